@@ -1,0 +1,1 @@
+"""The graph: avals, nodes, primitives, programs, evaluation. Imports NumPy only."""

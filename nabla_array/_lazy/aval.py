@@ -1,0 +1,57 @@
+"""What is known of a value before it exists: its shape and its dtype."""
+
+from __future__ import annotations
+
+import math
+import threading
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+# Values of this many bytes or more are worth a plan (evaluate.py); those below run one by one.
+LARGE = 1 << 17
+LARGE_WEIGHT = 17
+# A pending chain evaluates itself at a depth of LIMIT (node.py). Large values count for more, since
+# a pending node may hold arrays of its size alive.
+_BYTES_PER_UNIT = 8 << 20
+
+
+class Aval:
+    """Shape and dtype of a value, interned: equal avals are the same object.
+
+    Identity is the equality, so a dictionary keyed by avals costs no Python-level hash.
+    Make one with `aval_of`, never directly.
+    """
+
+    __slots__ = ("__weakref__", "dtype", "nbytes", "ndim", "shape", "size", "weight")
+
+    def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.ndim = len(shape)
+        self.size = math.prod(shape)
+        self.nbytes = self.size * dtype.itemsize
+        self.weight = LARGE_WEIGHT + self.nbytes // _BYTES_PER_UNIT if self.nbytes >= LARGE else 1
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+
+_table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
+    """Return the one aval of this shape (a tuple of ints) and dtype (an `np.dtype` instance)."""
+    found = _table.get((shape, dtype))
+    if found is None:
+        with _lock:
+            found = _table.get((shape, dtype))
+            if found is None:
+                found = _table[shape, dtype] = Aval(shape, dtype)
+    return found
+
+
+def aval_of_value(value: np.ndarray) -> Aval:
+    """Return the aval of a NumPy array."""
+    return aval_of(value.shape, value.dtype)

@@ -1,0 +1,167 @@
+"""Evaluation: what is pending below a value that somebody needs is run, once."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy import ndarray
+
+from . import host
+from .aval import LARGE, LARGE_WEIGHT, Aval
+from .node import NO_PARAMS, Node, evaluate_hook, origin
+from .program import held_outside, linearize, pending_order
+from .regions import Region, plan
+from .stats import stats
+
+_lock = threading.RLock()
+_quietly = host.quiet.run
+
+
+def evaluate(nodes: Sequence[Node]) -> None:
+    """Fill in the values of `nodes`, and of what is alive of the pending nodes below them."""
+    with _lock:
+        roots = [n for n in nodes if n.value is None]
+        if not roots:
+            return
+        start = perf_counter()
+        # A pending large node alone weighs this much, so below it there is none.
+        if max([n.depth for n in roots]) < LARGE_WEIGHT:
+            for n in roots:
+                _quietly(_value_below, n)
+        else:
+            _run_deep(roots)
+        stats.evaluations += 1
+        stats.host_seconds += perf_counter() - start
+
+
+def value_of(node: Node) -> Any:
+    """Return the value of a node, evaluating it if it is pending."""
+    value = node.value
+    if value is not None:
+        return value
+    if node.depth >= LARGE_WEIGHT:
+        evaluate((node,))
+        return node.value
+    with _lock:  # what `evaluate` does, without its detours
+        start = perf_counter()
+        value = _quietly(_value_below, node)
+        stats.evaluations += 1
+        stats.host_seconds += perf_counter() - start
+    return value
+
+
+evaluate_hook.append(evaluate)
+
+
+def _refs(node: Node) -> tuple[int, int]:
+    first = node.inputs[0]
+    return sys.getrefcount(first), sys.getrefcount(first.value)
+
+
+def _alone() -> tuple[int, int]:
+    probe = Node(None, (), NO_PARAMS, None, 0, np.empty(1))
+    user = Node(None, (probe,), NO_PARAMS, None, 0)
+    del probe
+    return _refs(user)
+
+
+# What `_refs` says when nothing but the node itself holds its first input and that input's value.
+_ALONE = _alone()
+
+
+def _run_shallow(node: Node) -> Any:
+    """Run the nodes below `node` one by one: for small values a plan would cost more than it saves.
+
+    This recurses, which is what makes it fast, and only ever LARGE_WEIGHT deep.
+    """
+    inputs = node.inputs
+    if node.params is not NO_PARAMS or len(inputs) > 2:
+        i = None
+        for i in inputs:
+            _value_below(i)
+        del inputs, i  # whoever counts references must not find these
+        return _run_one(node)
+    first = inputs[0]
+    x = first.value
+    if x is None:
+        x = _run_shallow(first)
+    if len(inputs) == 2:
+        second = inputs[1]
+        y = second.value
+        if y is None:
+            y = _run_shallow(second)
+    try:
+        value = node.prim.host(x, y) if len(inputs) == 2 else node.prim.host(x)  # type: ignore[union-attr]
+    except host.DATA_ERRORS as error:
+        raise _located(error, node) from None
+    if type(value) is not ndarray:
+        value = host.as_value(value)
+    node.value = value
+    node.inputs = ()
+    node.depth = 0
+    return value
+
+
+def _value_below(node: Node) -> Any:
+    return _run_shallow(node) if node.value is None else node.value
+
+
+def _run_one(node: Node) -> Any:
+    """Run one node whose inputs have values, in place where nobody can tell."""
+    prim = node.prim
+    assert prim is not None
+    function = prim.host
+    if prim.inplace is not None and _refs(node) == _ALONE and host.can_write(node.inputs[0].value):
+        function = prim.inplace
+    try:
+        value = host.as_value(function(*[i.value for i in node.inputs], **node.params))
+    except host.DATA_ERRORS as error:
+        raise _located(error, node) from None
+    node.value = value
+    node.inputs = ()
+    node.depth = 0
+    return value
+
+
+def _located(error: Exception, node: Node) -> Exception:
+    """Return the error with the name of the operation, and the user's line where it is known."""
+    message = f"{origin(node)}: {error}"
+    return type(error)(message)
+
+
+def _is_large(aval: Any) -> bool:
+    return aval.nbytes >= LARGE if isinstance(aval, Aval) else any(a.nbytes >= LARGE for a in aval)
+
+
+def _run_deep(roots: list[Node]) -> None:
+    order = pending_order(roots)
+    if not any(_is_large(n.aval) for n in order):
+        order.reverse()
+        while order:  # popped, so that the list does not count as a user
+            _quietly(_run_one, order.pop())
+        return
+    kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
+    program, leaves = linearize(order, kept)
+    steps = plan(program)
+    stats.regions += sum(isinstance(s, Region) for s in steps.steps)
+    shared = held_outside(leaves, order)
+    owned = frozenset(k for k, more in enumerate(shared) if not more)
+    env: list[Any] = [n.value for n in leaves] + [None] * len(program.eqns)
+    first = len(env) - len(order)
+    try:
+        _quietly(host.run_plan, steps, env, owned)
+    except host.StepFailed as failure:
+        raise _located(failure.error, order[failure.eqn - first]) from None
+    finally:
+        # Also after an error: an owned input may have been written over, so what was computed from it
+        # must not be computed again.
+        for k, node in enumerate(order, first):
+            if env[k] is not None:
+                node.value = env[k]
+                node.inputs = ()
+                node.depth = 0

@@ -1,0 +1,293 @@
+"""The host tier: NumPy, in whole calls and in cache-sized blocks."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import math
+import os
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from .aval import Aval
+from .config import threads
+from .primitive import Primitive
+from .program import Eqn, Program
+from .regions import Plan, Region
+
+# Elements of a block: a few buffers of this many float64 fit into a core's second-level cache.
+BLOCK = 1 << 15
+# Blocks from which a region is worth a second thread.
+_PARALLEL = 4
+# Elements up to which the partial results of a reduction are kept apart, to be joined pairwise.
+_APART = 1024
+
+
+def _quiet_context() -> contextvars.Context:
+    context = contextvars.Context()
+    context.run(np.seterr, all="ignore")
+    return context
+
+
+# Evaluation runs in a context without NumPy's floating-point warnings: they would name a line that
+# has nothing to do with the operation.
+quiet = _quiet_context()
+
+
+def as_value(result: Any) -> Any:
+    """Return what a host rule gave as an ndarray (NumPy gives scalars for 0-d), or a tuple of them."""
+    if type(result) is np.ndarray:
+        return result
+    return tuple(map(np.asarray, result)) if isinstance(result, tuple) else np.asarray(result)
+
+
+# What the values, not the program, can make wrong; LinAlgError is a ValueError.
+DATA_ERRORS = (ArithmeticError, IndexError, ValueError)
+
+
+class StepFailed(Exception):
+    """An error of an equation's host rule, with the equation's number."""
+
+    def __init__(self, error: Exception, eqn: int) -> None:
+        self.error = error
+        self.eqn = eqn
+
+
+def _sole(env: list[Any], i: int) -> int:
+    return sys.getrefcount(env[i])
+
+
+_SOLE = _sole([object()], 0)
+
+
+def run_plan(plan: Plan, env: list[Any], owned: frozenset[int]) -> None:
+    """Run a plan over `env`, which holds the program's inputs and room for one value an equation.
+
+    Values that nothing needs any more are dropped from `env` on the way. The inputs in `owned` have
+    no other user, so they may be written over; the caller holds each of them once.
+    """
+    program = plan.program
+    base = len(program.inputs)
+    for step in plan.steps:
+        k = step.eqns[0] if isinstance(step, Region) else step.eqn
+        try:
+            if isinstance(step, Region):
+                run_region(program, step, env)
+            else:
+                env[k] = _run_call(program.eqns[k - base], env, step.drop, base, owned)
+        except DATA_ERRORS as error:
+            raise StepFailed(error, k) from error
+        for i in step.drop:
+            env[i] = None
+
+
+def _run_call(eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> Any:
+    prim, params = eqn.prim, dict(eqn.params)
+    function = prim.host
+    if prim.inplace is not None and eqn.ins.count(eqn.ins[0]) == 1:
+        first = eqn.ins[0]
+        mine = first in owned if first < base else first in drop
+        if mine and _sole(env, first) == _SOLE + (first < base) and can_write(env[first]):
+            function = prim.inplace
+    return as_value(function(*[env[i] for i in eqn.ins], **params))
+
+
+def can_write(value: np.ndarray) -> bool:
+    """Say whether the array's memory is its own, so that its only holder may write to it."""
+    return value.flags.owndata and value.flags.writeable
+
+
+def _blocks(lead: tuple[int, ...], rows: int) -> list[tuple[slice, ...]]:
+    """Cut the leading axes into boxes of about `rows` rows, whole along the last axes first."""
+    extents = []
+    for n in reversed(lead):
+        extents.append(max(1, min(n, rows)))
+        rows //= n
+    cuts = [
+        [slice(i, min(i + by, n)) for i in range(0, n, by)]
+        for n, by in zip(lead, reversed(extents), strict=True)
+    ]
+    return list(itertools.product(*cuts))
+
+
+class _Kernel:
+    """A region made ready: which buffer each value takes, and what is done to a block."""
+
+    def __init__(self, program: Program, region: Region) -> None:
+        base = len(program.inputs)
+        self.region = region
+        self.ndim = len(region.lead)
+        self.steps = [(k, program.eqns[k - base]) for k in region.eqns]
+        self.avals: dict[int, Aval] = {k: program.aval(k) for k in (*region.inputs, *region.eqns)}
+        widest = max(a.size for a in self.avals.values())
+        self.rows = max(1, BLOCK * math.prod(region.lead) // widest)
+        self.slots = self._assign()
+
+    def _assign(self) -> dict[int, int]:
+        """Number the buffers: each value that stays inside gets one, a dead value's where it fits."""
+        last: dict[int, int] = {}
+        source: dict[int, int] = {}  # what a view inside a block looks at, and so keeps alive
+        for k, eqn in self.steps:
+            if eqn.prim.kind in ("view", "broadcast") and k not in self.region.outputs:
+                source[k] = source.get(eqn.ins[0], eqn.ins[0])
+            for i in eqn.ins:
+                last[source.get(i, i)] = k
+        slots: dict[int, int] = {}
+        free: dict[Aval, list[int]] = {}
+        numbers = itertools.count()
+        for k, eqn in self.steps:
+            dead = [i for i in {source.get(i, i) for i in eqn.ins} if last[i] == k and i in slots]
+            in_place = (
+                eqn.prim.kind == "elementwise" and eqn.prim.into is eqn.prim.ufunc
+            )  # a ufunc may write over its own input
+            if in_place:
+                for i in dead:
+                    free.setdefault(self.avals[i], []).append(slots[i])
+            if k not in source and k not in self.region.outputs:
+                spare = free.get(self.avals[k])
+                slots[k] = spare.pop() if spare else next(numbers)
+            if not in_place:
+                for i in dead:
+                    free.setdefault(self.avals[i], []).append(slots[i])
+        return slots
+
+    def bind(self, lead: tuple[int, ...]) -> _Bound:
+        """Make ready for blocks of this shape: allocate buffers, fix the calls."""
+        buffers: dict[int, np.ndarray] = {}
+        registers: dict[int, Any] = {}
+        calls: list[tuple[int, Callable[..., Any], Callable[..., Any]]] = []
+        for k, eqn in self.steps:
+            prim, params = eqn.prim, dict(eqn.params)
+            shape = lead + self.avals[k].shape[self.ndim :]
+            if prim.kind in ("view", "broadcast"):
+                look = partial(prim.host, **{**params, "shape": shape})
+                if k in self.region.outputs:
+                    calls.append((-1, _copier(look), _getter((*eqn.ins, k))))
+                elif eqn.ins[0] in registers:  # a view of a buffer is the same for every block
+                    registers[k] = look(registers[eqn.ins[0]])
+                else:
+                    calls.append((k, look, _getter(eqn.ins)))
+            elif k in self.region.joined:
+                calls.append((k, partial(prim.host, **params), _getter(eqn.ins)))
+            else:
+                if k in self.slots:
+                    dtype = self.avals[k].dtype
+                    registers[k] = buffers.setdefault(self.slots[k], np.empty(shape, dtype))
+                calls.append((-1, _writer(prim, params), _getter((*eqn.ins, k))))
+        return _Bound(registers, calls)
+
+    def run(
+        self, env: list[Any], outs: dict[int, np.ndarray], blocks: list[tuple[slice, ...]]
+    ) -> dict[int, list[np.ndarray]]:
+        """Run over some blocks, writing to `outs`; returns the partial results of joined outputs."""
+        parts: dict[int, list[np.ndarray]] = {k: [] for k in self.region.joined}
+        moving = [(i, env[i]) for i in self.region.inputs] + list(outs.items())
+        bound, ready = _Bound({}, []), None
+        for block in blocks:
+            lead = tuple([s.stop - s.start for s in block])
+            if lead != ready:
+                bound, ready = self.bind(lead), lead
+            registers = bound.registers
+            for k, whole in moving:
+                registers[k] = whole[block]
+            for k, call, get in bound.calls:
+                result = call(*get(registers))
+                if k >= 0:
+                    registers[k] = result
+            for k, some in parts.items():
+                prim = next(e.prim for j, e in self.steps if j == k)
+                _join(some, prim, as_value(registers[k]))
+        return parts
+
+
+@dataclass
+class _Bound:
+    """A kernel for blocks of one shape: the arrays in place, and calls as (result, function, inputs)."""
+
+    registers: dict[int, Any]
+    calls: list[tuple[int, Callable[..., Any], Callable[..., Any]]]
+
+
+def _getter(keys: tuple[int, ...]) -> Callable[[dict[int, Any]], tuple[Any, ...]]:
+    if len(keys) == 1:
+        (key,) = keys
+        return lambda registers: (registers[key],)
+    return itemgetter(*keys)
+
+
+def _copier(look: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, out: np.copyto(out, look(x))
+
+
+def _writer(prim: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
+    """Return `(*inputs, out)` that writes the result into `out`."""
+    if prim.kind == "reduce":
+        reduce, axes = prim.reducer.reduce, params["axes"]  # type: ignore[union-attr]
+        return lambda x, out: reduce(x, axis=axes, dtype=out.dtype, out=out)
+    assert prim.into is not None
+    return partial(prim.into, **params) if params else prim.into
+
+
+def _join(parts: list[np.ndarray], prim: Primitive, value: np.ndarray) -> None:
+    if parts and value.size > _APART:
+        prim.reducer(parts[0], value, out=parts[0])  # type: ignore[misc]
+    else:
+        parts.append(value)
+
+
+def _joined(prim: Primitive, parts: list[np.ndarray]) -> np.ndarray:
+    if len(parts) == 1:
+        return parts[0]
+    # Along a contiguous axis NumPy sums pairwise.
+    stacked = np.stack(parts, axis=-1)
+    return np.asarray(prim.reducer.reduce(stacked, axis=-1, dtype=stacked.dtype))  # type: ignore[union-attr]
+
+
+@lru_cache(1024)
+def _kernel(program: Program, region: Region) -> _Kernel:
+    return _Kernel(program, region)
+
+
+def run_region(program: Program, region: Region, env: list[Any]) -> None:
+    """Run a region block by block, on several threads where it is large."""
+    kernel = _kernel(program, region)
+    base = len(program.inputs)
+    outs = {
+        k: np.empty(kernel.avals[k].shape, kernel.avals[k].dtype)
+        for k in region.outputs
+        if k not in region.joined
+    }
+    blocks = _blocks(region.lead, kernel.rows)
+    parts = _spread(lambda some: kernel.run(env, outs, some), blocks)
+    for k, out in outs.items():
+        env[k] = out
+    for k in region.joined:
+        env[k] = _joined(program.eqns[k - base].prim, [p for part in parts for p in part[k]])
+
+
+def _spread(work: Callable[[list[Any]], Any], blocks: list[Any]) -> list[Any]:
+    """Give each thread a run of blocks; the results come in the blocks' order."""
+    n = min(threads(), len(blocks) // _PARALLEL)
+    if n <= 1:
+        return [work(blocks)]
+    cuts = [len(blocks) * t // n for t in range(n + 1)]
+    parts = [blocks[a:b] for a, b in itertools.pairwise(cuts)]
+    futures = [_pool(n - 1).submit(_quiet_context().run, work, part) for part in parts[1:]]
+    first = work(parts[0])
+    return [first, *[f.result() for f in futures]]
+
+
+@lru_cache(1)
+def _pool(workers: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(workers, thread_name_prefix="nabla_array")
+
+
+# A forked child has none of its parent's threads.
+os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -1,0 +1,100 @@
+"""Nodes: the immutable graph that every array names."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from .aval import Aval, aval_of_value
+from .primitive import Primitive
+
+# Depth (in the units of Aval.weight) at which recording evaluates what is pending below.
+LIMIT = 1000
+
+NO_PARAMS: dict[str, Any] = {}
+
+
+class Node:
+    """One value of the graph: a leaf, or `prim(*inputs, **params)`.
+
+    `value` is None while the node is pending. Evaluation fills it in, drops `inputs` and sets `depth`
+    to 0; nothing else ever changes. A primitive with several results has a tuple of avals and of
+    values, which `project` nodes take apart.
+    """
+
+    __slots__ = ("__weakref__", "aval", "depth", "inputs", "params", "prim", "value")
+
+    def __init__(
+        self,
+        prim: Primitive | None,
+        inputs: tuple[Node, ...],
+        params: dict[str, Any],
+        aval: Any,
+        depth: int,
+        value: Any = None,
+    ) -> None:
+        self.prim = prim
+        self.inputs = inputs
+        self.params = params
+        self.aval = aval
+        self.depth = depth
+        self.value = value
+
+    def __repr__(self) -> str:
+        state = "pending" if self.value is None else "evaluated"
+        return f"<{self.prim.name if self.prim else 'leaf'} {self.aval} {state}>"
+
+
+def leaf(value: np.ndarray) -> Node:
+    """Return a node that holds `value`, which nobody may change from now on."""
+    return Node(None, (), NO_PARAMS, aval_of_value(value), 0, value)
+
+
+# `evaluate.evaluate` puts itself here: recording must be able to ask for it, and may not import it.
+evaluate_hook: list[Callable[[list[Node]], None]] = []
+
+
+def record(prim: Primitive, inputs: tuple[Node, ...], params: dict[str, Any] = NO_PARAMS) -> Node:
+    """Add `prim(*inputs, **params)` to the graph; shapes and dtypes are checked by its aval rule."""
+    aval = prim.aval(*[n.aval for n in inputs], **params)
+    depth = max([n.depth for n in inputs], default=0)
+    depth += aval.weight if isinstance(aval, Aval) else sum(a.weight for a in aval)
+    if depth > LIMIT and inputs:
+        depth = relieve(inputs) + 1
+    return Node(prim, inputs, params, aval, depth)
+
+
+def relieve(inputs: tuple[Node, ...]) -> int:
+    """Evaluate the pending nodes among `inputs`; returns the depth they have afterwards (0)."""
+    evaluate_hook[0]([n for n in inputs if n.value is None])
+    return max([n.depth for n in inputs], default=0)
+
+
+# Where the user's code recorded a node whose evaluation can fail on the data (an index, say).
+_origins: WeakKeyDictionary[Node, str] = WeakKeyDictionary()
+_PACKAGE = str(Path(__file__).parent.parent)
+
+
+def user_line() -> str:
+    """Return `file:line` of the innermost frame outside this package."""
+    frame = sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def mark_origin(node: Node, function: str) -> Node:
+    """Remember which public function, called at which line of the user's, recorded `node`."""
+    _origins[node] = f"{function} (called at {user_line()})"
+    return node
+
+
+def origin(node: Node) -> str:
+    """Return what `mark_origin` remembered, or the primitive's name."""
+    found = _origins.get(node)
+    return found if found is not None else node.prim.name if node.prim else "leaf"

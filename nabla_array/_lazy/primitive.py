@@ -1,0 +1,145 @@
+"""The record that holds every fact about one operation, and the families that make common ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from .aval import Aval, aval_of
+
+Kind = Literal["elementwise", "reduce", "broadcast", "view", "call"]
+
+
+def unchanged(params: dict[str, Any], size: int) -> dict[str, Any]:
+    """Batch rule of a primitive whose params do not mention axes."""
+    return params
+
+
+def shift(*names: str) -> Callable[[dict[str, Any], int], dict[str, Any]]:
+    """Batch rule: the named params are an axis, or a tuple of axes, that move up by one."""
+
+    def batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+        moved = {
+            k: tuple(a + 1 for a in params[k]) if isinstance(params[k], tuple) else params[k] + 1
+            for k in names
+        }
+        return {**params, **moved}
+
+    return batch
+
+
+def prefix(**entries: Callable[[int], Any]) -> Callable[[dict[str, Any], int], dict[str, Any]]:
+    """Batch rule: each named param is a tuple with an entry a dimension; prepend `entries[k](size)`."""
+
+    def batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+        return {**params, **{k: (f(size), *params[k]) for k, f in entries.items()}}
+
+    return batch
+
+
+@dataclass(frozen=True, eq=False)
+class Primitive:
+    """One operation: strict (equal shapes and dtypes, sorted non-negative axes), with all its rules.
+
+    Parameters
+    ----------
+    name
+        Its name in printed programs.
+    aval
+        ``(*avals, **params) -> Aval`` (or a tuple of avals): the result's shape and dtype.
+    host
+        ``(*ndarrays, **params) -> ndarray`` (or a tuple): the meaning of the operation. It may return
+        a view of an argument and never writes to one.
+    kind
+        How the host tier may run it: "elementwise" and "reduce" in blocks, "broadcast" as a view
+        inside a block, "view" at no cost, "call" as one call.
+    batch
+        ``(params, size) -> params`` for one more leading axis, of that size, on every input.
+    into
+        Elementwise only: ``(*ndarrays, out, **params)``, the same written into `out`.
+    ufunc
+        The NumPy ufunc whose dtype resolution this operation has.
+    reducer
+        Reductions only: the ufunc that joins partial results.
+    inplace
+        ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else
+        can see that memory.
+    """
+
+    name: str
+    aval: Callable[..., Any]
+    host: Callable[..., Any]
+    kind: Kind = "call"
+    batch: Callable[[dict[str, Any], int], dict[str, Any]] = unchanged
+    into: Callable[..., Any] | None = None
+    ufunc: np.ufunc | None = None
+    reducer: np.ufunc | None = None
+    inplace: Callable[..., Any] | None = None
+    # Elementwise: (avals) -> result aval, filled as calls come; `resolve` the same for dtypes.
+    rules: dict[Any, Aval] = field(default_factory=dict)
+    dtypes: dict[Any, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def resolve(prim: Primitive, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+    """Return the dtypes that the operation takes and gives for operands of the given ones.
+
+    `kinds` holds an `np.dtype` an operand, or `int`, `float` or `complex` for a Python scalar, which
+    is weak. Raises TypeError where the operation has no loop for them.
+    """
+    found = prim.dtypes.get(kinds)
+    if found is None:
+        assert prim.ufunc is not None
+        try:
+            found = prim.ufunc.resolve_dtypes((*kinds, *[None] * prim.ufunc.nout))
+        except TypeError:
+            names = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+            allowed = _allowed(prim.ufunc)
+            raise TypeError(f"{prim.name}: no such operation on {names}; {allowed} would work") from None
+        prim.dtypes[kinds] = found
+    return found
+
+
+def _allowed(ufunc: np.ufunc) -> str:
+    names = {"?": "bool", "bhilq": "integers", "fd": "floats", "FD": "complex"}
+    loops = {t[0] for t in ufunc.types}
+    return " or ".join(word for chars, word in names.items() if loops & set(chars))
+
+
+def elementwise(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
+    """Make the record of an operation that is one NumPy ufunc; `rules` overrides any field."""
+
+    def aval(*avals: Aval) -> Aval:
+        first = avals[0]
+        for other in avals[1:]:
+            if other.shape != first.shape:
+                raise ValueError(f"{name}: shapes differ: {first} and {other}")
+        takes_gives = resolve(prim, tuple(a.dtype for a in avals))
+        if takes_gives[:-1] != tuple(a.dtype for a in avals):
+            raise TypeError(f"{name}: no such operation on {avals} without a cast")
+        return aval_of(first.shape, takes_gives[-1])
+
+    fields = {"aval": aval, "host": ufunc, "kind": "elementwise", "into": ufunc, "ufunc": ufunc}
+    prim = Primitive(name, **{**fields, **rules})
+    return prim
+
+
+def reduction(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
+    """Make the record of a reduction by `ufunc` over `axes`, which the result lacks."""
+
+    def aval(x: Aval, axes: tuple[int, ...]) -> Aval:
+        shape = tuple(n for i, n in enumerate(x.shape) if i not in axes)
+        if ufunc.identity is None and x.size == 0 and any(x.shape[i] == 0 for i in axes):
+            raise ValueError(f"{name}: no value for an empty axis: {x} over axes {axes}")
+        return aval_of(shape, x.dtype)
+
+    def host(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        return np.asarray(ufunc.reduce(x, axis=axes, dtype=x.dtype))
+
+    fields = {"aval": aval, "host": host, "kind": "reduce", "batch": shift("axes"), "reducer": ufunc}
+    return Primitive(name, **{**fields, **rules})

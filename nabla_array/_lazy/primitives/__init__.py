@@ -1,0 +1,1 @@
+"""The primitives, one module a family; an operation and its transpose share a module."""

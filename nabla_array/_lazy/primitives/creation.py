@@ -1,0 +1,55 @@
+"""Values that come from nothing but their parameters."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from ..aval import Aval, aval_of
+from ..node import Node
+from ..primitive import Primitive, prefix
+
+
+class Literal:
+    """A scalar that equals another only bit for bit: 0.0, -0.0 and False differ, nan is nan."""
+
+    __slots__ = ("bits", "value")
+
+    def __init__(self, value: np.generic) -> None:
+        self.value = value
+        self.bits = (value.dtype.str, value.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Literal) and self.bits == other.bits
+
+    def __hash__(self) -> int:
+        return hash(self.bits)
+
+    def __repr__(self) -> str:
+        return str(self.value)
+
+
+fill = Primitive(
+    "fill",
+    lambda value, shape: aval_of(shape, value.value.dtype),
+    lambda value, shape: np.broadcast_to(value.value, shape),
+    kind="view",
+    batch=prefix(shape=lambda size: size),
+)
+
+
+@lru_cache(4096)
+def _fill_node(aval: Aval, value: Literal) -> Node:
+    params = {"value": value, "shape": aval.shape}
+    # The value takes no memory (all strides are 0), so the node is born evaluated; it stays a literal
+    # in programs because it keeps its primitive.
+    return Node(fill, (), params, aval, 0, fill.host(**params))
+
+
+def fill_node(aval: Aval, value: object) -> Node:
+    """Return the node of an array full of `value`, a scalar that fits `aval.dtype`.
+
+    Raises OverflowError where a Python integer does not fit.
+    """
+    return _fill_node(aval, Literal(aval.dtype.type(value)))

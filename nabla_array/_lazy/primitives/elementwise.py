@@ -1,0 +1,172 @@
+"""Operations that treat every element alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..aval import Aval, aval_of
+from ..primitive import Primitive, elementwise
+
+# Arithmetic.
+neg = elementwise("neg", np.negative)
+abs_ = elementwise("abs", np.absolute)
+sign = elementwise("sign", np.sign)
+add = elementwise("add", np.add)
+sub = elementwise("sub", np.subtract)
+mul = elementwise("mul", np.multiply)
+div = elementwise("div", np.true_divide)
+
+
+def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    # The standard's infinities, where NumPy gives nan and -1: inf // 2 is inf, and 1 // -inf is -0.0.
+    out = np.floor_divide(x, y, out=out)
+    if x.dtype.kind == "f":
+        odd = np.isinf(x) != np.isinf(y)
+        odd &= y != 0
+        if odd.any():
+            np.copyto(out, np.true_divide(x, y), where=odd)
+    return out
+
+
+floor_divide = elementwise("floor_divide", np.floor_divide, host=_floor_divide, into=_floor_divide)
+remainder = elementwise("remainder", np.remainder)
+pow_ = elementwise("pow", np.power)
+square = elementwise("square", np.square)
+reciprocal = elementwise("reciprocal", np.reciprocal)
+maximum = elementwise("maximum", np.maximum)
+minimum = elementwise("minimum", np.minimum)
+copysign = elementwise("copysign", np.copysign)
+nextafter = elementwise("nextafter", np.nextafter)
+
+# Rounding.
+floor = elementwise("floor", np.floor)
+ceil = elementwise("ceil", np.ceil)
+trunc = elementwise("trunc", np.trunc)
+rint = elementwise("rint", np.rint)
+round_ = Primitive(
+    "round",
+    lambda x, decimals: x,
+    lambda x, decimals: np.round(x, decimals),
+    kind="elementwise",
+    into=lambda x, out, decimals: np.round(x, decimals, out),
+)
+
+# Transcendental.
+exp = elementwise("exp", np.exp)
+exp2 = elementwise("exp2", np.exp2)
+expm1 = elementwise("expm1", np.expm1)
+log = elementwise("log", np.log)
+log1p = elementwise("log1p", np.log1p)
+log2 = elementwise("log2", np.log2)
+log10 = elementwise("log10", np.log10)
+logaddexp = elementwise("logaddexp", np.logaddexp)
+sqrt = elementwise("sqrt", np.sqrt)
+cbrt = elementwise("cbrt", np.cbrt)
+hypot = elementwise("hypot", np.hypot)
+sin = elementwise("sin", np.sin)
+cos = elementwise("cos", np.cos)
+tan = elementwise("tan", np.tan)
+asin = elementwise("asin", np.arcsin)
+acos = elementwise("acos", np.arccos)
+atan = elementwise("atan", np.arctan)
+atan2 = elementwise("atan2", np.arctan2)
+sinh = elementwise("sinh", np.sinh)
+cosh = elementwise("cosh", np.cosh)
+tanh = elementwise("tanh", np.tanh)
+asinh = elementwise("asinh", np.arcsinh)
+acosh = elementwise("acosh", np.arccosh)
+atanh = elementwise("atanh", np.arctanh)
+
+# Comparison and tests.
+eq = elementwise("eq", np.equal)
+ne = elementwise("ne", np.not_equal)
+lt = elementwise("lt", np.less)
+le = elementwise("le", np.less_equal)
+gt = elementwise("gt", np.greater)
+ge = elementwise("ge", np.greater_equal)
+isnan = elementwise("isnan", np.isnan)
+isinf = elementwise("isinf", np.isinf)
+isfinite = elementwise("isfinite", np.isfinite)
+signbit = elementwise("signbit", np.signbit)
+
+# Bits; on bool they are the logical functions.
+and_ = elementwise("and", np.bitwise_and)
+or_ = elementwise("or", np.bitwise_or)
+xor = elementwise("xor", np.bitwise_xor)
+not_ = elementwise("not", np.invert)
+shift_left = elementwise("shift_left", np.left_shift)
+shift_right = elementwise("shift_right", np.right_shift)
+
+# Complex.
+conj = elementwise("conj", np.conjugate)
+
+
+def _part(name: str, pick: str) -> Primitive:
+    def aval(x: Aval) -> Aval:
+        return aval_of(x.shape, x.dtype.type(0).real.dtype)
+
+    def host(x: np.ndarray) -> np.ndarray:
+        return getattr(x, pick)
+
+    def into(x: np.ndarray, out: np.ndarray) -> None:
+        np.copyto(out, getattr(x, pick))
+
+    return Primitive(name, aval, host, kind="elementwise", into=into)
+
+
+real = _part("real", "real")
+imag = _part("imag", "imag")
+
+
+def _complex_aval(re: Aval, im: Aval) -> Aval:
+    if re is not im:
+        raise ValueError(f"complex: parts differ: {re} and {im}")
+    return aval_of(re.shape, np.result_type(re.dtype, np.complex64))
+
+
+def _complex_into(re: np.ndarray, im: np.ndarray, out: np.ndarray) -> None:
+    out.real = re
+    out.imag = im
+
+
+def _complex_host(re: np.ndarray, im: np.ndarray) -> np.ndarray:
+    out = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
+    _complex_into(re, im, out)
+    return out
+
+
+complex_ = Primitive("complex", _complex_aval, _complex_host, kind="elementwise", into=_complex_into)
+
+
+# Choice and type.
+def _select_aval(mask: Aval, x: Aval, y: Aval) -> Aval:
+    if x is not y or mask.shape != x.shape or mask.dtype != np.bool:
+        raise ValueError(f"select: needs a bool mask and two equal operands: {mask}, {x}, {y}")
+    return x
+
+
+def _select_into(mask: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    np.copyto(out, y)
+    np.copyto(out, x, where=mask)
+
+
+select = Primitive("select", _select_aval, np.where, kind="elementwise", into=_select_into)
+
+
+def _cast_into(x: np.ndarray, out: np.ndarray, dtype: np.dtype) -> None:
+    np.copyto(out, x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x, casting="unsafe")
+
+
+def _cast_host(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    out = np.empty(x.shape, dtype)
+    _cast_into(x, out, dtype)
+    return out
+
+
+cast = Primitive(
+    "cast",
+    lambda x, dtype: aval_of(x.shape, dtype),
+    _cast_host,
+    kind="elementwise",
+    into=_cast_into,
+)

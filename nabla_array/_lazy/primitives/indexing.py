@@ -1,0 +1,79 @@
+"""Reads and writes at indices that are data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..aval import Aval, aval_of
+from ..primitive import Primitive
+
+
+def _batched(
+    x: np.ndarray, indices: tuple[np.ndarray, ...], axes: tuple[int, ...], batch: int
+) -> tuple[np.ndarray, tuple[Any, ...]]:
+    """Return x with its batch axes and the indexed `axes` in front, and a NumPy key for them."""
+    rest = [a for a in range(batch, x.ndim) if a not in axes]
+    moved = x.transpose((*range(batch), *axes, *rest))
+    if batch == 0:
+        return moved, indices
+    ndim = indices[0].ndim
+    grid = [np.arange(x.shape[b]).reshape([-1 if i == b else 1 for i in range(ndim)]) for b in range(batch)]
+    return moved, (*grid, *indices)
+
+
+def _gather_aval(x: Aval, *indices: Aval, axes: tuple[int, ...], batch: int) -> Aval:
+    rest = tuple(n for a, n in enumerate(x.shape) if a >= batch and a not in axes)
+    return aval_of(indices[0].shape + rest, x.dtype)
+
+
+def _gather_host(x: np.ndarray, *indices: np.ndarray, axes: tuple[int, ...], batch: int) -> np.ndarray:
+    moved, key = _batched(x, indices, axes, batch)
+    return np.asarray(moved[key])
+
+
+def _more_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+    return {**params, "axes": tuple(a + 1 for a in params["axes"]), "batch": params["batch"] + 1}
+
+
+# Element x[..., i, ..., j, ...] for the index arrays i, j, ... on `axes`. The indices have one shape,
+# begin with the `batch` leading axes of x, may be negative as in NumPy, and must be in bounds. The
+# result has the indices' axes first, then the axes of x that are not indexed.
+gather = Primitive("gather", _gather_aval, _gather_host, batch=_more_batch)
+
+
+def _scatter_aval(x: Aval, value: Aval, *indices: Aval, axes: tuple[int, ...], batch: int, mode: str) -> Aval:
+    wanted = _gather_aval(x, *indices, axes=axes, batch=batch)
+    if value is not wanted:
+        raise ValueError(f"scatter: the value is {value}, not {wanted}")
+    return x
+
+
+_AT = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+
+
+def _scatter_inplace(
+    x: np.ndarray,
+    value: np.ndarray,
+    *indices: np.ndarray,
+    axes: tuple[int, ...],
+    batch: int,
+    mode: str,
+) -> np.ndarray:
+    moved, key = _batched(x, indices, axes, batch)
+    if mode == "set":
+        moved[key] = value
+    else:
+        _AT[mode].at(moved, key, value)
+    return x
+
+
+# The transpose of gather (mode "add"), and NumPy's item assignment (mode "set": the last one wins).
+scatter = Primitive(
+    "scatter",
+    _scatter_aval,
+    lambda x, *rest, **params: _scatter_inplace(x.copy(), *rest, **params),
+    batch=_more_batch,
+    inplace=_scatter_inplace,
+)

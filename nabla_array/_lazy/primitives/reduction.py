@@ -1,0 +1,47 @@
+"""Reductions, and scans, along axes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..aval import Aval, aval_of
+from ..primitive import Primitive, reduction, shift
+
+reduce_sum = reduction("reduce_sum", np.add)
+reduce_prod = reduction("reduce_prod", np.multiply)
+reduce_max = reduction("reduce_max", np.maximum)
+reduce_min = reduction("reduce_min", np.minimum)
+reduce_any = reduction("reduce_any", np.logical_or)
+reduce_all = reduction("reduce_all", np.logical_and)
+
+
+def _index_reduction(name: str, function: Callable[..., Any]) -> Primitive:
+    def aval(x: Aval, axis: int) -> Aval:
+        if x.shape[axis] == 0:
+            raise ValueError(f"{name}: no index into an empty axis: {x} along axis {axis}")
+        return aval_of(x.shape[:axis] + x.shape[axis + 1 :], np.dtype(np.intp))
+
+    def host(x: np.ndarray, axis: int) -> np.ndarray:
+        return np.asarray(function(x, axis=axis))
+
+    return Primitive(name, aval, host, batch=shift("axis"))
+
+
+argmax = _index_reduction("argmax", np.argmax)
+argmin = _index_reduction("argmin", np.argmin)
+
+
+def _scan(name: str, ufunc: np.ufunc) -> Primitive:
+    return Primitive(
+        name,
+        lambda x, axis: x,
+        lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
+        batch=shift("axis"),
+    )
+
+
+cumsum = _scan("cumsum", np.add)
+cumprod = _scan("cumprod", np.multiply)

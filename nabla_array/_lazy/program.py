@@ -1,0 +1,116 @@
+"""A program is data: a pending subgraph in a line, with an equality that can be a cache key."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from .aval import Aval
+from .node import Node
+from .primitive import Primitive
+from .primitives.creation import fill
+
+
+class Eqn(NamedTuple):
+    """One operation of a program; its inputs are numbers of values."""
+
+    prim: Primitive
+    ins: tuple[int, ...]
+    params: tuple[tuple[str, Any], ...]
+    aval: Any
+
+
+@dataclass(frozen=True)
+class Program:
+    """Equations over numbered values: the inputs first, then one value an equation.
+
+    Two programs are equal when they do the same to inputs of the same avals. Inputs are numbered by
+    identity, so ``a + a`` is not ``a + b``; literals compare bit for bit.
+    """
+
+    inputs: tuple[Aval, ...]
+    eqns: tuple[Eqn, ...]
+    outputs: tuple[int, ...]
+
+    def aval(self, number: int) -> Any:
+        """Return the aval of a value."""
+        n = len(self.inputs)
+        return self.inputs[number] if number < n else self.eqns[number - n].aval
+
+    def __str__(self) -> str:
+        names = [f"%{i}" for i in range(len(self.inputs) + len(self.eqns))]
+        lines = [f"program({', '.join(f'{v}: {a}' for v, a in zip(names, self.inputs, strict=False))}):"]
+        for name, eqn in zip(names[len(self.inputs) :], self.eqns, strict=True):
+            args = [names[i] for i in eqn.ins] + [f"{k}={v}" for k, v in eqn.params]
+            lines.append(f"  {name}: {eqn.aval} = {eqn.prim.name}({', '.join(args)})")
+        lines.append(f"  return {', '.join(names[i] for i in self.outputs)}")
+        return "\n".join(lines)
+
+
+def run(program: Program, args: Sequence[Any], apply: Callable[..., Any]) -> list[Any]:
+    """Fold over a program: `apply(prim, inputs, params)` makes the value of each equation."""
+    env = list(args)
+    for eqn in program.eqns:
+        env.append(apply(eqn.prim, [env[i] for i in eqn.ins], dict(eqn.params)))
+    return [env[i] for i in program.outputs]
+
+
+def pending_order(roots: Sequence[Node]) -> list[Node]:
+    """Return the pending nodes below `roots`, inputs before users. Nothing recurses."""
+    order: list[Node] = []
+    done: set[int] = set()
+    stack = [(n, False) for n in reversed(roots)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif node.value is None and id(node) not in done:
+            done.add(id(node))
+            stack.append((node, True))
+            stack.extend((i, False) for i in reversed(node.inputs))
+    return order
+
+
+def _refcounts(nodes: list[Node]) -> list[int]:
+    return [sys.getrefcount(n) for n in nodes]
+
+
+# What `_refcounts` says of an object that only the list holds; it depends on the interpreter.
+_ALONE = _refcounts([object()])[0]  # type: ignore[list-item]
+
+
+def held_outside(nodes: list[Node], order: list[Node]) -> list[bool]:
+    """Say of each of `nodes` whether something besides the inputs of `order` holds it.
+
+    Such a node of `order` is alive (an array, or another user, will want its value); such a leaf may
+    not be written over.
+    """
+    counts = _refcounts(nodes)  # first: names below would count
+    inside: dict[int, int] = {}
+    for node in order:
+        for i in node.inputs:
+            inside[id(i)] = inside.get(id(i), 0) + 1
+    return [count - inside.get(id(n), 0) > _ALONE for n, count in zip(nodes, counts, strict=True)]
+
+
+def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node]]:
+    """Write `order` down as a program with these outputs; returns the nodes that are its inputs too."""
+    number: dict[int, int] = {}
+    leaves: list[Node] = []
+    literals: list[Node] = []
+    inside = {id(n) for n in order}
+    for node in order:
+        for i in node.inputs:
+            if id(i) not in inside and id(i) not in number:
+                number[id(i)] = -1
+                (literals if i.prim is fill else leaves).append(i)
+    for k, node in enumerate([*leaves, *literals, *order]):
+        number[id(node)] = k
+    eqns = tuple(
+        Eqn(n.prim, tuple(number[id(i)] for i in n.inputs), tuple(n.params.items()), n.aval)  # type: ignore[arg-type]
+        for n in [*literals, *order]
+    )
+    program = Program(tuple(n.aval for n in leaves), eqns, tuple(number[id(n)] for n in outputs))
+    return program, leaves

@@ -1,0 +1,183 @@
+"""Cut a program into host calls and regions that run in cache-sized blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .aval import Aval
+from .program import Eqn, Program
+
+
+@dataclass(frozen=True)
+class Call:
+    """One equation, run whole."""
+
+    eqn: int
+    drop: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Region:
+    """Equations that treat the leading axes alike, so that they can run block by block.
+
+    Attributes
+    ----------
+    eqns
+        Their numbers, inputs before users.
+    lead
+        Shape of the leading axes that every value of the region shares and blocks are cut from.
+    inputs, outputs
+        Numbers of the values read from outside and of those needed outside.
+    joined
+        Numbers of the outputs that reduce over the leading axes: their blocks are joined at the end.
+    drop
+        Values that nothing needs after this step.
+    """
+
+    eqns: tuple[int, ...]
+    lead: tuple[int, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    joined: frozenset[int]
+    drop: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The steps that run a program on the host, in order."""
+
+    program: Program
+    steps: tuple[Call | Region, ...]
+
+
+def _common(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+    n = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        n += 1
+    return n
+
+
+def _leading_axes(eqn: Eqn, program: Program) -> int:
+    """Return how many leading axes `eqn` treats pointwise, 0 where it does not fit into a region.
+
+    A reduction over the first axes counts those: it fits as the last operation of a region.
+    """
+    aval = eqn.aval
+    if eqn.prim.kind == "elementwise":
+        return aval.ndim
+    if not eqn.ins or not isinstance(aval, Aval):
+        return 0
+    source = program.aval(eqn.ins[0])
+    params = dict(eqn.params)
+    if eqn.prim.kind == "reduce":
+        axes = params["axes"]
+        if not axes:
+            return 0
+        return min(axes) or _common(tuple(range(source.ndim)), axes)
+    if eqn.prim.kind == "broadcast":
+        return min(_common(source.shape, aval.shape), _common(tuple(range(aval.ndim)), params["axes"]))
+    if eqn.prim.name == "reshape":
+        return _common(source.shape, aval.shape)
+    return 0
+
+
+class _Cutter:
+    """Assigns every equation a level; a region is the equations of one level and one first axis.
+
+    Edges between different regions go up a level, so regions never wait for each other in a circle.
+    On a level, calls run before regions.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.base = len(program.inputs)
+        self.level = [0] * (self.base + len(program.eqns))
+        self.rows = [-1] * len(self.level)  # length of the first axis where a value is in a region
+        self.axes = [0] * len(self.level)
+        self.ends = [False] * len(self.level)  # reduces over the first axis
+        for k, eqn in enumerate(program.eqns, self.base):
+            self._place(k, eqn)
+
+    def _place(self, k: int, eqn: Eqn) -> None:
+        axes = _leading_axes(eqn, self.program)
+        # Views of what is not in a region cost nothing outside of it.
+        if axes and eqn.prim.kind in ("view", "broadcast") and not self._open(eqn.ins[0]):
+            axes = 0
+        if axes:
+            self.axes[k] = axes
+            self.rows[k] = self.program.aval(eqn.ins[0]).shape[0]
+            self.ends[k] = eqn.prim.kind == "reduce" and 0 in dict(eqn.params)["axes"]
+        self.level[k] = max((self._above(i, k) for i in eqn.ins), default=0)
+
+    def _open(self, i: int) -> bool:
+        return self.rows[i] >= 0 and not self.ends[i]
+
+    def _above(self, i: int, k: int) -> int:
+        if self.rows[i] < 0:
+            return self.level[i]
+        joins = self.rows[i] == self.rows[k] and not self.ends[i]
+        return self.level[i] + (not joins)
+
+    def steps(self) -> Iterator[Call | Region]:
+        groups: dict[tuple[int, int], list[int]] = {}
+        for k in range(self.base, len(self.level)):
+            groups.setdefault((self.level[k], self.rows[k]), []).append(k)
+        for (_, rows), members in sorted(groups.items(), key=lambda g: g[0]):
+            eqns = [self.program.eqns[k - self.base] for k in members]
+            if rows <= 0 or not any(e.prim.kind == "elementwise" for e in eqns):
+                yield from map(Call, members)
+            else:
+                yield self._region(members, eqns)
+
+    def _region(self, members: list[int], eqns: list[Eqn]) -> Region:
+        aval = self.program.aval
+        inside = set(members)
+        shape = aval(members[0] if not self.ends[members[0]] else eqns[0].ins[0]).shape
+        n = len(shape)
+        for k, eqn in zip(members, eqns, strict=True):
+            own = aval(eqn.ins[0]).shape if self.ends[k] else aval(k).shape
+            n = min(n, self.axes[k], _common(shape, own))
+        used = dict.fromkeys(i for eqn in eqns for i in eqn.ins)
+        outside = {
+            i for k, eqn in enumerate(self.program.eqns, self.base) if k not in inside for i in eqn.ins
+        }
+        outside.update(self.program.outputs)
+        return Region(
+            tuple(members),
+            shape[:n],
+            tuple(i for i in used if i not in inside),
+            tuple(k for k in members if k in outside),
+            frozenset(k for k in members if self.ends[k]),
+        )
+
+
+def _with_drops(program: Program, steps: list[Call | Region]) -> Iterator[Call | Region]:
+    """Say after each step which values are dead."""
+    last: dict[int, int] = {}
+    for s, step in enumerate(steps):
+        base = len(program.inputs)
+        if isinstance(step, Region):
+            touched = [*step.inputs, *step.outputs]
+        else:
+            touched = [*program.eqns[step.eqn - base].ins, step.eqn]
+        last.update(dict.fromkeys(touched, s))
+    keep = set(program.outputs)
+    drops: list[list[int]] = [[] for _ in steps]
+    for value, s in last.items():
+        if value not in keep:
+            drops[s].append(value)
+    for step, drop in zip(steps, drops, strict=True):
+        if isinstance(step, Region):
+            yield Region(step.eqns, step.lead, step.inputs, step.outputs, step.joined, tuple(drop))
+        else:
+            yield Call(step.eqn, tuple(drop))
+
+
+@lru_cache(512)
+def plan(program: Program) -> Plan:
+    """Return the plan of a program, kept for the next time that an equal one comes."""
+    return Plan(program, tuple(_with_drops(program, list(_Cutter(program).steps()))))

@@ -1,0 +1,19 @@
+"""Counters behind `nabla_array.report()`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+
+@dataclass
+class Stats:
+    """What this process has done so far."""
+
+    evaluations: int = 0
+    regions: int = 0
+    host_seconds: float = 0.0
+    fallbacks: Counter[str] = field(default_factory=Counter)
+
+
+stats = Stats()

@@ -1,0 +1,380 @@
+"""`Array`: a mutable handle on a node of the immutable graph (operators come from operators.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from .._lazy.aval import Aval
+from .._lazy.evaluate import value_of
+from .._lazy.levels import Levels, bind
+from .._lazy.node import NO_PARAMS, Node, leaf, record
+from .._lazy.primitive import Primitive
+from .._lazy.primitives.elementwise import complex_, imag, real
+from .._lazy.primitives.structure import broadcast, permute, project, reshape, slice_, update_slice
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+NO_LEVELS: Levels = ()
+
+
+class Step(NamedTuple):
+    """One operation of a view: a primitive that moves elements, with its params."""
+
+    prim: Primitive
+    params: dict[str, Any]
+
+
+class View(NamedTuple):
+    """What a view looks at: the array that owns the elements, and how it gets from there to here.
+
+    `seen` is the owner's node that the view's own node was made from; once the owner has another one
+    (somebody wrote to it), the view makes its node anew.
+    """
+
+    base: Array
+    steps: tuple[Step, ...]
+    seen: Node
+
+
+class Array:
+    """An array with NumPy's behaviour whose elements are computed when somebody looks at them.
+
+    Arrays come from functions (`asarray`, `zeros`, `arange`, ...), not from calling the class. An
+    operation on arrays records a node of a graph; `print`, `bool`, `float`, `numpy.asarray`, DLPack or
+    `nabla_array.eval` evaluate what is needed of it. Basic indexing, `.T`, `reshape` and the like give
+    views that alias as NumPy's do, in both directions.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> y = x[1:]
+    >>> y *= 10
+    >>> x
+    array([ 1., 20., 30.])
+    """
+
+    __slots__ = ("__weakref__", "_levels", "_node", "_view")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000
+
+    _node: Node
+    _levels: Levels
+    _view: View | None
+
+    def __init__(self, node: Node, levels: Levels = NO_LEVELS) -> None:
+        self._node = node
+        self._levels = levels
+        self._view = None
+
+    # -- what it is --------------------------------------------------------------------------------
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Data type of the elements, a `numpy.dtype`."""
+        return self._node.aval.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        shape: tuple[int, ...] = self._node.aval.shape
+        return shape[len(self._levels) :] if self._levels else shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for k in self.shape:
+            n *= k
+        return n
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """The device that holds the array: ``"cpu"``."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+        """Return the array on `device`; raises ValueError for one that is not there."""
+        check_device("to_device", device)
+        if stream is not None:
+            raise ValueError(f"to_device: a CPU has no streams; stream must be None, not {stream!r}")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """Return the `nabla_array` module; raises ValueError for a version that it does not have."""
+        return _namespace(api_version)
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def _value(self) -> np.ndarray:
+        """Return the elements, evaluated. The memory is shared: nobody may write to it."""
+        if self._levels:
+            raise _split(self)
+        value: np.ndarray = value_of(current(self))
+        return value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return a NumPy array: the same memory, read-only, unless a dtype or `copy` asks for another."""
+        value = self._value()
+        if dtype is not None and np.dtype(dtype) != value.dtype:
+            if copy is False:
+                raise ValueError(f"__array__: {value.dtype} as {np.dtype(dtype)} needs a copy")
+            return value.astype(dtype)
+        if copy:
+            return value.copy()
+        view = value.view()
+        view.flags.writeable = False
+        return view
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Export the elements as a DLPack capsule, read-only and without a copy where that is possible.
+
+        A consumer that cannot take read-only memory (DLPack before 1.0) gets a copy.
+        """
+        value = self.__array__()
+        if max_version is None or max_version < (1, 0):
+            if copy is False:
+                raise BufferError("__dlpack__: a consumer before DLPack 1.0 needs a copy")
+            return value.copy().__dlpack__(stream=stream)
+        return value.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's number for the CPU."""
+        return (1, 0)
+
+    def item(self, *args: Any) -> Any:
+        """Return one element as a Python scalar."""
+        return self._value().item(*args)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python scalars."""
+        return self._value().tolist()
+
+    def __bool__(self) -> bool:
+        return bool(self._value())
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        return self._scalar("index").__index__()
+
+    def _scalar(self, what: str) -> Any:
+        if self.size != 1 or (what == "index" and self.ndim):
+            raise TypeError(f"{what}: needs an array of one element, not one of shape {self.shape}")
+        return self._value()[(0,) * self.ndim]
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len: a 0-d array has no length")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self.shape:
+            raise TypeError("iter: cannot iterate over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))  # type: ignore[index]
+
+    def __repr__(self) -> str:
+        return repr(self._value())
+
+    def __str__(self) -> str:
+        return str(self._value())
+
+    def __format__(self, spec: str) -> str:
+        value = self._value()
+        return format(value if value.ndim else value[()], spec)
+
+    def __copy__(self) -> Array:
+        return Array(current(self), self._levels)
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return Array(current(self), self._levels)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return from_value, (self._value(),)
+
+    def copy(self) -> Array:
+        """Return a copy: an array of its own with the same elements."""
+        return Array(current(self), self._levels)
+
+    # -- views -------------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Array:
+        """The array with its axes reversed, as a view (the standard asks for two axes; NumPy takes any)."""
+        return view(self, permute, axes=tuple(reversed(range(self.ndim))))
+
+    @property
+    def mT(self) -> Array:
+        """The array with its last two axes swapped, as a view; raises ValueError below two axes."""
+        n = self.ndim
+        if n < 2:
+            raise ValueError(f"mT: needs two axes or more, not shape {self.shape}")
+        return view(self, permute, axes=(*range(n - 2), n - 1, n - 2))
+
+    @property
+    def real(self) -> Array:
+        """The real part, as a view."""
+        return view(self, real) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Array:
+        """The imaginary part, as a view; zeros where the dtype is real."""
+        if self.dtype.kind == "c":
+            return view(self, imag)
+        return from_value(np.zeros(self.shape, self.dtype))
+
+
+def current(x: Array) -> Node:
+    """Return the node that `x` names now, after any write through another view."""
+    seen = x._view
+    if seen is not None and seen.base._node is not seen.seen:
+        node, levels = seen.base._node, seen.base._levels
+        for step in seen.steps:
+            node, levels = bind(step.prim, ((node, levels),), step.params)
+        x._node, x._levels = node, levels
+        x._view = seen._replace(seen=seen.base._node)
+    return x._node
+
+
+def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
+    """Record a primitive on arrays that already have the shapes and dtypes that it wants."""
+    return Array(*bind(prim, [(current(x), x._levels) for x in arrays], params or NO_PARAMS))
+
+
+def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, ...]:
+    """Record a primitive that has several results."""
+    node, levels = bind(prim, [(current(x), x._levels) for x in arrays], params or NO_PARAMS)
+    return tuple(Array(record(project, (node,), {"index": i}), levels) for i in range(len(node.aval)))
+
+
+def from_value(value: np.ndarray) -> Array:
+    """Return an array of these elements; nobody may write to `value` from now on."""
+    return Array(leaf(value))
+
+
+def aval_like(x: Array) -> Aval:
+    """Return the aval of the array as its user sees it."""
+    aval: Aval = x._node.aval
+    return aval
+
+
+def view(x: Array, prim: Primitive, **params: Any) -> Array:
+    """Return a view of `x` through a primitive that moves elements; writes go both ways."""
+    node = current(x)
+    out = Array(*bind(prim, ((node, x._levels),), params or NO_PARAMS))
+    base, steps, seen = x._view or View(x, (), node)
+    out._view = View(base, _add_step(steps, Step(prim, params)), seen)
+    return out
+
+
+def _add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
+    """Append a step to a view's; two slices in a row are one."""
+    if not steps or steps[-1].prim is not new.prim:
+        return (*steps, new)
+    old = steps[-1].params
+    if new.prim is reshape:
+        return (*steps[:-1], new)
+    if new.prim is not slice_:
+        return (*steps, new)
+    rows = zip(old["start"], old["step"], new.params["start"], new.params["step"], strict=True)
+    start, step = zip(*[(a + b * c, b * d) for a, b, c, d in rows], strict=True) or ((), ())
+    return (*steps[:-1], Step(slice_, {"start": start, "size": new.params["size"], "step": step}))
+
+
+_Put = Callable[[Array, Array, dict[str, Any]], Array]
+
+
+def _put_slice(old: Array, new: Array, params: dict[str, Any]) -> Array:
+    if params["size"] == old.shape and all(s == 1 for s in params["step"]):
+        return new
+    return apply(update_slice, old, new, start=params["start"], step=params["step"])
+
+
+def _put_broadcast(old: Array, new: Array, params: dict[str, Any]) -> Array:
+    raise ValueError("setitem: the assignment destination is read-only (it comes from broadcasting)")
+
+
+def _put_permute(old: Array, new: Array, params: dict[str, Any]) -> Array:
+    inverse = sorted(range(len(params["axes"])), key=params["axes"].__getitem__)
+    return apply(permute, new, axes=tuple(inverse))
+
+
+# How a view's step is undone: what the thing before the step becomes when the thing after it is `new`.
+_PUT: dict[Primitive, _Put] = {
+    slice_: _put_slice,
+    reshape: lambda old, new, params: apply(reshape, new, shape=old.shape),
+    permute: _put_permute,
+    broadcast: _put_broadcast,
+    real: lambda old, new, params: apply(complex_, new, apply(imag, old)),
+    imag: lambda old, new, params: apply(complex_, apply(real, old), new),
+}
+
+
+def write(x: Array, new: Array) -> None:
+    """Make all of `x` equal `new` (of the same shape and dtype), for every array that shares elements."""
+    if x._view is None:
+        x._node, x._levels = current(new), new._levels
+        return
+    base, steps, _ = x._view
+    before = [Array(base._node, base._levels)]
+    for step in steps[:-1]:
+        before.append(apply(step.prim, before[-1], **step.params))
+    written = new
+    for old, step in zip(reversed(before), reversed(steps), strict=True):
+        written = _PUT[step.prim](old, written, step.params)
+    del before
+    base._node, base._levels = current(written), written._levels
+    x._node, x._levels = current(new), new._levels
+    x._view = View(base, steps, base._node)
+
+
+def check_device(function: str, device: Any) -> None:
+    """Raise ValueError unless `device` is None or the CPU."""
+    if device is not None and device != "cpu":
+        raise ValueError(f"{function}: no device {device!r}; 'cpu' would work")
+
+
+def _split(x: Array) -> Exception:
+    return TypeError("a batched array has no single value")
+
+
+# The package puts itself here once it is whole; `Array` cannot import it.
+namespace_hook: list[Callable[[str | None], ModuleType]] = []
+
+
+def _namespace(api_version: str | None) -> ModuleType:
+    return namespace_hook[0](api_version)

@@ -1,0 +1,833 @@
+"""Elementwise functions: one line each for a primitive, compositions below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from .._lazy.aval import Aval
+from .._lazy.node import LIMIT, NO_PARAMS, Node
+from .._lazy.primitive import Primitive
+from .._lazy.primitives import elementwise as p
+from .._lazy.primitives.creation import fill_node
+from .array import Array, apply
+from .promotion import as_array, elementwise, require
+
+__all__ = [
+    "abs",
+    "acos",
+    "acosh",
+    "add",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "cbrt",
+    "ceil",
+    "clip",
+    "conj",
+    "copysign",
+    "cos",
+    "cosh",
+    "divide",
+    "equal",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "floor_divide",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "imag",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
+    "log",
+    "log10",
+    "log1p",
+    "log2",
+    "logaddexp",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "multiply",
+    "negative",
+    "nextafter",
+    "not_equal",
+    "positive",
+    "pow",
+    "real",
+    "reciprocal",
+    "remainder",
+    "round",
+    "sign",
+    "signbit",
+    "sin",
+    "sinh",
+    "sqrt",
+    "square",
+    "subtract",
+    "tan",
+    "tanh",
+    "trunc",
+]
+
+STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
+# NumPy's own, which the standard does not have.
+_NUMPY_ONLY = ("cbrt", "exp2")
+
+
+def _describe(function: Callable[..., Array], name: str, summary: str, operands: str, example: str) -> None:
+    """Give a function made from a primitive its name and its docstring."""
+    source = (
+        f"https://numpy.org/doc/stable/reference/generated/numpy.{name}.html"
+        if name in _NUMPY_ONLY
+        else f"{STANDARD}{name}.html"
+    )
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{summary}
+
+Parameters
+----------
+{operands}
+
+Returns
+-------
+Array
+    One element for each of the operands' (broadcast) elements.
+
+Raises
+------
+TypeError
+    If the operation has no meaning for the operands' dtypes.
+ValueError
+    If shapes do not broadcast.
+
+References
+----------
+{source}
+
+Examples
+--------
+>>> import nabla_array as xp
+{example}
+"""
+
+
+def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[[Any], Array]:
+    """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
+    rules = prim.rules
+
+    def function(x: Any, /) -> Array:
+        if type(x) is Array and x._view is None:
+            a = x._node
+            out = rules.get(a.aval)
+            if out is not None:
+                depth = a.depth + out.weight
+                if depth < LIMIT:
+                    return Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
+        return slow(x)
+
+    return function
+
+
+def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[[Any, Any], Array]:
+    """Return a function that records `prim` at once where its rule is known, and else asks `slow`.
+
+    This is the hot path of every small expression: it makes no call that can be avoided.
+    """
+    rules = prim.rules
+
+    def function(x1: Any, x2: Any, /) -> Array:
+        if type(x1) is Array and x1._view is None:
+            a = x1._node
+            levels = x1._levels
+            if type(x2) is not Array:
+                b = scalar_node(a.aval, x2)
+            elif x2._view is None and x2._levels is levels:
+                b = x2._node
+            else:
+                return slow(x1, x2)
+        elif type(x2) is Array and x2._view is None:
+            b = x2._node
+            levels = x2._levels
+            a = scalar_node(b.aval, x1)
+        else:
+            return slow(x1, x2)
+        if a is None or b is None:
+            return slow(x1, x2)
+        out = rules.get((a.aval, b.aval))
+        if out is not None:
+            depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
+            if depth < LIMIT:
+                return Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
+        return slow(x1, x2)
+
+    return function
+
+
+def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
+    """Promote, broadcast and record; the next call with operands like these takes the short way."""
+    y = elementwise(prim, name, operands)
+    node = y._node
+    if node.prim is prim and len(node.inputs) == len(operands):
+        if len(prim.rules) > 1000:
+            prim.rules.clear()
+        avals = tuple([n.aval for n in node.inputs])
+        prim.rules[avals if len(avals) > 1 else avals[0]] = node.aval
+    return y
+
+
+# The primitive of each function made here: operators record the same ones.
+PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
+
+
+def _unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[[Any], Array]:
+    function = unary_call(prim, partial(promoted, prim, name))
+    example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
+    _describe(function, name, summary, "x : Array", example)
+    PRIMITIVES[function] = prim
+    return function
+
+
+def _binary(
+    name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str
+) -> Callable[[Any, Any], Array]:
+    function = binary_call(prim, partial(promoted, prim, name))
+    operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
+    example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
+    _describe(function, name, summary, operands, example)
+    PRIMITIVES[function] = prim
+    return function
+
+
+_scalars: dict[tuple[Aval, type, Any], Node] = {}
+
+
+def scalar_node(aval: Aval, value: Any) -> Node | None:
+    """Return the node of `aval` full of a Python number, if that number takes its dtype and is usual.
+
+    For speed alone: what comes back as None is promoted with all care elsewhere.
+    """
+    kind = type(value)
+    if kind is not float and kind is not int:
+        return None
+    key = (aval, kind, value)
+    node = _scalars.get(key)
+    if node is None:
+        # 0.0 and -0.0 are one key, nan is a new one each time.
+        if (
+            value == 0
+            or value != value
+            or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu"))
+        ):
+            return None
+        try:
+            node = fill_node(aval, value)
+        except OverflowError:
+            return None
+        if len(_scalars) > 1000:
+            _scalars.clear()
+        _scalars[key] = node
+    return node
+
+
+abs = _unary(
+    "abs",
+    p.abs_,
+    "Absolute value of each element; the modulus of a complex one.",
+    "[-1.5, 2.0]",
+    "array([1.5, 2. ])",
+)
+acos = _unary(
+    "acos",
+    p.acos,
+    "Inverse cosine of each element, in radians from 0 to pi.",
+    "[0.0, 1.0]",
+    "array([1.57079633, 0.        ])",
+)
+acosh = _unary(
+    "acosh",
+    p.acosh,
+    "Inverse hyperbolic cosine of each element.",
+    "[1.0, 2.0]",
+    "array([0.       , 1.3169579])",
+)
+asin = _unary(
+    "asin",
+    p.asin,
+    "Inverse sine of each element, in radians from -pi/2 to pi/2.",
+    "[0.0, 1.0]",
+    "array([0.        , 1.57079633])",
+)
+asinh = _unary(
+    "asinh",
+    p.asinh,
+    "Inverse hyperbolic sine of each element.",
+    "[0.0, 1.0]",
+    "array([0.        , 0.88137359])",
+)
+atan = _unary(
+    "atan",
+    p.atan,
+    "Inverse tangent of each element, in radians from -pi/2 to pi/2.",
+    "[0.0, 1.0]",
+    "array([0.        , 0.78539816])",
+)
+atanh = _unary(
+    "atanh",
+    p.atanh,
+    "Inverse hyperbolic tangent of each element.",
+    "[0.0, 0.5]",
+    "array([0.        , 0.54930614])",
+)
+bitwise_invert = _unary(
+    "bitwise_invert",
+    p.not_,
+    "Every bit of each element inverted; on booleans, the logical not.",
+    "[0, 5]",
+    "array([-1, -6])",
+)
+ceil = _unary(
+    "ceil",
+    p.ceil,
+    "Smallest integer that is not less than each element, in the element's dtype.",
+    "[-1.5, 1.5]",
+    "array([-1.,  2.])",
+)
+conj = _unary(
+    "conj", p.conj, "Complex conjugate of each element.", "[1 + 2j, 3 - 1j]", "array([1.-2.j, 3.+1.j])"
+)
+cos = _unary(
+    "cos",
+    p.cos,
+    "Cosine of each element, an angle in radians.",
+    "[0.0, 1.0]",
+    "array([1.        , 0.54030231])",
+)
+cosh = _unary(
+    "cosh", p.cosh, "Hyperbolic cosine of each element.", "[0.0, 1.0]", "array([1.        , 1.54308063])"
+)
+exp = _unary("exp", p.exp, "e to the power of each element.", "[0.0, 1.0]", "array([1.        , 2.71828183])")
+exp2 = _unary(
+    "exp2", p.exp2, "2 to the power of each element (NumPy's `exp2`).", "[1.0, 3.0]", "array([2., 8.])"
+)
+expm1 = _unary(
+    "expm1",
+    p.expm1,
+    "e to the power of each element, minus 1, accurate near 0.",
+    "[0.0, 1e-10]",
+    "array([0.e+00, 1.e-10])",
+)
+floor = _unary(
+    "floor",
+    p.floor,
+    "Largest integer that is not greater than each element, in the element's dtype.",
+    "[-1.5, 1.5]",
+    "array([-2.,  1.])",
+)
+isfinite = _unary(
+    "isfinite",
+    p.isfinite,
+    "Whether each element is neither infinite nor nan.",
+    '[1.0, float("inf")]',
+    "array([ True, False])",
+)
+isinf = _unary(
+    "isinf", p.isinf, "Whether each element is infinite.", '[1.0, float("inf")]', "array([False,  True])"
+)
+isnan = _unary(
+    "isnan", p.isnan, "Whether each element is nan.", '[1.0, float("nan")]', "array([False,  True])"
+)
+log = _unary(
+    "log", p.log, "Natural logarithm of each element.", "[1.0, 2.0]", "array([0.        , 0.69314718])"
+)
+log10 = _unary("log10", p.log10, "Logarithm of each element to base 10.", "[1.0, 1000.0]", "array([0., 3.])")
+log1p = _unary(
+    "log1p",
+    p.log1p,
+    "Natural logarithm of 1 plus each element, accurate near 0.",
+    "[0.0, 1e-10]",
+    "array([0.e+00, 1.e-10])",
+)
+log2 = _unary("log2", p.log2, "Logarithm of each element to base 2.", "[1.0, 8.0]", "array([0., 3.])")
+cbrt = _unary("cbrt", p.cbrt, "Cube root of each element (NumPy's `cbrt`).", "[1.0, 27.0]", "array([1., 3.])")
+negative = _unary("negative", p.neg, "Minus each element.", "[1.0, -2.0]", "array([-1.,  2.])")
+reciprocal = _unary(
+    "reciprocal", p.reciprocal, "1 divided by each element.", "[2.0, 4.0]", "array([0.5 , 0.25])"
+)
+sign = _unary(
+    "sign",
+    p.sign,
+    "-1, 0 or 1 as each element is below, at or above 0; z / abs(z) for a complex one.",
+    "[-3.0, 0.0, 2.0]",
+    "array([-1.,  0.,  1.])",
+)
+signbit = _unary(
+    "signbit",
+    p.signbit,
+    "Whether the sign bit of each element is set: true for -0.0.",
+    "[-0.0, 1.0]",
+    "array([ True, False])",
+)
+sin = _unary(
+    "sin",
+    p.sin,
+    "Sine of each element, an angle in radians.",
+    "[0.0, 1.0]",
+    "array([0.        , 0.84147098])",
+)
+sinh = _unary(
+    "sinh", p.sinh, "Hyperbolic sine of each element.", "[0.0, 1.0]", "array([0.        , 1.17520119])"
+)
+sqrt = _unary("sqrt", p.sqrt, "Square root of each element.", "[4.0, 2.0]", "array([2.        , 1.41421356])")
+square = _unary("square", p.square, "Each element times itself.", "[3.0, -2.0]", "array([9., 4.])")
+tan = _unary(
+    "tan",
+    p.tan,
+    "Tangent of each element, an angle in radians.",
+    "[0.0, 1.0]",
+    "array([0.        , 1.55740772])",
+)
+tanh = _unary(
+    "tanh", p.tanh, "Hyperbolic tangent of each element.", "[0.0, 1.0]", "array([0.        , 0.76159416])"
+)
+trunc = _unary(
+    "trunc",
+    p.trunc,
+    "Each element without its fraction, in the element's dtype.",
+    "[-1.5, 1.5]",
+    "array([-1.,  1.])",
+)
+add = _binary("add", p.add, "Sum of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([4., 6.])")
+atan2 = _binary(
+    "atan2",
+    p.atan2,
+    "Angle of each point (x2, x1) from the positive x axis, in radians from -pi to pi.",
+    "[1.0, -1.0]",
+    "[0.0, 1.0]",
+    "array([ 1.57079633, -0.78539816])",
+)
+bitwise_and = _binary(
+    "bitwise_and",
+    p.and_,
+    "The bits set in both elements; on booleans, the logical and.",
+    "[6, 3]",
+    "[3, 1]",
+    "array([2, 1])",
+)
+bitwise_left_shift = _binary(
+    "bitwise_left_shift",
+    p.shift_left,
+    "Bits of each x1 moved left by x2 places.",
+    "[1, 3]",
+    "[4, 1]",
+    "array([16,  6])",
+)
+bitwise_or = _binary(
+    "bitwise_or",
+    p.or_,
+    "The bits set in either element; on booleans, the logical or.",
+    "[6, 3]",
+    "[3, 1]",
+    "array([7, 3])",
+)
+bitwise_right_shift = _binary(
+    "bitwise_right_shift",
+    p.shift_right,
+    "Bits of each x1 moved right by x2 places, keeping the sign.",
+    "[16, -8]",
+    "[4, 1]",
+    "array([ 1, -4])",
+)
+bitwise_xor = _binary(
+    "bitwise_xor",
+    p.xor,
+    "The bits set in one element only; on booleans, the exclusive or.",
+    "[6, 3]",
+    "[3, 1]",
+    "array([5, 2])",
+)
+copysign = _binary(
+    "copysign", p.copysign, "Each x1 with the sign of x2.", "[1.0, 2.0]", "[-0.0, 3.0]", "array([-1.,  2.])"
+)
+divide = _binary(
+    "divide",
+    p.div,
+    "Each x1 divided by x2; integers give floating-point results.",
+    "[1.0, 2.0]",
+    "[2.0, 4.0]",
+    "array([0.5, 0.5])",
+)
+equal = _binary(
+    "equal", p.eq, "Whether the elements of each pair are equal.", "[1, 2]", "[1, 3]", "array([ True, False])"
+)
+floor_divide = _binary(
+    "floor_divide",
+    p.floor_divide,
+    "Largest integer that is not greater than x1 / x2.",
+    "[7.0, -7.0]",
+    "[2.0, 2.0]",
+    "array([ 3., -4.])",
+)
+greater = _binary(
+    "greater", p.gt, "Whether each x1 is greater than x2.", "[1, 2]", "[1, 1]", "array([False,  True])"
+)
+greater_equal = _binary(
+    "greater_equal",
+    p.ge,
+    "Whether each x1 is greater than or equal to x2.",
+    "[1, 0]",
+    "[1, 1]",
+    "array([ True, False])",
+)
+hypot = _binary(
+    "hypot",
+    p.hypot,
+    "Square root of the sum of squares of each pair, without undue overflow.",
+    "[3.0, 5.0]",
+    "[4.0, 12.0]",
+    "array([ 5., 13.])",
+)
+less = _binary("less", p.lt, "Whether each x1 is less than x2.", "[1, 0]", "[1, 1]", "array([False,  True])")
+less_equal = _binary(
+    "less_equal",
+    p.le,
+    "Whether each x1 is less than or equal to x2.",
+    "[1, 2]",
+    "[1, 1]",
+    "array([ True, False])",
+)
+logaddexp = _binary(
+    "logaddexp",
+    p.logaddexp,
+    "Logarithm of the sum of exponentials of each pair, without undue overflow.",
+    "[0.0, 1000.0]",
+    "[0.0, 1000.0]",
+    "array([6.93147181e-01, 1.00069315e+03])",
+)
+maximum = _binary(
+    "maximum",
+    p.maximum,
+    "The greater element of each pair; nan where either is nan.",
+    "[1.0, 5.0]",
+    "[3.0, 4.0]",
+    "array([3., 5.])",
+)
+minimum = _binary(
+    "minimum",
+    p.minimum,
+    "The smaller element of each pair; nan where either is nan.",
+    "[1.0, 5.0]",
+    "[3.0, 4.0]",
+    "array([1., 4.])",
+)
+multiply = _binary(
+    "multiply", p.mul, "Product of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([3., 8.])"
+)
+nextafter = _binary(
+    "nextafter",
+    p.nextafter,
+    "Next floating-point number after each x1 in the direction of x2.",
+    "[1.0]",
+    "[2.0]",
+    "array([1.])",
+)
+not_equal = _binary(
+    "not_equal",
+    p.ne,
+    "Whether the elements of each pair differ.",
+    "[1, 2]",
+    "[1, 3]",
+    "array([False,  True])",
+)
+pow = _binary("pow", p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
+remainder = _binary(
+    "remainder",
+    p.remainder,
+    "Remainder of x1 / x2 with the sign of x2, as Python's ``%``.",
+    "[7.0, -7.0]",
+    "[3.0, 3.0]",
+    "array([1., 2.])",
+)
+subtract = _binary(
+    "subtract", p.sub, "Difference of each pair of elements.", "[3.0, 4.0]", "[1.0, 5.0]", "array([ 2., -1.])"
+)
+
+
+def positive(x: Any, /) -> Array:
+    """Return a copy of a numeric array.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    Array
+        The same elements.
+
+    Raises
+    ------
+    TypeError
+        If `x` is boolean.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.positive.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.positive(xp.asarray([1.0, -2.0]))
+    array([ 1., -2.])
+    """
+    y = as_array("positive", x)
+    require("positive", "numeric", y)
+    return y.copy()
+
+
+def real(x: Any, /) -> Array:
+    """Return the real part of each element, as a view.
+
+    Parameters
+    ----------
+    x : Array
+        Of a numeric dtype.
+
+    Returns
+    -------
+    Array
+        float32 for complex64, float64 for complex128; `x` itself where it is real.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.real.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.real(xp.asarray([1 + 2j]))
+    array([1.])
+    """
+    return as_array("real", x).real
+
+
+def imag(x: Any, /) -> Array:
+    """Return the imaginary part of each element, as a view.
+
+    Parameters
+    ----------
+    x : Array
+        Of a numeric dtype.
+
+    Returns
+    -------
+    Array
+        float32 for complex64, float64 for complex128; zeros where `x` is real.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.imag.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.imag(xp.asarray([1 + 2j]))
+    array([2.])
+    """
+    return as_array("imag", x).imag
+
+
+def round(x: Any, /, decimals: int = 0) -> Array:
+    """Round each element to the nearest number with `decimals` decimals, halves to the even one.
+
+    Parameters
+    ----------
+    x : Array
+        Of a numeric dtype.
+    decimals : int
+        Decimals to keep (NumPy's parameter); may be negative.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.round.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.round(xp.asarray([0.5, 1.5, -1.234]))
+    array([ 0.,  2., -1.])
+    """
+    y = as_array("round", x)
+    require("round", "numeric", y)
+    return apply(p.round_, y, decimals=int(decimals))
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
+    """Limit each element to the range from `min` to `max`.
+
+    Parameters
+    ----------
+    x : Array
+        Of a real-valued dtype.
+    min, max : Array, int or float, optional
+        Bounds, which broadcast with `x`; None for no bound. Where min exceeds max, max wins.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `x`, as the standard asks; nan stays nan.
+
+    Raises
+    ------
+    TypeError
+        If a dtype is complex or boolean, or a float bounds integers.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.clip.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.clip(xp.asarray([-1.0, 0.5, 7.0]), 0, 1)
+    array([0. , 0.5, 1. ])
+    """
+    y = as_array("clip", x)
+    require("clip", "real numeric", y)
+    out = y
+    for bound, prim in ((min, p.maximum), (max, p.minimum)):
+        if bound is not None:
+            out = elementwise(prim, "clip", (out, bound))
+    return out.copy() if out is y else out
+
+
+def _truth(function: str, x: Any) -> Array:
+    y = as_array(function, x)
+    if y.dtype.kind == "b":
+        return y
+    return elementwise(p.ne, function, (y, 0))
+
+
+def logical_and(x1: Any, x2: Any, /) -> Array:
+    """Return whether both elements of each pair are true.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Booleans; numbers count as true where they are not 0, as in NumPy.
+
+    Returns
+    -------
+    Array
+        Of dtype bool and the broadcast shape.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_and.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.logical_and(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
+    array([ True, False, False])
+    """
+    return elementwise(p.and_, "logical_and", (_truth("logical_and", x1), _truth("logical_and", x2)))
+
+
+def logical_or(x1: Any, x2: Any, /) -> Array:
+    """Return whether either element of each pair is true.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Booleans; numbers count as true where they are not 0, as in NumPy.
+
+    Returns
+    -------
+    Array
+        Of dtype bool and the broadcast shape.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_or.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.logical_or(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
+    array([ True,  True, False])
+    """
+    return elementwise(p.or_, "logical_or", (_truth("logical_or", x1), _truth("logical_or", x2)))
+
+
+def logical_xor(x1: Any, x2: Any, /) -> Array:
+    """Return whether exactly one element of each pair is true.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+        Booleans; numbers count as true where they are not 0, as in NumPy.
+
+    Returns
+    -------
+    Array
+        Of dtype bool and the broadcast shape.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_xor.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.logical_xor(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
+    array([False,  True, False])
+    """
+    return elementwise(p.xor, "logical_xor", (_truth("logical_xor", x1), _truth("logical_xor", x2)))
+
+
+def logical_not(x: Any, /) -> Array:
+    """Return whether each element is false.
+
+    Parameters
+    ----------
+    x : Array
+        Booleans; numbers count as true where they are not 0, as in NumPy.
+
+    Returns
+    -------
+    Array
+        Of dtype bool.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_not.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.logical_not(xp.asarray([True, False]))
+    array([False,  True])
+    """
+    return apply(p.not_, _truth("logical_not", x))

@@ -1,0 +1,5 @@
+"""The `fft` extension."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,278 @@
+"""Reading and writing with keys: ints, slices, ellipsis, newaxis, masks, integer arrays, mixtures."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._lazy.node import mark_origin
+from .._lazy.primitives.elementwise import select
+from .._lazy.primitives.indexing import gather, scatter
+from .._lazy.primitives.structure import permute, reshape, slice_
+from .array import Array, View, apply, current, view, write
+from .promotion import SCALARS, as_array, astype, broadcast_shapes, broadcast_to, full
+
+_INTP = np.dtype(np.intp)
+
+
+class _Fresh(NamedTuple):
+    """What a 0-d boolean in a key stands for: a new axis, indexed by `zeros` (one 0, or nothing)."""
+
+    zeros: np.ndarray
+
+
+class _Key(NamedTuple):
+    """A key taken apart: a slice and a reshape, then perhaps index arrays on axes of their result.
+
+    Where the arrays stood side by side in the key, their axes stay at that place, else they come first.
+    """
+
+    slice: dict[str, tuple[int, ...]]
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    arrays: tuple[Array, ...]
+    side_by_side: bool
+    element: bool
+
+
+def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:
+    """Return the key as one item an axis of `shape`, and None or `_Fresh` where a new axis goes."""
+    out: list[Any] = []
+    used = 0
+    gap = None
+    for item in key if isinstance(key, tuple) else (key,):
+        if item is Ellipsis:
+            if gap is not None:
+                raise IndexError(f"{function}: an index can only have a single ellipsis ('...')")
+            gap = len(out)
+        elif item is None:
+            out.append(None)
+        elif isinstance(item, slice):
+            out.append(item)
+            used += 1
+        else:
+            some = _integers(function, item, shape, used, gap is not None)
+            out.extend(some)
+            used += sum(not isinstance(i, _Fresh) for i in some)
+    if used > len(shape):
+        raise IndexError(
+            f"{function}: too many indices: the array has {len(shape)} dimensions, but {used} were indexed"
+        )
+    at = len(out) if gap is None else gap
+    out[at:at] = [slice(None)] * (len(shape) - used)
+    return out
+
+
+def _integers(function: str, item: Any, shape: tuple[int, ...], axis: int, after_gap: bool) -> list[Any]:
+    """Return an int, or an index array, or (for a mask) an index array for each of its axes."""
+    if not isinstance(item, SCALARS[0] | Array | np.ndarray | list | tuple):
+        try:
+            return [operator.index(item)]
+        except TypeError:
+            raise IndexError(
+                f"{function}: only integers, slices, ellipsis, None and integer or boolean arrays "
+                f"are valid indices, not {item!r}"
+            ) from None
+    array = item if type(item) is Array else np.asarray(item)
+    if array.size == 0 and isinstance(item, list | tuple):
+        array = np.asarray(array, _INTP)
+    if array.dtype.kind == "b":
+        return _mask(function, array, shape, axis, after_gap)
+    if array.dtype.kind not in "iu":
+        raise IndexError(
+            f"{function}: arrays used as indices must be of integer (or boolean) type, not {array.dtype}"
+        )
+    return [array]
+
+
+def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int, after_gap: bool) -> list[Any]:
+    if not after_gap and shape[axis : axis + mask.ndim] != mask.shape:
+        raise IndexError(
+            f"{function}: a boolean index of shape {mask.shape} does not match the array of shape "
+            f"{shape} from axis {axis} on"
+        )
+    value = np.asarray(mask)
+    if value.ndim == 0:
+        return [_Fresh(np.zeros(int(value), _INTP))]
+    return list(value.nonzero())
+
+
+def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
+    items = _items(function, key, shape)
+    advanced = any(isinstance(i, Array | np.ndarray | _Fresh) for i in items)
+    start: list[int] = []
+    size: list[int] = []
+    step: list[int] = []
+    out: list[int] = []
+    arrays: dict[int, Any] = {}
+    places = []
+    lengths = iter(shape)
+    for place, item in enumerate(items):
+        if item is None or isinstance(item, _Fresh):
+            if item is not None:
+                arrays[len(out)] = item.zeros
+                places.append(place)
+            out.append(1)
+            continue
+        n = next(lengths)
+        if isinstance(item, slice):
+            first, stop, by = item.indices(n)
+            start.append(first)
+            size.append(len(range(first, stop, by)))
+            step.append(by)
+            out.append(size[-1])
+        elif isinstance(item, int) and not advanced:
+            start.append(_in_bounds(function, item, len(start), n))
+            size.append(1)
+            step.append(1)
+        else:
+            if not isinstance(item, Array):
+                item = _array_in_bounds(function, np.asarray(item), len(start), n)
+            start.append(0)
+            size.append(n)
+            step.append(1)
+            arrays[len(out)] = item
+            places.append(place)
+            out.append(n)
+    side_by_side = bool(places) and places[-1] - places[0] == len(places) - 1
+    return _Key(
+        {"start": tuple(start), "size": tuple(size), "step": tuple(step)},
+        tuple(out),
+        tuple(arrays),
+        _broadcast_indices(function, list(arrays.values())),
+        side_by_side,
+        not advanced and not out and Ellipsis not in (key if isinstance(key, tuple) else (key,)),
+    )
+
+
+def _in_bounds(function: str, i: int, axis: int, n: int) -> int:
+    if not -n <= i < n:
+        raise IndexError(f"{function}: index {i} is out of bounds for axis {axis} with size {n}")
+    return i % n
+
+
+def _array_in_bounds(function: str, index: np.ndarray, axis: int, n: int) -> np.ndarray:
+    if index.size:
+        for i in (index.min(), index.max()):
+            _in_bounds(function, int(i), axis, n)
+    return index
+
+
+def _broadcast_indices(function: str, arrays: list[Any]) -> tuple[Array, ...]:
+    ready = [astype(as_array(function, a), _INTP) for a in arrays]
+    if len(ready) < 2:
+        return tuple(ready)
+    try:
+        shape = broadcast_shapes(function, *[a.shape for a in ready])
+    except ValueError:
+        raise IndexError(
+            f"{function}: index arrays of shapes {', '.join(str(a.shape) for a in ready)} do not broadcast"
+        ) from None
+    return tuple(broadcast_to(a, shape) for a in ready)
+
+
+def _basic(x: Array, key: _Key) -> Array:
+    whole = key.slice["size"] == x.shape and all(s == 1 for s in key.slice["step"])
+    y = x if whole else view(x, slice_, **key.slice)
+    if y.shape != key.shape:
+        y = view(y, reshape, shape=key.shape)
+    return view(x, reshape, shape=x.shape) if y is x else y
+
+
+def _to_place(key: _Key, ndim: int) -> tuple[int, ...]:
+    """Return the permutation that takes `gather`'s result, its index axes first, to NumPy's order."""
+    k = key.arrays[0].ndim
+    first = key.axes[0] if key.side_by_side else 0
+    return (*range(k, k + first), *range(k), *range(k + first, ndim))
+
+
+def getitem(x: Array, key: Any) -> Array:
+    """Return ``x[key]``: a view for a basic key, a copy for one with arrays, as NumPy does."""
+    parsed = _parse("getitem", key, x.shape)
+    y = _basic(x, parsed)
+    if parsed.element:
+        return y.copy()
+    if not parsed.arrays:
+        return y
+    out = apply(gather, y, *parsed.arrays, axes=parsed.axes, batch=0)
+    mark_origin(out._node, "getitem")
+    order = _to_place(parsed, out.ndim)
+    return out if order == tuple(range(out.ndim)) else apply(permute, out, axes=order)
+
+
+def _is_own_view(x: Array, y: Array, value: Any) -> bool:
+    """Say whether `value` is the view `y` of `x`, written already: Python's last step of ``x[k] += v``."""
+    if type(value) is not Array or value._view is None or y._view is None:
+        return False
+    mine: View = y._view
+    return (
+        value._view.base is mine.base
+        and value._view.steps == mine.steps
+        and value._view.seen is mine.base._node
+    )
+
+
+def setitem(x: Array, key: Any, value: Any) -> None:
+    """Do ``x[key] = value``; the value is cast to the dtype of `x` and broadcast to ``x[key]``.
+
+    Raises IndexError for a key that does not fit, ValueError for a value that does not, TypeError for a
+    complex value in a real array, OverflowError for a Python integer out of range.
+    """
+    if _masked_set(x, key, value):
+        return
+    parsed = _parse("setitem", key, x.shape)
+    y = _basic(x, parsed)
+    if _is_own_view(x, y, value):
+        return
+    if not parsed.arrays:
+        write(y, fitted("setitem", value, y.dtype, y.shape))
+        return
+    rest = tuple(n for a, n in enumerate(parsed.shape) if a not in parsed.axes)
+    order = _to_place(parsed, parsed.arrays[0].ndim + len(rest))
+    plain = parsed.arrays[0].shape + rest
+    new = fitted("setitem", value, y.dtype, tuple(plain[a] for a in order))
+    back = tuple(sorted(range(len(order)), key=order.__getitem__))
+    if back != tuple(range(len(back))):
+        new = apply(permute, new, axes=back)
+    out = apply(scatter, y.copy(), new, *parsed.arrays, axes=parsed.axes, batch=0, mode="set")
+    mark_origin(current(out), "setitem")
+    write(y, out)
+
+
+def _masked_set(x: Array, key: Any, value: Any) -> bool:
+    """Write one value, or one for each trailing element, where a mask is true; stays lazy."""
+    if not isinstance(key, Array | np.ndarray) or key.dtype.kind != "b" or not key.ndim:
+        return False
+    new = value if type(value) in SCALARS else as_array("setitem", value)
+    if getattr(new, "ndim", 0) > x.ndim - key.ndim or x.shape[: key.ndim] != key.shape:
+        return False
+    mask = as_array("setitem", key)
+    spread = apply(reshape, mask, shape=mask.shape + (1,) * (x.ndim - mask.ndim))
+    new = fitted("setitem", new, x.dtype, x.shape)
+    write(x, apply(select, broadcast_to(spread, x.shape), new, x))
+    return True
+
+
+def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
+    """Return a value to be written as an array of this dtype and shape, as NumPy's assignment casts."""
+    kind = type(value)
+    if (kind is complex or getattr(value, "dtype", dtype).kind == "c") and dtype.kind != "c":
+        raise TypeError(f"{function}: a complex value does not fit into an array of {dtype}")
+    if kind in SCALARS:
+        if dtype.kind in "iu" and kind is float:
+            value = int(value)
+        return full(shape, value, dtype)
+    new = astype(as_array(function, value), dtype)
+    lead = new.ndim - len(shape)
+    if lead > 0 and all(n == 1 for n in new.shape[:lead]):
+        new = apply(reshape, new, shape=new.shape[lead:])
+    if new.shape != shape:
+        try:
+            fits = np.broadcast_shapes(new.shape, shape) == shape
+        except ValueError:
+            fits = False
+        if not fits:
+            raise ValueError(f"{function}: a value of shape {new.shape} does not fit into {shape}")
+    return broadcast_to(new, shape)

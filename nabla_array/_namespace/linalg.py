@@ -1,0 +1,5 @@
+"""The `linalg` extension."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

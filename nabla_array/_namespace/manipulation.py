@@ -1,0 +1,5 @@
+"""Manipulation functions."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,5 @@
+"""Sorting functions."""
+
+from __future__ import annotations
+
+__all__: list[str] = []

@@ -1,0 +1,1 @@
+"""Sharded arrays (none yet)."""
