@@ -15,16 +15,16 @@ from . import host
 from .aval import LARGE, LARGE_WEIGHT, Aval
 from .node import NO_PARAMS, Node, evaluate_hook, origin
 from .program import held_outside, linearize, pending_order
-from .regions import Region, plan
+from .regions import Plan, Region, plan
 from .stats import stats
 
-_lock = threading.RLock()
+lock = threading.RLock()  # whoever reads or changes pending nodes holds it
 _quietly = host.quiet.run
 
 
 def evaluate(nodes: Sequence[Node]) -> None:
     """Fill in the values of `nodes`, and of what is alive of the pending nodes below them."""
-    with _lock:
+    with lock:
         roots = [n for n in nodes if n.value is None]
         if not roots:
             return
@@ -47,7 +47,7 @@ def value_of(node: Node) -> Any:
     if node.depth >= LARGE_WEIGHT:
         evaluate((node,))
         return node.value
-    with _lock:  # what `evaluate` does, without its detours
+    with lock:  # what `evaluate` does, without its detours
         start = perf_counter()
         value = _quietly(_value_below, node)
         stats.evaluations += 1
@@ -138,20 +138,31 @@ def _is_large(aval: Any) -> bool:
     return aval.nbytes >= LARGE if isinstance(aval, Aval) else any(a.nbytes >= LARGE for a in aval)
 
 
+def schedule(order: list[Node]) -> tuple[Plan, list[Node]] | None:
+    """Return how the pending nodes `order` are run, and the nodes that are inputs.
+
+    None: all of them are small, they are run one by one.
+    """
+    if not any(_is_large(n.aval) for n in order):
+        return None
+    kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
+    program, leaves = linearize(order, kept)
+    return plan(program), leaves
+
+
 def _run_deep(roots: list[Node]) -> None:
     order = pending_order(roots)
-    if not any(_is_large(n.aval) for n in order):
+    scheduled = schedule(order)
+    if scheduled is None:
         order.reverse()
         while order:  # popped, so that the list does not count as a user
             _quietly(_run_one, order.pop())
         return
-    kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
-    program, leaves = linearize(order, kept)
-    steps = plan(program)
+    steps, leaves = scheduled
     stats.regions += sum(isinstance(s, Region) for s in steps.steps)
     shared = held_outside(leaves, order)
     owned = frozenset(k for k, more in enumerate(shared) if not more)
-    env: list[Any] = [n.value for n in leaves] + [None] * len(program.eqns)
+    env: list[Any] = [n.value for n in leaves] + [None] * len(steps.program.eqns)
     first = len(env) - len(order)
     try:
         _quietly(host.run_plan, steps, env, owned)

@@ -272,10 +272,20 @@ def run_region(program: Program, region: Region, env: list[Any]) -> None:
         env[k] = _joined(program.eqns[k - base].prim, [p for part in parts for p in part[k]])
 
 
+def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
+    """Return how many blocks a region is cut into, and how many threads share them."""
+    blocks = len(_blocks(region.lead, _kernel(program, region).rows))
+    return blocks, _workers(blocks)
+
+
+def _workers(blocks: int) -> int:
+    return max(1, min(threads(), blocks // _PARALLEL))
+
+
 def _spread(work: Callable[[list[Any]], Any], blocks: list[Any]) -> list[Any]:
     """Give each thread a run of blocks; the results come in the blocks' order."""
-    n = min(threads(), len(blocks) // _PARALLEL)
-    if n <= 1:
+    n = _workers(len(blocks))
+    if n == 1:
         return [work(blocks)]
     cuts = [len(blocks) * t // n for t in range(n + 1)]
     parts = [blocks[a:b] for a, b in itertools.pairwise(cuts)]
