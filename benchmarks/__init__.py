@@ -1,0 +1,1 @@
+"""Benchmarks: nabla_array beside NumPy and JAX, in one run."""

@@ -1,0 +1,41 @@
+"""`python -m benchmarks`: see docs/benchmarks.md."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from . import elementwise, memory, overhead
+from .measure import machine, show, write
+
+_SUITES = {"overhead": overhead.run, "elementwise": elementwise.run, "memory": memory.run}
+_PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the benchmarks named on the command line; returns 1 where a target is missed."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("suites", nargs="*", choices=[*_SUITES, []], metavar="SUITE", help=", ".join(_SUITES))
+    parser.add_argument("--json", action="store_true", help="print JSON, not tables")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{_PAGE.name}")
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work, not how fast is it")
+    args = parser.parse_args(argv)
+    console = Console(width=None)
+    found = {}
+    for name in args.suites or _SUITES:
+        rows = found[name] = _SUITES[name](args.quick)
+        if not args.json:
+            show(name, rows, console)
+        if args.write:
+            write(_PAGE, name, rows)
+    if args.json:
+        tables = {name: [r.as_json() for r in rows] for name, rows in found.items()}
+        print(json.dumps({"machine": machine(), **tables}, indent=1))
+    return 0 if args.quick or all(all(r.held().values()) for rows in found.values() for r in rows) else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

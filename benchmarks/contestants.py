@@ -1,0 +1,53 @@
+"""The libraries that are compared, each as its own users would call it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import nabla_array
+
+from .measure import OURS
+
+JAX = "jnp"
+JIT = "jax.jit"
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A namespace, how arrays get into it, and how a result is made to exist."""
+
+    name: str
+    xp: Any
+    asarray: Callable[[np.ndarray], Any]
+    evaluate: Callable[[Any], object]
+    prepare: Callable[[Callable[..., Any]], Callable[..., Any]] = lambda f: f
+
+
+@lru_cache(1)
+def _jax() -> Any:
+    try:
+        import jax
+    except ImportError:
+        return None
+    jax.config.update("jax_enable_x64", True)
+    return jax
+
+
+def contestants(jit: bool = True) -> list[Contestant]:
+    """Return nabla_array, NumPy and, where it is installed, JAX: eager and (if `jit`) compiled."""
+    out = [
+        Contestant(OURS, nabla_array, nabla_array.asarray, nabla_array.eval),
+        Contestant("numpy", np, np.asarray, lambda x: x),
+    ]
+    jax = _jax()
+    if jax is not None:
+        ready = jax.block_until_ready
+        out.append(Contestant(JAX, jax.numpy, jax.numpy.asarray, ready))
+        if jit:
+            out.append(Contestant(JIT, jax.numpy, jax.numpy.asarray, ready, jax.jit))
+    return out

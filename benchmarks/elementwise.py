@@ -1,0 +1,84 @@
+"""Large arrays: fused expressions, and single calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .contestants import contestants
+from .measure import Claim, Row, geometric_mean, race
+
+
+def chain(xp: Any, x: Any, y: Any) -> Any:
+    """Six cheap operations."""
+    return ((x + y) * x - y) * (x - y) + x * y
+
+
+def choice(xp: Any, x: Any, y: Any) -> Any:
+    """A choice between two expressions."""
+    return xp.where(x > y, x * y, x - y)
+
+
+def row_variance(xp: Any, m: Any) -> Any:
+    """The variance of each row."""
+    return xp.var(m, axis=1)
+
+
+def softmax(xp: Any, m: Any) -> Any:
+    """Softmax of each row: two reductions that come back broadcast."""
+    e = xp.exp(m - xp.max(m, axis=1, keepdims=True))
+    return e / xp.sum(e, axis=1, keepdims=True)
+
+
+def stencil(xp: Any, m: Any) -> Any:
+    """The five-point Laplace operator: slices of one array."""
+    around = m[:-2, 1:-1] + m[2:, 1:-1] + m[1:-1, :-2] + m[1:-1, 2:]
+    return around - 4.0 * m[1:-1, 1:-1]
+
+
+# No worse than 0.95 times as fast.
+_NO_WORSE = Claim("numpy", 1 / 0.95)
+_TWICE_AS_FAST = Claim("numpy", 0.5)
+
+
+def measure(name: str, function: Callable[..., Any], args: list[np.ndarray], rounds: int) -> Row:
+    """Time `function(xp, *args)` on arrays of each library."""
+    calls = {}
+    for c in contestants():
+        own = [c.asarray(a) for a in args]
+        calls[c.name] = partial(_once, c.prepare(partial(function, c.xp)), own, c.evaluate)
+    for call in calls.values():
+        call()
+    return Row(name, race(calls, rounds), (_NO_WORSE,))
+
+
+def _once(function: Callable[..., Any], args: list[Any], evaluate: Callable[[Any], object]) -> None:
+    evaluate(function(*args))
+
+
+def run(quick: bool) -> list[Row]:
+    """Measure everything here; `quick` only tries whether it works."""
+    rounds = 1 if quick else 15
+    side, small = (40, 20) if quick else (2000, 1024)
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((2, side * side))
+    m = x.reshape(side, side)
+    a, b = rng.standard_normal((2, small, small))
+    fused = [
+        measure("((x+y)*x-y)*(x-y)+x*y", chain, [x, y], rounds),
+        measure("where(x>y, x*y, x-y)", choice, [x, y], rounds),
+        measure("variance of rows", row_variance, [m], rounds),
+        measure("softmax of rows", softmax, [m], rounds),
+        measure("5-point stencil", stencil, [m], rounds),
+    ]
+    return [
+        *fused,
+        geometric_mean("geometric mean of these", fused, _TWICE_AS_FAST),
+        measure("x + y", lambda xp, x, y: x + y, [x, y], rounds),
+        measure(f"x @ y, {small} x {small}", lambda xp, a, b: a @ b, [a, b], rounds),
+        measure("sort", lambda xp, x: xp.sort(x), [x], max(1, rounds // 3)),
+        measure("sum", lambda xp, x: xp.sum(x), [x], rounds),
+    ]
