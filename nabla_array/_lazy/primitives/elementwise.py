@@ -19,7 +19,7 @@ div = elementwise("div", np.true_divide)
 
 def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     # The standard's infinities, where NumPy gives nan and -1: inf // 2 is inf, and 1 // -inf is -0.0.
-    out = np.floor_divide(x, y, out=out)
+    out = np.asarray(np.floor_divide(x, y, out=out))
     if x.dtype.kind == "f":
         odd = np.isinf(x) != np.isinf(y)
         odd &= y != 0
@@ -54,7 +54,19 @@ round_ = Primitive(
 # Transcendental.
 exp = elementwise("exp", np.exp)
 exp2 = elementwise("exp2", np.exp2)
-expm1 = elementwise("expm1", np.expm1)
+
+
+def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    # NumPy's complex expm1 gives nan + nan j for everything that is not finite; its exp follows C99.
+    out = np.asarray(np.expm1(x, out=out))
+    if x.dtype.kind == "c":
+        odd = ~np.isfinite(x)
+        if odd.any():
+            np.copyto(out, np.exp(x) - 1, where=odd)
+    return out
+
+
+expm1 = elementwise("expm1", np.expm1, host=_expm1, into=_expm1)
 log = elementwise("log", np.log)
 log1p = elementwise("log1p", np.log1p)
 log2 = elementwise("log2", np.log2)
@@ -72,7 +84,19 @@ atan = elementwise("atan", np.arctan)
 atan2 = elementwise("atan2", np.arctan2)
 sinh = elementwise("sinh", np.sinh)
 cosh = elementwise("cosh", np.cosh)
-tanh = elementwise("tanh", np.tanh)
+
+
+def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    # C99 gives 1 + 0 sin(2y) j at inf + y j; the standard wants the sign of y.
+    out = np.asarray(np.tanh(x, out=out))
+    if x.dtype.kind == "c":
+        odd = np.isinf(x.real)
+        if odd.any():
+            np.copyto(out.imag, np.copysign(0.0, x.imag), where=odd)
+    return out
+
+
+tanh = elementwise("tanh", np.tanh, host=_tanh, into=_tanh)
 asinh = elementwise("asinh", np.arcsinh)
 acosh = elementwise("acosh", np.arccosh)
 atanh = elementwise("atanh", np.arctanh)
