@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -77,7 +77,7 @@ def relieve(inputs: tuple[Node, ...]) -> int:
 
 # Where the user's code recorded a node whose evaluation can fail on the data (an index, say).
 _origins: WeakKeyDictionary[Node, str] = WeakKeyDictionary()
-_PACKAGE = str(Path(__file__).parent.parent)
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def user_line() -> str:
