@@ -8,11 +8,10 @@ import math
 import os
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +20,9 @@ from .config import threads
 from .primitive import Primitive
 from .program import Eqn, Program
 from .regions import Plan, Region
+
+if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
 
 # Elements of a block: a few buffers of this many float64 fit into a core's second-level cache.
 BLOCK = 1 << 15
@@ -76,14 +78,14 @@ def run_plan(plan: Plan, env: list[Any], owned: frozenset[int]) -> None:
     program = plan.program
     base = len(program.inputs)
     for step in plan.steps:
-        k = step.eqns[0] if isinstance(step, Region) else step.eqn
-        try:
-            if isinstance(step, Region):
-                run_region(program, step, env)
-            else:
+        if isinstance(step, Region):
+            run_region(program, step, env)
+        else:
+            k = step.eqn
+            try:
                 env[k] = _run_call(program.eqns[k - base], env, step.drop, base, owned)
-        except DATA_ERRORS as error:
-            raise StepFailed(error, k) from error
+            except DATA_ERRORS as error:
+                raise StepFailed(error, k) from error
         for i in step.drop:
             env[i] = None
 
@@ -93,7 +95,7 @@ def _run_call(eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned:
     function = prim.host
     if prim.inplace is not None and eqn.ins.count(eqn.ins[0]) == 1:
         first = eqn.ins[0]
-        mine = first in owned if first < base else first in drop
+        mine = first in drop and (first >= base or first in owned)
         if mine and _sole(env, first) == _SOLE + (first < base) and can_write(env[first]):
             function = prim.inplace
     return as_value(function(*[env[i] for i in eqn.ins], **params))
@@ -135,7 +137,7 @@ class _Kernel:
         last: dict[int, int] = {}
         source: dict[int, int] = {}  # what a view inside a block looks at, and so keeps alive
         for k, eqn in self.steps:
-            if eqn.prim.kind in ("view", "broadcast") and k not in self.region.outputs:
+            if eqn.prim.kind in ("view", "broadcast"):
                 source[k] = source.get(eqn.ins[0], eqn.ins[0])
             for i in eqn.ins:
                 last[source.get(i, i)] = k
@@ -162,25 +164,24 @@ class _Kernel:
         """Make ready for blocks of this shape: allocate buffers, fix the calls."""
         buffers: dict[int, np.ndarray] = {}
         registers: dict[int, Any] = {}
-        calls: list[tuple[int, Callable[..., Any], Callable[..., Any]]] = []
+        calls: list[_BlockCall] = []
         for k, eqn in self.steps:
             prim, params = eqn.prim, dict(eqn.params)
             shape = lead + self.avals[k].shape[self.ndim :]
             if prim.kind in ("view", "broadcast"):
                 look = partial(prim.host, **{**params, "shape": shape})
-                if k in self.region.outputs:
-                    calls.append((-1, _copier(look), _getter((*eqn.ins, k))))
-                elif eqn.ins[0] in registers:  # a view of a buffer is the same for every block
-                    registers[k] = look(registers[eqn.ins[0]])
+                seen = look(registers[eqn.ins[0]]) if eqn.ins[0] in registers else None
+                if seen is not None and np.may_share_memory(seen, registers[eqn.ins[0]]):
+                    registers[k] = seen  # a view of a buffer is the same for every block
                 else:
-                    calls.append((k, look, _getter(eqn.ins)))
+                    calls.append(_BlockCall(k, True, look, _getter(eqn.ins)))
             elif k in self.region.joined:
-                calls.append((k, partial(prim.host, **params), _getter(eqn.ins)))
+                calls.append(_BlockCall(k, True, partial(prim.host, **params), _getter(eqn.ins)))
             else:
                 if k in self.slots:
                     dtype = self.avals[k].dtype
                     registers[k] = buffers.setdefault(self.slots[k], np.empty(shape, dtype))
-                calls.append((-1, _writer(prim, params), _getter((*eqn.ins, k))))
+                calls.append(_BlockCall(k, False, _writer(prim, params), _getter((*eqn.ins, k))))
         return _Bound(registers, calls)
 
     def run(
@@ -197,22 +198,35 @@ class _Kernel:
             registers = bound.registers
             for k, whole in moving:
                 registers[k] = whole[block]
-            for k, call, get in bound.calls:
-                result = call(*get(registers))
-                if k >= 0:
-                    registers[k] = result
+            k = -1
+            try:
+                for k, keep, function, get in bound.calls:
+                    result = function(*get(registers))
+                    if keep:
+                        registers[k] = result
+            except DATA_ERRORS as error:
+                raise StepFailed(error, k) from error
             for k, some in parts.items():
                 prim = next(e.prim for j, e in self.steps if j == k)
                 _join(some, prim, as_value(registers[k]))
         return parts
 
 
+class _BlockCall(NamedTuple):
+    """What is done to a block for equation `k`: its result is kept, or is written to an input."""
+
+    k: int
+    keep: bool
+    function: Callable[..., Any]
+    get: Callable[[dict[int, Any]], tuple[Any, ...]]
+
+
 @dataclass
 class _Bound:
-    """A kernel for blocks of one shape: the arrays in place, and calls as (result, function, inputs)."""
+    """A kernel for blocks of one shape: the arrays in place, and the calls."""
 
     registers: dict[int, Any]
-    calls: list[tuple[int, Callable[..., Any], Callable[..., Any]]]
+    calls: list[_BlockCall]
 
 
 def _getter(keys: tuple[int, ...]) -> Callable[[dict[int, Any]], tuple[Any, ...]]:
@@ -220,10 +234,6 @@ def _getter(keys: tuple[int, ...]) -> Callable[[dict[int, Any]], tuple[Any, ...]
         (key,) = keys
         return lambda registers: (registers[key],)
     return itemgetter(*keys)
-
-
-def _copier(look: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, out: np.copyto(out, look(x))
 
 
 def _writer(prim: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
@@ -289,13 +299,19 @@ def _spread(work: Callable[[list[Any]], Any], blocks: list[Any]) -> list[Any]:
         return [work(blocks)]
     cuts = [len(blocks) * t // n for t in range(n + 1)]
     parts = [blocks[a:b] for a, b in itertools.pairwise(cuts)]
-    futures = [_pool(n - 1).submit(_quiet_context().run, work, part) for part in parts[1:]]
-    first = work(parts[0])
+    futures = [_pool(threads() - 1).submit(_quiet_context().run, work, part) for part in parts[1:]]
+    try:
+        first = work(parts[0])
+    finally:
+        for f in futures:
+            f.exception()  # wait, after an error too: nobody may read on in what the caller then changes
     return [first, *[f.result() for f in futures]]
 
 
 @lru_cache(1)
 def _pool(workers: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # brings in logging and more
+
     return ThreadPoolExecutor(workers, thread_name_prefix="nabla_array")
 
 

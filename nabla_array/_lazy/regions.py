@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+import numpy as np
+
 from .aval import Aval
 from .program import Eqn, Program
 
@@ -67,15 +69,16 @@ def _leading_axes(eqn: Eqn, program: Program) -> int:
     A reduction over the first axes counts those: it fits as the last operation of a region.
     """
     aval = eqn.aval
+    if not eqn.ins or not isinstance(aval, Aval) or not aval.size:
+        return 0
     if eqn.prim.kind == "elementwise":
         return aval.ndim
-    if not eqn.ins or not isinstance(aval, Aval):
-        return 0
     source = program.aval(eqn.ins[0])
     params = dict(eqn.params)
     if eqn.prim.kind == "reduce":
         axes = params["axes"]
-        if not axes:
+        # Partial sums of float16 would overflow, or lose digits, where NumPy's wider ones do not.
+        if not axes or not source.size or (axes[0] == 0 and aval.dtype == np.float16):
             return 0
         return min(axes) or _common(tuple(range(source.ndim)), axes)
     if eqn.prim.kind == "broadcast":
@@ -131,9 +134,15 @@ class _Cutter:
             if rows <= 0 or not any(e.prim.kind == "elementwise" for e in eqns):
                 yield from map(Call, members)
             else:
-                yield self._region(members, eqns)
+                region, views = self._region(members, eqns)
+                yield region
+                yield from map(Call, views)
 
-    def _region(self, members: list[int], eqns: list[Eqn]) -> Region:
+    def _region(self, members: list[int], eqns: list[Eqn]) -> tuple[Region, list[int]]:
+        """Return the region of some equations, and which of them are views that are needed outside.
+
+        Those are looked at after the region, when they cost nothing, so it stores what they look at.
+        """
         aval = self.program.aval
         inside = set(members)
         shape = aval(members[0] if not self.ends[members[0]] else eqns[0].ins[0]).shape
@@ -141,18 +150,31 @@ class _Cutter:
         for k, eqn in zip(members, eqns, strict=True):
             own = aval(eqn.ins[0]).shape if self.ends[k] else aval(k).shape
             n = min(n, self.axes[k], _common(shape, own))
-        used = dict.fromkeys(i for eqn in eqns for i in eqn.ins)
         outside = {
             i for k, eqn in enumerate(self.program.eqns, self.base) if k not in inside for i in eqn.ins
         }
         outside.update(self.program.outputs)
-        return Region(
-            tuple(members),
+        views: list[int] = []
+        kept: list[int] = []
+        used: dict[int, None] = {}
+        for k, eqn in zip(reversed(members), reversed(eqns), strict=True):
+            if k in outside and eqn.prim.kind in ("view", "broadcast"):
+                views.append(k)
+                outside.add(eqn.ins[0])
+                if k not in used:
+                    continue
+            kept.append(k)
+            used.update(dict.fromkeys(eqn.ins))
+        kept.reverse()
+        stored = outside.difference(views)
+        region = Region(
+            tuple(kept),
             shape[:n],
             tuple(i for i in used if i not in inside),
-            tuple(k for k in members if k in outside),
-            frozenset(k for k in members if self.ends[k]),
+            tuple(k for k in kept if k in stored),
+            frozenset(k for k in kept if self.ends[k]),
         )
+        return region, views[::-1]
 
 
 def _with_drops(program: Program, steps: list[Call | Region]) -> Iterator[Call | Region]:
