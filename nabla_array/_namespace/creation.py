@@ -2,26 +2,53 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from .array import Array, check_device, from_value
-from .promotion import astype, checked
+from .._lazy.primitives.elementwise import select
+from .._lazy.primitives.structure import reshape
+from . import promotion
+from .array import Array, apply, check_device, from_value
+from .promotion import as_array, astype, broadcast_to, checked, host_array, normalize_shape
 
-__all__ = ["asarray"]
+__all__ = [
+    "arange",
+    "asarray",
+    "empty",
+    "empty_like",
+    "eye",
+    "from_dlpack",
+    "full",
+    "full_like",
+    "linspace",
+    "meshgrid",
+    "ones",
+    "ones_like",
+    "tril",
+    "triu",
+    "zeros",
+    "zeros_like",
+]
 
 
-def _has_array(obj: Any) -> bool:
-    return isinstance(obj, list | tuple) and any(type(i) is Array or _has_array(i) for i in obj)
+def _dtype(function: str, dtype: Any, default: Any = np.float64) -> np.dtype:
+    """Return a dtype of numbers in native byte order; raises TypeError for any other."""
+    return checked(function, np.empty(0, default if dtype is None else dtype)).dtype
 
 
-def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Array:
+def _number(x: Any) -> Any:
+    """Return an argument that must be known now: the value of an array, anything else as it is."""
+    return x._value() if type(x) is Array else x
+
+
+def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
     """Return `obj` as an array.
 
     Parameters
     ----------
     obj : Array, NumPy array, scalar, (nested) sequence, or object with DLPack or the buffer protocol
+        Sequences may hold arrays, which are stacked and stay lazy.
     dtype : dtype, optional
         Data type of the result; NumPy's choice where it is None.
     device : str, optional
@@ -38,9 +65,11 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     Raises
     ------
     ValueError
-        If `copy` is False and a copy is needed, or the device is unknown.
+        If `copy` is False and a copy is needed, the shapes in a sequence differ, or the device is unknown.
     TypeError
         If the elements are not numbers or booleans.
+    OverflowError
+        If a Python integer does not fit the dtype.
 
     References
     ----------
@@ -52,16 +81,599 @@ def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | 
     >>> xp.asarray([[1, 2], [3, 4]], dtype=xp.float32)
     array([[1., 2.],
            [3., 4.]], dtype=float32)
+    >>> x = xp.asarray(2.0)
+    >>> xp.asarray([x, x + 1, 5])
+    array([2., 3., 5.])
     """
     check_device("asarray", device)
-    wanted = None if dtype is None else np.dtype(dtype)
+    wanted = None if dtype is None else _dtype("asarray", dtype)
     if type(obj) is Array:
         if wanted is not None and wanted != obj.dtype:
             if copy is False:
                 raise ValueError(f"asarray: {obj.dtype} as {wanted} needs a copy, and copy is False")
             return astype(obj, wanted)
         return obj.copy() if copy else obj
-    if copy is False:
-        value = np.asarray(obj, dtype=wanted, copy=False)
-        return from_value(checked("asarray", value))
-    return from_value(checked("asarray", np.array(obj, dtype=wanted)))
+    if copy is not False:
+        return as_array("asarray", obj, wanted)
+    try:
+        return from_value(host_array("asarray", obj, wanted, copy=False))
+    except ValueError:
+        kind = type(obj).__name__
+        raise ValueError(f"asarray: a {kind} as {wanted or 'an array'} needs a copy, and copy is False") from None
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """Return an array of the data that `x` exports with DLPack.
+
+    Parameters
+    ----------
+    x : object
+        With the methods ``__dlpack__`` and ``__dlpack_device__``.
+    device : str, optional
+        ``"cpu"`` or None.
+    copy : bool, optional
+        True copies the memory; None and False share it where they can. Nothing here ever writes to
+        shared memory; its owner should not either, or pending computations would see that.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    AttributeError
+        If `x` does not have the methods.
+    BufferError, ValueError
+        If the data cannot be had, or not without the copy that `copy` forbids.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.from_dlpack.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import nabla_array as xp
+    >>> xp.from_dlpack(np.arange(3.0))
+    array([0., 1., 2.])
+    """
+    check_device("from_dlpack", device)
+    if type(x) is Array:
+        return x.copy()
+    if not hasattr(x, "__dlpack__"):
+        raise AttributeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ method")
+    options = {"device": device, "copy": copy} if device is not None or copy is not None else {}
+    return from_value(checked("from_dlpack", np.from_dlpack(x, **options)))
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
+) -> Array:
+    """Return evenly spaced values from `start` up to, but without, `stop`.
+
+    Parameters
+    ----------
+    start : int or float
+        The first value; with no `stop`, that is `start` and the first value is 0.
+    stop : int or float, optional
+    step : int or float
+        Distance of two neighbours.
+    dtype : dtype, optional
+        Data type of the result; the default integer or floating-point one where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+        One axis of ``ceil((stop - start) / step)`` elements, or 0 of them.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If `step` is 0.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.arange.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.arange(1, 10, 3)
+    array([1, 4, 7])
+    """
+    check_device("arange", device)
+    wanted = None if dtype is None else _dtype("arange", dtype)
+    first, last = (0, start) if stop is None else (start, stop)
+    return from_value(checked("arange", np.arange(_number(first), _number(last), _number(step), wanted)))
+
+
+def linspace(
+    start: Any, stop: Any, /, num: int = 50, endpoint: bool = True, *, dtype: Any = None, device: Any = None
+) -> Array:
+    """Return `num` evenly spaced values from `start` to `stop`.
+
+    Parameters
+    ----------
+    start, stop : int, float or complex
+    num : int
+    endpoint : bool
+        Whether `stop` is the last value; if not, it would be the next one.
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `num` is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.linspace.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linspace(0, 1, 5)
+    array([0.  , 0.25, 0.5 , 0.75, 1.  ])
+    """
+    check_device("linspace", device)
+    wanted = None if dtype is None else _dtype("linspace", dtype)
+    # A step of a range near the largest float is infinite, as in NumPy; that is no news to anybody.
+    with np.errstate(all="ignore"):
+        value = np.linspace(_number(start), _number(stop), num, endpoint=endpoint, dtype=wanted)
+    return from_value(checked("linspace", value))
+
+
+def eye(
+    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, *, device: Any = None
+) -> Array:
+    """Return a matrix with ones on one diagonal and zeros elsewhere.
+
+    Parameters
+    ----------
+    n_rows : int
+    n_cols : int, optional
+        As many as rows where it is None.
+    k : int
+        Which diagonal: 0 is the main one, positive ones lie above it.
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a number of rows or columns is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.eye.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.eye(2, 3, k=1)
+    array([[0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    check_device("eye", device)
+    shape = normalize_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
+    return from_value(np.eye(*shape, k=k, dtype=_dtype("eye", dtype)))
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return an array filled with one value; a scalar takes no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    fill_value : bool, int, float, complex, or Array that broadcasts to `shape`
+    dtype : dtype, optional
+        Data type of the result; that of the value where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative or the value does not broadcast.
+    OverflowError
+        If a Python integer does not fit the dtype.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.full((2, 2), 7)
+    array([[7, 7],
+           [7, 7]])
+    """
+    check_device("full", device)
+    return _filled("full", normalize_shape("full", shape), fill_value, dtype)
+
+
+def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Array:
+    if type(value) not in promotion.SCALARS:
+        new = as_array(function, value, None if dtype is None else _dtype(function, dtype))
+        if promotion.broadcast_shapes(function, new.shape, shape) != shape:
+            raise ValueError(f"{function}: a value of shape {new.shape} does not fit into {shape}")
+        return broadcast_to(new, shape).copy()
+    wanted = host_array(function, value, None, copy=True).dtype if dtype is None else _dtype(function, dtype)
+    try:
+        return promotion.full(shape, value, wanted)
+    except OverflowError as error:
+        raise OverflowError(f"{function}: {error}") from None
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return an array of zeros, which takes no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.zeros(3)
+    array([0., 0., 0.])
+    """
+    check_device("zeros", device)
+    return promotion.full(normalize_shape("zeros", shape), 0, _dtype("zeros", dtype))
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return an array of ones, which takes no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.ones((2, 3), dtype=xp.int8)
+    array([[1, 1, 1],
+           [1, 1, 1]], dtype=int8)
+    """
+    check_device("ones", device)
+    return promotion.full(normalize_shape("ones", shape), 1, _dtype("ones", dtype))
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return an array whose elements mean nothing (they are zeros).
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.empty((2, 3)).shape
+    (2, 3)
+    """
+    check_device("empty", device)
+    return promotion.full(normalize_shape("empty", shape), 0, _dtype("empty", dtype))
+
+
+def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return an array of the shape of `x` filled with one value.
+
+    Parameters
+    ----------
+    x : Array
+    fill_value : bool, int, float, complex, or Array that broadcasts to the shape
+    dtype : dtype, optional
+        Data type of the result; that of `x` where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If the value does not broadcast.
+    OverflowError
+        If a Python integer does not fit the dtype.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.full_like(xp.zeros(2), 7)
+    array([7., 7.])
+    """
+    check_device("full_like", device)
+    like = as_array("full_like", x)
+    return _filled("full_like", like.shape, fill_value, _dtype("full_like", dtype, like.dtype))
+
+
+def _like(function: str, x: Any, value: int, dtype: Any, device: Any) -> Array:
+    check_device(function, device)
+    like = as_array(function, x)
+    return promotion.full(like.shape, value, _dtype(function, dtype, like.dtype))
+
+
+def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return zeros in the shape of `x`.
+
+    Parameters
+    ----------
+    x : Array
+    dtype : dtype, optional
+        Data type of the result; that of `x` where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.zeros_like(xp.asarray([1, 2]))
+    array([0, 0])
+    """
+    return _like("zeros_like", x, 0, dtype, device)
+
+
+def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return ones in the shape of `x`.
+
+    Parameters
+    ----------
+    x : Array
+    dtype : dtype, optional
+        Data type of the result; that of `x` where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.ones_like(xp.asarray([1, 2]))
+    array([1, 1])
+    """
+    return _like("ones_like", x, 1, dtype, device)
+
+
+def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
+    """Return an array in the shape of `x` whose elements mean nothing (they are zeros).
+
+    Parameters
+    ----------
+    x : Array
+    dtype : dtype, optional
+        Data type of the result; that of `x` where it is None.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.empty_like(xp.asarray([1, 2])).shape
+    (2,)
+    """
+    return _like("empty_like", x, 0, dtype, device)
+
+
+def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False) -> tuple[Array, ...]:
+    """Return the coordinates of a grid, an array for each of its axes.
+
+    Parameters
+    ----------
+    *arrays : Array
+        The coordinates along each axis, one-dimensional.
+    indexing : {"xy", "ij"}
+        Whether the first two axes are swapped ("xy", as in a plot) or not ("ij", as in a matrix).
+    sparse : bool
+        Leave the axes along which an array does not change at size 1.
+
+    Returns
+    -------
+    tuple of Array
+
+    Raises
+    ------
+    ValueError
+        If `indexing` is something else, or an array has two axes or more.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.meshgrid.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> x, y = xp.meshgrid(xp.asarray([1, 2, 3]), xp.asarray([10, 20]))
+    >>> x + y
+    array([[11, 12, 13],
+           [21, 22, 23]])
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError(f"meshgrid: indexing is {indexing!r}; 'xy' and 'ij' would work")
+    xs = [as_array("meshgrid", a) for a in arrays]
+    places = [1, 0, *range(2, len(xs))] if indexing == "xy" and len(xs) > 1 else list(range(len(xs)))
+    shape = [1] * len(xs)
+    rows = []
+    for x, place in zip(xs, places, strict=True):
+        if x.ndim > 1:
+            raise ValueError(f"meshgrid: needs arrays of one axis, not of shape {x.shape}")
+        shape[place] = x.size
+        alone = (1,) * place + (x.size,) + (1,) * (len(xs) - place - 1)
+        rows.append(apply(reshape, x, shape=alone))
+    return tuple(rows if sparse else [broadcast_to(x, tuple(shape)) for x in rows])
+
+
+def tril(x: Any, /, k: int = 0) -> Array:
+    """Return the lower triangle of a matrix, or of each in a stack; the rest is zeros.
+
+    Parameters
+    ----------
+    x : Array
+        Of two axes or more.
+    k : int
+        The diagonal above which there are zeros: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.tril.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.tril(xp.ones((2, 3), dtype=xp.int8))
+    array([[1, 0, 0],
+           [1, 1, 0]], dtype=int8)
+    """
+    return _triangle("tril", x, k, lower=True)
+
+
+def triu(x: Any, /, k: int = 0) -> Array:
+    """Return the upper triangle of a matrix, or of each in a stack; the rest is zeros.
+
+    Parameters
+    ----------
+    x : Array
+        Of two axes or more.
+    k : int
+        The diagonal below which there are zeros: 0 is the main one, positive ones lie above it.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `x` has fewer than two axes.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.triu.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.triu(xp.ones((2, 3), dtype=xp.int8))
+    array([[1, 1, 1],
+           [0, 1, 1]], dtype=int8)
+    """
+    return _triangle("triu", x, k, lower=False)
+
+
+def _triangle(function: str, x: Any, k: int, lower: bool) -> Array:
+    y = as_array(function, x)
+    if y.ndim < 2:
+        raise ValueError(f"{function}: needs two axes or more, not shape {y.shape}")
+    below = np.tri(*y.shape[-2:], k=k if lower else k - 1, dtype=np.bool)
+    mask = broadcast_to(from_value(below if lower else ~below), y.shape)
+    return apply(select, mask, y, promotion.full(y.shape, 0, y.dtype))

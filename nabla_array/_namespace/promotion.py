@@ -12,7 +12,7 @@ from .._lazy.aval import aval_of
 from .._lazy.primitive import Primitive, resolve
 from .._lazy.primitives.creation import fill_node
 from .._lazy.primitives.elementwise import cast
-from .._lazy.primitives.structure import broadcast
+from .._lazy.primitives.structure import broadcast, concat, reshape
 from .array import Array, apply, from_value
 
 SCALARS = (bool, int, float, complex)
@@ -39,17 +39,49 @@ def require(function: str, category: str, *arrays: Array) -> None:
 
 
 def as_array(function: str, x: Any, dtype: Any = None) -> Array:
-    """Return `x` as an array: itself, or what NumPy makes of a scalar, a list or its own array."""
+    """Return `x` as an array: itself, or what NumPy makes of it (sequences of arrays are stacked, lazily)."""
     if type(x) is Array:
         return x if dtype is None else astype(x, np.dtype(dtype))
-    return from_value(checked(function, np.array(x, dtype=dtype)))
+    if isinstance(x, list | tuple) and _holds_array(x):
+        return _stacked(function, x, dtype)
+    return from_value(host_array(function, x, dtype, copy=True))
+
+
+def host_array(function: str, x: Any, dtype: Any, copy: bool | None) -> np.ndarray:
+    """Return what NumPy makes of `x`, or the memory that it exports with DLPack if NumPy cannot."""
+    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        x = np.from_dlpack(x)
+    try:
+        return checked(function, np.array(x, dtype=dtype, copy=copy))
+    except OverflowError as error:
+        raise OverflowError(f"{function}: {error}") from None
 
 
 def checked(function: str, value: np.ndarray) -> np.ndarray:
     """Return `value` in native byte order; raises TypeError for dtypes that are not numbers."""
     if value.dtype.kind not in "biufc":
+        if value.dtype.kind == "O" and value.size and all(type(i) is int for i in value.flat):
+            raise OverflowError(f"{function}: a Python integer is out of bounds for int64 and uint64")
         raise TypeError(f"{function}: no arrays of dtype {value.dtype}; numbers and booleans would work")
     return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+
+
+def _holds_array(items: Any) -> bool:
+    types = set(map(type, items))  # in C: most sequences hold nothing but numbers
+    if Array in types:
+        return True
+    nested = any(issubclass(t, list | tuple) for t in types)
+    return nested and any(isinstance(i, list | tuple) and _holds_array(i) for i in items)
+
+
+def _stacked(function: str, items: Any, dtype: Any) -> Array:
+    """Return a sequence that holds arrays, at any depth, as one array."""
+    rows = [as_array(function, i, dtype) for i in items]
+    shapes = list(dict.fromkeys(x.shape for x in rows))
+    if len(shapes) > 1:
+        raise ValueError(f"{function}: a sequence of shapes {shapes[0]} and {shapes[1]} makes no array")
+    common = np.result_type(*{x.dtype for x in rows})
+    return apply(concat, *[apply(reshape, astype(x, common), shape=(1, *x.shape)) for x in rows], axis=0)
 
 
 def astype(x: Array, dtype: np.dtype) -> Array:
@@ -115,6 +147,15 @@ def promote(function: str, *operands: Any) -> list[Array]:
     arrays = [x if type(x) in SCALARS else as_array(function, x) for x in operands]
     dtype = result_dtype(*arrays)
     return [astype(x, dtype) if type(x) is Array else full((), x, dtype) for x in arrays]
+
+
+def normalize_shape(function: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape (an int or a sequence of them) as a tuple; raises ValueError for negative sizes."""
+    many = shape if isinstance(shape, tuple | list) else (shape,)
+    out = tuple(map(operator.index, many))
+    if any(n < 0 for n in out):
+        raise ValueError(f"{function}: negative dimensions are not allowed: {out}")
+    return out
 
 
 def normalize_axis(function: str, axis: Any, ndim: int) -> int:
