@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 from weakref import WeakValueDictionary
 
@@ -39,6 +40,7 @@ class Aval:
 
 _table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
 _lock = threading.Lock()
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:

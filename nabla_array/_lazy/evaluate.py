@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from collections.abc import Sequence
@@ -19,6 +20,8 @@ from .regions import Plan, Region, plan
 from .stats import stats
 
 lock = threading.RLock()  # whoever reads or changes pending nodes holds it
+# Forking waits for what other threads evaluate: the child would inherit the lock, and not the thread.
+os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 _quietly = host.quiet.run
 
 
@@ -86,17 +89,18 @@ def _run_shallow(node: Node) -> Any:
             _value_below(i)
         del inputs, i  # whoever counts references must not find these
         return _run_one(node)
-    first = inputs[0]
-    x = first.value
-    if x is None:
-        x = _run_shallow(first)
-    if len(inputs) == 2:
-        second = inputs[1]
-        y = second.value
-        if y is None:
-            y = _run_shallow(second)
     try:
-        value = node.prim.host(x, y) if len(inputs) == 2 else node.prim.host(x)  # type: ignore[union-attr]
+        if len(inputs) == 2:
+            first, second = inputs
+            x = first.value
+            y = second.value
+            value = node.prim.host(  # type: ignore[union-attr]
+                _run_shallow(first) if x is None else x, _run_shallow(second) if y is None else y
+            )
+        else:
+            (first,) = inputs
+            x = first.value
+            value = node.prim.host(_run_shallow(first) if x is None else x)  # type: ignore[union-attr]
     except host.DATA_ERRORS as error:
         raise _located(error, node) from None
     if type(value) is not ndarray:

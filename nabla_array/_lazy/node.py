@@ -62,10 +62,10 @@ evaluate_hook: list[Callable[[list[Node]], None]] = []
 def record(prim: Primitive, inputs: tuple[Node, ...], params: dict[str, Any] = NO_PARAMS) -> Node:
     """Add `prim(*inputs, **params)` to the graph; shapes and dtypes are checked by its aval rule."""
     aval = prim.aval(*[n.aval for n in inputs], **params)
-    depth = max([n.depth for n in inputs], default=0)
-    depth += aval.weight if isinstance(aval, Aval) else sum(a.weight for a in aval)
+    weight = aval.weight if isinstance(aval, Aval) else sum([a.weight for a in aval])
+    depth = max([n.depth for n in inputs], default=0) + weight
     if depth > LIMIT and inputs:
-        depth = relieve(inputs) + 1
+        depth = relieve(inputs) + weight
     return Node(prim, inputs, params, aval, depth)
 
 
