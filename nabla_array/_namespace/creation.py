@@ -99,7 +99,9 @@ def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | 
         return from_value(host_array("asarray", obj, wanted, copy=False))
     except ValueError:
         kind = type(obj).__name__
-        raise ValueError(f"asarray: a {kind} as {wanted or 'an array'} needs a copy, and copy is False") from None
+        raise ValueError(
+            f"asarray: a {kind} as {wanted or 'an array'} needs a copy, and copy is False"
+        ) from None
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
@@ -146,9 +148,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return from_value(checked("from_dlpack", np.from_dlpack(x, **options)))
 
 
-def arange(
-    start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None
-) -> Array:
+def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
     """Return evenly spaced values from `start` up to, but without, `stop`.
 
     Parameters
@@ -271,7 +271,7 @@ def eye(
     """
     check_device("eye", device)
     shape = normalize_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
-    return from_value(np.eye(*shape, k=k, dtype=_dtype("eye", dtype)))
+    return from_value(np.eye(shape[0], shape[1], k, _dtype("eye", dtype)))
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
@@ -674,6 +674,6 @@ def _triangle(function: str, x: Any, k: int, lower: bool) -> Array:
     y = as_array(function, x)
     if y.ndim < 2:
         raise ValueError(f"{function}: needs two axes or more, not shape {y.shape}")
-    below = np.tri(*y.shape[-2:], k=k if lower else k - 1, dtype=np.bool)
+    below = np.tri(y.shape[-2], y.shape[-1], k if lower else k - 1, np.bool)
     mask = broadcast_to(from_value(below if lower else ~below), y.shape)
     return apply(select, mask, y, promotion.full(y.shape, 0, y.dtype))

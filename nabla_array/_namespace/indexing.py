@@ -129,7 +129,7 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
             step.append(1)
         else:
             if not isinstance(item, Array):
-                item = _array_in_bounds(function, np.asarray(item), len(start), n)
+                item = array_in_bounds(function, np.asarray(item), len(start), n)
             start.append(0)
             size.append(n)
             step.append(1)
@@ -153,7 +153,7 @@ def _in_bounds(function: str, i: int, axis: int, n: int) -> int:
     return i % n
 
 
-def _array_in_bounds(function: str, index: np.ndarray, axis: int, n: int) -> np.ndarray:
+def array_in_bounds(function: str, index: np.ndarray, axis: int, n: int) -> np.ndarray:
     if index.size:
         for i in (index.min(), index.max()):
             _in_bounds(function, int(i), axis, n)

@@ -1,5 +1,130 @@
-"""Indexing functions (keys are read in indexing.py)."""
+"""Indexing functions."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import numpy as np
+
+from .._lazy.node import mark_origin
+from .._lazy.primitives.indexing import gather
+from .._lazy.primitives.structure import permute, reshape
+from .array import Array, apply
+from .indexing import array_in_bounds
+from .promotion import as_array, astype, broadcast_shapes, broadcast_to, normalize_axis
+
+__all__ = ["take", "take_along_axis"]
+
+_INTP = np.dtype(np.intp)
+
+
+def _indices(function: str, indices: Any, axis: int, n: int, error: type[Exception]) -> Array:
+    """Return indices ready for `gather`; those that are no `Array` are known, and checked, now."""
+    out = as_array(function, indices)
+    if out.dtype.kind not in "iu":
+        raise error(f"{function}: indices must be integers, not {out.dtype}")
+    if type(indices) is not Array and out._node.value is not None:
+        array_in_bounds(function, out._node.value, axis, n)
+    return astype(out, _INTP)
+
+
+def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
+    """Return the elements at some indices along an axis.
+
+    Parameters
+    ----------
+    x : Array
+    indices : Array of integers
+        Negative ones count from the end. The result has their axes in the place of `axis`.
+    axis : int, optional
+        The array is flattened where it is None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range (for indices that are not known yet: when somebody
+        looks at the result).
+    TypeError
+        If the indices are not integers.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.take.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.take(xp.asarray([10, 20, 30]), xp.asarray([2, 0, -1]))
+    array([30, 10, 30])
+    """
+    y = as_array("take", x)
+    if axis is None:
+        y, along = apply(reshape, y, shape=(y.size,)), 0
+    else:
+        along = normalize_axis("take", axis, y.ndim)
+    index = _indices("take", indices, along, y.shape[along], TypeError)
+    out = apply(gather, y, index, axes=(along,), batch=0)
+    mark_origin(out._node, "take")
+    k = index.ndim
+    order = (*range(k, k + along), *range(k), *range(k + along, out.ndim))
+    return out if order == tuple(range(out.ndim)) else apply(permute, out, axes=order)
+
+
+def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Array:
+    """Return the elements at indices that differ from row to row, as `argsort` and `argmax` give them.
+
+    Parameters
+    ----------
+    x : Array
+    indices : Array of integers
+        With as many axes as `x`, which broadcast with those of `x` but for `axis`. Negative ones
+        count from the end.
+    axis : int, optional
+        The array is flattened where it is None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If an index or the axis is out of range (for indices that are not known yet: when somebody
+        looks at the result), the indices are not integers, or the shapes do not broadcast.
+    ValueError
+        If the numbers of axes differ.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.take_along_axis.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> x = xp.asarray([[3, 1, 2], [9, 7, 8]])
+    >>> xp.take_along_axis(x, xp.argsort(x, axis=1), axis=1)
+    array([[1, 2, 3],
+           [7, 8, 9]])
+    """
+    y = as_array("take_along_axis", x)
+    if axis is None:
+        y, axis = apply(reshape, y, shape=(y.size,)), 0
+    along = normalize_axis("take_along_axis", axis, y.ndim)
+    index = _indices("take_along_axis", indices, along, y.shape[along], IndexError)
+    if index.ndim != y.ndim:
+        raise ValueError(f"take_along_axis: {index.ndim} axes of indices against {y.ndim} of the array")
+    rows = [s[:along] + s[along + 1 :] for s in (y.shape, index.shape)]
+    try:
+        shape = broadcast_shapes("take_along_axis", *rows)
+    except ValueError as error:
+        raise IndexError(str(error)) from None
+    last = (*range(along), *range(along + 1, y.ndim), along)
+    back = (*range(along), y.ndim - 1, *range(along, y.ndim - 1))
+    y, index = (broadcast_to(apply(permute, a, axes=last), (*shape, a.shape[along])) for a in (y, index))
+    out = apply(gather, y, index, axes=(y.ndim - 1,), batch=y.ndim - 1)
+    mark_origin(out._node, "take_along_axis")
+    return apply(permute, out, axes=back)

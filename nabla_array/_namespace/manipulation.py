@@ -1,5 +1,843 @@
-"""Manipulation functions."""
+"""Manipulation functions: views wherever NumPy gives views, else copies."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import math
+import operator
+from typing import Any, Literal
+
+import numpy as np
+
+from .._lazy.primitives.structure import broadcast, permute, slice_
+from .._lazy.primitives.structure import concat as concat_p
+from .._lazy.primitives.structure import reshape as reshape_p
+from . import promotion
+from .array import Array, apply, view
+from .indexing import getitem
+from .indexing_functions import take
+from .promotion import as_array, normalize_axes, normalize_axis, normalize_shape, promote
+
+__all__ = [
+    "atleast_1d",
+    "atleast_2d",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "concat",
+    "concatenate",
+    "expand_dims",
+    "flip",
+    "moveaxis",
+    "permute_dims",
+    "ravel",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "unstack",
+]
+
+
+# -- broadcasting ------------------------------------------------------------------------------------
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """Return the shape that all shapes broadcast to.
+
+    Parameters
+    ----------
+    *shapes : tuple of ints, or int
+
+    Returns
+    -------
+    tuple of ints
+        Empty for no shapes.
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.broadcast_shapes.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.broadcast_shapes((3, 1), (4,))
+    (3, 4)
+    """
+    given = [normalize_shape("broadcast_shapes", s) for s in shapes]
+    return promotion.broadcast_shapes("broadcast_shapes", *given)
+
+
+def broadcast_to(x: Any, /, shape: Any) -> Array:
+    """Return a read-only view of an array in a larger shape.
+
+    Parameters
+    ----------
+    x : Array
+    shape : int or tuple of ints
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `x` does not broadcast to `shape`.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.broadcast_to.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.broadcast_to(xp.asarray([1, 2]), (2, 2))
+    array([[1, 2],
+           [1, 2]])
+    """
+    y = as_array("broadcast_to", x)
+    target = normalize_shape("broadcast_to", shape)
+    if promotion.broadcast_shapes("broadcast_to", y.shape, target) != target:
+        raise ValueError(f"broadcast_to: shape {y.shape} does not broadcast to {target}")
+    first = len(target) - y.ndim
+    return view(y, broadcast, shape=target, axes=tuple(range(first, len(target))))
+
+
+def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
+    """Return the arrays broadcast against each other, as views; those that grew are read-only.
+
+    Parameters
+    ----------
+    *arrays : Array
+
+    Returns
+    -------
+    tuple of Array
+
+    Raises
+    ------
+    ValueError
+        If they do not broadcast.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.broadcast_arrays.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.broadcast_arrays(xp.asarray([1, 2]), xp.asarray([[3], [4]]))[1]
+    array([[3, 3],
+           [4, 4]])
+    """
+    xs = [as_array("broadcast_arrays", a) for a in arrays]
+    shape = promotion.broadcast_shapes("broadcast_arrays", *[x.shape for x in xs])
+    return tuple(reshape(x, shape) if x.shape == shape else broadcast_to(x, shape) for x in xs)
+
+
+# -- shape -------------------------------------------------------------------------------------------
+
+
+def _aliases(x: Array, shape: tuple[int, ...]) -> bool:
+    """Say whether NumPy could give `x` another shape without a copy: whether its strides allow it.
+
+    The answer is NumPy's own, about an array with the same strides that nobody reads.
+    """
+    if x._view is None or all(step.prim is reshape_p for step in x._view.steps):
+        return True
+    base = x._view.base
+    strides = [base.itemsize * math.prod(base.shape[i + 1 :]) for i in range(base.ndim)]
+    shown = np.lib.stride_tricks.as_strided(np.empty(1, base.dtype), base.shape, strides)
+    for step in x._view.steps:
+        shown = step.prim.host(shown, **step.params)
+    try:
+        np.reshape(shown, shape, copy=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
+    """Return `shape` with its -1 worked out."""
+    given = tuple(map(operator.index, shape if isinstance(shape, tuple | list) else (shape,)))
+    unknown = [i for i, n in enumerate(given) if n < 0]
+    known = math.prod(n for n in given if n >= 0)
+    if len(unknown) > 1 or any(given[i] != -1 for i in unknown):
+        raise ValueError(f"reshape: only one size may be unknown (-1), not {given}")
+    if unknown and known and x.size % known == 0:
+        given = tuple(x.size // known if n < 0 else n for n in given)
+    if math.prod(given) != x.size or any(n < 0 for n in given):
+        raise ValueError(
+            f"reshape: cannot turn shape {x.shape} into {given}: {x.size} elements against {known}"
+        )
+    return given
+
+
+def reshape(x: Any, /, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | None = None) -> Array:
+    """Return the elements of an array in another shape: a view where NumPy gives one, else a copy.
+
+    Parameters
+    ----------
+    x : Array
+    shape : int or tuple of ints
+        One of them may be -1, which stands for what is left.
+    order : {"C", "F"}
+        Whether the last axis runs fastest, or the first.
+    copy : bool, optional
+        True always copies, False never does.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If the numbers of elements differ, or a copy is needed and `copy` is False.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.reshape.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.reshape(xp.arange(6), (2, -1))
+    array([[0, 1, 2],
+           [3, 4, 5]])
+    """
+    y = as_array("reshape", x)
+    target = _whole_shape(y, shape)
+    if order == "F":
+        return transpose(reshape(transpose(y), target[::-1], copy=copy))
+    if order != "C":
+        raise ValueError(f"reshape: order is {order!r}; 'C' and 'F' would work")
+    if not copy and _aliases(y, target):
+        return view(y, reshape_p, shape=target)
+    if copy is False:
+        raise ValueError(f"reshape: {y.shape} as {target} needs a copy here, and copy is False")
+    return apply(reshape_p, y, shape=target)
+
+
+def ravel(x: Any, /) -> Array:
+    """Return the elements of an array along one axis: a view where NumPy gives one, else a copy.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.ravel.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.ravel(xp.ones((2, 2)))
+    array([1., 1., 1., 1.])
+    """
+    return reshape(as_array("ravel", x), (-1,))
+
+
+def expand_dims(x: Any, /, axis: Any) -> Array:
+    """Return a view with new axes of size 1.
+
+    Parameters
+    ----------
+    x : Array
+    axis : int or tuple of ints
+        Where the new axes are in the result.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis stands twice.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.expand_dims.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.expand_dims(xp.ones(3), (0, 2)).shape
+    (1, 3, 1)
+    """
+    y = as_array("expand_dims", x)
+    new = axis if isinstance(axis, tuple | list) else (axis,)
+    axes = normalize_axes("expand_dims", new, y.ndim + len(new))
+    sizes = iter(y.shape)
+    shape = tuple(1 if i in axes else next(sizes) for i in range(y.ndim + len(axes)))
+    return view(y, reshape_p, shape=shape)
+
+
+def squeeze(x: Any, /, axis: Any = None) -> Array:
+    """Return a view without axes of size 1.
+
+    Parameters
+    ----------
+    x : Array
+    axis : int or tuple of ints, optional
+        The axes to leave out; all of size 1 where it is None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If an axis has another size.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.squeeze.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.squeeze(xp.ones((1, 3, 1)), 0).shape
+    (3, 1)
+    """
+    y = as_array("squeeze", x)
+    single = tuple(i for i, n in enumerate(y.shape) if n == 1)
+    axes = single if axis is None else normalize_axes("squeeze", axis, y.ndim)
+    if not set(axes) <= set(single):
+        raise ValueError(f"squeeze: axes {axes} of shape {y.shape} are not all of size 1")
+    return view(y, reshape_p, shape=tuple(n for i, n in enumerate(y.shape) if i not in axes))
+
+
+def _at_least(function: str, arrays: tuple[Any, ...], ndim: int) -> Any:
+    xs = [as_array(function, a) for a in arrays]
+    out = tuple(x if x.ndim >= ndim else expand_dims(x, tuple(range(ndim - x.ndim))) for x in xs)
+    return out[0] if len(out) == 1 else out
+
+
+def atleast_1d(*arrays: Any) -> Any:
+    """Return arrays with one axis or more, as views.
+
+    Parameters
+    ----------
+    *arrays : Array
+
+    Returns
+    -------
+    Array, or tuple of Array for several
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.atleast_1d.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.atleast_1d(3)
+    array([3])
+    """
+    return _at_least("atleast_1d", arrays, 1)
+
+
+def atleast_2d(*arrays: Any) -> Any:
+    """Return arrays with two axes or more, as views.
+
+    Parameters
+    ----------
+    *arrays : Array
+
+    Returns
+    -------
+    Array, or tuple of Array for several
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.atleast_2d.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.atleast_2d(xp.asarray([1, 2]))
+    array([[1, 2]])
+    """
+    return _at_least("atleast_2d", arrays, 2)
+
+
+# -- order of axes and of elements -------------------------------------------------------------------
+
+
+def permute_dims(x: Any, /, axes: Any) -> Array:
+    """Return a view with the axes in another order.
+
+    Parameters
+    ----------
+    x : Array
+    axes : tuple of ints
+        For each axis of the result, which one of `x` it is.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `axes` is not a permutation of the axes of `x`.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.permute_dims.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.permute_dims(xp.ones((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
+    y = as_array("permute_dims", x)
+    many = axes if isinstance(axes, tuple | list) else (axes,)
+    order = tuple(normalize_axis("permute_dims", a, y.ndim) for a in many)
+    if sorted(order) != list(range(y.ndim)):
+        raise ValueError(f"permute_dims: {tuple(many)} is no permutation of the axes of shape {y.shape}")
+    return view(y, permute, axes=order)
+
+
+def transpose(x: Any, /, axes: Any = None) -> Array:
+    """Return a view with the axes in another order, reversed where `axes` is None.
+
+    Parameters
+    ----------
+    x : Array
+    axes : tuple of ints, optional
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `axes` is not a permutation of the axes of `x`.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.transpose.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.transpose(xp.ones((2, 3, 4))).shape
+    (4, 3, 2)
+    """
+    y = as_array("transpose", x)
+    return y.T if axes is None else permute_dims(y, axes)
+
+
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
+    """Return a view with some axes at other places; the others keep their order.
+
+    Parameters
+    ----------
+    x : Array
+    source, destination : int or tuple of ints
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If an axis stands twice, or the numbers of axes differ.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.moveaxis.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
+    y = as_array("moveaxis", x)
+    pair = [a if isinstance(a, tuple | list) else (a,) for a in (source, destination)]
+    for axes in pair:
+        normalize_axes("moveaxis", tuple(axes), y.ndim)  # checks them; the order is lost
+    old, new = ([normalize_axis("moveaxis", a, y.ndim) for a in axes] for axes in pair)
+    if len(old) != len(new):
+        raise ValueError(f"moveaxis: {len(old)} axes cannot move to {len(new)} places")
+    order = [i for i in range(y.ndim) if i not in old]
+    for place, axis in sorted(zip(new, old, strict=True)):
+        order.insert(place, axis)
+    return view(y, permute, axes=tuple(order))
+
+
+def swapaxes(x: Any, axis1: int, axis2: int, /) -> Array:
+    """Return a view with two axes swapped.
+
+    Parameters
+    ----------
+    x : Array
+    axis1, axis2 : int
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.swapaxes.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.swapaxes(xp.ones((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
+    y = as_array("swapaxes", x)
+    order = list(range(y.ndim))
+    i, j = (normalize_axis("swapaxes", a, y.ndim) for a in (axis1, axis2))
+    order[i], order[j] = j, i
+    return view(y, permute, axes=tuple(order))
+
+
+def flip(x: Any, /, axis: Any = None) -> Array:
+    """Return a view with the elements in reverse order.
+
+    Parameters
+    ----------
+    x : Array
+    axis : int or tuple of ints, optional
+        The axes to reverse; all of them where it is None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.flip.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.flip(xp.asarray([1, 2, 3]))
+    array([3, 2, 1])
+    """
+    y = as_array("flip", x)
+    axes = normalize_axes("flip", axis, y.ndim)
+    start = tuple(max(n - 1, 0) if i in axes else 0 for i, n in enumerate(y.shape))
+    step = tuple(-1 if i in axes else 1 for i in range(y.ndim))
+    return view(y, slice_, start=start, size=y.shape, step=step)
+
+
+def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:
+    """Return an array with its elements shifted; those that leave at one end enter at the other.
+
+    Parameters
+    ----------
+    x : Array
+    shift : int or tuple of ints
+        By how many places, towards larger indices; one for each of `axis`, or the same for all.
+    axis : int or tuple of ints, optional
+        The flattened array is shifted where it is None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If an axis is out of range.
+    ValueError
+        If the numbers of shifts and of axes differ.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.roll.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.roll(xp.arange(5), 2)
+    array([3, 4, 0, 1, 2])
+    """
+    y = as_array("roll", x)
+    if axis is None:
+        return apply(reshape_p, roll(apply(reshape_p, y, shape=(y.size,)), shift, axis=0), shape=y.shape)
+    by = [operator.index(s) for s in (shift if isinstance(shift, tuple | list) else (shift,))]
+    axes = [normalize_axis("roll", a, y.ndim) for a in (axis if isinstance(axis, tuple | list) else (axis,))]
+    if len(by) != len(axes) and 1 not in (len(by), len(axes)):
+        raise ValueError(f"roll: {len(by)} shifts do not fit {len(axes)} axes")
+    many = max(len(by), len(axes)) if by and axes else 0
+    for s, a in zip(by * (many // len(by or [0])), axes * (many // len(axes or [0])), strict=True):
+        y = _rolled(y, s, a)
+    return y.copy()
+
+
+def _rolled(x: Array, by: int, axis: int) -> Array:
+    n = x.shape[axis]
+    cut = -by % n if n else 0
+    if not cut:
+        return x
+    key = (slice(None),) * axis
+    return apply(concat_p, getitem(x, (*key, slice(cut, None))), getitem(x, (*key, slice(cut))), axis=axis)
+
+
+# -- joining, splitting, repeating -------------------------------------------------------------------
+
+
+def concat(arrays: Any, /, axis: int | None = 0) -> Array:
+    """Return arrays joined along an axis that they have.
+
+    Parameters
+    ----------
+    arrays : sequence of Array
+        Of the same shape, but for `axis`; dtypes are promoted.
+    axis : int, optional
+        The arrays are flattened where it is None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ValueError
+        If there are no arrays, or their shapes do not fit.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.concat.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3.5])])
+    array([1. , 2. , 3.5])
+    """
+    xs = promote("concat", *arrays) if len(arrays) else []
+    if not xs:
+        raise ValueError("concat: needs one array or more")
+    if axis is None:
+        return apply(concat_p, *[apply(reshape_p, x, shape=(x.size,)) for x in xs], axis=0)
+    first = xs[0].shape
+    if not first:
+        raise ValueError("concat: a 0-d array cannot be joined; axis=None or stack would work")
+    along = normalize_axis("concat", axis, len(first))
+    for x in xs:
+        rest = (s[:along] + s[along + 1 :] for s in (x.shape, first))
+        if x.ndim != len(first) or len(set(rest)) > 1:
+            raise ValueError(f"concat: shapes {first} and {x.shape} differ beyond axis {along}")
+    return apply(concat_p, *xs, axis=along)
+
+
+concatenate = concat
+
+
+def stack(arrays: Any, /, axis: int = 0) -> Array:
+    """Return arrays joined along a new axis.
+
+    Parameters
+    ----------
+    arrays : sequence of Array
+        Of the same shape; dtypes are promoted.
+    axis : int
+        Where the new axis is in the result.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ValueError
+        If there are no arrays, or their shapes differ.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.stack.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.stack([xp.asarray([1, 2]), xp.asarray([3, 4])], axis=1)
+    array([[1, 3],
+           [2, 4]])
+    """
+    xs = promote("stack", *arrays) if len(arrays) else []
+    if not xs:
+        raise ValueError("stack: needs one array or more")
+    first = xs[0].shape
+    for x in xs:
+        if x.shape != first:
+            raise ValueError(f"stack: shapes {first} and {x.shape} differ")
+    along = normalize_axis("stack", axis, len(first) + 1)
+    shape = (*first[:along], 1, *first[along:])
+    return apply(concat_p, *[apply(reshape_p, x, shape=shape) for x in xs], axis=along)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Return the arrays that lie along an axis, without that axis, as views.
+
+    Parameters
+    ----------
+    x : Array
+        Of one axis or more.
+    axis : int
+
+    Returns
+    -------
+    tuple of Array
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    ValueError
+        If `x` is 0-d.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unstack.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]), axis=1)
+    (array([1, 3]), array([2, 4]))
+    """
+    y = as_array("unstack", x)
+    if not y.ndim:
+        raise ValueError("unstack: needs one axis or more, not a 0-d array")
+    key = (slice(None),) * normalize_axis("unstack", axis, y.ndim)
+    return tuple(getitem(y, (*key, i)) for i in range(y.shape[len(key)]))
+
+
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
+    """Return an array with each element repeated.
+
+    Parameters
+    ----------
+    x : Array
+    repeats : int or Array
+        How often: for all, or for each along the axis (which needs its values now).
+    axis : int, optional
+        The array is flattened where it is None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    IndexError
+        If the axis is out of range.
+    TypeError
+        If `repeats` is not of integers.
+    ValueError
+        If a number is negative, or there are not as many as elements.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.repeat.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.repeat(xp.asarray([1, 2, 3]), 2)
+    array([1, 1, 2, 2, 3, 3])
+    >>> xp.repeat(xp.asarray([1, 2, 3]), xp.asarray([0, 2, 1]))
+    array([2, 2, 3])
+    """
+    y = as_array("repeat", x)
+    if axis is None:
+        y, along = apply(reshape_p, y, shape=(y.size,)), 0
+    else:
+        along = normalize_axis("repeat", axis, y.ndim)
+    times = repeats._value() if isinstance(repeats, Array) else np.asarray(repeats)
+    if times.size and times.dtype.kind not in "iub":
+        raise TypeError(f"repeat: repeats must be integers, not {times.dtype}")
+    if times.ndim > 1 or times.size not in (1, y.shape[along]):
+        raise ValueError(
+            f"repeat: {times.size} repeats of shape {times.shape} do not fit {y.shape[along]} elements"
+        )
+    if times.size and times.min() < 0:
+        raise ValueError(f"repeat: negative repeats: {times.min()}")
+    before, n, after = y.shape[:along], y.shape[along], y.shape[along + 1 :]
+    if times.size != 1:
+        return take(y, np.repeat(np.arange(n), times.astype(np.intp)), axis=along)
+    each = int(times.reshape(()))
+    single = apply(reshape_p, y, shape=(*before, n, 1, *after))
+    many = promotion.broadcast_to(single, (*before, n, each, *after))
+    return apply(reshape_p, many, shape=(*before, n * each, *after))
+
+
+def tile(x: Any, repetitions: Any, /) -> Array:
+    """Return an array repeated as a whole along its axes.
+
+    Parameters
+    ----------
+    x : Array
+    repetitions : int or tuple of ints
+        How often along each axis, the last of them last; missing ones, and missing axes, count as 1.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a number is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.tile.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.tile(xp.asarray([1, 2]), (2, 2))
+    array([[1, 2, 1, 2],
+           [1, 2, 1, 2]])
+    """
+    y = as_array("tile", x)
+    given = normalize_shape("tile", repetitions)
+    ndim = max(y.ndim, len(given))
+    times = (1,) * (ndim - len(given)) + given
+    shape = (1,) * (ndim - y.ndim) + y.shape
+    apart = apply(reshape_p, y, shape=tuple(m for n in shape for m in (1, n)))
+    spread = tuple(m for t, n in zip(times, shape, strict=True) for m in (t, n))
+    out = tuple(t * n for t, n in zip(times, shape, strict=True))
+    return apply(reshape_p, promotion.broadcast_to(apart, spread), shape=out)
