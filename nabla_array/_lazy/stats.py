@@ -15,5 +15,11 @@ class Stats:
     host_seconds: float = 0.0
     fallbacks: Counter[str] = field(default_factory=Counter)
 
+    def reset(self) -> None:
+        """Count from zero again."""
+        self.evaluations = self.regions = 0
+        self.host_seconds = 0.0
+        self.fallbacks.clear()
+
 
 stats = Stats()

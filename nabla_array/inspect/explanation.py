@@ -1,0 +1,313 @@
+"""`eval` and `explain`: run what is pending, or say how it would run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from .._lazy.aval import Aval
+from .._lazy.evaluate import evaluate, lock, schedule
+from .._lazy.host import blocks_and_threads
+from .._lazy.node import Node
+from .._lazy.primitives.creation import fill
+from .._lazy.program import Eqn, Program, linearize, pending_order
+from .._lazy.regions import Call, Region
+from .._namespace.array import Array, current
+from .drawing import to_dot, to_svg
+from .text import bytes_text, call_text, count_text, nbytes
+
+if TYPE_CHECKING:
+    from rich.tree import Tree
+
+FORMATS = ("text", "tree", "dot", "svg")
+# A step of more operations than this prints its first and its last ones only.
+_HEAD, _TAIL = 20, 4
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of an evaluation, with what it costs.
+
+    Attributes
+    ----------
+    kind
+        "region" (several operations in blocks), "call" (one operation, whole), "view" (one that moves
+        no data) or "small" (operations on small arrays, one after the other).
+    where
+        The tier that runs it: "host".
+    eqns
+        Numbers of the operations.
+    inputs, outputs
+        Numbers of the values that it reads and of those that it stores.
+    reads, writes, unstored
+        Bytes of those, and of the values in between that are never stored whole.
+    blocks, threads
+        Into how many blocks it is cut, and how many threads share them.
+    """
+
+    kind: Literal["region", "call", "view", "small"]
+    where: str
+    eqns: tuple[int, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    reads: int
+    writes: int
+    unstored: int
+    blocks: int = 1
+    threads: int = 1
+
+    def title(self) -> str:
+        """Return one line on what it is and where it runs."""
+        if self.kind == "region":
+            cut = f"in {count_text(self.blocks, 'block')} on {count_text(self.threads, 'thread')}"
+            return f"region of {count_text(len(self.eqns), 'operation')}: {self.where}, {cut}"
+        if self.kind == "small":
+            return f"{count_text(len(self.eqns), 'small operation')}: {self.where}, one by one"
+        return f"call: {self.where}, whole" if self.kind == "call" else "view: no data moves"
+
+    def traffic(self) -> str:
+        """Return the bytes that it reads and writes."""
+        if self.kind == "view":
+            return ""
+        return f"reads {bytes_text(self.reads)}, writes {bytes_text(self.writes)}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How arrays would be evaluated. It prints as text, or as a tree with rich, and holds no arrays.
+
+    Attributes
+    ----------
+    program
+        The pending operations, a value a number: the inputs first.
+    steps
+        What runs, in this order.
+    results
+        Shape and dtype of each array that was asked about, and its number in the program, which is
+        None where it is evaluated already.
+    """
+
+    program: Program
+    steps: tuple[Step, ...]
+    results: tuple[tuple[Aval, int | None], ...]
+
+    def __str__(self) -> str:
+        lines = self.header()
+        for title, rows in self._sections():
+            lines += [title, *["  " + row for row in rows]]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def __rich__(self) -> Tree:
+        from rich.text import Text
+        from rich.tree import Tree
+
+        tree = Tree(Text("\n".join(self.header()), style="bold"))
+        for title, rows in self._sections():
+            branch = tree.add(Text(title, style="cyan"))
+            for row in rows:
+                branch.add(Text(row))
+        return tree
+
+    def _repr_svg_(self) -> str:
+        return to_svg(self)
+
+    def operations(self) -> int:
+        """Return how many operations are pending; literals are none."""
+        return sum(len(step.eqns) for step in self.steps)
+
+    def header(self) -> list[str]:
+        """Return a line on each array, and one on the whole where something is pending."""
+        lines = []
+        for aval, number in self.results:
+            state = f"evaluated, {bytes_text(nbytes(aval))}" if number is None else f"pending as %{number}"
+            lines.append(f"{aval}: {state}")
+        if self.steps:
+            kinds = Counter(step.kind for step in self.steps)
+            cut = ", ".join(count_text(kinds[k], k) for k in ("region", "call", "view") if kinds[k])
+            reads, writes, unstored = (
+                sum(getattr(step, k) for step in self.steps) for k in ("reads", "writes", "unstored")
+            )
+            lines.append(
+                f"{count_text(self.operations(), 'operation')}, {cut or 'one by one'}; "
+                f"reads {bytes_text(reads)}, writes {bytes_text(writes)}"
+                + (f"; {bytes_text(unstored)} in between are never stored" if unstored else "")
+            )
+        return lines
+
+    def eqn(self, number: int) -> Eqn:
+        """Return the operation that makes a value."""
+        return self.program.eqns[number - len(self.program.inputs)]
+
+    def formula(self, number: int) -> str:
+        """Return the operation that makes a value as text, with literals in place."""
+        eqn = self.eqn(number)
+        return call_text(eqn, [self._name(i) for i in eqn.ins])
+
+    def _name(self, number: int) -> str:
+        if number >= len(self.program.inputs) and self.eqn(number).prim is fill:
+            return str(dict(self.eqn(number).params)["value"])
+        return f"%{number}"
+
+    def _sections(self) -> Iterator[tuple[str, list[str]]]:
+        if self.program.inputs and self.steps:
+            yield (
+                "inputs",
+                [f"%{i}: {a}, {bytes_text(nbytes(a))}" for i, a in enumerate(self.program.inputs)],
+            )
+        for k, step in enumerate(self.steps, 1):
+            traffic = f"; {step.traffic()}" if step.traffic() else ""
+            eqns = step.eqns
+            left_out = len(eqns) - _HEAD - _TAIL
+            if left_out > 0:
+                rows = [self._row(i) for i in eqns[:_HEAD]]
+                rows += [f"... {left_out} more", *[self._row(i) for i in eqns[-_TAIL:]]]
+            else:
+                rows = [self._row(i) for i in eqns]
+            yield f"{k}. {step.title()}{traffic}", rows
+
+    def _row(self, number: int) -> str:
+        kept = number in self.program.outputs and all(number != n for _, n in self.results)
+        note = "  (kept: in use elsewhere)" if kept else ""
+        return f"%{number}: {self.eqn(number).aval} = {self.formula(number)}{note}"
+
+
+def _arrays(tree: Any) -> list[Array]:
+    """Return the arrays in nested lists, tuples and dicts, in order; other things are left out."""
+    found: list[Array] = []
+    stack = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Array):
+            found.append(item)
+        elif isinstance(item, list | tuple):
+            stack.extend(reversed(item))
+        elif isinstance(item, dict):
+            stack.extend(reversed(item.values()))
+    return found
+
+
+def eval(*arrays: Any) -> Any:
+    """Evaluate arrays now, all of them at once, so that what they share is computed once.
+
+    Parameters
+    ----------
+    *arrays : Array, or nested lists, tuples and dicts of them
+        Things that are not arrays are left as they are.
+
+    Returns
+    -------
+    Array, or whatever was given
+        The argument itself; a tuple of them where there are several.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> x = xp.exp(xp.asarray([0.0, 1.0]))
+    >>> xp.eval(x, {"y": x * 2, "z": [x + 1, None]})[0] is x
+    True
+    >>> xp.explain(x)
+    float64[2]: evaluated, 16 B
+    """
+    evaluate([current(x) for x in _arrays(arrays)])
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def explain(x: Any, /, *more: Any, format: str = "text") -> Any:
+    """Say what is pending below arrays and how it would be evaluated, without evaluating it.
+
+    Parameters
+    ----------
+    x, *more : Array, or nested lists, tuples and dicts of them
+        Explained as if `eval` were called with all of them.
+    format : str, optional
+        "text": an `Explanation`, which prints as text, as a tree with ``rich.print``, and as a drawing
+        in a notebook; "tree": that tree; "svg": the drawing; "dot": the graph for Graphviz.
+
+    Returns
+    -------
+    Explanation, rich.tree.Tree, or str
+
+    Raises
+    ------
+    TypeError
+        If there is no array among the arguments.
+    ValueError
+        If the format is another one.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> a = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> xp.explain(xp.exp(a) * 2)
+    float64[2, 2]: pending as %3
+    2 operations, one by one; reads 32 B, writes 64 B
+    inputs
+      %0: float64[2, 2], 32 B
+    1. 2 small operations: host, one by one; reads 32 B, writes 64 B
+      %2: float64[2, 2] = exp(%0)
+      %3: float64[2, 2] = mul(%2, 2.0)
+    """
+    if format not in FORMATS:
+        raise ValueError(f"explain: no format {format!r}; {', '.join(FORMATS)} would work")
+    arrays = _arrays((x, *more))
+    if not arrays:
+        given = ", ".join(type(item).__name__ for item in (x, *more))
+        raise TypeError(f"explain: no array in {given}; an Array would work")
+    explanation = _explain([current(a) for a in arrays])
+    if format == "tree":
+        return explanation.__rich__()
+    return {"text": lambda e: e, "dot": to_dot, "svg": to_svg}[format](explanation)
+
+
+def _explain(roots: list[Node]) -> Explanation:
+    with lock:
+        order = pending_order(roots)
+        scheduled = schedule(order)
+        pending = [n for n in roots if n.value is None]
+        program = scheduled[0].program if scheduled else linearize(order, pending)[0]
+        first = len(program.inputs) + len(program.eqns) - len(order)
+        numbers = {id(n): k for k, n in enumerate(order, first)}
+        results = tuple((n.aval, numbers.get(id(n))) for n in roots)
+    if scheduled:
+        steps = tuple(_step(program, s) for s in scheduled[0].steps if not _is_literal(program, s))
+    else:
+        steps = (_small(program, first),) if order else ()
+    return Explanation(program, steps, results)
+
+
+def _is_literal(program: Program, step: Call | Region) -> bool:
+    return isinstance(step, Call) and program.eqns[step.eqn - len(program.inputs)].prim is fill
+
+
+def _small(program: Program, first: int) -> Step:
+    inputs = tuple(range(len(program.inputs)))
+    eqns = tuple(range(first, len(program.inputs) + len(program.eqns)))
+    return Step("small", "host", eqns, inputs, eqns, _bytes(program, inputs), _bytes(program, eqns), 0)
+
+
+def _step(program: Program, step: Call | Region) -> Step:
+    base = len(program.inputs)
+
+    def read(numbers: Iterable[int]) -> tuple[int, ...]:
+        seen = dict.fromkeys(numbers)
+        return tuple(i for i in seen if i < base or program.eqns[i - base].prim is not fill)
+
+    if isinstance(step, Region):
+        inputs, unstored = read(step.inputs), [i for i in step.eqns if i not in step.outputs]
+        traffic = _bytes(program, inputs), _bytes(program, step.outputs), _bytes(program, unstored)
+        cut = blocks_and_threads(program, step)
+        return Step("region", "host", step.eqns, inputs, step.outputs, *traffic, *cut)
+    eqn = program.eqns[step.eqn - base]
+    inputs = read(eqn.ins)
+    if eqn.prim.kind in ("view", "broadcast"):
+        return Step("view", "host", (step.eqn,), inputs, (step.eqn,), 0, 0, 0)
+    sizes = _bytes(program, inputs), _bytes(program, (step.eqn,))
+    return Step("call", "host", (step.eqn,), inputs, (step.eqn,), *sizes, 0)
+
+
+def _bytes(program: Program, numbers: Iterable[int]) -> int:
+    return sum(nbytes(program.aval(i)) for i in numbers)
