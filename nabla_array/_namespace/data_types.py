@@ -1,5 +1,309 @@
-"""Data type functions and the dtypes themselves."""
+"""Data types, which are NumPy's, and functions about them."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+import builtins
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy import (
+    bool,
+    complex64,
+    complex128,
+    float32,
+    float64,
+    int8,
+    int16,
+    int32,
+    int64,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+
+from .array import Array, check_device
+from .promotion import as_array, result_dtype
+from .promotion import astype as cast
+
+__all__ = [
+    "astype",
+    "bool",
+    "can_cast",
+    "complex64",
+    "complex128",
+    "finfo",
+    "float32",
+    "float64",
+    "iinfo",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "isdtype",
+    "result_type",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+]
+
+# NumPy's letters for the standard's kinds.
+KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+
+def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
+    """Return an array with another dtype.
+
+    Parameters
+    ----------
+    x : Array
+    dtype : dtype
+    copy : bool, optional
+        If False, `x` itself comes back where it has the dtype already.
+    device : str, optional
+        ``"cpu"`` or None.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    TypeError
+        If `x` is complex and the dtype is real: take `real(x)` or `imag(x)` first.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.astype.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.astype(xp.asarray([1.5, 2.5]), xp.int64)
+    array([1, 2])
+    """
+    check_device("astype", device)
+    a, wanted = as_array("astype", x), np.dtype(dtype)
+    if wanted.kind not in "biufc":
+        raise TypeError(f"astype: no arrays of dtype {wanted}; numbers and booleans would work")
+    if a.dtype.kind == "c" and wanted.kind in "iuf":
+        raise TypeError(f"astype: {a.dtype} does not fit into {wanted}; real(x) or imag(x) would")
+    if a.dtype == wanted:
+        return a.copy() if copy else a
+    return cast(a, wanted)
+
+
+def _dtype(x: Any) -> np.dtype:
+    """Return the dtype of an array or NumPy scalar, or the one that `x` names."""
+    return x.dtype if isinstance(x, Array | np.ndarray | np.generic) else np.dtype(x)
+
+
+def can_cast(from_: Any, to: Any, /, casting: Any = "safe") -> builtins.bool:
+    """Say whether one dtype can be cast to another by the rules of promotion.
+
+    Parameters
+    ----------
+    from_ : dtype or Array
+    to : dtype
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}, optional
+        NumPy's kinds of casts; "safe" is what promotion does.
+
+    Returns
+    -------
+    bool
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.can_cast.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.can_cast(xp.float32, xp.float64), xp.can_cast(xp.float64, xp.float32)
+    (True, False)
+    """
+    return np.can_cast(_dtype(from_), to, casting)
+
+
+@dataclass(frozen=True)
+class FloatInfo:
+    """Limits of a floating-point dtype."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    smallest_subnormal: float
+    tiny: float
+    resolution: float
+    dtype: np.dtype
+
+
+@dataclass(frozen=True)
+class IntegerInfo:
+    """Limits of an integer dtype."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: np.dtype
+
+
+def finfo(type: Any, /) -> FloatInfo:
+    """Return the limits of a floating-point dtype.
+
+    Parameters
+    ----------
+    type : dtype or Array
+        Of a complex dtype, the limits are those of its parts.
+
+    Returns
+    -------
+    object
+        With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``; from NumPy also
+        ``smallest_subnormal``, ``tiny`` (the smallest normal) and ``resolution``. All are Python numbers.
+
+    Raises
+    ------
+    ValueError
+        If the dtype is no floating-point one.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.finfo.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.finfo(xp.float32).eps
+    1.1920928955078125e-07
+    """
+    dtype = _dtype(type)
+    if dtype.kind not in "fc":
+        raise ValueError(f"finfo: {dtype} is no floating-point dtype; float32 or float64 would work")
+    info = np.finfo(dtype)
+    names = ("eps", "max", "min", "smallest_normal", "smallest_subnormal", "tiny", "resolution")
+    return FloatInfo(
+        bits=int(info.bits), dtype=info.dtype, **{name: float(getattr(info, name)) for name in names}
+    )
+
+
+def iinfo(type: Any, /) -> IntegerInfo:
+    """Return the limits of an integer dtype.
+
+    Parameters
+    ----------
+    type : dtype or Array
+
+    Returns
+    -------
+    object
+        With ``bits``, ``max``, ``min`` and ``dtype``.
+
+    Raises
+    ------
+    ValueError
+        If the dtype is no integer one.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.iinfo.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.iinfo(xp.int8).max
+    127
+    """
+    dtype = _dtype(type)
+    if dtype.kind not in "iu":
+        raise ValueError(f"iinfo: {dtype} is no integer dtype; int32 or int64 would work")
+    info = np.iinfo(dtype)
+    return IntegerInfo(bits=int(info.bits), max=int(info.max), min=int(info.min), dtype=dtype)
+
+
+def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+    """Say whether a dtype is of a kind.
+
+    Parameters
+    ----------
+    dtype : dtype
+    kind : dtype or str, or a tuple of them
+        ``"bool"``, ``"signed integer"``, ``"unsigned integer"``, ``"integral"``, ``"real floating"``,
+        ``"complex floating"`` or ``"numeric"``.
+
+    Returns
+    -------
+    bool
+        Whether the dtype is that one, or of (one of) the kinds.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.isdtype.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.isdtype(xp.float32, ("integral", "real floating"))
+    True
+    """
+    given = np.dtype(dtype)
+    return builtins.any(
+        given.kind in letters(i) if isinstance(i, str) else given == np.dtype(i)
+        for i in (kind if isinstance(kind, tuple) else (kind,))
+    )
+
+
+def letters(kind: str) -> str:
+    """Return NumPy's letters for a kind of the standard; raises ValueError where there is none."""
+    if kind not in KINDS:
+        raise ValueError(f"isdtype: no kind {kind!r}; {', '.join(map(repr, KINDS))} would work")
+    return KINDS[kind]
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype:
+    """Return the dtype that arrays, scalars and dtypes are promoted to.
+
+    Parameters
+    ----------
+    *arrays_and_dtypes : Array, dtype or scalar
+        A Python scalar is weak: it takes the dtype of the others where its kind allows.
+
+    Returns
+    -------
+    dtype
+
+    Raises
+    ------
+    ValueError
+        If nothing is given.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.result_type.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.result_type(xp.asarray([1], dtype=xp.int8), xp.uint8, 3)
+    dtype('int16')
+    """
+    if not arrays_and_dtypes:
+        raise ValueError("result_type: at least one array or dtype is needed")
+    return result_dtype(*arrays_and_dtypes)

@@ -1,5 +1,73 @@
-"""Inspection of the namespace: dtypes, devices, capabilities."""
+"""What a program can ask about this namespace."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import numpy as np
+
+from .array import check_device
+from .data_types import isdtype
+
+__all__ = ["__array_namespace_info__"]
+
+_NAMES = (
+    "bool",
+    *("int8", "int16", "int32", "int64"),
+    *("uint8", "uint16", "uint32", "uint64"),
+    *("float32", "float64", "complex64", "complex128"),
+)
+
+
+class Info:
+    """Answers about the namespace, its devices and its dtypes."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """Return what is supported: boolean keys, shapes that depend on data, NumPy's 64 dimensions."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> str:
+        """Return the device that arrays are made on: ``"cpu"``."""
+        return "cpu"
+
+    def devices(self) -> tuple[str, ...]:
+        """Return the devices that creation functions take."""
+        return ("cpu",)
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
+        """Return the dtypes that creation functions choose, by kind."""
+        check_device("default_dtypes", device)
+        return {
+            "real floating": np.dtype(np.float64),
+            "complex floating": np.dtype(np.complex128),
+            "integral": np.dtype(np.int64),
+            "indexing": np.dtype(np.intp),
+        }
+
+    def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype]:
+        """Return the standard's dtypes by name, all of them or those of a kind (see `isdtype`)."""
+        check_device("dtypes", device)
+        every = {name: np.dtype(name) for name in _NAMES}
+        return {name: d for name, d in every.items() if kind is None or isdtype(d, kind)}
+
+
+def __array_namespace_info__() -> Info:
+    """Return an object that answers questions about the namespace.
+
+    Returns
+    -------
+    object
+        With the methods ``capabilities()``, ``default_device()``, ``default_dtypes()``, ``devices()`` and
+        ``dtypes()``.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/inspection.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.__array_namespace_info__().devices()
+    ('cpu',)
+    """
+    return Info()

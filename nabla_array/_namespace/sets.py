@@ -1,5 +1,178 @@
-"""Set functions."""
+"""Set functions. The unique ones evaluate their input: their shapes depend on the elements."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._lazy.primitives.elementwise import not_
+from .._lazy.primitives.ordering import isin as isin_p
+from .._lazy.primitives.structure import reshape
+from .array import Array, apply, from_value
+from .promotion import as_array, full, promote
+
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+
+class UniqueAllResult(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCountsResult(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverseResult(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Array
+    inverse_indices: Array
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
+    """Test for each element of `x1` whether it is among those of `x2`.
+
+    Parameters
+    ----------
+    x1, x2 : Array or scalar
+    invert : bool, optional
+        Test whether it is not.
+
+    Returns
+    -------
+    Array
+        Booleans in the shape of `x1`; nan is never among anything.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.isin.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))
+    array([ True, False,  True])
+    """
+    try:
+        a, among = promote("isin", x1, x2)
+    except OverflowError:  # a Python integer beyond the other's dtype is not among its elements
+        shape = x1.shape if isinstance(x1, Array | np.ndarray) else ()
+        return full(shape, bool(invert), np.dtype(np.bool))
+    out = apply(isin_p, a, apply(reshape, among, shape=(among.size,)))
+    return apply(not_, out) if invert else out
+
+
+def unique_all(x: Any, /) -> UniqueAllResult:
+    """Return the distinct elements, where each occurs first, how to rebuild `x`, and how many there are.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    namedtuple of Array
+        ``values`` ascending, each nan by itself; ``indices`` into the flattened `x`; ``inverse_indices``
+        in the shape of `x`; ``counts``.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_all.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_all(xp.asarray([3, 1, 3])).inverse_indices
+    array([1, 0, 1])
+    """
+    value = as_array("unique_all", x)._value()
+    found = np.unique(value, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
+    values, indices, inverse, counts = found
+    return UniqueAllResult(*map(from_value, (values, indices, inverse.reshape(value.shape), counts)))
+
+
+def unique_counts(x: Any, /) -> UniqueCountsResult:
+    """Return the distinct elements and how many there are of each.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    namedtuple of Array
+        ``values`` ascending, each nan by itself, and ``counts``.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_counts.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_counts(xp.asarray([3, 1, 3])).counts
+    array([1, 2])
+    """
+    value = as_array("unique_counts", x)._value()
+    return UniqueCountsResult(*map(from_value, np.unique(value, return_counts=True, equal_nan=False)))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverseResult:
+    """Return the distinct elements and the indices into them that rebuild `x`.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    namedtuple of Array
+        ``values`` ascending, each nan by itself, and ``inverse_indices`` in the shape of `x`.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_inverse.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_inverse(xp.asarray([3, 1, 3])).values
+    array([1, 3])
+    """
+    value = as_array("unique_inverse", x)._value()
+    values, inverse = np.unique(value, return_inverse=True, equal_nan=False)
+    return UniqueInverseResult(from_value(values), from_value(inverse.reshape(value.shape)))
+
+
+def unique_values(x: Any, /) -> Array:
+    """Return the distinct elements, ascending.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    Array
+        With one axis, of the dtype of `x`; each nan by itself.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_values.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_values(xp.asarray([3, 1, 3]))
+    array([1, 3])
+    """
+    return from_value(np.unique(as_array("unique_values", x)._value(), equal_nan=False))

@@ -2,4 +2,154 @@
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any
+
+import numpy as np
+
+from .._lazy.primitive import Primitive
+from .._lazy.primitives.elementwise import ne, sub
+from .._lazy.primitives.reduction import reduce_all, reduce_any
+from .._lazy.primitives.structure import broadcast, concat, slice_
+from .array import Array, apply
+from .promotion import as_array, astype, normalize_axes, normalize_axis, promote
+from .statistical import reduce
+
+__all__ = ["all", "any", "diff"]
+
+
+def _truth(name: str, prim: Primitive, x: Any, axis: Any, keepdims: bool) -> Array:
+    a = as_array(name, x)
+    axes = normalize_axes(name, axis, a.ndim)
+    return reduce(prim, astype(a, np.dtype(np.bool)), axes, keepdims)
+
+
+def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """Test whether all elements along axes are true.
+
+    Parameters
+    ----------
+    x : Array
+        Of any dtype: what is not zero is true, nan too.
+    axis : int or tuple of ints, optional
+        Axes to reduce; all of them where it is None.
+    keepdims : bool, optional
+        Keep the reduced axes, with size 1.
+
+    Returns
+    -------
+    Array
+        Booleans; True where there is no element.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.all.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.all(xp.asarray([[True, False], [True, True]]), axis=1)
+    array([False,  True])
+    """
+    return _truth("all", reduce_all, x, axis, keepdims)
+
+
+def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+    """Test whether any element along axes is true.
+
+    Parameters
+    ----------
+    x : Array
+        Of any dtype: what is not zero is true, nan too.
+    axis : int or tuple of ints, optional
+        Axes to reduce; all of them where it is None.
+    keepdims : bool, optional
+        Keep the reduced axes, with size 1.
+
+    Returns
+    -------
+    Array
+        Booleans; False where there is no element.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.any.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
+    array([ True, False])
+    """
+    return _truth("any", reduce_any, x, axis, keepdims)
+
+
+def _fitted_end(name: str, end: Array, x: Array, axis: int) -> Array:
+    """Return what is put before or after `x` along `axis`; as in NumPy a scalar counts as one layer."""
+    layer = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    if not end.ndim:
+        return apply(broadcast, end, shape=layer, axes=())
+    if end.ndim != x.ndim or (*end.shape[:axis], 1, *end.shape[axis + 1 :]) != layer:
+        raise ValueError(
+            f"diff: {name} has shape {end.shape}, which differs from {x.shape} beyond axis {axis}"
+        )
+    return end
+
+
+def _part(x: Array, axis: int, first: int) -> Array:
+    """Return `x` without its first (1) or its last (0) layer along `axis`."""
+    n = x.shape[axis]
+    size = (*x.shape[:axis], n - 1 if n else 0, *x.shape[axis + 1 :])
+    start = tuple([first if i == axis and n else 0 for i in range(x.ndim)])
+    return apply(slice_, x, start=start, size=size, step=(1,) * x.ndim)
+
+
+def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+    """Return the differences of neighbours along an axis.
+
+    Parameters
+    ----------
+    x : Array
+        With one axis or more. Of booleans, the difference is whether they differ.
+    n : int, optional
+        How many times differences are taken.
+    axis : int, optional
+    prepend, append : Array or scalar, optional
+        What is put before and after `x` along the axis first.
+
+    Returns
+    -------
+    Array
+        Shorter by `n` along the axis.
+
+    Raises
+    ------
+    ValueError
+        If `n` is negative, `x` is 0-d, or what is put on does not fit.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.diff.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.diff(xp.asarray([1, 4, 9, 16]), prepend=xp.asarray([0]))
+    array([1, 3, 5, 7])
+    """
+    if n < 0:
+        raise ValueError(f"diff: n is {n}; 0 or more would work")
+    out = as_array("diff", x)
+    if not out.ndim:
+        raise ValueError("diff: needs one axis or more, not a 0-d array")
+    k = normalize_axis("diff", axis, out.ndim)
+    ends = {name: end for name, end in (("prepend", prepend), ("append", append)) if end is not None}
+    if ends:
+        out, *others = promote("diff", out, *ends.values())
+        put = {name: _fitted_end(name, end, out, k) for name, end in zip(ends, others, strict=True)}
+        out = apply(
+            concat, *[i for i in (put.get("prepend"), out, put.get("append")) if i is not None], axis=k
+        )
+    prim = ne if out.dtype.kind == "b" else sub
+    for _ in range(n):
+        out = apply(prim, _part(out, k, 1), _part(out, k, 0))
+    return out.copy() if n == 0 else out

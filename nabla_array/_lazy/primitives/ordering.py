@@ -1,52 +1,84 @@
-"""Sorting and searching."""
+"""Sorting, and searching in what is sorted."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..aval import Aval, aval_of
 from ..primitive import Primitive, shift
 
+_INTP = np.dtype(np.intp)
+
+
+def _mirrored(x: np.ndarray) -> np.ndarray:
+    """Return keys whose ascending order is the descending order of `x`, nan last in both.
+
+    The function undoes itself. Equal elements stay equal, so a stable sort stays stable.
+    """
+    return np.negative(x) if x.dtype.kind in "fc" else np.invert(x)
+
+
+def _sort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
+    kind: Any = "stable" if stable else None
+    if not descending:
+        return np.sort(x, axis=axis, kind=kind)
+    keys = _mirrored(x)
+    keys.sort(axis=axis, kind=kind)
+    return _mirrored(keys)
+
 
 def _argsort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
-    kind = "stable" if stable else None
-    if not descending:
-        return np.argsort(x, axis=axis, kind=kind)
-    # Reversed twice, so that equal elements keep their order and nan comes last on neither end alone.
-    back = np.argsort(np.flip(x, axis), axis=axis, kind="stable")
-    return np.flip(x.shape[axis] - 1 - back, axis)
+    return np.argsort(_mirrored(x) if descending else x, axis=axis, kind="stable" if stable else None)
 
 
+sort = Primitive("sort", lambda x, axis, descending, stable: x, _sort_host, batch=shift("axis"))
 argsort = Primitive(
     "argsort",
-    lambda x, axis, descending, stable: aval_of(x.shape, np.dtype(np.intp)),
+    lambda x, axis, descending, stable: aval_of(x.shape, _INTP),
     _argsort_host,
     batch=shift("axis"),
 )
 
 
-def _sort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
-    out = np.sort(x, axis=axis, kind="stable" if stable else None)
-    return np.flip(out, axis) if descending else out
+def _each(function: Callable[..., Any], vectors: np.ndarray, x: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return `function(vector, x)`, for each vector along the last axis with its own part of `x`."""
+    if vectors.ndim == 1:
+        return np.asarray(function(vectors, x))
+    out = np.empty(x.shape, dtype)
+    for i in np.ndindex(vectors.shape[:-1]):
+        out[i] = function(vectors[i], x[i])
+    return out
 
 
-sort = Primitive("sort", lambda x, axis, descending, stable: x, _sort_host, batch=shift("axis"))
+def _check_vectors(name: str, vectors: Aval, x: Aval) -> None:
+    if vectors.dtype != x.dtype or vectors.shape[:-1] != x.shape[: vectors.ndim - 1]:
+        raise ValueError(f"{name}: dtypes or batch axes differ: {vectors} and {x}")
 
 
 def _searchsorted_aval(x1: Aval, x2: Aval, side: str) -> Aval:
-    if x1.shape[:-1] != x2.shape[: x1.ndim - 1]:
-        raise ValueError(f"searchsorted: batch axes differ: {x1} and {x2}")
-    return aval_of(x2.shape, np.dtype(np.intp))
+    _check_vectors("searchsorted", x1, x2)
+    return aval_of(x2.shape, _INTP)
 
 
-def _searchsorted_host(x1: np.ndarray, x2: np.ndarray, side: str) -> np.ndarray:
-    if x1.ndim == 1:
-        return np.asarray(np.searchsorted(x1, x2, side=side))
-    out = np.empty(x2.shape, np.intp)
-    for i in np.ndindex(x1.shape[:-1]):
-        out[i] = np.searchsorted(x1[i], x2[i], side=side)
-    return out
+def _searchsorted_host(x1: np.ndarray, x2: np.ndarray, side: Any) -> np.ndarray:
+    return _each(lambda v, x: np.searchsorted(v, x, side=side), x1, x2, np.intp)
 
 
 # x1 is sorted along its last axis; its leading axes are batch axes of x2 too.
 searchsorted = Primitive("searchsorted", _searchsorted_aval, _searchsorted_host)
+
+
+def _isin_aval(x: Aval, among: Aval) -> Aval:
+    _check_vectors("isin", among, x)
+    return aval_of(x.shape, np.dtype(np.bool))
+
+
+# Is each element of x in `among`, a vector whose leading axes are batch axes of x too?
+isin = Primitive(
+    "isin",
+    _isin_aval,
+    lambda x, among: _each(lambda v, part: np.isin(part, v), among, x, np.bool),
+)
