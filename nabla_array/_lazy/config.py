@@ -17,7 +17,8 @@ class Settings:
     Attributes
     ----------
     mode
-        Which tier evaluates: "auto", "host" or "max".
+        Which tier evaluates: "auto", "host" or "max". There is one tier so far, NumPy on the host, so
+        all three do the same.
     threads
         Threads that the host tier runs large regions with; 0 means one a core.
     """
@@ -26,11 +27,9 @@ class Settings:
     threads: int = 0
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name not in self.__dataclass_fields__:
-            raise AttributeError(f"config: no setting {name!r}; there are {', '.join(names())}")
         if name == "mode" and value not in MODES:
             raise ValueError(f"config: mode is one of {', '.join(MODES)}, not {value!r}")
-        if name == "threads" and (not isinstance(value, int) or value < 0):
+        if name == "threads" and (type(value) is not int or value < 0):
             raise ValueError(f"config: threads is a number from 0 on, not {value!r}")
         super().__setattr__(name, value)
 
@@ -40,14 +39,23 @@ def names() -> list[str]:
     return [f.name for f in fields(Settings)]
 
 
+def check_name(name: str) -> None:
+    """Raise AttributeError unless there is such a setting."""
+    if name not in names():
+        raise AttributeError(f"config: no setting {name!r}; there are {', '.join(names())}")
+
+
 def _from_environment() -> Settings:
-    given = {f: os.environ[_PREFIX + f.upper()] for f in names() if _PREFIX + f.upper() in os.environ}
-    if "threads" in given:
-        try:
-            return Settings(**{**given, "threads": int(given["threads"])})  # type: ignore[arg-type]
-        except ValueError:
-            raise ValueError(f"{_PREFIX}THREADS: a number from 0 on, not {given['threads']!r}") from None
-    return Settings(**given)  # type: ignore[arg-type]
+    found = Settings()
+    for name in names():
+        variable = _PREFIX + name.upper()
+        text = os.environ.get(variable, "")
+        if text:
+            try:
+                setattr(found, name, int(text) if text.isdecimal() else text)
+            except ValueError as error:
+                raise ValueError(f"{variable}={text}: {error}") from None
+    return found
 
 
 settings = _from_environment()
@@ -59,17 +67,22 @@ def threads() -> int:
 
 
 class _Scope:
-    """Puts settings back when its `with` block ends."""
+    """Changes settings when its `with` block begins and puts them back when it ends."""
 
-    def __init__(self, before: Settings) -> None:
-        self._before = before
+    def __init__(self, changes: dict[str, Any]) -> None:
+        replace(settings, **changes)  # raises where one is wrong
+        self._changes = changes
+        self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> Config:
+        self._before.append({name: getattr(settings, name) for name in self._changes})
+        for name, value in self._changes.items():
+            setattr(settings, name, value)
         return config
 
     def __exit__(self, *exc: object) -> None:
-        for name in names():
-            setattr(settings, name, getattr(self._before, name))
+        for name, value in self._before.pop().items():
+            setattr(settings, name, value)
 
 
 class Config:
@@ -87,22 +100,20 @@ class Config:
     """
 
     def __getattr__(self, name: str) -> Any:
+        check_name(name)
         return getattr(settings, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
+        check_name(name)
         setattr(settings, name, value)
 
     def __dir__(self) -> list[str]:
         return names()
 
     def __call__(self, **changes: Any) -> _Scope:
-        scope = _Scope(replace(settings))
-        replaced = replace(settings)
-        for name, value in changes.items():
-            setattr(replaced, name, value)  # all of them are checked before any is set
-        for name, value in changes.items():
-            setattr(settings, name, value)
-        return scope
+        for name in changes:
+            check_name(name)
+        return _Scope(changes)
 
     def __repr__(self) -> str:
         return f"config({', '.join(f'{n}={getattr(settings, n)!r}' for n in names())})"

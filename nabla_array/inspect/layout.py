@@ -91,22 +91,26 @@ def layered(
 
 def _place(rows: list[list[int]], links: list[Edge], widths: list[float], gap: float) -> list[float]:
     """Order every layer and return the middles: near to their neighbours', without overlaps."""
-    above: dict[int, list[tuple[int, float]]] = {}
-    below: dict[int, list[tuple[int, float]]] = {}
+    above: dict[int, list[tuple[int, float, float]]] = {}
+    below: dict[int, list[tuple[int, float, float]]] = {}
     for link in links:
-        above.setdefault(link.target, []).append((link.source, link.leaves - link.enters))
-        below.setdefault(link.source, []).append((link.target, link.enters - link.leaves))
+        # A line that passes several layers had better be straight.
+        weight = 16.0 if widths[link.source] == widths[link.target] == 0.0 else 1.0
+        above.setdefault(link.target, []).append((link.source, link.leaves - link.enters, weight))
+        below.setdefault(link.source, []).append((link.target, link.enters - link.leaves, weight))
     x = [0.0] * len(widths)
     for row in rows:
         _spread(row, [0.0] * len(row), widths, gap, x)
-    for sweep in range(2 * _SWEEPS):
-        near, order = (above, rows) if sweep % 2 == 0 else (below, rows[::-1])
-        for row in order:
+    for sweep in range(4 * _SWEEPS):
+        ordering, down = sweep < _SWEEPS, sweep % 2 == 0
+        for row in rows if down else rows[::-1]:
             wanted = {}
             for i in row:
-                at = [x[j] + offset for j, offset in near.get(i, ())]
-                wanted[i] = sum(at) / len(at) if at else x[i]
-            if sweep < _SWEEPS:
+                sides = (above if down else below,) if ordering else (above, below)
+                near = [(x[j] + offset, weight) for side in sides for j, offset, weight in side.get(i, ())]
+                total = sum(weight for _, weight in near)
+                wanted[i] = sum(a * weight for a, weight in near) / total if near else x[i]
+            if ordering:
                 row.sort(key=wanted.__getitem__)
             _spread(row, [wanted[i] for i in row], widths, gap, x)
     left = min((x[i] - w / 2 for i, w in enumerate(widths)), default=0.0)
