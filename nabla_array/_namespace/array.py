@@ -13,6 +13,7 @@ from .._lazy.levels import Levels, bind
 from .._lazy.node import NO_PARAMS, Node, leaf, record
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.elementwise import complex_, imag, real
+from .._lazy.primitives.linalg import diagonal
 from .._lazy.primitives.structure import broadcast, permute, project, reshape, slice_, update_slice
 
 if TYPE_CHECKING:
@@ -328,6 +329,10 @@ def _put_broadcast(old: Array, new: Array, params: dict[str, Any]) -> Array:
     raise ValueError("setitem: the assignment destination is read-only (it comes from broadcasting)")
 
 
+def _put_diagonal(old: Array, new: Array, params: dict[str, Any]) -> Array:
+    raise ValueError("setitem: the assignment destination is read-only (a diagonal, as in NumPy)")
+
+
 def _put_permute(old: Array, new: Array, params: dict[str, Any]) -> Array:
     inverse = sorted(range(len(params["axes"])), key=params["axes"].__getitem__)
     return apply(permute, new, axes=tuple(inverse))
@@ -339,6 +344,7 @@ _PUT: dict[Primitive, _Put] = {
     reshape: lambda old, new, params: apply(reshape, new, shape=old.shape),
     permute: _put_permute,
     broadcast: _put_broadcast,
+    diagonal: _put_diagonal,
     real: lambda old, new, params: apply(complex_, new, apply(imag, old)),
     imag: lambda old, new, params: apply(complex_, apply(real, old), new),
 }

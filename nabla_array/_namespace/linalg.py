@@ -1,5 +1,641 @@
-"""The `linalg` extension."""
+"""The `linalg` extension: decompositions and what rests on them."""
 
 from __future__ import annotations
 
-__all__: list[str] = []
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.linalg import LinAlgError
+
+from .._lazy.primitives import linalg as p
+from .._lazy.primitives.contraction import matmul as matmul_p
+from .._lazy.primitives.elementwise import conj, select
+from .._lazy.primitives.reduction import reduce_any, reduce_max, reduce_sum
+from .._lazy.primitives.structure import reshape
+from . import elementwise as e
+from .array import Array, apply, apply_many
+from .linalg_basics import (
+    cross,
+    diagonal,
+    fallible,
+    fallible_many,
+    floats,
+    lapack,
+    matrix_norm,
+    matrix_power,
+    outer,
+    trace,
+    vector_norm,
+)
+from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
+from .promotion import as_array, astype, broadcast_shapes, broadcast_to, full, full_like, promote
+
+__all__ = [
+    "LinAlgError",
+    "cholesky",
+    "cross",
+    "det",
+    "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "matmul",
+    "matrix_norm",
+    "matrix_power",
+    "matrix_rank",
+    "matrix_transpose",
+    "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+_INT = np.dtype(np.int64)
+
+
+class EigResult(NamedTuple):
+    """What `eig` returns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class EighResult(NamedTuple):
+    """What `eigh` returns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+class QRResult(NamedTuple):
+    """What `qr` returns."""
+
+    Q: Array
+    R: Array
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: Array
+    logabsdet: Array
+
+
+class SVDResult(NamedTuple):
+    """What `svd` returns."""
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+def cholesky(x: Any, /, *, upper: bool = False) -> Array:
+    """Return the Cholesky factor of Hermitian, positive-definite matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64. Only one triangle is read.
+    upper : bool
+        Whether to return U of ``x = U^H U``, or L of ``x = L L^H``.
+
+    Returns
+    -------
+    Array
+        Triangular, of the shape of `x`.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on evaluation, if one is not positive definite.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.cholesky.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.cholesky(xp.asarray([[4.0, 2.0], [2.0, 5.0]]))
+    array([[2., 0.],
+           [1., 2.]])
+    """
+    return fallible("cholesky", p.cholesky, lapack("cholesky", x, square=True), upper=bool(upper))
+
+
+def det(x: Any, /) -> Array:
+    """Return the determinant of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64.
+
+    Returns
+    -------
+    Array
+        Without the last two axes.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.det.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.det(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
+    array(6.)
+    """
+    return apply(p.det, lapack("det", x, square=True))
+
+
+def eig(x: Any, /) -> EigResult:
+    """Return the eigenvalues and right eigenvectors of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64.
+
+    Returns
+    -------
+    EigResult
+        `eigenvalues`, in no order, and `eigenvectors`, which are columns of length 1; both complex, of the
+        precision of `x` (NumPy before 2.5 gives real ones where all happen to be).
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on evaluation, if an element is not finite or the
+        iteration does not converge.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eig.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
+    array([2.+0.j, 3.+0.j])
+    """
+    return EigResult(*fallible_many("eig", p.eig, lapack("eig", x, square=True)))
+
+
+def eigh(x: Any, /, UPLO: str = "L") -> EighResult:
+    """Return the eigenvalues and eigenvectors of Hermitian (or symmetric) matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64.
+    UPLO : {"L", "U"}
+        The triangle that is read (NumPy's parameter).
+
+    Returns
+    -------
+    EighResult
+        `eigenvalues`, real and ascending, and `eigenvectors`, orthonormal columns.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on evaluation, if the iteration does not converge.
+    ValueError
+        If there is no such triangle.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eigh.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.eigh(xp.asarray([[3.0, 0.0], [0.0, 2.0]])).eigenvalues
+    array([2., 3.])
+    """
+    uplo = _triangle("eigh", UPLO)
+    return EighResult(*fallible_many("eigh", p.eigh, lapack("eigh", x, square=True), uplo=uplo))
+
+
+def eigvals(x: Any, /) -> Array:
+    """Return the eigenvalues of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64.
+
+    Returns
+    -------
+    Array
+        Of shape ``(..., M)``, in no order; complex, of the precision of `x` (NumPy before 2.5 gives real ones
+        where all happen to be).
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on evaluation, if an element is not finite or the
+        iteration does not converge.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eigvals.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.eigvals(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
+    array([2.+0.j, 3.+0.j])
+    """
+    return fallible("eigvals", p.eigvals, lapack("eigvals", x, square=True))
+
+
+def eigvalsh(x: Any, /, UPLO: str = "L") -> Array:
+    """Return the eigenvalues of Hermitian (or symmetric) matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64.
+    UPLO : {"L", "U"}
+        The triangle that is read (NumPy's parameter).
+
+    Returns
+    -------
+    Array
+        Of shape ``(..., M)``, real and ascending.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on evaluation, if the iteration does not converge.
+    ValueError
+        If there is no such triangle.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eigvalsh.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.eigvalsh(xp.asarray([[3.0, 0.0], [0.0, 2.0]]))
+    array([2., 3.])
+    """
+    uplo = _triangle("eigvalsh", UPLO)
+    return fallible("eigvalsh", p.eigvalsh, lapack("eigvalsh", x, square=True), uplo=uplo)
+
+
+def _triangle(function: str, uplo: str) -> str:
+    if uplo.upper() not in ("L", "U"):
+        raise ValueError(f"{function}: no triangle {uplo!r}; 'L' or 'U' would work")
+    return uplo.upper()
+
+
+def inv(x: Any, /) -> Array:
+    """Return the inverse of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64.
+
+    Returns
+    -------
+    Array
+        Of the shape of `x`.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on evaluation, if one is singular.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.inv.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
+    array([[0.5 , 0.  ],
+           [0.  , 0.25]])
+    """
+    return fallible("inv", p.inv, lapack("inv", x, square=True))
+
+
+def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> Array:
+    """Return the number of singular values of each matrix that are not 0.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, N)``; integers become float64.
+    tol : float or Array, optional
+        The bound itself, not relative to anything (NumPy's parameter).
+    rtol : float or Array, optional
+        Singular values up to `rtol` times the largest one count as 0; by default the larger side of the
+        matrix times the dtype's epsilon. An array broadcasts against the axes before the matrices.
+
+    Returns
+    -------
+    Array
+        Of int64, without the last two axes.
+
+    Raises
+    ------
+    LinAlgError
+        On evaluation, if the iteration does not converge.
+    ValueError
+        If both bounds are given.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.matrix_rank.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.matrix_rank(xp.asarray([[1.0, 2.0], [2.0, 4.0]]))
+    array(1)
+    """
+    y = as_array("matrix_rank", x)
+    if tol is not None and rtol is not None:
+        raise ValueError("matrix_rank: tol and rtol cannot both be given")
+    if y.ndim < 2:  # as NumPy: a vector has rank 1 unless it is 0
+        nonzero = e.not_equal(apply(reshape, y, shape=(y.size,)), 0)
+        return astype(apply(reduce_any, nonzero, axes=(0,)), _INT)
+    y = lapack("matrix_rank", y)
+    s = fallible("matrix_rank", p.svdvals, y)
+    bound = _cutoff("matrix_rank", y, s, rtol) if tol is None else _per_matrix("matrix_rank", tol, s.dtype)
+    return apply(reduce_sum, astype(e.greater(s, bound), _INT), axes=(s.ndim - 1,))
+
+
+def pinv(x: Any, /, rcond: Any = None, *, rtol: Any = None) -> Array:
+    """Return the (Moore-Penrose) pseudo-inverse of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, N)``; integers become float64.
+    rcond : float or Array, optional
+        NumPy's name for `rtol`.
+    rtol : float or Array, optional
+        Singular values up to `rtol` times the largest one count as 0; by default the larger side of the
+        matrix times the dtype's epsilon. An array broadcasts against the axes before the matrices.
+
+    Returns
+    -------
+    Array
+        Of shape ``(..., N, M)``.
+
+    Raises
+    ------
+    LinAlgError
+        If `x` has less than two axes; on evaluation, if the iteration does not converge.
+    ValueError
+        If both bounds are given.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.pinv.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.pinv(xp.asarray([[2.0, 0.0], [0.0, 0.0]]))
+    array([[0.5, 0. ],
+           [0. , 0. ]])
+    """
+    y = lapack("pinv", x)
+    if rcond is not None and rtol is not None:
+        raise ValueError("pinv: rcond and rtol cannot both be given")
+    if not y.shape[-1] or not y.shape[-2]:
+        return full((*y.shape[:-2], y.shape[-1], y.shape[-2]), 0, y.dtype)
+    if y.dtype.kind == "c":
+        y = apply(conj, y)
+    u, s, vh = fallible_many("pinv", p.svd, y, full=False)
+    large = e.greater(s, _cutoff("pinv", y, s, rcond if rtol is None else rtol))
+    one = full_like(s, 1)
+    # Divided where it is safe, so that a derivative meets no infinity.
+    inverse = apply(select, large, e.divide(one, apply(select, large, s, one)), full_like(s, 0))
+    scaled = e.multiply(apply(reshape, inverse, shape=(*s.shape, 1)), u.mT)
+    return apply(matmul_p, vh.mT, scaled)
+
+
+def _cutoff(function: str, x: Array, s: Array, rtol: Any) -> Array:
+    """Return the bound up to which the singular values `s` of `x` count as 0, with an axis for them."""
+    kept = (*s.shape[:-1], 1)
+    if not s.shape[-1]:
+        return full(kept, 0, s.dtype)
+    if rtol is None:
+        rtol = float(max(x.shape[-2:]) * np.finfo(s.dtype).eps)
+    largest = apply(reshape, apply(reduce_max, s, axes=(s.ndim - 1,)), shape=kept)
+    return e.multiply(largest, _per_matrix(function, rtol, s.dtype))
+
+
+def _per_matrix(function: str, bound: Any, dtype: np.dtype) -> Array:
+    """Return a bound for each matrix, with an axis for the singular values; Python's numbers are weak."""
+    y = as_array(function, bound)
+    y = y if isinstance(bound, Array | np.ndarray | np.generic) else astype(y, dtype)
+    return apply(reshape, y, shape=(*y.shape, 1))
+
+
+def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+    """Return the QR decomposition of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, N)``; integers become float64.
+    mode : {"reduced", "complete", "r"}
+        Whether Q has ``K = min(M, N)`` columns or M; "r" (NumPy's) returns the reduced R alone.
+
+    Returns
+    -------
+    QRResult
+        `Q`, with orthonormal columns, and `R`, upper triangular.
+
+    Raises
+    ------
+    LinAlgError
+        If `x` has less than two axes.
+    ValueError
+        If there is no such mode.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.qr.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.qr(xp.asarray([[-2.0, 1.0], [0.0, 3.0]])).R
+    array([[-2.,  1.],
+           [ 0.,  3.]])
+    """
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"qr: no mode {mode!r}; 'reduced', 'complete' or 'r' would work")
+    out = apply_many(p.qr, lapack("qr", x), mode="reduced" if mode == "r" else mode)
+    return out[1] if mode == "r" else QRResult(*out)
+
+
+def slogdet(x: Any, /) -> SlogdetResult:
+    """Return the sign and the logarithm of the magnitude of the determinant of square matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, M)``; integers become float64.
+
+    Returns
+    -------
+    SlogdetResult
+        `sign`, of the dtype of `x` (of magnitude 1, or 0 for a singular matrix), and `logabsdet`, real.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.slogdet.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
+    SlogdetResult(sign=array(-1.), logabsdet=array(0.))
+    """
+    return SlogdetResult(*apply_many(p.slogdet, lapack("slogdet", x, square=True)))
+
+
+def solve(x1: Any, x2: Any, /) -> Array:
+    """Return the solutions of systems of linear equations, ``x1 @ out = x2``.
+
+    Parameters
+    ----------
+    x1 : Array
+        Of shape ``(..., M, M)``.
+    x2 : Array
+        A vector of shape ``(M,)`` if it has one axis; else a stack of matrices, ``(..., M, K)``.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype (float64 for integers), of shape ``(..., M)`` or ``(..., M, K)``.
+
+    Raises
+    ------
+    LinAlgError
+        If the matrices are not square; on evaluation, if one is singular.
+    ValueError
+        If the shapes do not fit.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.solve.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))
+    array([1. , 0.5])
+    """
+    a, b = promote("solve", lapack("solve", x1, square=True), floats("solve", x2))
+    if not b.ndim or a.shape[-1] != b.shape[-2:][0]:
+        raise ValueError(
+            f"solve: the right side of shape {b.shape} does not fit matrices of shape {a.shape}; "
+            f"({a.shape[-1]},) or (..., {a.shape[-1]}, K) would work"
+        )
+    columns = apply(reshape, b, shape=(*b.shape, 1)) if b.ndim == 1 else b
+    batch = broadcast_shapes("solve", a.shape[:-2], columns.shape[:-2])
+    a = broadcast_to(a, batch + a.shape[-2:])
+    out = fallible("solve", p.solve, a, broadcast_to(columns, batch + columns.shape[-2:]))
+    return apply(reshape, out, shape=out.shape[:-1]) if b.ndim == 1 else out
+
+
+def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+    """Return the singular value decomposition of matrices, ``x = U @ diag(S) @ Vh``.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, N)``; integers become float64.
+    full_matrices : bool
+        Whether U and Vh are square, or have ``K = min(M, N)`` columns and rows.
+    compute_uv : bool
+        If False (NumPy's parameter), the singular values alone are returned.
+
+    Returns
+    -------
+    SVDResult
+        `U`, with orthonormal columns; `S`, real and descending, of shape ``(..., K)``; `Vh`, with orthonormal
+        rows.
+
+    Raises
+    ------
+    LinAlgError
+        If `x` has less than two axes; on evaluation, if the iteration does not converge.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.svd.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
+    array([4., 3.])
+    """
+    y = lapack("svd", x)
+    if not compute_uv:
+        return fallible("svd", p.svdvals, y)
+    return SVDResult(*fallible_many("svd", p.svd, y, full=bool(full_matrices)))
+
+
+def svdvals(x: Any, /) -> Array:
+    """Return the singular values of matrices.
+
+    Parameters
+    ----------
+    x : Array
+        Of shape ``(..., M, N)``; integers become float64.
+
+    Returns
+    -------
+    Array
+        Of shape ``(..., min(M, N))``, real and descending.
+
+    Raises
+    ------
+    LinAlgError
+        If `x` has less than two axes; on evaluation, if the iteration does not converge.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.svdvals.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.linalg.svdvals(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
+    array([4., 3.])
+    """
+    return fallible("svdvals", p.svdvals, lapack("svdvals", x))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 from .._lazy.primitives.contraction import matmul as matmul_p
-from .._lazy.primitives.structure import reshape
+from .._lazy.primitives.elementwise import conj
+from .._lazy.primitives.structure import permute, reshape
 from .array import Array, apply
-from .promotion import broadcast_shapes, broadcast_to, promote
+from .promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
 
-__all__ = ["matmul"]
+__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
 def matmul(x1: Any, x2: Any, /) -> Array:
@@ -60,3 +63,161 @@ def matmul(x1: Any, x2: Any, /) -> Array:
     )
     shape = batch + (() if row else left.shape[-2:-1]) + (() if column else right.shape[-1:])
     return out if out.shape == shape else apply(reshape, out, shape=shape)
+
+
+def matrix_transpose(x: Any, /) -> Array:
+    """Return each matrix with its two axes swapped, as a view.
+
+    Parameters
+    ----------
+    x : Array
+        Of two axes or more.
+
+    Returns
+    -------
+    Array
+        Of shape ``(..., N, M)`` for `x` of shape ``(..., M, N)``.
+
+    Raises
+    ------
+    ValueError
+        If `x` has less than two axes.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.matrix_transpose.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.matrix_transpose(xp.asarray([[1, 2], [3, 4]]))
+    array([[1, 3],
+           [2, 4]])
+    """
+    y = as_array("matrix_transpose", x)
+    if y.ndim < 2:
+        raise ValueError(f"matrix_transpose: needs two axes or more, not shape {y.shape}")
+    return y.mT
+
+
+def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Array:
+    """Return the sum of products over some axes of both arrays.
+
+    Parameters
+    ----------
+    x1, x2 : Array
+        Of numeric dtypes.
+    axes : int or (ints, ints)
+        The last `axes` axes of `x1` against the first of `x2`, in order; or the axes of `x1` and those
+        of `x2` that belong together.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype; the other axes of `x1`, then those of `x2`.
+
+    Raises
+    ------
+    ValueError
+        If sizes or numbers of axes differ, an axis stands twice, or an axis is out of bounds.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.tensordot.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.tensordot(xp.asarray([[1, 2], [3, 4]]), xp.asarray([10, 1]), axes=1)
+    array([12, 34])
+    """
+    a, b = promote("tensordot", x1, x2)
+    first, second = _contracted(a, b, axes)
+    sizes = [a.shape[i] for i in first], [b.shape[i] for i in second]
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            f"tensordot: sizes differ: {sizes[0]} along axes {first} of shape {a.shape} against "
+            f"{sizes[1]} along axes {second} of shape {b.shape}"
+        )
+    free1 = [i for i in range(a.ndim) if i not in first]
+    free2 = [i for i in range(b.ndim) if i not in second]
+    inner = math.prod(sizes[0])
+    rows = tuple(a.shape[i] for i in free1)
+    columns = tuple(b.shape[i] for i in free2)
+    left = apply(reshape, apply(permute, a, axes=(*free1, *first)), shape=(math.prod(rows), inner))
+    right = apply(reshape, apply(permute, b, axes=(*second, *free2)), shape=(inner, math.prod(columns)))
+    return apply(reshape, apply(matmul_p, left, right), shape=rows + columns)
+
+
+def _contracted(a: Array, b: Array, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the axes of `a` and of `b` that `tensordot` sums over."""
+    if not isinstance(axes, tuple | list):
+        n = operator.index(axes)
+        if not 0 <= n <= min(a.ndim, b.ndim):
+            raise ValueError(
+                f"tensordot: axes={n} does not fit shapes {a.shape} and {b.shape}; "
+                f"0 to {min(a.ndim, b.ndim)} would work"
+            )
+        return tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
+    one, two = [some if isinstance(some, tuple | list) else (some,) for some in axes]
+    first = tuple(normalize_axis("tensordot", i, a.ndim) for i in one)
+    second = tuple(normalize_axis("tensordot", i, b.ndim) for i in two)
+    if len(first) != len(second):
+        raise ValueError(f"tensordot: {len(first)} axes against {len(second)} in axes={axes!r}")
+    if len(set(first)) < len(first) or len(set(second)) < len(second):
+        raise ValueError(f"tensordot: an axis stands twice in axes={axes!r}")
+    return first, second
+
+
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+    """Return the dot product of vectors, the first one conjugated.
+
+    Parameters
+    ----------
+    x1, x2 : Array
+        Of numeric dtypes and one axis or more; the axes without the vectors' broadcast.
+    axis : int
+        The axis of the vectors, counted in each operand.
+
+    Returns
+    -------
+    Array
+        Of the promoted dtype, without the axis.
+
+    Raises
+    ------
+    ValueError
+        If the vectors' lengths differ (1 against more is no match) or the other axes do not broadcast.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.vecdot.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 10.0]))
+    array([21., 43.])
+    """
+    a, b = [axis_last("vecdot", y, axis) for y in promote("vecdot", x1, x2)]
+    if a.shape[-1] != b.shape[-1]:
+        raise ValueError(
+            f"vecdot: vectors of lengths {a.shape[-1]} and {b.shape[-1]} along axis {axis}; "
+            "equal lengths would work"
+        )
+    if a.dtype.kind == "c":
+        a = apply(conj, a)
+    batch = broadcast_shapes("vecdot", a.shape[:-1], b.shape[:-1])
+    row = broadcast_to(apply(reshape, a, shape=(*a.shape[:-1], 1, a.shape[-1])), (*batch, 1, a.shape[-1]))
+    column = broadcast_to(apply(reshape, b, shape=(*b.shape, 1)), (*batch, b.shape[-1], 1))
+    return apply(reshape, apply(matmul_p, row, column), shape=batch)
+
+
+def axis_last(function: str, x: Array, axis: Any) -> Array:
+    """Return `x` with one of its axes moved to the end."""
+    if not x.ndim:
+        raise ValueError(f"{function}: needs one axis or more, not a 0-d array")
+    k = normalize_axis(function, axis, x.ndim)
+    if k == x.ndim - 1:
+        return x
+    return apply(permute, x, axes=(*range(k), *range(k + 1, x.ndim), k))
