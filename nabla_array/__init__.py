@@ -1,5 +1,23 @@
-"""nabla_array."""
+"""A NumPy replacement: the Python Array API standard over lazy arrays.
 
+``import nabla_array as xp`` gives every name of the standard (2025.12), the `linalg` and `fft`
+extensions, and NumPy's names for them. What NumPy has and we lack runs through NumPy on the host and is
+counted; `report()` says so.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from . import fft as fft
+from . import linalg as linalg
+from ._lazy.config import config as config
+from ._namespace import array as _array
+from ._namespace import interop as _interop
+from ._namespace import methods as _methods  # noqa: F401
+from ._namespace import operators as _operators  # noqa: F401
+from ._namespace.array import Array as Array
 from ._namespace.constants import *  # noqa: F403
 from ._namespace.creation import *  # noqa: F403
 from ._namespace.data_types import *  # noqa: F403
@@ -13,5 +31,26 @@ from ._namespace.sets import *  # noqa: F403
 from ._namespace.sorting import *  # noqa: F403
 from ._namespace.statistical import *  # noqa: F403
 from ._namespace.utility import *  # noqa: F403
-from ._namespace import linalg, fft, operators  # noqa: F401
+from .inspect import eval as eval
+from .inspect import explain as explain
+from .inspect import report as report
 from .version import __version__ as __version__
+
+__array_api_version__ = "2025.12"
+_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
+
+
+def _this(api_version: str | None) -> ModuleType:
+    if api_version is not None and api_version not in _VERSIONS:
+        raise ValueError(f"__array_namespace__: no version {api_version!r}; there are {', '.join(_VERSIONS)}")
+    import nabla_array
+
+    return nabla_array
+
+
+_array.namespace_hook.append(_this)
+_interop.namespace_names.update({k: v for k, v in globals().items() if not k.startswith("_")})
+
+
+def __getattr__(name: str) -> Any:
+    return _interop.numpy_name(name)

@@ -89,18 +89,19 @@ def _run_shallow(node: Node) -> Any:
             _value_below(i)
         del inputs, i  # whoever counts references must not find these
         return _run_one(node)
+    y = None
+    if len(inputs) == 2:
+        first, second = inputs
+        y = second.value
+        if y is None:
+            y = _run_shallow(second)
+    else:
+        (first,) = inputs
+    x = first.value
+    if x is None:
+        x = _run_shallow(first)
     try:
-        if len(inputs) == 2:
-            first, second = inputs
-            x = first.value
-            y = second.value
-            value = node.prim.host(  # type: ignore[union-attr]
-                _run_shallow(first) if x is None else x, _run_shallow(second) if y is None else y
-            )
-        else:
-            (first,) = inputs
-            x = first.value
-            value = node.prim.host(_run_shallow(first) if x is None else x)  # type: ignore[union-attr]
+        value = node.prim.host(x) if y is None else node.prim.host(x, y)  # type: ignore[union-attr]
     except host.DATA_ERRORS as error:
         raise _located(error, node) from None
     if type(value) is not ndarray:

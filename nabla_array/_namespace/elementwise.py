@@ -170,7 +170,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
             return slow(x1, x2)
         if a is None or b is None:
             return slow(x1, x2)
-        out = rules.get((a.aval, b.aval))
+        aval = a.aval
+        out = rules.get(aval if b.aval is aval else (aval, b.aval))
         if out is not None:
             depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
             if depth < LIMIT:
@@ -188,7 +189,7 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
         if len(prim.rules) > 1000:
             prim.rules.clear()
         avals = tuple([n.aval for n in node.inputs])
-        prim.rules[avals if len(avals) > 1 else avals[0]] = node.aval
+        prim.rules[avals[0] if avals[0] is avals[-1] else avals] = node.aval
     return y
 
 

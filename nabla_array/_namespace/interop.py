@@ -1,0 +1,249 @@
+"""NumPy's functions called on our arrays: ours where we have it, else NumPy on the host, counted."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from functools import lru_cache, wraps
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from .._lazy.node import user_line
+from .._lazy.stats import stats
+from . import elementwise, fft, linalg, linear_algebra, statistical, utility
+from .array import Array, from_value, write
+from .indexing import fitted
+
+Namespace = Mapping[str, Any]
+
+
+class HostFallbackWarning(UserWarning):
+    """A NumPy function that nabla_array does not have yet ran through NumPy on the host."""
+
+
+# NumPy's names for functions that the standard calls otherwise.
+ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "amax": "max",
+    "amin": "min",
+    "bitwise_not": "bitwise_invert",
+    "concatenate": "concat",
+    "conjugate": "conj",
+    "cumprod": "cumulative_prod",
+    "cumsum": "cumulative_sum",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "mod": "remainder",
+    "power": "pow",
+    "right_shift": "bitwise_right_shift",
+    "transpose": "permute_dims",
+    "true_divide": "divide",
+}
+# Names that mean another thing in NumPy than in the standard, or take other arguments than the shared
+# ones let us tell.
+_NOT_OURS = {"cumulative_sum", "cumulative_prod", "cumsum", "cumprod", "transpose", "matrix_rank", "pinv"}
+
+_UFUNCS: dict[np.ufunc, Callable[..., Array]] = {
+    prim.ufunc: function for function, prim in elementwise.PRIMITIVES.items() if prim.ufunc is not None
+}
+_UFUNCS |= {
+    np.matmul: linear_algebra.matmul,
+    np.vecdot: linear_algebra.vecdot,
+    np.positive: elementwise.positive,
+    np.logical_and: elementwise.logical_and,
+    np.logical_or: elementwise.logical_or,
+    np.logical_xor: elementwise.logical_xor,
+    np.logical_not: elementwise.logical_not,
+}
+_REDUCTIONS: dict[np.ufunc, Callable[..., Array]] = {
+    np.add: statistical.sum,
+    np.multiply: statistical.prod,
+    np.maximum: statistical.max,
+    np.minimum: statistical.min,
+    np.logical_and: utility.all,
+    np.logical_or: utility.any,
+}
+
+
+def _to_host(x: Any) -> Any:
+    """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
+    if type(x) is Array:
+        return np.asarray(x)
+    if type(x) in (list, tuple):
+        return type(x)(map(_to_host, x))
+    return {k: _to_host(v) for k, v in x.items()} if type(x) is dict else x
+
+
+def _from_host(x: Any) -> Any:
+    """Return `x` with every NumPy array and scalar of a dtype that we hold as an array of ours."""
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc":
+        return from_value(np.array(x))
+    if type(x) in (list, tuple):
+        return type(x)(map(_from_host, x))
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(_from_host, x))
+    return x
+
+
+def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    """Run a NumPy function on the host; count it, and name it once in a warning."""
+    if not stats.fallbacks[name]:
+        file, _, line = user_line().rpartition(":")
+        message = f"{name} runs through NumPy on the host, outside of the graph"
+        warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
+    stats.fallbacks[name] += 1
+    return _from_host(function(*_to_host(args), **_to_host(kwargs)))
+
+
+def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Answer a NumPy ufunc called with one of our arrays among its operands."""
+    out = kwargs.pop("out", None)
+    if method == "at":
+        return _at(ufunc, *inputs)
+    if method == "__call__" and ufunc in _UFUNCS and not kwargs:
+        result = _UFUNCS[ufunc](*inputs)
+    elif method == "reduce" and ufunc in _REDUCTIONS and set(kwargs) <= {"axis", "keepdims", "dtype"}:
+        result = _REDUCTIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
+    else:
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        result = host_call(getattr(ufunc, method), name, inputs, kwargs)
+    return result if out is None else _into(out, result)
+
+
+def _at(ufunc: np.ufunc, target: Any, *rest: Any) -> None:
+    if type(target) is not Array:
+        ufunc.at(target, *_to_host(rest))
+        return
+    value = np.array(target)
+    host_call(lambda *a: ufunc.at(value, *a), f"{ufunc.__name__}.at", rest, {})
+    write(target, from_value(value))
+
+
+def _into(out: tuple[Any, ...], result: Any) -> Any:
+    """Write results to the arrays given as `out=`, ours or NumPy's; returns these."""
+    results = result if isinstance(result, tuple) else (result,)
+    for target, value in zip(out, results, strict=True):
+        if type(target) is Array:
+            if not np.can_cast(value.dtype, target.dtype, "same_kind"):
+                raise TypeError(f"out: a result of {value.dtype} does not fit into {target.dtype}")
+            if value.shape != target.shape:
+                raise ValueError(f"out: a result of shape {value.shape} does not fit into {target.shape}")
+            write(target, fitted("out", value, target.dtype, target.shape))
+        elif target is not None:
+            np.copyto(target, np.asarray(value), casting="same_kind")
+    written = tuple(v if t is None else t for t, v in zip(out, results, strict=True))
+    return written if isinstance(result, tuple) else written[0]
+
+
+@lru_cache(None)
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None
+
+
+def _translate(
+    theirs: Callable[..., Any], ours: Callable[..., Any], args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Return a call of NumPy's function as a call of ours, or None where ours cannot take it."""
+    their_names, our_names = _signature(theirs), _signature(ours)
+    if their_names is None or our_names is None:
+        return None
+    given = their_names.bind(*args, **kwargs)
+    positional, keywords = [], {}
+    operands = [p for p in our_names.parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    for place, (name, value) in enumerate(given.arguments.items()):
+        parameter = their_names.parameters[name]
+        if parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.VAR_KEYWORD:
+            return None
+        if place < len(operands):
+            positional.append(value)
+        elif name in our_names.parameters:
+            keywords[name] = value
+        elif value is not parameter.default:
+            return None
+    try:
+        our_names.bind(*positional, **keywords)
+    except TypeError:
+        return None
+    return positional, keywords
+
+
+@lru_cache(None)
+def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    name = function.__name__
+    if name in _NOT_OURS:
+        return None
+    module = {"numpy.linalg": linalg, "numpy.fft": fft}.get(function.__module__)
+    found = getattr(module, name, None) if module else own_names().get(ALIASES.get(name, name))
+    return found if isinstance(found, FunctionType) else None
+
+
+def array_function(self: Array, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Answer a NumPy function called with one of our arrays among its arguments."""
+    ours = _own_function(function)
+    out = kwargs.get("out")
+    plain = {k: v for k, v in kwargs.items() if k != "out"} if out is not None else kwargs
+    if ours is not None:
+        call = _translate(function, ours, args, plain)
+        if call is not None:
+            result = ours(*call[0], **call[1])
+            return result if out is None else _into((out,), result)
+    module = function.__module__.removeprefix("numpy").lstrip(".")
+    name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
+    result = host_call(function, name, args, plain)
+    return result if out is None else _into((out,), result)
+
+
+# The package puts its public names here once it is whole.
+namespace_names: dict[str, Any] = {}
+
+
+def own_names() -> dict[str, Any]:
+    """Return the public names of the package."""
+    return namespace_names
+
+
+# NumPy's own state and types: they concern printing and errors, and are ours too.
+_SHARED = {
+    "errstate",
+    "get_printoptions",
+    "geterr",
+    "printoptions",
+    "set_printoptions",
+    "seterr",
+    "show_config",
+}
+
+
+def numpy_name(name: str) -> Any:
+    """Return what NumPy has under a name that we lack: a function runs on the host and is counted.
+
+    Raises AttributeError for what NumPy does not have, and for its submodules.
+    """
+    found = getattr(np, name, None)
+    if found is None or name.startswith("_") or inspect.ismodule(found):
+        raise AttributeError(f"module 'nabla_array' has no attribute {name!r}")
+    if isinstance(found, type) or not callable(found) or name in _SHARED:
+        return found
+
+    @wraps(found)
+    def on_host(*args: Any, **kwargs: Any) -> Any:
+        return host_call(found, name, args, kwargs)
+
+    return on_host
+
+
+Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+Array.__array_function__ = array_function  # type: ignore[attr-defined]
