@@ -242,6 +242,9 @@ def _writer(prim: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
         reduce, axes = prim.reducer.reduce, params["axes"]  # type: ignore[union-attr]
         return lambda x, out: reduce(x, axis=axes, dtype=out.dtype, out=out)
     assert prim.into is not None
+    if prim.into is np.maximum or prim.into is np.minimum:  # these deprecate a positional `out`
+        ufunc = prim.into
+        return lambda x, y, out: ufunc(x, y, out=out)
     return partial(prim.into, **params) if params else prim.into
 
 

@@ -43,12 +43,22 @@ floor = elementwise("floor", np.floor)
 ceil = elementwise("ceil", np.ceil)
 trunc = elementwise("trunc", np.trunc)
 rint = elementwise("rint", np.rint)
+
+
+def _round_into(x: np.ndarray, out: np.ndarray, decimals: int) -> None:
+    # NumPy rounds integers to tens through floats, which it does not write to an integer array.
+    if x.dtype.kind in "iu":
+        np.copyto(out, np.round(x, decimals))
+    else:
+        np.round(x, decimals, out)
+
+
 round_ = Primitive(
     "round",
     lambda x, decimals: x,
     lambda x, decimals: np.round(x, decimals),
     kind="elementwise",
-    into=lambda x, out, decimals: np.round(x, decimals, out),
+    into=_round_into,
 )
 
 # Transcendental.

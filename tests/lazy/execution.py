@@ -1,0 +1,49 @@
+"""Ways to evaluate the same graph, and what it means that results are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+
+from nabla_array._lazy import evaluate, host
+from nabla_array._lazy.config import config
+
+
+@contextmanager
+def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
+    """Evaluate everything, however small, by plans whose blocks have about `elements` elements."""
+    with (
+        patch.object(evaluate, "LARGE", 0),
+        patch.object(evaluate, "LARGE_WEIGHT", 0),
+        patch.object(host, "BLOCK", elements),
+        patch.object(host, "_PARALLEL", 1),
+        config(threads=threads),
+    ):
+        host._kernel.cache_clear()  # a kernel remembers the size of its blocks
+        try:
+            yield
+        finally:
+            host._kernel.cache_clear()
+
+
+def _bits(x: np.ndarray) -> np.ndarray:
+    if x.dtype.kind == "c":
+        x = np.stack([x.real, x.imag], axis=-1)
+    if x.dtype.kind != "f":
+        return x
+    # Which nan comes out depends on the instructions that NumPy picks; everything else may not.
+    return np.where(np.isnan(x), np.nan, x).view(f"u{x.itemsize}")
+
+
+def assert_same(got: np.ndarray, wanted: np.ndarray, exact: bool = True) -> None:
+    """Assert equal shapes, dtypes and bits; with `exact=False` equal values but for rounding."""
+    assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
+    if exact or got.dtype.kind not in "fc":
+        np.testing.assert_array_equal(_bits(got), _bits(wanted))
+    else:
+        eps = np.finfo(got.dtype).eps
+        scale = np.max(np.abs(wanted[np.isfinite(wanted)]), initial=1)
+        np.testing.assert_allclose(got, wanted, rtol=32 * eps, atol=32 * eps * scale)

@@ -1,0 +1,315 @@
+"""One sample row, or a few, for every primitive: what `test_registry.py` runs each rule on."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nabla_array._lazy.aval import Aval, aval_of
+from nabla_array._lazy.primitive import Primitive
+from nabla_array._lazy.primitives import (
+    contraction,
+    creation,
+    fourier,
+    indexing,
+    linalg,
+    ordering,
+    reduction,
+    structure,
+)
+from nabla_array._lazy.primitives import elementwise as e
+
+DTYPES = "?bBhHiIlLefdFD"
+# Operations that are computed alike for every integer are sampled on these only.
+SAMPLED = "?iBLefdFD"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A call of a primitive, and calls that it must refuse.
+
+    Attributes
+    ----------
+    exact
+        False where a batch, or blocks, may round otherwise than a call a time.
+    wrong
+        Avals and params that raise an error of the given type, which names the primitive.
+    """
+
+    prim: Primitive
+    inputs: tuple[np.ndarray, ...]
+    params: dict[str, Any] = field(default_factory=dict)
+    exact: bool = True
+    wrong: tuple[tuple[tuple[Aval, ...], dict[str, Any], type[Exception]], ...] = ()
+
+    def __str__(self) -> str:
+        avals = ",".join(f"{x.dtype.char}{list(x.shape)}".replace(" ", "") for x in self.inputs)
+        params = ",".join(f"{k}={v}".replace(" ", "") for k, v in self.params.items())
+        return f"{self.prim.name}({avals}{';' if params else ''}{params})"
+
+
+def values(char: str) -> np.ndarray:
+    """Return values of a dtype that are special to some operation."""
+    dtype = np.dtype(char)
+    if char == "?":
+        return np.array([False, True, True, False])
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return np.array([0, 1, 2, 3, 7, 100, info.max, info.min, info.min + 1], dtype)
+    if dtype.kind == "c":
+        parts = [0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan]
+        return np.array([complex(a, b) for a, b in itertools.product(parts, parts)], dtype)
+    info = np.finfo(dtype)
+    plain = [0.0, -0.0, 0.3, 0.5, 1.0, 1.5, 2.0, 7.0, 30.0, np.inf, np.nan]
+    limits = [info.max, info.tiny, info.smallest_subnormal, info.eps]
+    return np.array([*plain, *[-v for v in plain], *limits], dtype)
+
+
+def random(char: str, *shape: int, seed: int = 0) -> np.ndarray:
+    """Return moderate random values; those of integers are distinct where there is room."""
+    rng = np.random.default_rng(seed)
+    dtype = np.dtype(char)
+    if char == "?":
+        return rng.random(shape) < 0.5
+    if dtype.kind in "iu":
+        return rng.permutation(np.prod(shape, dtype=int)).reshape(shape).astype(dtype)
+    x = rng.standard_normal(shape)
+    if dtype.kind == "c":
+        x = x + 1j * rng.standard_normal(shape)
+    return np.asarray(x).astype(dtype)
+
+
+def avals(*texts: str) -> tuple[Aval, ...]:
+    """Return avals written as a dtype's character and sizes: ``"d2,3"``."""
+    return tuple(aval_of(tuple(map(int, t[1:].split(","))) if t[1:] else (), np.dtype(t[0])) for t in texts)
+
+
+def _elementwise(
+    prim: Primitive, dtypes: str, second: Callable[[np.ndarray], np.ndarray] = lambda y: y
+) -> Iterator[Row]:
+    """Rows of an operation that takes one or two operands of each of `dtypes`, and of no others."""
+    assert prim.ufunc is not None
+    n = prim.ufunc.nin
+    wrong = tuple(((aval_of((2,), np.dtype(c)),) * n, {}, TypeError) for c in DTYPES if c not in dtypes)
+    if n > 1:
+        wrong += ((avals(f"{dtypes[0]}2", f"{dtypes[0]}3"), {}, ValueError),)
+    for char in dtypes:
+        if char in SAMPLED:
+            x = values(char)
+            if n == 1:
+                inputs: tuple[np.ndarray, ...] = (np.stack([x, x[::-1]]),)
+            else:
+                x = x[::3] if char in "FD" else x
+                left, right = np.meshgrid(x, second(x), indexing="ij")
+                inputs = (left.copy(), right.copy())
+            yield Row(prim, inputs, wrong=wrong)
+            wrong = ()
+
+
+_INTS = "bBhHiIlL"
+_ELEMENTWISE: list[tuple[str, list[Primitive]]] = [
+    (DTYPES, [e.abs_, e.add, e.mul, e.maximum, e.minimum, e.eq, e.ne, e.lt, e.le, e.gt, e.ge]),
+    (DTYPES, [e.isnan, e.isinf, e.isfinite]),
+    (_INTS + "efdFD", [e.neg, e.sign, e.sub, e.square, e.reciprocal, e.conj]),
+    (_INTS + "efd", [e.floor_divide, e.remainder]),
+    ("?" + _INTS + "efd", [e.floor, e.ceil, e.trunc]),
+    ("?" + _INTS, [e.and_, e.or_, e.xor, e.not_]),
+    ("efdFD", [e.div, e.rint, e.exp, e.exp2, e.expm1, e.log, e.log1p, e.log2, e.log10, e.sqrt]),
+    ("efdFD", [e.sin, e.cos, e.tan, e.asin, e.acos, e.atan]),
+    ("efdFD", [e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh]),
+    ("efd", [e.copysign, e.nextafter, e.logaddexp, e.cbrt, e.hypot, e.atan2, e.signbit]),
+]
+
+
+def _small(y: np.ndarray) -> np.ndarray:
+    return np.arange(4, dtype=y.dtype) if y.dtype.kind in "iu" else y
+
+
+def _elementwise_rows() -> Iterator[Row]:
+    for dtypes, prims in _ELEMENTWISE:
+        for prim in prims:
+            yield from _elementwise(prim, dtypes)
+    yield from _elementwise(e.pow_, _INTS + "efdFD", second=_small)
+    for prim in (e.shift_left, e.shift_right):
+        yield from _elementwise(prim, _INTS, second=_small)
+    for char in "BilefdFD":
+        yield Row(e.round_, (values(char),), {"decimals": 1})
+        yield Row(e.round_, (values(char),), {"decimals": -1})
+    for char in "FD":
+        yield Row(e.real, (values(char),))
+        yield Row(e.imag, (values(char),))
+    for char in "fd":
+        parts = np.meshgrid(values(char), values(char))
+        yield Row(e.complex_, tuple(parts), wrong=((avals("f2", "d2"), {}, ValueError),))
+    for char in SAMPLED:
+        x = random(char, 3, 4)
+        wrong = (
+            (avals("l2", "d2", "d2"), {}, ValueError),
+            (avals("?2", "d2", "f2"), {}, ValueError),
+            (avals("?3", "d2", "d2"), {}, ValueError),
+        )
+        yield Row(e.select, (random("?", 3, 4), x, x[::-1].copy()), wrong=wrong if char == "d" else ())
+        for other in SAMPLED:
+            safe = values(char) if np.can_cast(char, other) else random(char, 3, 5)
+            yield Row(e.cast, (safe,), {"dtype": np.dtype(other)})
+
+
+def _reduction_rows() -> Iterator[Row]:
+    x = random("d", 4, 3, 5)
+    for prim in (reduction.reduce_sum, reduction.reduce_prod):
+        for axes in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2), ()):
+            yield Row(prim, (x,), {"axes": axes}, exact=False)
+        for char in "iLefFD":
+            yield Row(prim, (random(char, 4, 6),), {"axes": (0,)}, exact=False)
+        yield Row(prim, (values("d"),), {"axes": (0,)})
+        yield Row(prim, (np.ones((3, 0, 2)),), {"axes": (1,)})
+    for prim in (reduction.reduce_max, reduction.reduce_min):
+        empty = ((avals("d3,0"), {"axes": (1,)}, ValueError),)
+        for axes in ((0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2), ()):
+            yield Row(prim, (x,), {"axes": axes}, wrong=empty)
+        for char in "?iLef":
+            yield Row(prim, (random(char, 4, 6),), {"axes": (0,)})
+        yield Row(prim, (values("d"),), {"axes": (0,)})
+    for prim in (reduction.reduce_any, reduction.reduce_all):
+        for axes in ((0,), (1,), (0, 1), ()):
+            yield Row(prim, (random("?", 4, 6),), {"axes": axes})
+        yield Row(prim, (np.ones((3, 0), bool),), {"axes": (1,)})
+    for axes in ((0,), (1,), (0, 1), ()):
+        yield Row(reduction.reduce_count, (random("i", 4, 6) % 3,), {"axes": axes})
+    for prim in (reduction.argmax, reduction.argmin):
+        wrong = ((avals("d3,0"), {"axis": 1}, ValueError),)
+        yield Row(prim, (random("d", 4, 6),), {"axis": 0}, wrong=wrong)
+        yield Row(prim, (random("i", 4, 6),), {"axis": 1})
+    for prim in (reduction.cumsum, reduction.cumprod):
+        yield Row(prim, (random("d", 4, 6),), {"axis": 0})
+        yield Row(prim, (random("i", 4, 6),), {"axis": 1})
+
+
+def _structure_rows() -> Iterator[Row]:
+    x = random("d", 4, 1, 6)
+    fill = creation.Literal(np.float32(-0.0))
+    yield Row(creation.fill, (), {"value": fill, "shape": (2, 3)})
+    wrong_reshape = ((avals("d3,4"), {"shape": (5,)}, ValueError),)
+    yield Row(structure.reshape, (x,), {"shape": (2, 12)}, wrong=wrong_reshape)
+    yield Row(structure.reshape, (x,), {"shape": (4, 2, 3)})
+    yield Row(structure.reshape, (np.ones((2, 0)),), {"shape": (0, 5)})
+    yield Row(structure.permute, (x,), {"axes": (2, 0, 1)})
+    wrong_broadcast = ((avals("d3"), {"shape": (2, 4), "axes": (1,)}, ValueError),)
+    yield Row(structure.broadcast, (x,), {"shape": (4, 3, 2, 6), "axes": (0, 1, 3)}, wrong=wrong_broadcast)
+    yield Row(structure.broadcast, (random("d"),), {"shape": (2, 0, 3), "axes": ()})
+    yield Row(structure.slice_, (x,), {"start": (3, 0, 1), "size": (4, 0, 2), "step": (-1, 1, 3)})
+    wrong_update = ((avals("d3", "f2"), {"start": (0,), "step": (1,)}, ValueError),)
+    start = {"start": (3, 0, 1), "step": (-1, 1, 3)}
+    yield Row(structure.update_slice, (x, random("d", 4, 1, 2)), start, wrong=wrong_update)
+    yield Row(structure.update_slice, (x, random("d", 0, 1, 2)), start)
+    wrong_concat = ((avals("d3,2", "d3,3"), {"axis": 0}, ValueError),)
+    yield Row(structure.concat, (x, x[:2], x[:0]), {"axis": 0}, wrong=wrong_concat)
+    yield Row(structure.concat, (x, x[:, :, :3]), {"axis": 2})
+    yield Row(linalg.diagonal, (random("i", 3, 4),), {"offset": 1})
+    yield Row(linalg.diagonal, (random("d", 2, 3, 4),), {"offset": -5})
+
+
+def _indexing_rows() -> Iterator[Row]:
+    x = random("d", 4, 3, 5)
+    i, j = np.array([[3, -1], [0, 0]]), np.array([[0, 1], [2, 0]])
+    for axes, indices in (((0,), (i,)), ((1,), (j,)), ((0, 2), (i, j)), ((0, 1, 2), (i, j, i))):
+        params = {"axes": axes, "batch": 0}
+        yield Row(indexing.gather, (x, *indices), params)
+        picked = indexing.gather.host(x, *indices, **params)
+        wrong = ((avals("d3", "d2", "l1"), {"axes": (0,), "batch": 0, "mode": "set"}, ValueError),)
+        for mode in ("set", "add", "mul", "max", "min"):
+            rows = (x, random("d", *picked.shape, seed=1), *indices)
+            yield Row(indexing.scatter, rows, {**params, "mode": mode}, wrong=wrong)
+            wrong = ()
+    batch = random("i", 2, 3) % 5
+    yield Row(indexing.gather, (random("d", 2, 5), batch), {"axes": (1,), "batch": 1})
+
+
+def _ordering_rows() -> Iterator[Row]:
+    for char, axis in (("d", 0), ("i", 1), ("e", 1)):
+        x = random(char, 5, 4)
+        for descending, stable in itertools.product((False, True), (False, True)):
+            params = {"axis": axis, "descending": descending, "stable": stable}
+            yield Row(ordering.sort, (x,), params)
+            yield Row(ordering.argsort, (x,), params)
+    sorted_ = np.sort(random("d", 6))
+    wrong = ((avals("d2,3", "d4,3"), {"side": "left"}, ValueError),)
+    for side in ("left", "right"):
+        yield Row(ordering.searchsorted, (sorted_, random("d", 2, 4)), {"side": side}, wrong=wrong)
+    yield Row(
+        ordering.isin,
+        (random("i", 2, 4), np.array([2, 5, 9], "i")),
+        wrong=((avals("l2", "d3"), {}, ValueError),),
+    )
+
+
+def _matrix_rows() -> Iterator[Row]:
+    wrong_product = ((avals("f4,3", "f5,2"), {}, ValueError), (avals("f4,3", "d3,2"), {}, ValueError))
+    for char in "ildFD":
+        x, y = random(char, 4, 3), random(char, 3, 5, seed=1)
+        yield Row(contraction.matmul, (x, y), exact=False, wrong=wrong_product)
+    yield Row(contraction.matmul, (random("d", 2, 4, 3), random("d", 2, 3, 5)), exact=False)
+    flat = (avals("d3"), avals("l3,3"))
+    oblong = (*flat, avals("d3,4"))
+    for char in "fdFD":
+        x = random(char, 3, 3)
+        definite = x @ x.conj().T + np.eye(3, dtype=char)
+        rows: list[tuple[Primitive, np.ndarray, dict[str, Any]]] = [
+            (linalg.cholesky, definite, {"upper": False}),
+            (linalg.cholesky, definite, {"upper": True}),
+            (linalg.inv, x, {}),
+            (linalg.det, x, {}),
+            (linalg.slogdet, x, {}),
+            (linalg.eigh, definite, {"uplo": "L"}),
+            (linalg.eigvalsh, definite, {"uplo": "U"}),
+            (linalg.eig, x, {}),
+            (linalg.eigvals, x, {}),
+        ]
+        for prim, matrix, params in rows:
+            refused = tuple(((*a,), params, ValueError) for a in oblong)
+            yield Row(prim, (matrix,), params, exact=False, wrong=refused)
+        tall = random(char, 4, 3)
+        more: list[tuple[Primitive, dict[str, Any]]] = [
+            (linalg.qr, {"mode": "reduced"}),
+            (linalg.qr, {"mode": "complete"}),
+            (linalg.svd, {"full": False}),
+            (linalg.svd, {"full": True}),
+            (linalg.svdvals, {}),
+        ]
+        for prim, params in more:
+            refused = tuple(((*a,), params, ValueError) for a in flat)
+            yield Row(prim, (tall,), params, exact=False, wrong=refused)
+        unlike = ((avals("d3,3", "d4,2"), {}, ValueError), (avals("d3,3", "f3,2"), {}, ValueError))
+        yield Row(linalg.solve, (x, random(char, 3, 2)), exact=False, wrong=unlike)
+
+
+def _fourier_rows() -> Iterator[Row]:
+    for norm, n in (("backward", 6), ("ortho", 4), ("forward", 9)):
+        params: dict[str, Any] = {"n": n, "axis": 0, "norm": norm}
+        for char in "FD":
+            z = random(char, 6, 3)
+            real = ((avals("d3"), {**params, "inverse": False}, ValueError),)
+            yield Row(fourier.fft, (z,), {**params, "inverse": False}, exact=False, wrong=real)
+            yield Row(fourier.fft, (z,), {**params, "axis": 1, "inverse": True}, exact=False)
+            yield Row(fourier.irfft, (z,), params, exact=False, wrong=((avals("d3"), params, ValueError),))
+        for char in "fd":
+            wrong = ((avals("D3"), params, ValueError),)
+            yield Row(fourier.rfft, (random(char, 6, 3),), params, exact=False, wrong=wrong)
+
+
+ROWS: list[Row] = [
+    *_elementwise_rows(),
+    *_reduction_rows(),
+    *_structure_rows(),
+    *_indexing_rows(),
+    *_ordering_rows(),
+    *_matrix_rows(),
+    *_fourier_rows(),
+]
+
+# Takes a tuple of values, not values: it is tested through the primitives that have several results.
+WITHOUT_ROW = {structure.project}
