@@ -17,7 +17,7 @@ from nabla_array._lazy.evaluate import evaluate
 from nabla_array._lazy.node import LIMIT
 from nabla_array._lazy.stats import Stats, stats
 from nabla_array._namespace.array import Array
-from nabla_array.inspect import Report, Step, eval, explain, report, reset_report
+from nabla_array.inspect import Report, Step, eval, explain, report
 from nabla_array.inspect.layout import Edge, layered, longest_paths
 from nabla_array.inspect.text import bytes_text
 
@@ -249,7 +249,7 @@ def test_bytes_have_three_digits() -> None:
 @pytest.fixture
 def fresh() -> object:
     before = Stats(stats.evaluations, stats.regions, stats.host_seconds, stats.fallbacks.copy())
-    reset_report()
+    report(reset=True)
     yield
     stats.evaluations, stats.regions, stats.host_seconds = (
         before.evaluations,
@@ -276,7 +276,7 @@ def test_report_counts() -> None:
     }
     assert str(found).splitlines()[-1] == "fallbacks     interp (2), busday_count (1)"
     assert "interp (2), busday_count (1)" in printed(found)
-    reset_report()
+    assert report(reset=True) == found
     assert report().evaluations == 0
     assert found.evaluations == 2
 

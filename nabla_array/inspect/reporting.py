@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Report:
-    """What was done between the start (or the last `reset_report`) and the call of `report`.
+    """What was done between the start (or the last ``report(reset=True)``) and the call of `report`.
 
     Attributes
     ----------
@@ -60,8 +60,13 @@ class Report:
         return table
 
 
-def report() -> Report:
+def report(*, reset: bool = False) -> Report:
     """Return what this process has evaluated so far; it prints as a table.
+
+    Parameters
+    ----------
+    reset : bool, optional
+        Whether to count from zero again afterwards.
 
     Returns
     -------
@@ -77,10 +82,7 @@ def report() -> Report:
     1
     """
     with lock:
-        return Report(stats.evaluations, stats.regions, stats.host_seconds, dict(stats.fallbacks))
-
-
-def reset_report() -> None:
-    """Count from zero again."""
-    with lock:
-        stats.reset()
+        found = Report(stats.evaluations, stats.regions, stats.host_seconds, dict(stats.fallbacks))
+        if reset:
+            stats.reset()
+    return found
