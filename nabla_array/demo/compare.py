@@ -11,6 +11,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -18,7 +19,7 @@ from rich.table import Table
 import nabla_array as xp
 
 from .picture import draw
-from .steps import STEPS, Step, load
+from .steps import STEPS, Step, load, standard_scores
 
 # Rounding may differ (sums in blocks); a result that is off by more than this is another result.
 TOLERANCE = 1e-9
@@ -82,26 +83,31 @@ def compare(step: Step, theirs: dict[str, Any], ours: dict[str, Any], rounds: in
     return Outcome(step, worst, min(numpy_seconds), min(our_seconds))
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1e3:.1f} ms"
+def _row(o: Outcome) -> tuple[str, ...]:
+    colour = "green" if o.agrees else "bold red"
+    how = (
+        "identical" if o.difference == 0 else f"to {o.difference:.0e}" if o.agrees else f"{o.difference:.0e}"
+    )
+    times = [f"{seconds * 1e3:.1f} ms" for seconds in (o.numpy_seconds, o.our_seconds)]
+    return o.step.title, f"[{colour}]{'yes' if o.agrees else 'NO'}, {how}[/]", *times, f"{o.ratio:.2f}x"
 
 
 def table(outcomes: list[Outcome]) -> Table:
     """Return the outcomes as a table."""
-    out = Table(title="Unchanged code on NumPy arrays and on nabla_array's", title_style="bold")
-    out.add_column("step")
-    for name in ("agrees", "largest difference", "NumPy", "nabla_array", "ratio"):
-        out.add_column(name, justify="right")
+    out = Table(
+        title="The same code on NumPy's arrays and on nabla_array's",
+        caption="Differences: relative to the largest value. Times: evaluated, best of a few.",
+        box=SIMPLE_HEAD,
+        padding=(0, 1, 0, 0),
+        title_style="bold",
+    )
+    for name in ("step", "results agree", "NumPy", "nabla_array", "ratio"):
+        out.add_column(name, justify="left" if name in ("step", "results agree") else "right", no_wrap=True)
     for o in outcomes:
-        agrees = "[green]yes[/]" if o.agrees else "[bold red]NO[/]"
-        exact = "identical" if o.difference == 0 else f"{o.difference:.0e}"
-        colour = "green" if o.ratio <= 1 else "default"
-        times = _milliseconds(o.numpy_seconds), _milliseconds(o.our_seconds)
-        out.add_row(o.step.title, agrees, exact, *times, f"[{colour}]{o.ratio:.2f}x[/]")
+        out.add_row(*_row(o))
     mean = math.exp(sum(math.log(o.ratio) for o in outcomes) / len(outcomes))
     out.add_section()
-    out.add_row("geometric mean", "", "", "", "", f"{mean:.2f}x")
-    out.caption = "difference: relative to the largest value; times: evaluated, best of a few, in turns"
+    out.add_row("geometric mean", "", "", "", f"{mean:.2f}x")
     return out
 
 
@@ -128,6 +134,9 @@ def run(output: Path, quick: bool, console: Console) -> int:
         progress.update(task, description="all steps")
     console.print(table(outcomes))
     output.mkdir(parents=True, exist_ok=True)
+    path = output / "graph.svg"
+    path.write_text(xp.explain(standard_scores(ours["digits"]), format="svg"))
+    console.print(f"Graph that scipy.stats.zscore has recorded: {path}")
     if find_spec("matplotlib"):
         path = output / "demo.png"
         draw({name: np.asarray(value) for name, value in ours.items()}, outcomes, path)

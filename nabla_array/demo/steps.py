@@ -61,7 +61,14 @@ def moments(digits: Any) -> Any:
     """The shape of each image's distribution of ink."""
     from scipy import stats
 
-    return stats.skew(digits, axis=1), stats.kurtosis(digits, axis=1), stats.zscore(digits, axis=1)
+    return stats.skew(digits, axis=1), stats.kurtosis(digits, axis=1)
+
+
+def standard_scores(digits: Any) -> Any:
+    """Each image with its mean and contrast taken out."""
+    from scipy import stats
+
+    return stats.zscore(digits, axis=1)
 
 
 def differences(digits: Any, labels: Any) -> Any:
@@ -144,19 +151,20 @@ class Step:
 
 
 STEPS = (
-    Step(standardize, "sklearn StandardScaler", ("digits",), ("standardized",)),
-    Step(components, "sklearn PCA", ("standardized",), ("scores",)),
-    Step(mixture, "sklearn GaussianMixture", ("scores",), ("groups",)),
-    Step(discriminants, "sklearn LinearDiscriminantAnalysis", ("scores", "labels"), ("plane", "accuracy")),
-    Step(probabilities, "sklearn LogisticRegression", ("scores", "labels"), ("probabilities",)),
-    Step(centroids, "scipy cluster.vq.kmeans2", ("digits",), ("centroids", "nearest")),
-    Step(moments, "scipy stats.skew, kurtosis, zscore", ("digits",), ("skew", "kurtosis", "z")),
-    Step(differences, "scipy stats.ttest_ind", ("digits", "labels"), ("t", "p")),
-    Step(interval, "scipy stats.bootstrap", ("digits",), ("low", "high")),
-    Step(blur, "scipy signal.fftconvolve", ("photo",), ("blurred",)),
-    Step(envelope, "scipy signal.detrend, hilbert", ("photo",), ("envelope",)),
-    Step(spectrum, "scipy fft.fft2", ("photo",), ("spectrum",)),
-    Step(exposure, "scipy optimize.elementwise.find_root", ("photo",), ("light",)),
+    Step(standardize, "StandardScaler", ("digits",), ("standardized",)),
+    Step(components, "PCA", ("standardized",), ("scores",)),
+    Step(mixture, "GaussianMixture", ("scores",), ("groups",)),
+    Step(discriminants, "LinearDiscriminantAnalysis", ("scores", "labels"), ("plane", "accuracy")),
+    Step(probabilities, "LogisticRegression", ("scores", "labels"), ("probabilities",)),
+    Step(centroids, "scipy.cluster.vq.kmeans2", ("digits",), ("centroids", "nearest")),
+    Step(moments, "scipy.stats.skew, kurtosis", ("digits",), ("skew", "kurtosis")),
+    Step(standard_scores, "scipy.stats.zscore", ("digits",), ("z",)),
+    Step(differences, "scipy.stats.ttest_ind", ("digits", "labels"), ("t", "p")),
+    Step(interval, "scipy.stats.bootstrap", ("digits",), ("low", "high")),
+    Step(blur, "scipy.signal.fftconvolve", ("photo",), ("blurred",)),
+    Step(envelope, "scipy.signal.detrend, hilbert", ("photo",), ("envelope",)),
+    Step(spectrum, "scipy.fft.fft2", ("photo",), ("spectrum",)),
+    Step(exposure, "scipy.optimize…find_root", ("photo",), ("light",)),
     Step(sharpen, "array code of one's own", ("photo", "blurred"), ("sharp",)),
 )
 

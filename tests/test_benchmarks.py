@@ -1,0 +1,61 @@
+"""Every benchmark runs, at a tiny size; how fast is not for a test to say."""
+
+import json
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from benchmarks import elementwise
+from benchmarks.__main__ import main
+from benchmarks.measure import OURS, Claim, Row, geometric_mean, race, show, write
+
+
+@pytest.mark.parametrize("suite", ["overhead", "elementwise", "memory"])
+def test_suite_runs(suite, capsys):
+    assert main([suite, "--quick", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)[suite]
+    assert rows
+    for row in rows:
+        assert all(figure > 0 for figure in row["figures"].values()), row
+        assert set(row["ratios"]) == set(row["figures"]) - {OURS}
+
+
+def test_expressions_agree_with_numpy():
+    import nabla_array as xp
+
+    x, y = np.random.default_rng(0).standard_normal((2, 12, 12))
+    for function, args in [
+        (elementwise.chain, (x, y)),
+        (elementwise.choice, (x, y)),
+        (elementwise.row_variance, (x,)),
+        (elementwise.softmax, (x,)),
+        (elementwise.stencil, (x,)),
+    ]:
+        ours = function(xp, *map(xp.asarray, args))
+        np.testing.assert_allclose(np.asarray(ours), function(np, *args), rtol=1e-12)
+
+
+def test_rows_judge_and_print(tmp_path, capsys):
+    fast = Row("fast", {OURS: 1.0, "numpy": 4.0}, (Claim("numpy", 0.5), Claim("jnp", 0.1)))
+    slow = Row("slow", {OURS: 4.0, "numpy": 4.0}, (Claim("numpy", 0.5),))
+    assert fast.held() == {"<= 0.50x numpy": True}
+    assert slow.held() == {"<= 0.50x numpy": False}
+    mean = geometric_mean("mean", [fast, slow], Claim("numpy", 0.5))
+    assert mean.ratio("numpy") == pytest.approx(0.5)
+    show("title", [fast, slow, mean], Console())
+    assert "NO" in capsys.readouterr().out
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- t -->\nold\n<!-- end t -->\nafter\n")
+    write(page, "t", [fast, slow])
+    text = page.read_text()
+    assert "| fast | 1 s | 4 s (0.25x) | <= 0.50x numpy | yes |" in text
+    assert "old" not in text
+    assert text.endswith("<!-- end t -->\nafter\n")
+
+
+def test_race_takes_turns():
+    calls = []
+    best = race({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
+    assert calls == ["a", "b", "a", "b"]
+    assert set(best) == {"a", "b"}
