@@ -156,7 +156,7 @@ class _Cutter:
         outside.update(self.program.outputs)
         views: list[int] = []
         kept: list[int] = []
-        used: dict[int, None] = {}
+        used: set[int] = set()
         for k, eqn in zip(reversed(members), reversed(eqns), strict=True):
             if k in outside and eqn.prim.kind in ("view", "broadcast"):
                 views.append(k)
@@ -164,13 +164,13 @@ class _Cutter:
                 if k not in used:
                     continue
             kept.append(k)
-            used.update(dict.fromkeys(eqn.ins))
+            used.update(eqn.ins)
         kept.reverse()
         stored = outside.difference(views)
         region = Region(
             tuple(kept),
             shape[:n],
-            tuple(i for i in used if i not in inside),
+            tuple(sorted(used - inside)),
             tuple(k for k in kept if k in stored),
             frozenset(k for k in kept if self.ends[k]),
         )
