@@ -140,7 +140,7 @@ NOTES = {
     "__setitem__": "every key kind of NumPy; views alias as NumPy's do",
     "empty": "zeros",
     "empty_like": "zeros",
-    "floor_divide": "the standard's special cases: `inf // 2` is inf (NumPy: nan), `-1 // inf` -0.0 (NumPy: -1)",
+    "floor_divide": "the standard's: `inf // 2` is inf (NumPy: nan), `-1 // inf` -0.0 (NumPy: -1)",
     "repeat": "evaluates `repeats` where it is an array: the result's shape depends on it",
     "std": "`correction`, as the standard and new NumPy say, for `ddof`",
     "var": "`correction`, as the standard and new NumPy say, for `ddof`",

@@ -127,6 +127,13 @@ def test_calls_and_views() -> None:
     assert [(s.kind, s.reads, s.writes) for s in view] == [("view", 0, 0)]
 
 
+def test_a_broadcast_operand_counts_once() -> None:
+    x = xp.asarray(BIG)
+    (*views, region) = explain(x + x[0]).steps
+    assert {s.kind for s in views} == {"view"}
+    assert (region.reads, region.writes, region.unstored) == (BIG.nbytes + BIG[0].nbytes, BIG.nbytes, 0)
+
+
 def test_small_arrays_run_one_by_one() -> None:
     explanation = explain(xp.sin(xp.asarray([1.0, 2.0])) + 1)
     assert [step.kind for step in explanation.steps] == ["small"]

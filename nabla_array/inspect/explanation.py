@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 FORMATS = ("text", "tree", "dot", "svg")
 # A step of more operations than this prints its first and its last ones only.
 _HEAD, _TAIL = 20, 4
+# Kinds of primitives whose results look at their input.
+VIEWS = ("view", "broadcast")
 
 
 @dataclass(frozen=True)
@@ -297,17 +299,28 @@ def _step(program: Program, step: Call | Region) -> Step:
         return tuple(i for i in seen if i < base or program.eqns[i - base].prim is not fill)
 
     if isinstance(step, Region):
-        inputs, unstored = read(step.inputs), [i for i in step.eqns if i not in step.outputs]
-        traffic = _bytes(program, inputs), _bytes(program, step.outputs), _bytes(program, unstored)
+        inputs = read(step.inputs)
+        inner = [i for i in step.eqns if program.eqns[i - base].prim.kind not in VIEWS]
+        unstored = [i for i in inner if i not in step.outputs]
+        stored = sum(nbytes(program.aval(i)) for i in step.outputs)  # a view too
+        traffic = _bytes(program, inputs), stored, _bytes(program, unstored)
         cut = blocks_and_threads(program, step)
         return Step("region", "host", step.eqns, inputs, step.outputs, *traffic, *cut)
     eqn = program.eqns[step.eqn - base]
     inputs = read(eqn.ins)
-    if eqn.prim.kind in ("view", "broadcast"):
+    if eqn.prim.kind in VIEWS:
         return Step("view", "host", (step.eqn,), inputs, (step.eqn,), 0, 0, 0)
     sizes = _bytes(program, inputs), _bytes(program, (step.eqn,))
     return Step("call", "host", (step.eqn,), inputs, (step.eqn,), *sizes, 0)
 
 
 def _bytes(program: Program, numbers: Iterable[int]) -> int:
-    return sum(nbytes(program.aval(i)) for i in numbers)
+    """Return the bytes that values take; one that is a view takes no more than what it looks at."""
+    base, total = len(program.inputs), 0
+    for i in numbers:
+        size = nbytes(program.aval(i))
+        while i >= base and program.eqns[i - base].prim.kind in VIEWS:
+            i = program.eqns[i - base].ins[0]
+            size = min(size, nbytes(program.aval(i)))
+        total += size
+    return total
