@@ -186,7 +186,9 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
     check_device("arange", device)
     wanted = None if dtype is None else _dtype("arange", dtype)
     first, last = (0, start) if stop is None else (start, stop)
-    return from_value(checked("arange", np.arange(_number(first), _number(last), _number(step), wanted)))
+    return from_value(
+        checked("arange", np.arange(_number(first), _number(last), _number(step), dtype=wanted))
+    )
 
 
 def linspace(

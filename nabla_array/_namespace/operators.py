@@ -73,6 +73,9 @@ def _in_place(name: str, function: _Function) -> Callable[[Array, Any], Array]:
         if not (type(other) is Array or isinstance(other, _OPERANDS)):
             return NotImplemented
         new = function(self, other)
+        # What is a scalar in NumPy (x[0], a sum) is a 0-d array here; as there, `+=` makes a new one.
+        if self._view is None and not self.shape:
+            return new
         if new.dtype != self.dtype and not np.can_cast(new.dtype, self.dtype, "same_kind"):
             raise TypeError(f"{name}: the result is {new.dtype}, which does not fit into {self.dtype}")
         if new.shape != self.shape:
