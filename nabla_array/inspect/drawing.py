@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _DETAIL = 200
 # Characters of a box's line; the rest is in its tooltip.
 _LABEL = 44
-_CHAR, _LINE, _PAD, _TITLE = 7.3, 16.0, 10.0, 42.0
+_CHAR, _LINE, _PAD, _TITLE = 7.5, 16.0, 10.0, 42.0
 _GAP_X, _GAP_Y, _MARGIN = 20.0, 26.0, 20.0
 
 _STYLE = """

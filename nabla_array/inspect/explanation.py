@@ -287,7 +287,8 @@ def _is_literal(program: Program, step: Call | Region) -> bool:
 
 def _small(program: Program, first: int) -> Step:
     inputs = tuple(range(len(program.inputs)))
-    eqns = tuple(range(first, len(program.inputs) + len(program.eqns)))
+    numbers = range(first, len(program.inputs) + len(program.eqns))
+    eqns = tuple(k for k in numbers if program.eqns[k - len(program.inputs)].prim is not fill)
     return Step("small", "host", eqns, inputs, eqns, _bytes(program, inputs), _bytes(program, eqns), 0)
 
 
@@ -320,7 +321,11 @@ def _bytes(program: Program, numbers: Iterable[int]) -> int:
     for i in numbers:
         size = nbytes(program.aval(i))
         while i >= base and program.eqns[i - base].prim.kind in VIEWS:
-            i = program.eqns[i - base].ins[0]
+            eqn = program.eqns[i - base]
+            if not eqn.ins:  # a literal
+                size = 0
+                break
+            i = eqn.ins[0]
             size = min(size, nbytes(program.aval(i)))
         total += size
     return total
