@@ -173,11 +173,17 @@ def _broadcast_indices(function: str, arrays: list[Any]) -> tuple[Array, ...]:
     return tuple(broadcast_to(a, shape) for a in ready)
 
 
-def _basic(x: Array, key: _Key) -> Array:
+def _sliced(x: Array, key: _Key) -> Array:
+    """Return what the key's slices and new axes make of `x`: `x` itself where that is all of it."""
     whole = key.slice["size"] == x.shape and all(s == 1 for s in key.slice["step"])
     y = x if whole else view(x, slice_, **key.slice)
     if y.shape != key.shape:
         y = view(y, reshape, shape=key.shape)
+    return y
+
+
+def _basic(x: Array, key: _Key) -> Array:
+    y = _sliced(x, key)
     return view(x, reshape, shape=x.shape) if y is x else y
 
 
@@ -226,9 +232,14 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     y = _basic(x, parsed)
     if _is_own_view(x, y, value):
         return
+    if parsed.element and type(value) not in SCALARS:
+        value = as_array("setitem", value)
+        if value.ndim:
+            raise ValueError(f"setitem: a value of shape {value.shape} does not fit into one element")
     if not parsed.arrays:
         write(y, fitted("setitem", value, y.dtype, y.shape))
         return
+    y = _sliced(x, parsed)  # the memory of `x` may be written to, that of a view of it never
     rest = tuple(n for a, n in enumerate(parsed.shape) if a not in parsed.axes)
     order = _to_place(parsed, parsed.arrays[0].ndim + len(rest))
     plain = parsed.arrays[0].shape + rest
