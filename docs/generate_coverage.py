@@ -140,10 +140,12 @@ NOTES = {
     "__setitem__": "every key kind of NumPy; views alias as NumPy's do",
     "empty": "zeros",
     "empty_like": "zeros",
+    "expm1": "complex: the standard's infinities, where NumPy gives nan",
     "floor_divide": "the standard's: `inf // 2` is inf (NumPy: nan), `-1 // inf` -0.0 (NumPy: -1)",
     "repeat": "evaluates `repeats` where it is an array: the result's shape depends on it",
-    "std": "`correction`, as the standard and new NumPy say, for `ddof`",
-    "var": "`correction`, as the standard and new NumPy say, for `ddof`",
+    "std": "`correction` for NumPy's `ddof`; nan where it leaves no elements to divide by",
+    "tanh": "complex: the standard's signs of zero at infinities",
+    "var": "`correction` for NumPy's `ddof`; nan where it leaves no elements to divide by",
 }
 # Parameters of NumPy's that the function does not take are noted, but for those that mean nothing here.
 _NO_MATTER = {
