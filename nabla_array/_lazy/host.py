@@ -240,7 +240,16 @@ def _writer(prim: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
     """Return `(*inputs, out)` that writes the result into `out`."""
     if prim.kind == "reduce":
         reduce, axes = prim.reducer.reduce, params["axes"]  # type: ignore[union-attr]
-        return lambda x, out: reduce(x, axis=axes, dtype=out.dtype, out=out)
+
+        def write(x: np.ndarray, out: np.ndarray) -> None:
+            # The order of summation follows the strides of the operand and of `out`: only without an
+            # `out` is it the one that NumPy has for the whole array.
+            if x.flags.c_contiguous:
+                reduce(x, axis=axes, dtype=out.dtype, out=out)
+            else:
+                out[...] = reduce(x, axis=axes, dtype=out.dtype)
+
+        return write
     assert prim.into is not None
     if prim.into is np.maximum or prim.into is np.minimum:  # these deprecate a positional `out`
         ufunc = prim.into

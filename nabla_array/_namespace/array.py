@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -134,17 +135,16 @@ class Array:
         return value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Return a NumPy array: the same memory, read-only, unless a dtype or `copy` asks for another."""
+        """Return a NumPy array of the elements: a copy, to do with as one likes.
+
+        With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
+        """
         value = self._value()
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
                 raise ValueError(f"__array__: {value.dtype} as {np.dtype(dtype)} needs a copy")
             return value.astype(dtype)
-        if copy:
-            return value.copy()
-        view = value.view()
-        view.flags.writeable = False
-        return view
+        return value.copy() if copy is not False else read_only(value)
 
     def __dlpack__(
         self,
@@ -158,7 +158,7 @@ class Array:
 
         A consumer that cannot take read-only memory (DLPack before 1.0) gets a copy.
         """
-        value = self.__array__()
+        value = read_only(self._value())
         if max_version is None or max_version < (1, 0):
             if copy is False:
                 raise BufferError("__dlpack__: a consumer before DLPack 1.0 needs a copy")
@@ -190,7 +190,7 @@ class Array:
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
-        return self._scalar("index").__index__()
+        return operator.index(self._scalar("index"))
 
     def _scalar(self, what: str) -> Any:
         if self.size != 1 or (what == "index" and self.ndim):
@@ -257,6 +257,13 @@ class Array:
         if self.dtype.kind == "c":
             return view(self, imag)
         return from_value(np.zeros(self.shape, self.dtype))
+
+
+def read_only(value: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to."""
+    view = value.view()
+    view.flags.writeable = False
+    return view
 
 
 def current(x: Array) -> Node:

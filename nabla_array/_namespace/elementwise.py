@@ -54,9 +54,9 @@ __all__ = [
     "less",
     "less_equal",
     "log",
-    "log10",
     "log1p",
     "log2",
+    "log10",
     "logaddexp",
     "logical_and",
     "logical_not",
@@ -556,7 +556,7 @@ not_equal = _binary(
     "[1, 3]",
     "array([False,  True])",
 )
-pow = _binary("pow", p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
+_pow = _binary("pow", p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
 remainder = _binary(
     "remainder",
     p.remainder,
@@ -568,6 +568,21 @@ remainder = _binary(
 subtract = _binary(
     "subtract", p.sub, "Difference of each pair of elements.", "[3.0, 4.0]", "[1.0, 5.0]", "array([ 2., -1.])"
 )
+
+
+# NumPy's operator takes these roads for scalar exponents; they are faster and differ in the last bit.
+_POWERS = {0.5: sqrt, 2: square, -1: reciprocal}
+
+
+def pow(x1: Any, x2: Any, /) -> Array:
+    if type(x1) is Array and type(x2) in (int, float) and x1.dtype.kind in "fc":
+        short = _POWERS.get(x2)
+        if short is not None:
+            return short(x1)
+    return _pow(x1, x2)
+
+
+pow.__doc__ = _pow.__doc__
 
 
 def positive(x: Any, /) -> Array:

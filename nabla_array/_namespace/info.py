@@ -19,6 +19,15 @@ _NAMES = (
 )
 
 
+class _Devices(tuple[str, ...]):
+    """A tuple, as 2025.12 wants, to which one can add a list, as one could while it was a list."""
+
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return [*self, *other] if isinstance(other, list) else super().__add__(other)
+
+
 class Info:
     """Answers about the namespace, its devices and its dtypes."""
 
@@ -32,7 +41,7 @@ class Info:
 
     def devices(self) -> tuple[str, ...]:
         """Return the devices that creation functions take."""
-        return ("cpu",)
+        return _Devices(("cpu",))
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
         """Return the dtypes that creation functions choose, by kind."""

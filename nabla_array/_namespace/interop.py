@@ -14,7 +14,7 @@ import numpy as np
 from .._lazy.node import user_line
 from .._lazy.stats import stats
 from . import elementwise, fft, linalg, linear_algebra, statistical, utility
-from .array import Array, from_value, write
+from .array import Array, from_value, read_only, write
 from .indexing import fitted
 
 Namespace = Mapping[str, Any]
@@ -75,10 +75,14 @@ _REDUCTIONS: dict[np.ufunc, Callable[..., Array]] = {
 }
 
 
+# NumPy's functions that write to their first argument.
+_IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+
+
 def _to_host(x: Any) -> Any:
     """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
     if type(x) is Array:
-        return np.asarray(x)
+        return read_only(x._value())
     if type(x) in (list, tuple):
         return type(x)(map(_to_host, x))
     return {k: _to_host(v) for k, v in x.items()} if type(x) is dict else x
@@ -102,14 +106,18 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
         message = f"{name} runs through NumPy on the host, outside of the graph"
         warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
     stats.fallbacks[name] += 1
+    if (name in _IN_PLACE or name.endswith(".at")) and type(args[0]) is Array:
+        value = np.array(args[0])
+        function(value, *_to_host(args[1:]), **_to_host(kwargs))
+        write(args[0], from_value(value))
+        return None
+    # What goes in is read-only: a function that writes to an operand fails instead of writing to a copy.
     return _from_host(function(*_to_host(args), **_to_host(kwargs)))
 
 
 def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a NumPy ufunc called with one of our arrays among its operands."""
     out = kwargs.pop("out", None)
-    if method == "at":
-        return _at(ufunc, *inputs)
     if method == "__call__" and ufunc in _UFUNCS and not kwargs:
         result = _UFUNCS[ufunc](*inputs)
     elif method == "reduce" and ufunc in _REDUCTIONS and set(kwargs) <= {"axis", "keepdims", "dtype"}:
@@ -118,15 +126,6 @@ def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwarg
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         result = host_call(getattr(ufunc, method), name, inputs, kwargs)
     return result if out is None else _into(out, result)
-
-
-def _at(ufunc: np.ufunc, target: Any, *rest: Any) -> None:
-    if type(target) is not Array:
-        ufunc.at(target, *_to_host(rest))
-        return
-    value = np.array(target)
-    host_call(lambda *a: ufunc.at(value, *a), f"{ufunc.__name__}.at", rest, {})
-    write(target, from_value(value))
 
 
 def _into(out: tuple[Any, ...], result: Any) -> Any:

@@ -114,7 +114,8 @@ def broadcast_shapes(function: str, *shapes: tuple[int, ...]) -> tuple[int, ...]
     except ValueError:
         given = ", ".join(map(str, shapes))
         raise ValueError(
-            f"{function}: shapes {given} do not broadcast: from the right, sizes must be equal or 1"
+            f"{function}: shapes {given} could not be broadcast together: "
+            "from the right, sizes must be equal or 1"
         ) from None
 
 
@@ -163,7 +164,7 @@ def normalize_axis(function: str, axis: Any, ndim: int) -> int:
     index = operator.index(axis)
     if not -ndim <= index < ndim:
         raise np.exceptions.AxisError(
-            f"{function}: axis {index} is out of bounds for an array of {ndim} dimensions"
+            f"{function}: axis {index} is out of bounds for array of dimension {ndim}"
         )
     return index % ndim
 
