@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .explanation import Explanation, Step
 
 # With more operations than this, every step is one box.
-_DETAIL = 200
+_DETAIL = 100
 # Characters of a box's line; the rest is in its tooltip.
 _LABEL = 44
 _CHAR, _LINE, _PAD, _TITLE = 7.5, 16.0, 10.0, 42.0
