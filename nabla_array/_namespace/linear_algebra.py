@@ -44,7 +44,10 @@ def matmul(x1: Any, x2: Any, /) -> Array:
     >>> xp.matmul(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 1.0]))
     array([3., 7.])
     """
-    a, b = promote("matmul", x1, x2)
+    if type(x1) is type(x2) is Array and x1.dtype == x2.dtype:  # for speed alone
+        a, b = x1, x2
+    else:
+        a, b = promote("matmul", x1, x2)
     if not a.ndim or not b.ndim:
         raise ValueError(f"matmul: needs one axis or more, not shapes {a.shape} and {b.shape}")
     row, column = a.ndim == 1, b.ndim == 1
@@ -55,12 +58,12 @@ def matmul(x1: Any, x2: Any, /) -> Array:
             f"matmul: inner sizes differ: {a.dtype}{list(a.shape)} @ {b.dtype}{list(b.shape)} "
             f"({left.shape[-1]} against {right.shape[-2]})"
         )
-    batch = broadcast_shapes("matmul", left.shape[:-2], right.shape[:-2])
-    out = apply(
-        matmul_p,
-        broadcast_to(left, batch + left.shape[-2:]),
-        broadcast_to(right, batch + right.shape[-2:]),
-    )
+    batch = left.shape[:-2]
+    if batch != right.shape[:-2]:
+        batch = broadcast_shapes("matmul", batch, right.shape[:-2])
+        left = broadcast_to(left, batch + left.shape[-2:])
+        right = broadcast_to(right, batch + right.shape[-2:])
+    out = apply(matmul_p, left, right)
     shape = batch + (() if row else left.shape[-2:-1]) + (() if column else right.shape[-1:])
     return out if out.shape == shape else apply(reshape, out, shape=shape)
 

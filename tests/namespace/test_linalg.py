@@ -499,3 +499,25 @@ def test_errors_of_the_data_name_the_function_and_the_line(name, call):
     for _ in range(2):  # asked again, it fails again
         with pytest.raises(LinAlgError, match=rf"^{name} \(called at .*test_linalg.py:\d+\): \w+"):
             np.asarray(out)
+
+
+@pytest.mark.parametrize(
+    "pair", [("float64", "float64"), ("float32", "complex64"), ("int8", "int64"), ("bool", "bool")]
+)
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((3,), (3,)),
+        ((2, 3), (3,)),
+        ((3,), (4, 3, 2)),
+        ((2, 3), (3, 0)),
+        ((2, 0), (0, 3)),
+        ((5, 1, 2, 3), (4, 3, 2)),
+    ],
+)
+def test_matmul(pair, a, b):
+    x, y = random(a, pair[0]), random(b, pair[1])
+    out = xp.matmul(xp.asarray(x), xp.asarray(y))
+    pending(out)
+    close(out, np.matmul(x, y))
+    close(xp.asarray(x) @ y, x @ y)
