@@ -230,7 +230,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
         return
     parsed = _parse("setitem", key, x.shape)
     y = _basic(x, parsed)
-    if _is_own_view(x, y, value):
+    if not parsed.arrays and _is_own_view(x, y, value):
         return
     if parsed.element and type(value) not in SCALARS:
         value = as_array("setitem", value)
