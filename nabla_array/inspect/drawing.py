@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -38,20 +36,18 @@ path.arrow { marker-end: url(#arrow); }
 """
 
 
-@dataclass
 class _Box:
     """A box with lines of text; `full` is what its tooltip says."""
 
-    lines: list[str]
-    style: str
-    full: str = ""
+    def __init__(self, lines: list[str], style: str, full: str = "") -> None:
+        self.lines, self.style, self.full = lines, style, full
 
     def size(self) -> Point:
         return max(map(len, self.lines)) * _CHAR + 2 * _PAD, len(self.lines) * _LINE + _PAD
 
     def draw(self, x: float, y: float) -> list[str]:
         width, height = self.size()
-        title = f"<title>{escape(self.full)}</title>" if self.full else ""
+        title = f"<title>{_escape(self.full)}</title>" if self.full else ""
         lines = [
             _text(x, y + _LINE * (k + 1), line, "more" if k else "", "middle")
             for k, line in enumerate(self.lines)
@@ -59,7 +55,6 @@ class _Box:
         return [f"<g>{title}{_rect(x - width / 2, y, width, height, self.style)}{''.join(lines)}</g>"]
 
 
-@dataclass
 class _Frame:
     """A step laid out: a frame with a title around its boxes.
 
@@ -67,13 +62,18 @@ class _Frame:
     `enters` and `leaves` are these places, from the middle of the frame, for every value.
     """
 
-    title: list[str]
-    style: str
-    boxes: list[_Box]
-    inner: Layout
-    edges: list[Edge]
-    enters: dict[int, float] = field(default_factory=dict)
-    leaves: dict[int, float] = field(default_factory=dict)
+    def __init__(
+        self,
+        title: list[str],
+        style: str,
+        boxes: list[_Box],
+        inner: Layout,
+        edges: list[Edge],
+        enters: dict[int, float],
+        leaves: dict[int, float],
+    ) -> None:
+        self.title, self.style, self.boxes, self.inner, self.edges = title, style, boxes, inner, edges
+        self.enters, self.leaves = enters, leaves
 
     def size(self) -> Point:
         wide = max(self.inner.width, max(map(len, self.title)) * _CHAR)
@@ -100,8 +100,12 @@ class _Frame:
         return out
 
 
+def _escape(line: str) -> str:
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
 def _text(x: float, y: float, line: str, style: str, anchor: str = "start") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{style}">{escape(line)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" class="{style}">{_escape(line)}</text>'
 
 
 def _rect(x: float, y: float, width: float, height: float, style: str) -> str:

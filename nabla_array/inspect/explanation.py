@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._lazy.aval import Aval
 from .._lazy.evaluate import evaluate, lock, schedule
@@ -28,8 +27,7 @@ _HEAD, _TAIL = 20, 4
 VIEWS = ("view", "broadcast")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(NamedTuple):
     """A step of an evaluation, with what it costs.
 
     Attributes
@@ -76,7 +74,6 @@ class Step:
         return f"reads {bytes_text(self.reads)}, writes {bytes_text(self.writes)}"
 
 
-@dataclass(frozen=True)
 class Explanation:
     """How arrays would be evaluated. It prints as text, or as a tree with rich, and holds no arrays.
 
@@ -91,9 +88,12 @@ class Explanation:
         None where it is evaluated already.
     """
 
-    program: Program
-    steps: tuple[Step, ...]
-    results: tuple[tuple[Aval, int | None], ...]
+    __slots__ = ("program", "results", "steps")
+
+    def __init__(
+        self, program: Program, steps: tuple[Step, ...], results: tuple[tuple[Aval, int | None], ...]
+    ) -> None:
+        self.program, self.steps, self.results = program, steps, results
 
     def __str__(self) -> str:
         lines = self.header()

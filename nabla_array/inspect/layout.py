@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 _SWEEPS = 8
@@ -19,8 +18,7 @@ class Edge(NamedTuple):
     enters: float = 0.0
 
 
-@dataclass
-class Layout:
+class Layout(NamedTuple):
     """Middle and top of every box, the points that every edge passes, and the size of it all."""
 
     x: list[float]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.evaluate import lock
 from .._lazy.stats import stats
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(NamedTuple):
     """What was done between the start (or the last ``report(reset=True)``) and the call of `report`.
 
     Attributes
@@ -35,7 +33,7 @@ class Report:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by name."""
-        return {**vars(self), "fallbacks": dict(self.fallbacks)}
+        return {**self._asdict(), "fallbacks": dict(self.fallbacks)}
 
     def _rows(self) -> list[tuple[str, str]]:
         calls = sorted(self.fallbacks.items(), key=lambda item: (-item[1], item[0]))
@@ -49,7 +47,8 @@ class Report:
     def __str__(self) -> str:
         return "\n".join(f"{name:<13} {value}" for name, value in self._rows())
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def __rich__(self) -> Table:
         from rich.table import Table
