@@ -23,7 +23,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{_PAGE.name}")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work, not how fast is it")
     args = parser.parse_args(argv)
-    console = Console(width=None)
+    console = Console()
+    console.width = max(console.width, 104)
     found = {}
     for name in args.suites or _SUITES:
         rows = found[name] = _SUITES[name](args.quick)

@@ -76,9 +76,9 @@ def run(quick: bool) -> list[Row]:
     ]
     return [
         *fused,
-        geometric_mean("geometric mean of these", fused, _TWICE_AS_FAST),
+        geometric_mean("geometric mean", fused, _TWICE_AS_FAST),
         measure("x + y", lambda xp, x, y: x + y, [x, y], rounds),
-        measure(f"x @ y, {small} x {small}", lambda xp, a, b: a @ b, [a, b], rounds),
+        measure(f"x @ y, {small} rows", lambda xp, a, b: a @ b, [a, b], rounds),
         measure("sort", lambda xp, x: xp.sort(x), [x], max(1, rounds // 3)),
         measure("sum", lambda xp, x: xp.sum(x), [x], rounds),
     ]

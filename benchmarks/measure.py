@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -45,7 +46,7 @@ class Row:
     def held(self) -> dict[str, bool]:
         """Say of each claim whose opponent was there whether it holds."""
         return {
-            f"<= {c.at_most:.2f}x {c.against}": self.ratio(c.against) <= c.at_most
+            f"{c.against} {c.at_most:.3g}": self.ratio(c.against) <= c.at_most
             for c in self.claims
             if c.against in self.figures
         }
@@ -87,37 +88,33 @@ def _amount(value: float, unit: str) -> str:
     if unit == "MB":
         return f"{value:,.0f} MB"
     scale, name = next((s, n) for s, n in ((1, "s"), (1e-3, "ms"), (1e-6, "us")) if value >= s or s == 1e-6)
-    return f"{value / scale:.3g} {name}"
+    return f"{value / scale:.{1 if value / scale < 100 else 0}f} {name}"
 
 
-def _cells(row: Row, names: list[str]) -> list[str]:
-    cells = [row.case]
-    for name in names:
-        if name not in row.figures:
-            cells.append("")
-        elif name == OURS:
-            cells.append(_amount(row.figures[name], row.unit))
-        else:
-            cells.append(f"{_amount(row.figures[name], row.unit)} ({row.ratio(name):.2f}x)")
-    return [*cells, ", ".join(row.held()) or "-", "yes" if all(row.held().values()) else "NO"]
+def _lines(rows: list[Row]) -> list[list[str]]:
+    """Return a heading and a line a row: our figure, NumPy's, and ours over each other one."""
+    names = list(dict.fromkeys(name for row in rows for name in row.figures if name != OURS))
+    lines = [["case", OURS, "numpy", *[f"/ {name}" for name in names], "at most", "held"]]
+    for row in rows:
+        amounts = [_amount(row.figures[n], row.unit) if n in row.figures else "" for n in (OURS, "numpy")]
+        ratios = [f"{row.ratio(n):.2f}" if n in row.figures else "" for n in names]
+        held = row.held()
+        judged = "" if not held else "yes" if all(held.values()) else "NO"
+        lines.append([row.case, *amounts, *ratios, ", ".join(held), judged])
+    return lines
 
 
-def _columns(rows: list[Row]) -> list[str]:
-    return list(dict.fromkeys(name for row in rows for name in row.figures))
-
-
-_READING = "In brackets: nabla_array's figure over this one; below 1 is better. Best of interleaved rounds."
+_READING = "/ numpy: nabla_array's figure over NumPy's, below 1 is better; so the others."
 
 
 def show(title: str, rows: list[Row], console: Console) -> None:
     """Print rows as a table."""
-    table = Table(title=title, caption=_READING, caption_justify="left", title_style="bold")
-    names = _columns(rows)
-    for name in ["case", *names, "target", "held"]:
-        table.add_column(name, justify="left" if name in ("case", "target") else "right")
-    for row in rows:
-        colour = "green" if all(row.held().values()) else "red"
-        table.add_row(*_cells(row, names), style=colour if row.held() else None)
+    table = Table(title=title, caption=_READING, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_style="bold")
+    head, *lines = _lines(rows)
+    for name in head:
+        table.add_column(name, justify="left" if name in ("case", "at most") else "right", no_wrap=True)
+    for line in lines:
+        table.add_row(*line, style={"yes": "green", "NO": "red"}.get(line[-1]))
     console.print(table)
 
 
@@ -135,11 +132,8 @@ def machine() -> str:
 
 def write(path: Path, name: str, rows: list[Row]) -> None:
     """Put rows as a Markdown table between the marks `<!-- name -->` and `<!-- end name -->` of a page."""
-    names = _columns(rows)
-    lines = [["case", *names, "target", "held"], ["---"] * (len(names) + 3)]
-    lines += [_cells(row, names) for row in rows]
-    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
-    page = path.read_text()
-    head, rest = page.split(f"<!-- {name} -->\n")
-    tail = rest.split(f"<!-- end {name} -->")[1]
-    path.write_text(f"{head}<!-- {name} -->\n{machine()}\n\n{table}\n<!-- end {name} -->{tail}")
+    head, *lines = _lines(rows)
+    table = "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
+    before, rest = path.read_text().split(f"<!-- {name} -->\n")
+    after = rest.split(f"<!-- end {name} -->")[1]
+    path.write_text(f"{before}<!-- {name} -->\n{machine()}\n\n{table}\n<!-- end {name} -->{after}")

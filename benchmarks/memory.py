@@ -47,7 +47,7 @@ def run(quick: bool) -> list[Row]:
     expressions = {"chain": ("((x+y)*x-y)*(x-y)+x*y", 0.6), "where": ("where(x>y, x*y, x-y)", 1.0)}
     return [
         Row(
-            f"{text}, {size:,} float32",
+            text,
             {module: _in_fresh_process(module, case, size) for module in (OURS, "numpy")},
             (Claim("numpy", at_most),),
             unit="MB",
