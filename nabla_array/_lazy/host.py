@@ -311,7 +311,7 @@ def _spread(work: Callable[[list[Any]], Any], blocks: list[Any]) -> list[Any]:
         return [work(blocks)]
     cuts = [len(blocks) * t // n for t in range(n + 1)]
     parts = [blocks[a:b] for a, b in itertools.pairwise(cuts)]
-    futures = [_pool(threads() - 1).submit(_quiet_context().run, work, part) for part in parts[1:]]
+    futures = [_pool(max(threads() - 1, 1)).submit(_quiet_context().run, work, part) for part in parts[1:]]
     try:
         first = work(parts[0])
     finally:

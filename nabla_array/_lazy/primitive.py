@@ -139,7 +139,8 @@ def reduction(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
         return aval_of(shape, x.dtype)
 
     def host(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-        return np.asarray(ufunc.reduce(x, axis=axes, dtype=x.dtype))
+        # In C order, as a block writes it: NumPy would keep the order of a transposed operand.
+        return np.asarray(ufunc.reduce(x, axis=axes, dtype=x.dtype), order="C")
 
     fields = {"aval": aval, "host": host, "kind": "reduce", "batch": shift("axes"), "reducer": ufunc}
     return Primitive(name, **{**fields, **rules})

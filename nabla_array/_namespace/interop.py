@@ -124,6 +124,8 @@ def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwarg
         result = _REDUCTIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
     else:
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if out is not None:  # where `where=` is false, what was in `out` stays
+            kwargs["out"] = tuple(np.array(t) if type(t) is Array else t for t in out)
         result = host_call(getattr(ufunc, method), name, inputs, kwargs)
     return result if out is None else _into(out, result)
 
