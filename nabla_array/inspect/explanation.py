@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._lazy.aval import Aval
-from .._lazy.evaluate import evaluate, lock, schedule
+from .._lazy.evaluate import evaluate, lock, schedule, value_of
 from .._lazy.host import blocks_and_threads
 from .._lazy.node import Node
 from .._lazy.primitives.creation import fill
@@ -214,7 +214,10 @@ def eval(*arrays: Any) -> Any:
     >>> xp.explain(x)
     float64[2]: evaluated, 16 B
     """
-    evaluate([current(x) for x in _arrays(arrays)])
+    if len(arrays) == 1 and type(arrays[0]) is Array:  # the usual case, often of small arrays
+        value_of(current(arrays[0]))
+    else:
+        evaluate([current(x) for x in _arrays(arrays)])
     return arrays[0] if len(arrays) == 1 else arrays
 
 
