@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from functools import partial
 from typing import Any
+
+import numpy as np
 
 from .._lazy.aval import Aval
 from .._lazy.node import LIMIT, NO_PARAMS, Node
@@ -12,7 +15,7 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import fill_node
 from .array import Array, apply
-from .promotion import as_array, elementwise, require
+from .promotion import SCALARS, as_array, elementwise, full, require
 
 __all__ = [
     "abs",
@@ -193,6 +196,28 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     return y
 
 
+_HOLDS: dict[Primitive, Callable[[Any, Any], Any]] = {
+    p.eq: operator.eq,
+    p.ne: operator.ne,
+    p.lt: operator.lt,
+    p.le: operator.le,
+    p.gt: operator.gt,
+    p.ge: operator.ge,
+}
+
+
+def compared(prim: Primitive, name: str, x1: Any, x2: Any) -> Array:
+    """Do what `promoted` does; a Python integer beyond the integers of the other's dtype compares too."""
+    try:
+        return promoted(prim, name, x1, x2)
+    except OverflowError:
+        if type(x1) is int and (x := as_array(name, x2)).dtype.kind in "iu":
+            return full(x.shape, _HOLDS[prim](x1, 0), np.dtype(bool))
+        if type(x2) is int and (x := as_array(name, x1)).dtype.kind in "iu":
+            return full(x.shape, _HOLDS[prim](0, x2), np.dtype(bool))
+        raise
+
+
 # The primitive of each function made here: operators record the same ones.
 PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
 
@@ -208,7 +233,8 @@ def _unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Cal
 def _binary(
     name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str
 ) -> Callable[[Any, Any], Array]:
-    function = binary_call(prim, partial(promoted, prim, name))
+    slow = partial(compared if prim in _HOLDS else promoted, prim, name)
+    function = binary_call(prim, slow)
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
     example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
     _describe(function, name, summary, operands, example)
@@ -739,7 +765,7 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
 
 
 def _truth(function: str, x: Any) -> Array:
-    y = as_array(function, x)
+    y = as_array(function, bool(x) if type(x) in SCALARS else x)
     if y.dtype.kind == "b":
         return y
     return elementwise(p.ne, function, (y, 0))

@@ -131,10 +131,17 @@ def elementwise(prim: Primitive, name: str, args: Sequence[Any]) -> Array:
     shapes = [x.shape for x in operands if type(x) is Array]
     shape = broadcast_shapes(name, *shapes) if len(shapes) > 1 else shapes[0]
     ready = [
-        broadcast_to(astype(x, dtype), shape) if type(x) is Array else full(shape, x, dtype)
+        broadcast_to(astype(x, dtype), shape) if type(x) is Array else _fitting(name, shape, x, dtype)
         for x, dtype in zip(operands, dtypes, strict=False)
     ]
     return apply(prim, *ready)
+
+
+def _fitting(function: str, shape: tuple[int, ...], value: Any, dtype: np.dtype) -> Array:
+    try:
+        return full(shape, value, dtype)
+    except OverflowError:
+        raise OverflowError(f"{function}: the Python number {value} is out of bounds for {dtype}") from None
 
 
 def result_dtype(*operands: Any) -> np.dtype:

@@ -128,3 +128,14 @@ def test_held_outside() -> None:
     assert held_outside(order, order) == [False, False, True]
     del d
     assert held_outside(order, order) == [False, False, False]
+
+
+def test_equal_operations_are_one_equation() -> None:
+    x, y = leaf(np.ones(3)), leaf(np.ones(3))
+    first, second, other = record(add, (x, y)), record(add, (x, y)), record(add, (y, x))
+    outputs = [record(mul, (first, second)), record(mul, (second, other)), second]
+    line = linearize(pending_order(outputs), outputs)
+    assert [e.prim.name for e in line.program.eqns] == ["add", "mul", "add", "mul"]
+    assert line.numbers[0] == line.numbers[1] == 2
+    evaluate(outputs)
+    assert all(n.value.tolist() == [v] * 3 for n, v in zip(outputs, (4.0, 4.0, 2.0), strict=True))

@@ -137,7 +137,7 @@ def build(inputs: list[np.ndarray], instructions: list[Any]) -> tuple[list[Array
         try:
             with np.errstate(all="ignore"):
                 wanted = np.asarray(operation(np, [theirs[i] for i in at], k))
-        except (IndexError, TypeError, ValueError):
+        except (IndexError, OverflowError, TypeError, ValueError):
             continue
         if wanted.size > 2000:
             continue
