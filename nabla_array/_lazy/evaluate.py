@@ -15,7 +15,7 @@ from numpy import ndarray
 from . import host
 from .aval import LARGE, LARGE_WEIGHT, Aval
 from .node import NO_PARAMS, Node, evaluate_hook, origin
-from .program import held_outside, linearize, pending_order
+from .program import Line, held_outside, linearize, pending_order
 from .regions import Plan, Region, plan
 from .stats import stats
 
@@ -143,16 +143,16 @@ def _is_large(aval: Any) -> bool:
     return aval.nbytes >= LARGE if isinstance(aval, Aval) else any(a.nbytes >= LARGE for a in aval)
 
 
-def schedule(order: list[Node]) -> tuple[Plan, list[Node]] | None:
-    """Return how the pending nodes `order` are run, and the nodes that are inputs.
+def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
+    """Return how the pending nodes `order` are run, and how they stand in the plan's program.
 
     None: all of them are small, they are run one by one.
     """
     if not any(_is_large(n.aval) for n in order):
         return None
     kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
-    program, leaves = linearize(order, kept)
-    return plan(program), leaves
+    line = linearize(order, kept)
+    return plan(line.program), line
 
 
 def _run_deep(roots: list[Node]) -> None:
@@ -163,20 +163,19 @@ def _run_deep(roots: list[Node]) -> None:
         while order:  # popped, so that the list does not count as a user
             _quietly(_run_one, order.pop())
         return
-    steps, leaves = scheduled
+    steps, line = scheduled
     stats.regions += sum(isinstance(s, Region) for s in steps.steps)
-    shared = held_outside(leaves, order)
+    shared = held_outside(line.inputs, order)
     owned = frozenset(k for k, more in enumerate(shared) if not more)
-    env: list[Any] = [n.value for n in leaves] + [None] * len(steps.program.eqns)
-    first = len(env) - len(order)
+    env: list[Any] = [n.value for n in line.inputs] + [None] * len(line.program.eqns)
     try:
         _quietly(host.run_plan, steps, env, owned)
     except host.StepFailed as failure:
-        raise _located(failure.error, order[failure.eqn - first]) from None
+        raise _located(failure.error, order[line.numbers.index(failure.eqn)]) from None
     finally:
         # Also after an error: an owned input may have been written over, so what was computed from it
         # must not be computed again.
-        for k, node in enumerate(order, first):
+        for node, k in zip(order, line.numbers, strict=True):
             if env[k] is not None:
                 node.value = env[k]
                 node.inputs = ()

@@ -95,8 +95,16 @@ def held_outside(nodes: list[Node], order: list[Node]) -> list[bool]:
     return [count - inside.get(id(n), 0) > _ALONE for n, count in zip(nodes, counts, strict=True)]
 
 
-def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> tuple[Program, list[Node]]:
-    """Write `order` down as a program with these outputs; returns the nodes that are its inputs too."""
+class Line(NamedTuple):
+    """A program made from nodes: the nodes that are its inputs, and the number of each node's value."""
+
+    program: Program
+    inputs: list[Node]
+    numbers: list[int]
+
+
+def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:
+    """Write `order` down as a program with these outputs; equal operations become one equation."""
     number: dict[int, int] = {}
     leaves: list[Node] = []
     literals: list[Node] = []
@@ -104,13 +112,16 @@ def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> tuple[Program, 
     for node in order:
         for i in node.inputs:
             if id(i) not in inside and id(i) not in number:
-                number[id(i)] = -1
+                number[id(i)] = len(leaves)
                 (literals if i.prim is fill else leaves).append(i)
-    for k, node in enumerate([*leaves, *literals, *order]):
-        number[id(node)] = k
-    eqns = tuple(
-        Eqn(n.prim, tuple(number[id(i)] for i in n.inputs), tuple(n.params.items()), n.aval)  # type: ignore[arg-type]
-        for n in [*literals, *order]
+    equations: dict[Eqn, int] = {}
+    for node in [*literals, *order]:
+        ins = tuple([number[id(i)] for i in node.inputs])
+        eqn = Eqn(node.prim, ins, tuple(node.params.items()), node.aval)  # type: ignore[arg-type]
+        number[id(node)] = equations.setdefault(eqn, len(leaves) + len(equations))
+    program = Program(
+        tuple([n.aval for n in leaves]),
+        tuple(equations),
+        tuple(dict.fromkeys(number[id(n)] for n in outputs)),
     )
-    program = Program(tuple(n.aval for n in leaves), eqns, tuple(number[id(n)] for n in outputs))
-    return program, leaves
+    return Line(program, leaves, [number[id(n)] for n in order])

@@ -273,14 +273,14 @@ def _explain(roots: list[Node]) -> Explanation:
         order = pending_order(roots)
         scheduled = schedule(order)
         pending = [n for n in roots if n.value is None]
-        program = scheduled[0].program if scheduled else linearize(order, pending)[0]
-        first = len(program.inputs) + len(program.eqns) - len(order)
-        numbers = {id(n): k for k, n in enumerate(order, first)}
+        line = scheduled[1] if scheduled else linearize(order, pending)
+        program = line.program
+        numbers = {id(n): k for n, k in zip(order, line.numbers, strict=True)}
         results = tuple((n.aval, numbers.get(id(n))) for n in roots)
     if scheduled:
         steps = tuple(_step(program, s) for s in scheduled[0].steps if not _is_literal(program, s))
     else:
-        steps = (_small(program, first),) if order else ()
+        steps = (_small(program),) if order else ()
     return Explanation(program, steps, results)
 
 
@@ -288,10 +288,9 @@ def _is_literal(program: Program, step: Call | Region) -> bool:
     return isinstance(step, Call) and program.eqns[step.eqn - len(program.inputs)].prim is fill
 
 
-def _small(program: Program, first: int) -> Step:
+def _small(program: Program) -> Step:
     inputs = tuple(range(len(program.inputs)))
-    numbers = range(first, len(program.inputs) + len(program.eqns))
-    eqns = tuple(k for k in numbers if program.eqns[k - len(program.inputs)].prim is not fill)
+    eqns = tuple(k for k, e in enumerate(program.eqns, len(inputs)) if e.prim is not fill)
     return Step("small", "host", eqns, inputs, eqns, _bytes(program, inputs), _bytes(program, eqns), 0)
 
 
