@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 # Values of this many bytes or more are worth a plan (evaluate.py); those below run one by one.
-LARGE = 1 << 17
+LARGE = 1 << 19
 LARGE_WEIGHT = 17
 # A pending chain evaluates itself at a depth of LIMIT (node.py). Large values count for more, since
 # a pending node may hold arrays of its size alive.
