@@ -39,9 +39,9 @@ def bind(
     prim: Primitive, operands: Sequence[tuple[Node, Levels]], params: dict[str, Any] = NO_PARAMS
 ) -> tuple[Node, Levels]:
     """Record `prim` on operands that may be batched: align them and shift the params, once a level."""
+    if not any([some for _, some in operands]):
+        return record(prim, tuple([n for n, _ in operands]), params), ()
     levels = merge([some for _, some in operands])
-    if not levels:
-        return record(prim, tuple(n for n, _ in operands), params), levels
     sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
     nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
     for i in reversed(levels):

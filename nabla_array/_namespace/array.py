@@ -332,14 +332,6 @@ def _put_slice(old: Array, new: Array, params: dict[str, Any]) -> Array:
     return apply(update_slice, old, new, start=params["start"], step=params["step"])
 
 
-def _put_broadcast(old: Array, new: Array, params: dict[str, Any]) -> Array:
-    raise ValueError("setitem: the assignment destination is read-only (it comes from broadcasting)")
-
-
-def _put_diagonal(old: Array, new: Array, params: dict[str, Any]) -> Array:
-    raise ValueError("setitem: the assignment destination is read-only (a diagonal, as in NumPy)")
-
-
 def _put_permute(old: Array, new: Array, params: dict[str, Any]) -> Array:
     inverse = sorted(range(len(params["axes"])), key=params["axes"].__getitem__)
     return apply(permute, new, axes=tuple(inverse))
@@ -350,29 +342,35 @@ _PUT: dict[Primitive, _Put] = {
     slice_: _put_slice,
     reshape: lambda old, new, params: apply(reshape, new, shape=old.shape),
     permute: _put_permute,
-    broadcast: _put_broadcast,
-    diagonal: _put_diagonal,
     real: lambda old, new, params: apply(complex_, new, apply(imag, old)),
     imag: lambda old, new, params: apply(complex_, apply(real, old), new),
 }
 
 
-def write(x: Array, new: Array) -> None:
-    """Make all of `x` equal `new` (of the same shape and dtype), for every array that shares elements."""
-    if x._view is None:
-        x._node, x._levels = current(new), new._levels
-        return
-    base, steps, _ = x._view
-    before = [Array(base._node, base._levels)]
+def check_writable(x: Array) -> None:
+    """Raise ValueError for a view that is read-only, as in NumPy."""
+    if x._view is not None:
+        for step in x._view.steps:
+            if step.prim is broadcast or step.prim is diagonal:
+                raise ValueError(f"setitem: the array is read-only (it comes from {step.prim.name})")
+
+
+def write(x: Array, new: Array, part: Step | None = None) -> None:
+    """Make `x`, or the `part` of it, equal `new` (of its shape and dtype) for all that share elements."""
+    check_writable(x)
+    base, steps, _ = x._view or View(x, (), x._node)
+    if part is not None:
+        steps = _add_step(steps, part)
+    old = [Array(base._node, base._levels)]
     for step in steps[:-1]:
-        before.append(apply(step.prim, before[-1], **step.params))
+        old.append(apply(step.prim, old[-1], **step.params))
     written = new
-    for old, step in zip(reversed(before), reversed(steps), strict=True):
-        written = _PUT[step.prim](old, written, step.params)
-    del before
+    for step in reversed(steps):
+        written = _PUT[step.prim](old.pop(), written, step.params)
     base._node, base._levels = current(written), written._levels
-    x._node, x._levels = current(new), new._levels
-    x._view = View(base, steps, base._node)
+    if x is not base and part is None:
+        x._node, x._levels = current(new), new._levels
+        x._view = View(base, steps, base._node)
 
 
 def check_device(function: str, device: Any) -> None:

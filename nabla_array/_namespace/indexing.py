@@ -11,10 +11,13 @@ from .._lazy.node import mark_origin
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather, scatter
 from .._lazy.primitives.structure import permute, reshape, slice_
-from .array import Array, View, apply, current, view, write
+from .array import Array, Step, apply, check_writable, current, view, write
 from .promotion import SCALARS, as_array, astype, broadcast_shapes, broadcast_to, full
 
 _INTP = np.dtype(np.intp)
+_ALL = slice(None)
+# What most keys are made of alone (bool, a subclass of int, is no such thing).
+_PLAIN = frozenset({int, slice})
 
 
 class _Fresh(NamedTuple):
@@ -38,57 +41,67 @@ class _Key(NamedTuple):
 
 
 def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:
-    """Return the key as one item an axis of `shape`, and None or `_Fresh` where a new axis goes."""
-    out: list[Any] = []
-    used = 0
-    gap = None
-    for item in key if isinstance(key, tuple) else (key,):
-        if item is Ellipsis:
-            if gap is not None:
-                raise IndexError(f"{function}: an index can only have a single ellipsis ('...')")
-            gap = len(out)
-        elif item is None:
-            out.append(None)
-        elif isinstance(item, slice):
-            out.append(item)
-            used += 1
-        else:
-            some = _integers(function, item, shape, used, gap is not None)
-            out.extend(some)
-            used += sum(not isinstance(i, _Fresh) for i in some)
+    """Return the key as one item an axis of `shape`, and None or `_Fresh` where a new axis goes.
+
+    An ellipsis stays, before the slices that it stands for: even an empty one keeps index arrays apart.
+    """
+    many = key if isinstance(key, tuple) else (key,)
+    if len(many) <= len(shape) and all([type(i) in _PLAIN for i in many]):
+        return [*many, *[_ALL] * (len(shape) - len(many))]
+    ready = [i if i is Ellipsis or i is None or isinstance(i, slice) else _integer(function, i) for i in many]
+    used = sum(map(_width, ready))
     if used > len(shape):
         raise IndexError(
             f"{function}: too many indices: the array has {len(shape)} dimensions, but {used} were indexed"
         )
-    at = len(out) if gap is None else gap
-    out[at:at] = [slice(None)] * (len(shape) - used)
+    if sum(i is Ellipsis for i in ready) > 1:
+        raise IndexError(f"{function}: an index can only have a single ellipsis ('...')")
+    if not any(i is Ellipsis for i in ready):
+        ready.append(Ellipsis)
+    out: list[Any] = []
+    axis = 0
+    for item in ready:
+        if item is Ellipsis:
+            out.extend([Ellipsis, *[_ALL] * (len(shape) - used)])
+            axis += len(shape) - used
+            continue
+        is_mask = isinstance(item, Array | np.ndarray) and item.dtype.kind == "b"
+        out.extend(_mask(function, item, shape, axis) if is_mask else [item])
+        axis += _width(item)
     return out
 
 
-def _integers(function: str, item: Any, shape: tuple[int, ...], axis: int, after_gap: bool) -> list[Any]:
-    """Return an int, or an index array, or (for a mask) an index array for each of its axes."""
-    if not isinstance(item, SCALARS[0] | Array | np.ndarray | list | tuple):
+def _width(item: Any) -> int:
+    """Return how many axes an item of a key takes."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, Array | np.ndarray) and item.dtype.kind == "b" else 1
+
+
+def _integer(function: str, item: Any) -> Any:
+    """Return an item of a key as an int, or as an array of integers or booleans."""
+    if not isinstance(item, bool | Array | np.ndarray | list | tuple):
         try:
-            return [operator.index(item)]
+            return operator.index(item)
         except TypeError:
-            raise IndexError(
-                f"{function}: only integers, slices, ellipsis, None and integer or boolean arrays "
-                f"are valid indices, not {item!r}"
-            ) from None
+            if not isinstance(item, np.bool):
+                raise IndexError(
+                    f"{function}: only integers, slices, ellipsis, None and integer or boolean arrays "
+                    f"are valid indices, not {item!r}"
+                ) from None
     array = item if type(item) is Array else np.asarray(item)
     if array.size == 0 and isinstance(item, list | tuple):
         array = np.asarray(array, _INTP)
-    if array.dtype.kind == "b":
-        return _mask(function, array, shape, axis, after_gap)
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind not in "iub":
         raise IndexError(
             f"{function}: arrays used as indices must be of integer (or boolean) type, not {array.dtype}"
         )
-    return [array]
+    return array
 
 
-def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int, after_gap: bool) -> list[Any]:
-    if not after_gap and shape[axis : axis + mask.ndim] != mask.shape:
+def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int) -> list[Any]:
+    """Return a mask as an index array for each of its axes, which begin at `axis`."""
+    if shape[axis : axis + mask.ndim] != mask.shape:
         raise IndexError(
             f"{function}: a boolean index of shape {mask.shape} does not match the array of shape "
             f"{shape} from axis {axis} on"
@@ -101,7 +114,7 @@ def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int, after_gap
 
 def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
     items = _items(function, key, shape)
-    advanced = any(isinstance(i, Array | np.ndarray | _Fresh) for i in items)
+    advanced = any([type(i) not in _PLAIN and isinstance(i, Array | np.ndarray | _Fresh) for i in items])
     start: list[int] = []
     size: list[int] = []
     step: list[int] = []
@@ -110,6 +123,8 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
     places = []
     lengths = iter(shape)
     for place, item in enumerate(items):
+        if item is Ellipsis:
+            continue
         if item is None or isinstance(item, _Fresh):
             if item is not None:
                 arrays[len(out)] = item.zeros
@@ -141,7 +156,7 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
         {"start": tuple(start), "size": tuple(size), "step": tuple(step)},
         tuple(out),
         tuple(arrays),
-        _broadcast_indices(function, list(arrays.values())),
+        _broadcast_indices(function, list(arrays.values())) if arrays else (),
         side_by_side,
         not advanced and not out and Ellipsis not in (key if isinstance(key, tuple) else (key,)),
     )
@@ -197,9 +212,9 @@ def _to_place(key: _Key, ndim: int) -> tuple[int, ...]:
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``: a view for a basic key, a copy for one with arrays, as NumPy does."""
     parsed = _parse("getitem", key, x.shape)
-    y = _basic(x, parsed)
     if parsed.element:
-        return y.copy()
+        return apply(reshape, apply(slice_, x, **parsed.slice), shape=())
+    y = _basic(x, parsed)
     if not parsed.arrays:
         return y
     out = apply(gather, y, *parsed.arrays, axes=parsed.axes, batch=0)
@@ -208,13 +223,14 @@ def getitem(x: Array, key: Any) -> Array:
     return out if order == tuple(range(out.ndim)) else apply(permute, out, axes=order)
 
 
-def _is_own_view(x: Array, y: Array, value: Any) -> bool:
-    """Say whether `value` is the view `y` of `x`, written already: Python's last step of ``x[k] += v``."""
-    if type(value) is not Array or value._view is None or y._view is None:
+def _is_own_view(x: Array, key: _Key, value: Any) -> bool:
+    """Say whether `value` is the view ``x[key]``, written already: Python's last step of ``x[k] += v``."""
+    if type(value) is not Array or value._view is None:
         return False
-    mine: View = y._view
+    mine = _basic(x, key)._view
     return (
-        value._view.base is mine.base
+        mine is not None
+        and value._view.base is mine.base
         and value._view.steps == mine.steps
         and value._view.seen is mine.base._node
     )
@@ -226,18 +242,24 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     Raises IndexError for a key that does not fit, ValueError for a value that does not, TypeError for a
     complex value in a real array, OverflowError for a Python integer out of range.
     """
+    check_writable(x)
     if _masked_set(x, key, value):
         return
     parsed = _parse("setitem", key, x.shape)
-    y = _basic(x, parsed)
-    if not parsed.arrays and _is_own_view(x, y, value):
+    if not parsed.arrays and _is_own_view(x, parsed, value):
         return
     if parsed.element and type(value) not in SCALARS:
         value = as_array("setitem", value)
         if value.ndim:
             raise ValueError(f"setitem: a value of shape {value.shape} does not fit into one element")
     if not parsed.arrays:
-        write(y, fitted("setitem", value, y.dtype, y.shape))
+        size = parsed.slice["size"]
+        if type(value) in SCALARS:
+            new = fitted("setitem", value, x.dtype, size)
+        else:
+            new = fitted("setitem", value, x.dtype, parsed.shape)
+            new = new if size == parsed.shape else apply(reshape, new, shape=size)
+        write(x, new, Step(slice_, parsed.slice))
         return
     y = _sliced(x, parsed)  # the memory of `x` may be written to, that of a view of it never
     rest = tuple(n for a, n in enumerate(parsed.shape) if a not in parsed.axes)
