@@ -156,6 +156,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
     rules = prim.rules
 
     def function(x1: Any, x2: Any, /) -> Array:
+        a: Node | None
+        b: Node | None
         if type(x1) is Array and x1._view is None:
             a = x1._node
             levels = x1._levels

@@ -83,7 +83,9 @@ def by_the_standard(name: str, operands: list[np.ndarray], wanted: Any) -> Any:
         odd = (np.isinf(x) != np.isinf(operands[1])) & (operands[1] != 0)
         return np.where(odd, quietly(np.divide, *operands), wanted)
     if name == "expm1" and x.dtype.kind == "c":
-        return np.where(np.isfinite(x), wanted, quietly(np.exp, x) - 1)
+        wanted = np.where(np.isfinite(x), wanted, quietly(np.exp, x) - 1)
+        wanted.real[x == 0] = 0.0
+        return wanted
     if name == "tanh" and x.dtype.kind == "c":
         wanted.imag[np.isinf(x.real)] = np.copysign(0.0, x.imag)[np.isinf(x.real)]
     return wanted

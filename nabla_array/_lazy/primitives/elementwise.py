@@ -30,7 +30,8 @@ def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -
 
 floor_divide = elementwise("floor_divide", np.floor_divide, host=_floor_divide, into=_floor_divide)
 remainder = elementwise("remainder", np.remainder)
-pow_ = elementwise("pow", np.power)
+# It can raise (an integer to a negative power), so it must not write over its operands.
+pow_ = elementwise("pow", np.power, into=lambda x, y, out: np.power(x, y, out))
 square = elementwise("square", np.square)
 reciprocal = elementwise("reciprocal", np.reciprocal)
 maximum = elementwise("maximum", np.maximum)
@@ -68,11 +69,13 @@ exp2 = elementwise("exp2", np.exp2)
 
 def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     # NumPy's complex expm1 gives nan + nan j for everything that is not finite; its exp follows C99.
+    # At -0 + 0j the standard wants +0.
     out = np.asarray(np.expm1(x, out=out))
     if x.dtype.kind == "c":
         odd = ~np.isfinite(x)
         if odd.any():
             np.copyto(out, np.exp(x) - 1, where=odd)
+        np.copyto(out.real, 0.0, where=x == 0)
     return out
 
 
