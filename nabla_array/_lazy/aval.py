@@ -9,9 +9,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-# Values of this many bytes or more are worth a plan (evaluate.py); those below run one by one.
+# Values of this many bytes or more are worth a plan (evaluate.py); those below run one by one, from
+# MEDIUM on in the memory of dead ones.
 LARGE = 1 << 19
-LARGE_WEIGHT = 17
+MEDIUM = 1 << 16
+MEDIUM_WEIGHT = 17
 # A pending chain evaluates itself at a depth of LIMIT (node.py). Large values count for more, since
 # a pending node may hold arrays of its size alive.
 _BYTES_PER_UNIT = 8 << 20
@@ -32,7 +34,7 @@ class Aval:
         self.ndim = len(shape)
         self.size = math.prod(shape)
         self.nbytes = self.size * dtype.itemsize
-        self.weight = LARGE_WEIGHT + self.nbytes // _BYTES_PER_UNIT if self.nbytes >= LARGE else 1
+        self.weight = MEDIUM_WEIGHT + self.nbytes // _BYTES_PER_UNIT if self.nbytes >= MEDIUM else 1
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"

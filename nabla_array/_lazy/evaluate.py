@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from numpy import ndarray
 
 from . import host
-from .aval import LARGE, LARGE_WEIGHT, Aval
+from .aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
 from .node import NO_PARAMS, Node, evaluate_hook, origin
 from .program import Line, held_outside, linearize, pending_order
 from .regions import Plan, Region, plan
@@ -32,8 +33,8 @@ def evaluate(nodes: Sequence[Node]) -> None:
         if not roots:
             return
         start = perf_counter()
-        # A pending large node alone weighs this much, so below it there is none.
-        if max([n.depth for n in roots]) < LARGE_WEIGHT:
+        # A pending node of medium size alone weighs this much, so below it there is none.
+        if max([n.depth for n in roots]) < MEDIUM_WEIGHT:
             for n in roots:
                 _quietly(_value_below, n)
         else:
@@ -47,7 +48,7 @@ def value_of(node: Node) -> Any:
     value = node.value
     if value is not None:
         return value
-    if node.depth >= LARGE_WEIGHT:
+    if node.depth >= MEDIUM_WEIGHT:
         evaluate((node,))
         return node.value
     with lock:  # what `evaluate` does, without its detours
@@ -61,26 +62,31 @@ def value_of(node: Node) -> Any:
 evaluate_hook.append(evaluate)
 
 
-def _refs(node: Node) -> tuple[int, int]:
-    first = node.inputs[0]
-    return sys.getrefcount(first), sys.getrefcount(first.value)
+def _refs(node: Node, place: int) -> tuple[int, int]:
+    operand = node.inputs[place]
+    return sys.getrefcount(operand), sys.getrefcount(operand.value)
 
 
 def _alone() -> tuple[int, int]:
     probe = Node(None, (), NO_PARAMS, None, 0, np.empty(1))
     user = Node(None, (probe,), NO_PARAMS, None, 0)
     del probe
-    return _refs(user)
+    return _refs(user, 0)
 
 
-# What `_refs` says when nothing but the node itself holds its first input and that input's value.
+# What `_refs` says when nothing but the node itself holds that input and its value.
 _ALONE = _alone()
+
+
+def _is_dying(node: Node, place: int) -> bool:
+    """Say whether only `node` will ever look at that input, so that it may write over it."""
+    return _refs(node, place) == _ALONE and host.can_write(node.inputs[place].value)
 
 
 def _run_shallow(node: Node) -> Any:
     """Run the nodes below `node` one by one: for small values a plan would cost more than it saves.
 
-    This recurses, which is what makes it fast, and only ever LARGE_WEIGHT deep.
+    This recurses, which is what makes it fast, and only ever MEDIUM_WEIGHT deep.
     """
     inputs = node.inputs
     if node.params is not NO_PARAMS or len(inputs) > 2:
@@ -121,8 +127,14 @@ def _run_one(node: Node) -> Any:
     prim = node.prim
     assert prim is not None
     function = prim.host
-    if prim.inplace is not None and _refs(node) == _ALONE and host.can_write(node.inputs[0].value):
-        function = prim.inplace
+    if prim.inplace is not None:
+        if _is_dying(node, 0):
+            function = prim.inplace
+    elif prim.kind == "elementwise" and prim.into is prim.ufunc and node.aval.nbytes >= MEDIUM:
+        for place in range(len(node.inputs)):
+            if node.inputs[place].aval is node.aval and _is_dying(node, place):
+                function = partial(function, out=node.inputs[place].value)
+                break
     try:
         value = host.as_value(function(*[i.value for i in node.inputs], **node.params))
     except host.DATA_ERRORS as error:

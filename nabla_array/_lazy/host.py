@@ -7,6 +7,7 @@ import itertools
 import math
 import os
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -18,6 +19,7 @@ import numpy as np
 from .aval import Aval
 from .config import threads
 from .primitive import Primitive
+from .primitives.elementwise import pow_
 from .program import Eqn, Program
 from .regions import Plan, Region
 
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 # Elements of a block: a few buffers of this many float64 fit into a core's second-level cache.
 BLOCK = 1 << 15
+# Bytes up to which a buffer is kept for the next region.
+_KEPT = BLOCK * 16
 # Blocks from which a region is worth a second thread.
 _PARALLEL = 4
 # Elements up to which the partial results of a reduction are kept apart, to be joined pairwise.
@@ -79,7 +83,7 @@ def run_plan(plan: Plan, env: list[Any], owned: frozenset[int]) -> None:
     base = len(program.inputs)
     for step in plan.steps:
         if isinstance(step, Region):
-            run_region(program, step, env)
+            run_region(program, step, env, owned)
         else:
             k = step.eqn
             try:
@@ -93,12 +97,19 @@ def run_plan(plan: Plan, env: list[Any], owned: frozenset[int]) -> None:
 def _run_call(eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> Any:
     prim, params = eqn.prim, dict(eqn.params)
     function = prim.host
-    if prim.inplace is not None and eqn.ins.count(eqn.ins[0]) == 1:
-        first = eqn.ins[0]
-        mine = first in drop and (first >= base or first in owned)
-        if mine and _sole(env, first) == _SOLE + (first < base) and can_write(env[first]):
-            function = prim.inplace
+    if (
+        prim.inplace is not None
+        and eqn.ins.count(eqn.ins[0]) == 1
+        and _is_free(eqn.ins[0], env, drop, base, owned)
+    ):
+        function = prim.inplace
     return as_value(function(*[env[i] for i in eqn.ins], **params))
+
+
+def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> bool:
+    """Say whether nobody but this step will ever look at a value's memory again."""
+    mine = i in drop and (i >= base or i in owned)
+    return mine and _sole(env, i) == _SOLE + (i < base) and can_write(env[i])
 
 
 def can_write(value: np.ndarray) -> bool:
@@ -119,6 +130,26 @@ def _blocks(lead: tuple[int, ...], rows: int) -> list[tuple[slice, ...]]:
     return list(itertools.product(*cuts))
 
 
+class _Scratch(threading.local):
+    """A thread's buffers for the insides of blocks, kept: fresh memory costs more than a block's work."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[int, np.ndarray] = {}
+
+    def array(self, slot: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Return an array in the buffer of this number, which grows as needed."""
+        size = math.prod(shape) * dtype.itemsize
+        if size > _KEPT:
+            return np.empty(shape, dtype)
+        buffer = self.buffers.get(slot)
+        if buffer is None or buffer.size < size:
+            buffer = self.buffers[slot] = np.empty(max(size, BLOCK * 8), np.uint8)
+        return np.ndarray(shape, dtype, buffer)
+
+
+_scratch = _Scratch()
+
+
 class _Kernel:
     """A region made ready: which buffer each value takes, and what is done to a block."""
 
@@ -131,6 +162,25 @@ class _Kernel:
         widest = max(a.size for a in self.avals.values())
         self.rows = max(1, BLOCK * math.prod(region.lead) // widest)
         self.slots = self._assign()
+        self.heirs = self._heirs()
+
+    def _heirs(self) -> dict[int, list[int]]:
+        """Name for each output the inputs whose memory it could take: read, element by element, before."""
+        inputs = set(self.region.inputs)
+        last: dict[int, int] = {}
+        for k, eqn in self.steps:
+            if eqn.prim is pow_ and eqn.aval.dtype.kind in "iu":
+                return {}  # it can raise, and then the inputs must be as they were
+            safe = eqn.prim.kind == "elementwise" and eqn.prim.into is eqn.prim.ufunc
+            for i in inputs.intersection(eqn.ins):
+                if eqn.prim.kind in ("view", "broadcast"):
+                    inputs.discard(i)
+                last[i] = k - safe
+        return {
+            k: [i for i in inputs if self.avals[i] is self.avals[k] and last[i] < k]
+            for k in self.region.outputs
+            if k not in self.region.joined
+        }
 
     def _assign(self) -> dict[int, int]:
         """Number the buffers: each value that stays inside gets one, a dead value's where it fits."""
@@ -162,7 +212,6 @@ class _Kernel:
 
     def bind(self, lead: tuple[int, ...]) -> _Bound:
         """Make ready for blocks of this shape: allocate buffers, fix the calls."""
-        buffers: dict[int, np.ndarray] = {}
         registers: dict[int, Any] = {}
         calls: list[_BlockCall] = []
         for k, eqn in self.steps:
@@ -179,8 +228,7 @@ class _Kernel:
                 calls.append(_BlockCall(k, True, partial(prim.host, **params), _getter(eqn.ins)))
             else:
                 if k in self.slots:
-                    dtype = self.avals[k].dtype
-                    registers[k] = buffers.setdefault(self.slots[k], np.empty(shape, dtype))
+                    registers[k] = _scratch.array(self.slots[k], shape, self.avals[k].dtype)
                 calls.append(_BlockCall(k, False, _writer(prim, params), _getter((*eqn.ins, k))))
         return _Bound(registers, calls)
 
@@ -277,15 +325,22 @@ def _kernel(program: Program, region: Region) -> _Kernel:
     return _Kernel(program, region)
 
 
-def run_region(program: Program, region: Region, env: list[Any]) -> None:
+def run_region(program: Program, region: Region, env: list[Any], owned: frozenset[int] = frozenset()) -> None:
     """Run a region block by block, on several threads where it is large."""
     kernel = _kernel(program, region)
     base = len(program.inputs)
-    outs = {
-        k: np.empty(kernel.avals[k].shape, kernel.avals[k].dtype)
-        for k in region.outputs
-        if k not in region.joined
-    }
+    outs: dict[int, np.ndarray] = {}
+    taken: set[int] = set()
+    for k in region.outputs:
+        if k in region.joined:
+            continue
+        for i in kernel.heirs.get(k, ()):
+            if i not in taken and _is_free(i, env, region.drop, base, owned) and env[i].flags.c_contiguous:
+                outs[k] = env[i]
+                taken.add(i)
+                break
+        else:
+            outs[k] = np.empty(kernel.avals[k].shape, kernel.avals[k].dtype)
     blocks = _blocks(region.lead, kernel.rows)
     parts = _spread(lambda some: kernel.run(env, outs, some), blocks)
     for k, out in outs.items():

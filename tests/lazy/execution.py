@@ -17,7 +17,7 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
     """Evaluate everything, however small, by plans whose blocks have about `elements` elements."""
     with (
         patch.object(evaluate, "LARGE", 0),
-        patch.object(evaluate, "LARGE_WEIGHT", 0),
+        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
         patch.object(host, "BLOCK", elements),
         patch.object(host, "_PARALLEL", 1),
         config(threads=threads),
@@ -27,6 +27,17 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
             yield
         finally:
             host._kernel.cache_clear()
+
+
+@contextmanager
+def over_dead_values() -> Iterator[None]:
+    """Evaluate everything one by one, however small in the memory of values that nobody needs."""
+    with (
+        patch.object(evaluate, "LARGE", 1 << 60),
+        patch.object(evaluate, "MEDIUM", 0),
+        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
+    ):
+        yield
 
 
 def _bits(x: np.ndarray) -> np.ndarray:

@@ -15,10 +15,15 @@ from nabla_array._lazy.evaluate import evaluate
 from nabla_array._lazy.primitives.indexing import gather, scatter
 from nabla_array._namespace.array import apply
 
-from .execution import in_blocks
+from .execution import in_blocks, over_dead_values
 
 Mode = Callable[[], AbstractContextManager[None]]
-modes = pytest.mark.parametrize("mode", [nullcontext, in_blocks], ids=["one by one", "by a plan"])
+modes = pytest.mark.parametrize(
+    "mode", [nullcontext, in_blocks, over_dead_values], ids=["one by one", "by a plan", "over dead values"]
+)
+reusing = pytest.mark.parametrize(
+    "mode", [in_blocks, over_dead_values], ids=["by a plan", "over dead values"]
+)
 
 N = 6
 
@@ -261,3 +266,54 @@ def test_results_of_one_call_do_not_share(mode: Mode) -> None:
         before = np.array(d)
         c[...] = 9.0
         np.testing.assert_array_equal(np.asarray(d), before)
+
+
+def wave(x: Array, y: Array) -> Array:
+    return (x + y) * x - y
+
+
+@reusing
+def test_a_result_takes_the_memory_of_a_dead_operand(mode: Mode) -> None:
+    x, y = fresh(), xp.asarray(np.arange(float(N)))
+    run(x, y)
+    where = address(y)
+    z = y * x
+    del y
+    with mode():
+        run(z)
+    assert address(z) == where
+    assert z.tolist() == [0.0] * N
+
+
+@reusing
+@pytest.mark.parametrize("holder", ["handle", "copy", "view", "consumer", "export", "numpy"])
+def test_a_result_takes_no_memory_that_somebody_sees(mode: Mode, holder: str) -> None:
+    elements = np.arange(float(N))
+    x = xp.asarray(elements, copy=False) if holder == "numpy" else xp.asarray(elements)
+    held: dict[str, Callable[[], Any]] = {
+        "handle": lambda: x,
+        "copy": lambda: x.copy(),
+        "view": lambda: x[:],
+        "consumer": lambda: x * 1.0,
+        "export": lambda: np.from_dlpack(x),
+        "numpy": lambda: elements,
+    }
+    other = held[holder]()
+    held.clear()
+    z = wave(x, x * 2.0)
+    del x
+    with mode():
+        run(z)
+    assert np.asarray(other).tolist() == [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]
+    assert z.tolist() == [3.0 * i * i - 2.0 * i for i in range(N)]
+
+
+@reusing
+def test_an_operand_stays_where_an_operation_can_raise(mode: Mode) -> None:
+    x = xp.asarray([2, 3])
+    z = xp.pow(x + 0, xp.asarray([1, -1]) + 0) + 1
+    with mode(), pytest.raises(ValueError, match="negative"):
+        run(z)
+    with mode(), pytest.raises(ValueError, match="negative"):
+        run(z)
+    assert x.tolist() == [2, 3]

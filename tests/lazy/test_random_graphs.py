@@ -14,7 +14,7 @@ import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy.evaluate import evaluate
 
-from .execution import assert_same, in_blocks
+from .execution import assert_same, in_blocks, over_dead_values
 
 Operands = list[Any]
 # Given a namespace, operands (as many as `arity`) and a number from 0 to 9 to choose params with.
@@ -147,7 +147,14 @@ def build(inputs: list[np.ndarray], instructions: list[Any]) -> tuple[list[Array
 
 
 ways = st.sampled_from(
-    [nullcontext, in_blocks, lambda: in_blocks(7), lambda: in_blocks(64), lambda: in_blocks(4, threads=2)]
+    [
+        nullcontext,
+        over_dead_values,
+        in_blocks,
+        lambda: in_blocks(7),
+        lambda: in_blocks(64),
+        lambda: in_blocks(4, threads=2),
+    ]
 )
 
 
