@@ -280,7 +280,11 @@ def current(x: Array) -> Node:
 
 def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
     """Record a primitive on arrays that already have the shapes and dtypes that it wants."""
-    return Array(*bind(prim, [(current(x), x._levels) for x in arrays], params or NO_PARAMS))
+    nodes = [x._node if x._view is None else current(x) for x in arrays]
+    levels = [x._levels for x in arrays]
+    if not any(levels):
+        return Array(record(prim, tuple(nodes), params or NO_PARAMS))
+    return Array(*bind(prim, list(zip(nodes, levels, strict=True)), params or NO_PARAMS))
 
 
 def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, ...]:

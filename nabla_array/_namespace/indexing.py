@@ -46,8 +46,6 @@ def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:
     An ellipsis stays, before the slices that it stands for: even an empty one keeps index arrays apart.
     """
     many = key if isinstance(key, tuple) else (key,)
-    if len(many) <= len(shape) and all([type(i) in _PLAIN for i in many]):
-        return [*many, *[_ALL] * (len(shape) - len(many))]
     ready = [i if i is Ellipsis or i is None or isinstance(i, slice) else _integer(function, i) for i in many]
     used = sum(map(_width, ready))
     if used > len(shape):
@@ -113,8 +111,15 @@ def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int) -> list[A
 
 
 def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
-    items = _items(function, key, shape)
-    advanced = any([type(i) not in _PLAIN and isinstance(i, Array | np.ndarray | _Fresh) for i in items])
+    """Take a key apart; ints and slices alone, which most keys are, need less care than others."""
+    many = key if type(key) is tuple else (key,)
+    advanced = False
+    items: list[Any] | tuple[Any, ...]
+    if len(many) <= len(shape) and all([type(i) in _PLAIN for i in many]):
+        items = many + (_ALL,) * (len(shape) - len(many))
+    else:
+        items = _items(function, key, shape)
+        advanced = any([isinstance(i, Array | np.ndarray | _Fresh) for i in items])
     start: list[int] = []
     size: list[int] = []
     step: list[int] = []
@@ -123,33 +128,32 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
     places = []
     lengths = iter(shape)
     for place, item in enumerate(items):
-        if item is Ellipsis:
-            continue
-        if item is None or isinstance(item, _Fresh):
-            if item is not None:
-                arrays[len(out)] = item.zeros
-                places.append(place)
-            out.append(1)
-            continue
-        n = next(lengths)
-        if isinstance(item, slice):
+        if type(item) is slice:
+            n = next(lengths)
             first, stop, by = item.indices(n)
             start.append(first)
             size.append(len(range(first, stop, by)))
             step.append(by)
             out.append(size[-1])
-        elif isinstance(item, int) and not advanced:
-            start.append(_in_bounds(function, item, len(start), n))
+        elif type(item) is int and not advanced:
+            start.append(_in_bounds(function, item, len(start), next(lengths)))
             size.append(1)
             step.append(1)
-        else:
+        elif item is None:
+            out.append(1)
+        elif item is not Ellipsis:
+            places.append(place)
+            if isinstance(item, _Fresh):
+                arrays[len(out)] = item.zeros
+                out.append(1)
+                continue
+            n = next(lengths)
             if not isinstance(item, Array):
                 item = array_in_bounds(function, np.asarray(item), len(start), n)
+            arrays[len(out)] = item
             start.append(0)
             size.append(n)
             step.append(1)
-            arrays[len(out)] = item
-            places.append(place)
             out.append(n)
     side_by_side = bool(places) and places[-1] - places[0] == len(places) - 1
     return _Key(
@@ -294,9 +298,7 @@ def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -
     if (kind is complex or getattr(value, "dtype", dtype).kind == "c") and dtype.kind != "c":
         raise TypeError(f"{function}: a complex value does not fit into an array of {dtype}")
     if kind in SCALARS:
-        if dtype.kind in "iu" and kind is float:
-            value = int(value)
-        return full(shape, value, dtype)
+        return full(shape, int(value) if kind is float and dtype.kind in "iu" else value, dtype)
     new = astype(as_array(function, value), dtype)
     lead = new.ndim - len(shape)
     if lead > 0 and all(n == 1 for n in new.shape[:lead]):
