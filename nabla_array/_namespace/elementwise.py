@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
-import numpy as np
-
-from .._lazy.aval import Aval
-from .._lazy.node import LIMIT, NO_PARAMS, Node
-from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
-from .._lazy.primitives.creation import fill_node
 from .array import Array, apply
-from .promotion import SCALARS, as_array, elementwise, full, require
+from .elementwise_calls import binary, unary
+from .promotion import SCALARS, as_array, elementwise, require
 
 __all__ = [
     "abs",
@@ -89,361 +81,175 @@ __all__ = [
     "trunc",
 ]
 
-STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
-# NumPy's own, which the standard does not have.
-_NUMPY_ONLY = ("cbrt", "exp2")
-
-
-def _describe(function: Callable[..., Array], name: str, summary: str, operands: str, example: str) -> None:
-    """Give a function made from a primitive its name and its docstring."""
-    source = (
-        f"https://numpy.org/doc/stable/reference/generated/numpy.{name}.html"
-        if name in _NUMPY_ONLY
-        else f"{STANDARD}{name}.html"
-    )
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{summary}
-
-Parameters
-----------
-{operands}
-
-Returns
--------
-Array
-    One element for each of the operands' (broadcast) elements.
-
-Raises
-------
-TypeError
-    If the operation has no meaning for the operands' dtypes.
-ValueError
-    If shapes do not broadcast.
-
-References
-----------
-{source}
-
-Examples
---------
->>> import nabla_array as xp
-{example}
-"""
-
-
-def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[[Any], Array]:
-    """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
-    rules = prim.rules
-
-    def function(x: Any, /) -> Array:
-        if type(x) is Array and x._view is None:
-            a = x._node
-            out = rules.get(a.aval)
-            if out is not None:
-                depth = a.depth + out.weight
-                if depth < LIMIT:
-                    return Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
-        return slow(x)
-
-    return function
-
-
-def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[[Any, Any], Array]:
-    """Return a function that records `prim` at once where its rule is known, and else asks `slow`.
-
-    This is the hot path of every small expression: it makes no call that can be avoided.
-    """
-    rules = prim.rules
-
-    def function(x1: Any, x2: Any, /) -> Array:
-        a: Node | None
-        b: Node | None
-        if type(x1) is Array and x1._view is None:
-            a = x1._node
-            levels = x1._levels
-            if type(x2) is not Array:
-                b = scalar_node(a.aval, x2)
-            elif x2._view is None and x2._levels is levels:
-                b = x2._node
-            else:
-                return slow(x1, x2)
-        elif type(x2) is Array and x2._view is None:
-            b = x2._node
-            levels = x2._levels
-            a = scalar_node(b.aval, x1)
-        else:
-            return slow(x1, x2)
-        if a is None or b is None:
-            return slow(x1, x2)
-        aval = a.aval
-        out = rules.get(aval if b.aval is aval else (aval, b.aval))
-        if out is not None:
-            depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
-            if depth < LIMIT:
-                return Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
-        return slow(x1, x2)
-
-    return function
-
-
-def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
-    """Promote, broadcast and record; the next call with operands like these takes the short way."""
-    y = elementwise(prim, name, operands)
-    node = y._node
-    if node.prim is prim and len(node.inputs) == len(operands):
-        if len(prim.rules) > 1000:
-            prim.rules.clear()
-        avals = tuple([n.aval for n in node.inputs])
-        prim.rules[avals[0] if avals[0] is avals[-1] else avals] = node.aval
-    return y
-
-
-_HOLDS: dict[Primitive, Callable[[Any, Any], Any]] = {
-    p.eq: operator.eq,
-    p.ne: operator.ne,
-    p.lt: operator.lt,
-    p.le: operator.le,
-    p.gt: operator.gt,
-    p.ge: operator.ge,
-}
-
-
-def compared(prim: Primitive, name: str, x1: Any, x2: Any) -> Array:
-    """Do what `promoted` does; a Python integer beyond the integers of the other's dtype compares too."""
-    try:
-        return promoted(prim, name, x1, x2)
-    except OverflowError:
-        if type(x1) is int and (x := as_array(name, x2)).dtype.kind in "iu":
-            return full(x.shape, _HOLDS[prim](x1, 0), np.dtype(bool))
-        if type(x2) is int and (x := as_array(name, x1)).dtype.kind in "iu":
-            return full(x.shape, _HOLDS[prim](0, x2), np.dtype(bool))
-        raise
-
-
-# The primitive of each function made here: operators record the same ones.
-PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
-
-
-def _unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[[Any], Array]:
-    function = unary_call(prim, partial(promoted, prim, name))
-    example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
-    _describe(function, name, summary, "x : Array", example)
-    PRIMITIVES[function] = prim
-    return function
-
-
-def _binary(
-    name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str
-) -> Callable[[Any, Any], Array]:
-    slow = partial(compared if prim in _HOLDS else promoted, prim, name)
-    function = binary_call(prim, slow)
-    operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
-    example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
-    _describe(function, name, summary, operands, example)
-    PRIMITIVES[function] = prim
-    return function
-
-
-_scalars: dict[tuple[Aval, type, Any], Node] = {}
-
-
-def scalar_node(aval: Aval, value: Any) -> Node | None:
-    """Return the node of `aval` full of a Python number, if that number takes its dtype and is usual.
-
-    For speed alone: what comes back as None is promoted with all care elsewhere.
-    """
-    kind = type(value)
-    if kind is not float and kind is not int:
-        return None
-    key = (aval, kind, value)
-    node = _scalars.get(key)
-    if node is None:
-        # 0.0 and -0.0 are one key, nan is a new one each time.
-        if (
-            value == 0
-            or value != value
-            or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu"))
-        ):
-            return None
-        try:
-            node = fill_node(aval, value)
-        except OverflowError:
-            return None
-        if len(_scalars) > 1000:
-            _scalars.clear()
-        _scalars[key] = node
-    return node
-
-
-abs = _unary(
+abs = unary(
     "abs",
     p.abs_,
     "Absolute value of each element; the modulus of a complex one.",
     "[-1.5, 2.0]",
     "array([1.5, 2. ])",
 )
-acos = _unary(
+acos = unary(
     "acos",
     p.acos,
     "Inverse cosine of each element, in radians from 0 to pi.",
     "[0.0, 1.0]",
     "array([1.57079633, 0.        ])",
 )
-acosh = _unary(
+acosh = unary(
     "acosh",
     p.acosh,
     "Inverse hyperbolic cosine of each element.",
     "[1.0, 2.0]",
     "array([0.       , 1.3169579])",
 )
-asin = _unary(
+asin = unary(
     "asin",
     p.asin,
     "Inverse sine of each element, in radians from -pi/2 to pi/2.",
     "[0.0, 1.0]",
     "array([0.        , 1.57079633])",
 )
-asinh = _unary(
+asinh = unary(
     "asinh",
     p.asinh,
     "Inverse hyperbolic sine of each element.",
     "[0.0, 1.0]",
     "array([0.        , 0.88137359])",
 )
-atan = _unary(
+atan = unary(
     "atan",
     p.atan,
     "Inverse tangent of each element, in radians from -pi/2 to pi/2.",
     "[0.0, 1.0]",
     "array([0.        , 0.78539816])",
 )
-atanh = _unary(
+atanh = unary(
     "atanh",
     p.atanh,
     "Inverse hyperbolic tangent of each element.",
     "[0.0, 0.5]",
     "array([0.        , 0.54930614])",
 )
-bitwise_invert = _unary(
+bitwise_invert = unary(
     "bitwise_invert",
     p.not_,
     "Every bit of each element inverted; on booleans, the logical not.",
     "[0, 5]",
     "array([-1, -6])",
 )
-ceil = _unary(
+ceil = unary(
     "ceil",
     p.ceil,
     "Smallest integer that is not less than each element, in the element's dtype.",
     "[-1.5, 1.5]",
     "array([-1.,  2.])",
 )
-conj = _unary(
+conj = unary(
     "conj", p.conj, "Complex conjugate of each element.", "[1 + 2j, 3 - 1j]", "array([1.-2.j, 3.+1.j])"
 )
-cos = _unary(
+cos = unary(
     "cos",
     p.cos,
     "Cosine of each element, an angle in radians.",
     "[0.0, 1.0]",
     "array([1.        , 0.54030231])",
 )
-cosh = _unary(
+cosh = unary(
     "cosh", p.cosh, "Hyperbolic cosine of each element.", "[0.0, 1.0]", "array([1.        , 1.54308063])"
 )
-exp = _unary("exp", p.exp, "e to the power of each element.", "[0.0, 1.0]", "array([1.        , 2.71828183])")
-exp2 = _unary(
+exp = unary("exp", p.exp, "e to the power of each element.", "[0.0, 1.0]", "array([1.        , 2.71828183])")
+exp2 = unary(
     "exp2", p.exp2, "2 to the power of each element (NumPy's `exp2`).", "[1.0, 3.0]", "array([2., 8.])"
 )
-expm1 = _unary(
+expm1 = unary(
     "expm1",
     p.expm1,
     "e to the power of each element, minus 1, accurate near 0.",
     "[0.0, 1e-10]",
     "array([0.e+00, 1.e-10])",
 )
-floor = _unary(
+floor = unary(
     "floor",
     p.floor,
     "Largest integer that is not greater than each element, in the element's dtype.",
     "[-1.5, 1.5]",
     "array([-2.,  1.])",
 )
-isfinite = _unary(
+isfinite = unary(
     "isfinite",
     p.isfinite,
     "Whether each element is neither infinite nor nan.",
     '[1.0, float("inf")]',
     "array([ True, False])",
 )
-isinf = _unary(
+isinf = unary(
     "isinf", p.isinf, "Whether each element is infinite.", '[1.0, float("inf")]', "array([False,  True])"
 )
-isnan = _unary(
+isnan = unary(
     "isnan", p.isnan, "Whether each element is nan.", '[1.0, float("nan")]', "array([False,  True])"
 )
-log = _unary(
+log = unary(
     "log", p.log, "Natural logarithm of each element.", "[1.0, 2.0]", "array([0.        , 0.69314718])"
 )
-log10 = _unary("log10", p.log10, "Logarithm of each element to base 10.", "[1.0, 1000.0]", "array([0., 3.])")
-log1p = _unary(
+log10 = unary("log10", p.log10, "Logarithm of each element to base 10.", "[1.0, 1000.0]", "array([0., 3.])")
+log1p = unary(
     "log1p",
     p.log1p,
     "Natural logarithm of 1 plus each element, accurate near 0.",
     "[0.0, 1e-10]",
     "array([0.e+00, 1.e-10])",
 )
-log2 = _unary("log2", p.log2, "Logarithm of each element to base 2.", "[1.0, 8.0]", "array([0., 3.])")
-cbrt = _unary("cbrt", p.cbrt, "Cube root of each element (NumPy's `cbrt`).", "[1.0, 27.0]", "array([1., 3.])")
-negative = _unary("negative", p.neg, "Minus each element.", "[1.0, -2.0]", "array([-1.,  2.])")
-reciprocal = _unary(
+log2 = unary("log2", p.log2, "Logarithm of each element to base 2.", "[1.0, 8.0]", "array([0., 3.])")
+cbrt = unary("cbrt", p.cbrt, "Cube root of each element (NumPy's `cbrt`).", "[1.0, 27.0]", "array([1., 3.])")
+negative = unary("negative", p.neg, "Minus each element.", "[1.0, -2.0]", "array([-1.,  2.])")
+reciprocal = unary(
     "reciprocal", p.reciprocal, "1 divided by each element.", "[2.0, 4.0]", "array([0.5 , 0.25])"
 )
-sign = _unary(
+sign = unary(
     "sign",
     p.sign,
     "-1, 0 or 1 as each element is below, at or above 0; z / abs(z) for a complex one.",
     "[-3.0, 0.0, 2.0]",
     "array([-1.,  0.,  1.])",
 )
-signbit = _unary(
+signbit = unary(
     "signbit",
     p.signbit,
     "Whether the sign bit of each element is set: true for -0.0.",
     "[-0.0, 1.0]",
     "array([ True, False])",
 )
-sin = _unary(
+sin = unary(
     "sin",
     p.sin,
     "Sine of each element, an angle in radians.",
     "[0.0, 1.0]",
     "array([0.        , 0.84147098])",
 )
-sinh = _unary(
+sinh = unary(
     "sinh", p.sinh, "Hyperbolic sine of each element.", "[0.0, 1.0]", "array([0.        , 1.17520119])"
 )
-sqrt = _unary("sqrt", p.sqrt, "Square root of each element.", "[4.0, 2.0]", "array([2.        , 1.41421356])")
-square = _unary("square", p.square, "Each element times itself.", "[3.0, -2.0]", "array([9., 4.])")
-tan = _unary(
+sqrt = unary("sqrt", p.sqrt, "Square root of each element.", "[4.0, 2.0]", "array([2.        , 1.41421356])")
+square = unary("square", p.square, "Each element times itself.", "[3.0, -2.0]", "array([9., 4.])")
+tan = unary(
     "tan",
     p.tan,
     "Tangent of each element, an angle in radians.",
     "[0.0, 1.0]",
     "array([0.        , 1.55740772])",
 )
-tanh = _unary(
+tanh = unary(
     "tanh", p.tanh, "Hyperbolic tangent of each element.", "[0.0, 1.0]", "array([0.        , 0.76159416])"
 )
-trunc = _unary(
+trunc = unary(
     "trunc",
     p.trunc,
     "Each element without its fraction, in the element's dtype.",
     "[-1.5, 1.5]",
     "array([-1.,  1.])",
 )
-add = _binary("add", p.add, "Sum of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([4., 6.])")
-atan2 = _binary(
+add = binary("add", p.add, "Sum of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([4., 6.])")
+atan2 = binary(
     "atan2",
     p.atan2,
     "Angle of each point (x2, x1) from the positive x axis, in radians from -pi to pi.",
@@ -451,7 +257,7 @@ atan2 = _binary(
     "[0.0, 1.0]",
     "array([ 1.57079633, -0.78539816])",
 )
-bitwise_and = _binary(
+bitwise_and = binary(
     "bitwise_and",
     p.and_,
     "The bits set in both elements; on booleans, the logical and.",
@@ -459,7 +265,7 @@ bitwise_and = _binary(
     "[3, 1]",
     "array([2, 1])",
 )
-bitwise_left_shift = _binary(
+bitwise_left_shift = binary(
     "bitwise_left_shift",
     p.shift_left,
     "Bits of each x1 moved left by x2 places.",
@@ -467,7 +273,7 @@ bitwise_left_shift = _binary(
     "[4, 1]",
     "array([16,  6])",
 )
-bitwise_or = _binary(
+bitwise_or = binary(
     "bitwise_or",
     p.or_,
     "The bits set in either element; on booleans, the logical or.",
@@ -475,7 +281,7 @@ bitwise_or = _binary(
     "[3, 1]",
     "array([7, 3])",
 )
-bitwise_right_shift = _binary(
+bitwise_right_shift = binary(
     "bitwise_right_shift",
     p.shift_right,
     "Bits of each x1 moved right by x2 places, keeping the sign.",
@@ -483,7 +289,7 @@ bitwise_right_shift = _binary(
     "[4, 1]",
     "array([ 1, -4])",
 )
-bitwise_xor = _binary(
+bitwise_xor = binary(
     "bitwise_xor",
     p.xor,
     "The bits set in one element only; on booleans, the exclusive or.",
@@ -491,10 +297,10 @@ bitwise_xor = _binary(
     "[3, 1]",
     "array([5, 2])",
 )
-copysign = _binary(
+copysign = binary(
     "copysign", p.copysign, "Each x1 with the sign of x2.", "[1.0, 2.0]", "[-0.0, 3.0]", "array([-1.,  2.])"
 )
-divide = _binary(
+divide = binary(
     "divide",
     p.div,
     "Each x1 divided by x2; integers give floating-point results.",
@@ -502,10 +308,10 @@ divide = _binary(
     "[2.0, 4.0]",
     "array([0.5, 0.5])",
 )
-equal = _binary(
+equal = binary(
     "equal", p.eq, "Whether the elements of each pair are equal.", "[1, 2]", "[1, 3]", "array([ True, False])"
 )
-floor_divide = _binary(
+floor_divide = binary(
     "floor_divide",
     p.floor_divide,
     "Largest integer that is not greater than x1 / x2.",
@@ -513,10 +319,10 @@ floor_divide = _binary(
     "[2.0, 2.0]",
     "array([ 3., -4.])",
 )
-greater = _binary(
+greater = binary(
     "greater", p.gt, "Whether each x1 is greater than x2.", "[1, 2]", "[1, 1]", "array([False,  True])"
 )
-greater_equal = _binary(
+greater_equal = binary(
     "greater_equal",
     p.ge,
     "Whether each x1 is greater than or equal to x2.",
@@ -524,7 +330,7 @@ greater_equal = _binary(
     "[1, 1]",
     "array([ True, False])",
 )
-hypot = _binary(
+hypot = binary(
     "hypot",
     p.hypot,
     "Square root of the sum of squares of each pair, without undue overflow.",
@@ -532,8 +338,8 @@ hypot = _binary(
     "[4.0, 12.0]",
     "array([ 5., 13.])",
 )
-less = _binary("less", p.lt, "Whether each x1 is less than x2.", "[1, 0]", "[1, 1]", "array([False,  True])")
-less_equal = _binary(
+less = binary("less", p.lt, "Whether each x1 is less than x2.", "[1, 0]", "[1, 1]", "array([False,  True])")
+less_equal = binary(
     "less_equal",
     p.le,
     "Whether each x1 is less than or equal to x2.",
@@ -541,7 +347,7 @@ less_equal = _binary(
     "[1, 1]",
     "array([ True, False])",
 )
-logaddexp = _binary(
+logaddexp = binary(
     "logaddexp",
     p.logaddexp,
     "Logarithm of the sum of exponentials of each pair, without undue overflow.",
@@ -549,7 +355,7 @@ logaddexp = _binary(
     "[0.0, 1000.0]",
     "array([6.93147181e-01, 1.00069315e+03])",
 )
-maximum = _binary(
+maximum = binary(
     "maximum",
     p.maximum,
     "The greater element of each pair; nan where either is nan.",
@@ -557,7 +363,7 @@ maximum = _binary(
     "[3.0, 4.0]",
     "array([3., 5.])",
 )
-minimum = _binary(
+minimum = binary(
     "minimum",
     p.minimum,
     "The smaller element of each pair; nan where either is nan.",
@@ -565,10 +371,10 @@ minimum = _binary(
     "[3.0, 4.0]",
     "array([1., 4.])",
 )
-multiply = _binary(
+multiply = binary(
     "multiply", p.mul, "Product of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([3., 8.])"
 )
-nextafter = _binary(
+nextafter = binary(
     "nextafter",
     p.nextafter,
     "Next floating-point number after each x1 in the direction of x2.",
@@ -576,7 +382,7 @@ nextafter = _binary(
     "[2.0]",
     "array([1.])",
 )
-not_equal = _binary(
+not_equal = binary(
     "not_equal",
     p.ne,
     "Whether the elements of each pair differ.",
@@ -584,8 +390,8 @@ not_equal = _binary(
     "[1, 3]",
     "array([False,  True])",
 )
-_pow = _binary("pow", p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
-remainder = _binary(
+_pow = binary("pow", p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
+remainder = binary(
     "remainder",
     p.remainder,
     "Remainder of x1 / x2 with the sign of x2, as Python's ``%``.",
@@ -593,7 +399,7 @@ remainder = _binary(
     "[3.0, 3.0]",
     "array([1., 2.])",
 )
-subtract = _binary(
+subtract = binary(
     "subtract", p.sub, "Difference of each pair of elements.", "[3.0, 4.0]", "[1.0, 5.0]", "array([ 2., -1.])"
 )
 

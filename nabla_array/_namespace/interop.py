@@ -15,6 +15,7 @@ from .._lazy.node import user_line
 from .._lazy.stats import stats
 from . import elementwise, fft, linalg, linear_algebra, statistical, utility
 from .array import Array, from_value, read_only, write
+from .elementwise_calls import PRIMITIVES
 from .indexing import fitted
 
 Namespace = Mapping[str, Any]
@@ -54,7 +55,7 @@ ALIASES = {
 _NOT_OURS = {"cumulative_sum", "cumulative_prod", "cumsum", "cumprod", "transpose", "matrix_rank", "pinv"}
 
 _UFUNCS: dict[np.ufunc, Callable[..., Array]] = {
-    prim.ufunc: function for function, prim in elementwise.PRIMITIVES.items() if prim.ufunc is not None
+    prim.ufunc: function for function, prim in PRIMITIVES.items() if prim.ufunc is not None
 }
 _UFUNCS |= {
     np.matmul: linear_algebra.matmul,

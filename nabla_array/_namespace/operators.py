@@ -9,6 +9,7 @@ import numpy as np
 
 from . import elementwise as e
 from .array import Array, write
+from .elementwise_calls import PRIMITIVES, binary_call, unary_call
 from .indexing import fitted, getitem, setitem
 from .linear_algebra import matmul
 from .promotion import SCALARS
@@ -55,8 +56,8 @@ def _forward(function: _Function) -> _Function:
             return function(self, other)
         return NotImplemented
 
-    prim = e.PRIMITIVES.get(function)
-    return e.binary_call(prim, operator) if prim else operator
+    prim = PRIMITIVES.get(function)
+    return binary_call(prim, operator) if prim else operator
 
 
 def _reflected(function: _Function) -> _Function:
@@ -87,8 +88,8 @@ def _in_place(name: str, function: _Function) -> Callable[[Array, Any], Array]:
 
 
 def _own(function: _Function) -> _Function:
-    prim = e.PRIMITIVES.get(function)
-    return e.unary_call(prim, function) if prim else lambda self: function(self)
+    prim = PRIMITIVES.get(function)
+    return unary_call(prim, function) if prim else lambda self: function(self)
 
 
 def _install(name: str, method: Callable[..., Any]) -> None:

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as hnp
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._namespace import elementwise
+from nabla_array._namespace.elementwise_calls import PRIMITIVES
 
 from ..lazy.execution import assert_same
 from ..lazy.registry import DTYPES, SAMPLED, values
@@ -58,7 +58,7 @@ def both(name: str, *operands: Any) -> tuple[Any, Any]:
 
 
 def _primitive_name(name: str) -> str:
-    found = elementwise.PRIMITIVES.get(getattr(xp, name))
+    found = PRIMITIVES.get(getattr(xp, name))
     return found.name if found is not None else name
 
 

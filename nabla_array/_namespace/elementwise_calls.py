@@ -1,0 +1,203 @@
+"""Functions made from elementwise primitives: the short way to record, and the docstring."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from .._lazy.aval import Aval
+from .._lazy.node import LIMIT, NO_PARAMS, Node
+from .._lazy.primitive import Primitive
+from .._lazy.primitives import elementwise as p
+from .._lazy.primitives.creation import fill_node
+from .array import Array
+from .promotion import as_array, elementwise, full
+
+_STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
+# NumPy's own, which the standard does not have.
+_NUMPY_ONLY = ("cbrt", "exp2")
+
+
+def _describe(function: Callable[..., Array], name: str, summary: str, operands: str, example: str) -> None:
+    """Give a function made from a primitive its name and its docstring."""
+    source = (
+        f"https://numpy.org/doc/stable/reference/generated/numpy.{name}.html"
+        if name in _NUMPY_ONLY
+        else f"{_STANDARD}{name}.html"
+    )
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{summary}
+
+Parameters
+----------
+{operands}
+
+Returns
+-------
+Array
+    One element for each of the operands' (broadcast) elements.
+
+Raises
+------
+TypeError
+    If the operation has no meaning for the operands' dtypes.
+ValueError
+    If shapes do not broadcast.
+
+References
+----------
+{source}
+
+Examples
+--------
+>>> import nabla_array as xp
+{example}
+"""
+
+
+def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[[Any], Array]:
+    """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
+    rules = prim.rules
+
+    def function(x: Any, /) -> Array:
+        if type(x) is Array and x._view is None:
+            a = x._node
+            out = rules.get(a.aval)
+            if out is not None:
+                depth = a.depth + out.weight
+                if depth < LIMIT:
+                    return Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
+        return slow(x)
+
+    return function
+
+
+def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[[Any, Any], Array]:
+    """Return a function that records `prim` at once where its rule is known, and else asks `slow`.
+
+    This is the hot path of every small expression: it makes no call that can be avoided.
+    """
+    rules = prim.rules
+
+    def function(x1: Any, x2: Any, /) -> Array:
+        a: Node | None
+        b: Node | None
+        if type(x1) is Array and x1._view is None:
+            a = x1._node
+            levels = x1._levels
+            if type(x2) is not Array:
+                b = scalar_node(a.aval, x2)
+            elif x2._view is None and x2._levels is levels:
+                b = x2._node
+            else:
+                return slow(x1, x2)
+        elif type(x2) is Array and x2._view is None:
+            b = x2._node
+            levels = x2._levels
+            a = scalar_node(b.aval, x1)
+        else:
+            return slow(x1, x2)
+        if a is None or b is None:
+            return slow(x1, x2)
+        aval = a.aval
+        out = rules.get(aval if b.aval is aval else (aval, b.aval))
+        if out is not None:
+            depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
+            if depth < LIMIT:
+                return Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
+        return slow(x1, x2)
+
+    return function
+
+
+def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
+    """Promote, broadcast and record; the next call with operands like these takes the short way."""
+    y = elementwise(prim, name, operands)
+    node = y._node
+    if node.prim is prim and len(node.inputs) == len(operands):
+        if len(prim.rules) > 1000:
+            prim.rules.clear()
+        avals = tuple([n.aval for n in node.inputs])
+        prim.rules[avals[0] if avals[0] is avals[-1] else avals] = node.aval
+    return y
+
+
+_HOLDS: dict[Primitive, Callable[[Any, Any], Any]] = {
+    p.eq: operator.eq,
+    p.ne: operator.ne,
+    p.lt: operator.lt,
+    p.le: operator.le,
+    p.gt: operator.gt,
+    p.ge: operator.ge,
+}
+
+
+def compared(prim: Primitive, name: str, x1: Any, x2: Any) -> Array:
+    """Do what `promoted` does; a Python integer beyond the integers of the other's dtype compares too."""
+    try:
+        return promoted(prim, name, x1, x2)
+    except OverflowError:
+        if type(x1) is int and (x := as_array(name, x2)).dtype.kind in "iu":
+            return full(x.shape, _HOLDS[prim](x1, 0), np.dtype(bool))
+        if type(x2) is int and (x := as_array(name, x1)).dtype.kind in "iu":
+            return full(x.shape, _HOLDS[prim](0, x2), np.dtype(bool))
+        raise
+
+
+# The primitive of each function made here: operators record the same ones.
+PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
+
+
+def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[[Any], Array]:
+    function = unary_call(prim, partial(promoted, prim, name))
+    example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
+    _describe(function, name, summary, "x : Array", example)
+    PRIMITIVES[function] = prim
+    return function
+
+
+def binary(
+    name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str
+) -> Callable[[Any, Any], Array]:
+    slow = partial(compared if prim in _HOLDS else promoted, prim, name)
+    function = binary_call(prim, slow)
+    operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
+    example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
+    _describe(function, name, summary, operands, example)
+    PRIMITIVES[function] = prim
+    return function
+
+
+_scalars: dict[tuple[Aval, type, Any], Node] = {}
+
+
+def scalar_node(aval: Aval, value: Any) -> Node | None:
+    """Return the node of `aval` full of a Python number, if that number takes its dtype and is usual.
+
+    For speed alone: what comes back as None is promoted with all care elsewhere.
+    """
+    kind = type(value)
+    if kind is not float and kind is not int:
+        return None
+    key = (aval, kind, value)
+    node = _scalars.get(key)
+    if node is None:
+        # 0.0 and -0.0 are one key, nan is a new one each time.
+        if (
+            value == 0
+            or value != value
+            or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu"))
+        ):
+            return None
+        try:
+            node = fill_node(aval, value)
+        except OverflowError:
+            return None
+        if len(_scalars) > 1000:
+            _scalars.clear()
+        _scalars[key] = node
+    return node
