@@ -186,9 +186,10 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
     check_device("arange", device)
     wanted = None if dtype is None else _dtype("arange", dtype)
     first, last = (0, start) if stop is None else (start, stop)
-    return from_value(
-        checked("arange", np.arange(_number(first), _number(last), _number(step), dtype=wanted))
-    )
+    known = [_number(x) for x in (first, last, step)]
+    if known[2] == 0:
+        raise ZeroDivisionError(f"arange: no range from {known[0]} to {known[1]} has steps of 0")
+    return from_value(checked("arange", np.arange(*known, dtype=wanted)))
 
 
 def linspace(
@@ -228,6 +229,8 @@ def linspace(
     """
     check_device("linspace", device)
     wanted = None if dtype is None else _dtype("linspace", dtype)
+    if num < 0:
+        raise ValueError(f"linspace: num must be non-negative, not {num}")
     # A step of a range near the largest float is infinite, as in NumPy; that is no news to anybody.
     with np.errstate(all="ignore"):
         value = np.linspace(_number(start), _number(stop), num, endpoint=endpoint, dtype=wanted)

@@ -299,7 +299,8 @@ def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -
         raise TypeError(f"{function}: a complex value does not fit into an array of {dtype}")
     if kind in SCALARS:
         return full(shape, int(value) if kind is float and dtype.kind in "iu" else value, dtype)
-    new = astype(as_array(function, value), dtype)
+    # A list becomes an array of this dtype at once, so that an integer in it that does not fit is an error.
+    new = astype(as_array(function, value, dtype if kind in (list, tuple) else None), dtype)
     lead = new.ndim - len(shape)
     if lead > 0 and all(n == 1 for n in new.shape[:lead]):
         new = apply(reshape, new, shape=new.shape[lead:])
