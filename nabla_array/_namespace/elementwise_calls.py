@@ -81,7 +81,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
 
     This is the hot path of every small expression: it makes no call that can be avoided.
     """
-    rules = prim.rules
+    rules, new = prim.rules, object.__new__
 
     def function(x1: Any, x2: Any, /) -> Array:
         a: Node | None
@@ -108,7 +108,19 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         if out is not None:
             depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
             if depth < LIMIT:
-                return Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
+                # What `Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)` is, in half the time.
+                node = new(Node)
+                node.prim = prim
+                node.inputs = (a, b)
+                node.params = NO_PARAMS
+                node.aval = out
+                node.depth = depth
+                node.value = None
+                y = new(Array)
+                y._node = node
+                y._levels = levels
+                y._view = None
+                return y
         return slow(x1, x2)
 
     return function
