@@ -89,7 +89,7 @@ def test_explain_foresees_the_regions_that_run() -> None:
     foreseen = sum(step.kind == "region" for step in explain(z).steps)
     before = stats.regions
     eval(z)
-    assert stats.regions - before == foreseen == 2
+    assert stats.regions - before == foreseen == 3
 
 
 def test_a_region_says_what_it_moves() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -88,11 +89,14 @@ def _leading_axes(eqn: Eqn, program: Program) -> int:
     return 0
 
 
+# Results of calls that one region may wait for: all of them are in memory when it runs.
+_CALLS = 4
+
+
 class _Cutter:
-    """Assigns every equation a level; a region is the equations of one level and one first axis.
+    """Assigns every equation a level; a region is the connected equations of one level and one first axis.
 
     Edges between different regions go up a level, so regions never wait for each other in a circle.
-    On a level, calls run before regions.
     """
 
     def __init__(self, program: Program) -> None:
@@ -102,6 +106,8 @@ class _Cutter:
         self.rows = [-1] * len(self.level)  # length of the first axis where a value is in a region
         self.axes = [0] * len(self.level)
         self.ends = [False] * len(self.level)  # reduces over the first axis
+        self.root = list(range(len(self.level)))  # what a view outside of regions looks at
+        self.waits: dict[tuple[int, int], set[int]] = {}  # the results of calls that a region reads
         for k, eqn in enumerate(program.eqns, self.base):
             self._place(k, eqn)
 
@@ -114,7 +120,20 @@ class _Cutter:
             self.axes[k] = axes
             self.rows[k] = self.program.aval(eqn.ins[0]).shape[0]
             self.ends[k] = eqn.prim.kind == "reduce" and 0 in dict(eqn.params)["axes"]
+        elif eqn.ins and eqn.prim.kind in ("view", "broadcast"):
+            self.root[k] = self.root[eqn.ins[0]]
         self.level[k] = max((self._above(i, k) for i in eqn.ins), default=0)
+        calls = {self.root[i] for i in eqn.ins if self._is_call(self.root[i])} if axes else set()
+        if calls:
+            while True:
+                waits = self.waits.setdefault((self.level[k], self.rows[k]), set())
+                if not waits or len(waits | calls) <= _CALLS:
+                    break
+                self.level[k] += 1
+            waits |= calls
+
+    def _is_call(self, i: int) -> bool:
+        return i >= self.base and self.rows[i] < 0 and self.program.eqns[i - self.base].prim.kind != "view"
 
     def _open(self, i: int) -> bool:
         return self.rows[i] >= 0 and not self.ends[i]
@@ -125,18 +144,61 @@ class _Cutter:
         joins = self.rows[i] == self.rows[k] and not self.ends[i]
         return self.level[i] + (not joins)
 
-    def steps(self) -> Iterator[Call | Region]:
+    def steps(self) -> list[Call | Region]:
+        """Return the steps, each as late as something needs it, so that few results wait in memory."""
+        units, maker = self._units()
+        out: list[Call | Region] = []
+        done: set[int] = set()
+        stack = [(maker[i], False) for i in reversed(self.program.outputs)]
+        while stack:
+            u, ready = stack.pop()
+            if ready:
+                out += units[u]
+            elif u not in done:
+                done.add(u)
+                stack.append((u, True))
+                first = units[u][0]
+                ins = (
+                    first.inputs
+                    if isinstance(first, Region)
+                    else self.program.eqns[first.eqn - self.base].ins
+                )
+                stack.extend((maker[i], False) for i in reversed(ins) if i >= self.base)
+        return out
+
+    def _units(self) -> tuple[list[list[Call | Region]], dict[int, int]]:
+        """Return calls, and regions with the views of them, and which of these makes each value."""
+        units: list[list[Call | Region]] = []
+        maker: dict[int, int] = {}
         groups: dict[tuple[int, int], list[int]] = {}
         for k in range(self.base, len(self.level)):
             groups.setdefault((self.level[k], self.rows[k]), []).append(k)
-        for (_, rows), members in sorted(groups.items(), key=lambda g: g[0]):
+        parts = [(rows, part) for (_, rows), group in groups.items() for part in self._connected(group)]
+        for rows, members in parts:
             eqns = [self.program.eqns[k - self.base] for k in members]
             if rows <= 0 or not any(e.prim.kind == "elementwise" for e in eqns):
-                yield from map(Call, members)
+                maker.update(zip(members, itertools.count(len(units)), strict=False))
+                units += [[Call(k)] for k in members]
             else:
                 region, views = self._region(members, eqns)
-                yield region
-                yield from map(Call, views)
+                maker.update(dict.fromkeys(members, len(units)))
+                units.append([region, *map(Call, views)])
+        return units, maker
+
+    def _connected(self, group: list[int]) -> list[list[int]]:
+        """Split equations into those that have nothing to do with each other."""
+        part: dict[int, list[int]] = {}
+        for k in group:
+            mine: list[int] = []
+            for i in self.program.eqns[k - self.base].ins:
+                other = part.get(i, mine)
+                if other is not mine:
+                    other += mine
+                    part.update(dict.fromkeys(mine, other))
+                    mine = other
+            mine.append(k)
+            part[k] = mine
+        return [sorted(p) for p in {id(p): p for p in part.values()}.values()]
 
     def _region(self, members: list[int], eqns: list[Eqn]) -> tuple[Region, list[int]]:
         """Return the region of some equations, and which of them are views that are needed outside.
@@ -202,4 +264,4 @@ def _with_drops(program: Program, steps: list[Call | Region]) -> Iterator[Call |
 @lru_cache(512)
 def plan(program: Program) -> Plan:
     """Return the plan of a program, kept for the next time that an equal one comes."""
-    return Plan(program, tuple(_with_drops(program, list(_Cutter(program).steps()))))
+    return Plan(program, tuple(_with_drops(program, _Cutter(program).steps())))

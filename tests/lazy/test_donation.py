@@ -290,16 +290,15 @@ def test_a_result_takes_the_memory_of_a_dead_operand(mode: Mode) -> None:
 def test_a_result_takes_no_memory_that_somebody_sees(mode: Mode, holder: str) -> None:
     elements = np.arange(float(N))
     x = xp.asarray(elements, copy=False) if holder == "numpy" else xp.asarray(elements)
-    held: dict[str, Callable[[], Any]] = {
-        "handle": lambda: x,
-        "copy": lambda: x.copy(),
-        "view": lambda: x[:],
-        "consumer": lambda: x * 1.0,
-        "export": lambda: np.from_dlpack(x),
-        "numpy": lambda: elements,
+    held: dict[str, Callable[[Array], Any]] = {
+        "handle": lambda a: a,
+        "copy": lambda a: a.copy(),
+        "view": lambda a: a[:],
+        "consumer": lambda a: a * 1.0,
+        "export": np.from_dlpack,
+        "numpy": lambda a: elements,
     }
-    other = held[holder]()
-    held.clear()
+    other = held[holder](x)
     z = wave(x, x * 2.0)
     del x
     with mode():

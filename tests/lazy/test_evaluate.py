@@ -148,6 +148,18 @@ def test_whole_calls_free_what_is_dead() -> None:
     assert peak < 4 * n * 8
 
 
+def test_a_sum_of_library_calls_frees_them_on_the_way() -> None:
+    n = 1 << 18
+    x = total = xp.asarray(np.ones(n))
+    for k in range(20):
+        total = total + xp.sort(x * float(k))
+    tracemalloc.start()
+    evaluate([total._node])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * n * 8
+
+
 def _chain(steps: int, size: int) -> tuple[Array, int]:
     """Add 1 many times; returns the array and the largest number of nodes alive at any look."""
     x = xp.asarray(np.zeros(size))

@@ -157,9 +157,9 @@ def test_what_comes_after_a_joined_reduction_is_another_region(x: Array, y: Arra
 def test_a_library_call_splits_regions(x: Array, y: Array) -> None:
     out = xp.exp((x + 1.0) @ (y.T * 2.0)) + 1.0
     assert steps(out) == [
+        "[6, 5]: add -> add",
         "permute",
         "[5, 6]: mul -> mul",
-        "[6, 5]: add -> add",
         "matmul",
         "[6, 6]: exp add -> add",
     ]
@@ -194,6 +194,25 @@ def test_empty_values_are_calls() -> None:
 def test_different_first_axes_are_different_regions(x: Array, y: Array) -> None:
     a, b = x + y, xp.asarray(np.ones(4)) * 2.0
     assert sorted(steps(a, b)) == ["[4]: mul -> mul", "[6, 5]: add -> add"]
+
+
+def test_what_has_nothing_in_common_is_apart(x: Array, y: Array) -> None:
+    assert steps(x * 2.0, y + 1.0) == ["[6, 5]: mul -> mul", "[6, 5]: add -> add"]
+
+
+def test_few_results_of_calls_wait_for_a_region(x: Array) -> None:
+    total = x
+    for k in range(9):
+        total = total + xp.sort(x * float(k))
+    one = ["[6, 5]: mul -> mul", "sort"]
+    assert steps(total) == [
+        *one * 4,
+        "[6, 5]: add add add add -> add",
+        *one * 4,
+        "[6, 5]: add add add add -> add",
+        *one,
+        "[6, 5]: add -> add",
+    ]
 
 
 def test_float16_sums_are_not_joined() -> None:
