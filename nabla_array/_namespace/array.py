@@ -156,14 +156,16 @@ class Array:
     ) -> Any:
         """Export the elements as a DLPack capsule, read-only and without a copy where that is possible.
 
-        A consumer that cannot take read-only memory (DLPack before 1.0) gets a copy.
+        DLPack before 1.0 cannot say "read-only": there a copy goes out, or with ``copy=False`` the memory
+        itself, which the consumer must not write to.
         """
-        value = read_only(self._value())
+        value = self._value()
         if max_version is None or max_version < (1, 0):
-            if copy is False:
-                raise BufferError("__dlpack__: a consumer before DLPack 1.0 needs a copy")
-            return value.copy().__dlpack__(stream=stream)
-        return value.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+            if copy is False and not value.flags.writeable:  # one element, stretched
+                value = value.copy()
+                write(self, from_value(value))
+            return (value if copy is False else value.copy()).__dlpack__(stream=stream)
+        return read_only(value).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's number for the CPU."""
