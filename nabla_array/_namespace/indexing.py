@@ -99,7 +99,8 @@ def _integer(function: str, item: Any) -> Any:
 
 def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int) -> list[Any]:
     """Return a mask as an index array for each of its axes, which begin at `axis`."""
-    if shape[axis : axis + mask.ndim] != mask.shape:
+    # As in the standard, a mask may also have size 0 where the array has another.
+    if any([m not in (0, n) for m, n in zip(mask.shape, shape[axis:], strict=False)]):
         raise IndexError(
             f"{function}: a boolean index of shape {mask.shape} does not match the array of shape "
             f"{shape} from axis {axis} on"

@@ -82,8 +82,6 @@ class Machine:
             if kind == "flag":
                 items.append(self.pick(True, False, np.array(True)))
                 continue
-            if gap and 0 in shape and kind[:4] == "mask":  # NumPy lets a mask of size 0 stand anywhere
-                kind = "slice"
             if kind == "masks" and axis + 1 < len(shape):
                 items.append(np.arange(n * shape[axis + 1]).reshape(shape[axis : axis + 2]) % 3 == 1)
                 axis += 2

@@ -55,6 +55,8 @@ KEYS: list[Any] = [
     (MASK, [0, 1, 2]),
     np.ones((2, 3, 4), bool),
     np.zeros((2, 3, 4), bool),
+    np.zeros((0,), bool),
+    (..., np.zeros((3, 0), bool)),
     True,
     False,
     np.asarray(True),
