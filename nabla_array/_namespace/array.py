@@ -162,6 +162,8 @@ class Array:
         value = self._value()
         if max_version is None or max_version < (1, 0):
             if copy is False and not value.flags.writeable:  # one element, stretched
+                if self._view is not None:
+                    raise BufferError("__dlpack__: a broadcast array needs a copy, and copy is False")
                 value = value.copy()
                 write(self, from_value(value))
             return (value if copy is False else value.copy()).__dlpack__(stream=stream)
