@@ -31,7 +31,15 @@ def test_conformance(tmp_path: Path) -> None:
     assert CHECKOUT is not None
     assert Path(CHECKOUT, "array_api_tests").is_dir(), f"{CHECKOUT} is no checkout of array-api-tests"
     report = tmp_path / "report.xml"
-    options = ["-q", "-n", "auto", "-p", "no:cacheprovider", f"--max-examples={EXAMPLES}"]
+    options = [
+        "-q",
+        "-n",
+        "auto",
+        "-p",
+        "no:cacheprovider",
+        "--disable-deadline",
+        f"--max-examples={EXAMPLES}",
+    ]
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "array_api_tests", *options, f"--junitxml={report}"],
         cwd=CHECKOUT,
