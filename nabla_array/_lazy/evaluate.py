@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -15,6 +15,7 @@ from numpy import ndarray
 
 from . import host
 from .aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
+from .host import quiet
 from .node import NO_PARAMS, Node, evaluate_hook, origin
 from .program import Line, held_outside, linearize, pending_order
 from .regions import Plan, Region, plan
@@ -23,7 +24,12 @@ from .stats import stats
 lock = threading.RLock()  # whoever reads or changes pending nodes holds it
 # Forking waits for what other threads evaluate: the child would inherit the lock, and not the thread.
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
-_quietly = host.quiet.run
+
+
+# Runs `(function, *args)` without NumPy's warnings; a copy of the context each time, since a finalizer may
+# evaluate something in the midst of an evaluation.
+def _quietly(function: Callable[..., Any], *args: Any) -> Any:
+    return quiet.copy().run(function, *args)
 
 
 def evaluate(nodes: Sequence[Node]) -> None:
@@ -53,7 +59,7 @@ def value_of(node: Node) -> Any:
         return node.value
     with lock:  # what `evaluate` does, without its detours
         start = perf_counter()
-        value = _quietly(_value_below, node)
+        value = quiet.copy().run(_value_below, node)
         stats.evaluations += 1
         stats.host_seconds += perf_counter() - start
     return value

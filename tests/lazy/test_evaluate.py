@@ -333,3 +333,18 @@ def test_several_results_come_of_one_call(mode: Mode) -> None:
         del from_one
         assert [value_of(p).tolist() for p in parts] == [[2.0, 3.0], []]
         assert calls == 1
+
+
+def test_a_finalizer_may_evaluate_during_an_evaluation() -> None:
+    seen = []
+
+    class Last(np.ndarray):
+        def __del__(self) -> None:
+            seen.append(float(xp.asarray(1.0) + 1.0))
+
+    x = xp.asarray(np.ones(3))
+    x._node.value = np.ones(3).view(Last)
+    y = (x + 1.0) * 2.0
+    del x
+    assert y.tolist() == [4.0] * 3
+    assert set(seen) == {2.0}
