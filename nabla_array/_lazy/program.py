@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from .aval import Aval
@@ -33,6 +34,13 @@ class Program:
     inputs: tuple[Aval, ...]
     eqns: tuple[Eqn, ...]
     outputs: tuple[int, ...]
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.inputs, self.eqns, self.outputs))
 
     def aval(self, number: int) -> Any:
         """Return the aval of a value."""
