@@ -167,7 +167,9 @@ class Array:
                 value = value.copy()
                 write(self, from_value(value))
             return (value if copy is False else value.copy()).__dlpack__(stream=stream)
-        return read_only(value).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        return read_only(value).__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
 
     def __dlpack_device__(self) -> tuple[int, int]:
         """Return DLPack's number for the CPU."""
