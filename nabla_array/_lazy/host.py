@@ -26,8 +26,8 @@ from .regions import Plan, Region
 if TYPE_CHECKING:
     from concurrent.futures import ThreadPoolExecutor
 
-# Elements of a block: a few buffers of this many float64 fit into a core's second-level cache.
-BLOCK = 1 << 15
+# Elements of a block: larger ones fall out of the cache, smaller ones leave threads to wait for Python.
+BLOCK = 1 << 16
 # Bytes up to which a buffer is kept for the next region.
 _KEPT = BLOCK * 16
 # Blocks from which a region is worth a second thread.
