@@ -105,7 +105,8 @@ def test_a_region_says_what_it_moves() -> None:
         "2 operations, 1 region; reads 2 MB, writes 2 MB; 2 MB in between are never stored\n"
         "inputs\n"
         "  %0: float64[500, 500], 2 MB\n"
-        f"1. region of 2 operations: host, in {step.blocks} blocks on {step.threads} thread{'s' * (step.threads > 1)}; "
+        f"1. region of 2 operations: host, in {step.blocks} blocks on {step.threads} "
+        f"thread{'s' * (step.threads > 1)}; "
         "reads 2 MB, writes 2 MB\n"
         "  %3: float64[500, 500] = add(%0, 1.0)\n"
         "  %4: float64[500, 500] = mul(%3, 2.0)"
@@ -255,15 +256,10 @@ def test_bytes_have_three_digits() -> None:
 
 @pytest.fixture
 def fresh() -> object:
-    before = Stats(stats.evaluations, stats.regions, stats.host_seconds, stats.fallbacks.copy())
-    report(reset=True)
+    before = vars(stats).copy()
+    vars(stats).update(vars(Stats()))
     yield
-    stats.evaluations, stats.regions, stats.host_seconds = (
-        before.evaluations,
-        before.regions,
-        before.host_seconds,
-    )
-    stats.fallbacks.update(before.fallbacks)
+    vars(stats).update(before)
 
 
 @pytest.mark.usefixtures("fresh")

@@ -3,86 +3,68 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields, replace
 from typing import Any
 
 _PREFIX = "NABLA_ARRAY_"
 MODES = ("auto", "host", "max")
-
-
-@dataclass
-class Settings:
-    """Everything that can be set.
-
-    Attributes
-    ----------
-    mode
-        Which tier evaluates: "auto", "host" or "max". There is one tier so far, NumPy on the host, so
-        all three do the same.
-    threads
-        Threads that the host tier runs large regions with; 0 means one a core.
-    """
-
-    mode: str = "auto"
-    threads: int = 0
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "mode" and value not in MODES:
-            raise ValueError(f"config: mode is one of {', '.join(MODES)}, not {value!r}")
-        if name == "threads" and (type(value) is not int or value < 0):
-            raise ValueError(f"config: threads is a number from 0 on, not {value!r}")
-        super().__setattr__(name, value)
-
-
-def names() -> list[str]:
-    """Return the names of all settings."""
-    return [f.name for f in fields(Settings)]
+# Which tier evaluates (there is one so far, NumPy on the host, so all modes do the same); threads that the
+# host tier runs large regions with (0 means one a core).
+_DEFAULTS: dict[str, Any] = {"mode": "auto", "threads": 0}
 
 
 def check_name(name: str) -> None:
     """Raise AttributeError unless there is such a setting."""
-    if name not in names():
-        raise AttributeError(f"config: no setting {name!r}; there are {', '.join(names())}")
+    if name not in _DEFAULTS:
+        raise AttributeError(f"config: no setting {name!r}; there are {', '.join(_DEFAULTS)}")
 
 
-def _from_environment() -> Settings:
-    found = Settings()
-    for name in names():
+def check(name: str, value: Any) -> None:
+    """Raise AttributeError for a setting that there is not, ValueError for a value that it cannot have."""
+    check_name(name)
+    if name == "mode" and value not in MODES:
+        raise ValueError(f"config: mode is one of {', '.join(MODES)}, not {value!r}")
+    if name == "threads" and (type(value) is not int or value < 0):
+        raise ValueError(f"config: threads is a number from 0 on, not {value!r}")
+
+
+def _from_environment() -> dict[str, Any]:
+    found = dict(_DEFAULTS)
+    for name in found:
         variable = _PREFIX + name.upper()
         text = os.environ.get(variable, "")
         if text:
+            found[name] = int(text) if text.isdecimal() else text
             try:
-                setattr(found, name, int(text) if text.isdecimal() else text)
+                check(name, found[name])
             except ValueError as error:
                 raise ValueError(f"{variable}={text}: {error}") from None
     return found
 
 
-settings = _from_environment()
+_settings = _from_environment()
 
 
 def threads() -> int:
     """Return the number of threads in force."""
-    return settings.threads or os.cpu_count() or 1
+    return _settings["threads"] or os.cpu_count() or 1
 
 
 class _Scope:
     """Changes settings when its `with` block begins and puts them back when it ends."""
 
     def __init__(self, changes: dict[str, Any]) -> None:
-        replace(settings, **changes)  # raises where one is wrong
+        for name, value in changes.items():
+            check(name, value)
         self._changes = changes
         self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> Config:
-        self._before.append({name: getattr(settings, name) for name in self._changes})
-        for name, value in self._changes.items():
-            setattr(settings, name, value)
+        self._before.append({name: _settings[name] for name in self._changes})
+        _settings.update(self._changes)
         return config
 
     def __exit__(self, *exc: object) -> None:
-        for name, value in self._before.pop().items():
-            setattr(settings, name, value)
+        _settings.update(self._before.pop())
 
 
 class Config:
@@ -101,22 +83,20 @@ class Config:
 
     def __getattr__(self, name: str) -> Any:
         check_name(name)
-        return getattr(settings, name)
+        return _settings[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
-        check_name(name)
-        setattr(settings, name, value)
+        check(name, value)
+        _settings[name] = value
 
     def __dir__(self) -> list[str]:
-        return names()
+        return list(_DEFAULTS)
 
     def __call__(self, **changes: Any) -> _Scope:
-        for name in changes:
-            check_name(name)
         return _Scope(changes)
 
     def __repr__(self) -> str:
-        return f"config({', '.join(f'{n}={getattr(settings, n)!r}' for n in names())})"
+        return f"config({', '.join(f'{name}={value!r}' for name, value in _settings.items())})"
 
 
 config = Config()

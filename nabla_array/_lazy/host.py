@@ -9,7 +9,6 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -269,8 +268,7 @@ class _BlockCall(NamedTuple):
     get: Callable[[dict[int, Any]], tuple[Any, ...]]
 
 
-@dataclass
-class _Bound:
+class _Bound(NamedTuple):
     """A kernel for blocks of one shape: the arrays in place, and the calls."""
 
     registers: dict[int, Any]

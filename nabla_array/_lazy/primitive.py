@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -40,7 +39,6 @@ def prefix(**entries: Callable[[int], Any]) -> Callable[[dict[str, Any], int], d
     return batch
 
 
-@dataclass(frozen=True, eq=False)
 class Primitive:
     """One operation: strict (equal shapes and dtypes, sorted non-negative axes), with all its rules.
 
@@ -69,18 +67,30 @@ class Primitive:
         can see that memory.
     """
 
-    name: str
-    aval: Callable[..., Any]
-    host: Callable[..., Any]
-    kind: Kind = "call"
-    batch: Callable[[dict[str, Any], int], dict[str, Any]] = unchanged
-    into: Callable[..., Any] | None = None
-    ufunc: np.ufunc | None = None
-    reducer: np.ufunc | None = None
-    inplace: Callable[..., Any] | None = None
-    # Elementwise: (avals) -> result aval, filled as calls come; `resolve` the same for dtypes.
-    rules: dict[Any, Aval] = field(default_factory=dict)
-    dtypes: dict[Any, Any] = field(default_factory=dict)
+    def __init__(
+        self,
+        name: str,
+        aval: Callable[..., Any],
+        host: Callable[..., Any],
+        kind: Kind = "call",
+        batch: Callable[[dict[str, Any], int], dict[str, Any]] = unchanged,
+        into: Callable[..., Any] | None = None,
+        ufunc: np.ufunc | None = None,
+        reducer: np.ufunc | None = None,
+        inplace: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.aval = aval
+        self.host = host
+        self.kind = kind
+        self.batch = batch
+        self.into = into
+        self.ufunc = ufunc
+        self.reducer = reducer
+        self.inplace = inplace
+        # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
+        self.rules: dict[Any, Aval] = {}
+        self.dtypes: dict[Any, Any] = {}
 
     def __repr__(self) -> str:
         return self.name

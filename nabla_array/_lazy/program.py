@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from .aval import Aval
@@ -23,7 +21,6 @@ class Eqn(NamedTuple):
     aval: Any
 
 
-@dataclass(frozen=True)
 class Program:
     """Equations over numbered values: the inputs first, then one value an equation.
 
@@ -31,16 +28,23 @@ class Program:
     identity, so ``a + a`` is not ``a + b``; literals compare bit for bit.
     """
 
-    inputs: tuple[Aval, ...]
-    eqns: tuple[Eqn, ...]
-    outputs: tuple[int, ...]
+    __slots__ = ("_hash", "eqns", "inputs", "outputs")
+
+    def __init__(self, inputs: tuple[Aval, ...], eqns: tuple[Eqn, ...], outputs: tuple[int, ...]) -> None:
+        self.inputs = inputs
+        self.eqns = eqns
+        self.outputs = outputs
+        self._hash = hash((inputs, eqns, outputs))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and (self.inputs, self.eqns, self.outputs) == (
+            other.inputs,
+            other.eqns,
+            other.outputs,
+        )
 
     def __hash__(self) -> int:
         return self._hash
-
-    @cached_property
-    def _hash(self) -> int:
-        return hash((self.inputs, self.eqns, self.outputs))
 
     def aval(self, number: int) -> Any:
         """Return the aval of a value."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,16 +13,14 @@ from .aval import Aval
 from .program import Eqn, Program
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """One equation, run whole."""
 
     eqn: int
     drop: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Region:
+class Region(NamedTuple):
     """Equations that treat the leading axes alike, so that they can run block by block.
 
     Attributes
@@ -47,8 +45,7 @@ class Region:
     drop: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(NamedTuple):
     """The steps that run a program on the host, in order."""
 
     program: Program
@@ -255,10 +252,7 @@ def _with_drops(program: Program, steps: list[Call | Region]) -> Iterator[Call |
         if value not in keep:
             drops[s].append(value)
     for step, drop in zip(steps, drops, strict=True):
-        if isinstance(step, Region):
-            yield Region(step.eqns, step.lead, step.inputs, step.outputs, step.joined, tuple(drop))
-        else:
-            yield Call(step.eqn, tuple(drop))
+        yield step._replace(drop=tuple(drop))
 
 
 @lru_cache(512)

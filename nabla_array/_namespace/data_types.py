@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import (
@@ -135,8 +134,7 @@ def can_cast(from_: Any, to: Any, /, casting: Any = "safe") -> builtins.bool:
     return np.can_cast(_dtype(from_), to, casting)
 
 
-@dataclass(frozen=True)
-class FloatInfo:
+class FloatInfo(NamedTuple):
     """Limits of a floating-point dtype."""
 
     bits: int
@@ -150,8 +148,7 @@ class FloatInfo:
     dtype: np.dtype
 
 
-@dataclass(frozen=True)
-class IntegerInfo:
+class IntegerInfo(NamedTuple):
     """Limits of an integer dtype."""
 
     bits: int

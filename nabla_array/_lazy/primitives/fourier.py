@@ -43,7 +43,9 @@ def _rfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
 
 
 # Real to complex, forwards: the first half of the transform, of which the rest is the mirror image.
-rfft = Primitive("rfft", _rfft_aval, np.fft.rfft, batch=shift("axis"))
+rfft = Primitive(
+    "rfft", _rfft_aval, lambda *args, **params: np.fft.rfft(*args, **params), batch=shift("axis")
+)
 
 
 def _irfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
@@ -52,4 +54,6 @@ def _irfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
 
 
 # Complex to real, backwards, from the first half; `n` counts the points of the result.
-irfft = Primitive("irfft", _irfft_aval, np.fft.irfft, batch=shift("axis"))
+irfft = Primitive(
+    "irfft", _irfft_aval, lambda x, n, axis, norm: np.fft.irfft(x, n, axis, norm), batch=shift("axis")
+)
