@@ -8,8 +8,9 @@ counted; `report()` says so.
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import fft as fft
 from . import linalg as linalg
@@ -32,10 +33,12 @@ from ._namespace.sets import *  # noqa: F403
 from ._namespace.sorting import *  # noqa: F403
 from ._namespace.statistical import *  # noqa: F403
 from ._namespace.utility import *  # noqa: F403
-from .inspect import eval as eval
-from .inspect import explain as explain
-from .inspect import report as report
 from .version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from .inspect import eval as eval
+    from .inspect import explain as explain
+    from .inspect import report as report
 
 __array_api_version__ = "2025.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -51,5 +54,16 @@ _array.namespace_hook.append(_this)
 _interop.namespace_names.update({k: v for k, v in globals().items() if not k.startswith("_")})
 
 
+# Imported when they are first named: most programs never do.
+_LATE = ("eval", "explain", "report")
+
+
 def __getattr__(name: str) -> Any:
-    return _interop.numpy_name(name)
+    if name not in _LATE:
+        return _interop.numpy_name(name)
+    found = globals()[name] = getattr(import_module(".inspect", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATE})
