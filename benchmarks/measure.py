@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import platform
+import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -66,8 +67,10 @@ class Row:
 def race(contestants: Mapping[str, Callable[[], object]], rounds: int, number: int = 1) -> dict[str, float]:
     """Return each contestant's best seconds a call; they take turns, so that noise meets all alike."""
     best = dict.fromkeys(contestants, math.inf)
+    order, shuffler = list(contestants.items()), random.Random(0)
     for _ in range(rounds):
-        for name, call in contestants.items():
+        shuffler.shuffle(order)  # whom one comes after counts: what is left in the cache, threads still awake
+        for name, call in order:
             start = perf_counter()
             for _ in range(number):
                 call()

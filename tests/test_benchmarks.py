@@ -57,5 +57,5 @@ def test_rows_judge_and_print(tmp_path, capsys):
 def test_race_takes_turns():
     calls = []
     best = race({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
-    assert calls == ["a", "b", "a", "b"]
+    assert {*calls[:2]} == {*calls[2:]} == {"a", "b"}
     assert set(best) == {"a", "b"}

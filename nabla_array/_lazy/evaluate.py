@@ -175,7 +175,8 @@ def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
 
 def _run_deep(roots: list[Node]) -> None:
     order = pending_order(roots)
-    scheduled = schedule(order)
+    alone = len(order) == 1 and order[0].prim.kind != "elementwise"  # type: ignore[union-attr]
+    scheduled = None if alone else schedule(order)
     if scheduled is None:
         order.reverse()
         while order:  # popped, so that the list does not count as a user
