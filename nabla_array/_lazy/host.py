@@ -159,7 +159,9 @@ class _Kernel:
         self.steps = [(k, program.eqns[k - base]) for k in region.eqns]
         self.avals: dict[int, Aval] = {k: program.aval(k) for k in (*region.inputs, *region.eqns)}
         widest = max(a.size for a in self.avals.values())
-        self.rows = max(1, BLOCK * math.prod(region.lead) // widest)
+        # What is done to the results of reductions inside a block is short: threads mostly wait for Python.
+        reduces = any(eqn.prim.kind == "reduce" for _, eqn in self.steps)
+        self.rows = max(1, BLOCK * (1 + reduces) * math.prod(region.lead) // widest)
         self.slots = self._assign()
         self.heirs = self._heirs()
 
