@@ -96,11 +96,11 @@ class Primitive:
         return self.name
 
 
-def resolve(prim: Primitive, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
+def resolve(prim: Primitive, kinds: tuple[Any, ...], function: str | None = None) -> tuple[np.dtype, ...]:
     """Return the dtypes that the operation takes and gives for operands of the given ones.
 
     `kinds` holds an `np.dtype` an operand, or `int`, `float` or `complex` for a Python scalar, which
-    is weak. Raises TypeError where the operation has no loop for them.
+    is weak. Raises TypeError where the operation has no loop for them; it names `function`, or the primitive.
     """
     found = prim.dtypes.get(kinds)
     if found is None:
@@ -110,7 +110,9 @@ def resolve(prim: Primitive, kinds: tuple[Any, ...]) -> tuple[np.dtype, ...]:
         except TypeError:
             names = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
             allowed = _allowed(prim.ufunc)
-            raise TypeError(f"{prim.name}: no such operation on {names}; {allowed} would work") from None
+            raise TypeError(
+                f"{function or prim.name}: no such operation on {names}; {allowed} would work"
+            ) from None
         prim.dtypes[kinds] = found
     return found
 

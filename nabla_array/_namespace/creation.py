@@ -14,6 +14,7 @@ from .promotion import as_array, astype, broadcast_to, checked, host_array, norm
 
 __all__ = [
     "arange",
+    "array",
     "asarray",
     "empty",
     "empty_like",
@@ -146,6 +147,34 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise AttributeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ method")
     options = {"device": device, "copy": copy} if device is not None or copy is not None else {}
     return from_value(checked("from_dlpack", np.from_dlpack(x, **options)))
+
+
+def array(obj: Any, /, dtype: Any = None, *, copy: bool | None = True) -> Array:
+    """Return a new array of what `obj` holds; NumPy's name for `asarray`, which copies unless told not to.
+
+    Parameters
+    ----------
+    obj : Array, NumPy array, scalar, (nested) sequence
+    dtype : dtype, optional
+        Data type of the result; NumPy's choice where it is None.
+    copy : bool, optional
+        As in `asarray`.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.array.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.array([1, 2], dtype=xp.float64)
+    array([1., 2.])
+    """
+    return asarray(obj, dtype=dtype, copy=copy)
 
 
 def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:

@@ -230,10 +230,12 @@ _SHARED = {
 
 
 def numpy_name(name: str) -> Any:
-    """Return what NumPy has under a name that we lack: a function runs on the host and is counted.
+    """Return our function under NumPy's name for it, or what NumPy has: a function runs on the host, counted.
 
     Raises AttributeError for what NumPy does not have, and for its submodules.
     """
+    if name in ALIASES and name not in _NOT_OURS:
+        return namespace_names[ALIASES[name]]
     found = getattr(np, name, None)
     if found is None or name.startswith("_") or inspect.ismodule(found):
         raise AttributeError(f"module 'nabla_array' has no attribute {name!r}")

@@ -127,7 +127,7 @@ def elementwise(prim: Primitive, name: str, args: Sequence[Any]) -> Array:
     kinds = tuple(
         x.dtype if type(x) is Array else type(x) if type(x) is not bool else np.dtype(bool) for x in operands
     )
-    dtypes = resolve(prim, kinds)
+    dtypes = resolve(prim, kinds, name)
     shapes = [x.shape for x in operands if type(x) is Array]
     shape = broadcast_shapes(name, *shapes) if len(shapes) > 1 else shapes[0]
     ready = [
