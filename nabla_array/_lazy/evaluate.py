@@ -141,6 +141,8 @@ def _run_one(node: Node) -> Any:
             if node.inputs[place].aval is node.aval and _is_dying(node, place):
                 function = partial(function, out=node.inputs[place].value)
                 break
+    elif prim.kind == "reduce":
+        function = host.whole(prim, node.inputs[0].value)
     try:
         value = host.as_value(function(*[i.value for i in node.inputs], **node.params))
     except host.DATA_ERRORS as error:

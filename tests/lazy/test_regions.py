@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -222,3 +223,19 @@ def test_float16_sums_are_not_joined() -> None:
 
 def test_plans_do_not_grow_without_bound() -> None:
     assert plan.cache_parameters()["maxsize"] is not None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])
+@pytest.mark.parametrize("shape", [(1_000_003,), (1 << 19,), (300, 3000), (3, 300_007), (9, 70, 1500)])
+@pytest.mark.parametrize("threads", [1, 2, 3, 4])
+def test_a_lone_reduction_on_threads_has_numpys_bits(
+    dtype: Any, shape: tuple[int, ...], threads: int
+) -> None:
+    x = (np.random.default_rng(0).standard_normal(shape) * 100).astype(dtype)
+    x.reshape(-1)[:: x.size // 3] = -0.0
+    everything: list[Any] = [None, *range(len(shape)), (-2, -1)[-len(shape) :]]
+    with xp.config(threads=threads):
+        for axis in everything:
+            for ours, theirs in ((xp.sum, np.sum), (xp.max, np.max), (xp.min, np.min)):
+                got, want = np.asarray(ours(xp.asarray(x), axis=axis)), np.asarray(theirs(x, axis=axis))  # type: ignore[operator]
+                assert got.tobytes() == want.astype(got.dtype).tobytes()
