@@ -10,6 +10,7 @@ import numpy as np
 from .aval import Aval, aval_of
 
 Kind = Literal["elementwise", "reduce", "broadcast", "view", "call"]
+Dims = tuple[tuple[int, ...], ...]
 
 
 def unchanged(params: dict[str, Any], size: int) -> dict[str, Any]:
@@ -39,6 +40,22 @@ def prefix(**entries: Callable[[int], Any]) -> Callable[[dict[str, Any], int], d
     return batch
 
 
+def alike(*avals: Aval, **params: Any) -> Dims:
+    """Dims of an elementwise operation: axis by axis."""
+    return (tuple(range(avals[0].ndim)),) * (len(avals) + 1)
+
+
+def whole(*names: str) -> Callable[..., Dims]:
+    """Dims of an operation that keeps the shape and needs the axes that the named params say whole."""
+
+    def dims(*avals: Aval, **params: Any) -> Dims:
+        axes = [params[name] for name in names]
+        labels = tuple(-1 - i if i in axes else i for i in range(avals[0].ndim))
+        return (labels,) * (len(avals) + 1)
+
+    return dims
+
+
 class Primitive:
     """One operation: strict (equal shapes and dtypes, sorted non-negative axes), with all its rules.
 
@@ -65,6 +82,16 @@ class Primitive:
     inplace
         ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else
         can see that memory.
+    dims
+        ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of the
+        result. Axes of one label are one axis, which the operation treats pointwise or reduces; of one
+        with a negative label it needs the whole.
+    max
+        How MAX runs it: the name of a function of `max.graph.ops`, of one of our Mojo kernels
+        ("nabla.exp"), or ``(builder, *tensors, out, **params) -> tensor`` (see max_backend.py). None
+        keeps it on the host.
+    max_kinds
+        Kinds of dtypes for which that was proven; "f" stands for float32 and float64.
     """
 
     def __init__(
@@ -78,6 +105,9 @@ class Primitive:
         ufunc: np.ufunc | None = None,
         reducer: np.ufunc | None = None,
         inplace: Callable[..., Any] | None = None,
+        dims: Callable[..., Dims] | None = None,
+        max: str | Callable[..., Any] | None = None,
+        max_kinds: str = "fiub",
     ) -> None:
         self.name = name
         self.aval = aval
@@ -88,6 +118,9 @@ class Primitive:
         self.ufunc = ufunc
         self.reducer = reducer
         self.inplace = inplace
+        self.dims = dims
+        self.max = max
+        self.max_kinds = max_kinds
         # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
         self.rules: dict[Any, Aval] = {}
         self.dtypes: dict[Any, Any] = {}
@@ -136,7 +169,14 @@ def elementwise(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
             raise TypeError(f"{name}: no such operation on {avals} without a cast")
         return aval_of(first.shape, takes_gives[-1])
 
-    fields = {"aval": aval, "host": ufunc, "kind": "elementwise", "into": ufunc, "ufunc": ufunc}
+    fields = {
+        "aval": aval,
+        "host": ufunc,
+        "kind": "elementwise",
+        "into": ufunc,
+        "ufunc": ufunc,
+        "dims": alike,
+    }
     prim = Primitive(name, **{**fields, **rules})
     return prim
 
@@ -154,5 +194,15 @@ def reduction(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
         # In C order, as a block writes it: NumPy would keep the order of a transposed operand.
         return np.asarray(ufunc.reduce(x, axis=axes, dtype=x.dtype), order="C")
 
-    fields = {"aval": aval, "host": host, "kind": "reduce", "batch": shift("axes"), "reducer": ufunc}
+    def dims(x: Aval, axes: tuple[int, ...]) -> Dims:
+        return tuple(range(x.ndim)), tuple(i for i in range(x.ndim) if i not in axes)
+
+    fields = {
+        "aval": aval,
+        "host": host,
+        "kind": "reduce",
+        "batch": shift("axes"),
+        "reducer": ufunc,
+        "dims": dims,
+    }
     return Primitive(name, **{**fields, **rules})

@@ -41,6 +41,7 @@ fill = Primitive(
     _fill_host,
     kind="view",
     batch=prefix(shape=lambda size: size),
+    dims=lambda value, shape: (tuple(range(len(shape))),),
 )
 
 

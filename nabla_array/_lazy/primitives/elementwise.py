@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..aval import Aval, aval_of
-from ..primitive import Primitive, elementwise
+from ..primitive import Primitive, alike, elementwise
 
 # Arithmetic.
 neg = elementwise("neg", np.negative)
@@ -60,6 +60,7 @@ round_ = Primitive(
     lambda x, decimals: np.round(x, decimals),
     kind="elementwise",
     into=_round_into,
+    dims=alike,
 )
 
 # Transcendental.
@@ -148,7 +149,7 @@ def _part(name: str, pick: str) -> Primitive:
     def into(x: np.ndarray, out: np.ndarray) -> None:
         np.copyto(out, getattr(x, pick))
 
-    return Primitive(name, aval, host, kind="elementwise", into=into)
+    return Primitive(name, aval, host, kind="elementwise", into=into, dims=alike)
 
 
 real = _part("real", "real")
@@ -172,7 +173,9 @@ def _complex_host(re: np.ndarray, im: np.ndarray) -> np.ndarray:
     return out
 
 
-complex_ = Primitive("complex", _complex_aval, _complex_host, kind="elementwise", into=_complex_into)
+complex_ = Primitive(
+    "complex", _complex_aval, _complex_host, kind="elementwise", into=_complex_into, dims=alike
+)
 
 
 # Choice and type.
@@ -197,7 +200,7 @@ def _select_into(mask: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray
     np.bitwise_xor(out, y, out=out)
 
 
-select = Primitive("select", _select_aval, np.where, kind="elementwise", into=_select_into)
+select = Primitive("select", _select_aval, np.where, kind="elementwise", into=_select_into, dims=alike)
 
 
 def _cast_into(x: np.ndarray, out: np.ndarray, dtype: np.dtype) -> None:
@@ -216,4 +219,5 @@ cast = Primitive(
     _cast_host,
     kind="elementwise",
     into=_cast_into,
+    dims=alike,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..aval import Aval, aval_of
-from ..primitive import Primitive, reduction, shift
+from ..primitive import Dims, Primitive, reduction, shift, whole
 
 reduce_sum = reduction("reduce_sum", np.add)
 reduce_prod = reduction("reduce_prod", np.multiply)
@@ -40,7 +40,11 @@ def _index_reduction(name: str, function: Callable[..., Any]) -> Primitive:
     def host(x: np.ndarray, axis: int) -> np.ndarray:
         return np.asarray(function(x, axis=axis))
 
-    return Primitive(name, aval, host, batch=shift("axis"))
+    def dims(x: Aval, axis: int) -> Dims:
+        labels = tuple(-1 - i if i == axis else i for i in range(x.ndim))
+        return labels, labels[:axis] + labels[axis + 1 :]
+
+    return Primitive(name, aval, host, batch=shift("axis"), dims=dims)
 
 
 argmax = _index_reduction("argmax", np.argmax)
@@ -53,6 +57,7 @@ def _scan(name: str, ufunc: np.ufunc) -> Primitive:
         lambda x, axis: x,
         lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
         batch=shift("axis"),
+        dims=whole("axis"),
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..aval import Aval, aval_of
-from ..primitive import Primitive, prefix, shift
+from ..primitive import Dims, Primitive, prefix, shift
 
 
 def _reshape_aval(x: Aval, shape: tuple[int, ...]) -> Aval:
@@ -19,12 +19,35 @@ def _reshape_aval(x: Aval, shape: tuple[int, ...]) -> Aval:
     return aval_of(shape, x.dtype)
 
 
+def _reshape_dims(x: Aval, shape: tuple[int, ...]) -> Dims:
+    """Label alike the axes that stay, between the places where both shapes have the same product."""
+    before, after = [-1 - i for i in range(x.ndim)], [-1 - x.ndim - i for i in range(len(shape))]
+    i = j = 0
+    while i < x.ndim and j < len(shape):
+        if x.shape[i] == shape[j]:
+            before[i] = after[j] = i
+            i, j = i + 1, j + 1
+        elif x.shape[i] == 1:
+            i += 1
+        elif shape[j] == 1:
+            j += 1
+        else:
+            m, n, i, j = x.shape[i], shape[j], i + 1, j + 1
+            while m != n:
+                if m < n:
+                    m, i = m * x.shape[i], i + 1
+                else:
+                    n, j = n * shape[j], j + 1
+    return tuple(before), tuple(after)
+
+
 reshape = Primitive(
     "reshape",
     _reshape_aval,
     lambda x, shape: x.reshape(shape),
     kind="view",
     batch=prefix(shape=lambda size: size),
+    dims=_reshape_dims,
 )
 
 permute = Primitive(
@@ -33,6 +56,7 @@ permute = Primitive(
     lambda x, axes: x.transpose(axes),
     kind="view",
     batch=lambda params, size: {"axes": (0, *[a + 1 for a in params["axes"]])},
+    dims=lambda x, axes: (tuple(range(x.ndim)), axes),
 )
 
 
@@ -50,6 +74,11 @@ def _broadcast_host(x: np.ndarray, shape: tuple[int, ...], axes: tuple[int, ...]
     return np.broadcast_to(x.reshape(full), shape)
 
 
+def _broadcast_dims(x: Aval, shape: tuple[int, ...], axes: tuple[int, ...]) -> Dims:
+    stays = [n == shape[a] for n, a in zip(x.shape, axes, strict=True)]
+    return tuple(a if s else -1 - a for a, s in zip(axes, stays, strict=True)), tuple(range(len(shape)))
+
+
 # Axis i of the input becomes axis axes[i] of the result (axes ascend); the others are new.
 broadcast = Primitive(
     "broadcast",
@@ -60,6 +89,7 @@ broadcast = Primitive(
         "shape": (size, *params["shape"]),
         "axes": (0, *[a + 1 for a in params["axes"]]),
     },
+    dims=_broadcast_dims,
 )
 
 
@@ -72,6 +102,12 @@ def slices(start: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...])
     return tuple(out)
 
 
+def _slice_dims(x: Aval, start: Any, size: tuple[int, ...], step: Any) -> Dims:
+    full = [n == m and s == 1 for n, m, s in zip(x.shape, size, step, strict=True)]
+    before = tuple(i if f else -1 - i for i, f in enumerate(full))
+    return before, tuple(i if f else -1 - x.ndim - i for i, f in enumerate(full))
+
+
 # `step` may be negative, never 0: reversal is a slice.
 slice_ = Primitive(
     "slice",
@@ -79,6 +115,7 @@ slice_ = Primitive(
     lambda x, start, size, step: x[slices(start, size, step)],
     kind="view",
     batch=prefix(start=lambda size: 0, size=lambda size: size, step=lambda size: 1),
+    dims=_slice_dims,
 )
 
 
@@ -112,11 +149,17 @@ def _concat_aval(*xs: Aval, axis: int) -> Aval:
     return aval_of((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
 
 
+def _concat_dims(*xs: Aval, axis: int) -> Dims:
+    labels = range(xs[0].ndim)
+    return tuple(tuple(-1 - k if i == axis else i for i in labels) for k in range(len(xs) + 1))
+
+
 concat = Primitive(
     "concat",
     _concat_aval,
     lambda *xs, axis: np.concatenate(xs, axis=axis),
     batch=shift("axis"),
+    dims=_concat_dims,
 )
 
 
