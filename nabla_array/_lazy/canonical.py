@@ -1,0 +1,247 @@
+"""The canonical form of a program: what MAX compiles, once for every size.
+
+Axes that everything treats alike are merged, and sizes are replaced by symbols, so that programs which
+differ in nothing but sizes, or in how many axes a flat array is spread over, have one text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .primitives.creation import Literal
+from .primitives.structure import broadcast, reshape, slice_
+from .program import Program
+
+
+class Canonical(NamedTuple):
+    """A program in canonical form.
+
+    Attributes
+    ----------
+    key
+        Its text, which `parse` reads; equal texts are equal programs.
+    inputs, outputs
+        The shapes that the inputs take, and that the outputs of the original program have.
+    """
+
+    key: str
+    inputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[int, ...], ...]
+
+
+class CanonicalEqn(NamedTuple):
+    """One equation of a canonical program; `shape` holds symbols (str) and sizes (int)."""
+
+    prim: str
+    ins: tuple[int, ...]
+    params: dict[str, Any]
+    shape: tuple[str | int, ...]
+    dtype: np.dtype
+
+
+class CanonicalProgram(NamedTuple):
+    """What `parse` makes of a key: inputs are (shape, dtype)."""
+
+    inputs: tuple[tuple[tuple[str | int, ...], np.dtype], ...]
+    eqns: tuple[CanonicalEqn, ...]
+    outputs: tuple[int, ...]
+
+
+class _Axes:
+    """The classes of axes of a program: axes are in one class where some equation treats them as one."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.base = len(program.inputs)
+        self.shapes = [a.shape for a in program.inputs] + [e.aval.shape for e in program.eqns]
+        self.offsets = [0]
+        for shape in self.shapes:
+            self.offsets.append(self.offsets[-1] + len(shape))
+        self.parent = list(range(self.offsets[-1]))
+        self.apart: set[int] = set()  # axes that are not merged with their neighbours
+        self.fixed: set[int] = set()  # axes whose size is part of the program
+        for v, shape in enumerate(self.shapes):
+            for axis, n in enumerate(shape):
+                if n <= 1:
+                    self.apart.add(self.offsets[v] + axis)
+                    self.fixed.add(self.offsets[v] + axis)
+        for k, eqn in enumerate(program.eqns, self.base):
+            self._join(k, (*eqn.ins, k), dict(eqn.params))
+        self.apart = {self.find(t) for t in self.apart}
+        self.fixed = {self.find(t) for t in self.fixed}
+
+    def find(self, t: int) -> int:
+        while self.parent[t] != t:
+            self.parent[t] = t = self.parent[self.parent[t]]
+        return t
+
+    def of(self, value: int) -> list[int]:
+        """Return the class of each axis of a value."""
+        return [self.find(t) for t in range(self.offsets[value], self.offsets[value + 1])]
+
+    def _join(self, k: int, values: tuple[int, ...], params: dict[str, Any]) -> None:
+        eqn = self.program.eqns[k - self.base]
+        assert eqn.prim.dims is not None
+        labels = eqn.prim.dims(*[self.program.aval(i) for i in eqn.ins], **params)
+        first: dict[int, int] = {}
+        for value, row in zip(values, labels, strict=True):
+            for axis, label in enumerate(row):
+                t = self.offsets[value] + axis
+                self.parent[self.find(t)] = self.find(first.setdefault(label, t))
+                if label < 0:
+                    self.apart.add(t)
+                    if eqn.prim is reshape:
+                        self.fixed.add(t)
+        if eqn.prim is slice_:
+            for axis in range(len(self.shapes[k])):
+                if labels[1][axis] < 0 and _from_end(self.shapes[values[0]][axis], params, axis) is None:
+                    self.fixed.add(self.offsets[k] + axis)
+
+    def runs(self) -> dict[int, list[int]]:
+        """Return for the first class of each run of mergeable ones the classes of the run."""
+        after: dict[int, set[int | None]] = {}
+        before: dict[int, set[int | None]] = {}
+        for value in range(len(self.shapes)):
+            classes = self.of(value)
+            for a, b in zip([None, *classes], [*classes, None], strict=True):
+                if a is not None:
+                    after.setdefault(a, set()).add(b)
+                if b is not None:
+                    before.setdefault(b, set()).add(a)
+        follower: dict[int, int] = {}
+        for a, found in after.items():
+            (b,) = found if len(found) == 1 else (None,)
+            if b is not None and a != b and len(before[b]) == 1 and not {a, b} & self.apart:
+                follower[a] = b
+        starts = [c for c in after if c not in follower.values()]
+        out = {}
+        for c in starts:
+            run = [c]
+            while run[-1] in follower:
+                run.append(follower[run[-1]])
+            out[c] = run
+        return out
+
+
+# How far from its end a slice may stop for its place to be told from there.
+_NEAR_END = 16
+
+
+def _from_end(n: int, params: dict[str, Any], axis: int) -> int | None:
+    """Return how many elements before the end the slice's last one is; None: its size is told instead."""
+    start, size, step = params["start"][axis], params["size"][axis], params["step"][axis]
+    last = start + (size - 1) * step
+    return n - 1 - last if step > 0 and n - 1 - last <= _NEAR_END else None
+
+
+@lru_cache(512)
+def canonicalize(program: Program) -> Canonical:
+    """Return the canonical form of a program whose primitives all have `dims`."""
+    axes = _Axes(program)
+    runs = axes.runs()
+    # A class that goes around in a circle of followers starts no run; it stays alone.
+    covered = {c for run in runs.values() for c in run}
+    position = {c: (run, i) for run in runs.values() for i, c in enumerate(run)}
+    symbols: dict[int, str] = {}
+    maps: list[list[int]] = []  # old axis -> new axis, for each value
+    shapes: list[tuple[str | int, ...]] = []
+    sizes: list[tuple[int, ...]] = []
+    for value, shape in enumerate(axes.shapes):
+        moved: list[int] = []
+        named: list[str | int] = []
+        merged: list[int] = []
+        for c, n in zip(axes.of(value), shape, strict=True):
+            if c not in covered or position[c][1] == 0:
+                named.append(n if c in axes.fixed else symbols.setdefault(c, f"d{len(symbols)}"))
+                merged.append(n)
+            else:
+                merged[-1] *= n
+            moved.append(len(named) - 1)
+        maps.append(moved)
+        shapes.append(tuple(named))
+        sizes.append(tuple(merged))
+    base = axes.base
+    eqns = []
+    for k, eqn in enumerate(program.eqns, base):
+        params = dict(eqn.params)
+        operand = maps[eqn.ins[0]] if eqn.ins and eqn.prim is not broadcast else maps[k]
+        before = axes.shapes[eqn.ins[0]] if eqn.ins else ()
+        told = tuple((name, _told(name, value, params, operand, before)) for name, value in eqn.params)
+        eqns.append((eqn.prim.name, eqn.ins, told, shapes[k], eqn.aval.dtype.name))
+    inputs = tuple((shapes[i], a.dtype.name) for i, a in enumerate(program.inputs))
+    return Canonical(
+        repr((inputs, tuple(eqns), program.outputs)),
+        tuple(sizes[:base]),
+        tuple(axes.shapes[i] for i in program.outputs),
+    )
+
+
+def _told(name: str, value: Any, params: dict[str, Any], moved: list[int], before: tuple[int, ...]) -> object:
+    """Return a param as the canonical program tells it, without sizes."""
+    if name == "axes":
+        return tuple(dict.fromkeys(moved[a] for a in value))
+    if name == "axis":
+        return moved[value]
+    if name == "shape":
+        return None  # the result's
+    if name in ("start", "step"):
+        kept = [i for i, m in enumerate(moved) if moved.count(m) == 1]
+        out = [0 if name == "start" else 1] * (moved[-1] + 1 if moved else 0)
+        for i in kept:
+            out[moved[i]] = value[i]
+        return tuple(out)
+    if name == "size":
+        # The elements that are left before the end; where that is far, -1 and the result's size.
+        left = [0] * (moved[-1] + 1 if moved else 0)
+        for i, m in enumerate(moved):
+            if moved.count(m) == 1:
+                end = _from_end(before[i], params, i)
+                left[m] = -1 if end is None else end
+        return tuple(left)
+    if isinstance(value, Literal):
+        return ("literal", value.value.dtype.name, value.value.tobytes().hex())
+    if isinstance(value, np.dtype):
+        return ("dtype", value.name)
+    assert isinstance(value, bool | int | str), (name, value)
+    return value
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, tuple) and value and value[0] == "literal":
+        dtype = np.dtype(value[1])
+        return Literal(np.frombuffer(bytes.fromhex(value[2]), dtype)[0])
+    if isinstance(value, tuple) and value and value[0] == "dtype":
+        return np.dtype(value[1])
+    return value
+
+
+def parse(key: str) -> CanonicalProgram:
+    """Read the text of a canonical program."""
+    from ast import literal_eval  # a worker's need only
+
+    inputs, eqns, outputs = literal_eval(key)
+    return CanonicalProgram(
+        tuple((shape, np.dtype(dtype)) for shape, dtype in inputs),
+        tuple(
+            CanonicalEqn(prim, ins, {k: _read(v) for k, v in params}, shape, np.dtype(dtype))
+            for prim, ins, params, shape, dtype in eqns
+        ),
+        outputs,
+    )
+
+
+def slices_of(params: dict[str, Any], sizes: Iterable[int | str]) -> list[slice]:
+    """Return Python's slices for the params of a canonical `slice` with this result."""
+    out = []
+    for start, left, step, n in zip(params["start"], params["size"], params["step"], sizes, strict=True):
+        if left >= 0:
+            out.append(slice(start, -left or None, step))
+        else:
+            assert isinstance(n, int)
+            stop = start + n * step
+            out.append(slice(start, stop if stop >= 0 else None, step))
+    return out

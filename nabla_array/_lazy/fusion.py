@@ -1,0 +1,192 @@
+"""Cut a program into parts that MAX can fuse and parts that stay on the host."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from .aval import Aval
+from .primitives.creation import fill
+from .program import Eqn, Program
+
+
+class Part(NamedTuple):
+    """Some equations of a program, as a program of their own.
+
+    Attributes
+    ----------
+    program
+        The equations; inputs and outputs are those of `inputs` and `outputs`.
+    inputs, outputs
+        Their numbers in the whole program.
+    eqns
+        The number in the whole program of each equation.
+    fusible
+        Whether MAX can run all of it.
+    drop
+        Values of the whole program that nothing needs after this part.
+    """
+
+    program: Program
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    eqns: tuple[int, ...]
+    fusible: bool
+    drop: tuple[int, ...] = ()
+
+
+_FLOATS = (np.float32, np.float64)
+
+
+def _runs_on_max(aval: Aval, kinds: str) -> bool:
+    dtype = aval.dtype
+    return dtype.kind in kinds and (dtype.kind != "f" or dtype.type in _FLOATS) and aval.size > 0
+
+
+def _is_lowered(eqn: Eqn, program: Program) -> bool:
+    """Say whether MAX has the operation for these dtypes; a fill belongs to whoever uses it."""
+    prim = eqn.prim
+    if prim.max is None or prim.dims is None or not isinstance(eqn.aval, Aval):
+        return False
+    return _runs_on_max(eqn.aval, "fiub") and all(
+        _runs_on_max(program.aval(i), prim.max_kinds) for i in eqn.ins
+    )
+
+
+def _is_view(eqn: Eqn) -> bool:
+    return eqn.prim.kind in ("view", "broadcast")
+
+
+def _pays(eqns: list[Eqn]) -> bool:
+    """Say whether fusing could be faster than the host's own calls: never for a single one, but scans."""
+    work = [e for e in eqns if not _is_view(e) and e.prim is not fill]
+    return len(work) > 1 or any(e.prim.name in ("cumsum", "cumprod") for e in work)
+
+
+class _Grouping:
+    """Puts each equation on a level; those of one level that are connected and on MAX are a group.
+
+    A value goes up a level where it passes between MAX and the host, so groups never wait for each
+    other in a circle.
+    """
+
+    def __init__(self, program: Program, everything: bool) -> None:
+        self.program = program
+        self.base = len(program.inputs)
+        self.users: dict[int, list[int]] = {}
+        for k, eqn in enumerate(program.eqns, self.base):
+            for i in eqn.ins:
+                self.users.setdefault(i, []).append(k)
+        self.fused = [False] * self.base + [
+            e.prim is not fill and _is_lowered(e, program) for e in program.eqns
+        ]
+        while True:
+            groups = self._groups()
+            lost = [
+                k
+                for _, group in groups
+                if not _pays(self._eqns(group)) and not (everything and self._works(group))
+                for k in group
+            ]
+            if not lost:
+                break
+            for k in lost:
+                self.fused[k] = False
+        self.groups = groups
+
+    def _eqns(self, group: list[int]) -> list[Eqn]:
+        return [self.program.eqns[k - self.base] for k in group]
+
+    def _works(self, group: list[int]) -> bool:
+        return any(not _is_view(e) for e in self._eqns(group))
+
+    def _groups(self) -> list[tuple[int, list[int]]]:
+        """Return (level, equations) of the groups on MAX."""
+        self.level = [0] * (self.base + len(self.program.eqns))
+        part: dict[int, list[int]] = {}
+        for k, eqn in enumerate(self.program.eqns, self.base):
+            if eqn.prim is fill:
+                continue
+            ins = [i for i in eqn.ins if i >= self.base and self._made(i)]
+            self.level[k] = max((self.level[i] + (self.fused[i] != self.fused[k]) for i in ins), default=0)
+            if self.fused[k]:
+                mine = [k]
+                for i in ins:
+                    other = part.get(i)
+                    if other is not None and other is not mine and self.level[i] == self.level[k]:
+                        other += mine
+                        part.update(dict.fromkeys(mine, other))
+                        mine = other
+                part[k] = mine
+        trimmed = []
+        for group in {id(g): sorted(g) for g in part.values()}.values():
+            kept = self._without_last_views(group)
+            if kept:
+                trimmed.append((self.level[kept[0]], kept))
+        return trimmed
+
+    def _made(self, i: int) -> bool:
+        return self.program.eqns[i - self.base].prim is not fill
+
+    def _without_last_views(self, group: list[int]) -> list[int]:
+        """Leave out views that only others look at: outside they cost nothing."""
+        inside = set(group)
+        for k in reversed(group):
+            if _is_view(self.program.eqns[k - self.base]) and not inside.intersection(self.users.get(k, ())):
+                inside.discard(k)
+        return [k for k in group if k in inside]
+
+    def parts(self) -> list[Part]:
+        """Return the parts in an order in which they can run."""
+        inside = {k for _, group in self.groups for k in group}
+        host: dict[tuple[int, int], list[int]] = {}
+        for k, eqn in enumerate(self.program.eqns, self.base):
+            if k not in inside and eqn.prim is not fill:
+                # A view left out of a group comes after it, on the same level.
+                host.setdefault((self.level[k], 2 if self.fused[k] else 0), []).append(k)
+        steps = [((level, 1), group, True) for level, group in self.groups]
+        steps += [(place, some, False) for place, some in host.items()]
+        steps.sort(key=lambda step: step[0])
+        made = [_part(self.program, eqns, fusible, self.users) for _, eqns, fusible in steps]
+        return _with_drops(made, self.program)
+
+
+def _part(program: Program, eqns: list[int], fusible: bool, users: dict[int, list[int]]) -> Part:
+    base = len(program.inputs)
+    inside = set(eqns)
+    read = dict.fromkeys(i for k in eqns for i in program.eqns[k - base].ins if i not in inside)
+    fills = [i for i in read if i >= base and program.eqns[i - base].prim is fill]
+    inputs = tuple(i for i in read if i not in fills)
+    needed = [k for k in eqns if k in program.outputs or any(u not in inside for u in users.get(k, ()))]
+    order = (*fills, *eqns)
+    number = {v: n for n, v in enumerate((*inputs, *order))}
+    body = [program.eqns[k - base] for k in order]
+    return Part(
+        Program(
+            tuple(program.aval(i) for i in inputs),
+            tuple(e._replace(ins=tuple(number[i] for i in e.ins)) for e in body),
+            tuple(number[k] for k in needed),
+        ),
+        inputs,
+        tuple(needed),
+        order,
+        fusible,
+    )
+
+
+def _with_drops(parts: list[Part], program: Program) -> list[Part]:
+    seen = set(program.outputs)
+    out = []
+    for part in reversed(parts):
+        drop = tuple(i for i in (*part.inputs, *part.outputs) if i not in seen)
+        seen.update(drop)
+        out.append(part._replace(drop=drop))
+    return out[::-1]
+
+
+@lru_cache(512)
+def parts(program: Program, everything: bool = False) -> tuple[Part, ...]:
+    """Return the parts of a program in order; `everything`: also what MAX can do, but not faster."""
+    return tuple(_Grouping(program, everything).parts())

@@ -1,0 +1,174 @@
+"""MAX: the one module that touches it. Canonical programs become graphs, compiled models and results."""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .canonical import CanonicalEqn, CanonicalProgram, parse, slices_of
+from .primitive import Primitive
+from .primitives.creation import fill
+from .primitives.structure import slice_
+
+_KERNELS = Path(__file__).parent / "kernels"
+_MODULES = ("creation", "elementwise", "structure", "reduction", "contraction", "indexing", "ordering")
+
+
+@lru_cache(1)
+def primitives() -> dict[str, Primitive]:
+    """Return the primitives by name."""
+    modules = [import_module(f"{__package__}.primitives.{name}") for name in _MODULES]
+    return {p.name: p for m in modules for p in vars(m).values() if isinstance(p, Primitive)}
+
+
+class Builder:
+    """What a lowering sees of MAX: its operations, and how constants, casts and our kernels are made."""
+
+    def __init__(self) -> None:
+        from max.dtype import DType
+        from max.graph import DeviceRef, ops
+
+        self.ops: Any = ops
+        self.device = DeviceRef.CPU()
+        self._dtype_of = DType.from_numpy
+
+    def dtype(self, dtype: np.dtype | type) -> Any:
+        """Return MAX's name of a NumPy dtype."""
+        return self._dtype_of(np.dtype(dtype))
+
+    def constant(self, value: Any, dtype: np.dtype | type) -> Any:
+        """Return a constant without axes."""
+        # From memory, not from a Python number: that would lose -0.0, nan and large integers.
+        return self.ops.constant(np.asarray(value, dtype), self.dtype(dtype), self.device)
+
+    def cast(self, x: Any, dtype: np.dtype | type) -> Any:
+        """Return MAX's own cast."""
+        return self.ops.cast(x, self.dtype(dtype))
+
+    def custom(self, name: str, *xs: Any, dtype: np.dtype | type | None = None) -> Any:
+        """Return what our elementwise Mojo kernel gives, of `dtype` or that of the first operand."""
+        shape = max((x.shape for x in xs), key=len)
+        xs = tuple(x if x.shape == shape else self.ops.broadcast_to(x, shape) for x in xs)
+        result = xs[0].type.cast(xs[0].dtype if dtype is None else self.dtype(dtype))
+        return self.ops.custom(name, self.device, list(xs), [result])[0].tensor
+
+    def lower(self, eqn: CanonicalEqn, xs: list[Any]) -> Any:
+        """Return the tensor of one equation."""
+        prim = primitives()[eqn.prim]
+        lowering, params = prim.max, eqn.params
+        out = Result(self._shape(eqn.shape), eqn.dtype)
+        if prim is fill:
+            # Without axes: operations broadcast it.
+            return self.constant(params["value"].value, eqn.dtype)
+        if prim is slice_:
+            params = {"slices": slices_of(params, eqn.shape)}
+        if isinstance(lowering, str):
+            own = lowering.startswith("nabla.")
+            y = self.custom(lowering, *xs, dtype=eqn.dtype) if own else getattr(self.ops, lowering)(*xs)
+        else:
+            assert lowering is not None, eqn.prim
+            y = lowering(self, *xs, out=out, **params)
+        assert y.dtype == self.dtype(eqn.dtype), f"{eqn.prim}: {y.dtype}, not {eqn.dtype}"
+        if y.shape != out.shape and not all(x.rank == 0 for x in xs):
+            y = self.ops.rebind(y, out.shape)
+        return y
+
+    def _shape(self, shape: tuple[str | int, ...]) -> Any:
+        from max.graph import Shape
+
+        return Shape(shape)
+
+
+class Result:
+    """The shape (of MAX's dims) and NumPy dtype that an equation's result has."""
+
+    def __init__(self, shape: Any, dtype: np.dtype) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+
+def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path]) -> None:
+    from max.graph import Graph, TensorType
+
+    b = Builder()
+    types = [TensorType(b.dtype(dtype), shape, b.device) for shape, dtype in program.inputs]
+    with Graph(name, input_types=types, module=module, custom_extensions=kernels) as graph:
+        env = [i.tensor for i in graph.inputs]
+        shapes = [shape for shape, _ in program.inputs]
+        for eqn in program.eqns:
+            env.append(b.lower(eqn, [env[i] for i in eqn.ins]))
+            shapes.append(eqn.shape)
+        outs = []
+        for i in program.outputs:
+            shape = b._shape(shapes[i])
+            outs.append(env[i] if env[i].shape == shape else b.ops.broadcast_to(env[i], shape))
+        graph.output(*outs)
+
+
+def build_kernels(folder: Path) -> list[Path]:
+    """Compile our Mojo kernels into `folder`; returns what `compile_programs` takes."""
+    from mojo.run import subprocess_run_mojo
+
+    out = folder / "nabla_kernels.mojoc"
+    done = subprocess_run_mojo(["precompile", str(_KERNELS), "-o", str(out)], capture_output=True, text=True)
+    if done.returncode or not out.exists():
+        raise RuntimeError(f"mojo precompile: exit {done.returncode}: {done.stderr[-2000:]}")
+    return [out]
+
+
+def compile_programs(keys: Sequence[str], path: Path) -> None:
+    """Compile canonical programs into one file; the graph of number i is called g{i}."""
+    from max.driver import CPU
+    from max.engine import InferenceSession
+    from max.graph import Module
+
+    with tempfile.TemporaryDirectory() as folder:
+        kernels = build_kernels(Path(folder))
+        module = Module()
+        for i, key in enumerate(keys):
+            _build(parse(key), f"g{i}", module, kernels)
+        session = InferenceSession(devices=[CPU()], custom_extensions=kernels)
+        session.compile(module).export_mef(path)
+
+
+@lru_cache(1)
+def _session() -> Any:
+    from max.driver import CPU
+    from max.engine import InferenceSession
+
+    return InferenceSession(devices=[CPU()])
+
+
+os.register_at_fork(after_in_child=_session.cache_clear)
+
+
+def load(mef: bytes) -> dict[str, Any]:
+    """Return the models of a compiled file by name."""
+    from max.engine import read
+
+    return dict(_session().init_all(read(io.BytesIO(mef))))
+
+
+def runner(
+    model: Any, inputs: tuple[tuple[int, ...], ...], outputs: tuple[tuple[int, ...], ...]
+) -> Callable[..., Any]:
+    """Return `(*ndarrays) -> list of ndarrays` for a model; no contiguous array is copied."""
+    from max.driver import Buffer
+
+    def run(*arrays: np.ndarray) -> list[np.ndarray]:
+        buffers = []
+        for a, shape in zip(arrays, inputs, strict=True):
+            own = a if a.flags.c_contiguous and a.flags.writeable else np.array(a, order="C")
+            buffers.append(Buffer.from_numpy(own.reshape(shape)))
+        results = model.execute(*buffers)
+        return [r.to_numpy().reshape(shape) for r, shape in zip(results, outputs, strict=True)]
+
+    return run
