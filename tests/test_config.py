@@ -55,6 +55,11 @@ def test_a_scope_leaves_other_settings_alone() -> None:
         ({"mode": "fast"}, ValueError, r"config: mode is one of auto, host, max, not 'fast'"),
         ({"threads": -1}, ValueError, r"config: threads is a number from 0 on, not -1"),
         ({"threads": 1.5}, ValueError, r"config: threads is a number from 0 on, not 1.5"),
+        ({"cache_dir": 3}, ValueError, r"config: cache_dir is the name of a folder, or '', not 3"),
+        ({"cache_size": 0}, ValueError, r"config: cache_size is a number of megabytes from 1 on, not 0"),
+        ({"compile_after": -0.5}, ValueError, r"config: compile_after is a number of seconds from 0 on"),
+        ({"compile_after": float("nan")}, ValueError, r"compile_after is .*, not nan"),
+        ({"compile_timeout": True}, ValueError, r"compile_timeout is a number of seconds above 0, not True"),
         ({"speed": 1}, AttributeError, r"config: no setting 'speed'; there are mode, threads"),
         ({"mode": "host", "threads": "2"}, ValueError, r"config: threads"),
     ],
@@ -86,8 +91,21 @@ def _in_a_new_process(**variables: str) -> subprocess.CompletedProcess:
 
 
 def test_environment_variables() -> None:
-    done = _in_a_new_process(NABLA_ARRAY_MODE="host", NABLA_ARRAY_THREADS="2")
-    assert done.stdout == "config(mode='host', threads=2)\n", done.stderr
+    done = _in_a_new_process(
+        NABLA_ARRAY_MODE="host",
+        NABLA_ARRAY_THREADS="2",
+        NABLA_ARRAY_CACHE_DIR="7",
+        NABLA_ARRAY_COMPILE_AFTER="0.25",
+        NABLA_ARRAY_COMPILE_TIMEOUT="inf",
+    )
+    for setting in (
+        "mode='host'",
+        "threads=2",
+        "cache_dir='7'",
+        "compile_after=0.25",
+        "compile_timeout=inf",
+    ):
+        assert setting in done.stdout, done.stderr
 
 
 def test_a_wrong_environment_variable_is_named() -> None:

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import Any
 
 _PREFIX = "NABLA_ARRAY_"
 MODES = ("auto", "host", "max")
-# Which tier evaluates (there is one so far, NumPy on the host, so all modes do the same); threads that the
-# host tier runs large regions with (0 means one a core).
-_DEFAULTS: dict[str, Any] = {"mode": "auto", "threads": 0}
+_DEFAULTS: dict[str, Any] = {
+    "mode": "auto",  # which tier evaluates
+    "threads": 0,  # that the host tier runs large regions with; 0 means one a core
+    "cache_dir": "",  # of compiled programs; "" means in the user's cache folder
+    "cache_size": 1024,  # its limit in megabytes
+    "compile_after": 1.0,  # seconds that a region spends on the host before it is compiled
+    "compile_timeout": 600.0,  # seconds that a compilation may take
+}
+_REAL = (int, float)
+_RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "mode": (f"one of {', '.join(MODES)}", lambda value: value in MODES),
+    "threads": ("a number from 0 on", lambda value: type(value) is int and value >= 0),
+    "cache_dir": ("the name of a folder, or ''", lambda value: type(value) is str),
+    "cache_size": ("a number of megabytes from 1 on", lambda value: type(value) is int and value >= 1),
+    "compile_after": ("a number of seconds from 0 on", lambda value: type(value) in _REAL and value >= 0),
+    "compile_timeout": ("a number of seconds above 0", lambda value: type(value) in _REAL and value > 0),
+}
 
 
 def check_name(name: str) -> None:
@@ -21,10 +36,17 @@ def check_name(name: str) -> None:
 def check(name: str, value: Any) -> None:
     """Raise AttributeError for a setting that there is not, ValueError for a value that it cannot have."""
     check_name(name)
-    if name == "mode" and value not in MODES:
-        raise ValueError(f"config: mode is one of {', '.join(MODES)}, not {value!r}")
-    if name == "threads" and (type(value) is not int or value < 0):
-        raise ValueError(f"config: threads is a number from 0 on, not {value!r}")
+    meaning, fits = _RULES[name]
+    if not fits(value):
+        raise ValueError(f"config: {name} is {meaning}, not {value!r}")
+
+
+def _parsed(text: str, kind: type) -> Any:
+    """Return what an environment variable says, as text if it is not of that kind: `check` names what is."""
+    try:
+        return kind(text)
+    except ValueError:
+        return text
 
 
 def _from_environment() -> dict[str, Any]:
@@ -33,7 +55,7 @@ def _from_environment() -> dict[str, Any]:
         variable = _PREFIX + name.upper()
         text = os.environ.get(variable, "")
         if text:
-            found[name] = int(text) if text.isdecimal() else text
+            found[name] = _parsed(text, type(found[name]))
             try:
                 check(name, found[name])
             except ValueError as error:
