@@ -1,0 +1,349 @@
+"""Compiled programs on disk, so that the next process starts warm.
+
+A folder holds modules (`HASH.mef`, what MAX compiled, named by the SHA-256 of their bytes) and entries
+(`HASH.json`, one a program, named by the hash of the toolchain and the program's text). An entry says
+everything that a later process compares before it trusts the entry: this is native code that gets run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import importlib.metadata
+import json
+import os
+import platform
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .config import config
+
+# Attempts after which a program is remembered as one that does not compile.
+FAILURES = 2
+# Seconds after which a temporary file belongs to nobody.
+_STALE = 86400.0
+# Bytes beyond which the log of the workers is begun anew.
+_LOG = 1 << 20
+_SOURCES = ("kernels/*.mojo", "primitives/*.py", "canonical.py", "lowerings.py", "max_backend.py")
+
+
+class Artifact(NamedTuple):
+    """A compiled program: the graph `graph` in the module `mef`, whose bytes have the SHA-256 `name`."""
+
+    mef: bytes
+    graph: str
+    name: str
+
+
+class Failure(NamedTuple):
+    """A program that did not compile, with what was said the last time."""
+
+    message: str
+
+
+class Entry(NamedTuple):
+    """What the folder says of one program, for this toolchain or another."""
+
+    key: str
+    toolchain: str
+    mef: str = ""
+    graph: str = ""
+    failures: int = 0
+    message: str = ""
+
+
+class _Unfit(Exception):
+    """A file is not what it should be, and is dropped."""
+
+
+@lru_cache(1)
+def toolchain() -> str:
+    """Return what, besides a program's text, decides what it compiles to: MAX, the CPU, our lowerings."""
+    try:
+        version = importlib.metadata.version("max")
+    except importlib.metadata.PackageNotFoundError:
+        version = "none"
+    here = Path(__file__).parent
+    sources = hashlib.sha256()
+    for path in sorted(p for pattern in _SOURCES for p in here.glob(pattern)):
+        sources.update(b"%s\0%s\0" % (path.name.encode(), path.read_bytes()))
+    features = hashlib.sha256(_cpu_features().encode())
+    return (
+        f"max {version}, {sys.platform} {platform.machine()}, "
+        f"cpu {features.hexdigest()[:16]}, nabla_array {sources.hexdigest()[:16]}"
+    )
+
+
+def _cpu_features() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:  # not Linux
+        lines = []
+    for line in lines:
+        name, _, words = line.partition(":")
+        if name.strip() in ("flags", "Features"):
+            return " ".join(sorted(words.split()))
+    return platform.processor() or platform.machine()
+
+
+def default_folder() -> Path:
+    """Return the folder that the settings name, or the one in the user's cache folder."""
+    try:
+        if config.cache_dir:
+            return Path(config.cache_dir).expanduser().absolute()
+        if sys.platform == "darwin":
+            return Path.home() / "Library" / "Caches" / "nabla_array"
+        base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+        return (base if base.is_absolute() else Path.home() / ".cache") / "nabla_array"
+    except RuntimeError:  # there is no home: what cannot be made turns the store off, and says so
+        return Path(os.devnull) / "nabla_array"
+
+
+def default_store() -> Store:
+    """Return the store in the configured folder."""
+    return _store(default_folder(), config.cache_size)
+
+
+@lru_cache(8)
+def _store(folder: Path, megabytes: int) -> Store:
+    return Store(folder, megabytes)
+
+
+class Store:
+    """Compiled programs in a folder. Its methods raise nothing but what `add` says; `problems` tells.
+
+    Attributes
+    ----------
+    off
+        Why the folder is not used at all, or an empty text.
+    problems
+        What went wrong so far, each thing once.
+    hits
+        How many programs were found.
+    """
+
+    def __init__(self, folder: Path, megabytes: int = 1024) -> None:
+        self.folder = folder
+        self.megabytes = megabytes
+        self.problems: list[str] = []
+        self.hits = 0
+        self.off = ""
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            refusal = _distrust(folder.stat(), 0o700)
+        except OSError as error:
+            refusal = f"cannot be made ({_said(error)}); make it, or set NABLA_ARRAY_CACHE_DIR to another"
+        if refusal:
+            self.off = f"the cache of compiled programs is off: the folder {folder} {refusal}"
+            self.note(self.off)
+
+    def note(self, problem: str) -> None:
+        """Remember a problem for `report()`."""
+        if problem not in self.problems and len(self.problems) < 100:
+            self.problems.append(problem)
+
+    def find(self, key: str) -> Artifact | Failure | None:
+        """Return what is known of a program: compiled, or failing too often; None if nothing is."""
+        entry = self._entry(self._path(key), key)
+        if entry is None:
+            return None
+        if entry.failures:
+            return Failure(entry.message) if entry.failures >= FAILURES else None
+        path = self.folder / f"{entry.mef}.mef"
+        mef = self._read(path)
+        if mef is None:
+            return None
+        if hashlib.sha256(mef).hexdigest() != entry.mef:
+            self._drop(path, "its checksum is wrong")
+            return None
+        self.hits += 1
+        return Artifact(mef, entry.graph, entry.mef)
+
+    def add(self, keys: Sequence[str], mef: Path) -> None:
+        """Move a module of `keys`, whose graphs are named g0, g1, ..., from `mef` (see `temporary`) here.
+
+        Raises OSError where the folder cannot be written to, or is full.
+        """
+        name = hashlib.sha256(mef.read_bytes()).hexdigest()
+        mef.chmod(0o600)
+        mef.replace(self.folder / f"{name}.mef")
+        for i, key in enumerate(keys):
+            self._write(Entry(key, toolchain(), mef=name, graph=f"g{i}"))
+        self._evict({f"{name}.mef", *(self._path(key).name for key in keys)})
+
+    def add_failure(self, key: str, message: str, failures: int = 1) -> int:
+        """Note that a program did not compile, after so many attempts of this process; returns how many.
+
+        Those of other processes count too.
+        """
+        before = self._entry(self._path(key), key)
+        failures = max(failures, 1 + (before.failures if before else 0))
+        if not self.off:
+            try:
+                self._write(Entry(key, toolchain(), failures=failures, message=message))
+            except OSError as error:
+                self.note(f"cannot write to the cache {self.folder}: {_said(error)}")
+        return failures
+
+    def drop(self, key: str, why: str) -> None:
+        """Forget a program, because its artifact does not load or is wrong."""
+        self._drop(self._path(key), why)
+
+    def temporary(self) -> Path:
+        """Return a new empty file of the folder, for a module that is then moved in with `add`."""
+        descriptor, path = tempfile.mkstemp(prefix="tmp-", dir=self.folder)
+        os.close(descriptor)
+        return Path(path)
+
+    def log(self) -> Path:
+        """Return the file that workers write to, emptied when it is long."""
+        path = self.folder / "worker.log"
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_size > _LOG:
+                os.truncate(path, 0)
+        return path
+
+    def entries(self) -> list[Entry]:
+        """Return what is here, of every toolchain."""
+        return [e for path in self._files(".json") if (e := self._entry(path)) is not None]
+
+    def size(self) -> int:
+        """Return the bytes that are taken."""
+        return sum(status.st_size for _, status in self._scan())
+
+    def clear(self) -> None:
+        """Delete everything that is here; what belongs to others stays."""
+        for path in self._files(".mef", ".json", ".log", "tmp-"):
+            self._delete(path)
+
+    def _path(self, key: str) -> Path:
+        name = hashlib.sha256(f"{toolchain()}\0{key}".encode()).hexdigest()
+        return self.folder / f"{name}.json"
+
+    def _files(self, *kinds: str) -> Iterator[Path]:
+        """Yield our files, of kinds that are endings or beginnings of names."""
+        for path, _ in self._scan():
+            if path.name.endswith(kinds) or path.name.startswith(kinds):
+                yield path
+
+    def _scan(self) -> Iterator[tuple[Path, os.stat_result]]:
+        if self.off:
+            return
+        try:
+            paths = list(self.folder.iterdir())
+        except OSError as error:
+            self.note(f"cannot read the cache {self.folder}: {_said(error)}")
+            return
+        for path in paths:
+            with contextlib.suppress(FileNotFoundError):  # another process may have deleted it
+                yield path, path.lstat()
+
+    def _entry(self, path: Path, key: str | None = None) -> Entry | None:
+        """Read an entry: that of `key`, or any."""
+        text = self._read(path)
+        if text is None:
+            return None
+        try:
+            entry = _parsed(text)
+            if key is not None and (entry.key, entry.toolchain) != (key, toolchain()):
+                raise _Unfit("it is of another program")
+        except _Unfit as error:
+            self._drop(path, str(error))
+            return None
+        return entry
+
+    def _read(self, path: Path) -> bytes | None:
+        """Return a file's bytes, or None if there is none, or none that may be trusted."""
+        if self.off:
+            return None
+        try:
+            with open(path, "rb", opener=_open) as file:
+                status = os.fstat(file.fileno())
+                refusal = _distrust(status, 0o600) if stat.S_ISREG(status.st_mode) else "is not a file"
+                if refusal:
+                    self._drop(path, f"it {refusal}")
+                    return None
+                with contextlib.suppress(OSError):  # for eviction alone: a read-only folder can be read
+                    os.utime(path)
+                return file.read()
+        except FileNotFoundError:
+            return None
+        except OSError as error:  # it stays, as the reason may pass: a new one would take its place
+            self.note(f"cannot read {path} of the cache: {_said(error)}")
+            return None
+
+    def _write(self, entry: Entry) -> None:
+        body = json.dumps(entry._asdict()).encode()
+        temporary = self.temporary()
+        try:
+            temporary.write_bytes(hashlib.sha256(body).hexdigest().encode() + b"\n" + body)
+            temporary.replace(self._path(entry.key))
+        except OSError:
+            self._delete(temporary)
+            raise
+
+    def _drop(self, path: Path, why: str) -> None:
+        self.note(f"dropped {path} from the cache: {why}")
+        self._delete(path)
+
+    def _delete(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            self.note(f"cannot delete {path} from the cache: {_said(error)}")
+
+    def _evict(self, fresh: set[str]) -> None:
+        """Delete what was used least recently until the rest fits, `fresh` apart.
+
+        An entry whose module is gone is a miss, and a module without entries ages: no order matters.
+        """
+        files = sorted(self._scan(), key=lambda item: item[1].st_mtime)
+        excess = sum(status.st_size for _, status in files) - self.megabytes * 1_000_000
+        for path, status in files:
+            if path.name.startswith("tmp-"):
+                old = time.time() - status.st_mtime > _STALE
+            else:
+                old = excess > 0 and path.suffix in (".mef", ".json") and path.name not in fresh
+            if old:
+                self._delete(path)
+                excess -= status.st_size
+
+
+def _parsed(text: bytes) -> Entry:
+    check, _, body = text.partition(b"\n")
+    if hashlib.sha256(body).hexdigest().encode() != check:
+        raise _Unfit("its checksum is wrong")
+    try:
+        fields: dict[str, Any] = json.loads(body)
+        return Entry(**fields)
+    except (ValueError, TypeError) as error:
+        raise _Unfit(f"it is no entry of this version ({error})") from None
+
+
+def _distrust(status: os.stat_result, mode: int) -> str:
+    """Say why native code is not loaded from such a file or folder; an empty text if it may be."""
+    if not hasattr(os, "geteuid"):
+        return ""
+    if status.st_uid != os.geteuid():
+        return (
+            f"belongs to the user {status.st_uid}, not to {os.geteuid()}, who could put native code there; "
+            "set NABLA_ARRAY_CACHE_DIR to a folder of your own"
+        )
+    if status.st_mode & 0o022:
+        return f"can be written to by others, who could put native code there; `chmod {mode:o}` it"
+    return ""
+
+
+def _open(path: str, flags: int) -> int:
+    # Not through a link, and not waiting for one who writes to a pipe.
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+
+
+def _said(error: OSError) -> str:
+    return error.strerror or str(error)
