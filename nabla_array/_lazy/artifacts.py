@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from .config import config
 
@@ -201,13 +201,15 @@ class Store:
         os.close(descriptor)
         return Path(path)
 
-    def log(self) -> Path:
-        """Return the file that workers write to, emptied when it is long."""
-        path = self.folder / "worker.log"
-        with contextlib.suppress(FileNotFoundError):
-            if path.stat().st_size > _LOG:
-                os.truncate(path, 0)
-        return path
+    def log(self) -> BinaryIO:
+        """Open the file that workers write to, emptied when it is long; the null device if that fails."""
+        try:
+            file = open(self.folder / "worker.log", "ab")  # noqa: SIM115
+            if file.tell() > _LOG:
+                file.truncate(0)
+        except OSError:  # the folder is read-only, which matters when there is an artifact to be written
+            file = open(os.devnull, "ab")  # noqa: SIM115
+        return file
 
     def entries(self) -> list[Entry]:
         """Return what is here, of every toolchain."""
