@@ -48,7 +48,10 @@ class Failure(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What the folder says of one program, for this toolchain or another."""
+    """What the folder says of one program, for this toolchain or another.
+
+    `faster` has the outcome of trials: for a size (JSON wants text), whether the compiled form was better.
+    """
 
     key: str
     toolchain: str
@@ -56,6 +59,7 @@ class Entry(NamedTuple):
     graph: str = ""
     failures: int = 0
     message: str = ""
+    faster: dict[str, bool] = {}  # noqa: RUF012
 
 
 class _Unfit(Exception):
@@ -141,9 +145,9 @@ class Store:
             refusal = f"cannot be made ({_said(error)}); make it, or set NABLA_ARRAY_CACHE_DIR to another"
         if refusal:
             self.off = f"the cache of compiled programs is off: the folder {folder} {refusal}"
-            self.note(self.off)
+            self.tell(self.off)
 
-    def note(self, problem: str) -> None:
+    def tell(self, problem: str) -> None:
         """Remember a problem for `report()`."""
         if problem not in self.problems and len(self.problems) < 100:
             self.problems.append(problem)
@@ -184,12 +188,19 @@ class Store:
         """
         before = self._entry(self._path(key), key)
         failures = max(failures, 1 + (before.failures if before else 0))
-        if not self.off:
-            try:
-                self._write(Entry(key, toolchain(), failures=failures, message=message))
-            except OSError as error:
-                self.note(f"cannot write to the cache {self.folder}: {_said(error)}")
+        self._try_to_write(Entry(key, toolchain(), failures=failures, message=message))
         return failures
+
+    def note(self, key: str, size: int, faster: bool) -> None:
+        """Remember the outcome of a trial of a compiled program with inputs of some size class."""
+        entry = self._entry(self._path(key), key)
+        if entry is not None and not entry.failures:
+            self._try_to_write(entry._replace(faster={**entry.faster, str(size): faster}))
+
+    def verdicts(self, key: str) -> dict[int, bool]:
+        """Return what was noted of a program, by size class."""
+        entry = self._entry(self._path(key), key)
+        return {int(size): faster for size, faster in entry.faster.items()} if entry is not None else {}
 
     def drop(self, key: str, why: str) -> None:
         """Forget a program, because its artifact does not load or is wrong."""
@@ -240,7 +251,7 @@ class Store:
         try:
             paths = list(self.folder.iterdir())
         except OSError as error:
-            self.note(f"cannot read the cache {self.folder}: {_said(error)}")
+            self.tell(f"cannot read the cache {self.folder}: {_said(error)}")
             return
         for path in paths:
             with contextlib.suppress(FileNotFoundError):  # another process may have deleted it
@@ -277,7 +288,7 @@ class Store:
         except FileNotFoundError:
             return None
         except OSError as error:  # it stays, as the reason may pass: a new one would take its place
-            self.note(f"cannot read {path} of the cache: {_said(error)}")
+            self.tell(f"cannot read {path} of the cache: {_said(error)}")
             return None
 
     def _write(self, entry: Entry) -> None:
@@ -290,15 +301,23 @@ class Store:
             self._delete(temporary)
             raise
 
+    def _try_to_write(self, entry: Entry) -> None:
+        if self.off:
+            return
+        try:
+            self._write(entry)
+        except OSError as error:
+            self.tell(f"cannot write to the cache {self.folder}: {_said(error)}")
+
     def _drop(self, path: Path, why: str) -> None:
-        self.note(f"dropped {path} from the cache: {why}")
+        self.tell(f"dropped {path} from the cache: {why}")
         self._delete(path)
 
     def _delete(self, path: Path) -> None:
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
-            self.note(f"cannot delete {path} from the cache: {_said(error)}")
+            self.tell(f"cannot delete {path} from the cache: {_said(error)}")
 
     def _evict(self, fresh: set[str]) -> None:
         """Delete what was used least recently until the rest fits, `fresh` apart.

@@ -146,7 +146,7 @@ class Compiler:
         except Exception as error:
             known = isinstance(error, _Unusable | OSError)
             reason = f"nothing is compiled: {error if known else repr(error)}"
-            self.store.note(reason)
+            self.store.tell(reason)
             with self._changed:
                 self._give_up(reason)
                 worker = self._leave()
@@ -398,7 +398,7 @@ _lock = threading.Lock()
 _current: Compiler | None = None
 
 
-def current() -> Compiler:
+def default_compiler() -> Compiler:
     """Return the compiler of this process, for the configured store."""
     global _current
     store = default_store()

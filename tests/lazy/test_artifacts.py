@@ -1,0 +1,534 @@
+"""Compiled programs on disk: what is found, what is refused, what goes when the folder is full."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nabla_array._lazy import artifacts
+from nabla_array._lazy.artifacts import Artifact, Failure, Store, default_store, toolchain
+from nabla_array._lazy.config import config
+
+NOBODY = 65534
+as_root = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a file to another user"
+)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "cache")
+
+
+def put(store: Store, *keys: str, mef: bytes = b"native code") -> Path:
+    """Add a module, and return its file."""
+    path = store.temporary()
+    path.write_bytes(mef)
+    store.add(keys, path)
+    return store.folder / f"{hashlib.sha256(mef).hexdigest()}.mef"
+
+
+def entry_of(store: Store, key: str) -> Path:
+    return store._path(key)
+
+
+def reopened(store: Store) -> Store:
+    """Return what another process would see."""
+    return Store(store.folder, store.megabytes)
+
+
+def test_what_is_added_is_found_by_another_process(store: Store) -> None:
+    put(store, "a", "b")
+    other = reopened(store)
+    assert other.find("c") is None
+    first, second = other.find("a"), other.find("b")
+    assert isinstance(first, Artifact)
+    assert isinstance(second, Artifact)
+    assert (first.mef, first.graph, second.graph) == (b"native code", "g0", "g1")
+    assert first.name == second.name == hashlib.sha256(b"native code").hexdigest()
+    assert other.hits == 2
+    assert not other.problems
+
+
+def test_nothing_but_what_was_added_stays(store: Store) -> None:
+    put(store, "a")
+    assert sorted(p.suffix for p in store.folder.iterdir()) == [".json", ".mef"]
+    assert {p.stat().st_mode & 0o777 for p in store.folder.iterdir()} == {0o600}
+    assert store.folder.stat().st_mode & 0o777 == 0o700
+
+
+@given(st.lists(st.text(), unique=True, min_size=1, max_size=5))
+def test_any_text_is_a_key(keys: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        put(store, *keys)
+        for i, key in enumerate(keys):
+            found = store.find(key)
+            assert isinstance(found, Artifact)
+            assert found.graph == f"g{i}"
+            assert key + " " in keys or store.find(key + " ") is None
+
+
+# What is not trusted.
+
+
+@given(st.data())
+def test_a_changed_byte_anywhere_is_noticed(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        mef = put(store, "a", "b", mef=bytes(range(256)))
+        path = data.draw(st.sampled_from([mef, entry_of(store, "b")]))
+        damaged = bytearray(path.read_bytes())
+        at = data.draw(st.integers(0, len(damaged) - 1))
+        damaged[at] ^= data.draw(st.integers(1, 255))
+        path.write_bytes(damaged)
+        assert store.find("b") is None
+        assert not path.exists()
+        assert len(store.problems) == 1
+        assert path.name in store.problems[0]
+        put(store, "a", "b", mef=bytes(range(256)))
+        assert isinstance(store.find("b"), Artifact)
+
+
+@given(st.data())
+def test_a_truncated_file_is_noticed(data: st.DataObject) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        path = data.draw(st.sampled_from([put(store, "a"), entry_of(store, "a")]))
+        os.truncate(path, data.draw(st.integers(0, path.stat().st_size - 1)))
+        assert store.find("a") is None
+        assert not path.exists()
+        assert "its checksum is wrong" in store.problems[0]
+
+
+@given(st.binary(max_size=200))
+def test_a_foreign_file_in_the_place_of_an_entry_is_dropped(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        store = Store(Path(folder))
+        for text in (content, hashlib.sha256(content).hexdigest().encode() + b"\n" + content):
+            entry_of(store, "a").write_bytes(text)
+            entry_of(store, "a").chmod(0o600)
+            assert store.find("a") is None
+            assert not entry_of(store, "a").exists()
+
+
+def test_an_entry_of_another_program_or_toolchain_is_dropped(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # As if two programs had the same hash: names alone are never believed.
+    put(store, "a")
+    entry_of(store, "a").rename(entry_of(store, "b"))
+    assert store.find("b") is None
+    assert "it is of another program" in store.problems[0]
+    put(store, "a")
+    before = entry_of(store, "a")
+    monkeypatch.setattr(artifacts, "toolchain", lambda: "max 99")
+    assert store.find("a") is None
+    before.rename(entry_of(store, "a"))
+    assert store.find("a") is None
+    assert not entry_of(store, "a").exists()
+
+
+def test_a_link_is_not_followed(store: Store, tmp_path: Path) -> None:
+    mef = put(store, "a")
+    mef.rename(tmp_path / "elsewhere.mef")
+    mef.symlink_to(tmp_path / "elsewhere.mef")
+    assert store.find("a") is None
+    assert mef.name in store.problems[0]
+
+
+def test_a_pipe_or_a_folder_in_the_place_of_a_file_is_a_miss(store: Store) -> None:
+    os.mkfifo(entry_of(store, "a"))  # opening it would wait for a writer
+    entry_of(store, "b").mkdir()
+    assert store.find("a") is None
+    assert store.find("b") is None
+    assert len(store.problems) == 2
+
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+@pytest.mark.parametrize("which", ["mef", "entry"])
+def test_a_file_that_others_can_write_to_is_refused(store: Store, mode: int, which: str) -> None:
+    mef = put(store, "a")
+    (mef if which == "mef" else entry_of(store, "a")).chmod(mode)
+    assert store.find("a") is None
+    assert "can be written to by others, who could put native code there; `chmod 600` it" in store.problems[0]
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_folder_that_others_can_write_to_is_refused(store: Store, mode: int) -> None:
+    put(store, "a")
+    store.folder.chmod(mode)
+    refused = reopened(store)
+    assert refused.find("a") is None
+    assert refused.entries() == []
+    message = f"is off: the folder {store.folder} can be written to by others, .*; `chmod 700` it"
+    assert re.search(message, refused.off)
+    assert refused.problems == [refused.off]
+    store.folder.chmod(0o700)
+    assert isinstance(reopened(store).find("a"), Artifact)
+
+
+@as_root
+def test_a_folder_of_another_user_is_refused(store: Store) -> None:
+    put(store, "a")
+    os.chown(store.folder, NOBODY, NOBODY)
+    refused = reopened(store)
+    assert refused.find("a") is None
+    assert f"belongs to the user {NOBODY}, not to 0" in refused.off
+    assert "set NABLA_ARRAY_CACHE_DIR to a folder of your own" in refused.off
+
+
+@as_root
+@pytest.mark.parametrize("which", ["mef", "entry"])
+def test_a_file_of_another_user_is_refused(store: Store, which: str) -> None:
+    mef = put(store, "a")
+    os.chown(mef if which == "mef" else entry_of(store, "a"), NOBODY, NOBODY)
+    assert store.find("a") is None
+    assert f"belongs to the user {NOBODY}, not to 0" in store.problems[0]
+
+
+def test_a_folder_that_cannot_be_made_turns_the_store_off(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        store = Store(folder)
+        assert "cannot be made" in store.off
+        assert "NABLA_ARRAY_CACHE_DIR" in store.off
+        assert store.find("a") is None
+        assert store.add_failure("a", "why") == 1
+        store.clear()
+        assert (store.size(), store.entries(), store.problems) == (0, [], [store.off])
+
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from nabla_array._lazy.artifacts import Store, toolchain
+toolchain()
+if os.geteuid() == 0:  # whom permissions do not bind
+    os.setuid({uid})
+store = Store(Path(sys.argv[1]))
+print(store.find("a").graph, store.off, store.problems)
+print(store.add_failure("b", "why"), store.problems)
+store.clear()
+try:
+    store.temporary()
+except PermissionError as error:
+    print("refused", error.errno)
+"""
+
+
+def test_a_read_only_folder_is_read(tmp_path: Path) -> None:
+    root = os.geteuid() == 0
+    # Everything on the way must be open to that user, which pytest's own folders are not.
+    with tempfile.TemporaryDirectory() as base:
+        folder = Path(base) / "cache"
+        put(Store(folder), "a")
+        if root:
+            Path(base).chmod(0o755)
+            for path in (folder, *folder.iterdir()):
+                os.chown(path, NOBODY, NOBODY)
+        folder.chmod(0o500)
+        code = READ_ONLY.format(uid=NOBODY)
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=False
+        )
+        folder.chmod(0o700)
+        lines = done.stdout.splitlines()
+        assert lines, done.stderr
+        assert lines[0] == "g0  []"
+        assert re.fullmatch(r"1 \['cannot write to the cache .*: Permission denied'\]", lines[1])
+        assert lines[2] == f"refused {errno.EACCES}"
+        assert len(list(folder.iterdir())) == 2
+
+
+@contextlib.contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(folder)]
+    mounted = subprocess.run(["mount", *options], capture_output=True, text=True, check=False)
+    if mounted.returncode:
+        pytest.skip(f"no right to mount a small disk to fill: {mounted.stderr.strip()}")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_an_error_of_add_and_leaves_no_rubbish(tmp_path: Path) -> None:
+    folder = tmp_path / "disk"
+    with small_disk(folder):
+        store = Store(folder)
+        put(store, "a")
+        rest = os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize
+        path = store.temporary()
+        path.write_bytes(bytes(rest))
+        with pytest.raises(OSError, match="No space left") as caught:
+            store.add(["b"], path)
+        assert caught.value.errno == errno.ENOSPC
+        assert not list(folder.glob("tmp-*"))
+        assert store.add_failure("b", "why") == 1
+        store.note("a", 3, True)
+        assert len(store.problems) == 1
+        assert "No space left" in store.problems[0]
+        found = reopened(store)
+        assert isinstance(found.find("a"), Artifact)
+        assert found.find("b") is None
+        assert not found.problems
+
+
+def test_a_full_disk_simulated(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The same where no disk can be mounted: the write of the entry fails.
+    def full(self: Path, data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    path = store.temporary()
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(OSError, match="No space left"):
+        store.add(["a"], path)
+    assert not list(store.folder.glob("tmp-*"))
+    assert store.add_failure("a", "why") == 1
+    assert "No space left" in store.problems[0]
+    assert store.find("a") is None
+
+
+# What is remembered.
+
+
+def test_a_program_that_failed_twice_is_remembered(store: Store) -> None:
+    assert store.add_failure("a", "first") == 1
+    assert store.find("a") is None
+    assert reopened(store).add_failure("a", "second") == 2
+    assert reopened(store).find("a") == Failure("second")
+    assert store.find("b") is None
+
+
+def test_a_failure_is_forgotten_when_it_compiles(store: Store) -> None:
+    store.add_failure("a", "why", 2)
+    assert store.find("a") == Failure("why")
+    put(store, "a")
+    assert isinstance(store.find("a"), Artifact)
+
+
+def test_a_failure_is_of_its_toolchain(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.add_failure("a", "why", 2)
+    monkeypatch.setattr(artifacts, "toolchain", lambda: "max 99")
+    assert store.find("a") is None
+
+
+def test_verdicts_are_remembered_for_what_is_compiled(store: Store) -> None:
+    store.note("a", 20, True)
+    assert store.verdicts("a") == {}
+    put(store, "a")
+    store.note("a", 20, True)
+    store.note("a", 25, False)
+    store.note("a", 20, False)
+    assert reopened(store).verdicts("a") == {20: False, 25: False}
+    assert isinstance(store.find("a"), Artifact)
+    assert not store.problems
+
+
+def test_what_does_not_load_can_be_dropped(store: Store) -> None:
+    put(store, "a", "b")
+    store.drop("a", "MAX does not load it")
+    assert store.find("a") is None
+    assert isinstance(store.find("b"), Artifact)
+    assert "MAX does not load it" in store.problems[0]
+
+
+def test_clear_empties_the_folder_but_for_what_is_not_ours(store: Store) -> None:
+    put(store, "a")
+    store.add_failure("b", "why")
+    store.temporary()
+    store.log().close()
+    (store.folder / "notes.txt").touch()
+    assert {e.key for e in store.entries()} == {"a", "b"}
+    assert store.size() > 0
+    store.clear()
+    assert [p.name for p in store.folder.iterdir()] == ["notes.txt"]
+    assert store.entries() == []
+
+
+# What goes.
+
+
+def aged(path: Path, seconds: float) -> None:
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def test_the_least_recently_used_goes_first(store: Store) -> None:
+    store.megabytes = 2
+    mefs = {key: put(store, key, mef=key.encode() * 600_000) for key in "abc"}
+    for age, key in enumerate("abc"):
+        aged(mefs[key], 300 - age)
+        aged(entry_of(store, key), 300 - age)
+    assert isinstance(store.find("a"), Artifact)  # which makes b the oldest
+    put(store, "d", mef=b"d" * 600_000)
+    assert [key for key in "abcd" if store.find(key)] == ["a", "c", "d"]
+    assert store.size() <= 2_000_000
+    assert not store.problems
+
+
+def test_an_entry_whose_module_went_is_a_miss_and_can_be_added_again(store: Store) -> None:
+    put(store, "a", "b").unlink()
+    assert store.find("a") is None
+    assert not store.problems
+    put(store, "a", mef=b"again")
+    assert isinstance(store.find("a"), Artifact)
+    assert store.find("b") is None
+
+
+def test_what_was_just_added_stays_even_if_it_alone_is_too_large(store: Store) -> None:
+    store.megabytes = 1
+    put(store, "a")
+    put(store, "b", mef=bytes(1_500_000))
+    assert isinstance(store.find("b"), Artifact)
+    assert store.find("a") is None
+
+
+def test_temporary_files_of_the_dead_go_after_a_day(store: Store) -> None:
+    old, new = store.temporary(), store.temporary()
+    aged(old, 90_000)
+    put(store, "a")
+    assert not old.exists()
+    assert new.exists()
+
+
+def test_a_long_log_is_begun_anew(store: Store) -> None:
+    with store.log() as log:
+        log.write(b"x" * (2 << 20))
+    with store.log() as log:
+        log.write(b"new")
+    assert (store.folder / "worker.log").read_bytes() == b"new"
+
+
+# Many at once.
+
+RACE = """
+import hashlib, sys
+from pathlib import Path
+from nabla_array._lazy.artifacts import Artifact, Failure, Store
+folder, me = Path(sys.argv[1]), sys.argv[2]
+store = Store(folder, 1)
+for turn in range(60):
+    keys = [str((turn + i) % 7) for i in range(3)]
+    path = store.temporary()
+    path.write_bytes((me + str(turn)).encode() * 20_000)  # so that eviction is always at work
+    store.add(keys, path)
+    store.note(keys[0], turn, True)
+    for key in map(str, range(7)):
+        found = store.find(key)
+        if isinstance(found, Artifact):
+            assert hashlib.sha256(found.mef).hexdigest() == found.name
+            assert found.graph in ("g0", "g1", "g2")
+assert not store.problems, store.problems
+"""
+
+
+def test_processes_that_race_for_the_same_keys_see_whole_files(store: Store) -> None:
+    racers = [
+        subprocess.Popen(
+            [sys.executable, "-c", RACE, str(store.folder), name], stderr=subprocess.PIPE, text=True
+        )
+        for name in ("one", "two", "three")
+    ]
+    errors = [racer.communicate(timeout=60)[1] for racer in racers]
+    assert [racer.returncode for racer in racers] == [0, 0, 0], errors
+    assert not list(store.folder.glob("tmp-*"))
+    assert store.size() < 2_000_000
+
+
+def test_threads_may_share_a_store(store: Store) -> None:
+    errors: list[BaseException] = []
+
+    def work(name: str) -> None:
+        try:
+            for turn in range(20):
+                put(store, name, "shared", mef=f"{name}{turn}".encode())
+                assert isinstance(store.find(name), Artifact)
+                assert isinstance(store.find("shared"), Artifact)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(str(i),)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert not store.problems
+
+
+# Where, and for what.
+
+
+def test_the_toolchain_names_all_that_decides(monkeypatch: pytest.MonkeyPatch) -> None:
+    def text() -> str:
+        return toolchain.__wrapped__()
+
+    assert re.fullmatch(r"max [\w.]+, \w+ \w+, cpu [0-9a-f]{16}, nabla_array [0-9a-f]{16}", before := text())
+    with monkeypatch.context() as patch:
+        patch.setattr("importlib.metadata.version", lambda name: "0.1")
+        assert text().startswith("max 0.1,")
+    with monkeypatch.context() as patch:
+        patch.setattr(artifacts, "_cpu_features", lambda: "mmx")
+        assert text() != before
+    with monkeypatch.context() as patch:
+        patch.setattr(artifacts, "_SOURCES", ("primitives/*.py",))
+        assert text() != before
+    assert text() == before
+
+
+def test_a_changed_source_is_another_toolchain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "kernels").mkdir()
+    kernel = tmp_path / "kernels" / "core.mojo"
+    monkeypatch.setattr(artifacts, "__file__", str(tmp_path / "artifacts.py"))
+    texts = set()
+    for content in ("one", "two"):
+        kernel.write_text(content)
+        texts.add(toolchain.__wrapped__())
+    kernel.rename(tmp_path / "kernels" / "other.mojo")
+    texts.add(toolchain.__wrapped__())
+    assert len(texts) == 3
+
+
+def test_the_folder_follows_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with config(cache_dir=""):
+        assert artifacts.default_folder() == tmp_path / ".cache" / "nabla_array"
+        monkeypatch.setenv("XDG_CACHE_HOME", "relative")  # which its specification says to ignore
+        assert artifacts.default_folder() == tmp_path / ".cache" / "nabla_array"
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+        assert artifacts.default_folder() == tmp_path / "xdg" / "nabla_array"
+        monkeypatch.setattr(sys, "platform", "darwin")
+        assert artifacts.default_folder() == tmp_path / "Library" / "Caches" / "nabla_array"
+    with config(cache_dir="~/mine", cache_size=5):
+        assert default_store().folder == tmp_path / "mine"
+        assert default_store() is default_store()
+        assert default_store().megabytes == 5
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", none)
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    with config(cache_dir=""):
+        assert "cannot be made" in default_store().off
