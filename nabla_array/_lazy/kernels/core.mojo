@@ -1,0 +1,89 @@
+"""What the kernels share: bits of doubles, polynomials, powers of two, the C library lane by lane."""
+
+from std.ffi import external_call
+from std.math import fma
+from std.memory import bitcast
+
+comptime F64[w: SIMDLength] = SIMD[DType.float64, w]
+comptime I64[w: SIMDLength] = SIMD[DType.int64, w]
+comptime U64[w: SIMDLength] = SIMD[DType.uint64, w]
+comptime Mask[w: SIMDLength] = SIMD[DType.bool, w]
+
+comptime INF = Float64(1) / Float64(0)
+comptime NAN = INF - INF
+comptime TINY = 2.2250738585072014e-308
+# Adding this rounds a double below 2^51 to an integer, which is then in the sum's low bits.
+comptime SHIFTER = 6755399441055744.0
+
+
+@always_inline
+def bits[w: SIMDLength](x: F64[w]) -> U64[w]:
+    return bitcast[DType.uint64, w](x)
+
+
+@always_inline
+def from_bits[w: SIMDLength](x: U64[w]) -> F64[w]:
+    return bitcast[DType.float64, w](x)
+
+
+@always_inline
+def sign_bit[w: SIMDLength](x: F64[w]) -> U64[w]:
+    return bits(x) & (UInt64(1) << 63)
+
+
+@always_inline
+def magnitude[w: SIMDLength](x: F64[w]) -> F64[w]:
+    return from_bits(bits(x) & UInt64(0x7FFF_FFFF_FFFF_FFFF))
+
+
+@always_inline
+def with_sign[w: SIMDLength](x: F64[w], sign: F64[w]) -> F64[w]:
+    """Return `x`, which has no sign, with that of `sign`."""
+    return from_bits(bits(x) | sign_bit(sign))
+
+
+@always_inline
+def is_nan[w: SIMDLength](x: F64[w]) -> Mask[w]:
+    return x.ne(x)
+
+
+@always_inline
+def horner[coefficients: List[Float64], w: SIMDLength](x: F64[w]) -> F64[w]:
+    """Return the polynomial with these coefficients, the constant one first."""
+    comptime n = len(coefficients)
+    comptime last = coefficients[n - 1]
+    var out = F64[w](last)
+    comptime for i in range(2, n + 1):
+        comptime c = coefficients[n - i]
+        out = fma(out, x, F64[w](c))
+    return out
+
+
+@always_inline
+def power_of_two[w: SIMDLength](k: U64[w]) -> F64[w]:
+    """Return 2^k for -1022 <= k <= 1023, an integer in two's complement."""
+    return from_bits((k + 1023) << 52)
+
+
+@always_inline
+def scale[w: SIMDLength](x: F64[w], k: U64[w]) -> F64[w]:
+    """Return x 2^k in two steps, so that only a result out of range overflows or underflows."""
+    var half = ((k + 2048) >> 1) - 1024
+    return (x * power_of_two(half)) * power_of_two(k - half)
+
+
+@always_inline
+def c_library[name: StaticString, w: SIMDLength](x: F64[w]) -> F64[w]:
+    """Call a C function on each lane, where no vector code is at hand."""
+    var out = F64[w]()
+    comptime for i in range(w):
+        out[i] = external_call[name, Float64](x[i])
+    return out
+
+
+@always_inline
+def c_library[name: StaticString, w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
+    var out = F64[w]()
+    comptime for i in range(w):
+        out[i] = external_call[name, Float64](x[i], y[i])
+    return out

@@ -1,0 +1,300 @@
+"""The names under which graphs find the kernels. Floats of 32 bits are computed in 64."""
+
+import extensibility
+from extensibility import *
+
+from . import arithmetic, exponential, trigonometric
+
+
+@extensibility.register("nabla.exp")
+struct Exp(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.exp(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.exp2")
+struct Exp2(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.exp2(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.expm1")
+struct Expm1(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.expm1(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.log")
+struct Log(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.log(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.log1p")
+struct Log1p(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.log1p(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.log2")
+struct Log2(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.log2(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.log10")
+struct Log10(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.log10(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.cbrt")
+struct Cbrt(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.cbrt(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.sinh")
+struct Sinh(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.sinh(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.cosh")
+struct Cosh(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.cosh(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.tanh")
+struct Tanh(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.tanh(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.asinh")
+struct Asinh(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.asinh(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.acosh")
+struct Acosh(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.acosh(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.atanh")
+struct Atanh(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.atanh(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.sin")
+struct Sin(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return trigonometric.sin(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.cos")
+struct Cos(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return trigonometric.cos(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.tan")
+struct Tan(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return trigonometric.tan(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.asin")
+struct Asin(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return trigonometric.asin(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.acos")
+struct Acos(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return trigonometric.acos(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.atan")
+struct Atan(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return trigonometric.atan(x.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.logaddexp")
+struct Logaddexp(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return exponential.logaddexp(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.atan2")
+struct Atan2(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return trigonometric.atan2(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.hypot")
+struct Hypot(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.hypot(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+
+@extensibility.register("nabla.pow")
+struct Pow(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        comptime if dtype.is_floating_point():
+            return exponential.pow(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+        else:
+            return arithmetic.pow_integers(x, y)
+
+@extensibility.register("nabla.floor_divide")
+struct FloorDivide(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        comptime if dtype.is_floating_point():
+            return arithmetic.floor_divide(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+        else:
+            return arithmetic.floor_divide_integers(x, y)
+
+@extensibility.register("nabla.remainder")
+struct Remainder(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        comptime if dtype.is_floating_point():
+            return arithmetic.remainder(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+        else:
+            return arithmetic.remainder_integers(x, y)
+
+@extensibility.register("nabla.maximum")
+struct Maximum(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.maximum(x, y)
+
+@extensibility.register("nabla.minimum")
+struct Minimum(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.minimum(x, y)
+
+@extensibility.register("nabla.copysign")
+struct Copysign(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.copysign(x, y)
+
+@extensibility.register("nabla.nextafter")
+struct Nextafter(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.nextafter(x, y)
+
+@extensibility.register("nabla.shift_left")
+struct ShiftLeft(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.shift_left(x, y)
+
+@extensibility.register("nabla.shift_right")
+struct ShiftRight(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.shift_right(x, y)
+
+@extensibility.register("nabla.bit_and")
+struct BitAnd(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.bit_and(x, y)
+
+@extensibility.register("nabla.bit_or")
+struct BitOr(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.bit_or(x, y)
+
+@extensibility.register("nabla.bit_xor")
+struct BitXor(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.bit_xor(x, y)
+
+@extensibility.register("nabla.sign")
+struct Sign(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.sign(x)
+
+@extensibility.register("nabla.bit_not")
+struct BitNot(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.bit_not(x)
+
+@extensibility.register("nabla.signbit")
+struct Signbit(ElementwiseUnaryMixedOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, out_dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
+        return arithmetic.signbit[dtype, out_dtype](x)
+
+@extensibility.register("nabla.max_key")
+struct MaxKey(ElementwiseUnaryMixedOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, out_dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
+        return arithmetic.max_key[dtype, out_dtype](x)
+
+@extensibility.register("nabla.min_key")
+struct MinKey(ElementwiseUnaryMixedOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, out_dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
+        return arithmetic.min_key[dtype, out_dtype](x)
+
+@extensibility.register("nabla.from_key")
+struct FromKey(ElementwiseUnaryMixedOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, out_dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
+        return arithmetic.from_key[dtype, out_dtype](x)
