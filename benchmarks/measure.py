@@ -78,13 +78,13 @@ def race(contestants: Mapping[str, Callable[[], object]], rounds: int, number: i
     return best
 
 
-def geometric_mean(case: str, rows: Iterable[Row], claim: Claim) -> Row:
+def geometric_mean(case: str, rows: Iterable[Row], *claims: Claim) -> Row:
     """Return the row that sums up others: the geometric mean of each contestant's figures."""
     rows = list(rows)
     figures = {
         name: math.exp(sum(math.log(r.figures[name]) for r in rows) / len(rows)) for name in rows[0].figures
     }
-    return Row(case, figures, (claim,), rows[0].unit)
+    return Row(case, figures, claims, rows[0].unit)
 
 
 def _amount(value: float, unit: str) -> str:

@@ -51,6 +51,11 @@ class CanonicalProgram(NamedTuple):
     outputs: tuple[int, ...]
 
 
+# Reductions over axes of so few elements are written out, which fuses where a loop would not: their size
+# is part of the program.
+UNROLLED = 8
+
+
 class _Axes:
     """The classes of axes of a program: axes are in one class where some equation treats them as one."""
 
@@ -96,6 +101,12 @@ class _Axes:
                     self.apart.add(t)
                     if eqn.prim is reshape:
                         self.fixed.add(t)
+                if (
+                    len(row) > len(labels[-1])
+                    and label not in labels[-1]
+                    and self.shapes[value][axis] <= UNROLLED
+                ):
+                    self.fixed.add(t)
         if eqn.prim is slice_:
             for axis in range(len(self.shapes[k])):
                 if labels[1][axis] < 0 and _from_end(self.shapes[values[0]][axis], params, axis) is None:

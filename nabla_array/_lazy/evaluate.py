@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from . import host
+from . import host, tiers
 from .aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
+from .config import _settings as settings
+from .fusion import SCANS
 from .host import quiet
 from .node import NO_PARAMS, Node, evaluate_hook, origin
 from .program import Line, held_outside, linearize, pending_order
@@ -40,7 +42,7 @@ def evaluate(nodes: Sequence[Node]) -> None:
             return
         start = perf_counter()
         # A pending node of medium size alone weighs this much, so below it there is none.
-        if max([n.depth for n in roots]) < MEDIUM_WEIGHT:
+        if max([n.depth for n in roots]) < MEDIUM_WEIGHT and settings["mode"] != "max":
             for n in roots:
                 _quietly(_value_below, n)
         else:
@@ -54,7 +56,7 @@ def value_of(node: Node) -> Any:
     value = node.value
     if value is not None:
         return value
-    if node.depth >= MEDIUM_WEIGHT:
+    if node.depth >= MEDIUM_WEIGHT or settings["mode"] == "max":
         evaluate((node,))
         return node.value
     with lock:  # what `evaluate` does, without its detours
@@ -168,17 +170,22 @@ def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
 
     None: all of them are small, they are run one by one.
     """
-    if not any(_is_large(n.aval) for n in order):
+    if settings["mode"] != "max" and not any(_is_large(n.aval) for n in order):
         return None
     kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
     line = linearize(order, kept)
     return plan(line.program), line
 
 
+def _is_alone(order: list[Node]) -> bool:
+    """Say whether this is one operation, which the host runs as one call."""
+    prim = order[0].prim
+    return len(order) == 1 and prim is not None and prim.kind != "elementwise" and prim not in SCANS
+
+
 def _run_deep(roots: list[Node]) -> None:
     order = pending_order(roots)
-    alone = len(order) == 1 and order[0].prim.kind != "elementwise"  # type: ignore[union-attr]
-    scheduled = None if alone else schedule(order)
+    scheduled = None if settings["mode"] != "max" and _is_alone(order) else schedule(order)
     if scheduled is None:
         order.reverse()
         while order:  # popped, so that the list does not count as a user
@@ -190,7 +197,7 @@ def _run_deep(roots: list[Node]) -> None:
     owned = frozenset(k for k, more in enumerate(shared) if not more)
     env: list[Any] = [n.value for n in line.inputs] + [None] * len(line.program.eqns)
     try:
-        _quietly(host.run_plan, steps, env, owned)
+        _quietly(tiers.run, steps, env, owned)
     except host.StepFailed as failure:
         raise _located(failure.error, order[line.numbers.index(failure.eqn)]) from None
     finally:

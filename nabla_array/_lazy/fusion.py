@@ -9,6 +9,8 @@ import numpy as np
 
 from .aval import Aval
 from .primitives.creation import fill
+from .primitives.reduction import cumprod, cumsum
+from .primitives.structure import reshape
 from .program import Eqn, Program
 
 
@@ -37,6 +39,8 @@ class Part(NamedTuple):
     drop: tuple[int, ...] = ()
 
 
+# Single operations that MAX runs faster than NumPy.
+SCANS = (cumsum, cumprod)
 _FLOATS = (np.float32, np.float64)
 
 
@@ -62,7 +66,7 @@ def _is_view(eqn: Eqn) -> bool:
 def _pays(eqns: list[Eqn]) -> bool:
     """Say whether fusing could be faster than the host's own calls: never for a single one, but scans."""
     work = [e for e in eqns if not _is_view(e) and e.prim is not fill]
-    return len(work) > 1 or any(e.prim.name in ("cumsum", "cumprod") for e in work)
+    return len(work) > 1 or any(e.prim in SCANS for e in work)
 
 
 class _Grouping:
@@ -79,9 +83,11 @@ class _Grouping:
         for k, eqn in enumerate(program.eqns, self.base):
             for i in eqn.ins:
                 self.users.setdefault(i, []).append(k)
-        self.fused = [False] * self.base + [
-            e.prim is not fill and _is_lowered(e, program) for e in program.eqns
-        ]
+        self.fused = [False] * self.base
+        for eqn in program.eqns:
+            # On the host a reshape of what is there already costs nothing, and no size is part of the key.
+            outside = eqn.prim is reshape and not self.fused[eqn.ins[0]]
+            self.fused.append(eqn.prim is not fill and not outside and _is_lowered(eqn, program))
         while True:
             groups = self._groups()
             lost = [

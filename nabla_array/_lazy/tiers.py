@@ -1,0 +1,375 @@
+"""Which tier runs a program: NumPy on the host, or what MAX has compiled of it. See docs/max.md."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from math import inf
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .canonical import Canonical, canonicalize
+from .config import config
+from .fusion import Part, parts
+from .host import StepFailed, run_plan
+from .program import Program
+from .regions import Plan, plan
+
+if TYPE_CHECKING:
+    from .compiler import Pending
+
+
+class Kernel:
+    """A canonical program, and what is known of its compiled form.
+
+    Attributes
+    ----------
+    state
+        "new", "loading" (looked for in the cache, or being loaded), "cold" (not compiled), "compiling",
+        "ready" or "failed".
+    message
+        Why it is not on MAX, where there is a reason.
+    host_seconds, max_seconds, hits
+        Time spent on each tier, and the number of runs on MAX.
+    faster
+        For each size class that was tried, whether MAX runs it: the right results, and sooner.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.state = "new"
+        self.message = ""
+        self.host_seconds = 0.0
+        self.max_seconds = 0.0
+        self.hits = 0
+        self.faster: dict[int, bool] = {}
+        self.model: Any = None
+        self.pending: Pending | None = None
+
+    def wanted(self, size: int) -> bool:
+        """Say whether MAX should run this size class, for all that is known."""
+        return self.state == "ready" and self.faster.get(size, True)
+
+    def spent(self, seconds: float) -> None:
+        """Count time on the host, and take the next step towards a compiled form when it is due."""
+        self.host_seconds += seconds
+        if self.state == "new":
+            self._find()
+        elif self.state == "cold" and self.host_seconds >= config.compile_after:
+            self.request()
+        elif self.state == "compiling":
+            self._poll()
+
+    def _find(self) -> None:
+        self.state = "loading"
+        # With MAX in memory a model takes milliseconds; its import takes seconds and waits for nobody.
+        if "max.engine" in sys.modules:
+            self.load()
+        else:
+            _in_background(self.load)
+
+    def load(self) -> None:
+        """Take the compiled form from the cache, if it is there."""
+        from .artifacts import Failure, default_store
+
+        store = default_store()
+        found = store.find(self.key)
+        if found is None:
+            self.state = "cold"
+        elif isinstance(found, Failure):
+            self.fail(found.message)
+        else:
+            try:
+                from . import max_backend
+
+                self.model = max_backend.load(found.mef)[found.graph]
+            except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
+                self.fail(f"cannot be loaded: {error}")
+            else:
+                self.faster.update(store.verdicts(self.key))
+                self.state = "ready"
+
+    def request(self) -> None:
+        """Ask for the compilation."""
+        from .compiler import default_compiler
+
+        self.pending = default_compiler().request(self.key)
+        self.state = "compiling"
+
+    def _poll(self) -> None:
+        assert self.pending is not None
+        if self.pending.state == "ready":
+            self.pending = None
+            self._find()
+        elif self.pending.state == "failed":
+            self.fail(self.pending.message)
+
+    def wait(self) -> None:
+        """Load it, compiling first where needed; afterwards it is ready or failed."""
+        if self.state == "loading":
+            _wait_for_background()
+        if self.state == "new":
+            self.load()
+        if self.state == "cold":
+            self.request()
+        if self.state == "compiling":
+            assert self.pending is not None
+            self.pending.wait()
+            if self.pending.state == "failed":
+                self.fail(self.pending.message)
+            else:
+                self.load()
+                if self.state == "cold":
+                    self.fail("compiled, but not found in the cache")
+
+    def fail(self, message: str) -> None:
+        """Keep to the host from now on."""
+        self.state, self.message = "failed", message
+
+
+@lru_cache(4096)
+def kernel(key: str) -> Kernel:
+    """Return the one kernel of a canonical program."""
+    found = Kernel(key)
+    kernels.append(found)
+    return found
+
+
+kernels: list[Kernel] = []
+_gathering: list[set[str]] = []
+
+
+@contextmanager
+def gather() -> Iterator[set[str]]:
+    """Gather what MAX could run of everything evaluated meanwhile, which the host runs."""
+    keys: set[str] = set()
+    with config(mode="max"):
+        _gathering.append(keys)
+        try:
+            yield keys
+        finally:
+            _gathering.remove(keys)
+
+
+def prepare(keys: Iterable[str]) -> list[Kernel]:
+    """Have programs compiled, together, where they are not yet; returns their kernels."""
+    wanted = [kernel(key) for key in keys]
+    _compile_and_wait(wanted)
+    return wanted
+
+
+_loading = threading.Lock()
+_loaders: list[threading.Thread] = []
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    def one_at_a_time() -> None:
+        with _loading:
+            work()
+
+    thread = threading.Thread(target=one_at_a_time, name="nabla_array loader", daemon=True)
+    _loaders[:] = [t for t in _loaders if t.is_alive()]
+    _loaders.append(thread)
+    thread.start()
+
+
+@atexit.register
+def _wait_for_background() -> None:
+    # An interpreter that ends while MAX is being imported takes the process down with it.
+    for thread in _loaders:
+        thread.join(30)
+
+
+def _after_fork() -> None:
+    """Begin anew in a forked child: it has neither MAX's threads nor the loaders."""
+    global _loading
+    _loading = threading.Lock()
+    _loaders.clear()
+    kernels.clear()
+    kernel.cache_clear()
+    _cut.cache_clear()
+
+
+class _Step:
+    """A part of a program, made ready to run on either tier."""
+
+    def __init__(self, part: Part, canonical: Canonical | None) -> None:
+        self.part = part
+        self.canonical = canonical
+        self.kernel = kernel(canonical.key) if canonical is not None else None
+        self.plan: Plan | None = None
+        program = part.program
+        sizes = [program.aval(i) for i in range(len(program.inputs) + len(program.eqns))]
+        self.size = max(getattr(a, "nbytes", 0) for a in sizes).bit_length()
+        # What the part adds to the time of the whole, roughly.
+        self.work = sum(getattr(e.aval, "nbytes", 0) for e in program.eqns if e.ins)
+        self.execute: Callable[..., list[np.ndarray]] | None = None
+
+    def on_host(self, ins: list[Any]) -> list[Any]:
+        """Run it with NumPy, which takes the inputs' references over."""
+        program = self.part.program
+        if self.plan is None:
+            self.plan = plan(program)
+        env = [*ins, *[None] * len(program.eqns)]
+        ins.clear()
+        start = perf_counter()
+        try:
+            run_plan(self.plan, env, frozenset())
+        except StepFailed as failure:
+            k = self.part.eqns[failure.eqn - len(program.inputs)]
+            raise StepFailed(failure.error, k) from failure.error
+        if self.kernel is not None:
+            self.kernel.spent(perf_counter() - start)
+        return [env[i] for i in program.outputs]
+
+    def on_max(self, ins: list[Any]) -> list[np.ndarray]:
+        """Run the compiled form."""
+        assert self.kernel is not None
+        assert self.canonical is not None
+        if self.execute is None:
+            from . import max_backend
+
+            self.execute = max_backend.runner(
+                self.kernel.model, self.canonical.inputs, self.canonical.outputs
+            )
+        start = perf_counter()
+        out = self.execute(*ins)
+        self.kernel.max_seconds += perf_counter() - start
+        self.kernel.hits += 1
+        return out
+
+    def run(self, ins: list[Any], trusted: bool) -> list[Any]:
+        """Run it where it should; `trusted`: without a trial against the host."""
+        chosen = self.kernel
+        if chosen is None or not (chosen.wanted(self.size) or (trusted and chosen.state == "ready")):
+            return self.on_host(ins)
+        try:
+            if trusted or self.size in chosen.faster:
+                return self.on_max(ins)
+            return self._try(ins)
+        except StepFailed:
+            raise
+        except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
+            chosen.fail(f"cannot be run: {error}")
+            return self.on_host(ins)
+
+    def _try(self, ins: list[Any]) -> list[Any]:
+        """Run both tiers, compare results and times, and remember which one is better for this size."""
+        chosen = self.kernel
+        assert chosen is not None
+        start = perf_counter()
+        wanted = self.on_host(list(ins))
+        host_seconds, max_seconds = perf_counter() - start, inf
+        for _ in range(2):  # the first run wakes MAX up
+            start = perf_counter()
+            got = self.on_max(ins)
+            max_seconds = min(max_seconds, perf_counter() - start)
+            if max_seconds > 4 * host_seconds:
+                break
+        if not all(agree(g, w) for g, w in zip(got, wanted, strict=True)):
+            chosen.fail("its results differ from the host's")
+            self._note(False)
+        else:
+            self._note(max_seconds < 0.95 * host_seconds)
+            if not chosen.faster[self.size]:
+                chosen.message = f"not faster: {max_seconds / host_seconds:.1f} of the host's time"
+        return wanted
+
+    def _note(self, faster: bool) -> None:
+        from .artifacts import default_store
+
+        assert self.kernel is not None
+        self.kernel.faster[self.size] = faster
+        default_store().note(self.kernel.key, self.size, faster)
+
+
+def agree(got: np.ndarray, wanted: np.ndarray) -> bool:
+    """Say whether MAX's result is the host's, up to rounding: half of the digits, of the mean at least."""
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        return False
+    if wanted.dtype.kind != "f":
+        return np.array_equal(got, wanted)
+    finite = np.isfinite(wanted)
+    if not np.array_equal(np.where(finite, 0, wanted), np.where(np.isfinite(got), 0, got), equal_nan=True):
+        return False
+    sizes = np.where(finite, np.abs(wanted), 0)
+    tolerance = np.sqrt(np.finfo(wanted.dtype).eps)
+    with np.errstate(all="ignore"):
+        return bool(np.all(np.where(finite, np.abs(got - wanted), 0) <= tolerance * (sizes + np.mean(sizes))))
+
+
+@lru_cache(512)
+def _cut(program: Program, everything: bool) -> tuple[_Step, ...]:
+    return tuple(
+        _Step(part, canonicalize(part.program) if part.fusible else None)
+        for part in parts(program, everything)
+    )
+
+
+def steps_of(program: Program) -> tuple[_Step, ...]:
+    """Return the parts of a program, as `run` would take them in the mode in force."""
+    return _cut(program, config.mode == "max")
+
+
+def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
+    """Run a program over `env`, as `host.run_plan` does, on the tiers that are best for its parts."""
+    mode = config.mode
+    if _gathering:
+        mode = "host"
+        _gathering[-1].update(s.canonical.key for s in steps_of(whole.program) if s.canonical is not None)
+    steps = () if mode == "host" else _cut(whole.program, mode == "max")
+    candidates = [s for s in steps if s.kernel is not None]
+    if mode == "max":
+        _compile_and_wait([s.kernel for s in candidates if s.kernel is not None])
+    elif not any(s.kernel.wanted(s.size) for s in candidates):  # type: ignore[union-attr]
+        start = perf_counter()
+        run_plan(whole, env, owned)
+        seconds = perf_counter() - start
+        total = sum(s.work for s in steps)
+        for s in candidates:
+            s.kernel.spent(seconds * s.work / total)  # type: ignore[union-attr]
+        return
+    for s in steps:
+        ins = [env[i] for i in s.part.inputs]
+        for i in s.part.drop:
+            env[i] = None
+        for i, value in zip(s.part.outputs, s.run(ins, mode == "max"), strict=True):
+            if i not in s.part.drop:
+                env[i] = value
+
+
+def _compile_and_wait(wanted: list[Kernel]) -> None:
+    waiting = [k for k in dict.fromkeys(wanted) if k.state not in ("ready", "failed")]
+    for k in waiting:
+        if k.state == "new":
+            k.load()
+        if k.state == "cold":
+            k.request()  # all, before waiting for the first: they are compiled together
+    with _progress(sum(k.state == "compiling" for k in waiting)):
+        for k in waiting:
+            k.wait()
+
+
+def _progress(n: int) -> Any:
+    from contextlib import nullcontext
+
+    if not n or not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"nabla_array: MAX compiles {n} program{'s' * (n > 1)}")
+
+
+def describe() -> Iterator[Kernel]:
+    """Yield the kernels of this process, the most expensive ones first."""
+    yield from sorted(kernels, key=lambda k: -(k.host_seconds + k.max_seconds))
+
+
+os.register_at_fork(after_in_child=_after_fork)
