@@ -147,14 +147,26 @@ def _session() -> Any:
     return InferenceSession(devices=[CPU()])
 
 
-os.register_at_fork(after_in_child=_session.cache_clear)
+_loaded: dict[str, dict[str, Any]] = {}
 
 
-def load(mef: bytes) -> dict[str, Any]:
-    """Return the models of a compiled file by name."""
+def load(name: str, mef: bytes) -> dict[str, Any]:
+    """Return the models of a compiled file by name; those of one file, which `name` tells, are loaded once."""
     from max.engine import read
 
-    return dict(_session().init_all(read(io.BytesIO(mef))))
+    models = _loaded.get(name)
+    if models is None:
+        models = _loaded[name] = dict(_session().init_all(read(io.BytesIO(mef))))
+    return models
+
+
+def _after_fork() -> None:
+    """Forget what a forked child cannot use: MAX's threads are its parent's."""
+    _session.cache_clear()
+    _loaded.clear()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def runner(

@@ -89,7 +89,7 @@ class Kernel:
             try:
                 from . import max_backend
 
-                self.model = max_backend.load(found.mef)[found.graph]
+                self.model = max_backend.load(found.name, found.mef)[found.graph]
             except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
                 self.fail(f"cannot be loaded: {error}")
             else:
@@ -287,7 +287,7 @@ class _Step:
 
         assert self.kernel is not None
         self.kernel.faster[self.size] = faster
-        default_store().note(self.kernel.key, self.size, faster)
+        default_store().remember(self.kernel.key, self.size, faster)
 
 
 def agree(got: np.ndarray, wanted: np.ndarray) -> bool:
