@@ -202,27 +202,6 @@ class Store:
         entry = self._entry(self._path(key), key)
         return {int(size): faster for size, faster in entry.faster.items()} if entry is not None else {}
 
-    def verdicts(self, key: str) -> dict[int, bool]:
-        """Return for which size classes a compiled program was seen to be right, and faster than the host."""
-        path = self._path(key).with_suffix(".tried")
-        text = self._read(path)
-        try:
-            found = json.loads(text) if text is not None else {}
-            return {int(size): bool(faster) for size, faster in found.items()}
-        except (ValueError, AttributeError) as error:
-            self._drop(path, f"it is no list of verdicts ({error})")
-            return {}
-
-    def remember(self, key: str, size: int, faster: bool) -> None:
-        """Note for the processes to come how a trial of a compiled program ended."""
-        if self.off:
-            return
-        try:
-            verdicts = {**self.verdicts(key), size: faster}
-            self._replace(self._path(key).with_suffix(".tried"), json.dumps(verdicts).encode())
-        except OSError as error:
-            self.tell(f"cannot write to the cache {self.folder}: {_said(error)}")
-
     def drop(self, key: str, why: str) -> None:
         """Forget a program, because its artifact does not load or is wrong."""
         self._drop(self._path(key), why)
@@ -253,7 +232,7 @@ class Store:
 
     def clear(self) -> None:
         """Delete everything that is here; what belongs to others stays."""
-        for path in self._files(".mef", ".json", ".tried", ".log", "tmp-"):
+        for path in self._files(".mef", ".json", ".log", "tmp-"):
             self._delete(path)
 
     def _path(self, key: str) -> Path:

@@ -115,7 +115,7 @@ def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path
 
 def build_kernels(folder: Path) -> list[Path]:
     """Compile our Mojo kernels into `folder`; returns what `compile_programs` takes."""
-    from mojo.run import subprocess_run_mojo
+    from mojo.run import subprocess_run_mojo  # type: ignore[import-untyped]
 
     out = folder / "nabla_kernels.mojoc"
     done = subprocess_run_mojo(["precompile", str(_KERNELS), "-o", str(out)], capture_output=True, text=True)
@@ -151,7 +151,7 @@ _loaded: dict[str, dict[str, Any]] = {}
 
 
 def load(name: str, mef: bytes) -> dict[str, Any]:
-    """Return the models of a compiled file by name; those of one file, which `name` tells, are loaded once."""
+    """Return the models of a compiled file by name, once for each file, which `name` tells."""
     from max.engine import read
 
     models = _loaded.get(name)

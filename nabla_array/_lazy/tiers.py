@@ -287,7 +287,7 @@ class _Step:
 
         assert self.kernel is not None
         self.kernel.faster[self.size] = faster
-        default_store().remember(self.kernel.key, self.size, faster)
+        default_store().note(self.kernel.key, self.size, faster)
 
 
 def agree(got: np.ndarray, wanted: np.ndarray) -> bool:
