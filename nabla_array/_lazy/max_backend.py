@@ -44,6 +44,10 @@ class Builder:
         """Return MAX's name of a NumPy dtype."""
         return self._dtype_of(np.dtype(dtype))
 
+    def numpy(self, x: Any) -> np.dtype:
+        """Return the NumPy dtype of a tensor."""
+        return np.dtype(x.dtype.to_numpy())
+
     def constant(self, value: Any, dtype: np.dtype | type) -> Any:
         """Return a constant without axes."""
         # From memory, not from a Python number: that would lose -0.0, nan and large integers.

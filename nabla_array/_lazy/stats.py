@@ -16,6 +16,7 @@ class Stats:
         """Count from zero again."""
         self.evaluations = 0
         self.regions = 0
+        self.compiled = 0
         self.host_seconds = 0.0
         self.fallbacks.clear()
 

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .canonical import Canonical, canonicalize
+from .canonical import Canonical, canonicalize, parse
 from .config import config
 from .fusion import Part, parts
 from .host import StepFailed, run_plan
 from .program import Program
 from .regions import Plan, plan
+from .stats import stats
 
 if TYPE_CHECKING:
     from .compiler import Pending
@@ -129,9 +130,37 @@ class Kernel:
                 if self.state == "cold":
                     self.fail("compiled, but not found in the cache")
 
+    def status(self) -> str:
+        """Say in a few words where it runs, and why."""
+        if self.state == "ready":
+            if self.faster and not any(self.faster.values()):
+                return f"host: compiled, but {self.message or 'not faster'}"
+            return "MAX" if self.hits or self.faster else "compiled, to be tried on MAX"
+        return {
+            "new": "host: not seen before",
+            "loading": "host: looked for among the compiled",
+            "cold": f"host: compiled after {config.compile_after:g} s, {self.host_seconds:.2g} s so far",
+            "compiling": "host: being compiled",
+            "failed": f"host: {self.message}",
+        }[self.state]
+
+    def title(self) -> str:
+        """Say in a few words what it does."""
+        program = parse(self.key)
+        names = list(dict.fromkeys(e.prim for e in program.eqns if e.prim != "fill"))
+        more = f" and {len(names) - 6} more" if len(names) > 6 else ""
+        dtypes = "/".join(dict.fromkeys(str(dtype) for _, dtype in program.inputs))
+        return f"{' '.join(names[:6])}{more} on {dtypes}"
+
     def fail(self, message: str) -> None:
         """Keep to the host from now on."""
         self.state, self.message = "failed", message
+
+
+def problems() -> tuple[str, ...]:
+    """Return what went wrong with the cache, or with compiling."""
+    artifacts = sys.modules.get(f"{__package__}.artifacts")  # not loaded: nothing was looked for
+    return tuple(artifacts.default_store().problems) if artifacts is not None else ()
 
 
 @lru_cache(4096)
@@ -197,7 +226,7 @@ def _after_fork() -> None:
     _cut.cache_clear()
 
 
-class _Step:
+class Step:
     """A part of a program, made ready to run on either tier."""
 
     def __init__(self, part: Part, canonical: Canonical | None) -> None:
@@ -245,11 +274,17 @@ class _Step:
         self.kernel.hits += 1
         return out
 
+    def is_on_max(self, trusted: bool) -> bool:
+        """Say whether MAX is to run it; `trusted`: without a trial, whatever the time."""
+        chosen = self.kernel
+        return chosen is not None and (chosen.state == "ready" if trusted else chosen.wanted(self.size))
+
     def run(self, ins: list[Any], trusted: bool) -> list[Any]:
         """Run it where it should; `trusted`: without a trial against the host."""
-        chosen = self.kernel
-        if chosen is None or not (chosen.wanted(self.size) or (trusted and chosen.state == "ready")):
+        if not self.is_on_max(trusted):
             return self.on_host(ins)
+        chosen = self.kernel
+        assert chosen is not None
         try:
             if trusted or self.size in chosen.faster:
                 return self.on_max(ins)
@@ -306,14 +341,14 @@ def agree(got: np.ndarray, wanted: np.ndarray) -> bool:
 
 
 @lru_cache(512)
-def _cut(program: Program, everything: bool) -> tuple[_Step, ...]:
+def _cut(program: Program, everything: bool) -> tuple[Step, ...]:
     return tuple(
-        _Step(part, canonicalize(part.program) if part.fusible else None)
+        Step(part, canonicalize(part.program) if part.fusible else None)
         for part in parts(program, everything)
     )
 
 
-def steps_of(program: Program) -> tuple[_Step, ...]:
+def steps_of(program: Program) -> tuple[Step, ...]:
     """Return the parts of a program, as `run` would take them in the mode in force."""
     return _cut(program, config.mode == "max")
 
@@ -328,7 +363,7 @@ def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
     candidates = [s for s in steps if s.kernel is not None]
     if mode == "max":
         _compile_and_wait([s.kernel for s in candidates if s.kernel is not None])
-    elif not any(s.kernel.wanted(s.size) for s in candidates):  # type: ignore[union-attr]
+    elif not any(s.is_on_max(False) for s in candidates):
         start = perf_counter()
         run_plan(whole, env, owned)
         seconds = perf_counter() - start
@@ -336,6 +371,7 @@ def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
         for s in candidates:
             s.kernel.spent(seconds * s.work / total)  # type: ignore[union-attr]
         return
+    stats.compiled += sum(s.is_on_max(mode == "max") for s in candidates)
     for s in steps:
         ins = [env[i] for i in s.part.inputs]
         for i in s.part.drop:
@@ -365,11 +401,6 @@ def _progress(n: int) -> Any:
     from rich.console import Console
 
     return Console(stderr=True).status(f"nabla_array: MAX compiles {n} program{'s' * (n > 1)}")
-
-
-def describe() -> Iterator[Kernel]:
-    """Yield the kernels of this process, the most expensive ones first."""
-    yield from sorted(kernels, key=lambda k: -(k.host_seconds + k.max_seconds))
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -25,6 +25,7 @@ text.head { font-weight: bold; }
 text.more { fill: #52606d; }
 rect.input { fill: #e3eefa; stroke: #5b8fc9; }
 rect.region { fill: #fdf4dd; stroke: #d9a441; }
+rect.kernel { fill: #e3f5ec; stroke: #2f8f6b; }
 rect.small { fill: #f1f3f5; stroke: #9aa5b1; }
 rect.eqn { fill: #ffffff; stroke: #9aa5b1; }
 rect.call { fill: #f2e9fb; stroke: #9367c4; }
@@ -232,7 +233,7 @@ def to_dot(explanation: Explanation) -> str:
         out.append(f"  v{i} [label={label}, style=rounded]")
     results = {n for _, n in explanation.results}
     for s, step in enumerate(explanation.steps):
-        framed = step.kind in ("region", "small")
+        framed = step.kind in ("kernel", "region", "small")
         if framed:
             out += [f"  subgraph cluster_{s} {{", f"    label={_quoted(step.title(), step.traffic())}"]
         for k in step.eqns:

@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from .._lazy import tiers
 from .._lazy.aval import Aval
+from .._lazy.config import config
 from .._lazy.evaluate import evaluate, lock, schedule, value_of
 from .._lazy.host import blocks_and_threads
 from .._lazy.node import Node
 from .._lazy.primitives.creation import fill
 from .._lazy.program import Eqn, Program, linearize, pending_order
-from .._lazy.regions import Call, Region
+from .._lazy.regions import Call, Region, plan
 from .._namespace.array import Array, current
 from .drawing import to_dot, to_svg
 from .text import bytes_text, call_text, count_text, nbytes
@@ -34,9 +36,10 @@ class Step(NamedTuple):
     ----------
     kind
         "region" (several operations in blocks), "call" (one operation, whole), "view" (one that moves
-        no data) or "small" (operations on small arrays, one after the other).
+        no data), "kernel" (several operations compiled by MAX) or "small" (operations on small arrays,
+        one after the other).
     where
-        The tier that runs it: "host".
+        The tier that runs it: "host" or "MAX".
     eqns
         Numbers of the operations.
     inputs, outputs
@@ -47,7 +50,7 @@ class Step(NamedTuple):
         Into how many blocks it is cut, and how many threads share them.
     """
 
-    kind: Literal["region", "call", "view", "small"]
+    kind: Literal["region", "call", "view", "small", "kernel"]
     where: str
     eqns: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -63,6 +66,8 @@ class Step(NamedTuple):
         if self.kind == "region":
             cut = f"in {count_text(self.blocks, 'block')} on {count_text(self.threads, 'thread')}"
             return f"region of {count_text(len(self.eqns), 'operation')}: {self.where}, {cut}"
+        if self.kind == "kernel":
+            return f"kernel of {count_text(len(self.eqns), 'operation')}: {self.where}"
         if self.kind == "small":
             return f"{count_text(len(self.eqns), 'small operation')}: {self.where}, one by one"
         return f"call: {self.where}, whole" if self.kind == "call" else "view: no data moves"
@@ -86,14 +91,20 @@ class Explanation:
     results
         Shape and dtype of each array that was asked about, and its number in the program, which is
         None where it is evaluated already.
+    tiers
+        For each part that MAX could run its operations, and where it runs and why.
     """
 
-    __slots__ = ("program", "results", "steps")
+    __slots__ = ("program", "results", "steps", "tiers")
 
     def __init__(
-        self, program: Program, steps: tuple[Step, ...], results: tuple[tuple[Aval, int | None], ...]
+        self,
+        program: Program,
+        steps: tuple[Step, ...],
+        results: tuple[tuple[Aval, int | None], ...],
+        tiers: tuple[tuple[tuple[int, ...], str], ...] = (),
     ) -> None:
-        self.program, self.steps, self.results = program, steps, results
+        self.program, self.steps, self.results, self.tiers = program, steps, results, tiers
 
     def __str__(self) -> str:
         lines = self.header()
@@ -129,7 +140,7 @@ class Explanation:
             lines.append(f"{aval}: {state}")
         if self.steps:
             kinds = Counter(step.kind for step in self.steps)
-            cut = ", ".join(count_text(kinds[k], k) for k in ("region", "call", "view") if kinds[k])
+            cut = ", ".join(count_text(kinds[k], k) for k in ("kernel", "region", "call", "view") if kinds[k])
             reads, writes, unstored = (
                 sum(getattr(step, k) for step in self.steps) for k in ("reads", "writes", "unstored")
             )
@@ -170,11 +181,24 @@ class Explanation:
             else:
                 rows = [self._row(i) for i in eqns]
             yield f"{k}. {step.title()}{traffic}", rows
+        if self.tiers:
+            yield "what MAX could run", [f"{_numbers(eqns)}: {why}" for eqns, why in self.tiers]
 
     def _row(self, number: int) -> str:
         kept = number in self.program.outputs and all(number != n for _, n in self.results)
         note = "  (kept: in use elsewhere)" if kept else ""
         return f"%{number}: {self.eqn(number).aval} = {self.formula(number)}{note}"
+
+
+def _numbers(eqns: tuple[int, ...]) -> str:
+    """Return numbers of values as text, runs of them shortened."""
+    runs: list[list[int]] = []
+    for k in eqns:
+        if runs and runs[-1][-1] == k - 1:
+            runs[-1].append(k)
+        else:
+            runs.append([k])
+    return ", ".join(f"%{r[0]}" if len(r) == 1 else f"%{r[0]}-%{r[-1]}" for r in runs)
 
 
 def _arrays(tree: Any) -> list[Array]:
@@ -277,11 +301,41 @@ def _explain(roots: list[Node]) -> Explanation:
         program = line.program
         numbers = {id(n): k for n, k in zip(order, line.numbers, strict=True)}
         results = tuple((n.aval, numbers.get(id(n))) for n in roots)
-    if scheduled:
+        parts = tiers.steps_of(program) if scheduled and config.mode != "host" else ()
+    trusted = config.mode == "max"
+    if any(p.is_on_max(trusted) for p in parts):
+        steps = tuple(step for p in parts for step in _part(program, p, trusted))
+    elif scheduled:
         steps = tuple(_step(program, s) for s in scheduled[0].steps if not _is_literal(program, s))
     else:
         steps = (_small(program),) if order else ()
-    return Explanation(program, steps, results)
+    told = tuple((_own(program, p), p.kernel.status()) for p in parts if p.kernel is not None)
+    return Explanation(program, steps, results, told)
+
+
+def _own(program: Program, part: tiers.Step) -> tuple[int, ...]:
+    """Return the operations of a part in the whole program's numbers, without literals."""
+    base = len(program.inputs)
+    return tuple(k for k in part.part.eqns if program.eqns[k - base].prim is not fill)
+
+
+def _part(program: Program, step: tiers.Step, trusted: bool) -> Iterator[Step]:
+    """Yield the steps of a part of a program that runs in parts."""
+    part = step.part
+    if step.is_on_max(trusted):
+        inner = [
+            k for k in _own(program, step) if program.eqns[k - len(program.inputs)].prim.kind not in VIEWS
+        ]
+        unstored = [k for k in inner if k not in part.outputs]
+        traffic = (_bytes(program, n) for n in (part.inputs, part.outputs, unstored))
+        yield Step("kernel", "MAX", _own(program, step), part.inputs, part.outputs, *traffic)
+        return
+    number = (*part.inputs, *part.eqns)
+    for s in plan(part.program).steps:
+        if not _is_literal(part.program, s):
+            found = _step(part.program, s)
+            eqns, ins, outs = (tuple(number[i] for i in v) for v in (found.eqns, found.inputs, found.outputs))
+            yield found._replace(eqns=eqns, inputs=ins, outputs=outs)
 
 
 def _is_literal(program: Program, step: Call | Region) -> bool:

@@ -4,11 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._lazy import tiers
 from .._lazy.evaluate import lock
 from .._lazy.stats import stats
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+
+# Kernels that a printed report shows.
+_SHOWN = 10
+
+
+class KernelReport(NamedTuple):
+    """A part of programs that MAX could run: what it does, where it runs and why, and what it has cost.
+
+    `host_seconds` and `max_seconds` are for all runs on that tier; `hits` counts those on MAX.
+    """
+
+    operations: str
+    where: str
+    hits: int
+    host_seconds: float
+    max_seconds: float
+
+    def __str__(self) -> str:
+        times = f"host {self.host_seconds:.3g} s, MAX {self.max_seconds:.3g} s in {self.hits} runs"
+        return f"{self.operations}: {self.where} ({times})"
 
 
 class Report(NamedTuple):
@@ -20,28 +42,41 @@ class Report(NamedTuple):
         How often something pending was evaluated.
     regions
         How many regions of several operations ran in blocks.
-    host_seconds
+    compiled
+        How many parts of programs ran on MAX.
+    seconds
         Time spent evaluating.
     fallbacks
         NumPy functions that nabla_array lacks and NumPy ran instead, with the number of calls.
+    kernels
+        What MAX could run, the most expensive first; not reset.
+    problems
+        What went wrong with the cache of compiled programs, or with compiling; not reset.
     """
 
     evaluations: int
     regions: int
-    host_seconds: float
+    compiled: int
+    seconds: float
     fallbacks: dict[str, int]
+    kernels: tuple[KernelReport, ...]
+    problems: tuple[str, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by name."""
-        return {**self._asdict(), "fallbacks": dict(self.fallbacks)}
+        kernels = [k._asdict() for k in self.kernels]
+        return {**self._asdict(), "fallbacks": dict(self.fallbacks), "kernels": kernels}
 
     def _rows(self) -> list[tuple[str, str]]:
         calls = sorted(self.fallbacks.items(), key=lambda item: (-item[1], item[0]))
         return [
             ("evaluations", str(self.evaluations)),
             ("regions", str(self.regions)),
-            ("host seconds", f"{self.host_seconds:.4f}"),
+            ("run by MAX", str(self.compiled)),
+            ("seconds", f"{self.seconds:.4f}"),
             ("fallbacks", ", ".join(f"{name} ({n})" for name, n in calls) or "none"),
+            *[("could fuse" if i == 0 else "", str(k)) for i, k in enumerate(self.kernels[:_SHOWN])],
+            *[("problems" if i == 0 else "", text) for i, text in enumerate(self.problems)],
         ]
 
     def __str__(self) -> str:
@@ -57,6 +92,12 @@ class Report(NamedTuple):
         for row in self._rows():
             table.add_row(*row)
         return table
+
+
+def _kernels() -> tuple[KernelReport, ...]:
+    used = [k for k in tiers.kernels if k.host_seconds or k.hits or k.message]
+    used.sort(key=lambda k: -(k.host_seconds + k.max_seconds))
+    return tuple(KernelReport(k.title(), k.status(), k.hits, k.host_seconds, k.max_seconds) for k in used)
 
 
 def report(*, reset: bool = False) -> Report:
@@ -81,7 +122,15 @@ def report(*, reset: bool = False) -> Report:
     1
     """
     with lock:
-        found = Report(stats.evaluations, stats.regions, stats.host_seconds, dict(stats.fallbacks))
+        found = Report(
+            stats.evaluations,
+            stats.regions,
+            stats.compiled,
+            stats.host_seconds,
+            dict(stats.fallbacks),
+            _kernels(),
+            tiers.problems(),
+        )
         if reset:
             stats.reset()
     return found
