@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from . import cache_command
 from .demo.compare import run as run_demo
 
 
@@ -22,6 +23,16 @@ def main(argv: list[str] | None = None) -> int:
     )
     demo.add_argument("--quick", action="store_true", help="less data, each step once")
     demo.set_defaults(run=lambda args: run_demo(args.output, args.quick, Console()))
+    cache = commands.add_parser("cache", help="programs that MAX has compiled, kept on disk")
+    actions = cache.add_subparsers(metavar="ACTION", required=True)
+    info = actions.add_parser("info", help="what is there")
+    info.set_defaults(run=lambda args: cache_command.info(Console()))
+    clear = actions.add_parser("clear", help="delete it")
+    clear.set_defaults(run=lambda args: cache_command.clear(Console()))
+    warm = actions.add_parser("warm", help="run a script once, compiling everything for its later runs")
+    warm.add_argument("script", type=Path)
+    warm.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")
+    warm.set_defaults(run=lambda args: cache_command.warm(args.script, args.arguments, Console()))
     args = parser.parse_args(argv)
     if "run" not in args:
         parser.print_help()

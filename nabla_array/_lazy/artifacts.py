@@ -128,15 +128,15 @@ class Store:
         Why the folder is not used at all, or an empty text.
     problems
         What went wrong so far, each thing once.
-    hits
-        How many programs were found.
+    found
+        The programs that were found compiled.
     """
 
     def __init__(self, folder: Path, megabytes: int = 1024) -> None:
         self.folder = folder
         self.megabytes = megabytes
         self.problems: list[str] = []
-        self.hits = 0
+        self.found: set[str] = set()
         self.off = ""
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -166,7 +166,7 @@ class Store:
         if hashlib.sha256(mef).hexdigest() != entry.mef:
             self._drop(path, "its checksum is wrong")
             return None
-        self.hits += 1
+        self.found.add(key)
         return Artifact(mef, entry.graph, entry.mef)
 
     def add(self, keys: Sequence[str], mef: Path) -> None:

@@ -60,7 +60,7 @@ def test_what_is_added_is_found_by_another_process(store: Store) -> None:
     assert isinstance(second, Artifact)
     assert (first.mef, first.graph, second.graph) == (b"native code", "g0", "g1")
     assert first.name == second.name == hashlib.sha256(b"native code").hexdigest()
-    assert other.hits == 2
+    assert other.found == {"a", "b"}
     assert not other.problems
 
 
