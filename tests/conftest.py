@@ -1,6 +1,11 @@
 """Settings of the whole suite."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from nabla_array import config
 
 # `deadline` off: the first example of a test may load what later ones find. No database: the tree stays
 # clean, and a failing example is printed as code.
@@ -13,3 +18,10 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("default")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _nothing_is_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the user's cache out of the tests, and workers from starting where a test does not ask."""
+    with config(cache_dir=str(tmp_path_factory.mktemp("cache")), compile_after=1e9):
+        yield

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .primitives.creation import Literal
-from .primitives.structure import broadcast, reshape, slice_
+from .primitives.structure import broadcast, concat, reshape, slice_
 from .program import Program
 
 
@@ -77,7 +77,29 @@ class _Axes:
         for k, eqn in enumerate(program.eqns, self.base):
             self._join(k, (*eqn.ins, k), dict(eqn.params))
         self.apart = {self.find(t) for t in self.apart}
+        self._fix()
+
+    def _fix(self) -> None:
+        """Fix what a graph could not tell from its inputs' sizes: axes that only literals and repeats have.
+
+        What a slice or a concatenation makes can be told, unless it is made of fixed sizes alone.
+        """
+        made: list[tuple[set[int], set[int]]] = []  # classes: (from which, which)
+        for k, eqn in enumerate(self.program.eqns, self.base):
+            if eqn.prim in (slice_, concat):
+                sources = [self.of(i) for i in eqn.ins]
+                for axis, c in enumerate(self.of(k)):
+                    if c not in sources[0]:
+                        made.append(({s[axis] for s in sources}, {c}))
+        told = {self.find(t) for t in range(self.offsets[self.base])}.union(*[c for _, c in made])
         self.fixed = {self.find(t) for t in self.fixed}
+        self.fixed.update({self.find(t) for t in range(len(self.parent))} - told)
+        before = -1
+        while before != len(self.fixed):
+            before = len(self.fixed)
+            for sources_of, c in made:
+                if sources_of <= self.fixed:
+                    self.fixed |= c
 
     def find(self, t: int) -> int:
         while self.parent[t] != t:

@@ -63,12 +63,12 @@ def _from_environment() -> dict[str, Any]:
     return found
 
 
-_settings = _from_environment()
+settings = _from_environment()
 
 
 def threads() -> int:
     """Return the number of threads in force."""
-    return _settings["threads"] or os.cpu_count() or 1
+    return settings["threads"] or os.cpu_count() or 1
 
 
 class _Scope:
@@ -81,12 +81,12 @@ class _Scope:
         self._before: list[dict[str, Any]] = []
 
     def __enter__(self) -> Config:
-        self._before.append({name: _settings[name] for name in self._changes})
-        _settings.update(self._changes)
+        self._before.append({name: settings[name] for name in self._changes})
+        settings.update(self._changes)
         return config
 
     def __exit__(self, *exc: object) -> None:
-        _settings.update(self._before.pop())
+        settings.update(self._before.pop())
 
 
 class Config:
@@ -105,11 +105,11 @@ class Config:
 
     def __getattr__(self, name: str) -> Any:
         check_name(name)
-        return _settings[name]
+        return settings[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         check(name, value)
-        _settings[name] = value
+        settings[name] = value
 
     def __dir__(self) -> list[str]:
         return list(_DEFAULTS)
@@ -118,7 +118,7 @@ class Config:
         return _Scope(changes)
 
     def __repr__(self) -> str:
-        return f"config({', '.join(f'{name}={value!r}' for name, value in _settings.items())})"
+        return f"config({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
 
 
 config = Config()

@@ -15,7 +15,7 @@ from numpy import ndarray
 
 from . import host, tiers
 from .aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
-from .config import _settings as settings
+from .config import settings
 from .fusion import SCANS
 from .host import quiet
 from .node import NO_PARAMS, Node, evaluate_hook, origin

@@ -64,6 +64,12 @@ class Builder:
         result = xs[0].type.cast(xs[0].dtype if dtype is None else self.dtype(dtype))
         return self.ops.custom(name, self.device, list(xs), [result])[0].tensor
 
+    def whole(self, x: Any, shape: tuple[str | int, ...], user: CanonicalEqn | None = None) -> Any:
+        """Return a value with all its axes, which literals lack; pointwise operations do without."""
+        if x.rank == len(shape) or (user is not None and primitives()[user.prim].kind == "elementwise"):
+            return x
+        return self.ops.broadcast_to(x, self._shape(shape))
+
     def lower(self, eqn: CanonicalEqn, xs: list[Any]) -> Any:
         """Return the tensor of one equation."""
         prim = primitives()[eqn.prim]
@@ -81,7 +87,7 @@ class Builder:
             assert lowering is not None, eqn.prim
             y = lowering(self, *xs, out=out, **params)
         assert y.dtype == self.dtype(eqn.dtype), f"{eqn.prim}: {y.dtype}, not {eqn.dtype}"
-        if y.shape != out.shape and not all(x.rank == 0 for x in xs):
+        if y.shape != out.shape and y.rank:
             y = self.ops.rebind(y, out.shape)
         return y
 
@@ -108,12 +114,11 @@ def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path
         env = [i.tensor for i in graph.inputs]
         shapes = [shape for shape, _ in program.inputs]
         for eqn in program.eqns:
-            env.append(b.lower(eqn, [env[i] for i in eqn.ins]))
+            env.append(b.lower(eqn, [b.whole(env[i], shapes[i], eqn) for i in eqn.ins]))
             shapes.append(eqn.shape)
         outs = []
         for i in program.outputs:
-            shape = b._shape(shapes[i])
-            outs.append(env[i] if env[i].shape == shape else b.ops.broadcast_to(env[i], shape))
+            outs.append(b.whole(env[i], shapes[i]))
         graph.output(*outs)
 
 

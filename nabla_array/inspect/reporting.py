@@ -95,7 +95,7 @@ class Report(NamedTuple):
 
 
 def _kernels() -> tuple[KernelReport, ...]:
-    used = [k for k in tiers.kernels if k.host_seconds or k.hits or k.message]
+    used = [k for k in tiers.kernels() if k.host_seconds or k.hits or k.message]
     used.sort(key=lambda k: -(k.host_seconds + k.max_seconds))
     return tuple(KernelReport(k.title(), k.status(), k.hits, k.host_seconds, k.max_seconds) for k in used)
 
