@@ -97,9 +97,9 @@ class _Axes:
         before = -1
         while before != len(self.fixed):
             before = len(self.fixed)
-            for sources_of, c in made:
-                if sources_of <= self.fixed:
-                    self.fixed |= c
+            for source, result in made:
+                if source <= self.fixed:
+                    self.fixed |= result
 
     def find(self, t: int) -> int:
         while self.parent[t] != t:
