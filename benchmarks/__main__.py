@@ -8,10 +8,18 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import elementwise, memory, overhead
+from . import auto, cold, elementwise, fused, memory, overhead, warm
 from .measure import machine, show, write
 
-_SUITES = {"overhead": overhead.run, "elementwise": elementwise.run, "memory": memory.run}
+_SUITES = {
+    "overhead": overhead.run,
+    "elementwise": elementwise.run,
+    "memory": memory.run,
+    "fused": fused.run,
+    "cold": cold.run,
+    "warm": warm.run,
+    "auto": auto.run,
+}
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 
 

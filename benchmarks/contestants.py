@@ -43,16 +43,15 @@ def _jax() -> Any:
     return jax
 
 
-def contestants(jit: bool = True) -> list[Contestant]:
-    """Return nabla_array, NumPy and, where it is installed, JAX: eager and (if `jit`) compiled."""
+def contestants(*names: str) -> list[Contestant]:
+    """Return nabla_array, NumPy and, where it is installed, JAX: eager and compiled; only `names`, if any."""
     out = [
         Contestant(OURS, nabla_array, _shared, nabla_array.eval),
         Contestant("numpy", np, np.asarray, lambda x: x),
     ]
-    jax = _jax()
+    jax = _jax() if not names or {JAX, JIT} & {*names} else None
     if jax is not None:
         ready = jax.block_until_ready
         out.append(Contestant(JAX, jax.numpy, jax.numpy.asarray, ready))
-        if jit:
-            out.append(Contestant(JIT, jax.numpy, jax.numpy.asarray, ready, jax.jit))
-    return out
+        out.append(Contestant(JIT, jax.numpy, jax.numpy.asarray, ready, jax.jit))
+    return [c for c in out if not names or c.name in names]

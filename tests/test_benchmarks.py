@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks import elementwise
+from benchmarks import elementwise, fused
 from benchmarks.__main__ import main
 from benchmarks.measure import OURS, Claim, Row, geometric_mean, race, show, write
 
 
-@pytest.mark.parametrize("suite", ["overhead", "elementwise", "memory"])
+@pytest.mark.parametrize("suite", ["overhead", "elementwise", "memory", "fused", "cold", "warm", "auto"])
 def test_suite_runs(suite, capsys):
     assert main([suite, "--quick", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)[suite]
@@ -31,6 +31,10 @@ def test_expressions_agree_with_numpy():
         (elementwise.row_variance, (x,)),
         (elementwise.softmax, (x,)),
         (elementwise.stencil, (x,)),
+        *[
+            (function, args)
+            for _, function, args in [*fused.cases(quick=True), *fused.mixed_cases(quick=True)]
+        ],
     ]:
         ours = function(xp, *map(xp.asarray, args))
         np.testing.assert_allclose(np.asarray(ours), function(np, *args), rtol=1e-12)
