@@ -198,12 +198,18 @@ def canonicalize(program: Program) -> Canonical:
         shapes.append(tuple(named))
         sizes.append(tuple(merged))
     base = axes.base
+    known = {n: name for i in range(base) for n, name in zip(sizes[i], shapes[i], strict=True) if name != n}
     eqns = []
     for k, eqn in enumerate(program.eqns, base):
         params = dict(eqn.params)
         operand = maps[eqn.ins[0]] if eqn.ins and eqn.prim is not broadcast else maps[k]
         before = axes.shapes[eqn.ins[0]] if eqn.ins else ()
-        told = tuple((name, _told(name, value, params, operand, before)) for name, value in eqn.params)
+        told = tuple(
+            (name, _literal(value, known))
+            if isinstance(value, Literal)
+            else (name, _told(name, value, params, operand, before))
+            for name, value in eqn.params
+        )
         eqns.append((eqn.prim.name, eqn.ins, told, shapes[k], eqn.aval.dtype.name))
     inputs = tuple((shapes[i], a.dtype.name) for i, a in enumerate(program.inputs))
     return Canonical(
@@ -211,6 +217,24 @@ def canonicalize(program: Program) -> Canonical:
         tuple(sizes[:base]),
         tuple(axes.shapes[i] for i in program.outputs),
     )
+
+
+# Literals from which on one that equals a size is told as that size.
+_COUNT = 16
+
+
+def _literal(literal: Literal, known: dict[int, str | int]) -> tuple[str, ...]:
+    """Return a literal as the canonical program tells it: by its bits, or as the size that a mean divides by.
+
+    Where it is that size by chance, the program just shares its text with fewer others.
+    """
+    value = literal.value
+    if value.dtype.kind == "f" and float(value) > _COUNT:
+        for less in (0, 1):  # a variance may divide by one less
+            name = known.get(float(value) + less)  # type: ignore[call-overload]
+            if isinstance(name, str):
+                return ("size", name, str(less), value.dtype.name)
+    return ("literal", value.dtype.name, value.tobytes().hex())
 
 
 def _told(name: str, value: Any, params: dict[str, Any], moved: list[int], before: tuple[int, ...]) -> object:
@@ -235,15 +259,23 @@ def _told(name: str, value: Any, params: dict[str, Any], moved: list[int], befor
                 end = _from_end(before[i], params, i)
                 left[m] = -1 if end is None else end
         return tuple(left)
-    if isinstance(value, Literal):
-        return ("literal", value.value.dtype.name, value.value.tobytes().hex())
     if isinstance(value, np.dtype):
         return ("dtype", value.name)
     assert isinstance(value, bool | int | str), (name, value)
     return value
 
 
+class Size(NamedTuple):
+    """A literal that is a size of the inputs, or `less` less."""
+
+    name: str
+    less: int
+    dtype: np.dtype
+
+
 def _read(value: Any) -> Any:
+    if isinstance(value, tuple) and value and value[0] == "size":
+        return Size(value[1], int(value[2]), np.dtype(value[3]))
     if isinstance(value, tuple) and value and value[0] == "literal":
         dtype = np.dtype(value[1])
         return Literal(np.frombuffer(bytes.fromhex(value[2]), dtype)[0])

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .canonical import CanonicalEqn, CanonicalProgram, parse, slices_of
+from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
 from .primitive import Primitive
 from .primitives.creation import fill
 from .primitives.structure import slice_
@@ -77,7 +77,8 @@ class Builder:
         out = Result(self._shape(eqn.shape), eqn.dtype)
         if prim is fill:
             # Without axes: operations broadcast it.
-            return self.constant(params["value"].value, eqn.dtype)
+            value = params["value"]
+            return self._size(value) if isinstance(value, Size) else self.constant(value.value, eqn.dtype)
         if prim is slice_:
             params = {"slices": slices_of(params, eqn.shape)}
         if isinstance(lowering, str):
@@ -90,6 +91,12 @@ class Builder:
         if y.shape != out.shape and y.rank:
             y = self.ops.rebind(y, out.shape)
         return y
+
+    def _size(self, size: Size) -> Any:
+        from max.graph import Dim, TensorValue
+
+        n = self.cast(TensorValue(Dim(size.name)), size.dtype)
+        return self.ops.sub(n, self.constant(size.less, size.dtype)) if size.less else n
 
     def _shape(self, shape: tuple[str | int, ...]) -> Any:
         from max.graph import Shape

@@ -12,7 +12,7 @@ import numpy as np
 
 from nabla_array._lazy import artifacts, compiler, fusion, max_backend, tiers
 from nabla_array._lazy.aval import Aval
-from nabla_array._lazy.canonical import CanonicalEqn, parse, slices_of
+from nabla_array._lazy.canonical import CanonicalEqn, Size, parse, slices_of
 from nabla_array._lazy.host import _quiet_context, as_value
 from nabla_array._lazy.max_backend import primitives
 from nabla_array._lazy.program import Eqn, Program
@@ -53,7 +53,12 @@ def execute(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
 def _apply(eqn: CanonicalEqn, xs: list[np.ndarray], sizes: dict[str | int, int]) -> np.ndarray:
     prim, params = primitives()[eqn.prim], dict(eqn.params)
     if eqn.prim == "fill":
-        return np.asarray(params["value"].value)
+        value = params["value"]
+        return (
+            np.asarray(sizes[value.name] - value.less, eqn.dtype)
+            if isinstance(value, Size)
+            else np.asarray(value.value)
+        )
     if eqn.prim == "slice":
         return xs[0][tuple(slices_of(params, eqn.shape))]
     if "shape" in params:

@@ -56,6 +56,18 @@ def test_axes_that_are_reduced_alike_are_one() -> None:
     assert key(rows, (20, 10)) == key(rows, (9, 10, 11)) != key(total, (20, 10))
 
 
+def test_means_and_variances_of_every_size_are_one_program() -> None:
+    def standardized(x: Array) -> Array:
+        return (x - xp.mean(x, axis=1, keepdims=True)) / xp.std(x, axis=1, keepdims=True, correction=1)
+
+    assert key(standardized, (20, 100)) == key(standardized, (30, 70))
+    x = np.random.default_rng(0).standard_normal((20, 100))
+    with numpy_as_max(), xp.config(mode="max"):
+        got = np.asarray(standardized(xp.asarray(x)))
+    wanted = (x - x.mean(axis=1, keepdims=True)) / x.std(axis=1, keepdims=True, ddof=1)
+    np.testing.assert_allclose(got, wanted, rtol=1e-12)
+
+
 def test_small_axes_that_are_reduced_are_written_out() -> None:
     def points(x: Array) -> Array:
         return xp.sum(x * x, axis=-1)
