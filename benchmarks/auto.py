@@ -26,7 +26,7 @@ def _everything(quick: bool) -> list[Case]:
 
 
 def _loop(rounds: int, seconds: float, quick: bool) -> dict[str, Any]:
-    """Call all cases in turn, so many rounds, or for so long; returns seconds a round, and what moved when."""
+    """Call all cases in turn, so many rounds or for so long; returns seconds a round, and what moved when."""
     every = [(f, [nabla_array.asarray(a, copy=False) for a in args]) for _, f, args in _everything(quick)]
     found: list[float] = []
     moved: dict[str, float] = {}
