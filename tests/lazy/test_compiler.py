@@ -688,3 +688,35 @@ def test_importing_the_package_imports_none_of_this() -> None:
     assert not {f"nabla_array._lazy.{m}" for m in ("artifacts", "compiler", "worker")} & set(
         done.stdout.split()
     )
+
+
+# With MAX itself.
+
+WITH_MAX = """
+import sys
+import nabla_array as xp
+from nabla_array._lazy.artifacts import default_store
+x = xp.arange(1000.0)
+y = x * 2 + x * x
+assert float(y[7]) == 63.0
+assert [float(v) for v in y] == [v * 2 + v * v for v in range(1000)]
+store = default_store()
+print(len(store.found), len(store.entries()), store.problems, "max.engine" in sys.modules)
+"""
+
+
+@pytest.mark.xdist_group("max")
+def test_max_compiles_once_for_all_processes(tmp_path: Path) -> None:
+    environment = {**os.environ, "NABLA_ARRAY_CACHE_DIR": str(tmp_path / "cache"), "NABLA_ARRAY_MODE": "max"}
+    seconds, modules = [], []
+    for _ in range(2):
+        start = time.monotonic()
+        done = subprocess.run(
+            [sys.executable, "-c", WITH_MAX], env=environment, capture_output=True, text=True, check=False
+        )
+        seconds.append(time.monotonic() - start)
+        assert (done.stdout, done.stderr) == ("1 1 [] True\n", "")
+        modules.append([path.name for path in (tmp_path / "cache").glob("*.mef")])
+    assert modules[0] == modules[1]
+    assert len(modules[0]) == 1
+    assert seconds[1] < seconds[0] / 2
