@@ -6,6 +6,7 @@ differ in nothing but sizes, or in how many axes a flat array is spread over, ha
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -286,8 +287,6 @@ def _read(value: Any) -> Any:
 
 def parse(key: str) -> CanonicalProgram:
     """Read the text of a canonical program."""
-    from ast import literal_eval  # a worker's need only
-
     inputs, eqns, outputs = literal_eval(key)
     return CanonicalProgram(
         tuple((shape, np.dtype(dtype)) for shape, dtype in inputs),

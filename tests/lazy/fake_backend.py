@@ -115,10 +115,12 @@ def _say(text: bytes) -> None:
 
 def _garbage() -> None:
     _say(b"\x00\xff what?\n")
+    _hang()
 
 
 def _nested() -> None:
     _say(b"[" * 30_000 + b"\n")
+    _hang()
 
 
 def _flood() -> None:
@@ -128,10 +130,12 @@ def _flood() -> None:
 
 def _twice() -> None:
     _say(b'{"done": ""}\n{"done": ""}\n')
+    _hang()
 
 
 def _numbers() -> None:
     _say(b'{"done": 1}\n')
+    _hang()
 
 
 def _closed() -> None:

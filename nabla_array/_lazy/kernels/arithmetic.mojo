@@ -7,6 +7,20 @@ from std.sys import size_of
 from .core import *
 
 
+comptime integer_of[dtype: DType] = DType.int32 if dtype == DType.float32 else DType.int64
+
+
+@always_inline
+def not_a_number[dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> Mask[w]:
+    """Is x nan? On the bits: the compiler takes x != x for false."""
+    comptime if dtype.is_floating_point():
+        comptime I = integer_of[dtype]
+        comptime infinity = Scalar[I](0x7F80_0000) if dtype == DType.float32 else Scalar[I](0x7FF0_0000_0000_0000)
+        return (bitcast[I, w](x) & Scalar[I].MAX).gt(infinity)
+    else:
+        return Mask[w](fill=False)
+
+
 @always_inline
 def fmod[w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
     """Return the remainder of |x| by |y|, exactly."""
@@ -55,9 +69,6 @@ def hypot[w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
     return (a.eq(INF) | b.eq(INF)).select(F64[w](INF), out)
 
 
-comptime integer_of[dtype: DType] = DType.int32 if dtype == DType.float32 else DType.int64
-
-
 @always_inline
 def nextafter[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
     comptime I = integer_of[dtype]
@@ -67,7 +78,7 @@ def nextafter[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w])
     var away = i.lt(0) ^ x.lt(y)
     var stepped = (i & Scalar[I].MAX).eq(0).select(least, away.select(i + 1, i - 1))
     var out = bitcast[dtype, w](stepped)
-    return (x.ne(x) | y.ne(y)).select(x + y, x.eq(y).select(y, out))
+    return (not_a_number(x) | not_a_number(y)).select(x + y, x.eq(y).select(y, out))
 
 
 @always_inline
@@ -86,7 +97,7 @@ def signbit[dtype: DType, out_dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) ->
 def sign[dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[dtype, w]:
     var zero = SIMD[dtype, w](0)
     var one = SIMD[dtype, w](1)
-    var nan = x.ne(x).select(x, zero)
+    var nan = not_a_number(x).select(x, zero)
     comptime if dtype.is_unsigned():
         return x.gt(0).select(one, zero)
     else:
@@ -95,12 +106,12 @@ def sign[dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[dtype, w]:
 
 @always_inline
 def maximum[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
-    return (x.ge(y) | x.ne(x)).select(x, y)
+    return (x.ge(y) | not_a_number(x)).select(x, y)
 
 
 @always_inline
 def minimum[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
-    return (x.le(y) | x.ne(x)).select(x, y)
+    return (x.le(y) | not_a_number(x)).select(x, y)
 
 
 @always_inline
@@ -110,7 +121,7 @@ def sort_key[
     """Return integers in the order of floats, zeros equal, with `nan` for every nan."""
     var i = bitcast[out_dtype, w](x.eq(0).select(SIMD[dtype, w](0), x))
     var key = i.lt(0).select(i ^ Scalar[out_dtype].MAX, i)
-    return x.ne(x).select(SIMD[out_dtype, w](nan), key)
+    return not_a_number(x).select(SIMD[out_dtype, w](nan), key)
 
 
 @always_inline
@@ -127,6 +138,72 @@ def min_key[dtype: DType, out_dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) ->
 def from_key[dtype: DType, out_dtype: DType, w: SIMDLength](i: SIMD[dtype, w]) -> SIMD[out_dtype, w]:
     """Return the floats of such integers; those of nan are the bits of one."""
     return bitcast[out_dtype, w](i.lt(0).select(i ^ Scalar[dtype].MAX, i))
+
+
+@always_inline
+def add[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
+    return x + y
+
+
+@always_inline
+def sub[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
+    return x - y
+
+
+@always_inline
+def mul[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
+    comptime if dtype.is_floating_point():
+        # A product that the compiler does not contract with a sum that follows it.
+        return fma(x, y, SIMD[dtype, w](-0.0))
+    else:
+        return x * y
+
+
+@always_inline
+def div[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
+    return x / y
+
+
+@always_inline
+def neg[dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[dtype, w]:
+    return -x
+
+
+@always_inline
+def eq[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    return x.eq(y)
+
+
+@always_inline
+def ne[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    return ~x.eq(y)
+
+
+@always_inline
+def lt[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    return x.lt(y)
+
+
+@always_inline
+def le[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    return x.le(y)
+
+
+@always_inline
+def gt[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    return x.gt(y)
+
+
+@always_inline
+def ge[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    return x.ge(y)
+
+
+@always_inline
+def isfinite[dtype: DType, out_dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[out_dtype, w]:
+    comptime I = integer_of[dtype]
+    comptime infinity = Scalar[I](0x7F80_0000) if dtype == DType.float32 else Scalar[I](0x7FF0_0000_0000_0000)
+    return (bitcast[I, w](x) & Scalar[I].MAX).lt(infinity).cast[out_dtype]()
 
 
 @always_inline

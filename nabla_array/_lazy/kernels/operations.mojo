@@ -298,3 +298,125 @@ struct FromKey(ElementwiseUnaryMixedOp):
         dtype: DType, out_dtype: DType, width: SIMDLength
     ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
         return arithmetic.from_key[dtype, out_dtype](x)
+
+@extensibility.register("nabla.add")
+struct Add(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.add(x, y)
+
+
+@extensibility.register("nabla.sub")
+struct Sub(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.sub(x, y)
+
+
+@extensibility.register("nabla.mul")
+struct Mul(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.mul(x, y)
+
+
+@extensibility.register("nabla.div")
+struct Div(ElementwiseBinaryOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.div(x, y)
+
+
+@extensibility.register("nabla.neg")
+struct Neg(ElementwiseUnaryOp):
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return arithmetic.neg(x)
+
+
+@extensibility.register("nabla.eq")
+struct Eq(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.eq(x, y)
+
+
+@extensibility.register("nabla.ne")
+struct Ne(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.ne(x, y)
+
+
+@extensibility.register("nabla.lt")
+struct Lt(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.lt(x, y)
+
+
+@extensibility.register("nabla.le")
+struct Le(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.le(x, y)
+
+
+@extensibility.register("nabla.gt")
+struct Gt(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.gt(x, y)
+
+
+@extensibility.register("nabla.ge")
+struct Ge(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.ge(x, y)
+
+
+@extensibility.register("nabla.isfinite")
+struct Isfinite(ElementwiseUnaryMixedOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, out_dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
+        return arithmetic.isfinite[dtype, out_dtype](x)
+
+
+@extensibility.register("nabla.cumprod")
+struct CumProd:
+    """Products along the last axis."""
+
+    @staticmethod
+    def execute[
+        dtype: DType, rank: Int
+    ](output: OutputTensor[dtype=dtype, rank=rank, ...], x: InputTensor[dtype=dtype, rank=rank, ...]):
+        var n = x.dim_size[rank - 1]()
+        var size = x.size()
+        for start in range(0, size, max(n, 1)):
+            var product = Scalar[dtype](1)
+            for i in range(start, start + n):
+                product *= x.unsafe_ptr().unsafe_load(i)
+                output.unsafe_ptr().unsafe_store(i, product)

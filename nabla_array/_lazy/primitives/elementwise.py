@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import lowerings as low
 from ..aval import Aval, aval_of
 from ..primitive import Primitive, alike, elementwise
 
 # Arithmetic.
-neg = elementwise("neg", np.negative)
-abs_ = elementwise("abs", np.absolute)
-sign = elementwise("sign", np.sign)
-add = elementwise("add", np.add)
-sub = elementwise("sub", np.subtract)
-mul = elementwise("mul", np.multiply)
-div = elementwise("div", np.true_divide)
+neg = elementwise("neg", np.negative, max="nabla.neg")
+abs_ = elementwise("abs", np.absolute, max=low.by_kind(b=low.identity, other="abs"))
+sign = elementwise("sign", np.sign, max="nabla.sign")
+add = elementwise("add", np.add, max=low.by_kind(b="logical_or", other="nabla.add"))
+sub = elementwise("sub", np.subtract, max="nabla.sub")
+mul = elementwise("mul", np.multiply, max=low.by_kind(b="logical_and", other="nabla.mul"))
+div = elementwise("div", np.true_divide, max="nabla.div", max_kinds="f")
 
 
 def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -28,22 +29,27 @@ def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -
     return out
 
 
-floor_divide = elementwise("floor_divide", np.floor_divide, host=_floor_divide, into=_floor_divide)
-remainder = elementwise("remainder", np.remainder)
-# It can raise (an integer to a negative power), so it must not write over its operands.
-pow_ = elementwise("pow", np.power, into=lambda x, y, out: np.power(x, y, out))
-square = elementwise("square", np.square)
-reciprocal = elementwise("reciprocal", np.reciprocal)
-maximum = elementwise("maximum", np.maximum)
-minimum = elementwise("minimum", np.minimum)
-copysign = elementwise("copysign", np.copysign)
-nextafter = elementwise("nextafter", np.nextafter)
+floor_divide = elementwise(
+    "floor_divide", np.floor_divide, host=_floor_divide, into=_floor_divide, max="nabla.floor_divide"
+)
+remainder = elementwise("remainder", np.remainder, max="nabla.remainder")
+# It can raise (an integer to a negative power): so it must not write over its operands, and MAX, which
+# cannot raise, runs it for unsigned integers only.
+pow_ = elementwise(
+    "pow", np.power, into=lambda x, y, out: np.power(x, y, out), max="nabla.pow", max_kinds="fu"
+)
+square = elementwise("square", np.square, max=low.square)
+reciprocal = elementwise("reciprocal", np.reciprocal, max=low.reciprocal, max_kinds="f")
+maximum = elementwise("maximum", np.maximum, max=low.by_kind(b="logical_or", other="nabla.maximum"))
+minimum = elementwise("minimum", np.minimum, max=low.by_kind(b="logical_and", other="nabla.minimum"))
+copysign = elementwise("copysign", np.copysign, max="nabla.copysign", max_kinds="f")
+nextafter = elementwise("nextafter", np.nextafter, max="nabla.nextafter", max_kinds="f")
 
 # Rounding.
-floor = elementwise("floor", np.floor)
-ceil = elementwise("ceil", np.ceil)
-trunc = elementwise("trunc", np.trunc)
-rint = elementwise("rint", np.rint)
+floor = elementwise("floor", np.floor, max=low.by_kind(f="floor", other=low.identity))
+ceil = elementwise("ceil", np.ceil, max=low.by_kind(f="ceil", other=low.identity))
+trunc = elementwise("trunc", np.trunc, max=low.by_kind(f="trunc", other=low.identity))
+rint = elementwise("rint", np.rint, max="round", max_kinds="f")
 
 
 def _round_into(x: np.ndarray, out: np.ndarray, decimals: int) -> None:
@@ -61,11 +67,12 @@ round_ = Primitive(
     kind="elementwise",
     into=_round_into,
     dims=alike,
+    max=low.round_to,
 )
 
 # Transcendental.
-exp = elementwise("exp", np.exp)
-exp2 = elementwise("exp2", np.exp2)
+exp = elementwise("exp", np.exp, max="nabla.exp", max_kinds="f")
+exp2 = elementwise("exp2", np.exp2, max="nabla.exp2", max_kinds="f")
 
 
 def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -80,24 +87,24 @@ def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-expm1 = elementwise("expm1", np.expm1, host=_expm1, into=_expm1)
-log = elementwise("log", np.log)
-log1p = elementwise("log1p", np.log1p)
-log2 = elementwise("log2", np.log2)
-log10 = elementwise("log10", np.log10)
-logaddexp = elementwise("logaddexp", np.logaddexp)
-sqrt = elementwise("sqrt", np.sqrt)
-cbrt = elementwise("cbrt", np.cbrt)
-hypot = elementwise("hypot", np.hypot)
-sin = elementwise("sin", np.sin)
-cos = elementwise("cos", np.cos)
-tan = elementwise("tan", np.tan)
-asin = elementwise("asin", np.arcsin)
-acos = elementwise("acos", np.arccos)
-atan = elementwise("atan", np.arctan)
-atan2 = elementwise("atan2", np.arctan2)
-sinh = elementwise("sinh", np.sinh)
-cosh = elementwise("cosh", np.cosh)
+expm1 = elementwise("expm1", np.expm1, host=_expm1, into=_expm1, max="nabla.expm1", max_kinds="f")
+log = elementwise("log", np.log, max="nabla.log", max_kinds="f")
+log1p = elementwise("log1p", np.log1p, max="nabla.log1p", max_kinds="f")
+log2 = elementwise("log2", np.log2, max="nabla.log2", max_kinds="f")
+log10 = elementwise("log10", np.log10, max="nabla.log10", max_kinds="f")
+logaddexp = elementwise("logaddexp", np.logaddexp, max="nabla.logaddexp", max_kinds="f")
+sqrt = elementwise("sqrt", np.sqrt, max="sqrt", max_kinds="f")
+cbrt = elementwise("cbrt", np.cbrt, max="nabla.cbrt", max_kinds="f")
+hypot = elementwise("hypot", np.hypot, max="nabla.hypot", max_kinds="f")
+sin = elementwise("sin", np.sin, max="nabla.sin", max_kinds="f")
+cos = elementwise("cos", np.cos, max="nabla.cos", max_kinds="f")
+tan = elementwise("tan", np.tan, max="nabla.tan", max_kinds="f")
+asin = elementwise("asin", np.arcsin, max="nabla.asin", max_kinds="f")
+acos = elementwise("acos", np.arccos, max="nabla.acos", max_kinds="f")
+atan = elementwise("atan", np.arctan, max="nabla.atan", max_kinds="f")
+atan2 = elementwise("atan2", np.arctan2, max="nabla.atan2", max_kinds="f")
+sinh = elementwise("sinh", np.sinh, max="nabla.sinh", max_kinds="f")
+cosh = elementwise("cosh", np.cosh, max="nabla.cosh", max_kinds="f")
 
 
 def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -110,33 +117,33 @@ def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-tanh = elementwise("tanh", np.tanh, host=_tanh, into=_tanh)
-asinh = elementwise("asinh", np.arcsinh)
-acosh = elementwise("acosh", np.arccosh)
-atanh = elementwise("atanh", np.arctanh)
+tanh = elementwise("tanh", np.tanh, host=_tanh, into=_tanh, max="nabla.tanh", max_kinds="f")
+asinh = elementwise("asinh", np.arcsinh, max="nabla.asinh", max_kinds="f")
+acosh = elementwise("acosh", np.arccosh, max="nabla.acosh", max_kinds="f")
+atanh = elementwise("atanh", np.arctanh, max="nabla.atanh", max_kinds="f")
 
 # Comparison and tests.
-eq = elementwise("eq", np.equal)
-ne = elementwise("ne", np.not_equal)
-lt = elementwise("lt", np.less)
-le = elementwise("le", np.less_equal)
-gt = elementwise("gt", np.greater)
-ge = elementwise("ge", np.greater_equal)
-isnan = elementwise("isnan", np.isnan)
-isinf = elementwise("isinf", np.isinf)
-isfinite = elementwise("isfinite", np.isfinite)
-signbit = elementwise("signbit", np.signbit)
+eq = elementwise("eq", np.equal, max="nabla.eq")
+ne = elementwise("ne", np.not_equal, max="nabla.ne")
+lt = elementwise("lt", np.less, max="nabla.lt")
+le = elementwise("le", np.less_equal, max="nabla.le")
+gt = elementwise("gt", np.greater, max="nabla.gt")
+ge = elementwise("ge", np.greater_equal, max="nabla.ge")
+isnan = elementwise("isnan", np.isnan, max="is_nan", max_kinds="f")
+isinf = elementwise("isinf", np.isinf, max="is_inf", max_kinds="f")
+isfinite = elementwise("isfinite", np.isfinite, max="nabla.isfinite", max_kinds="f")
+signbit = elementwise("signbit", np.signbit, max="nabla.signbit", max_kinds="f")
 
 # Bits; on bool they are the logical functions.
-and_ = elementwise("and", np.bitwise_and)
-or_ = elementwise("or", np.bitwise_or)
-xor = elementwise("xor", np.bitwise_xor)
-not_ = elementwise("not", np.invert)
-shift_left = elementwise("shift_left", np.left_shift)
-shift_right = elementwise("shift_right", np.right_shift)
+and_ = elementwise("and", np.bitwise_and, max=low.by_kind(b="logical_and", other="nabla.bit_and"))
+or_ = elementwise("or", np.bitwise_or, max=low.by_kind(b="logical_or", other="nabla.bit_or"))
+xor = elementwise("xor", np.bitwise_xor, max=low.by_kind(b="logical_xor", other="nabla.bit_xor"))
+not_ = elementwise("not", np.invert, max=low.by_kind(b="logical_not", other="nabla.bit_not"))
+shift_left = elementwise("shift_left", np.left_shift, max="nabla.shift_left")
+shift_right = elementwise("shift_right", np.right_shift, max="nabla.shift_right")
 
 # Complex.
-conj = elementwise("conj", np.conjugate)
+conj = elementwise("conj", np.conjugate, max=low.identity)
 
 
 def _part(name: str, pick: str) -> Primitive:
@@ -200,7 +207,9 @@ def _select_into(mask: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray
     np.bitwise_xor(out, y, out=out)
 
 
-select = Primitive("select", _select_aval, np.where, kind="elementwise", into=_select_into, dims=alike)
+select = Primitive(
+    "select", _select_aval, np.where, kind="elementwise", into=_select_into, dims=alike, max="where"
+)
 
 
 def _cast_into(x: np.ndarray, out: np.ndarray, dtype: np.dtype) -> None:
@@ -220,4 +229,5 @@ cast = Primitive(
     kind="elementwise",
     into=_cast_into,
     dims=alike,
+    max=low.cast,
 )

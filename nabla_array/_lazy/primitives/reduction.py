@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .. import lowerings as low
 from ..aval import Aval, aval_of
 from ..primitive import Dims, Primitive, reduction, shift, whole
 
-reduce_sum = reduction("reduce_sum", np.add)
-reduce_prod = reduction("reduce_prod", np.multiply)
-reduce_max = reduction("reduce_max", np.maximum)
-reduce_min = reduction("reduce_min", np.minimum)
-reduce_any = reduction("reduce_any", np.logical_or)
-reduce_all = reduction("reduce_all", np.logical_and)
+reduce_sum = reduction("reduce_sum", np.add, max=low.accumulate("sum"))
+reduce_prod = reduction("reduce_prod", np.multiply, max=low.accumulate("prod"))
+reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"))
+reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"))
+reduce_any = reduction("reduce_any", np.logical_or, max=low.truth("max"), max_kinds="b")
+reduce_all = reduction("reduce_all", np.logical_and, max=low.truth("min"), max_kinds="b")
 
 
 def _count_host(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -28,10 +29,12 @@ reduce_count = Primitive(
     lambda x, axes: aval_of(tuple(n for i, n in enumerate(x.shape) if i not in axes), np.dtype(np.intp)),
     _count_host,
     batch=shift("axes"),
+    dims=lambda x, axes: (tuple(range(x.ndim)), tuple(i for i in range(x.ndim) if i not in axes)),
+    max=low.count,
 )
 
 
-def _index_reduction(name: str, function: Callable[..., Any]) -> Primitive:
+def _index_reduction(name: str, function: Callable[..., Any], lowering: Callable[..., Any]) -> Primitive:
     def aval(x: Aval, axis: int) -> Aval:
         if x.shape[axis] == 0:
             raise ValueError(f"{name}: no index into an empty axis: {x} along axis {axis}")
@@ -44,22 +47,23 @@ def _index_reduction(name: str, function: Callable[..., Any]) -> Primitive:
         labels = tuple(-1 - i if i == axis else i for i in range(x.ndim))
         return labels, labels[:axis] + labels[axis + 1 :]
 
-    return Primitive(name, aval, host, batch=shift("axis"), dims=dims)
+    return Primitive(name, aval, host, batch=shift("axis"), dims=dims, max=lowering)
 
 
-argmax = _index_reduction("argmax", np.argmax)
-argmin = _index_reduction("argmin", np.argmin)
+argmax = _index_reduction("argmax", np.argmax, low.index_of("max"))
+argmin = _index_reduction("argmin", np.argmin, low.index_of("min"))
 
 
-def _scan(name: str, ufunc: np.ufunc) -> Primitive:
+def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any]) -> Primitive:
     return Primitive(
         name,
         lambda x, axis: x,
         lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
         batch=shift("axis"),
         dims=whole("axis"),
+        max=lowering,
     )
 
 
-cumsum = _scan("cumsum", np.add)
-cumprod = _scan("cumprod", np.multiply)
+cumsum = _scan("cumsum", np.add, low.cumsum)
+cumprod = _scan("cumprod", np.multiply, low.cumprod)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import lowerings as low
 from ..aval import Aval, aval_of
 from ..primitive import Dims, Primitive, prefix, shift
 
@@ -48,6 +49,7 @@ reshape = Primitive(
     kind="view",
     batch=prefix(shape=lambda size: size),
     dims=_reshape_dims,
+    max=low.reshape,
 )
 
 permute = Primitive(
@@ -57,6 +59,7 @@ permute = Primitive(
     kind="view",
     batch=lambda params, size: {"axes": (0, *[a + 1 for a in params["axes"]])},
     dims=lambda x, axes: (tuple(range(x.ndim)), axes),
+    max=low.permute,
 )
 
 
@@ -90,6 +93,7 @@ broadcast = Primitive(
         "axes": (0, *[a + 1 for a in params["axes"]]),
     },
     dims=_broadcast_dims,
+    max=low.broadcast,
 )
 
 
@@ -116,6 +120,7 @@ slice_ = Primitive(
     kind="view",
     batch=prefix(start=lambda size: 0, size=lambda size: size, step=lambda size: 1),
     dims=_slice_dims,
+    max=low.slice_,
 )
 
 
@@ -160,6 +165,7 @@ concat = Primitive(
     lambda *xs, axis: np.concatenate(xs, axis=axis),
     batch=shift("axis"),
     dims=_concat_dims,
+    max=low.concat,
 )
 
 

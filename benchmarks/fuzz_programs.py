@@ -1,0 +1,386 @@
+"""Random programs of what MAX runs, with inputs full of special values."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nabla_array._lazy.aval import Aval, aval_of
+from nabla_array._lazy.host import DATA_ERRORS, as_value
+from nabla_array._lazy.max_backend import primitives
+from nabla_array._lazy.node import Node, leaf, record
+from nabla_array._lazy.primitive import Primitive
+from nabla_array._lazy.primitives.creation import Literal, fill, fill_node
+from nabla_array._lazy.primitives.elementwise import cast
+from nabla_array._lazy.primitives.structure import broadcast
+from nabla_array._lazy.program import Program, linearize, pending_order
+
+DTYPES = [np.dtype(name) for name in ("float32", "float64", "bool")]
+DTYPES += [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+# Floats are half of all.
+_WEIGHTS = np.array([3, 4, 1.5] + [0.7] * 8)
+# Above and below the lengths that are written out, of one vector and more, and ones.
+_SIZES = (1, 2, 3, 4, 5, 7, 9, 12, 17)
+_LARGEST = 2000
+_LEAVES = 8
+_HUGE = {"f": (1e30, 3e38), "d": (1e250, 1.5e308)}
+
+
+class Case(NamedTuple):
+    """A program, and arguments for it."""
+
+    program: Program
+    inputs: tuple[np.ndarray, ...]
+
+
+class Undefined(Exception):
+    """NumPy's result depends on the machine, or there is none."""
+
+
+def random_array(rng: np.random.Generator, aval: Aval) -> np.ndarray:
+    """Return values of a shape and dtype: ordinary ones and special ones, mixed or not."""
+    dtype, shape = aval.dtype, aval.shape
+    if dtype.kind == "b":
+        return np.asarray(rng.random(shape) < rng.choice([0.1, 0.5, 0.9]))
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        low, high = (info.min, info.max) if rng.random() < 0.2 else (max(-9, info.min), 9)
+        x = rng.integers(low, high, shape, dtype, endpoint=True)
+        specials: list[Any] = [0, 1, 2, info.max, info.min, info.max - 1, info.min + 1, info.bits - 1, info.bits]
+    else:
+        scale = dtype.type(rng.choice([0.5, 1.0, 3.0, 30.0, 1000.0]))
+        x = np.asarray(rng.standard_normal(shape).astype(dtype) * scale)
+        if rng.random() < 0.3:
+            x = np.asarray(np.round(x * 2) / 2)
+        tiny, huge = np.finfo(dtype).tiny, _HUGE[dtype.char]
+        specials = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, -2.5, 2.0, np.inf, -np.inf, np.nan, np.pi]
+        specials += [huge[0], -huge[0], huge[1], -huge[1], tiny, -tiny, 1 / huge[0], np.finfo(dtype).eps]
+    share = rng.choice([0.0, 0.1, 0.3, 0.8])
+    picked = rng.choice(np.array(specials, dtype), shape)
+    return np.asarray(np.where(rng.random(shape) < share, picked, x))
+
+
+def on_host(prim: Primitive, xs: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:
+    """Return what the operation means; raises Undefined where NumPy leaves that open."""
+    if prim is cast and xs[0].dtype.kind == "f" and params["dtype"].kind in "iu":
+        info = np.iinfo(params["dtype"])
+        whole = np.trunc(xs[0])
+        # The bounds as floats: below 2**n, and from -2**n on.
+        if not np.all((whole >= float(info.min)) & (whole < float(info.max // 2 + 1) * 2)):
+            raise Undefined
+    try:
+        with np.errstate(all="ignore"):
+            return np.asarray(as_value(prim.host(*xs, **params)))
+    except DATA_ERRORS:
+        raise Undefined from None
+
+
+def host_values(program: Program, inputs: tuple[np.ndarray, ...]) -> list[np.ndarray]:
+    """Return all values of a program; raises Undefined where NumPy leaves one open."""
+    env = list(inputs)
+    for eqn in program.eqns:
+        env.append(on_host(eqn.prim, [env[i] for i in eqn.ins], dict(eqn.params)))
+    return env
+
+
+def lowered() -> list[Primitive]:
+    """Return what MAX runs, apart from `fill`, which is an operand of others."""
+    return [p for p in primitives().values() if p.max is not None and p.dims is not None and p is not fill]
+
+
+class _Writer:
+    """Writes a random program, an operation at a time; its values are known on the way."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.values: dict[Node, np.ndarray] = {}
+        self.pool: list[Node] = []
+        self.leaves = 0
+        self.primitives = lowered()
+        ndim = rng.choice(4, p=[0.05, 0.3, 0.4, 0.25])
+        self.shape = self._shorter([int(n) for n in rng.choice(_SIZES, ndim)])
+        for _ in range(rng.integers(1, 4)):
+            self.new_leaf(aval_of(self.shape, self.dtype()))
+
+    def _shorter(self, shape: list[int]) -> tuple[int, ...]:
+        while math.prod(shape) > _LARGEST // 4:
+            shape[shape.index(max(shape))] = 2
+        return tuple(shape)
+
+    def dtype(self) -> np.dtype:
+        return DTYPES[self.rng.choice(len(DTYPES), p=_WEIGHTS / _WEIGHTS.sum())]
+
+    def chance(self, p: float) -> bool:
+        return bool(self.rng.random() < p)
+
+    def below(self, n: int) -> int:
+        return int(self.rng.integers(n))
+
+    def new_leaf(self, aval: Aval) -> Node:
+        value = random_array(self.rng, aval)
+        node = leaf(value)
+        self.values[node] = value
+        self.pool.append(node)
+        self.leaves += 1
+        return node
+
+    def apply(self, prim: Primitive, *xs: Node, **params: Any) -> Node | None:
+        """Record an operation, if it is one that MAX runs and whose result is defined."""
+        if prim.max is None or any(x.aval.dtype.kind not in prim.max_kinds for x in xs):
+            return None
+        try:
+            node = record(prim, xs, params)
+            if node.aval.size > _LARGEST or node.aval.dtype.kind not in "fiub" or not node.aval.size:
+                return None
+            value = on_host(prim, [self.values[x] for x in xs], params)
+        except (Undefined, TypeError, ValueError):
+            return None
+        self.values[node] = value
+        self.pool.append(node)
+        return node
+
+    def pick(self, fits: Callable[[Node], bool] = lambda node: True) -> Node | None:
+        """Return a value, a recent one more often."""
+        found = [n for n in self.pool if fits(n)]
+        if not found:
+            return None
+        back = int(self.rng.exponential(2)) if self.chance(0.7) else self.below(len(found))
+        return found[-1 - min(back, len(found) - 1)]
+
+    def literal(self, aval: Aval) -> Node:
+        value = random_array(self.rng, aval_of((), aval.dtype))
+        node = fill_node(aval, value[()])
+        self.values[node] = fill.host(Literal(value[()]), aval.shape)
+        return node
+
+    def like(self, aval: Aval) -> Node:
+        """Return an operand of exactly this shape and dtype."""
+        if self.chance(0.2):
+            return self.literal(aval)
+        same = self.pick(lambda n: n.aval is aval)
+        if same is not None and self.chance(0.7):
+            return same
+        smaller = self.pick(lambda n: n.aval is not aval and self._spreads(n.aval.shape, aval.shape))
+        if smaller is not None and self.chance(0.7):
+            other: Node | None = smaller
+            if smaller.aval.dtype != aval.dtype:
+                other = self.apply(cast, smaller, dtype=aval.dtype)
+            if other is not None and other.aval.shape != aval.shape:
+                axes = tuple(range(aval.ndim - other.aval.ndim, aval.ndim))
+                other = self.apply(broadcast, other, shape=aval.shape, axes=axes)
+            if other is not None:
+                return other
+        if self.leaves < _LEAVES:
+            return self.new_leaf(aval)
+        return same if same is not None else self.literal(aval)
+
+    def _spreads(self, shape: tuple[int, ...], wanted: tuple[int, ...]) -> bool:
+        try:
+            return np.broadcast_shapes(shape, wanted) == wanted
+        except ValueError:
+            return False
+
+    def first(self, fits: Callable[[Node], bool]) -> Node | None:
+        """Return an operand that fits: a value, a new one of the same shape, or a cast one."""
+        x = self.pick(fits)
+        if x is not None and self.chance(0.8):
+            return x
+        model = self.pick()
+        assert model is not None
+        dtype = self.dtype()
+        y = leaf(np.zeros(model.aval.shape, dtype))
+        if fits(y):
+            if self.leaves < _LEAVES and self.chance(0.5):
+                return self.new_leaf(y.aval)
+            x = self.apply(cast, model, dtype=dtype) or x
+        return x
+
+    def step(self) -> None:
+        """Add an operation, if the first idea works."""
+        prim = self.primitives[self.below(len(self.primitives))]
+        special = _MAKERS.get(prim.name)
+        if special is not None:
+            special(self, prim)
+        elif prim.ufunc is not None:
+            self._ufunc(prim)
+        elif prim.reducer is not None or prim.name == "reduce_count":
+            _reduce(self, prim)
+
+    def _ufunc(self, prim: Primitive) -> None:
+        nin = prim.ufunc.nin  # type: ignore[union-attr]
+
+        def fits(node: Node) -> bool:
+            try:
+                prim.aval(*[node.aval] * nin)
+            except TypeError:
+                return False
+            return node.aval.dtype.kind in prim.max_kinds
+
+        x = self.first(fits)
+        if x is not None:
+            xs = [x, *[self.like(x.aval) for _ in range(nin - 1)]]
+            if self.chance(0.3):
+                xs.reverse()
+            self.apply(prim, *xs)
+
+
+def _cast(w: _Writer, prim: Primitive) -> None:
+    x = w.pick()
+    dtype = w.dtype()
+    if x is not None and x.aval.dtype != dtype:
+        w.apply(prim, x, dtype=dtype)
+
+
+def _select(w: _Writer, prim: Primitive) -> None:
+    mask = w.first(lambda n: n.aval.dtype.kind == "b")
+    if mask is not None:
+        x = w.pick(lambda n: n.aval.shape == mask.aval.shape) or mask
+        w.apply(prim, mask, *[w.like(x.aval) for _ in range(2)])
+
+
+def _round(w: _Writer, prim: Primitive) -> None:
+    x = w.first(lambda n: n.aval.dtype.kind in prim.max_kinds)
+    if x is not None:
+        w.apply(prim, x, decimals=w.below(6) - 2)
+
+
+def _broadcast(w: _Writer, prim: Primitive) -> None:
+    x = w.pick(lambda n: n.aval.ndim < 4 and n.aval.size < 300)
+    if x is not None:
+        shape = [int(w.rng.choice(_SIZES)) if n == 1 and w.chance(0.7) else n for n in x.aval.shape]
+        axes = list(range(len(shape)))
+        if len(shape) < 3 and (shape == list(x.aval.shape) or w.chance(0.5)):
+            at = w.below(len(shape) + 1)
+            shape.insert(at, int(w.rng.choice(_SIZES)))
+            axes = [a + (a >= at) for a in axes]
+        w.apply(prim, x, shape=tuple(shape), axes=tuple(axes))
+
+
+def _permute(w: _Writer, prim: Primitive) -> None:
+    x = w.pick(lambda n: n.aval.ndim > 1)
+    if x is not None:
+        w.apply(prim, x, axes=tuple(int(a) for a in w.rng.permutation(x.aval.ndim)))
+
+
+def _reshape(w: _Writer, prim: Primitive) -> None:
+    x = w.pick()
+    assert x is not None
+    shape = list(x.aval.shape)
+    way = w.below(4)
+    if way == 0 and len(shape) < 4:
+        shape.insert(w.below(len(shape) + 1), 1)
+    elif way == 1 and len(shape) > 1:
+        at = w.below(len(shape) - 1)
+        shape[at : at + 2] = [shape[at] * shape[at + 1]]
+    elif way == 2 and shape:
+        at = w.below(len(shape))
+        divisors = [d for d in range(2, shape[at]) if shape[at] % d == 0]
+        if divisors:
+            d = int(w.rng.choice(divisors))
+            shape[at : at + 1] = [d, shape[at] // d]
+    else:
+        shape = [n for n in shape if n != 1]
+    if tuple(shape) != x.aval.shape:
+        w.apply(prim, x, shape=tuple(shape))
+
+
+def _slice(w: _Writer, prim: Primitive) -> None:
+    x = w.pick(lambda n: n.aval.ndim > 0)
+    if x is None:
+        return
+    entries = []
+    for n in x.aval.shape:
+        step = int(w.rng.choice([1, 1, 1, 2, 3, -1, -2])) if w.chance(0.7) else 1
+        start, stop = sorted(w.rng.integers(0, n + 1, 2)) if w.chance(0.6) else (0, n)
+        size = -(-int(stop - start) // abs(step))
+        entries.append((int(start) if step > 0 else int(stop) - 1, size, step))
+    start, size, step = zip(*entries, strict=True)
+    if 0 not in size and size != x.aval.shape or any(s < 0 for s in step):
+        w.apply(prim, x, start=start, size=size, step=step)
+
+
+def _concat(w: _Writer, prim: Primitive) -> None:
+    x = w.pick(lambda n: n.aval.ndim > 0)
+    if x is not None:
+        axis = w.below(x.aval.ndim)
+
+        def fits(n: Node) -> bool:
+            a, b = n.aval, x.aval
+            return a.dtype == b.dtype and a.ndim == b.ndim and {
+                i for i in range(a.ndim) if a.shape[i] != b.shape[i]
+            } <= {axis}
+
+        others = [w.pick(fits) or x if w.chance(0.6) else w.like(x.aval) for _ in range(1 + w.below(2))]
+        # A literal among them has no axes of its own on MAX.
+        w.apply(prim, x, *[w.pick(fits) or x if o.prim is fill else o for o in others], axis=axis)
+
+
+def _reduce(w: _Writer, prim: Primitive) -> None:
+    x = w.first(lambda n: n.aval.ndim > 0 and n.aval.dtype.kind in prim.max_kinds)
+    if x is not None and x.aval.ndim:
+        n = 1 + w.below(x.aval.ndim)
+        w.apply(prim, x, axes=tuple(sorted(int(a) for a in w.rng.permutation(x.aval.ndim)[:n])))
+
+
+def _along(w: _Writer, prim: Primitive) -> None:
+    x = w.first(lambda n: n.aval.ndim > 0 and n.aval.dtype.kind in prim.max_kinds)
+    if x is not None and x.aval.ndim:
+        w.apply(prim, x, axis=w.below(x.aval.ndim))
+
+
+_MAKERS: dict[str, Callable[[_Writer, Primitive], None]] = {
+    "cast": _cast,
+    "select": _select,
+    "round": _round,
+    "broadcast": _broadcast,
+    "permute": _permute,
+    "reshape": _reshape,
+    "slice": _slice,
+    "concat": _concat,
+    "argmax": _along,
+    "argmin": _along,
+    "cumsum": _along,
+    "cumprod": _along,
+}
+
+
+def covered(prim: Primitive) -> bool:
+    """Say whether programs can have it."""
+    return (
+        prim.name in _MAKERS
+        or prim.ufunc is not None
+        or prim.reducer is not None
+        or prim.name == "reduce_count"
+    )
+
+
+def random_case(seed: int, number: int, largest: int = 30) -> tuple[Case, bool]:
+    """Return a random program of up to so many operations, and whether every value of it is an output."""
+    rng = np.random.default_rng([seed, number])
+    w = _Writer(rng)
+    wanted = int(rng.integers(1, largest + 1))
+    for _ in range(20 * wanted):
+        if len(w.pool) - w.leaves >= wanted:
+            break
+        w.step()
+    made = [n for n in w.pool if n.value is None]
+    if not made:
+        return random_case(seed + 1_000_003, number, largest)
+    used = {i for n in made for i in n.inputs}
+    everything = number % 2 == 0
+    outputs = made if everything else [n for n in made if n not in used]
+    line = linearize(pending_order(outputs), outputs)
+    return Case(line.program, tuple(w.values[n] for n in line.inputs)), everything
+
+
+def redraw(case: Case, rng: np.random.Generator) -> Case | None:
+    """Return the program with other values, or None where its result would be undefined."""
+    drawn = Case(case.program, tuple(random_array(rng, a) for a in case.program.inputs))
+    try:
+        host_values(*drawn)
+    except Undefined:
+        return None
+    return drawn
