@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache
 from math import inf
 from time import perf_counter
@@ -403,8 +403,6 @@ def _compile_and_wait(wanted: list[Kernel]) -> None:
 
 
 def _progress(n: int) -> Any:
-    from contextlib import nullcontext
-
     if not n or not sys.stderr.isatty():
         return nullcontext()
     from rich.console import Console
