@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from nabla_array._lazy import tiers
 from nabla_array._lazy.config import config
 
 ROOT = Path(__file__).parent.parent
@@ -21,6 +22,7 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 
 @pytest.fixture(autouse=True)
 def _settings() -> Iterator[None]:
+    tiers._after_fork()  # a page reads as if nothing had run before it
     with config(mode=config.mode, threads=config.threads):
         yield
 

@@ -160,8 +160,11 @@ class Kernel:
 
 def problems() -> tuple[str, ...]:
     """Return what went wrong with the cache, or with compiling."""
-    artifacts = sys.modules.get(f"{__package__}.artifacts")  # not loaded: nothing was looked for
-    return tuple(artifacts.default_store().problems) if artifacts is not None else ()
+    if f"{__package__}.artifacts" not in sys.modules:  # nothing was looked for
+        return ()
+    from .artifacts import default_store  # waits where a loader is still importing it
+
+    return tuple(default_store().problems)
 
 
 # Those of the programs that are remembered (`_cut`), and with them their kernels.
