@@ -1,22 +1,23 @@
-"""Random programs of what MAX runs, with inputs full of special values."""
+"""Random programs of what MAX runs, with inputs full of special values; the same for other sizes."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nabla_array._lazy.aval import Aval, aval_of
+from nabla_array._lazy.canonical import Canonical, CanonicalProgram, Size, parse, slices_of
 from nabla_array._lazy.host import DATA_ERRORS, as_value
 from nabla_array._lazy.max_backend import primitives
 from nabla_array._lazy.node import Node, leaf, record
 from nabla_array._lazy.primitive import Primitive
 from nabla_array._lazy.primitives.creation import Literal, fill, fill_node
-from nabla_array._lazy.primitives.elementwise import cast
+from nabla_array._lazy.primitives.elementwise import cast, copysign, signbit
 from nabla_array._lazy.primitives.structure import broadcast
-from nabla_array._lazy.program import Program, linearize, pending_order
+from nabla_array._lazy.program import Eqn, Program, linearize, pending_order
 
 DTYPES = [np.dtype(name) for name in ("float32", "float64", "bool")]
 DTYPES += [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
@@ -25,6 +26,7 @@ _WEIGHTS = np.array([3, 4, 1.5] + [0.7] * 8)
 # Above and below the lengths that are written out, of one vector and more, and ones.
 _SIZES = (1, 2, 3, 4, 5, 7, 9, 12, 17)
 _LARGEST = 2000
+_LARGEST_OTHER = 30_000
 _LEAVES = 8
 _HUGE = {"f": (1e30, 3e38), "d": (1e250, 1.5e308)}
 
@@ -37,7 +39,7 @@ class Case(NamedTuple):
 
 
 class Undefined(Exception):
-    """NumPy's result depends on the machine, or there is none."""
+    """There is no result: NumPy raises an error."""
 
 
 def random_array(rng: np.random.Generator, aval: Aval) -> np.ndarray:
@@ -49,7 +51,17 @@ def random_array(rng: np.random.Generator, aval: Aval) -> np.ndarray:
         info = np.iinfo(dtype)
         low, high = (info.min, info.max) if rng.random() < 0.2 else (max(-9, info.min), 9)
         x = rng.integers(low, high, shape, dtype, endpoint=True)
-        specials: list[Any] = [0, 1, 2, info.max, info.min, info.max - 1, info.min + 1, info.bits - 1, info.bits]
+        specials: list[Any] = [
+            0,
+            1,
+            2,
+            info.max,
+            info.min,
+            info.max - 1,
+            info.min + 1,
+            info.bits - 1,
+            info.bits,
+        ]
     else:
         scale = dtype.type(rng.choice([0.5, 1.0, 3.0, 30.0, 1000.0]))
         x = np.asarray(rng.standard_normal(shape).astype(dtype) * scale)
@@ -63,14 +75,8 @@ def random_array(rng: np.random.Generator, aval: Aval) -> np.ndarray:
     return np.asarray(np.where(rng.random(shape) < share, picked, x))
 
 
-def on_host(prim: Primitive, xs: list[np.ndarray], params: dict[str, Any]) -> np.ndarray:
-    """Return what the operation means; raises Undefined where NumPy leaves that open."""
-    if prim is cast and xs[0].dtype.kind == "f" and params["dtype"].kind in "iu":
-        info = np.iinfo(params["dtype"])
-        whole = np.trunc(xs[0])
-        # The bounds as floats: below 2**n, and from -2**n on.
-        if not np.all((whole >= float(info.min)) & (whole < float(info.max // 2 + 1) * 2)):
-            raise Undefined
+def on_host(prim: Primitive, xs: Sequence[np.ndarray], params: dict[str, Any]) -> np.ndarray:
+    """Return what the operation means; raises Undefined where that is an error."""
     try:
         with np.errstate(all="ignore"):
             return np.asarray(as_value(prim.host(*xs, **params)))
@@ -78,8 +84,25 @@ def on_host(prim: Primitive, xs: list[np.ndarray], params: dict[str, Any]) -> np
         raise Undefined from None
 
 
-def host_values(program: Program, inputs: tuple[np.ndarray, ...]) -> list[np.ndarray]:
-    """Return all values of a program; raises Undefined where NumPy leaves one open."""
+def is_open(prim: Primitive, xs: Sequence[np.ndarray], params: dict[str, Any]) -> np.ndarray | None:
+    """Say for which elements neither NumPy nor the standard says what the result is; None: for no one.
+
+    Those are casts of floats to integers that do not have them, and the sign of nan.
+    """
+    if prim is cast and xs[0].dtype.kind == "f" and params["dtype"].kind in "iu":
+        info = np.iinfo(params["dtype"])
+        whole = np.trunc(xs[0])
+        # The bounds as floats: from -2**n on, and below 2**n.
+        fits = (whole >= float(info.min)) & (whole < float(info.max // 2 + 1) * 2)
+        return None if fits.all() else ~fits
+    if prim in (signbit, copysign):
+        nan = np.isnan(xs[-1])
+        return nan if nan.any() else None
+    return None
+
+
+def host_values(program: Program, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Return all values of a program."""
     env = list(inputs)
     for eqn in program.eqns:
         env.append(on_host(eqn.prim, [env[i] for i in eqn.ins], dict(eqn.params)))
@@ -100,6 +123,8 @@ class _Writer:
         self.pool: list[Node] = []
         self.leaves = 0
         self.primitives = lowered()
+        # They do little to values, but much to how programs are compiled.
+        self.movers = [p for p in self.primitives if p.kind in ("view", "broadcast") or p.name == "concat"]
         ndim = rng.choice(4, p=[0.05, 0.3, 0.4, 0.25])
         self.shape = self._shorter([int(n) for n in rng.choice(_SIZES, ndim)])
         for _ in range(rng.integers(1, 4)):
@@ -135,9 +160,12 @@ class _Writer:
             node = record(prim, xs, params)
             if node.aval.size > _LARGEST or node.aval.dtype.kind not in "fiub" or not node.aval.size:
                 return None
-            value = on_host(prim, [self.values[x] for x in xs], params)
+            operands = [self.values[x] for x in xs]
+            value = on_host(prim, operands, params)
         except (Undefined, TypeError, ValueError):
             return None
+        if value.dtype != node.aval.dtype or (prim is cast and is_open(prim, operands, params) is not None):
+            return None  # nobody records rounding of bool
         self.values[node] = value
         self.pool.append(node)
         return node
@@ -151,9 +179,11 @@ class _Writer:
         return found[-1 - min(back, len(found) - 1)]
 
     def literal(self, aval: Aval) -> Node:
-        value = random_array(self.rng, aval_of((), aval.dtype))
-        node = fill_node(aval, value[()])
-        self.values[node] = fill.host(Literal(value[()]), aval.shape)
+        value = random_array(self.rng, aval_of((), aval.dtype))[()]
+        if aval.dtype.kind == "f" and self.chance(0.1):
+            value = aval.dtype.type(self.values[self.pool[0]].size)  # what a mean divides by
+        node = fill_node(aval, value)
+        self.values[node] = fill.host(Literal(value), aval.shape)
         return node
 
     def like(self, aval: Aval) -> Node:
@@ -195,12 +225,13 @@ class _Writer:
         if fits(y):
             if self.leaves < _LEAVES and self.chance(0.5):
                 return self.new_leaf(y.aval)
-            x = self.apply(cast, model, dtype=dtype) or x
+            x = model if model.aval.dtype == dtype else self.apply(cast, model, dtype=dtype) or x
         return x
 
     def step(self) -> None:
         """Add an operation, if the first idea works."""
-        prim = self.primitives[self.below(len(self.primitives))]
+        some = self.movers if self.chance(0.12) else self.primitives
+        prim = some[self.below(len(some))]
         special = _MAKERS.get(prim.name)
         if special is not None:
             special(self, prim)
@@ -298,7 +329,7 @@ def _slice(w: _Writer, prim: Primitive) -> None:
         size = -(-int(stop - start) // abs(step))
         entries.append((int(start) if step > 0 else int(stop) - 1, size, step))
     start, size, step = zip(*entries, strict=True)
-    if 0 not in size and size != x.aval.shape or any(s < 0 for s in step):
+    if (0 not in size and size != x.aval.shape) or any(s < 0 for s in step):
         w.apply(prim, x, start=start, size=size, step=step)
 
 
@@ -309,9 +340,11 @@ def _concat(w: _Writer, prim: Primitive) -> None:
 
         def fits(n: Node) -> bool:
             a, b = n.aval, x.aval
-            return a.dtype == b.dtype and a.ndim == b.ndim and {
-                i for i in range(a.ndim) if a.shape[i] != b.shape[i]
-            } <= {axis}
+            return (
+                a.dtype == b.dtype
+                and a.ndim == b.ndim
+                and {i for i in range(a.ndim) if a.shape[i] != b.shape[i]} <= {axis}
+            )
 
         others = [w.pick(fits) or x if w.chance(0.6) else w.like(x.aval) for _ in range(1 + w.below(2))]
         # A literal among them has no axes of its own on MAX.
@@ -357,8 +390,8 @@ def covered(prim: Primitive) -> bool:
     )
 
 
-def random_case(seed: int, number: int, largest: int = 30) -> tuple[Case, bool]:
-    """Return a random program of up to so many operations, and whether every value of it is an output."""
+def random_case(seed: int, number: int, largest: int = 30) -> Case:
+    """Return a random program of up to so many operations; of even numbers every value is an output."""
     rng = np.random.default_rng([seed, number])
     w = _Writer(rng)
     wanted = int(rng.integers(1, largest + 1))
@@ -373,14 +406,103 @@ def random_case(seed: int, number: int, largest: int = 30) -> tuple[Case, bool]:
     everything = number % 2 == 0
     outputs = made if everything else [n for n in made if n not in used]
     line = linearize(pending_order(outputs), outputs)
-    return Case(line.program, tuple(w.values[n] for n in line.inputs)), everything
+    return Case(line.program, tuple(w.values[n] for n in line.inputs))
 
 
-def redraw(case: Case, rng: np.random.Generator) -> Case | None:
-    """Return the program with other values, or None where its result would be undefined."""
-    drawn = Case(case.program, tuple(random_array(rng, a) for a in case.program.inputs))
-    try:
-        host_values(*drawn)
-    except Undefined:
-        return None
-    return drawn
+def redrawn(program: Program, rng: np.random.Generator) -> Case:
+    """Return the program with other values."""
+    return Case(program, tuple(random_array(rng, a) for a in program.inputs))
+
+
+def together(programs: Sequence[Program]) -> tuple[Program, list[int]]:
+    """Return programs beside each other, as one, and of which of them each equation is."""
+    inputs = tuple(a for p in programs for a in p.inputs)
+    eqns: list[Eqn] = []
+    outputs: list[int] = []
+    owners: list[int] = []
+    before = 0  # inputs
+    for n, p in enumerate(programs):
+        numbers = [*range(before, before + len(p.inputs))]
+        numbers += [len(inputs) + len(eqns) + k for k in range(len(p.eqns))]
+        eqns += [e._replace(ins=tuple(numbers[i] for i in e.ins)) for e in p.eqns]
+        outputs += [numbers[i] for i in p.outputs]
+        owners += [n] * len(p.eqns)
+        before += len(p.inputs)
+    return Program(inputs, tuple(eqns), tuple(outputs)), owners
+
+
+def resized(canonical: Canonical, rng: np.random.Generator) -> Program | None:
+    """Return a canonical program with random sizes for its symbols, or None where none were found."""
+    text = parse(canonical.key)
+    old = {
+        name: n
+        for (shape, _), ns in zip(text.inputs, canonical.inputs, strict=True)
+        for name, n in zip(shape, ns, strict=True)
+        if isinstance(name, str)
+    }
+    # Longer by multiples of all steps, so that slices that fit each other still do.
+    sizes = {name: n + 6 * int(rng.exponential(2)) for name, n in old.items()}
+    for _ in range(200):
+        program, wrong = _with_sizes(text, sizes, old)
+        if program is not None:
+            return program
+        sizes.update(wrong)
+    return None
+
+
+def _with_sizes(
+    text: CanonicalProgram, told: dict[str, int], old: dict[str, int]
+) -> tuple[Program | None, dict[str, int]]:
+    """Return a canonical program with these sizes, or None and which sizes should be others."""
+    sizes: dict[str | int, int] = dict(told)
+
+    def ints(shape: Sequence[str | int]) -> tuple[int, ...]:
+        return tuple(sizes[n] if isinstance(n, str) else n for n in shape)
+
+    inputs = [aval_of(ints(shape), dtype) for shape, dtype in text.inputs]
+    base = len(inputs)
+    avals: list[Aval | None] = [*inputs]
+    params: list[dict[str, Any]] = []
+    for eqn in text.eqns:
+        known = dict(eqn.params)
+        params.append(known)
+        if eqn.prim == "fill":
+            avals.append(None)
+            continue
+        for i in eqn.ins:
+            avals[i] = avals[i] or aval_of(ints(text.eqns[i - base].shape), text.eqns[i - base].dtype)
+        xs = [avals[i] for i in eqn.ins]
+        if eqn.prim == "slice":
+            rows = [s.indices(n) for s, n in zip(slices_of(known, eqn.shape), xs[0].shape, strict=True)]
+            known["start"], known["step"] = tuple(r[0] for r in rows), tuple(r[2] for r in rows)
+            known["size"] = tuple(len(range(*r)) for r in rows)
+        elif "shape" in known:
+            known["shape"] = ints(eqn.shape)
+        aval = primitives()[eqn.prim].aval(*xs, **known)
+        avals.append(aval)
+        for name, n in zip(eqn.shape, aval.shape, strict=True):
+            if aval.size > _LARGEST_OTHER or (isinstance(name, int) and name != n):
+                return None, {name: old[name] for name in _names_below(text, len(avals) - 1)}
+            if isinstance(name, str) and sizes.setdefault(name, n) != n:
+                # What is made by slicing or joining tells how long it is.
+                return None, {name: n}
+    eqns = []
+    for eqn, known, aval in zip(text.eqns, params, avals[base:], strict=True):
+        if eqn.prim == "fill":
+            value = known["value"]
+            if isinstance(value, Size):
+                value = Literal(value.dtype.type(sizes[value.name] - value.less))
+            known = {"value": value, "shape": ints(eqn.shape)}
+            aval = aval_of(known["shape"], eqn.dtype)
+        eqns.append(Eqn(primitives()[eqn.prim], eqn.ins, tuple(known.items()), aval))
+    return Program(tuple(inputs), tuple(eqns), text.outputs), {}
+
+
+def _names_below(text: CanonicalProgram, number: int) -> set[str]:
+    """Return the symbols of the inputs that a value comes from."""
+    base = len(text.inputs)
+    below = {number}
+    for k in range(number, base - 1, -1):
+        if k in below:
+            below.update(text.eqns[k - base].ins)
+    return {n for i in below if i < base for n in text.inputs[i][0] if isinstance(n, str)}

@@ -18,82 +18,92 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
+from rich.table import Table
 
 from nabla_array._lazy import max_backend
-from nabla_array._lazy.canonical import Canonical, canonicalize
+from nabla_array._lazy.canonical import Canonical, canonicalize, parse
 from nabla_array._lazy.fusion import parts
 from nabla_array._lazy.program import Program
 
-from .fuzz_judge import Verdict, judge
-from .fuzz_programs import Case, covered, host_values, lowered, random_case, redraw
+from .fuzz_judge import Disagreement, judge
+from .fuzz_programs import (
+    Case,
+    covered,
+    host_values,
+    lowered,
+    random_case,
+    redrawn,
+    resized,
+    together,
+)
 
-# Seconds that one compilation may take, and one program more.
-_FIXED, _EACH = 300, 10
-# Sets of values that each program is run with: they cost next to nothing, compiling does.
-_DRAWS = 4
+# Seconds that one compilation may take, and one graph more.
+_FIXED, _EACH = 300, 30
+# How often a graph is run with other values, and with other sizes too: that costs next to nothing.
+_REDRAWN, _RESIZED = 1, 2
 # Disagreements of one kind that are shown.
 _SHOWN = 2
 
+Shapes = tuple[tuple[int, ...], ...]
+# What runs arrays, given the shapes that it takes them in and those that results have.
+Model = Callable[[Shapes, Shapes], Callable[..., list[np.ndarray]]]
+# Gives the models of canonical programs, and why others do not compile.
+Compile = Callable[[Sequence[str]], tuple[dict[str, Model], dict[str, str]]]
+
 
 class Piece(NamedTuple):
-    """What MAX runs of a random program, in one kernel."""
+    """What would be one kernel of a random program."""
 
-    origin: str
+    number: int
     case: Case
-    canonical: Canonical
+
+
+class Group:
+    """Pieces beside each other in one graph: compiling that costs hardly more than one of them alone."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = tuple(pieces)
+        self.program, self.owners = together([p.case.program for p in pieces])
+        self.inputs = tuple(x for p in pieces for x in p.case.inputs)
+        self.canonical: Canonical = canonicalize(self.program)
+
+    def halves(self) -> list[Group]:
+        """Return two groups, or none of a single piece."""
+        n = len(self.pieces) // 2
+        return [Group(self.pieces[:n]), Group(self.pieces[n:])] if n else []
 
 
 class Finding(NamedTuple):
-    """Something wrong: with a piece, of a kind (a primitive and dtypes, or "compile")."""
+    """Something wrong: of a kind (a primitive and dtypes, or "compile"), in a program, with some inputs."""
 
     kind: str
-    piece: Piece
+    numbers: tuple[int, ...]
+    case: Case
     text: str
-    number: int = -1
+    value: int = -1
 
 
 class Tally:
     """What was run, and what was found."""
 
     def __init__(self) -> None:
-        self.programs = 0
-        self.pieces = 0
+        self.programs = self.graphs = self.runs = self.sizes = self.compared = self.undecided = 0
         self.primitives: Counter[str] = Counter()
-        self.compared = 0
-        self.unstable = 0
         self.findings: list[Finding] = []
 
-    def add(self, piece: Piece, verdict: Verdict) -> None:
-        """Count a run."""
-        self.compared += verdict.compared
-        self.unstable += verdict.unstable
-        # What follows a wrong value may be wrong because of it, where it is not the value that was seen.
-        for d in verdict.disagreements[:1]:
-            eqn = piece.case.program.eqns[d.number - len(piece.case.inputs)]
-            dtypes = ", ".join(x.dtype.name for x in d.operands)
-            at = tuple(int(i[0]) for i in np.nonzero(d.where))
-            lines = [f"{np.count_nonzero(d.where)} of {d.where.size} elements, the first at {at}:"]
-            lines.append(f"MAX {d.got[at]!r}, host {d.wanted[at]!r}")
-            lines += [f"operand {o[at]!r}" for o in d.operands if o.shape == d.got.shape]
-            lines += [f"operand {o!r}" for o in d.operands if o.shape != d.got.shape and o.size <= 64]
-            text = "\n".join(lines)
-            self.findings.append(Finding(f"{eqn.prim.name}({dtypes})", piece, text, d.number))
 
-
-def pieces_of(origin: str, case: Case, everything: bool) -> list[Piece]:
-    """Cut a program as `auto` would; `everything`: each value of it is an output."""
-    program = case.program
+def pieces_of(number: int, case: Case) -> list[Piece]:
+    """Cut a program into what MAX runs of it in the mode "max"."""
     values = host_values(*case)
-    out = []
-    for part in parts(program, True):
-        if part.fusible:
-            arguments = tuple(values[i] for i in part.inputs)
-            out.append(Piece(origin, Case(part.program, arguments), canonicalize(part.program)))
-    return out
+    return [
+        Piece(number, Case(part.program, tuple(values[i] for i in part.inputs)))
+        for part in parts(case.program, True)
+        if part.fusible
+    ]
 
 
 def _compile_here(folder: Path) -> None:
-    """Compile the keys that lie in a folder, and write down which cannot be built (in a process of its own)."""
+    """Compile the keys in a folder, and write down which cannot be built (in a process of its own)."""
     from max.graph import Module
 
     keys = json.loads((folder / "keys.json").read_text())
@@ -101,7 +111,7 @@ def _compile_here(folder: Path) -> None:
     kernels = max_backend.build_kernels(folder)
     for key in keys:
         try:
-            max_backend._build(max_backend.parse(key), "g", Module(), kernels)
+            max_backend._build(parse(key), "g", Module(), kernels)
         except Exception as error:  # whatever MAX raises is what is looked for
             refused[key] = f"{type(error).__name__}: {error}"
     good = [key for key in keys if key not in refused]
@@ -110,8 +120,8 @@ def _compile_here(folder: Path) -> None:
         max_backend.compile_programs(good, folder / "models.mef")
 
 
-def compile_all(keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """Compile programs together; returns the models, and for those that do not compile why."""
+def compile_with_max(keys: Sequence[str]) -> tuple[dict[str, Model], dict[str, str]]:
+    """Compile programs together, in a process of its own; returns the models, and why others have none."""
     if not keys:
         return {}, {}
     with tempfile.TemporaryDirectory() as name:
@@ -123,6 +133,7 @@ def compile_all(keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
                 capture_output=True,
                 text=True,
                 timeout=_FIXED + _EACH * len(keys),
+                check=False,
             )
             said = f"exit {done.returncode}: {done.stderr[-2000:]}"
         except subprocess.TimeoutExpired as error:
@@ -131,58 +142,100 @@ def compile_all(keys: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
         refused = json.loads(refusals.read_text()) if refusals.exists() else {}
         good = [key for key in keys if key not in refused]
         if mef.exists():
-            models = max_backend.load(name, mef.read_bytes())
-            return {key: models[f"g{i}"] for i, key in enumerate(good)}, refused
+            loaded = max_backend.load(name, mef.read_bytes())
+            return {key: _model(loaded[f"g{i}"]) for i, key in enumerate(good)}, refused
     if len(good) <= 1:
         return {}, {**refused, **dict.fromkeys(good, said)}
-    halves = [compile_all(good[: len(good) // 2]), compile_all(good[len(good) // 2 :])]
+    halves = [compile_with_max(good[: len(good) // 2]), compile_with_max(good[len(good) // 2 :])]
     models = {key: model for found, _ in halves for key, model in found.items()}
     return models, {**refused, **halves[0][1], **halves[1][1]}
 
 
-def run(piece: Piece, model: Any) -> Verdict:
-    """Run a piece on MAX, and judge it."""
-    execute = max_backend.runner(model, piece.canonical.inputs, piece.canonical.outputs)
-    got = execute(*piece.case.inputs)
-    return judge(*piece.case, dict(zip(piece.case.program.outputs, got, strict=True)))
+def _model(loaded: Any) -> Model:
+    return lambda inputs, outputs: max_backend.runner(loaded, inputs, outputs)
 
 
-def fuzz(pieces: Iterable[Piece], tally: Tally, seed: int) -> None:
-    """Compile pieces, run each with some sets of values, and add to the tally."""
-    todo = list(pieces)
-    models, refused = compile_all(list(dict.fromkeys(p.canonical.key for p in todo)))
-    for n, piece in enumerate(todo):
-        if piece.canonical.key in refused:
-            message = refused[piece.canonical.key]
-            tally.findings.append(Finding(f"compile: {message.splitlines()[0][:80]}", piece, message))
-            continue
-        rng = np.random.default_rng([seed, n])
-        draws = [piece.case, *[redraw(piece.case, rng) for _ in range(_DRAWS - 1)]]
-        for case in draws:
-            if case is not None:
-                drawn = piece._replace(case=case)
-                tally.add(drawn, run(drawn, models[piece.canonical.key]))
-        tally.pieces += 1
-        tally.primitives.update(e.prim.name for e in piece.case.program.eqns)
+def fuzz(groups: Iterable[Group], tally: Tally, seed: int, compiled: Compile = compile_with_max) -> None:
+    """Compile groups, run each with some sets of values and sizes, and add to the tally."""
+    todo = list(groups)
+    models, refused = compiled(list(dict.fromkeys(g.canonical.key for g in todo)))
+    smaller = []
+    for group in todo:
+        key = group.canonical.key
+        if key not in refused:
+            _run(group, models[key], tally, seed)
+        elif len(group.pieces) > 1:
+            smaller += group.halves()
+        else:
+            (piece,) = group.pieces
+            kind = f"compile: {refused[key].splitlines()[0][:80]}"
+            tally.findings.append(Finding(kind, (piece.number,), piece.case, refused[key]))
+    if smaller:
+        fuzz(smaller, tally, seed, compiled)
 
 
-def cut_down(finding: Finding) -> list[Piece]:
+def _run(group: Group, model: Model, tally: Tally, seed: int) -> None:
+    rng = np.random.default_rng([seed, group.pieces[0].number])
+    program, canonical = group.program, group.canonical
+    run = model(canonical.inputs, canonical.outputs)
+    cases = [Case(program, group.inputs), *[redrawn(program, rng) for _ in range(_REDRAWN)]]
+    found: dict[int, Finding] = {}
+    for case in cases:
+        _note(judged(case, run, tally), case, group, found)
+    others = [p for p in (resized(canonical, rng) for _ in range(_RESIZED)) if p is not None]
+    for other in others:
+        case = redrawn(other, rng)
+        run = model(tuple(a.shape for a in other.inputs), tuple(other.aval(i).shape for i in other.outputs))
+        _note(judged(case, run, tally), case, group, found)
+    tally.graphs += 1
+    tally.sizes += 1 + len(others)
+    tally.primitives.update(e.prim.name for e in program.eqns)
+    tally.findings += found.values()
+
+
+def judged(case: Case, run: Callable[..., list[np.ndarray]], tally: Tally) -> list[Disagreement]:
+    """Run a program, count that, and return what MAX made wrong."""
+    got = run(*case.inputs)
+    verdict = judge(*case, dict(zip(case.program.outputs, got, strict=True)))
+    tally.runs += 1
+    tally.compared += verdict.compared
+    tally.undecided += verdict.unstable
+    return verdict.disagreements
+
+
+def _note(disagreements: Sequence[Disagreement], case: Case, group: Group, found: dict[int, Finding]) -> None:
+    """Keep the first disagreement of each piece: what follows may be wrong because of it."""
+    for d in disagreements:
+        owner = group.owners[d.number - len(case.inputs)]
+        if owner not in found:
+            numbers = tuple(dict.fromkeys(p.number for p in group.pieces))
+            found[owner] = _told(d, case, numbers)
+
+
+def _told(d: Disagreement, case: Case, numbers: tuple[int, ...]) -> Finding:
+    eqn = case.program.eqns[d.number - len(case.inputs)]
+    dtypes = ", ".join(x.dtype.name for x in d.operands)
+    at = tuple(int(i[0]) for i in np.nonzero(d.where))
+    lines = [f"{np.count_nonzero(d.where)} of {d.where.size} elements, the first at {at}:"]
+    lines.append(f"MAX {d.got[at]!r}, host {d.wanted[at]!r}")
+    lines += [f"operand {o[at]!r}" for o in d.operands if o.shape == d.got.shape]
+    lines += [f"operand {o!r}" for o in d.operands if o.shape != d.got.shape and o.size <= 64]
+    return Finding(f"{eqn.prim.name}({dtypes})", numbers, case, "\n".join(lines), d.number)
+
+
+def cut_down(finding: Finding) -> list[Case]:
     """Return smaller programs that may show the same: the last few operations before the bad value."""
-    program, inputs = finding.piece.case
-    if finding.number < 0:
-        return []
+    program, inputs = finding.case
     values = host_values(program, inputs)
-    out = []
-    depths = dict.fromkeys([1, 2, 3, 4, 6, 30])
-    for depth in depths:
-        small, sources = _slice(program, finding.number, depth)
-        case = Case(small, tuple(values[i] for i in sources))
-        if all(case.program.eqns != other.case.program.eqns for other in out):
-            out.append(Piece(f"{finding.piece.origin}, {depth} deep", case, canonicalize(small)))
+    out: list[Case] = []
+    for depth in (1, 2, 3, 4, 6, 30):
+        small, sources = before(program, finding.value, depth)
+        if all(small != other.program for other in out):
+            out.append(Case(small, tuple(values[i] for i in sources)))
     return out
 
 
-def _slice(program: Program, number: int, depth: int) -> tuple[Program, list[int]]:
+def before(program: Program, number: int, depth: int) -> tuple[Program, list[int]]:
     """Return the program of the operations up to so far before a value, and where its inputs come from."""
     base = len(program.inputs)
     wanted: dict[int, int] = {number: depth}
@@ -206,20 +259,22 @@ def _slice(program: Program, number: int, depth: int) -> tuple[Program, list[int
     )
 
 
-def shrink(findings: Sequence[Finding]) -> list[Finding]:
+def shrink(findings: Sequence[Finding], compiled: Compile = compile_with_max) -> list[Finding]:
     """Return the findings as smaller programs show them, where these do."""
     candidates = [cut_down(f) for f in findings]
-    models, _ = compile_all(list(dict.fromkeys(p.canonical.key for some in candidates for p in some)))
+    models, _ = compiled(
+        list(dict.fromkeys(canonicalize(c.program).key for some in candidates for c in some))
+    )
     out = []
     for finding, some in zip(findings, candidates, strict=True):
         best = finding
-        for piece in some:
-            model = models.get(piece.canonical.key)
+        for case in some:
+            canonical = canonicalize(case.program)
+            model = models.get(canonical.key)
             if model is not None:
-                tally = Tally()
-                tally.add(piece, run(piece, model))
-                if tally.findings:
-                    best = tally.findings[0]
+                seen = judged(case, model(canonical.inputs, canonical.outputs), Tally())
+                if seen:
+                    best = _told(seen[0], case, finding.numbers)
                     break
         out.append(best)
     return out
@@ -230,47 +285,76 @@ def sample(findings: Iterable[Finding], most: int = _SHOWN) -> list[Finding]:
     kinds: dict[str, list[Finding]] = {}
     for f in findings:
         kinds.setdefault(f.kind, []).append(f)
-    by_size = [sorted(some, key=lambda f: len(f.piece.case.program.eqns))[:most] for some in kinds.values()]
+    by_size = [sorted(some, key=lambda f: len(f.case.program.eqns))[:most] for some in kinds.values()]
     return [f for some in by_size for f in some]
 
 
-def show(tally: Tally, console: Console, seconds: float) -> None:
+def show(tally: Tally, console: Console, seconds: float, seed: int, compiled: Compile) -> None:
     """Print the summary and the findings."""
-    missing = [p.name for p in lowered() if not covered(p)]
-    never = [p.name for p in lowered() if covered(p) and not tally.primitives[p.name]]
-    equations = sum(tally.primitives.values())
-    share = tally.unstable / max(tally.compared, 1)
-    console.print(
-        f"{tally.programs} programs, {tally.pieces} compiled pieces, {equations} equations, "
-        f"{tally.compared} elements compared ({share:.2%} of them undecidable), "
-        f"{len(tally.findings)} disagreements, {seconds:.0f} s"
-    )
-    counts = ", ".join(f"{name} {n}" for name, n in sorted(tally.primitives.items()))
-    console.print(f"{len(tally.primitives)} primitives: {counts}")
-    if missing or never:
-        console.print(f"lowered, but not generated: {', '.join(missing)}; not met: {', '.join(never)}")
+    table = Table("", "", title="fuzz-tiers: MAX against the host", show_header=False)
+    for name, value in (
+        ("programs", tally.programs),
+        ("graphs compiled, their sizes, runs", f"{tally.graphs}, {tally.sizes}, {tally.runs}"),
+        ("operations", sum(tally.primitives.values())),
+        ("elements compared", tally.compared),
+        ("of them left open by rounding", f"{tally.undecided / max(tally.compared, 1):.2%}"),
+        ("primitives", f"{len(tally.primitives)} of {len({p.name for p in lowered()} | {'fill'})}"),
+        ("disagreements", len(tally.findings)),
+        ("seconds", f"{seconds:.0f}"),
+    ):
+        table.add_row(name, str(value))
+    console.print(table)
+    counts = [f"{name} {n}" for name, n in sorted(tally.primitives.items())]
+    columns = max(1, console.width // 22)
+    grid = Table.grid(padding=(0, 2))
+    for at in range(0, len(counts), columns):
+        grid.add_row(*counts[at : at + columns])
+    console.print(grid)
+    never = [p.name for p in lowered() if not tally.primitives[p.name]]
+    if never:
+        without = [name for p in lowered() if not covered(p) for name in [p.name]]
+        console.print(f"not met: {', '.join(never)}; not generated: {', '.join(without) or 'none'}")
     for kind, n in Counter(f.kind for f in tally.findings).most_common():
         console.print(f"  {n} x {escape(kind)}", style="red")
-    for finding in shrink(sample([f for f in tally.findings if f.number >= 0])) + sample(
-        f for f in tally.findings if f.number < 0
-    ):
-        console.rule(f"{escape(finding.kind)} (program {finding.piece.origin})")
-        console.print(str(finding.piece.case.program), markup=False)
-        for i, x in enumerate(finding.piece.case.inputs):
+    wrong = sample(f for f in tally.findings if f.value >= 0)
+    for f in shrink(wrong, compiled) + sample(f for f in tally.findings if f.value < 0):
+        console.rule(escape(f.kind))
+        first, n = min(f.numbers), max(f.numbers) - min(f.numbers) + 1
+        console.print(
+            f"python -m benchmarks fuzz-tiers --seed {seed} --first {first} --programs {n}", style="bold"
+        )
+        console.print(str(f.case.program), markup=False)
+        for i, x in enumerate(f.case.inputs):
             if x.size <= 64:
                 console.print(f"%{i} = {x!r}", markup=False)
-        console.print(finding.text, markup=False)
+        console.print(f.text, markup=False)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run random programs; returns 1 if MAX and the host disagree on one."""
+def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks fuzz-tiers", description=__doc__)
     parser.add_argument("--programs", type=int, default=100, help="how many")
     parser.add_argument("--seed", type=int, default=0, help="of the random programs")
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
-    parser.add_argument("--batch", type=int, default=50, help="programs that are compiled together")
+    parser.add_argument("--batch", type=int, default=200, help="programs that are compiled together")
+    parser.add_argument("--group", type=int, default=10, help="programs in one graph")
     parser.add_argument("--largest", type=int, default=30, help="operations of a program, at most")
-    args = parser.parse_args(argv)
+    return parser.parse_args(argv)
+
+
+def groups_of(numbers: Sequence[int], seed: int, size: int, largest: int = 30) -> list[Group]:
+    """Return the random programs of these numbers, so many in a graph."""
+    out = []
+    for at in range(0, len(numbers), size):
+        cases = [(n, random_case(seed, n, largest)) for n in numbers[at : at + size]]
+        pieces = [p for n, case in cases for p in pieces_of(n, case)]
+        if pieces:
+            out.append(Group(pieces))
+    return out
+
+
+def main(argv: Sequence[str], compiled: Compile = compile_with_max) -> int:
+    """Run random programs; returns 1 if MAX and the host disagree on one."""
+    args = _arguments(argv)
     console = Console()
     tally = Tally()
     start = perf_counter()
@@ -280,17 +364,13 @@ def main(argv: Sequence[str]) -> int:
         task = progress.add_task("programs", total=args.programs)
         for at in range(0, len(numbers), args.batch):
             batch = numbers[at : at + args.batch]
-            pieces = []
-            for number in batch:
-                case, everything = random_case(args.seed, number, args.largest)
-                pieces += pieces_of(f"{number} of seed {args.seed}", case, everything)
-            before = len(tally.findings)
-            fuzz(pieces, tally, args.seed)
+            seen = len(tally.findings)
+            fuzz(groups_of(batch, args.seed, args.group, args.largest), tally, args.seed, compiled)
             tally.programs += len(batch)
-            for kind, n in Counter(f.kind for f in tally.findings[before:]).items():
+            for kind, n in Counter(f.kind for f in tally.findings[seen:]).items():
                 progress.console.print(f"  {n} x {escape(kind)}", style="red")
             progress.advance(task, len(batch))
-    show(tally, console, perf_counter() - start)
+    show(tally, console, perf_counter() - start, args.seed, compiled)
     return 1 if tally.findings else 0
 
 
