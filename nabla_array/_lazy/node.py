@@ -5,18 +5,25 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from .aval import Aval, aval_of_value
-from .primitive import Primitive
+
+if TYPE_CHECKING:
+    from .primitive import Primitive
 
 # Depth (in the units of Aval.weight) at which recording evaluates what is pending below.
 LIMIT = 1000
 
 NO_PARAMS: dict[str, Any] = {}
+
+
+# The tapes that run (tape.py), and their function, which is told of every node with inputs meanwhile.
+tapes: list[Any] = []
+note_hook: list[Callable[[Node], None]] = []
 
 
 class Node:
@@ -44,6 +51,20 @@ class Node:
         self.aval = aval
         self.depth = depth
         self.value = value
+        if tapes and inputs:
+            note_hook[0](self)
+
+    if TYPE_CHECKING:  # elementwise.py installs them, for derivative rules: scalars take the node's aval
+
+        def __add__(self, other: Any) -> Node: ...
+        def __radd__(self, other: Any) -> Node: ...
+        def __sub__(self, other: Any) -> Node: ...
+        def __rsub__(self, other: Any) -> Node: ...
+        def __mul__(self, other: Any) -> Node: ...
+        def __rmul__(self, other: Any) -> Node: ...
+        def __truediv__(self, other: Any) -> Node: ...
+        def __rtruediv__(self, other: Any) -> Node: ...
+        def __neg__(self) -> Node: ...
 
     def __repr__(self) -> str:
         state = "pending" if self.value is None else "evaluated"

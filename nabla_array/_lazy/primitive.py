@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .aval import Aval, aval_of
+from .node import NO_PARAMS, Node, record
 
 Kind = Literal["elementwise", "reduce", "broadcast", "view", "call"]
 Dims = tuple[tuple[int, ...], ...]
@@ -90,6 +91,17 @@ class Primitive:
         How MAX runs it: the name of a function of `max.graph.ops`, of one of our Mojo kernels
         ("nabla.exp"), or ``(builder, *tensors, out, **params) -> tensor`` (see max_backend.py). None
         keeps it on the host.
+    partials
+        Elementwise only: for each operand the derivative by it, as ``(out, *inputs, **params) -> Node``,
+        a number, or None where it is zero.
+    jvp
+        ``(tangents, out, *inputs, **params) -> tangent``, for what `partials` cannot say; `tangents` are
+        None where they are zero, and so may the result be. With several results, `out` and the result are
+        tuples (the results' tangents may be None one by one).
+    transpose
+        ``(ct, wanted, *inputs, **params) -> cotangents``: one for each operand that is wanted (None
+        elsewhere, or where it is zero). Without `jvp`, the operation is linear in all inexact operands
+        together. With it, in each of them.
     max_kinds
         Kinds of dtypes for which that was proven; "f" stands for float32 and float64.
     """
@@ -108,6 +120,9 @@ class Primitive:
         dims: Callable[..., Dims] | None = None,
         max: str | Callable[..., Any] | None = None,
         max_kinds: str = "fiub",
+        partials: tuple[Any, ...] | None = None,
+        jvp: Callable[..., Any] | None = None,
+        transpose: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.aval = aval
@@ -121,9 +136,16 @@ class Primitive:
         self.dims = dims
         self.max = max
         self.max_kinds = max_kinds
+        self.partials = partials
+        self.jvp = jvp
+        self.transpose = transpose
         # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
         self.rules: dict[Any, Aval] = {}
         self.dtypes: dict[Any, Any] = {}
+
+    def __call__(self, *inputs: Node, **params: Any) -> Node:
+        """Record the operation on nodes."""
+        return record(self, inputs, params or NO_PARAMS)
 
     def __repr__(self) -> str:
         return self.name

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy.aval import Aval
-from .._lazy.node import LIMIT, NO_PARAMS, Node
+from .._lazy.node import LIMIT, NO_PARAMS, Node, note_hook, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import fill_node
@@ -116,6 +116,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
                 node.aval = out
                 node.depth = depth
                 node.value = None
+                if tapes:
+                    note_hook[0](node)
                 y = new(Array)
                 y._node = node
                 y._levels = levels

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..aval import Aval, aval_of
+from ..node import Node
 from ..primitive import Primitive
+from .structure import permute
 
 
 def _matmul_aval(x: Aval, y: Aval) -> Aval:
@@ -14,5 +18,25 @@ def _matmul_aval(x: Aval, y: Aval) -> Aval:
     return aval_of((*x.shape[:-1], y.shape[-1]), x.dtype)
 
 
+def _matmul_jvp(tangents: Any, out: Node, x: Node, y: Node) -> Node:
+    s, t = tangents
+    parts = [] if s is None else [matmul(s, y)]
+    parts += [] if t is None else [matmul(x, t)]
+    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+
+
+def _turned(x: Node) -> Node:
+    """Swap the last two axes."""
+    n = x.aval.ndim
+    return permute(x, axes=(*range(n - 2), n - 1, n - 2))
+
+
+def _matmul_transpose(ct: Node, wanted: Any, x: Node, y: Node) -> tuple[Node | None, ...]:
+    return (
+        matmul(ct, _turned(y)) if wanted[0] else None,
+        matmul(_turned(x), ct) if wanted[1] else None,
+    )
+
+
 # Operands have two axes or more; the leading ones are equal.
-matmul = Primitive("matmul", _matmul_aval, np.matmul)
+matmul = Primitive("matmul", _matmul_aval, np.matmul, jvp=_matmul_jvp, transpose=_matmul_transpose)

@@ -59,3 +59,8 @@ def fill_node(aval: Aval, value: object) -> Node:
     Raises OverflowError where a Python integer does not fit.
     """
     return _fill_node(aval, Literal(aval.dtype.type(value)))
+
+
+def fill_like(x: Node, value: object) -> Node:
+    """Return the node of an array like `x` full of `value`."""
+    return fill_node(x.aval, value)

@@ -2,20 +2,82 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from .. import lowerings as low
 from ..aval import Aval, aval_of
+from ..node import Node
 from ..primitive import Primitive, alike, elementwise
+from .creation import fill_like, fill_node
+
+
+# Derivatives follow JAX where there is a choice: at ties, at zero, for complex numbers.
+def _pow_by_base(out: Node, x: Node, y: Node) -> Node:
+    zero = eq(y, fill_like(y, 0))
+    return select(zero, fill_like(x, 0), y * pow_(x, select(zero, fill_like(y, 1), y - 1)))
+
+
+def _pow_by_exponent(out: Node, x: Node, y: Node) -> Node:
+    return out * log(select(eq(x, fill_like(x, 0)), fill_like(x, 1), x))
+
+
+def _share(beats: Primitive, x: Node, y: Node) -> Node:
+    """Return 1 where `x` beats `y`, 0.5 where they are equal, and 0 elsewhere."""
+    one, half, zero = fill_like(x, 1), fill_like(x, 0.5), fill_like(x, 0)
+    return select(beats(x, y), one, select(eq(x, y), half, zero))
+
+
+def _weight(out: Node, x: Node) -> Node:
+    """Return exp(x) / exp(out), where both may be infinite."""
+    infinite = eq(out, fill_like(out, math.inf))
+    return exp(select(infinite, fill_like(x, 0), x) - select(infinite, fill_like(out, 0), out))
+
+
+def _ratio(x: Node, y: Node) -> Node:
+    """Return x / y, and 0 where y is 0."""
+    zero = eq(y, fill_like(y, 0))
+    return select(zero, fill_like(x, 0), x / select(zero, fill_like(y, 1), y))
+
+
+def _abs_jvp(tangents: Any, out: Node, x: Node) -> Node:
+    (t,) = tangents
+    if x.aval.dtype.kind != "c":
+        return t * sign(x)
+    return _ratio(real(t * conj(x)), out)
+
+
+def _sign_jvp(tangents: Any, out: Node, x: Node) -> Node | None:
+    """A complex number's sign turns with it: t less its part along x, over the size of x."""
+    (t,) = tangents
+    if x.aval.dtype.kind != "c":
+        return None
+    along = out * cast(real(t * conj(out)), dtype=x.aval.dtype)
+    return _ratio(t - along, cast(abs_(x), dtype=x.aval.dtype))
+
 
 # Arithmetic.
-neg = elementwise("neg", np.negative, max="nabla.neg")
-abs_ = elementwise("abs", np.absolute, max=low.by_kind(b=low.identity, other="abs"))
-sign = elementwise("sign", np.sign, max="nabla.sign")
-add = elementwise("add", np.add, max=low.by_kind(b="logical_or", other="nabla.add"))
-sub = elementwise("sub", np.subtract, max="nabla.sub")
-mul = elementwise("mul", np.multiply, max=low.by_kind(b="logical_and", other="nabla.mul"))
-div = elementwise("div", np.true_divide, max="nabla.div", max_kinds="f")
+neg = elementwise("neg", np.negative, max="nabla.neg", partials=(-1,))
+abs_ = elementwise("abs", np.absolute, max=low.by_kind(b=low.identity, other="abs"), jvp=_abs_jvp)
+sign = elementwise("sign", np.sign, max="nabla.sign", jvp=_sign_jvp)
+add = elementwise("add", np.add, max=low.by_kind(b="logical_or", other="nabla.add"), partials=(1, 1))
+sub = elementwise("sub", np.subtract, max="nabla.sub", partials=(1, -1))
+mul = elementwise(
+    "mul",
+    np.multiply,
+    max=low.by_kind(b="logical_and", other="nabla.mul"),
+    partials=(lambda out, x, y: y, lambda out, x, y: x),
+)
+div = elementwise(
+    "div",
+    np.true_divide,
+    max="nabla.div",
+    max_kinds="f",
+    partials=(lambda out, x, y: 1 / y, lambda out, x, y: -(out / y)),
+)
 
 
 def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -30,26 +92,60 @@ def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -
 
 
 floor_divide = elementwise(
-    "floor_divide", np.floor_divide, host=_floor_divide, into=_floor_divide, max="nabla.floor_divide"
+    "floor_divide",
+    np.floor_divide,
+    host=_floor_divide,
+    into=_floor_divide,
+    max="nabla.floor_divide",
+    partials=(None, None),
 )
-remainder = elementwise("remainder", np.remainder, max="nabla.remainder")
+remainder = elementwise(
+    "remainder", np.remainder, max="nabla.remainder", partials=(1, lambda out, x, y: -floor(x / y))
+)
 # It can raise (an integer to a negative power): so it must not write over its operands, and MAX, which
 # cannot raise, runs it for unsigned integers only.
 pow_ = elementwise(
-    "pow", np.power, into=lambda x, y, out: np.power(x, y, out), max="nabla.pow", max_kinds="fu"
+    "pow",
+    np.power,
+    into=lambda x, y, out: np.power(x, y, out),
+    max="nabla.pow",
+    max_kinds="fu",
+    partials=(_pow_by_base, _pow_by_exponent),
 )
-square = elementwise("square", np.square, max=low.square)
-reciprocal = elementwise("reciprocal", np.reciprocal, max=low.reciprocal, max_kinds="f")
-maximum = elementwise("maximum", np.maximum, max=low.by_kind(b="logical_or", other="nabla.maximum"))
-minimum = elementwise("minimum", np.minimum, max=low.by_kind(b="logical_and", other="nabla.minimum"))
-copysign = elementwise("copysign", np.copysign, max="nabla.copysign", max_kinds="f")
-nextafter = elementwise("nextafter", np.nextafter, max="nabla.nextafter", max_kinds="f")
+square = elementwise("square", np.square, max=low.square, partials=(lambda out, x: 2 * x,))
+reciprocal = elementwise(
+    "reciprocal", np.reciprocal, max=low.reciprocal, max_kinds="f", partials=(lambda out, x: -(out * out),)
+)
+maximum = elementwise(
+    "maximum",
+    np.maximum,
+    max=low.by_kind(b="logical_or", other="nabla.maximum"),
+    partials=(lambda out, x, y: _share(gt, x, y), lambda out, x, y: _share(lt, x, y)),
+)
+minimum = elementwise(
+    "minimum",
+    np.minimum,
+    max=low.by_kind(b="logical_and", other="nabla.minimum"),
+    partials=(lambda out, x, y: _share(lt, x, y), lambda out, x, y: _share(gt, x, y)),
+)
+copysign: Primitive = elementwise(
+    "copysign",
+    np.copysign,
+    max="nabla.copysign",
+    max_kinds="f",
+    partials=(lambda out, x, y: copysign(fill_like(x, 1), x) * copysign(fill_like(x, 1), y), None),
+)
+nextafter = elementwise(
+    "nextafter", np.nextafter, max="nabla.nextafter", max_kinds="f", partials=(None, None)
+)
 
 # Rounding.
-floor = elementwise("floor", np.floor, max=low.by_kind(f="floor", other=low.identity))
-ceil = elementwise("ceil", np.ceil, max=low.by_kind(f="ceil", other=low.identity))
-trunc = elementwise("trunc", np.trunc, max=low.by_kind(f="trunc", other=low.identity))
-rint = elementwise("rint", np.rint, max="round", max_kinds="f")
+floor: Primitive = elementwise(
+    "floor", np.floor, max=low.by_kind(f="floor", other=low.identity), partials=(None,)
+)
+ceil = elementwise("ceil", np.ceil, max=low.by_kind(f="ceil", other=low.identity), partials=(None,))
+trunc = elementwise("trunc", np.trunc, max=low.by_kind(f="trunc", other=low.identity), partials=(None,))
+rint = elementwise("rint", np.rint, max="round", max_kinds="f", partials=(None,))
 
 
 def _round_into(x: np.ndarray, out: np.ndarray, decimals: int) -> None:
@@ -68,11 +164,14 @@ round_ = Primitive(
     into=_round_into,
     dims=alike,
     max=low.round_to,
+    partials=(None,),
 )
 
 # Transcendental.
-exp = elementwise("exp", np.exp, max="nabla.exp", max_kinds="f")
-exp2 = elementwise("exp2", np.exp2, max="nabla.exp2", max_kinds="f")
+exp = elementwise("exp", np.exp, max="nabla.exp", max_kinds="f", partials=(lambda out, x: out,))
+exp2 = elementwise(
+    "exp2", np.exp2, max="nabla.exp2", max_kinds="f", partials=(lambda out, x: out * math.log(2),)
+)
 
 
 def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -87,24 +186,68 @@ def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-expm1 = elementwise("expm1", np.expm1, host=_expm1, into=_expm1, max="nabla.expm1", max_kinds="f")
-log = elementwise("log", np.log, max="nabla.log", max_kinds="f")
-log1p = elementwise("log1p", np.log1p, max="nabla.log1p", max_kinds="f")
-log2 = elementwise("log2", np.log2, max="nabla.log2", max_kinds="f")
-log10 = elementwise("log10", np.log10, max="nabla.log10", max_kinds="f")
-logaddexp = elementwise("logaddexp", np.logaddexp, max="nabla.logaddexp", max_kinds="f")
-sqrt = elementwise("sqrt", np.sqrt, max="sqrt", max_kinds="f")
-cbrt = elementwise("cbrt", np.cbrt, max="nabla.cbrt", max_kinds="f")
-hypot = elementwise("hypot", np.hypot, max="nabla.hypot", max_kinds="f")
-sin = elementwise("sin", np.sin, max="nabla.sin", max_kinds="f")
-cos = elementwise("cos", np.cos, max="nabla.cos", max_kinds="f")
-tan = elementwise("tan", np.tan, max="nabla.tan", max_kinds="f")
-asin = elementwise("asin", np.arcsin, max="nabla.asin", max_kinds="f")
-acos = elementwise("acos", np.arccos, max="nabla.acos", max_kinds="f")
-atan = elementwise("atan", np.arctan, max="nabla.atan", max_kinds="f")
-atan2 = elementwise("atan2", np.arctan2, max="nabla.atan2", max_kinds="f")
-sinh = elementwise("sinh", np.sinh, max="nabla.sinh", max_kinds="f")
-cosh = elementwise("cosh", np.cosh, max="nabla.cosh", max_kinds="f")
+expm1 = elementwise(
+    "expm1",
+    np.expm1,
+    host=_expm1,
+    into=_expm1,
+    max="nabla.expm1",
+    max_kinds="f",
+    partials=(lambda out, x: out + 1,),
+)
+log = elementwise("log", np.log, max="nabla.log", max_kinds="f", partials=(lambda out, x: 1 / x,))
+log1p = elementwise(
+    "log1p", np.log1p, max="nabla.log1p", max_kinds="f", partials=(lambda out, x: 1 / (1 + x),)
+)
+log2 = elementwise(
+    "log2", np.log2, max="nabla.log2", max_kinds="f", partials=(lambda out, x: 1 / (x * math.log(2)),)
+)
+log10 = elementwise(
+    "log10", np.log10, max="nabla.log10", max_kinds="f", partials=(lambda out, x: 1 / (x * math.log(10)),)
+)
+logaddexp = elementwise(
+    "logaddexp",
+    np.logaddexp,
+    max="nabla.logaddexp",
+    max_kinds="f",
+    partials=(lambda out, x, y: _weight(out, x), lambda out, x, y: _weight(out, y)),
+)
+sqrt = elementwise("sqrt", np.sqrt, max="sqrt", max_kinds="f", partials=(lambda out, x: 0.5 / out,))
+cbrt = elementwise(
+    "cbrt", np.cbrt, max="nabla.cbrt", max_kinds="f", partials=(lambda out, x: 1 / (3 * out * out),)
+)
+hypot = elementwise(
+    "hypot",
+    np.hypot,
+    max="nabla.hypot",
+    max_kinds="f",
+    partials=(lambda out, x, y: _ratio(x, out), lambda out, x, y: _ratio(y, out)),
+)
+sin = elementwise("sin", np.sin, max="nabla.sin", max_kinds="f", partials=(lambda out, x: cos(x),))
+cos: Primitive = elementwise(
+    "cos", np.cos, max="nabla.cos", max_kinds="f", partials=(lambda out, x: -sin(x),)
+)
+tan = elementwise("tan", np.tan, max="nabla.tan", max_kinds="f", partials=(lambda out, x: 1 + out * out,))
+asin = elementwise(
+    "asin", np.arcsin, max="nabla.asin", max_kinds="f", partials=(lambda out, x: 1 / sqrt(1 - x * x),)
+)
+acos = elementwise(
+    "acos", np.arccos, max="nabla.acos", max_kinds="f", partials=(lambda out, x: -1 / sqrt(1 - x * x),)
+)
+atan = elementwise(
+    "atan", np.arctan, max="nabla.atan", max_kinds="f", partials=(lambda out, x: 1 / (1 + x * x),)
+)
+atan2 = elementwise(
+    "atan2",
+    np.arctan2,
+    max="nabla.atan2",
+    max_kinds="f",
+    partials=(lambda out, y, x: x / (x * x + y * y), lambda out, y, x: -(y / (x * x + y * y))),
+)
+sinh = elementwise("sinh", np.sinh, max="nabla.sinh", max_kinds="f", partials=(lambda out, x: cosh(x),))
+cosh: Primitive = elementwise(
+    "cosh", np.cosh, max="nabla.cosh", max_kinds="f", partials=(lambda out, x: sinh(x),)
+)
 
 
 def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -117,17 +260,35 @@ def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-tanh = elementwise("tanh", np.tanh, host=_tanh, into=_tanh, max="nabla.tanh", max_kinds="f")
-asinh = elementwise("asinh", np.arcsinh, max="nabla.asinh", max_kinds="f")
-acosh = elementwise("acosh", np.arccosh, max="nabla.acosh", max_kinds="f")
-atanh = elementwise("atanh", np.arctanh, max="nabla.atanh", max_kinds="f")
+tanh = elementwise(
+    "tanh",
+    np.tanh,
+    host=_tanh,
+    into=_tanh,
+    max="nabla.tanh",
+    max_kinds="f",
+    partials=(lambda out, x: 1 - out * out,),
+)
+asinh = elementwise(
+    "asinh", np.arcsinh, max="nabla.asinh", max_kinds="f", partials=(lambda out, x: 1 / sqrt(x * x + 1),)
+)
+acosh = elementwise(
+    "acosh",
+    np.arccosh,
+    max="nabla.acosh",
+    max_kinds="f",
+    partials=(lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
+)
+atanh = elementwise(
+    "atanh", np.arctanh, max="nabla.atanh", max_kinds="f", partials=(lambda out, x: 1 / (1 - x * x),)
+)
 
 # Comparison and tests.
 eq = elementwise("eq", np.equal, max="nabla.eq")
 ne = elementwise("ne", np.not_equal, max="nabla.ne")
-lt = elementwise("lt", np.less, max="nabla.lt")
+lt: Primitive = elementwise("lt", np.less, max="nabla.lt")
 le = elementwise("le", np.less_equal, max="nabla.le")
-gt = elementwise("gt", np.greater, max="nabla.gt")
+gt: Primitive = elementwise("gt", np.greater, max="nabla.gt")
 ge = elementwise("ge", np.greater_equal, max="nabla.ge")
 isnan = elementwise("isnan", np.isnan, max="is_nan", max_kinds="f")
 isinf = elementwise("isinf", np.isinf, max="is_inf", max_kinds="f")
@@ -143,10 +304,12 @@ shift_left = elementwise("shift_left", np.left_shift, max="nabla.shift_left")
 shift_right = elementwise("shift_right", np.right_shift, max="nabla.shift_right")
 
 # Complex.
-conj = elementwise("conj", np.conjugate, max=low.identity)
+conj: Primitive = elementwise(
+    "conj", np.conjugate, max=low.identity, transpose=lambda ct, wanted, x: (conj(ct),)
+)
 
 
-def _part(name: str, pick: str) -> Primitive:
+def _part(name: str, pick: str, transpose: Callable[..., Any]) -> Primitive:
     def aval(x: Aval) -> Aval:
         return aval_of(x.shape, x.dtype.type(0).real.dtype)
 
@@ -156,11 +319,12 @@ def _part(name: str, pick: str) -> Primitive:
     def into(x: np.ndarray, out: np.ndarray) -> None:
         np.copyto(out, getattr(x, pick))
 
-    return Primitive(name, aval, host, kind="elementwise", into=into, dims=alike)
+    return Primitive(name, aval, host, kind="elementwise", into=into, dims=alike, transpose=transpose)
 
 
-real = _part("real", "real")
-imag = _part("imag", "imag")
+# Cotangents pair with tangents as the real part of their product, without a conjugate.
+real = _part("real", "real", lambda ct, wanted, x: (complex_(ct, fill_like(ct, 0)),))
+imag = _part("imag", "imag", lambda ct, wanted, x: (complex_(fill_like(ct, 0), -ct),))
 
 
 def _complex_aval(re: Aval, im: Aval) -> Aval:
@@ -180,8 +344,14 @@ def _complex_host(re: np.ndarray, im: np.ndarray) -> np.ndarray:
     return out
 
 
-complex_ = Primitive(
-    "complex", _complex_aval, _complex_host, kind="elementwise", into=_complex_into, dims=alike
+complex_: Primitive = Primitive(
+    "complex",
+    _complex_aval,
+    _complex_host,
+    kind="elementwise",
+    into=_complex_into,
+    dims=alike,
+    transpose=lambda ct, wanted, re, im: (real(ct), -imag(ct)),
 )
 
 
@@ -207,8 +377,20 @@ def _select_into(mask: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray
     np.bitwise_xor(out, y, out=out)
 
 
+def _select_transpose(ct: Node, wanted: Any, mask: Node, x: Node, y: Node) -> tuple[Node | None, ...]:
+    zero = fill_like(ct, 0)
+    return None, select(mask, ct, zero) if wanted[1] else None, select(mask, zero, ct) if wanted[2] else None
+
+
 select = Primitive(
-    "select", _select_aval, np.where, kind="elementwise", into=_select_into, dims=alike, max="where"
+    "select",
+    _select_aval,
+    np.where,
+    kind="elementwise",
+    into=_select_into,
+    dims=alike,
+    max="where",
+    transpose=_select_transpose,
 )
 
 
@@ -222,7 +404,7 @@ def _cast_host(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return out
 
 
-cast = Primitive(
+cast: Primitive = Primitive(
     "cast",
     lambda x, dtype: aval_of(x.shape, dtype),
     _cast_host,
@@ -230,4 +412,20 @@ cast = Primitive(
     into=_cast_into,
     dims=alike,
     max=low.cast,
+    transpose=lambda ct, wanted, x, dtype: (cast(ct, dtype=x.aval.dtype),),
 )
+
+
+def _operator(prim: Primitive, reflected: bool) -> Callable[[Node, Any], Node]:
+    def operator(self: Node, other: Any) -> Node:
+        other = other if isinstance(other, Node) else fill_node(self.aval, other)
+        return prim(other, self) if reflected else prim(self, other)
+
+    return operator
+
+
+# Nodes in arithmetic: derivative rules are written so.
+for _name, _prim in {"add": add, "sub": sub, "mul": mul, "truediv": div}.items():
+    setattr(Node, f"__{_name}__", _operator(_prim, False))
+    setattr(Node, f"__r{_name}__", _operator(_prim, True))
+Node.__neg__ = lambda self: neg(self)  # type: ignore[method-assign]

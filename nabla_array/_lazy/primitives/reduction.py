@@ -9,12 +9,42 @@ import numpy as np
 
 from .. import lowerings as low
 from ..aval import Aval, aval_of
+from ..node import Node
 from ..primitive import Dims, Primitive, reduction, shift, whole
+from .elementwise import cast, eq
+from .structure import broadcast, reshape
 
-reduce_sum = reduction("reduce_sum", np.add, max=low.accumulate("sum"))
+
+def _spread(y: Node, x: Node, axes: tuple[int, ...]) -> Node:
+    """Repeat what a reduction of `x` over `axes` gave along these."""
+    kept = tuple(a for a in range(x.aval.ndim) if a not in axes)
+    return broadcast(y, shape=x.aval.shape, axes=kept)
+
+
+def _broadcast_transpose(ct: Node, wanted: Any, x: Node, shape: Any, axes: tuple[int, ...]) -> tuple[Node]:
+    kept = [a for n, a in zip(x.aval.shape, axes, strict=True) if n == shape[a]]
+    summed = tuple(a for a in range(len(shape)) if a not in kept)
+    y = reduce_sum(ct, axes=summed) if summed else ct
+    return (y if y.aval.shape == x.aval.shape else reshape(y, shape=x.aval.shape),)
+
+
+def _extreme_jvp(tangents: Any, out: Node, x: Node, axes: tuple[int, ...]) -> Node:
+    """Share the tangent of the extreme among all that are equal to it."""
+    (t,) = tangents
+    among = cast(eq(x, _spread(out, x, axes)), dtype=x.aval.dtype)
+    return reduce_sum(t * among, axes=axes) / reduce_sum(among, axes=axes)
+
+
+reduce_sum = reduction(
+    "reduce_sum",
+    np.add,
+    max=low.accumulate("sum"),
+    transpose=lambda ct, wanted, x, axes: (_spread(ct, x, axes),),
+)
+broadcast.transpose = _broadcast_transpose
 reduce_prod = reduction("reduce_prod", np.multiply, max=low.accumulate("prod"))
-reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"))
-reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"))
+reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"), jvp=_extreme_jvp)
+reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"), jvp=_extreme_jvp)
 reduce_any = reduction("reduce_any", np.logical_or, max=low.truth("max"), max_kinds="b")
 reduce_all = reduction("reduce_all", np.logical_and, max=low.truth("min"), max_kinds="b")
 

@@ -9,7 +9,9 @@ import numpy as np
 
 from .. import lowerings as low
 from ..aval import Aval, aval_of
-from ..primitive import Dims, Primitive, prefix, shift
+from ..node import Node
+from ..primitive import Dims, Primitive, alike, prefix, shift
+from .creation import fill_like
 
 
 def _reshape_aval(x: Aval, shape: tuple[int, ...]) -> Aval:
@@ -42,7 +44,7 @@ def _reshape_dims(x: Aval, shape: tuple[int, ...]) -> Dims:
     return tuple(before), tuple(after)
 
 
-reshape = Primitive(
+reshape: Primitive = Primitive(
     "reshape",
     _reshape_aval,
     lambda x, shape: x.reshape(shape),
@@ -50,9 +52,21 @@ reshape = Primitive(
     batch=prefix(shape=lambda size: size),
     dims=_reshape_dims,
     max=low.reshape,
+    transpose=lambda ct, wanted, x, shape: (reshape(ct, shape=x.aval.shape),),
 )
 
-permute = Primitive(
+# Another node of the same value: transforms tell by it what they differentiate from what they do not.
+alias = Primitive(
+    "alias",
+    lambda x: x,
+    lambda x: x,
+    kind="view",
+    dims=alike,
+    max=low.identity,
+    transpose=lambda ct, wanted, x: (ct,),
+)
+
+permute: Primitive = Primitive(
     "permute",
     lambda x, axes: aval_of(tuple(x.shape[a] for a in axes), x.dtype),
     lambda x, axes: x.transpose(axes),
@@ -60,6 +74,9 @@ permute = Primitive(
     batch=lambda params, size: {"axes": (0, *[a + 1 for a in params["axes"]])},
     dims=lambda x, axes: (tuple(range(x.ndim)), axes),
     max=low.permute,
+    transpose=lambda ct, wanted, x, axes: (
+        permute(ct, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__))),
+    ),
 )
 
 
@@ -82,7 +99,8 @@ def _broadcast_dims(x: Aval, shape: tuple[int, ...], axes: tuple[int, ...]) -> D
     return tuple(a if s else -1 - a for a, s in zip(axes, stays, strict=True)), tuple(range(len(shape)))
 
 
-# Axis i of the input becomes axis axes[i] of the result (axes ascend); the others are new.
+# Axis i of the input becomes axis axes[i] of the result (axes ascend); the others are new. Its transpose is
+# a sum, which needs `broadcast` for its own: reduction.py says both.
 broadcast = Primitive(
     "broadcast",
     _broadcast_aval,
@@ -121,6 +139,9 @@ slice_ = Primitive(
     batch=prefix(start=lambda size: 0, size=lambda size: size, step=lambda size: 1),
     dims=_slice_dims,
     max=low.slice_,
+    transpose=lambda ct, wanted, x, start, size, step: (
+        update_slice(fill_like(x, 0), ct, start=start, step=step),
+    ),
 )
 
 
@@ -135,12 +156,22 @@ def _update_inplace(x: np.ndarray, value: np.ndarray, start: Any, step: Any) -> 
     return x
 
 
-update_slice = Primitive(
+def _update_transpose(
+    ct: Node, wanted: Any, x: Node, value: Node, start: Any, step: Any
+) -> tuple[Node | None, ...]:
+    return (
+        update_slice(ct, fill_like(value, 0), start=start, step=step) if wanted[0] else None,
+        slice_(ct, start=start, size=value.aval.shape, step=step) if wanted[1] else None,
+    )
+
+
+update_slice: Primitive = Primitive(
     "update_slice",
     _update_aval,
     lambda x, value, start, step: _update_inplace(x.copy(), value, start, step),
     batch=prefix(start=lambda size: 0, step=lambda size: 1),
     inplace=_update_inplace,
+    transpose=_update_transpose,
 )
 
 
@@ -159,6 +190,17 @@ def _concat_dims(*xs: Aval, axis: int) -> Dims:
     return tuple(tuple(-1 - k if i == axis else i for i in labels) for k in range(len(xs) + 1))
 
 
+def _concat_transpose(ct: Node, wanted: Any, *xs: Node, axis: int) -> tuple[Node | None, ...]:
+    out: list[Node | None] = []
+    first = 0
+    step = (1,) * ct.aval.ndim
+    for x, want in zip(xs, wanted, strict=True):
+        start = tuple(first if a == axis else 0 for a in range(ct.aval.ndim))
+        out.append(slice_(ct, start=start, size=x.aval.shape, step=step) if want else None)
+        first += x.aval.shape[axis]
+    return tuple(out)
+
+
 concat = Primitive(
     "concat",
     _concat_aval,
@@ -166,6 +208,7 @@ concat = Primitive(
     batch=shift("axis"),
     dims=_concat_dims,
     max=low.concat,
+    transpose=_concat_transpose,
 )
 
 
