@@ -74,13 +74,20 @@ def _compile(store: Store, backend: Any, keys: Sequence[str]) -> tuple[str, str]
     except ImportError as error:
         return "unusable", f"MAX cannot be used: {_said(error)}"
     except Exception as error:
-        free = shutil.disk_usage(store.folder).free
+        free = _free(store.folder)
         if free < _FULL:
             return "unusable", f"the disk of {store.folder} has {free >> 20} MB left: {_said(error)}"
         if isinstance(error, OSError):
             return "unusable", f"cannot write to the cache {store.folder}: {_said(error)}"
         return "error", _said(error)
     return "done", ""
+
+
+def _free(folder: Path) -> int:
+    try:
+        return shutil.disk_usage(folder).free
+    except FileNotFoundError:  # deleted meanwhile, which the error at hand says
+        return _FULL
 
 
 def _pipes() -> tuple[TextIO, TextIO]:

@@ -104,11 +104,8 @@ class Compiler:
 Run = Callable[..., list[np.ndarray]]
 
 
-@contextmanager
-def numpy_as_max(run: Run = execute) -> Iterator[Compiler]:
-    """Put `run(key, *inputs)` in MAX's place, an empty cache, and a compiler that takes no time."""
-    store = Store()
-    fake = Compiler(store)
+def runner_of(run: Run) -> Callable[..., Any]:
+    """Return a `max_backend.runner` whose models are canonical programs, for `run(key, *inputs)`."""
 
     def runner(model: str, inputs: Any, outputs: Any) -> Callable[..., list[np.ndarray]]:
         def call(*arrays: np.ndarray) -> list[np.ndarray]:
@@ -117,6 +114,15 @@ def numpy_as_max(run: Run = execute) -> Iterator[Compiler]:
             return [r.reshape(s) for r, s in zip(results, outputs, strict=True)]
 
         return call
+
+    return runner
+
+
+@contextmanager
+def numpy_as_max(run: Run = execute) -> Iterator[Compiler]:
+    """Put `run(key, *inputs)` in MAX's place, an empty cache, and a compiler that takes no time."""
+    store = Store()
+    fake = Compiler(store)
 
     def everything(name: str, mef: bytes) -> dict[str, str]:
         return {name: name}
@@ -132,7 +138,7 @@ def numpy_as_max(run: Run = execute) -> Iterator[Compiler]:
         patch.object(artifacts, "default_store", lambda: store),
         patch.object(compiler, "default_compiler", lambda: fake),
         patch.object(max_backend, "load", everything),
-        patch.object(max_backend, "runner", runner),
+        patch.object(max_backend, "runner", runner_of(run)),
         patch.object(tiers, "_in_background", lambda work: work()),
     ):
         try:
