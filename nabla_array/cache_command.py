@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from ._lazy import tiers
 from ._lazy.artifacts import FAILURES, Store, default_store, toolchain
 from ._lazy.config import config
 
@@ -47,7 +48,7 @@ def clear(console: Console) -> int:
 
 
 def warm(script: Path, arguments: list[str], console: Console) -> int:
-    """Run a script, compiling everything that can be, for its later runs; returns the exit status."""
+    """Run a script on the host, and have MAX compile for its later runs; returns the exit status."""
     if not script.is_file():
         _say(console, f"cache warm: there is no script {script}")
         return 2
@@ -55,13 +56,24 @@ def warm(script: Path, arguments: list[str], console: Console) -> int:
     before = _programs(store)
     sys.argv = [str(script), *arguments]
     sys.path.insert(0, str(script.resolve().parent))
-    try:
-        with config(mode="max"):
+    left: SystemExit | None = None
+    # What later runs in this mode will hand to MAX; it runs on the host now, whatever the mode.
+    mode = "max" if config.mode == "max" else "auto"
+    with tiers.gather() as keys, config(mode=mode):
+        try:
             runpy.run_path(str(script), run_name="__main__")
-    finally:
-        compiled, found = len(_programs(store) - before), len(store.found & before)
-        _say(console, f"{compiled} compiled, {found} found in {store.folder}", store)
-    return bool(store.off)
+        except SystemExit as error:
+            left = error
+    kernels = tiers.prepare(sorted(keys))
+    compiled, found = len(_programs(store) - before), len(store.found & before)
+    _say(console, f"{compiled} compiled, {found} found in {store.folder}", store)
+    failed = [k for k in kernels if k.state == "failed"]
+    for k in failed:
+        if k.message not in store.problems:  # it is the program's, not that of all
+            _say(console, f"{k.title()}: {k.message}")
+    if left is not None:
+        raise left
+    return bool(failed)
 
 
 def _programs(store: Store) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,8 @@ import pytest
 from nabla_array.__main__ import main
 from nabla_array._lazy.artifacts import Store
 from nabla_array._lazy.config import config
+
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
@@ -78,7 +81,7 @@ def test_warm_runs_a_script_as_python_would(tmp_path: Path) -> None:
     )
     done = warm(tmp_path / "cache", str(script), "--x", "3")
     lines = done.stdout.splitlines()
-    assert lines[0] == "__main__ ['--x', '3'] imported max"
+    assert lines[0] == "__main__ ['--x', '3'] imported auto"
     assert lines[1] == f"0 compiled, 0 found in {tmp_path / 'cache'}"
     assert done.returncode == 5
     assert not done.stderr
@@ -88,3 +91,48 @@ def test_warm_without_a_script(tmp_path: Path) -> None:
     done = warm(tmp_path / "cache", str(tmp_path / "none.py"))
     assert f"cache warm: there is no script {tmp_path / 'none.py'}" in done.stdout
     assert done.returncode == 2
+
+
+WITH_NUMPY = """
+import sys
+from nabla_array.__main__ import main
+from tests.lazy import numpy_worker
+numpy_worker.install()
+sys.exit(main(["cache", "warm", *sys.argv[1:]]))
+"""
+
+
+def test_warm_compiles_all_of_a_script_together(tmp_path: Path) -> None:
+    script, cache, log = tmp_path / "script.py", tmp_path / "cache", tmp_path / "batches"
+    script.write_text(
+        "import nabla_array as xp\n"
+        "x = xp.eval(xp.linspace(0.0, 1.0, 1 << 17))\n"
+        "for f in (xp.sqrt, xp.square):\n"
+        "    assert float((f(x) * 2.0 + x)[-1]) == 3.0\n"
+    )
+    environment = {
+        **os.environ,
+        "NABLA_ARRAY_CACHE_DIR": str(cache),
+        "FAKE_LOG": str(log),
+        "PYTHONPATH": str(ROOT),
+    }
+
+    def said(**more: str) -> list[str]:
+        command = [sys.executable, "-c", WITH_NUMPY, str(script)]
+        done = subprocess.run(
+            command, env={**environment, **more}, capture_output=True, text=True, check=False
+        )
+        assert not done.stderr
+        return [str(done.returncode), *done.stdout.splitlines()]
+
+    failed, *lines = said(FAULT="fail")
+    assert failed == "1"
+    assert lines[0] == f"0 compiled, 0 found in {cache}"
+    assert sorted(lines[1:]) == [
+        f"{f} mul add on float64: ValueError: no such operation" for f in ("sqrt", "square")
+    ]
+    shutil.rmtree(cache)
+    log.unlink()
+    assert said() == ["0", f"2 compiled, 0 found in {cache}"]
+    assert len(log.read_text().splitlines()) == 1
+    assert said() == ["0", f"0 compiled, 2 found in {cache}"]
