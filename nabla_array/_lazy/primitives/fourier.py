@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..aval import Aval, aval_of
+from ..node import Node, leaf
 from ..primitive import Primitive, shift
+from .creation import fill_node
+from .elementwise import conj, real
+from .structure import broadcast, span, update_slice
 
 
 def _sized(x: Aval, axis: int, n: int, dtype: np.dtype) -> Aval:
@@ -33,8 +37,24 @@ def _fft_host(x: np.ndarray, n: int, axis: int, norm: Any, inverse: bool) -> np.
     return (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm)
 
 
-# Complex to complex, either way.
-fft = Primitive("fft", _fft_aval, _fft_host, batch=shift("axis"))
+def _fitted(x: Node, axis: int, n: int) -> Node:
+    """Cut an axis, or pad it with zeros, to `n` points."""
+    if x.aval.shape[axis] >= n:
+        return span(x, axis, 0, n)
+    zero = fill_node(_sized(x.aval, axis, n, x.aval.dtype), 0)
+    return update_slice(zero, x, start=(0,) * x.aval.ndim, step=(1,) * x.aval.ndim)
+
+
+# Complex to complex, either way; the matrix of the transform is symmetric.
+fft: Primitive = Primitive(
+    "fft",
+    _fft_aval,
+    _fft_host,
+    batch=shift("axis"),
+    transpose=lambda ct, wanted, x, n, axis, **params: (
+        _fitted(fft(ct, n=n, axis=axis, **params), axis, x.aval.shape[axis]),
+    ),
+)
 
 
 def _rfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
@@ -42,9 +62,18 @@ def _rfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
     return _sized(x, axis, n // 2 + 1, np.result_type(x.dtype, np.complex64))
 
 
+def _rfft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, norm: str) -> tuple[Node]:
+    whole = fft(_fitted(ct, axis, n), n=n, axis=axis, norm=norm, inverse=False)
+    return (_fitted(real(whole), axis, x.aval.shape[axis]),)
+
+
 # Real to complex, forwards: the first half of the transform, of which the rest is the mirror image.
-rfft = Primitive(
-    "rfft", _rfft_aval, lambda *args, **params: np.fft.rfft(*args, **params), batch=shift("axis")
+rfft: Primitive = Primitive(
+    "rfft",
+    _rfft_aval,
+    lambda *args, **params: np.fft.rfft(*args, **params),
+    batch=shift("axis"),
+    transpose=_rfft_transpose,
 )
 
 
@@ -53,7 +82,22 @@ def _irfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
     return _sized(x, axis, n, x.dtype.type(0).real.dtype)
 
 
+_OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _irfft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, norm: str) -> tuple[Node]:
+    """All points but the first, and the middle one, also stand for their mirror images: they count twice."""
+    half = conj(rfft(ct, n=n, axis=axis, norm=_OPPOSITE[norm]))
+    k = np.arange(n // 2 + 1)
+    count = leaf(np.where((k == 0) | (2 * k == n), 1, 2).astype(half.aval.dtype))
+    return (_fitted(half * broadcast(count, shape=half.aval.shape, axes=(axis,)), axis, x.aval.shape[axis]),)
+
+
 # Complex to real, backwards, from the first half; `n` counts the points of the result.
 irfft = Primitive(
-    "irfft", _irfft_aval, lambda x, n, axis, norm: np.fft.irfft(x, n, axis, norm), batch=shift("axis")
+    "irfft",
+    _irfft_aval,
+    lambda x, n, axis, norm: np.fft.irfft(x, n, axis, norm),
+    batch=shift("axis"),
+    transpose=_irfft_transpose,
 )

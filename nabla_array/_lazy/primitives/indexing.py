@@ -7,7 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..aval import Aval, aval_of
+from ..node import Node, leaf
 from ..primitive import Primitive
+from .creation import fill_like, fill_node
+from .elementwise import eq, select
 
 
 def _batched(
@@ -40,7 +43,16 @@ def _more_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
 # Element x[..., i, ..., j, ...] for the index arrays i, j, ... on `axes`. The indices have one shape,
 # begin with the `batch` leading axes of x, may be negative as in NumPy, and must be in bounds. The
 # result has the indices' axes first, then the axes of x that are not indexed.
-gather = Primitive("gather", _gather_aval, _gather_host, batch=_more_batch)
+gather: Primitive = Primitive(
+    "gather",
+    _gather_aval,
+    _gather_host,
+    batch=_more_batch,
+    transpose=lambda ct, wanted, x, *indices, **params: (
+        scatter(fill_like(x, 0), ct, *indices, mode="add", **params),
+        *[None] * len(indices),
+    ),
+)
 
 
 def _scatter_aval(x: Aval, value: Aval, *indices: Aval, axes: tuple[int, ...], batch: int, mode: str) -> Aval:
@@ -69,11 +81,44 @@ def _scatter_inplace(
     return x
 
 
+def _scatter_jvp(
+    tangents: Any, out: Node, x: Node, value: Node, *indices: Node, mode: str, **params: Any
+) -> Node:
+    if mode not in ("set", "add"):
+        raise NotImplementedError(
+            f"scatter: no derivative is known of mode {mode!r}; those of 'set' and 'add' are"
+        )
+    s, t = (
+        n if d is None else d
+        for d, n in zip(tangents[:2], (fill_like(x, 0), fill_like(value, 0)), strict=True)
+    )
+    return scatter(s, t, *indices, mode=mode, **params)
+
+
+def _scatter_transpose(
+    ct: Node, wanted: Any, x: Node, value: Node, *indices: Node, mode: str, **params: Any
+) -> tuple[Node | None, ...]:
+    """Both operands get what they became part of: where several values met with "set", the last only."""
+    by_x, by_value = ct if wanted[0] else None, gather(ct, *indices, **params) if wanted[1] else None
+    if mode == "set":
+        zero = fill_like(value, 0)
+        if by_x is not None:
+            by_x = scatter(ct, zero, *indices, mode=mode, **params)
+        if by_value is not None:
+            number = leaf(np.arange(value.aval.size).reshape(value.aval.shape))
+            nobody = fill_node(aval_of(x.aval.shape, number.aval.dtype), 0)
+            winner = gather(scatter(nobody, number, *indices, mode=mode, **params), *indices, **params)
+            by_value = select(eq(winner, number), by_value, zero)
+    return by_x, by_value, *[None] * len(indices)
+
+
 # The transpose of gather (mode "add"), and NumPy's item assignment (mode "set": the last one wins).
-scatter = Primitive(
+scatter: Primitive = Primitive(
     "scatter",
     _scatter_aval,
     lambda x, *rest, **params: _scatter_inplace(x.copy(), *rest, **params),
     batch=_more_batch,
     inplace=_scatter_inplace,
+    jvp=_scatter_jvp,
+    transpose=_scatter_transpose,
 )

@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..aval import Aval, aval_of
+from ..node import Node
 from ..primitive import Primitive, shift
+from .indexing import gather
+from .structure import permute
 
 _INTP = np.dtype(np.intp)
 
@@ -34,7 +37,19 @@ def _argsort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> n
     return np.argsort(_mirrored(x) if descending else x, axis=axis, kind="stable" if stable else None)
 
 
-sort = Primitive("sort", lambda x, axis, descending, stable: x, _sort_host, batch=shift("axis"))
+def _sort_jvp(tangents: Any, out: Node, x: Node, axis: int, **params: Any) -> Node:
+    """Move the tangents as `argsort` says, the sorted axis being the last meanwhile."""
+    last = x.aval.ndim - 1
+    there = (*[a for a in range(x.aval.ndim) if a != axis], axis)
+    back = (*range(axis), last, *range(axis, last))
+    t, x = (permute(n, axes=there) for n in (*tangents, x))
+    moved = gather(t, argsort(x, axis=last, **params), axes=(last,), batch=last)
+    return permute(moved, axes=back)
+
+
+sort = Primitive(
+    "sort", lambda x, axis, descending, stable: x, _sort_host, batch=shift("axis"), jvp=_sort_jvp
+)
 argsort = Primitive(
     "argsort",
     lambda x, axis, descending, stable: aval_of(x.shape, _INTP),

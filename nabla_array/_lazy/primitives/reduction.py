@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,9 @@ from .. import lowerings as low
 from ..aval import Aval, aval_of
 from ..node import Node
 from ..primitive import Dims, Primitive, reduction, shift, whole
+from .creation import fill_like
 from .elementwise import cast, eq
-from .structure import broadcast, reshape
+from .structure import broadcast, concat, flipped, permute, reshape, span
 
 
 def _spread(y: Node, x: Node, axes: tuple[int, ...]) -> Node:
@@ -35,14 +37,49 @@ def _extreme_jvp(tangents: Any, out: Node, x: Node, axes: tuple[int, ...]) -> No
     return reduce_sum(t * among, axes=axes) / reduce_sum(among, axes=axes)
 
 
-reduce_sum = reduction(
+def _before(x: Node, axis: int) -> Node:
+    """Return for each element the product of those before it."""
+    one = fill_like(span(x, axis, 0, 1), 1)
+    return cumprod(concat(one, span(x, axis, 0, x.aval.shape[axis] - 1), axis=axis), axis=axis)
+
+
+def _prod_jvp(tangents: Any, out: Node, x: Node, axes: tuple[int, ...]) -> Node | None:
+    """Each tangent times the product of all other elements, found without a division: some may be 0."""
+    (t,) = tangents
+    if x.aval.size == 0:
+        return None
+    last = out.aval.ndim
+    order = (*[a for a in range(x.aval.ndim) if a not in axes], *axes)
+    shape = (*out.aval.shape, math.prod(x.aval.shape[a] for a in axes))
+    x, t = (reshape(permute(n, axes=order), shape=shape) for n in (x, t))
+    others = _before(x, last) * flipped(_before(flipped(x, last), last), last)
+    return reduce_sum(t * others, axes=(last,))
+
+
+def _cumprod_jvp(tangents: Any, out: Node, x: Node, axis: int) -> Node:
+    """Of the window that ends at each element know the product and its tangent, and double the windows.
+
+    There is no division, since elements may be 0.
+    """
+    (t,) = tangents
+    size, width = x.aval.shape[axis], 1
+    while width < size:
+        rest = size - width
+        (x0, t0), (x1, t1) = ((span(x, axis, i, rest), span(t, axis, i, rest)) for i in (0, width))
+        t = concat(span(t, axis, 0, width), t0 * x1 + x0 * t1, axis=axis)
+        x = concat(span(x, axis, 0, width), x0 * x1, axis=axis)
+        width *= 2
+    return t
+
+
+reduce_sum: Primitive = reduction(
     "reduce_sum",
     np.add,
     max=low.accumulate("sum"),
     transpose=lambda ct, wanted, x, axes: (_spread(ct, x, axes),),
 )
 broadcast.transpose = _broadcast_transpose
-reduce_prod = reduction("reduce_prod", np.multiply, max=low.accumulate("prod"))
+reduce_prod = reduction("reduce_prod", np.multiply, max=low.accumulate("prod"), jvp=_prod_jvp)
 reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"), jvp=_extreme_jvp)
 reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"), jvp=_extreme_jvp)
 reduce_any = reduction("reduce_any", np.logical_or, max=low.truth("max"), max_kinds="b")
@@ -84,7 +121,7 @@ argmax = _index_reduction("argmax", np.argmax, low.index_of("max"))
 argmin = _index_reduction("argmin", np.argmin, low.index_of("min"))
 
 
-def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any]) -> Primitive:
+def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any) -> Primitive:
     return Primitive(
         name,
         lambda x, axis: x,
@@ -92,8 +129,14 @@ def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any]) -> Primitive
         batch=shift("axis"),
         dims=whole("axis"),
         max=lowering,
+        **rules,
     )
 
 
-cumsum = _scan("cumsum", np.add, low.cumsum)
-cumprod = _scan("cumprod", np.multiply, low.cumprod)
+cumsum: Primitive = _scan(
+    "cumsum",
+    np.add,
+    low.cumsum,
+    transpose=lambda ct, wanted, x, axis: (flipped(cumsum(flipped(ct, axis), axis=axis), axis),),
+)
+cumprod: Primitive = _scan("cumprod", np.multiply, low.cumprod, jvp=_cumprod_jvp)

@@ -145,6 +145,20 @@ slice_ = Primitive(
 )
 
 
+def span(x: Node, axis: int, first: int, size: int) -> Node:
+    """Return `size` elements along an axis from `first` on."""
+    start = tuple(first if a == axis else 0 for a in range(x.aval.ndim))
+    shape = tuple(size if a == axis else n for a, n in enumerate(x.aval.shape))
+    return slice_(x, start=start, size=shape, step=(1,) * x.aval.ndim)
+
+
+def flipped(x: Node, axis: int) -> Node:
+    """Turn an axis round."""
+    start = tuple(n - 1 if a == axis else 0 for a, n in enumerate(x.aval.shape))
+    step = tuple(-1 if a == axis else 1 for a in range(x.aval.ndim))
+    return slice_(x, start=start, size=x.aval.shape, step=step)
+
+
 def _update_aval(x: Aval, value: Aval, start: Any, step: Any) -> Aval:
     if x.dtype != value.dtype or x.ndim != value.ndim:
         raise ValueError(f"update_slice: {value} does not fit into {x}")
@@ -193,11 +207,10 @@ def _concat_dims(*xs: Aval, axis: int) -> Dims:
 def _concat_transpose(ct: Node, wanted: Any, *xs: Node, axis: int) -> tuple[Node | None, ...]:
     out: list[Node | None] = []
     first = 0
-    step = (1,) * ct.aval.ndim
     for x, want in zip(xs, wanted, strict=True):
-        start = tuple(first if a == axis else 0 for a in range(ct.aval.ndim))
-        out.append(slice_(ct, start=start, size=x.aval.shape, step=step) if want else None)
-        first += x.aval.shape[axis]
+        size = x.aval.shape[axis]
+        out.append(span(ct, axis, first, size) if want else None)
+        first += size
     return tuple(out)
 
 
