@@ -7,7 +7,9 @@ by the outer only.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 from .aval import Aval
@@ -16,6 +18,42 @@ from .primitive import Primitive
 from .primitives.structure import broadcast
 
 Levels = tuple[int, ...]
+
+# Ids of levels, ever larger.
+new_level = count(1).__next__
+
+
+class Frame:
+    """A `vmap` that runs: its level, and how many examples it has."""
+
+    def __init__(self, level: int, size: int) -> None:
+        self.level = level
+        self.size = size
+
+
+class _Frames(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+
+
+_frames = _Frames()
+
+
+def frames() -> list[Any]:
+    """Return the frames that run in this thread, outermost first: a list to push to and pop from."""
+    return _frames.stack
+
+
+def in_force() -> Levels:
+    """Return the levels of the frames that run in this thread, newest first."""
+    return tuple([f.level for f in reversed(_frames.stack)]) if _frames.stack else ()
+
+
+def align_to_force(node: Node, levels: Levels) -> tuple[Node, Levels]:
+    """Broadcast a value along every level in force."""
+    wanted = merge([levels, in_force()])
+    sizes = dict(zip(levels, node.aval.shape, strict=False)) | {f.level: f.size for f in _frames.stack}
+    return align(node, levels, wanted, sizes), wanted
 
 
 def merge(levels: Sequence[Levels]) -> Levels:
@@ -39,9 +77,13 @@ def bind(
     prim: Primitive, operands: Sequence[tuple[Node, Levels]], params: dict[str, Any] = NO_PARAMS
 ) -> tuple[Node, Levels]:
     """Record `prim` on operands that may be batched: align them and shift the params, once a level."""
-    if not any([some for _, some in operands]):
+    levels: Levels = operands[0][1] if operands else ()
+    for _, some in operands:
+        if some is not levels and some != levels:
+            levels = merge([some for _, some in operands])
+            break
+    if not levels:
         return record(prim, tuple([n for n, _ in operands]), params), ()
-    levels = merge([some for _, some in operands])
     sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
     nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
     for i in reversed(levels):

@@ -11,7 +11,7 @@ import numpy as np
 from .._lazy.aval import Aval
 from .._lazy.evaluate import value_of
 from .._lazy.levels import Levels, bind
-from .._lazy.node import NO_PARAMS, Node, leaf, record
+from .._lazy.node import NO_PARAMS, Node, leaf, record, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.elementwise import complex_, imag, real
 from .._lazy.primitives.linalg import diagonal
@@ -130,7 +130,9 @@ class Array:
     def _value(self) -> np.ndarray:
         """Return the elements, evaluated. The memory is shared: nobody may write to it."""
         if self._levels:
-            raise _split(self)
+            return split_hook[0](self)
+        if tapes:
+            look_hook[0](self)
         value: np.ndarray = value_of(current(self))
         return value
 
@@ -215,12 +217,19 @@ class Array:
         return (self[i] for i in range(self.shape[0]))  # type: ignore[index]
 
     def __repr__(self) -> str:
-        return repr(self._value())
+        return self._batched() if self._levels else repr(self._value())
 
     def __str__(self) -> str:
-        return str(self._value())
+        return self._batched() if self._levels else str(self._value())
+
+    def _batched(self) -> str:
+        """Describe an array under `vmap`; to look at its value would split the batch."""
+        lead = self._node.aval.shape[: len(self._levels)]
+        return f"<{self.dtype} array of shape {self.shape} in a batch of {' x '.join(map(str, lead))}>"
 
     def __format__(self, spec: str) -> str:
+        if self._levels:
+            return self._batched()
         value = self._value()
         return format(value if value.ndim else value[()], spec)
 
@@ -389,8 +398,10 @@ def check_device(function: str, device: Any) -> None:
         raise ValueError(f"{function}: no device {device!r}; 'cpu' would work")
 
 
-def _split(x: Array) -> Exception:
-    return TypeError("a batched array has no single value")
+# `vmap` puts here what gives the one value that a batched array has for all examples that go on together.
+split_hook: list[Callable[[Array], np.ndarray]] = []
+# And `compile` what is told of an array whose value somebody wants while a tape runs.
+look_hook: list[Callable[[Array], None]] = [lambda x: None]
 
 
 # The package puts itself here once it is whole; `Array` cannot import it.

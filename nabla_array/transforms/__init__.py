@@ -1,1 +1,5 @@
-"""Transforms of functions over arrays (none yet)."""
+"""Transforms of functions: derivatives, vectorization, compilation, control flow."""
+
+from .derivatives import *  # noqa: F403
+from .pytree import *  # noqa: F403
+from .vmap import *  # noqa: F403

@@ -1,0 +1,101 @@
+"""What transforms share: decorators with or without arguments, and arrays as nodes and back."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .._lazy.levels import Levels, align_to_force
+from .._lazy.node import Node
+from .._lazy.primitives.structure import alias
+from .._namespace.array import Array, current
+from .._namespace.promotion import as_array
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def decorator(transform: _F) -> _F:
+    """Let ``transform(f, ...)`` be used as ``@transform`` and as ``@transform(...)`` too."""
+
+    @functools.wraps(transform)
+    def either(fun: Callable[..., Any] | None = None, /, *args: Any, **kwargs: Any) -> Any:
+        if fun is None:
+            return lambda f: transform(f, *args, **kwargs)
+        if not callable(fun):
+            raise TypeError(f"{transform.__name__}: needs a function, not {fun!r}")
+        return transform(fun, *args, **kwargs)
+
+    return either  # type: ignore[return-value]
+
+
+def named(fun: Callable[..., Any], transform: str) -> Callable[[_F], _F]:
+    """Give a transformed function the name and docstring of `fun`, where it has them."""
+
+    def wrap(new: _F) -> _F:
+        name = getattr(fun, "__name__", type(fun).__name__)
+        if hasattr(fun, "__name__"):
+            functools.update_wrapper(new, fun)
+        else:
+            new.__name__ = name
+        new.__doc__ = f"{transform} of {name}." + (f"\n\n{fun.__doc__}" if fun.__doc__ else "")
+        return new
+
+    return wrap
+
+
+def is_array_like(leaf: Any) -> bool:
+    """Say whether a leaf is an array or a number."""
+    return isinstance(leaf, Array | np.ndarray | np.generic | bool | int | float | complex)
+
+
+def array_leaf(function: str, leaf: Any) -> Array:
+    """Return a leaf as an array; raises TypeError for what is none."""
+    if type(leaf) is Array:
+        return leaf
+    if not is_array_like(leaf):
+        raise TypeError(f"{function}: needs arrays or numbers, not {type(leaf).__name__}: {leaf!r}")
+    return as_array(function, leaf)
+
+
+def fresh(x: Array) -> Array:
+    """Return an array of its own node, along every level in force: what a transform hands to a function."""
+    node, levels = align_to_force(current(x), x._levels)
+    return Array(alias(node), levels)
+
+
+def unlevelled(x: Array) -> tuple[Node, Levels]:
+    """Return the node that an array names, and its levels."""
+    return current(x), x._levels
+
+
+def positions(function: str, fun: Callable[..., Any], argnums: Any, args: Sequence[Any]) -> list[int | str]:
+    """Return what `argnums` says (an int, a name, or several) as positions, and names of keyword arguments.
+
+    Raises ValueError for a position that the call does not have, TypeError for what says no argument.
+    """
+    out: list[int | str] = []
+    for i in argnums if isinstance(argnums, tuple | list) else (argnums,):
+        if isinstance(i, str):
+            names = list(_parameters(fun))
+            place = names.index(i) if i in names else len(args)
+            out.append(place if place < len(args) else i)
+            continue
+        if not isinstance(i, int | np.integer):
+            raise TypeError(f"{function}: argnums must be ints or names of arguments, not {i!r}")
+        if not -len(args) <= i < len(args):
+            raise ValueError(
+                f"{function}: argnums {i} is out of range: the call has {len(args)} positional arguments"
+            )
+        out.append(int(i) % len(args))
+    return out
+
+
+def _parameters(fun: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(fun).parameters)
+    except (TypeError, ValueError):  # builtins, say: no names
+        return []

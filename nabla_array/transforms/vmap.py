@@ -1,0 +1,487 @@
+"""`vmap`: a function of one example, run on many at once; where their ways part, the batch is split."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._lazy.evaluate import value_of
+from .._lazy.levels import Frame, Levels, align, frames, merge, new_level
+from .._lazy.node import Node, leaf, user_line
+from .._lazy.primitives.creation import fill_like
+from .._lazy.primitives.elementwise import select
+from .._lazy.primitives.indexing import gather, scatter
+from .._lazy.primitives.structure import broadcast, concat, permute
+from .._namespace.array import Array, current, read_only, split_hook
+from .calls import array_leaf, decorator, is_array_like, named
+from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
+
+__all__ = ["SplitWarning", "vmap"]
+
+
+class SplitWarning(UserWarning):
+    """Under `vmap`, a look at values has split the batch into single examples."""
+
+
+@decorator
+def vmap(
+    fun: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    axis_size: int | None = None,
+    strict: bool = False,
+    spmd_axis_name: Hashable = None,
+) -> Callable[..., Any]:
+    """Return a function that does for every example of a batch what `fun` does for one.
+
+    Where `fun` needs a value (``if x > 0``, ``while error > tol``, ``int(n)``, ``numpy.asarray(x)``, a shape
+    that depends on data), the examples that agree in it go on together, and `fun` is run again for the
+    others. What it does beside computing (printing, appending) happens once a run.
+
+    Parameters
+    ----------
+    fun : callable
+        Of arrays, numbers and pytrees of these. Arrays that it captures are the same for every example.
+    in_axes : int, None or pytree of them
+        For each argument the axis of the examples; None hands the argument to every example as it is.
+        A pytree is a prefix of the arguments' structure.
+    out_axes : int, None or pytree of them
+        Where that axis goes in the outputs; None for what is the same for every example.
+    axis_size : int, optional
+        The number of examples, where no argument tells it.
+    strict : bool
+        Raise TypeError, naming the line, instead of splitting the batch.
+    spmd_axis_name : hashable, optional
+        The mesh axis over which the examples are sharded (for `shard_map`).
+
+    Returns
+    -------
+    callable
+        Of the same arguments; keyword arguments are mapped over their first axis.
+
+    Raises
+    ------
+    ValueError
+        If arguments differ in the number of examples, if an axis is out of range, if examples give results
+        of different structure, shape or dtype, or if `out_axes` is None where examples differ.
+    TypeError
+        If `in_axes` is not of the said kind, if a result is no array or number, or with `strict`.
+
+    Warns
+    -----
+    SplitWarning
+        When every example has come to be run alone; once for each line of code.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import vmap
+    >>> def steps(n):  # of one number
+    ...     count = 0
+    ...     while n != 1:
+    ...         n = n // 2 if n % 2 == 0 else 3 * n + 1
+    ...         count += 1
+    ...     return count
+    >>> vmap(steps)(xp.asarray([1, 2, 3, 4, 5, 6]))
+    array([0, 1, 7, 2, 5, 8])
+    """
+
+    @named(fun, "Vectorized form")
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = tree_flatten((args, kwargs))
+        axes = _axes_of(in_axes, args, kwargs, tree)
+        batch = [
+            _Batched(array_leaf("vmap", x), a) if a is not None else None
+            for x, a in zip(leaves, axes, strict=True)
+        ]
+        size = _size(batch, axis_size, args, kwargs)
+
+        def call(level: int, rows: np.ndarray | None) -> Any:
+            new = [x if b is None else b.rows(level, rows) for x, b in zip(leaves, batch, strict=True)]
+            some, named = tree_unflatten(tree, new)
+            return fun(*some, **named)
+
+        parts, level = _explore(call, size, strict, spmd_axis_name)
+        return _gathered(parts, level, size, out_axes)
+
+    return mapped
+
+
+# -- inputs --------------------------------------------------------------------------------------------
+
+
+class _Batched:
+    """An argument with an axis of examples, which is moved to the front."""
+
+    def __init__(self, x: Array, axis: Any) -> None:
+        if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+            raise TypeError(f"vmap: in_axes holds ints and None, not {axis!r}")
+        if not -x.ndim <= axis < x.ndim:
+            raise ValueError(f"vmap: in_axes {axis} is out of bounds for an argument of shape {x.shape}")
+        place = len(x._levels) + int(axis) % x.ndim
+        node = current(x)
+        order = (place, *[i for i in range(node.aval.ndim) if i != place])
+        self.node = node if place == 0 else permute(node, axes=order)
+        self.levels = x._levels
+        self.size: int = self.node.aval.shape[0]
+
+    def rows(self, level: int, rows: np.ndarray | None) -> Array:
+        """Return the argument as one example sees it, for all examples or for those of the given numbers."""
+        node = self.node if rows is None else _take(self.node, rows)
+        return Array(node, (level, *self.levels))
+
+
+def _take(node: Node, rows: np.ndarray) -> Node:
+    return gather(node, leaf(rows), axes=(0,), batch=0)
+
+
+def _axes_of(in_axes: Any, args: Any, kwargs: Any, tree: TreeDef) -> list[Any]:
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+        raise ValueError(f"vmap: in_axes has {len(in_axes)} entries for {len(args)} positional arguments")
+    if not isinstance(in_axes, tuple | dict | int | None):
+        raise TypeError(f"vmap: in_axes must be an int, None, or a tuple of these, not {in_axes!r}")
+    own, keywords = tree.children
+    return broadcast_prefix("vmap: in_axes", in_axes, own) + [0] * keywords.num_leaves
+
+
+def _size(batch: Sequence[_Batched | None], axis_size: int | None, args: Any, kwargs: Any) -> int:
+    sizes = {b.size for b in batch if b is not None}
+    if axis_size is not None:
+        sizes.add(axis_size)
+    if not sizes:
+        raise ValueError(
+            "vmap: no argument has an axis of examples: give in_axes that are not None, or axis_size"
+        )
+    if len(sizes) > 1:
+        places = _places(args, kwargs)
+        told = [f"{p} has {b.size}" for p, b in zip(places, batch, strict=True) if b is not None]
+        told += [] if axis_size is None else [f"axis_size is {axis_size}"]
+        raise ValueError(f"vmap: arguments differ in the number of examples: {', '.join(told)}")
+    return sizes.pop()
+
+
+def _places(args: Any, kwargs: Any) -> list[str]:
+    """Say for each leaf of the call which argument it is in."""
+    named: list[tuple[str, Any]] = [(f"argument {i}", a) for i, a in enumerate(args)]
+    named += [(f"argument {k!r}", kwargs[k]) for k in sorted(kwargs)]
+    return [name for name, value in named for _ in range(tree_flatten(value)[1].num_leaves)]
+
+
+# -- the ways that examples go -------------------------------------------------------------------------
+
+
+class _Way(NamedTuple):
+    """What a run starts with (see `_Run`)."""
+
+    rows: np.ndarray | None
+    active: np.ndarray | None
+    active_levels: Levels
+    known: tuple[np.ndarray, ...]
+
+
+class _Run(Frame):
+    """A run of the function on some rows of the batch.
+
+    Attributes
+    ----------
+    rows
+        The numbers of the examples; None for all.
+    active, active_levels
+        Which entries go this run's way, over the run's own level and perhaps older ones; None for all. What
+        is computed for the others is not looked at.
+    known
+        The values that were looked at in the run that put this one off, in order: up to there both go the
+        same way, so they need not be computed again.
+    seen
+        The values that this run has looked at.
+    deferred
+        What is left to do.
+    line
+        Where the ways parted last.
+    """
+
+    def __init__(self, level: int, size: int, strict: bool, way: _Way) -> None:
+        super().__init__(level, size if way.rows is None else len(way.rows))
+        self.strict = strict
+        self.rows, self.active, self.active_levels, self.known = way
+        self.seen: list[np.ndarray] = []
+        self.deferred: list[_Way] = []
+        self.line = ""
+
+    def numbers(self) -> np.ndarray:
+        return np.arange(self.size) if self.rows is None else self.rows
+
+
+class _Part(NamedTuple):
+    """What a run gave: its outputs, and the entries that they are for."""
+
+    run: _Run
+    leaves: list[Array]
+    tree: TreeDef
+
+
+def _explore(
+    call: Callable[[int, np.ndarray | None], Any], size: int, strict: bool, name: Hashable
+) -> tuple[list[_Part], int]:
+    """Run the function until every example has gone its way to the end."""
+    level = new_level()
+    waiting = [_Way(None, None, (level,), ())]
+    parts = []
+    while waiting:
+        run = _Run(level, size, strict, waiting.pop())
+        frames().append(run)
+        try:
+            leaves, tree = tree_flatten(call(level, run.rows))
+            parts.append(_Part(run, [_output(x) for x in leaves], tree))
+        finally:
+            frames().pop()
+        waiting.extend(run.deferred)
+        if len(parts) == size > 1 and not waiting:
+            _warn(next(p.run.line for p in parts if p.run.line), size)
+    return parts, level
+
+
+def _output(x: Any) -> Array:
+    if not is_array_like(x):
+        raise TypeError(f"vmap: the function must return arrays or numbers, not {type(x).__name__}: {x!r}")
+    y = array_leaf("vmap", x)
+    return Array(current(y), y._levels)
+
+
+def _value_for_all(x: Array) -> np.ndarray:
+    """Return the one value that a batched array has for all entries that go on together; the others wait."""
+    if not frames() or not set(x._levels) <= {f.level for f in frames()}:
+        raise RuntimeError(
+            f"a batched array of shape {x.shape} is used outside of the vmap that it comes from: "
+            "return it from the function instead of storing it"
+        )
+    run: _Run = frames()[-1]
+    place = len(run.seen)
+    run.seen.append(run.known[place] if place < len(run.known) else _looked_at(run, x))
+    return run.seen[-1]
+
+
+def _looked_at(run: _Run, x: Array) -> np.ndarray:
+    value = value_of(current(x))
+    k = len(x._levels)
+    count = math.prod(value.shape[:k])
+    rows = np.ascontiguousarray(value).reshape(count, value.size // max(count, 1))
+    active = None if run.active is None else _among(run, x._levels, value.shape[:k])
+    kinds = _kinds(rows, None if active is None else active.ravel())
+    if kinds is not None:
+        where = _follow_most(run, kinds.reshape(value.shape[:k]), x._levels, value)
+    else:
+        where = 0 if active is None else int(np.argmax(active.ravel()))
+    return _row(value, where, k)
+
+
+split_hook.append(_value_for_all)
+
+
+def _row(value: np.ndarray, where: int, k: int) -> np.ndarray:
+    return read_only(np.asarray(value[np.unravel_index(where, value.shape[:k])]))
+
+
+def _among(run: _Run, levels: Levels, shape: tuple[int, ...]) -> np.ndarray:
+    """Say for each entry of `levels` whether any active one is in it."""
+    assert run.active is not None
+    gone = tuple(i for i, level in enumerate(run.active_levels) if level not in levels)
+    kept = tuple(level for level in run.active_levels if level in levels)
+    some = run.active.any(axis=gone) if gone else run.active
+    spread = some.reshape([n if level in kept else 1 for n, level in zip(shape, levels, strict=True)])
+    return np.broadcast_to(spread, shape)
+
+
+def _kinds(rows: np.ndarray, active: np.ndarray | None) -> np.ndarray | None:
+    """Number the rows by their bits, or return None where all active ones are equal."""
+    data = rows.view(np.uint8).reshape(len(rows), -1) if rows.shape[1] else np.zeros((len(rows), 1), np.uint8)
+    first = data[0] if active is None else data[int(np.argmax(active))]
+    same = (data == first).all(axis=1)
+    if same.all() if active is None else same[active].all():
+        return None
+    if data.shape[1] == 1:
+        return data[:, 0].astype(np.intp)
+    keys = np.ascontiguousarray(data).view(np.dtype((np.void, data.shape[1]))).ravel()
+    return np.unique(keys, return_inverse=True)[1].reshape(-1)
+
+
+def _follow_most(run: _Run, kinds: np.ndarray, levels: Levels, value: np.ndarray) -> int:
+    """Go on with the kind that most entries are of, put off the others; returns where that kind is."""
+    run.line = user_line()
+    if run.strict:
+        raise TypeError(
+            f"vmap: with strict=True, no value may be looked at that differs between examples ({run.line}): "
+            "xp.where chooses without looking"
+        )
+    union = merge([levels, run.active_levels])
+    sizes = dict(zip(levels, kinds.shape, strict=True))
+    if run.active is None:
+        run.active = np.ones(run.size, bool)
+    sizes |= dict(zip(run.active_levels, run.active.shape, strict=True))
+    shape = tuple(sizes[level] for level in union)
+    active = _spread(run.active, run.active_levels, union, shape)
+    spread = _spread(kinds, levels, union, shape)
+    found, counts = np.unique(spread[active], return_counts=True)
+    chosen = found[np.argmax(counts)]
+    numbers = run.numbers()
+    for kind in found[::-1]:
+        if kind != chosen:
+            wanted = active & (spread == kind)
+            rows = wanted.any(axis=tuple(range(1, wanted.ndim)))  # the run's own level is the newest: axis 0
+            part = None if wanted[rows].all() else wanted[rows]
+            known = (*run.seen, _row(value, int(np.argmax(kinds == kind)), kinds.ndim))
+            way = _Way(numbers[rows], part, (run.level,) if part is None else union, known)
+            run.deferred.append(way)
+    run.active, run.active_levels = active & (spread == chosen), union
+    return int(np.argmax((kinds == chosen) & _among(run, levels, kinds.shape)))
+
+
+def _spread(x: np.ndarray, levels: Levels, union: Levels, shape: tuple[int, ...]) -> np.ndarray:
+    full = [n if level in levels else 1 for n, level in zip(shape, union, strict=True)]
+    return np.broadcast_to(x.reshape(full), shape)
+
+
+_warned: set[str] = set()
+
+
+def _warn(line: str, size: int) -> None:
+    if line not in _warned:
+        _warned.add(line)
+        file, _, number = line.rpartition(":")
+        message = (
+            f"vmap: the {size} examples have come to be run one by one, since values were looked at here"
+        )
+        warnings.warn_explicit(message, SplitWarning, file, int(number))
+
+
+# -- outputs -------------------------------------------------------------------------------------------
+
+
+def _gathered(parts: Sequence[_Part], level: int, size: int, out_axes: Any) -> Any:
+    """Put the outputs of all runs together, and the axis of the examples where it belongs."""
+    first = parts[0]
+    for part in parts[1:]:
+        _check_alike(first, part)
+    axes = broadcast_prefix("vmap: out_axes", out_axes, first.tree)
+    leaves = []
+    for i, axis in enumerate(axes):
+        whole = first.leaves[i] if len(parts) == 1 else _merged(parts, i, level, size)
+        leaves.append(_placed(whole, level, size, axis))
+    return tree_unflatten(first.tree, leaves)
+
+
+def _check_alike(one: _Part, other: _Part) -> None:
+    told = [_told(one), _told(other)]
+    if one.tree != other.tree:
+        what = f"structures: {one.tree} and {other.tree}"
+    elif wrong := [
+        (x, y)
+        for x, y in zip(one.leaves, other.leaves, strict=True)
+        if (x.shape, x.dtype) != (y.shape, y.dtype)
+    ]:
+        x, y = wrong[0]
+        what = f"results: {x.dtype} of shape {x.shape} and {y.dtype} of shape {y.shape}"
+    else:
+        return
+    raise ValueError(f"vmap: examples {told[0]} and {told[1]} give different {what}")
+
+
+def _told(part: _Part) -> str:
+    run = part.run
+    numbers = run.numbers()
+    if run.active is not None:
+        numbers = numbers[run.active.any(axis=tuple(range(1, run.active.ndim)))]
+    return f"{numbers[0]}" if len(numbers) == 1 else f"{', '.join(map(str, numbers[:4]))}..."[:40]
+
+
+def _merged(parts: Sequence[_Part], i: int, level: int, size: int) -> Array:
+    """Return output `i` of all runs as one batched array."""
+    outs = [p.leaves[i] for p in parts]
+    levels = merge([(level,), *[x._levels for x in outs]])
+    if any(p.run.active_levels != (level,) for p in parts):
+        return _chosen(parts, outs, level, size)
+    sizes = {k: n for x in outs for k, n in zip(x._levels, x._node.aval.shape, strict=False)}
+    nodes, numbers = [], []
+    for part, x in zip(parts, outs, strict=True):
+        run = part.run
+        node = align(x._node, x._levels, levels, sizes | {level: run.size})
+        if run.active is None or run.active.all():
+            numbers.append(run.numbers())
+        else:
+            rows = np.flatnonzero(run.active)
+            node = _take(node, rows)
+            numbers.append(run.numbers()[rows])
+        nodes.append(node)
+    order = np.argsort(np.concatenate(numbers))
+    return Array(_take(concat(*nodes, axis=0), order), levels)
+
+
+def _chosen(parts: Sequence[_Part], outs: Sequence[Array], level: int, size: int) -> Array:
+    """Do what `_merged` does where the ways part along older levels too: choose entry by entry."""
+    levels = merge([(level,), *[x._levels for x in outs], *[p.run.active_levels for p in parts]])
+    sizes = {f.level: f.size for f in frames()}
+    whole: Node | None = None
+    for part, x in zip(parts, outs, strict=True):
+        run = part.run
+        node = align(x._node, x._levels, levels, sizes | {level: run.size})
+        lead = tuple(run.size if k == level else sizes[k] for k in levels)
+        active = np.ones(run.size, bool) if run.active is None else run.active
+        mask = _spread(active, run.active_levels, levels, lead)
+        if run.rows is not None:
+            full = np.zeros((size, *mask.shape[1:]), bool)
+            full[run.rows] = mask
+            mask = full
+            empty = fill_like(node, 0)
+            empty = broadcast(
+                _take(empty, np.zeros(1, np.intp)),
+                shape=(size, *node.aval.shape[1:]),
+                axes=tuple(range(node.aval.ndim)),
+            )
+            node = scatter(empty, node, leaf(run.rows), axes=(0,), batch=0, mode="set")
+        if whole is None:
+            whole = node
+            continue
+        lead_axes = tuple(range(mask.ndim))
+        where = broadcast(leaf(np.ascontiguousarray(mask)), shape=node.aval.shape, axes=lead_axes)
+        whole = select(where, node, whole)
+    assert whole is not None
+    return Array(whole, levels)
+
+
+def _placed(x: Array, level: int, size: int, axis: Any) -> Array:
+    """Return an output without the level, its axis of examples in the place that `out_axes` says."""
+    node, levels = x._node, x._levels
+    batched = bool(levels) and levels[0] == level
+    if axis is None:
+        if batched:
+            raise ValueError(
+                "vmap: out_axes is None for an output that differs between examples; an int gives it an axis"
+            )
+        return x
+    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        raise TypeError(f"vmap: out_axes holds ints and None, not {axis!r}")
+    ndim = x.ndim + 1
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"vmap: out_axes {axis} is out of bounds for an output of {ndim} axes")
+    if not batched:
+        node = align(
+            node, levels, (level, *levels), {level: size} | dict(zip(levels, node.aval.shape, strict=False))
+        )
+        levels = (level, *levels)
+    place = len(levels) - 1 + int(axis) % ndim
+    if place:
+        order = [*range(1, node.aval.ndim)]
+        order.insert(place, 0)
+        node = permute(node, axes=tuple(order))
+    return Array(node, levels[1:])
