@@ -80,7 +80,9 @@ def bind(
     levels: Levels = operands[0][1] if operands else ()
     for _, some in operands:
         if some is not levels and some != levels:
-            levels = merge([some for _, some in operands])
+            merged = merge([some for _, some in operands])
+            # The same object where there is one: equal levels are told by identity on the fast paths.
+            levels = next((some for _, some in operands if some == merged), merged)
             break
     if not levels:
         return record(prim, tuple([n for n, _ in operands]), params), ()

@@ -1,0 +1,112 @@
+"""A function's computation as a program: what `compile`, graphs and control flow share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from .._lazy.levels import Levels, bind
+from .._lazy.node import Node
+from .._lazy.primitives.creation import fill
+from .._lazy.primitives.structure import alias
+from .._lazy.program import Eqn, Program, run
+from .._lazy.tape import Tape, taping
+from .._namespace.array import Array, current
+from .calls import fresh
+from .pytree import TreeDef, tree_flatten
+
+Value = tuple[Node, Levels]
+
+
+class Traced(NamedTuple):
+    """One run of a function on arrays, and what it recorded.
+
+    Attributes
+    ----------
+    program
+        Its inputs are the function's, then what it captured; its outputs are those of `leaves` that depend on
+        the inputs, each once.
+    captured
+        Nodes of the surroundings that the program needs.
+    sources
+        The nodes that stood for the inputs in this run, along every level in force.
+    leaves
+        The leaves of the result: arrays, and whatever else was among them.
+    numbers
+        For each leaf the number of its value in the program; None for those that do not depend on the inputs.
+    tree
+        The structure of the result.
+    arguments
+        What the function did to its arguments in place: for each input the number of the value that it has
+        afterwards, where that is another.
+    """
+
+    program: Program
+    captured: list[Node]
+    sources: list[Node]
+    leaves: list[Any]
+    numbers: list[int | None]
+    tree: TreeDef
+    arguments: dict[int, int]
+
+
+def trace(fun: Callable[..., Any], arrays: Sequence[Array]) -> Traced:
+    """Run `fun`, which takes arrays, on fresh ones of the same values, and write down what it records."""
+    sources = [fresh(x) for x in arrays]
+    given = [Array(x._node, x._levels) for x in sources]
+    with taping([x._node for x in sources]) as tape:
+        leaves, tree = tree_flatten(fun(*given))
+        nodes = [current(x) if type(x) is Array else None for x in leaves]
+        written = {i: current(x) for i, x in enumerate(given) if current(x) is not sources[i]._node}
+    wanted = [n for n in nodes if n is not None and n in tape] + [n for n in written.values() if n in tape]
+    program, captured, numbers = program_of(tape, wanted)
+    return Traced(
+        program,
+        captured,
+        [x._node for x in sources],
+        leaves,
+        [numbers.get(id(n)) if n is not None else None for n in nodes],
+        tree,
+        {i: numbers[id(n)] for i, n in written.items() if id(n) in numbers},
+    )
+
+
+def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node], dict[int, int]]:
+    """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
+    after the tape's sources), and the number of each node's value by the node's id."""
+    wanted = list(outputs)
+    needed = {id(n) for n in wanted}
+    entries = []
+    for entry in reversed(tape.entries):
+        if id(entry.node) in needed:
+            entries.append(entry)
+            needed.update(id(i) for i in entry.inputs)
+    entries.reverse()
+    number = {id(n): k for k, n in enumerate(tape.sources)}
+    captured: list[Node] = []
+    literals: list[Node] = []
+    for entry in entries:
+        for i in entry.inputs:
+            if i not in tape and id(i) not in number:
+                number[id(i)] = -1 if i.prim is fill else len(tape.sources) + len(captured)
+                (literals if i.prim is fill else captured).append(i)
+    base = len(tape.sources) + len(captured)
+    equations: dict[Eqn, int] = {}
+    for n in literals:
+        eqn = Eqn(fill, (), tuple(n.params.items()), n.aval)
+        number[id(n)] = equations.setdefault(eqn, base + len(equations))
+    for node, prim, inputs, params in entries:
+        ins = tuple(number[id(i)] for i in inputs)
+        if prim is alias and not params:
+            number[id(node)] = ins[0]
+            continue
+        eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
+        number[id(node)] = equations.setdefault(eqn, base + len(equations))
+    avals = tuple(n.aval for n in (*tape.sources, *captured))
+    outs = tuple(dict.fromkeys(number[id(n)] for n in wanted))
+    return Program(avals, tuple(equations), outs), captured, number
+
+
+def call(program: Program, values: Sequence[Value]) -> list[Value]:
+    """Record a program on other inputs, which may carry levels that it does not know of."""
+    return run(program, values, lambda prim, inputs, params: bind(prim, inputs, params))
