@@ -319,21 +319,26 @@ class Step:
             max_seconds = min(max_seconds, perf_counter() - start)
             if max_seconds > 4 * host_seconds:
                 break
-        if not all(agree(g, w) for g, w in zip(got, wanted, strict=True)):
-            chosen.fail("its results differ from the host's")
-            self._note(False)
+        if all(agree(g, w) for g, w in zip(got, wanted, strict=True)):
+            self._note(chosen, max_seconds / host_seconds)
         else:
-            self._note(max_seconds < 0.95 * host_seconds)
-            if not chosen.faster[self.size]:
-                chosen.message = f"not faster: {max_seconds / host_seconds:.1f} of the host's time"
+            self._distrust(chosen)
         return wanted
 
-    def _note(self, faster: bool) -> None:
+    def _note(self, chosen: Kernel, ratio: float) -> None:
         from .artifacts import default_store
 
-        assert self.kernel is not None
-        self.kernel.faster[self.size] = faster
-        default_store().note(self.kernel.key, self.size, faster)
+        faster = chosen.faster[self.size] = ratio < 0.95
+        default_store().note(chosen.key, self.size, faster)
+        if not faster:
+            chosen.message = f"not faster: {ratio:.1f} of the host's time"
+
+    def _distrust(self, chosen: Kernel) -> None:
+        """Never use it again, for no size and in no later process."""
+        from .artifacts import FAILURES, default_store
+
+        chosen.fail("its results differ from the host's")
+        default_store().add_failure(chosen.key, chosen.message, FAILURES)
 
 
 def agree(got: np.ndarray, wanted: np.ndarray) -> bool:

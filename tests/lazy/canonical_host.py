@@ -72,9 +72,12 @@ class Store:
     def __init__(self) -> None:
         self.compiled: set[str] = set()
         self.noted: dict[str, dict[int, bool]] = {}
+        self.failures: dict[str, str] = {}
         self.problems: list[str] = []
 
-    def find(self, key: str) -> artifacts.Artifact | None:
+    def find(self, key: str) -> artifacts.Artifact | artifacts.Failure | None:
+        if key in self.failures:
+            return artifacts.Failure(self.failures[key])
         return artifacts.Artifact(b"", key, key) if key in self.compiled else None
 
     def verdicts(self, key: str) -> dict[int, bool]:
@@ -82,6 +85,9 @@ class Store:
 
     def note(self, key: str, size: int, faster: bool) -> None:
         self.noted.setdefault(key, {})[size] = faster
+
+    def add_failure(self, key: str, message: str, failures: int) -> None:
+        self.failures[key] = message
 
 
 class Compiler:

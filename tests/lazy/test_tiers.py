@@ -134,6 +134,10 @@ def test_a_wrong_result_never_gets_out(wrong: float) -> None:
         assert kernel().state == "failed"
         assert "differ" in kernel().status()
         assert "differ" in str(xp.report())
+        tiers._after_fork()  # as in a new process: it knows, whatever the size
+        run(3, 8 * N)
+        assert "differ" in kernel().status()
+        assert kernel().max_seconds == 0
 
 
 @pytest.mark.usefixtures("slow_host")
