@@ -263,6 +263,7 @@ def _matrix_rows() -> Iterator[Row]:
             (linalg.cholesky, definite, {"upper": False}),
             (linalg.cholesky, definite, {"upper": True}),
             (linalg.inv, x, {}),
+            (linalg.adjugate, x, {}),
             (linalg.det, x, {}),
             (linalg.slogdet, x, {}),
             (linalg.eigh, definite, {"uplo": "L"}),
@@ -314,3 +315,101 @@ ROWS: list[Row] = [
 
 # Takes a tuple of values, not values: it is tested through the primitives that have several results.
 WITHOUT_ROW = {structure.project}
+
+
+# Derivatives: where functions are smooth, in double precision.
+_POSITIVE = {e.log, e.log2, e.log10, e.sqrt, e.pow_}
+
+
+def _moderate(prim: Primitive, char: str, seed: int) -> np.ndarray:
+    """Return numbers within the domain of an elementwise operation, away from its edges and from zero."""
+    x = np.random.default_rng(seed).uniform(0.2, 0.8, (2, 3))
+    sign = np.where(random("?", 2, 3, seed=seed), -1, 1)
+    if prim is e.acosh:
+        x = x + 1.2
+    elif prim not in _POSITIVE:
+        x = x * sign
+    return x + 0.7j * x[::-1] * sign if char == "D" else x
+
+
+def _smooth_elementwise() -> Iterator[Row]:
+    seen = set()
+    for row in ROWS:
+        char = row.inputs[0].dtype.char if row.inputs else ""
+        if row.prim.ufunc is not None and row.prim.kind == "elementwise" and char in "dD":
+            if (row.prim, char) not in seen:
+                inputs = tuple(_moderate(row.prim, char, seed) for seed in range(len(row.inputs)))
+                yield Row(row.prim, inputs)
+            seen.add((row.prim, char))
+
+
+def _smooth(row: Row) -> bool:
+    """Say whether derivatives can be compared with finite differences at the row's values."""
+    result = row.prim.aval(*[aval_of(x.shape, x.dtype) for x in row.inputs], **row.params)
+    inexact = [x for x in row.inputs if x.dtype.kind in "fc"]
+    dtypes = [x.dtype for x in inexact]
+    dtypes += [a.dtype for a in (result if isinstance(result, tuple) else (result,)) if a.dtype.kind in "fc"]
+    return (
+        bool(inexact)
+        and all(d.char in "dD" for d in dtypes)
+        and all(np.isfinite(x).all() for x in inexact)
+        and (row.prim.ufunc is None or row.prim.kind != "elementwise")
+    )
+
+
+def _more_smooth() -> Iterator[Row]:
+    x = random("d", 3, 4)
+    for e_prim in (e.real, e.imag):
+        yield Row(e_prim, (random("D", 3),))
+    yield Row(e.complex_, (x[0], x[1]))
+    for char in "dD":
+        for other in "dD":
+            yield Row(e.cast, (random(char, 3),), {"dtype": np.dtype(other)})
+    yield Row(e.round_, (x,), {"decimals": 1})
+    for zeros in ((), (2,), (2, 4), (0, 5)):
+        z = random("d", 2, 6)
+        z[0, list(zeros)] = 0
+        yield Row(reduction.reduce_prod, (z,), {"axes": (1,)})
+        yield Row(reduction.reduce_prod, (z,), {"axes": (0, 1)})
+        yield Row(reduction.cumprod, (z,), {"axis": 1})
+    for char in "dD":
+        for n in (1, 2, 7):
+            yield Row(reduction.cumprod, (random(char, n, 2),), {"axis": 0})
+            yield Row(reduction.cumsum, (random(char, n, 2),), {"axis": 0})
+            yield Row(reduction.reduce_prod, (random(char, n, 2),), {"axes": (0,)})
+    for offset in (0, 1, -1, -2, 3, 7):
+        yield Row(linalg.diagonal, (random("d", 2, 3, 4),), {"offset": offset})
+    yield Row(contraction.matmul, (random("d", 2, 1, 3), random("d", 2, 3, 2)))
+    where = (np.array([[1, 0], [2, 2]]),)
+    into = random("d", 2, 3, 2), random("d", 2, 2, 2, seed=1)
+    for mode in ("set", "add"):
+        yield Row(indexing.scatter, (*into, *where), {"axes": (1,), "batch": 1, "mode": mode})
+    for shape in ((1, 1), (2, 2, 2), (0, 2, 2), (4, 4)):
+        yield from _smooth_matrices(shape)
+    for shape in ((2, 3, 3), (2, 5), (2, 2, 3), (4, 1)):
+        for char in "dD":
+            oblong = random(char, *shape, seed=3)
+            yield Row(linalg.qr, (oblong,), {"mode": "reduced"})
+            yield Row(linalg.svd, (oblong,), {"full": False})
+            yield Row(linalg.svdvals, (oblong,))
+            if shape[-2] == shape[-1]:
+                yield Row(linalg.svd, (oblong,), {"full": True})
+            if shape[-2] <= shape[-1]:
+                yield Row(linalg.qr, (oblong,), {"mode": "complete"})
+
+
+def _smooth_matrices(shape: tuple[int, ...]) -> Iterator[Row]:
+    for char in "dD":
+        x = random(char, *shape, seed=2)
+        definite = x @ x.conj().swapaxes(-1, -2) + np.eye(shape[-1])
+        for upper in (False, True):
+            yield Row(linalg.cholesky, (definite,), {"upper": upper})
+        for uplo in "LU":
+            yield Row(linalg.eigh, (definite,), {"uplo": uplo})
+            yield Row(linalg.eigvalsh, (definite,), {"uplo": uplo})
+        for prim in (linalg.inv, linalg.adjugate, linalg.det, linalg.slogdet, linalg.eig, linalg.eigvals):
+            yield Row(prim, (x,))
+        yield Row(linalg.solve, (x, random(char, *shape[:-1], 2, seed=4)))
+
+
+SMOOTH: list[Row] = [*_smooth_elementwise(), *filter(_smooth, ROWS), *_more_smooth()]

@@ -25,7 +25,7 @@ def _matmul_jvp(tangents: Any, out: Node, x: Node, y: Node) -> Node:
     return parts[0] if len(parts) == 1 else parts[0] + parts[1]
 
 
-def _turned(x: Node) -> Node:
+def turned(x: Node) -> Node:
     """Swap the last two axes."""
     n = x.aval.ndim
     return permute(x, axes=(*range(n - 2), n - 1, n - 2))
@@ -33,8 +33,8 @@ def _turned(x: Node) -> Node:
 
 def _matmul_transpose(ct: Node, wanted: Any, x: Node, y: Node) -> tuple[Node | None, ...]:
     return (
-        matmul(ct, _turned(y)) if wanted[0] else None,
-        matmul(_turned(x), ct) if wanted[1] else None,
+        matmul(ct, turned(y)) if wanted[0] else None,
+        matmul(turned(x), ct) if wanted[1] else None,
     )
 
 
