@@ -37,7 +37,7 @@ def _weight(out: Node, x: Node) -> Node:
     return exp(select(infinite, fill_like(x, 0), x) - select(infinite, fill_like(out, 0), out))
 
 
-def _ratio(x: Node, y: Node) -> Node:
+def ratio(x: Node, y: Node) -> Node:
     """Return x / y, and 0 where y is 0."""
     zero = eq(y, fill_like(y, 0))
     return select(zero, fill_like(x, 0), x / select(zero, fill_like(y, 1), y))
@@ -47,7 +47,7 @@ def _abs_jvp(tangents: Any, out: Node, x: Node) -> Node:
     (t,) = tangents
     if x.aval.dtype.kind != "c":
         return t * sign(x)
-    return _ratio(real(t * conj(x)), out)
+    return ratio(real(t * conj(x)), out)
 
 
 def _sign_jvp(tangents: Any, out: Node, x: Node) -> Node | None:
@@ -56,7 +56,7 @@ def _sign_jvp(tangents: Any, out: Node, x: Node) -> Node | None:
     if x.aval.dtype.kind != "c":
         return None
     along = out * cast(real(t * conj(out)), dtype=x.aval.dtype)
-    return _ratio(t - along, cast(abs_(x), dtype=x.aval.dtype))
+    return ratio(t - along, cast(abs_(x), dtype=x.aval.dtype))
 
 
 # Arithmetic.
@@ -221,7 +221,7 @@ hypot = elementwise(
     np.hypot,
     max="nabla.hypot",
     max_kinds="f",
-    partials=(lambda out, x, y: _ratio(x, out), lambda out, x, y: _ratio(y, out)),
+    partials=(lambda out, x, y: ratio(x, out), lambda out, x, y: ratio(y, out)),
 )
 sin = elementwise("sin", np.sin, max="nabla.sin", max_kinds="f", partials=(lambda out, x: cos(x),))
 cos: Primitive = elementwise(
