@@ -13,7 +13,7 @@ from .aval import Aval
 from .levels import Levels, bind
 from .node import Node, record
 from .primitive import Primitive
-from .primitives.creation import fill_like
+from .primitives.creation import fill, fill_like
 from .primitives.structure import alias, project
 from .tape import Entry, Tape, taping
 
@@ -38,7 +38,15 @@ def _times(tangent: Node, partial: Any, out: Node, entry: Entry) -> Node | None:
         return None
     if partial == 1:
         return tangent
-    return -tangent if partial == -1 else tangent * partial(out, *entry.inputs, **entry.params)
+    if partial == -1:
+        return -tangent
+    factor: Node = partial(out, *entry.inputs, **entry.params)
+    return factor if _is_one(tangent) else tangent * factor
+
+
+def _is_one(node: Node) -> bool:
+    """Say whether a node is a literal 1, as the cotangent of a number is at first."""
+    return node.prim is fill and bool(node.params["value"].value == 1)
 
 
 def _sum(parts: Sequence[Node | None]) -> Node | None:

@@ -12,13 +12,15 @@ from .. import lowerings as low
 from ..aval import Aval, aval_of
 from ..node import Node
 from ..primitive import Dims, Primitive, reduction, shift, whole
-from .creation import fill_like
+from .creation import fill, fill_like
 from .elementwise import cast, eq
 from .structure import broadcast, concat, flipped, permute, reshape, span
 
 
 def _spread(y: Node, x: Node, axes: tuple[int, ...]) -> Node:
     """Repeat what a reduction of `x` over `axes` gave along these."""
+    if y.prim is fill:
+        return fill_like(x, y.params["value"].value)
     kept = tuple(a for a in range(x.aval.ndim) if a not in axes)
     return broadcast(y, shape=x.aval.shape, axes=kept)
 
