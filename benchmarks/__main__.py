@@ -11,7 +11,7 @@ from rich.console import Console
 from . import auto, cold, elementwise, fused, memory, overhead, warm
 from .measure import machine, show, write
 
-_SUITES = {
+SUITES = {
     "overhead": overhead.run,
     "elementwise": elementwise.run,
     "memory": memory.run,
@@ -26,7 +26,7 @@ _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 def main(argv: list[str] | None = None) -> int:
     """Run the benchmarks named on the command line; returns 1 where a target is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("suites", nargs="*", choices=[*_SUITES, []], metavar="SUITE", help=", ".join(_SUITES))
+    parser.add_argument("suites", nargs="*", choices=[*SUITES, []], metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--json", action="store_true", help="print JSON, not tables")
     parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{_PAGE.name}")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work, not how fast is it")
@@ -34,8 +34,8 @@ def main(argv: list[str] | None = None) -> int:
     console = Console()
     console.width = max(console.width, 104)
     found = {}
-    for name in args.suites or _SUITES:
-        rows = found[name] = _SUITES[name](args.quick)
+    for name in args.suites or SUITES:
+        rows = found[name] = SUITES[name](args.quick)
         if not args.json:
             show(name, rows, console)
         if args.write:

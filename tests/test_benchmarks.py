@@ -1,17 +1,18 @@
 """Every benchmark runs, at a tiny size; how fast is not for a test to say."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from rich.console import Console
 
 from benchmarks import elementwise, fused
-from benchmarks.__main__ import main
+from benchmarks.__main__ import SUITES, main
 from benchmarks.measure import OURS, Claim, Row, geometric_mean, race, show, write
 
 
-@pytest.mark.parametrize("suite", ["overhead", "elementwise", "memory", "fused", "cold", "warm", "auto"])
+@pytest.mark.parametrize("suite", SUITES)
 def test_suite_runs(suite, capsys):
     assert main([suite, "--quick", "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)[suite]
@@ -19,6 +20,13 @@ def test_suite_runs(suite, capsys):
     for row in rows:
         assert all(figure > 0 for figure in row["figures"].values()), row
         assert set(row["ratios"]) == set(row["figures"]) - {OURS}
+
+
+def test_every_suite_has_its_place_in_the_docs():
+    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text()
+    for suite in SUITES:
+        assert f"<!-- {suite} -->\n" in page
+        assert f"<!-- end {suite} -->" in page
 
 
 def test_expressions_agree_with_numpy():
