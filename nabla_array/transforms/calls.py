@@ -72,11 +72,31 @@ def unlevelled(x: Array) -> tuple[Node, Levels]:
     return current(x), x._levels
 
 
-def positions(function: str, fun: Callable[..., Any], argnums: Any, args: Sequence[Any]) -> list[int | str]:
-    """Return what `argnums` says (an int, a name, or several) as positions, and names of keyword arguments.
+def choose(
+    function: str, fun: Callable[..., Any], argnums: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], list[Any]]:
+    """Return `fun` as a function of the arguments that `argnums` says, and these.
 
-    Raises ValueError for a position that the call does not have, TypeError for what says no argument.
+    Raises ValueError for an argument that the call does not have, TypeError for what says none.
     """
+    places = _positions(function, fun, argnums, args)
+    for p in places:
+        if isinstance(p, str) and p not in kwargs:
+            raise ValueError(f"{function}: argnums {p!r} names no argument of the call")
+
+    def of_chosen(*values: Any) -> Any:
+        new, more = list(args), dict(kwargs)
+        for p, value in zip(places, values, strict=True):
+            if isinstance(p, str):
+                more[p] = value
+            else:
+                new[p] = value
+        return fun(*new, **more)
+
+    return of_chosen, [kwargs[p] if isinstance(p, str) else args[p] for p in places]
+
+
+def _positions(function: str, fun: Callable[..., Any], argnums: Any, args: Sequence[Any]) -> list[int | str]:
     out: list[int | str] = []
     for i in argnums if isinstance(argnums, tuple | list) else (argnums,):
         if isinstance(i, str):

@@ -12,7 +12,7 @@ from .._lazy.primitives.creation import fill_like
 from .._lazy.tape import Tape, taping
 from .._namespace.array import Array, current
 from .._namespace.promotion import astype
-from .calls import array_leaf, decorator, fresh, named, positions
+from .calls import array_leaf, choose, decorator, fresh, named
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
 __all__ = [
@@ -158,25 +158,11 @@ def _value_and_grad(
     function: str, fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool
 ) -> Callable[..., Any]:
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
-        places = positions(function, fun, argnums, args)
-        for p in places:
-            if isinstance(p, str) and p not in kwargs:
-                raise ValueError(f"{function}: argnums {p!r} names no argument of the call")
-        chosen = [kwargs[p] if isinstance(p, str) else args[p] for p in places]
+        of_chosen, chosen = choose(function, fun, argnums, args, kwargs)
         leaves, tree = tree_flatten(chosen)
         arrays = [_inexact(function, f"argument {_told(argnums)}", leaf) for leaf in leaves]
         _check_kinds(function, arrays, holomorphic)
-
-        def of_arrays(*xs: Array) -> Any:
-            new, more = list(args), dict(kwargs)
-            for p, value in zip(places, tree_unflatten(tree, xs), strict=True):
-                if isinstance(p, str):
-                    more[p] = value
-                else:
-                    new[p] = value
-            return fun(*new, **more)
-
-        made = run(function, of_arrays, arrays, has_aux)
+        made = run(function, lambda *xs: of_chosen(*tree_unflatten(tree, xs)), arrays, has_aux)
         out = _scalar(function, made, holomorphic)
         found = pull(made.tape, [(out.node, fill_like(out.node, 1))])
         grads = [Array(found.get(id(x._node)) or _zeros(x._node), x._levels) for x in made.sources]

@@ -1,0 +1,328 @@
+"""Whole matrices of derivatives, and a check of derivatives against differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._lazy.primitives.structure import reshape
+from .._namespace.array import Array, apply, from_value
+from .._namespace.elementwise import add, multiply
+from .calls import array_leaf, choose, decorator, named
+from .derivatives import jvp, linearize, vjp
+from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .vmap import vmap
+
+__all__ = ["check_grads", "hessian", "jacfwd", "jacrev"]
+
+
+@decorator
+def jacfwd(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that gives the Jacobian of `fun`, column by column: best for few inputs.
+
+    Parameters
+    ----------
+    fun : callable
+        Of arrays and pytrees of them.
+    argnums : int or sequence of ints
+        The arguments to differentiate by.
+    has_aux : bool
+        `fun` returns ``(output, aux)``.
+    holomorphic : bool
+        `fun` is a holomorphic function of complex numbers.
+
+    Returns
+    -------
+    callable
+        Of the same arguments. For each output (in its structure) and each input (in its structure, inside) an
+        array with the axes of the output, then those of the input. With `has_aux`, ``(jacobian, aux)``.
+
+    Raises
+    ------
+    TypeError
+        For inputs that are not real (with `holomorphic`: not complex) numbers.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.jacfwd.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import jacfwd
+    >>> jacfwd(lambda x: x**2)(xp.asarray([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+
+    @named(fun, "Jacobian")
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        of_chosen, chosen = choose("jacfwd", fun, argnums, args, kwargs)
+        tree, arrays = _inputs("jacfwd", chosen, holomorphic)
+        found = linearize(of_chosen, *chosen, has_aux=has_aux)
+        columns = vmap(lambda *ts: found[1](*tree_unflatten(tree, ts)), out_axes=-1)(*_basis(arrays))
+        outs, out_tree = tree_flatten(columns)
+        blocks = [_split(x, arrays, -1) for x in outs]
+        result = tree_unflatten(out_tree, [_nested(b, tree, argnums) for b in blocks])
+        return (result, found[2]) if has_aux else result
+
+    return jacobian
+
+
+@decorator
+def jacrev(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that gives the Jacobian of `fun`, row by row: best for few outputs.
+
+    Parameters
+    ----------
+    fun, argnums, has_aux, holomorphic
+        As for `jacfwd`.
+
+    Returns
+    -------
+    callable
+        As for `jacfwd`.
+
+    Raises
+    ------
+    TypeError
+        As `jacfwd`; and for outputs that are complex, without `holomorphic`.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.jacrev.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import jacrev
+    >>> jacrev(lambda x: {"s": xp.sum(x), "p": x[0] * x})(xp.asarray([1.0, 2.0]))
+    {'p': array([[2., 0.],
+           [2., 1.]]), 's': array([1., 1.])}
+    """
+
+    @named(fun, "Jacobian")
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        of_chosen, chosen = choose("jacrev", fun, argnums, args, kwargs)
+        tree, _ = _inputs("jacrev", chosen, holomorphic)
+        found = vjp(of_chosen, *chosen, has_aux=has_aux)
+        outs, out_tree = tree_flatten(found[0])
+        outs = [array_leaf("jacrev", x) for x in outs]
+        for x in outs:
+            if (x.dtype.kind == "c") != holomorphic or x.dtype.kind not in "fc":
+                kind = "complex" if holomorphic else "real"
+                raise TypeError(f"jacrev: outputs must be {kind} numbers, not {x.dtype}")
+        rows = vmap(lambda *cts: found[1](tree_unflatten(out_tree, cts)))(*_basis(outs))
+        blocks = [_split(x, outs, 0) for x in tree_flatten(rows)[0]]
+        result = tree_unflatten(
+            out_tree, [_nested([b[k] for b in blocks], tree, argnums) for k in range(len(outs))]
+        )
+        return (result, found[2]) if has_aux else result
+
+    return jacobian
+
+
+@decorator
+def hessian(
+    fun: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """Return a function that gives the second derivatives of `fun`.
+
+    Parameters
+    ----------
+    fun, argnums, has_aux, holomorphic
+        As for `jacfwd`.
+
+    Returns
+    -------
+    callable
+        For each output, for each input, for each input once more: an array with the axes of the output, then
+        those of both inputs.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.hessian.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import hessian
+    >>> hessian(lambda x: x[0] ** 2 * x[1])(xp.asarray([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    inner = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return named(fun, "Hessian")(jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic))
+
+
+def _inputs(function: str, chosen: list[Any], holomorphic: bool) -> tuple[TreeDef, list[Array]]:
+    leaves, tree = tree_flatten(tuple(chosen))
+    arrays = [array_leaf(function, x) for x in leaves]
+    for x in arrays:
+        if x.dtype.kind != ("c" if holomorphic else "f"):
+            wanted = "complex numbers with holomorphic=True" if holomorphic else "real floating-point numbers"
+            raise TypeError(f"{function}: inputs must be {wanted}, not {x.dtype}")
+    return tree, arrays
+
+
+def _basis(arrays: Sequence[Array]) -> list[Array]:
+    """Return for each array its parts of the unit vectors of all together, along a new first axis."""
+    total = sum(x.size for x in arrays)
+    out = []
+    first = 0
+    for x in arrays:
+        eye = np.zeros((total, x.size), x.dtype)
+        eye[first : first + x.size] = np.eye(x.size, dtype=x.dtype)
+        out.append(from_value(eye.reshape(total, *x.shape)))
+        first += x.size
+    return out
+
+
+def _split(x: Array, arrays: Sequence[Array], axis: int) -> list[Array]:
+    """Take apart the axis (first or last) that runs over the elements of all `arrays`."""
+    out = []
+    first = 0
+    for a in arrays:
+        part = slice(first, first + a.size)
+        first += a.size
+        if axis == 0:
+            out.append(apply(reshape, x[part], shape=(*a.shape, *x.shape[1:])))  # type: ignore[index]
+        else:
+            out.append(apply(reshape, x[..., part], shape=(*x.shape[:-1], *a.shape)))  # type: ignore[index]
+    return out
+
+
+def _nested(blocks: Sequence[Array], tree: TreeDef, argnums: Any) -> Any:
+    parts = tree_unflatten(tree, blocks)
+    return parts if isinstance(argnums, tuple | list) else parts[0]
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Compare derivatives of `f` with differences, along random directions.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays and pytrees of them.
+    args : sequence of pytrees
+        Where; of real or complex numbers.
+    order : int
+        Up to which order of derivatives.
+    modes : sequence of "fwd" and "rev"
+        Forward mode (`jvp`), reverse mode (`vjp`).
+    atol, rtol : float, optional
+        Tolerances; by default 1e-5 for double precision and 1e-2 for single, ten times that for each order.
+    eps : float, optional
+        The step of the differences; by default the cube root of the precision.
+
+    Raises
+    ------
+    AssertionError
+        Where they differ.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import check_grads
+    >>> check_grads(lambda x: xp.sin(x) * x, (xp.asarray([1.0, 2.0]),), order=2)
+    """
+    if set(modes) - {"fwd", "rev"}:
+        raise ValueError(f"check_grads: modes are 'fwd' and 'rev', not {modes!r}")
+    leaves, tree = tree_flatten(tuple(args))
+    arrays = [array_leaf("check_grads", x) for x in leaves]
+    precision = max([np.finfo(x.dtype).eps for x in arrays], default=np.finfo(float).eps)
+    step = float(eps if eps is not None else precision ** (1 / 3))
+    tolerance = 1e-5 if precision < 1e-10 else 1e-2
+    _check(
+        lambda *xs: f(*tree_unflatten(tree, xs)),
+        arrays,
+        order,
+        tuple(modes),
+        (tolerance if atol is None else atol, tolerance if rtol is None else rtol),
+        step,
+        np.random.default_rng(0),
+    )
+
+
+def _check(
+    f: Callable[..., Any],
+    arrays: Sequence[Array],
+    order: int,
+    modes: tuple[str, ...],
+    tolerance: tuple[float, float],
+    step: float,
+    rng: np.random.Generator,
+) -> None:
+    directions = [_random(x, rng) for x in arrays]
+    far = [
+        tree_flatten(f(*[add(x, multiply(t, s * step)) for x, t in zip(arrays, directions, strict=True)]))[0]
+        for s in (1, -1)
+    ]
+    wanted = [(np.asarray(a) - np.asarray(b)) / (2 * step) for a, b in zip(*far, strict=True)]
+    out, tangent = jvp(f, arrays, directions)
+    tangents = [np.asarray(t) for t in tree_flatten(tangent)[0]]
+    if "fwd" in modes:
+        _close("forward mode", tangents, wanted, tolerance)
+    outs, out_tree = tree_flatten(out)
+    cts = [_random(x, rng) for x in outs]
+    _, pullback = vjp(f, *arrays)
+    if "rev" in modes:
+        found = pullback(tree_unflatten(out_tree, cts))
+        pairs = zip([*found, *cts], [*directions, *map(from_value, wanted)], strict=True)
+        both = [float(np.sum(np.asarray(a) * np.asarray(b)).real) for a, b in pairs]
+        _close("reverse mode", [sum(both[: len(found)])], [sum(both[len(found) :])], tolerance)
+    if order > 1:
+        looser = (tolerance[0] * 10, tolerance[1] * 10)
+        if "fwd" in modes:
+            _check(lambda *xs: jvp(f, xs, directions)[1], arrays, order - 1, modes, looser, step, rng)
+        if "rev" in modes:
+            _check(
+                lambda *xs: vjp(f, *xs)[1](tree_unflatten(out_tree, cts)),
+                arrays,
+                order - 1,
+                modes,
+                looser,
+                step,
+                rng,
+            )
+
+
+def _random(x: Array, rng: np.random.Generator) -> Array:
+    value = rng.standard_normal(x.shape)
+    if x.dtype.kind == "c":
+        value = value + 1j * rng.standard_normal(x.shape)
+    return from_value(np.asarray(value).astype(x.dtype))
+
+
+def _close(what: str, found: Sequence[Any], wanted: Sequence[Any], tolerance: tuple[float, float]) -> None:
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(
+            a, b, atol=tolerance[0], rtol=tolerance[1], err_msg=f"check_grads: {what} against differences"
+        )
