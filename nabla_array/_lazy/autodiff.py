@@ -6,7 +6,7 @@ batched and compiled like anything else. A tangent or cotangent that is zero is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .aval import Aval
@@ -87,10 +87,10 @@ def results_of(node: Node) -> Any:
     return tuple(project(node, index=i) for i in range(len(node.aval)))
 
 
-def push(tape: Tape, tangents: Mapping[int, Any]) -> dict[int, Any]:
-    """Push the tangents of a tape's sources (by the id of the node) through its entries; returns all."""
+def push(tape: Tape, tangents: Mapping[int, Any], outputs: Iterable[Node]) -> dict[int, Any]:
+    """Push the tangents of a tape's sources (by the id of the node) to `outputs`; returns all that it takes."""
     known = dict(tangents)
-    for entry in tape.entries:
+    for entry in tape.below(outputs):
         given = [known.get(id(i)) for i in entry.inputs]
         if any(t is not None for t in given):
             out = push_entry(entry, given)

@@ -30,18 +30,32 @@ class Tape:
         In the order of recording; they keep the nodes alive.
     members
         The ids of the sources and of all nodes in `entries`.
+    derivative
+        Whether it is for derivatives, from which `hidden` hides; else it must see everything.
     """
 
-    __slots__ = ("entries", "members", "sources", "thread")
+    __slots__ = ("derivative", "entries", "members", "sources", "thread")
 
-    def __init__(self, sources: Iterable[Node]) -> None:
+    def __init__(self, sources: Iterable[Node], derivative: bool = True) -> None:
         self.sources = tuple(sources)
         self.members = {id(n) for n in self.sources}
         self.entries: list[Entry] = []
         self.thread = get_ident()
+        self.derivative = derivative
 
     def __contains__(self, node: Node) -> bool:
         return id(node) in self.members
+
+    def below(self, outputs: Iterable[Node]) -> list[Entry]:
+        """Return the entries that these nodes are computed from, in order."""
+        needed = {id(n) for n in outputs}
+        out = []
+        for entry in reversed(self.entries):
+            if id(entry.node) in needed:
+                out.append(entry)
+                needed.update([id(i) for i in entry.inputs])
+        out.reverse()
+        return out
 
 
 def _note(node: Node) -> None:
@@ -60,9 +74,9 @@ note_hook.append(_note)
 
 
 @contextmanager
-def taping(sources: Iterable[Node]) -> Iterator[Tape]:
+def taping(sources: Iterable[Node], derivative: bool = True) -> Iterator[Tape]:
     """Run a tape for what this thread records on top of `sources` meanwhile."""
-    tape = Tape(sources)
+    tape = Tape(sources, derivative)
     _running.append(tape)
     try:
         yield tape
@@ -71,20 +85,14 @@ def taping(sources: Iterable[Node]) -> Iterator[Tape]:
 
 
 @contextmanager
-def untaped() -> Iterator[None]:
-    """Hide from this thread's tapes what it records meanwhile."""
+def hidden() -> Iterator[list[Tape]]:
+    """Hide from this thread's tapes for derivatives what it records meanwhile; gives these tapes."""
     me = get_ident()
-    mine = [t for t in _running if t.thread == me]
+    mine = [t for t in _running if t.thread == me and t.derivative]
     for tape in mine:
         tape.thread = -1
     try:
-        yield
+        yield mine
     finally:
         for tape in mine:
             tape.thread = me
-
-
-def tapes_of_this_thread() -> list[Tape]:
-    """Return the tapes that run for this thread, outermost first."""
-    me = get_ident()
-    return [t for t in _running if t.thread == me]

@@ -1,5 +1,6 @@
 """Transforms of functions: derivatives, vectorization, compilation, control flow."""
 
+from .custom import *  # noqa: F403
 from .derivatives import *  # noqa: F403
 from .jacobians import *  # noqa: F403
 from .pytree import *  # noqa: F403

@@ -410,7 +410,7 @@ def jvp(
         id(x._node): _matched("jvp", "a tangent", t, x._node, x._levels)[0]
         for x, t in zip(made.sources, directions, strict=True)
     }
-    found = push(made.tape, known)
+    found = push(made.tape, known, [o.node for o in made.outs])
     output = tree_unflatten(made.out_tree, [Array(o.node, o.levels) for o in made.outs])
     out_tangents = [Array(found.get(id(o.node)) or _zeros(o.node), o.levels) for o in made.outs]
     tangent = tree_unflatten(made.out_tree, out_tangents)
@@ -446,7 +446,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     made = run("linearize", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux)
     seeds = [placeholder(x._node) for x in made.sources]
     with taping(seeds) as tape:
-        found = push(made.tape, {id(x._node): s for x, s in zip(made.sources, seeds, strict=True)})
+        known = {id(x._node): s for x, s in zip(made.sources, seeds, strict=True)}
+        found = push(made.tape, known, [o.node for o in made.outs])
     results = [found.get(id(o.node)) for o in made.outs]
     force = in_force()
 

@@ -54,7 +54,7 @@ def trace(fun: Callable[..., Any], arrays: Sequence[Array]) -> Traced:
     """Run `fun`, which takes arrays, on fresh ones of the same values, and write down what it records."""
     sources = [fresh(x) for x in arrays]
     given = [Array(x._node, x._levels) for x in sources]
-    with taping([x._node for x in sources]) as tape:
+    with taping([x._node for x in sources], derivative=False) as tape:
         leaves, tree = tree_flatten(fun(*given))
         nodes = [current(x) if type(x) is Array else None for x in leaves]
         written = {i: current(x) for i, x in enumerate(given) if current(x) is not sources[i]._node}
@@ -75,13 +75,7 @@ def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node]
     """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
     after the tape's sources), and the number of each node's value by the node's id."""
     wanted = list(outputs)
-    needed = {id(n) for n in wanted}
-    entries = []
-    for entry in reversed(tape.entries):
-        if id(entry.node) in needed:
-            entries.append(entry)
-            needed.update(id(i) for i in entry.inputs)
-    entries.reverse()
+    entries = tape.below(wanted)
     number = {id(n): k for k, n in enumerate(tape.sources)}
     captured: list[Node] = []
     literals: list[Node] = []

@@ -199,6 +199,8 @@ def _structure_rows() -> Iterator[Row]:
     yield Row(structure.reshape, (np.ones((2, 0)),), {"shape": (0, 5)})
     yield Row(structure.permute, (x,), {"axes": (2, 0, 1)})
     yield Row(structure.alias, (x,))
+    yield Row(structure.stop_gradient, (x,))
+    yield Row(structure.barrier, (x,))
     wrong_broadcast = ((avals("d3"), {"shape": (2, 4), "axes": (1,)}, ValueError),)
     yield Row(structure.broadcast, (x,), {"shape": (4, 3, 2, 6), "axes": (0, 1, 3)}, wrong=wrong_broadcast)
     yield Row(structure.broadcast, (random("d"),), {"shape": (2, 0, 3), "axes": ()})

@@ -65,6 +65,25 @@ alias = Primitive(
     max=low.identity,
     transpose=lambda ct, wanted, x: (ct,),
 )
+# The same, but without a derivative.
+stop_gradient = Primitive(
+    "stop_gradient",
+    lambda x: x,
+    lambda x: x,
+    kind="view",
+    dims=alike,
+    max=low.identity,
+    partials=(None,),
+)
+# The same, but what is computed from it is not what was computed from its operand: it is computed again.
+barrier = Primitive(
+    "barrier",
+    lambda x: x,
+    lambda x: x,
+    kind="view",
+    dims=alike,
+    transpose=lambda ct, wanted, x: (ct,),
+)
 
 permute: Primitive = Primitive(
     "permute",

@@ -1,0 +1,469 @@
+"""Functions that bring their own derivatives, have none, or are computed again for them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .._lazy.autodiff import pull, push
+from .._lazy.levels import Levels, align, merge, new_level
+from .._lazy.node import Node, record, tapes
+from .._lazy.primitives.creation import fill_like
+from .._lazy.primitives.custom import again_call, custom_jvp_call, custom_vjp_call
+from .._lazy.primitives.structure import barrier, project
+from .._lazy.primitives.structure import stop_gradient as stop_gradient_p
+from .._lazy.program import Program
+from .._lazy.tape import hidden, taping
+from .._namespace.array import Array, apply, current
+from .._namespace.elementwise import add, multiply
+from .calls import array_leaf, decorator, fresh, is_array_like, named
+from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
+from .tracing import call, trace
+
+__all__ = ["checkpoint", "custom_jvp", "custom_vjp", "remat", "stop_gradient"]
+
+
+def stop_gradient(x: Any) -> Any:
+    """Return the same values, as constants for every derivative.
+
+    Parameters
+    ----------
+    x : pytree of arrays
+
+    Returns
+    -------
+    pytree of arrays
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html
+
+    Examples
+    --------
+    >>> from nabla_array.transforms import grad, stop_gradient
+    >>> grad(lambda x: x * stop_gradient(x))(3.0)
+    array(3.)
+    """
+    return tree_map(
+        lambda leaf: (
+            apply(stop_gradient_p, array_leaf("stop_gradient", leaf)) if is_array_like(leaf) else leaf
+        ),
+        x,
+    )
+
+
+# -- operands along levels -----------------------------------------------------------------------------
+
+
+def _aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
+    """Return the arrays' nodes along all their levels."""
+    levels = merge([x._levels for x in arrays])
+    sizes = {k: n for x in arrays for k, n in zip(x._levels, current(x).aval.shape, strict=False)}
+    return [align(current(x), x._levels, levels, sizes) for x in arrays], levels
+
+
+class _Rule:
+    """How derivatives pass a call: `outs` of the operands are its results, all lie along `levels`.
+
+    Once the call is recorded again in a larger batch, its operands have more axes in front than the first
+    operand had (`ndim`): these are taken for levels of their own.
+    """
+
+    def __init__(self, outs: int, levels: Levels, ndim: int) -> None:
+        self.outs = outs
+        self.levels = levels
+        self.ndim = ndim
+
+    def levels_of(self, operands: Sequence[Node]) -> Levels:
+        more = operands[0].aval.ndim - self.ndim
+        return (*sorted((new_level() for _ in range(more)), reverse=True), *self.levels)
+
+
+def _arrays(nodes: Sequence[Node], levels: Levels) -> list[Array]:
+    return [Array(n, levels) for n in nodes]
+
+
+def _nodes_like(
+    function: str, what: str, leaves: Sequence[Any], like: Sequence[Node], levels: Levels
+) -> list[Any]:
+    """Return what a rule gave as nodes along `levels`, each like one of `like`; None stays."""
+    if len(leaves) != len(like):
+        raise TypeError(f"{function}: the rule gave {len(leaves)} {what} instead of {len(like)}")
+    out: list[Any] = []
+    for leaf, node in zip(leaves, like, strict=True):
+        if leaf is None or node.aval.dtype.kind not in "fc":
+            out.append(None)
+            continue
+        x = array_leaf(function, leaf)
+        sizes = dict(zip(levels, node.aval.shape, strict=False))
+        got = align(current(x), x._levels, levels, sizes)
+        if got.aval.shape != node.aval.shape or got.aval.dtype != node.aval.dtype:
+            raise TypeError(
+                f"{function}: the rule gave {what} of {x.dtype}{list(x.shape)} for "
+                f"{node.aval.dtype}{list(node.aval.shape[len(levels) :])}"
+            )
+        out.append(got)
+    return out
+
+
+def _record(prim: Any, rule: _Rule, operands: Sequence[Node]) -> list[Array]:
+    whole = record(prim, tuple(operands), {"rule": rule})
+    return [Array(project(whole, index=i), rule.levels) for i in range(rule.outs)]
+
+
+def _returned(leaves: Sequence[Any], made: Sequence[Array], of: Sequence[int]) -> list[Any]:
+    """Put the results of a recorded call among the other leaves that a function returned."""
+    out = list(leaves)
+    for i, x in zip(of, made, strict=True):
+        out[i] = x
+    return out
+
+
+def _inexact_places(leaves: Sequence[Any]) -> list[int]:
+    return [i for i, x in enumerate(leaves) if is_array_like(x) and array_leaf("", x).dtype.kind in "fc"]
+
+
+def _or_zeros(values: Sequence[Node | None], like: Sequence[Node]) -> list[Node]:
+    return [fill_like(n, 0) if v is None else v for v, n in zip(values, like, strict=True)]
+
+
+class _Custom:
+    """What `custom_jvp` and `custom_vjp` share: the function, and which arguments have derivatives."""
+
+    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+        self.fun = fun
+        one = isinstance(nondiff_argnums, int)
+        self.nondiff: tuple[int, ...] = (nondiff_argnums,) if one else tuple(nondiff_argnums)  # type: ignore
+        functools.update_wrapper(self, fun)
+
+    def _split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Return the arguments without derivatives, and those with."""
+        places = {i % len(args) for i in self.nondiff if -len(args) <= i < len(args)}
+        if len(places) != len(self.nondiff):
+            raise ValueError(
+                f"{self.__class__.__name__}: nondiff_argnums {self.nondiff} for {len(args)} arguments"
+            )
+        return [args[i] for i in sorted(places)], [a for i, a in enumerate(args) if i not in places]
+
+    def _joined(self, args: Sequence[Any], diff: Sequence[Any]) -> list[Any]:
+        places = {i % len(args) for i in self.nondiff}
+        rest = iter(diff)
+        return [a if i in places else next(rest) for i, a in enumerate(args)]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+
+class _JvpRule(_Rule):
+    def __init__(
+        self, outs: int, levels: Levels, ndim: int, rule: Callable[..., Any], tree: TreeDef, of: list[int]
+    ) -> None:
+        super().__init__(outs, levels, ndim)
+        self.rule = rule
+        self.tree = tree
+        self.of = of
+
+    def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+        levels = self.levels_of(operands)
+        outs, primals = operands[: self.outs], operands[self.outs :]
+        ts = _or_zeros(tangents[self.outs :], primals)
+        given = [tuple(tree_unflatten(self.tree, _arrays(n, levels))) for n in (primals, ts)]
+        result = self.rule(*given)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
+        leaves = tree_flatten(result[1])[0]
+        if len(leaves) > self.outs:  # the tangents of integers come along
+            leaves = [leaves[i] for i in self.of]
+        return _nodes_like("custom_jvp", "tangents", leaves, outs, levels)
+
+
+class custom_jvp(_Custom):
+    """A function with a rule for its derivative.
+
+    Parameters
+    ----------
+    fun : callable
+        Of arrays and pytrees of them.
+    nondiff_argnums : sequence of ints
+        Arguments that are no arrays to differentiate by; the rule gets them first.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.custom_jvp.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import custom_jvp, grad
+    >>> @custom_jvp
+    ... def log1pexp(x):
+    ...     return xp.log1p(xp.exp(x))
+    >>> @log1pexp.defjvp
+    ... def rule(primals, tangents):
+    ...     (x,), (t,) = primals, tangents
+    ...     return log1pexp(x), t * (1 - 1 / (1 + xp.exp(x)))
+    >>> grad(log1pexp)(100.0)
+    array(1.)
+    """
+
+    rule: Callable[..., Any] | None = None
+
+    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Set the rule: ``(*nondiff_args, primals, tangents) -> (output, output_tangent)``; returns it."""
+        self.rule = rule
+        return rule
+
+    def defjvps(self, *rules: Callable[..., Any] | None) -> None:
+        """Set a rule for each argument: ``(tangent, output, *primals) -> output_tangent``; None for zero."""
+
+        def rule(*args: Any) -> Any:
+            *fixed, primals, tangents = args
+            out = self(*fixed, *primals)
+            parts = [r(t, out, *primals) for r, t in zip(rules, tangents, strict=True) if r is not None]
+            zero = tree_map(lambda x: multiply(x, 0), out)
+            return out, functools.reduce(lambda a, b: tree_map(add, a, b), parts, zero)
+
+        self.rule = rule
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the function's value; derivatives of it will use the rule."""
+        if kwargs:
+            raise TypeError(f"custom_jvp: arguments must be positional, not {', '.join(kwargs)}")
+        if self.rule is None:
+            raise AttributeError(f"custom_jvp: {self.fun.__name__} has no rule yet; give it one with defjvp")
+        fixed, diff = self._split(args)
+        if not tapes:
+            return self.fun(*args)
+        leaves, tree = tree_flatten(tuple(diff))
+        arrays = [array_leaf("custom_jvp", x) for x in leaves]
+        with hidden() as derivatives:
+            traced = trace(lambda *xs: self.fun(*self._joined(args, tree_unflatten(tree, xs))), arrays)
+        if any(n in tape for tape in derivatives for n in traced.captured):
+            raise ValueError(
+                f"custom_jvp: {self.fun.__name__} captures an array that is being differentiated, "
+                "of which its rule knows nothing; make it an argument"
+            )
+        outs = traced.leaves
+        of = _inexact_places(outs)
+        if not of:
+            return tree_unflatten(traced.tree, outs)
+        nodes, levels = _aligned([*[array_leaf("custom_jvp", outs[i]) for i in of], *arrays])
+        rule = _JvpRule(len(of), levels, nodes[0].aval.ndim, functools.partial(self.rule, *fixed), tree, of)
+        return tree_unflatten(traced.tree, _returned(outs, _record(custom_jvp_call, rule, nodes), of))
+
+
+class _VjpRule(_Rule):
+    def __init__(
+        self,
+        levels: Levels,
+        ndim: int,
+        backward: Callable[..., Any],
+        trees: tuple[TreeDef, TreeDef, TreeDef],
+        counts: tuple[int, int],
+        of: Sequence[int],
+    ) -> None:
+        super().__init__(len(of), levels, ndim)
+        self.backward = backward
+        self.args_tree, self.out_tree, self.residual_tree = trees
+        self.args, self.all_outs = counts
+        self.of = of
+        self.others: list[Any] = []
+        self.residuals: list[Any] = []
+
+    def pull(self, ct: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+        levels = self.levels_of(operands)
+        outs = operands[: self.outs]
+        args = operands[self.outs : self.outs + self.args]
+        saved = iter(_arrays(operands[self.outs + self.args :], levels))
+        residuals = [next(saved) if x is _SAVED else x for x in self.residuals]
+        given = _returned(self.others, _arrays(_or_zeros(ct, outs), levels), self.of)
+        result = self.backward(
+            tree_unflatten(self.residual_tree, residuals), tree_unflatten(self.out_tree, given)
+        )
+        cts = result if isinstance(result, tuple) else (result,)
+        if len(cts) != len(self.args_tree.children):
+            raise TypeError(
+                f"custom_vjp: the backward rule must give a tuple of {len(self.args_tree.children)} "
+                f"cotangents, one an argument, not {len(cts)}"
+            )
+        leaves: list[Any] = []
+        for c, child in zip(cts, self.args_tree.children, strict=True):
+            leaves += [None] * child.num_leaves if c is None else tree_flatten(c)[0]
+        return (
+            [None] * self.outs
+            + _nodes_like("custom_vjp", "cotangents", leaves, args, levels)
+            + [None] * len(operands[self.outs + self.args :])
+        )
+
+
+# Where a residual is an array, which is an operand of the call.
+_SAVED = object()
+
+
+class custom_vjp(_Custom):
+    """A function with a rule for cotangents: how reverse mode passes it.
+
+    Forward mode, and derivatives of the gradient, differentiate the two rules themselves.
+
+    Parameters
+    ----------
+    fun : callable
+        Of arrays and pytrees of them.
+    nondiff_argnums : sequence of ints
+        Arguments that are no arrays to differentiate by; the backward rule gets them first.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.custom_vjp.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import custom_vjp, grad
+    >>> @custom_vjp
+    ... def clipped(x):  # the identity, with gradients in [-1, 1]
+    ...     return x
+    >>> clipped.defvjp(lambda x: (x, None), lambda _, ct: (xp.clip(ct, -1.0, 1.0),))
+    >>> grad(lambda x: 10 * clipped(x))(3.0)
+    array(1.)
+    """
+
+    forward: Callable[..., Any] | None = None
+    backward: Callable[..., Any] | None = None
+
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
+        """Set ``fwd(*args) -> (output, residuals)`` and ``bwd(*nondiff_args, residuals, ct) -> cotangents``."""
+        self.forward, self.backward = fwd, bwd
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the function's value; gradients of it will use the rules."""
+        if kwargs:
+            raise TypeError(f"custom_vjp: arguments must be positional, not {', '.join(kwargs)}")
+        if self.forward is None or self.backward is None:
+            raise AttributeError(
+                f"custom_vjp: {self.fun.__name__} has no rules yet; give it some with defvjp"
+            )
+        fixed, diff = self._split(args)
+        if not tapes:
+            return self.fun(*args)
+        leaves, tree = tree_flatten(tuple(diff))
+        arrays = [array_leaf("custom_vjp", x) for x in leaves]
+        inside = [Array(current(x), x._levels) for x in arrays]
+        pair = self.forward(*self._joined(args, tree_unflatten(tree, inside)))
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"custom_vjp: the forward rule must return (output, residuals), not {pair!r}")
+        outs, out_tree = tree_flatten(pair[0])
+        residuals, residual_tree = tree_flatten(pair[1])
+        of = _inexact_places(outs)
+        if not of:
+            return pair[0]
+        results = [array_leaf("custom_vjp", outs[i]) for i in of]
+        saved = [x for x in residuals if type(x) is Array]
+        nodes, levels = _aligned([*results, *arrays, *saved])
+        rule = _VjpRule(
+            levels,
+            nodes[0].aval.ndim,
+            functools.partial(self.backward, *fixed),
+            (tree, out_tree, residual_tree),
+            (len(arrays), len(outs)),
+            of,
+        )
+        rule.others = [None if i in of else x for i, x in enumerate(outs)]
+        rule.residuals = [_SAVED if type(x) is Array else x for x in residuals]
+        return tree_unflatten(out_tree, _returned(outs, _record(custom_vjp_call, rule, nodes), of))
+
+
+# -- computed again ------------------------------------------------------------------------------------
+
+
+class _AgainRule(_Rule):
+    """Runs the program of the call once more for its derivative, instead of keeping what it computed."""
+
+    def __init__(self, outs: int, levels: Levels, ndim: int, program: Program) -> None:
+        super().__init__(outs, levels, ndim)
+        self.program = program
+
+    def _again(self, operands: Sequence[Node]) -> tuple[list[Node], Any, list[Node]]:
+        more = tuple(new_level() for _ in range(operands[0].aval.ndim - self.ndim))[::-1]
+        # What is computed from these is not taken for what was computed before.
+        inputs = [barrier(n) for n in operands[self.outs :]]
+        with taping(inputs) as tape:
+            outs = [n for n, _ in call(self.program, [(n, more) for n in inputs])]
+        return inputs, tape, outs
+
+    def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+        inputs, tape, outs = self._again(operands)
+        known = {id(n): t for n, t in zip(inputs, tangents[self.outs :], strict=True) if t is not None}
+        found = push(tape, known, outs)
+        return [found.get(id(n)) for n in outs]
+
+    def pull(self, ct: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+        inputs, tape, outs = self._again(operands)
+        found = pull(tape, [(n, c) for n, c in zip(outs, ct, strict=True) if c is not None])
+        return [None] * self.outs + [found.get(id(n)) for n in inputs]
+
+
+@decorator
+def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
+    """Return `fun`, computed again when its derivative is, so that nothing of it is kept in between.
+
+    Parameters
+    ----------
+    fun : callable
+        Of arrays, numbers and pytrees of these.
+
+    Returns
+    -------
+    callable
+        The same function; its gradient takes less memory and more time.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.checkpoint.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import checkpoint, grad
+    >>> grad(lambda x: checkpoint(xp.sin)(xp.sin(x)))(0.0)
+    array(1.)
+    """
+
+    @named(fun, "Checkpointed form")
+    def computed_again(*args: Any, **kwargs: Any) -> Any:
+        leaves, tree = tree_flatten((args, kwargs))
+        places = [i for i, x in enumerate(leaves) if is_array_like(x)]
+        if not tapes:
+            return fun(*args, **kwargs)
+        arrays = [fresh(array_leaf("checkpoint", leaves[i])) for i in places]
+
+        def of_arrays(*xs: Array) -> Any:
+            some, more = tree_unflatten(tree, _returned(leaves, xs, places))
+            return fun(*some, **more)
+
+        with hidden():
+            traced = trace(of_arrays, arrays)
+        outputs = traced.program.outputs
+        found = {k: leaf for k, leaf in zip(traced.numbers, traced.leaves, strict=True) if k is not None}
+        results = [found[k] for k in outputs if k in found]
+        if len(results) < len(outputs):
+            raise ValueError(
+                "checkpoint: the function writes to its arguments; let it return what it computes"
+            )
+        if not results:
+            return tree_unflatten(traced.tree, traced.leaves)
+        levels = results[0]._levels
+        operands = [*map(current, results), *[x._node for x in arrays], *traced.captured]
+        rule = _AgainRule(len(results), levels, operands[0].aval.ndim, traced.program)
+        made = dict(zip(outputs, _record(again_call, rule, operands), strict=True))
+        new = [x if k is None else made[k] for k, x in zip(traced.numbers, traced.leaves, strict=True)]
+        return tree_unflatten(traced.tree, new)
+
+    return computed_again
+
+
+remat = checkpoint
