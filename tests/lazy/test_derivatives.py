@@ -19,7 +19,7 @@ from nabla_array._lazy.primitives import reduction as r
 from nabla_array._lazy.primitives.contraction import matmul, turned
 from nabla_array._lazy.primitives.creation import fill_like
 from nabla_array._lazy.primitives.indexing import scatter
-from nabla_array._lazy.primitives.structure import alias, broadcast, project
+from nabla_array._lazy.primitives.structure import alias, broadcast, project, stop_gradient
 from nabla_array._lazy.tape import taping
 from nabla_array._namespace.array import Array
 
@@ -29,7 +29,10 @@ from .test_registry import as_tuple
 Function = Callable[[Sequence[Node]], list[Node]]
 
 # What finite differences cannot test, and why.
-WITHOUT_SAMPLE = {e.nextafter: "the distance to the next number counts as a constant"}
+WITHOUT_SAMPLE = {
+    e.nextafter: "the next number counts as a constant",
+    stop_gradient: "it is there to differ",
+}
 # Rows that have no derivative, and what the error says.
 REFUSED = {
     ("scatter", "mul"): "mode 'mul'",
@@ -245,9 +248,18 @@ CONSTANT = {w.prim: w for w in ROWS if constant(w) and any(x.dtype.kind in "fc" 
 def test_results_that_are_not_inexact_are_constants(row: Row) -> None:
     sources = [alias(x) for x in inexact(row)]
     with taping(sources) as tape:
-        out = function(row)(sources)
-    assert id(out[0]) not in push(tape, {id(s): fill_like(s, 1) for s in sources}, out)
-    assert not pull(tape, [(y, fill_like(y, 1)) for y in out])
+        out = e.cast(function(row)(sources)[0], dtype=np.dtype(np.float64))
+    assert id(out) not in push(tape, {id(s): fill_like(s, 1) for s in sources}, [out])
+    assert not pull(tape, [(out, fill_like(out, 1))])
+
+
+@pytest.mark.parametrize("prim", WITHOUT_SAMPLE, ids=str)
+def test_constants_by_decree(prim: Primitive) -> None:
+    x = [leaf(np.ones(2))] * (2 if prim is e.nextafter else 1)
+    (t,) = tangent_of(lambda xs: [prim(*xs)], x, x)
+    np.testing.assert_array_equal(value_of(t), 0)
+    for ct in pulled(lambda xs: [prim(*xs)], x):
+        np.testing.assert_array_equal(value_of(ct), 0)
 
 
 def test_a_missing_rule_says_what_to_do() -> None:

@@ -81,17 +81,18 @@ def _scatter_inplace(
     return x
 
 
-def _scatter_jvp(
-    tangents: Any, out: Node, x: Node, value: Node, *indices: Node, mode: str, **params: Any
-) -> Node:
+def _check_mode(mode: str) -> None:
     if mode not in ("set", "add"):
         raise NotImplementedError(
             f"scatter: no derivative is known of mode {mode!r}; those of 'set' and 'add' are"
         )
-    s, t = (
-        n if d is None else d
-        for d, n in zip(tangents[:2], (fill_like(x, 0), fill_like(value, 0)), strict=True)
-    )
+
+
+def _scatter_jvp(
+    tangents: Any, out: Node, x: Node, value: Node, *indices: Node, mode: str, **params: Any
+) -> Node:
+    _check_mode(mode)
+    s, t = (fill_like(n, 0) if d is None else d for d, n in zip(tangents, (x, value), strict=False))
     return scatter(s, t, *indices, mode=mode, **params)
 
 
@@ -99,6 +100,7 @@ def _scatter_transpose(
     ct: Node, wanted: Any, x: Node, value: Node, *indices: Node, mode: str, **params: Any
 ) -> tuple[Node | None, ...]:
     """Both operands get what they became part of: where several values met with "set", the last only."""
+    _check_mode(mode)
     by_x, by_value = ct if wanted[0] else None, gather(ct, *indices, **params) if wanted[1] else None
     if mode == "set":
         zero = fill_like(value, 0)
