@@ -33,8 +33,7 @@ def _share(beats: Primitive, x: Node, y: Node) -> Node:
 
 def _weight(out: Node, x: Node) -> Node:
     """Return exp(x) / exp(out), where both may be infinite."""
-    infinite = eq(out, fill_like(out, math.inf))
-    return exp(select(infinite, fill_like(x, 0), x) - select(infinite, fill_like(out, 0), out))
+    return exp(select(eq(x, fill_like(x, math.inf)), fill_like(x, 0), x - out))
 
 
 def ratio(x: Node, y: Node) -> Node:
