@@ -7,9 +7,13 @@ shape and dtype. `tests/lazy/test_lowerings.py` compares every one with the host
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
+
+# Reductions over axes of so few elements are written out, which fuses where a loop would not.
+UNROLLED = 8
 
 # Arithmetic and comparisons are our own kernels: MAX simplifies its own as if there were no nan, no
 # infinity and no -0.0 (x == x is true, x - x is 0), and contracts products with sums.
@@ -32,11 +36,6 @@ def by_kind(**kinds: Lowering | str) -> Lowering:
     return lower
 
 
-def scalar(b: Any, value: Any, dtype: Any) -> Any:
-    """Return a constant without axes."""
-    return b.ops.reshape(b.constant(value, dtype), ())
-
-
 def identity(b: Any, x: Any, out: Any) -> Any:
     """What is whole already stays."""
     return x
@@ -49,7 +48,7 @@ def square(b: Any, x: Any, out: Any) -> Any:
 
 def reciprocal(b: Any, x: Any, out: Any) -> Any:
     """Divide one by it."""
-    return b.custom("nabla.div", scalar(b, 1, out.dtype), x)
+    return b.custom("nabla.div", b.constant(1, out.dtype), x)
 
 
 def round_to(b: Any, x: Any, out: Any, decimals: int) -> Any:
@@ -57,7 +56,7 @@ def round_to(b: Any, x: Any, out: Any, decimals: int) -> Any:
     whole = out.dtype.kind in "iu"
     if whole and decimals >= 0:
         return x
-    unit = scalar(b, 10.0 ** abs(decimals), np.float64 if whole else out.dtype)
+    unit = b.constant(10.0 ** abs(decimals), np.float64 if whole else out.dtype)
     y = b.cast(x, np.float64) if whole else x
     if decimals == 0:
         y = b.ops.round(y)
@@ -71,7 +70,7 @@ def round_to(b: Any, x: Any, out: Any, decimals: int) -> Any:
 def cast(b: Any, x: Any, out: Any, dtype: np.dtype) -> Any:
     """Cast; to bool it says what is not zero, and floats reach narrow integers through wider ones."""
     if dtype.kind == "b" and x.dtype != b.dtype(np.bool):
-        return b.custom("nabla.ne", x, b.cast(scalar(b, 0, np.int8), b.numpy(x)), dtype=np.bool)
+        return b.custom("nabla.ne", x, b.cast(b.constant(0, np.int8), b.numpy(x)), dtype=np.bool)
     if dtype.kind in "iu" and dtype.itemsize < 4 and x.dtype.is_float():
         x = b.cast(x, np.int32)
     return b.cast(x, dtype)
@@ -96,8 +95,19 @@ def reshape(b: Any, x: Any, out: Any, shape: Any) -> Any:
 
 
 def slice_(b: Any, x: Any, out: Any, slices: list[slice]) -> Any:
-    """Take every so manieth element from a start."""
-    return b.ops.slice_tensor(x, slices)
+    """Take every so manieth element from a start; MAX's own slices only go forward."""
+    for axis, s in enumerate(slices):
+        if s.step < 0:
+            x = b.ops.gather(x, _places(b, s, out.shape[axis]), axis)
+    return b.ops.slice_tensor(x, [s if s.step > 0 else slice(None) for s in slices])
+
+
+def _places(b: Any, s: slice, size: Any) -> Any:
+    """Return the indices that a slice takes."""
+    steps = b.ops.range(0, size, 1, out_dim=size, dtype=b.dtype(np.int64), device=b.device)
+    return b.custom(
+        "nabla.add", b.custom("nabla.mul", steps, b.constant(s.step, np.int64)), b.constant(s.start, np.int64)
+    )
 
 
 def concat(b: Any, *xs: Any, out: Any, axis: int) -> Any:
@@ -105,32 +115,64 @@ def concat(b: Any, *xs: Any, out: Any, axis: int) -> Any:
     return b.ops.concat(list(xs), axis)
 
 
+# What joins the parts of a reduction that is written out.
+_JOINS = {"sum": "nabla.add", "prod": "nabla.mul", "max": "nabla.maximum", "min": "nabla.minimum"}
+
+
+def _is_short(b: Any, x: Any, axes: tuple[int, ...]) -> bool:
+    return all((b.size(x, a) or UNROLLED + 1) <= UNROLLED for a in axes)
+
+
+def _parts(b: Any, x: Any, axis: int) -> list[Any]:
+    """Return the slices along a short axis."""
+    at: list[slice] = [slice(None)] * x.rank
+    return [
+        b.ops.slice_tensor(x, [*at[:axis], slice(i, i + 1), *at[axis + 1 :]]) for i in range(b.size(x, axis))
+    ]
+
+
 def _reduced(b: Any, name: str, x: Any, axes: tuple[int, ...], out: Any) -> Any:
-    for a in axes:
-        x = getattr(b.ops, name)(x, axis=a)
+    """Reduce by MAX's loop, and over short axes by an operation for each element, which fuses."""
+    for a in sorted(axes, key=lambda a: not _is_short(b, x, (a,))):
+        if _is_short(b, x, (a,)):
+            x = reduce(lambda y, part: b.custom(_JOINS[name], y, part), _parts(b, x, a))
+        else:
+            x = getattr(b.ops, name)(x, axis=a)
     return b.ops.reshape(x, out.shape)
 
 
+def _wide(dtype: np.dtype) -> np.dtype:
+    """Return what a loop adds or multiplies in: doubles are as good as NumPy's pairwise sums of floats."""
+    return np.dtype(np.float64 if dtype.kind == "f" else np.int64)
+
+
 def accumulate(name: str) -> Lowering:
-    """Reduce by the operation `name`; float32 in float64, which is as good as NumPy's pairwise sums."""
+    """Reduce by the operation `name`."""
 
     def lower(b: Any, x: Any, out: Any, axes: tuple[int, ...]) -> Any:
-        wide = {np.dtype(np.float32): np.float64}.get(out.dtype, out.dtype)
+        wide = out.dtype if _is_short(b, x, axes) else _wide(out.dtype)
         return b.cast(_reduced(b, name, b.cast(x, wide), axes, out), out.dtype)
 
     return lower
 
 
+def _ordered(b: Any, name: str, x: Any) -> Any:
+    """Return integers in the order of `x`, in which nan is beyond all."""
+    if x.dtype.is_float():
+        return b.custom(f"nabla.{name}_key", x, dtype=f"i{x.dtype.size_in_bytes}")
+    return x if b.numpy(x).itemsize == 8 else b.cast(x, np.int64)
+
+
 def extreme(name: str) -> Lowering:
-    """Reduce by "max" or "min"; floats as integers of the same order, in which nan is beyond all."""
+    """Reduce by "max" or "min"."""
 
     def lower(b: Any, x: Any, out: Any, axes: tuple[int, ...]) -> Any:
         if out.dtype.kind == "b":
             return truth(name)(b, x, out=out, axes=axes)
-        if out.dtype.kind != "f":
+        if _is_short(b, x, axes):
             return _reduced(b, name, x, axes, out)
-        key = b.custom(f"nabla.{name}_key", x, dtype=f"i{out.dtype.itemsize}")
-        return b.custom("nabla.from_key", _reduced(b, name, key, axes, out), dtype=out.dtype)
+        y = _reduced(b, name, _ordered(b, name, x), axes, out)
+        return b.custom("nabla.from_key", y, dtype=out.dtype) if out.dtype.kind == "f" else b.cast(y, out.dtype)
 
     return lower
 
@@ -140,7 +182,7 @@ def truth(name: str) -> Lowering:
 
     def lower(b: Any, x: Any, out: Any, axes: tuple[int, ...]) -> Any:
         y = _reduced(b, name, b.cast(x, np.uint8), axes, out)
-        return b.custom("nabla.ne", y, scalar(b, 0, np.uint8), dtype=np.bool)
+        return b.custom("nabla.ne", y, b.constant(0, np.uint8), dtype=np.bool)
 
     return lower
 
@@ -155,24 +197,29 @@ def index_of(name: str) -> Lowering:
     """Return where the "max" or "min" is first; a nan is it."""
 
     def lower(b: Any, x: Any, out: Any, axis: int) -> Any:
-        if x.dtype.is_float():
-            x = b.custom(f"nabla.{name}_key", x, dtype=f"i{x.dtype.size_in_bytes}")
-        elif x.dtype == b.dtype(np.bool):
+        if not _is_short(b, x, (axis,)):
+            y = _ordered(b, name, x)
+            return b.ops.reshape(getattr(b.ops, f"arg{name}")(y, axis=axis), out.shape)
+        if x.dtype == b.dtype(np.bool):
             x = b.cast(x, np.uint8)
-        return b.ops.reshape(getattr(b.ops, f"arg{name}")(x, axis=axis), out.shape)
+        best, *others = _parts(b, x, axis)
+        place = b.constant(0, out.dtype)
+        for i, part in enumerate(others, 1):
+            beyond = b.custom(f"nabla.beyond_{name}", part, best, dtype=np.bool)
+            best = b.custom(_JOINS[name], best, part)
+            place = b.ops.where(beyond, b.constant(i, out.dtype), place)
+        return b.ops.reshape(b.ops.broadcast_to(place, best.shape), out.shape)
 
     return lower
 
 
 def cumsum(b: Any, x: Any, out: Any, axis: int) -> Any:
-    """Add up along an axis; float32 in float64."""
-    wide = {np.dtype(np.float32): np.float64}.get(out.dtype, out.dtype)
-    return b.cast(b.ops.cumsum(b.cast(x, wide), axis), out.dtype)
+    """Add up along an axis."""
+    return b.cast(b.ops.cumsum(b.cast(x, _wide(out.dtype)), axis), out.dtype)
 
 
 def cumprod(b: Any, x: Any, out: Any, axis: int) -> Any:
-    """Multiply up along an axis, which our kernel wants last; float32 in float64."""
-    wide = {np.dtype(np.float32): np.float64}.get(out.dtype, out.dtype)
+    """Multiply up along an axis, which our kernel wants last."""
     order = [*(i for i in range(len(out.shape)) if i != axis), axis]
-    y = b.custom("nabla.cumprod", b.ops.permute(b.cast(x, wide), order))
+    y = b.custom("nabla.cumprod", b.ops.permute(b.cast(x, _wide(out.dtype)), order))
     return b.cast(b.ops.permute(y, [order.index(i) for i in range(len(order))]), out.dtype)

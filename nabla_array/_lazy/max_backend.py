@@ -34,8 +34,9 @@ class Builder:
 
     def __init__(self) -> None:
         from max.dtype import DType
-        from max.graph import DeviceRef, ops
+        from max.graph import DeviceRef, StaticDim, ops
 
+        self._is_known = lambda dim: isinstance(dim, StaticDim)
         self.ops: Any = ops
         self.device = DeviceRef.CPU()
         self._dtype_of = DType.from_numpy
@@ -48,17 +49,27 @@ class Builder:
         """Return the NumPy dtype of a tensor."""
         return np.dtype(x.dtype.to_numpy())
 
+    def size(self, x: Any, axis: int) -> int | None:
+        """Return the size of an axis, where it is part of the program."""
+        dim = x.shape[axis]
+        return int(dim) if self._is_known(dim) else None
+
     def constant(self, value: Any, dtype: np.dtype | type) -> Any:
         """Return a constant without axes."""
-        # From memory, not from a Python number: that would lose -0.0, nan and large integers.
-        return self.ops.constant(np.asarray(value, dtype), self.dtype(dtype), self.device)
+        # From memory, not from a Python number: that would lose -0.0, nan and large integers. MAX gives
+        # a NumPy scalar an axis.
+        array = np.asarray(value, dtype)
+        return self.ops.reshape(self.ops.constant(array, self.dtype(dtype), self.device), ())
 
     def cast(self, x: Any, dtype: np.dtype | type) -> Any:
         """Return MAX's own cast."""
         return self.ops.cast(x, self.dtype(dtype))
 
     def custom(self, name: str, *xs: Any, dtype: np.dtype | type | None = None) -> Any:
-        """Return what our elementwise Mojo kernel gives, of `dtype` or that of the first operand."""
+        """Return what our elementwise Mojo kernel gives, of `dtype` or that of the first operand.
+
+        Operands are of one shape, or without axes.
+        """
         shape = max((x.shape for x in xs), key=len)
         xs = tuple(x if x.shape == shape else self.ops.broadcast_to(x, shape) for x in xs)
         result = xs[0].type.cast(xs[0].dtype if dtype is None else self.dtype(dtype))
@@ -96,7 +107,7 @@ class Builder:
         from max.graph import Dim, TensorValue
 
         n = self.cast(TensorValue(Dim(size.name)), size.dtype)
-        return self.ops.sub(n, self.constant(size.less, size.dtype)) if size.less else n
+        return self.custom("nabla.sub", n, self.constant(size.less, size.dtype)) if size.less else n
 
     def _shape(self, shape: tuple[str | int, ...]) -> Any:
         from max.graph import Shape

@@ -115,6 +115,18 @@ def minimum[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -
 
 
 @always_inline
+def beyond_max[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    """Is x above y? Nan is above all."""
+    return (x.gt(y) | not_a_number(x)) & ~not_a_number(y)
+
+
+@always_inline
+def beyond_min[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mask[w]:
+    """Is x below y? Nan is below all."""
+    return (x.lt(y) | not_a_number(x)) & ~not_a_number(y)
+
+
+@always_inline
 def sort_key[
     dtype: DType, out_dtype: DType, w: SIMDLength, nan: Scalar[out_dtype]
 ](x: SIMD[dtype, w]) -> SIMD[out_dtype, w]:

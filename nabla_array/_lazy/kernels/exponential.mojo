@@ -104,7 +104,7 @@ def exp2[w: SIMDLength](x: F64[w]) -> F64[w]:
 
 @always_inline
 def expm1_positive[w: SIMDLength](x: F64[w]) -> F64[w]:
-    """Return expm1 for every x but zeros, whose sign it loses."""
+    """Return expm1 for every x but the smallest, which it loses, and the sign of zeros."""
     var y = Reduced[w](clamp(x, -45, 710))
     # Halved, so that 2^k does not overflow before the result does.
     var half = power_of_two(y.k - 1)
@@ -113,7 +113,7 @@ def expm1_positive[w: SIMDLength](x: F64[w]) -> F64[w]:
 
 @always_inline
 def expm1[w: SIMDLength](x: F64[w]) -> F64[w]:
-    return x.eq(0).select(x, expm1_positive(x))
+    return magnitude(x).lt(1e-300).select(x, expm1_positive(x))
 
 
 struct Mantissa[w: SIMDLength](TrivialRegisterPassable):
@@ -277,7 +277,7 @@ def half_exp[w: SIMDLength](x: F64[w]) -> F64[w]:
 @always_inline
 def sinh[w: SIMDLength](x: F64[w]) -> F64[w]:
     var a = magnitude(x)
-    var small = expm1_positive(a)
+    var small = expm1(a)
     var large = half_exp(a)
     return with_sign(a.lt(1).select(0.5 * (small + small / (small + 1)), large - 0.25 / large), x)
 

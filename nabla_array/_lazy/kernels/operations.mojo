@@ -396,6 +396,24 @@ struct Ge(ElementwiseBinaryComparisonOp):
         return arithmetic.ge(x, y)
 
 
+@extensibility.register("nabla.beyond_max")
+struct BeyondMax(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.beyond_max(x, y)
+
+
+@extensibility.register("nabla.beyond_min")
+struct BeyondMin(ElementwiseBinaryComparisonOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[DType.bool, width]:
+        return arithmetic.beyond_min(x, y)
+
+
 @extensibility.register("nabla.isfinite")
 struct Isfinite(ElementwiseUnaryMixedOp):
     @staticmethod
