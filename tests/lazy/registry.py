@@ -375,10 +375,12 @@ def _more_smooth() -> Iterator[Row]:
         yield Row(reduction.reduce_prod, (z,), {"axes": (0, 1)})
         yield Row(reduction.cumprod, (z,), {"axis": 1})
     for char in "dD":
-        for n in (1, 2, 7):
+        for n in (0, 1, 2, 3, 4, 7):
             yield Row(reduction.cumprod, (random(char, n, 2),), {"axis": 0})
             yield Row(reduction.cumsum, (random(char, n, 2),), {"axis": 0})
             yield Row(reduction.reduce_prod, (random(char, n, 2),), {"axes": (0,)})
+    yield Row(structure.slice_, (x,), {"start": (2, 0), "size": (3, 2), "step": (-1, 3)})
+    yield Row(structure.update_slice, (x, random("d", 2, 2)), {"start": (2, 0), "step": (-1, 3)})
     for offset in (0, 1, -1, -2, 3, 7):
         yield Row(linalg.diagonal, (random("d", 2, 3, 4),), {"offset": offset})
     yield Row(contraction.matmul, (random("d", 2, 1, 3), random("d", 2, 3, 2)))
@@ -386,9 +388,9 @@ def _more_smooth() -> Iterator[Row]:
     into = random("d", 2, 3, 2), random("d", 2, 2, 2, seed=1)
     for mode in ("set", "add"):
         yield Row(indexing.scatter, (*into, *where), {"axes": (1,), "batch": 1, "mode": mode})
-    for shape in ((1, 1), (2, 2, 2), (0, 2, 2), (4, 4)):
+    for shape in ((1, 1), (2, 2, 2), (0, 2, 2), (2, 0, 0), (4, 4)):
         yield from _smooth_matrices(shape)
-    for shape in ((2, 3, 3), (2, 5), (2, 2, 3), (4, 1)):
+    for shape in ((2, 3, 3), (2, 5), (2, 2, 3), (4, 1), (3, 0)):
         for char in "dD":
             oblong = random(char, *shape, seed=3)
             yield Row(linalg.qr, (oblong,), {"mode": "reduced"})

@@ -277,7 +277,9 @@ def _eig_host(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return values.astype(dtype, copy=False), vectors.astype(dtype, copy=False)
 
 
-def _eig_jvp(tangents: Any, out: tuple[Node, Node], x: Node) -> tuple[Node, Node]:
+def _eig_jvp(tangents: Any, out: tuple[Node, Node], x: Node) -> tuple[Node | None, Node | None]:
+    if x.aval.size == 0:
+        return None, None
     w, v = out
     inner = matmul(matmul(inv(v), _to(tangents[0], v)), v)
     t = matmul(v, _inverse_gaps(w) * inner)

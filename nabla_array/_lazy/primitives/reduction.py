@@ -14,7 +14,7 @@ from ..node import Node
 from ..primitive import Dims, Primitive, reduction, shift, whole
 from .creation import fill, fill_like
 from .elementwise import cast, eq
-from .structure import broadcast, concat, flipped, permute, reshape, span
+from .structure import broadcast, concat, flipped, permute, reshape, span, update_slice
 
 
 def _spread(y: Node, x: Node, axes: tuple[int, ...]) -> Node:
@@ -59,19 +59,25 @@ def _prod_jvp(tangents: Any, out: Node, x: Node, axes: tuple[int, ...]) -> Node 
 
 
 def _cumprod_jvp(tangents: Any, out: Node, x: Node, axis: int) -> Node:
-    """Of the window that ends at each element know the product and its tangent, and double the windows.
+    """Find the tangents of the products of pairs first, which are those at the odd places.
 
-    There is no division, since elements may be 0.
+    There is no division, since elements may be 0, and as there are half as many pairs, and so on, the work
+    is that of a few passes.
     """
     (t,) = tangents
-    size, width = x.aval.shape[axis], 1
-    while width < size:
-        rest = size - width
-        (x0, t0), (x1, t1) = ((span(x, axis, i, rest), span(t, axis, i, rest)) for i in (0, width))
-        t = concat(span(t, axis, 0, width), t0 * x1 + x0 * t1, axis=axis)
-        x = concat(span(x, axis, 0, width), x0 * x1, axis=axis)
-        width *= 2
-    return t
+    n = x.aval.shape[axis]
+    if n < 2:
+        return t
+    odd, even = n // 2, n - n // 2 - 1  # how many there are, without the first of the even ones
+    x0, x1, t0, t1 = (span(y, axis, first, odd, 2) for y in (x, t) for first in (0, 1))
+    products = span(out, axis, 1, odd, 2)
+    at_odd = _cumprod_jvp((t0 * x1 + x0 * t1,), products, x0 * x1, axis)
+    t2, x2 = (span(y, axis, 2, even, 2) for y in (t, x))
+    before, t_before = (span(y, axis, 0, even) for y in (products, at_odd))
+    at_even = concat(span(t, axis, 0, 1), t_before * x2 + before * t2, axis=axis)
+    step = tuple(2 if a == axis else 1 for a in range(t.aval.ndim))
+    both = update_slice(fill_like(t, 0), at_even, start=(0,) * t.aval.ndim, step=step)
+    return update_slice(both, at_odd, start=tuple(s - 1 for s in step), step=step)
 
 
 reduce_sum: Primitive = reduction(

@@ -164,11 +164,12 @@ slice_ = Primitive(
 )
 
 
-def span(x: Node, axis: int, first: int, size: int) -> Node:
-    """Return `size` elements along an axis from `first` on."""
+def span(x: Node, axis: int, first: int, size: int, by: int = 1) -> Node:
+    """Return `size` elements along an axis from `first` on: all, or every `by`-th."""
     start = tuple(first if a == axis else 0 for a in range(x.aval.ndim))
     shape = tuple(size if a == axis else n for a, n in enumerate(x.aval.shape))
-    return slice_(x, start=start, size=shape, step=(1,) * x.aval.ndim)
+    step = tuple(by if a == axis else 1 for a in range(x.aval.ndim))
+    return slice_(x, start=start, size=shape, step=step)
 
 
 def flipped(x: Node, axis: int) -> Node:
