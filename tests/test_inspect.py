@@ -93,7 +93,7 @@ def test_explain_foresees_the_regions_that_run() -> None:
 
 
 def test_a_region_says_what_it_moves() -> None:
-    with config(threads=2):
+    with config(threads=2, mode="host"):
         explanation = explain((xp.asarray(BIG) + 1) * 2)
     (step,) = explanation.steps
     assert step.kind == "region"

@@ -27,6 +27,9 @@ from .stats import stats
 if TYPE_CHECKING:
     from .compiler import Pending
 
+# Seconds on the host, of all that MAX could run, after which its import (a second or two) may pay.
+_IMPORT_AFTER = 0.5
+
 
 class Kernel:
     """A canonical program, and what is known of its compiled form.
@@ -63,7 +66,8 @@ class Kernel:
         """Count time on the host, and take the next step towards a compiled form when it is due."""
         self.host_seconds += seconds
         if self.state == "new":
-            self._find()
+            if _is_worth_max():
+                self._find()
         elif self.state == "cold" and self.host_seconds >= config.compile_after:
             self.request()
         elif self.state == "compiling":
@@ -138,7 +142,7 @@ class Kernel:
                 return f"host: compiled, but {self.message or 'not faster'}"
             return "MAX" if self.hits or self.faster else "compiled, to be tried on MAX"
         return {
-            "new": "host: not seen before",
+            "new": "host: too short so far for MAX" if self.host_seconds else "host: not seen before",
             "loading": "host: looked for among the compiled",
             "cold": f"host: compiled after {config.compile_after:g} s, {self.host_seconds:.2g} s so far",
             "compiling": "host: being compiled",
@@ -182,6 +186,13 @@ def kernel(key: str) -> Kernel:
 def kernels() -> list[Kernel]:
     """Return the kernels that are in use."""
     return list(_kernels.values())
+
+
+def _is_worth_max() -> bool:
+    """Say whether this process has run for so long that it may import MAX, which its end waits for."""
+    if "max.engine" in sys.modules:
+        return True
+    return sum(k.host_seconds for k in kernels()) >= min(_IMPORT_AFTER, config.compile_after)
 
 
 _gathering: list[set[str]] = []
