@@ -8,7 +8,8 @@ by the outer only.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
@@ -34,6 +35,7 @@ class Frame:
 class _Frames(threading.local):
     def __init__(self) -> None:
         self.stack: list[Any] = []
+        self.seen: dict[int, tuple[Node, Levels]] | None = None
 
 
 _frames = _Frames()
@@ -42,6 +44,17 @@ _frames = _Frames()
 def frames() -> list[Any]:
     """Return the frames that run in this thread, outermost first: a list to push to and pop from."""
     return _frames.stack
+
+
+@contextmanager
+def seeing_levels() -> Iterator[dict[int, tuple[Node, Levels]]]:
+    """Gather by id the operands of what this thread binds along levels meanwhile, with these levels."""
+    before = _frames.seen
+    _frames.seen = found = {}
+    try:
+        yield found
+    finally:
+        _frames.seen = before
 
 
 def in_force() -> Levels:
@@ -88,6 +101,8 @@ def bind(
         return record(prim, tuple([n for n, _ in operands]), params), ()
     sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
     nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
+    if _frames.seen is not None:
+        _frames.seen.update({id(n): (n, levels) for n in nodes})
     for i in reversed(levels):
         params = prim.batch(params, sizes[i])
     return record(prim, nodes, params), levels

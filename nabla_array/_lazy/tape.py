@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 from .node import Node, note_hook
 from .node import tapes as _running
 from .primitive import Primitive
+from .primitives.creation import fill
+from .primitives.structure import alias
+from .program import Eqn, Program
 
 
 class Entry(NamedTuple):
@@ -32,16 +35,19 @@ class Tape:
         The ids of the sources and of all nodes in `entries`.
     derivative
         Whether it is for derivatives, from which `hidden` hides; else it must see everything.
+    everything
+        Whether it takes in too what has nothing to do with the sources.
     """
 
-    __slots__ = ("derivative", "entries", "members", "sources", "thread")
+    __slots__ = ("derivative", "entries", "everything", "members", "sources", "thread")
 
-    def __init__(self, sources: Iterable[Node], derivative: bool = True) -> None:
+    def __init__(self, sources: Iterable[Node], derivative: bool = True, everything: bool = False) -> None:
         self.sources = tuple(sources)
         self.members = {id(n) for n in self.sources}
         self.entries: list[Entry] = []
         self.thread = get_ident()
         self.derivative = derivative
+        self.everything = everything
 
     def __contains__(self, node: Node) -> bool:
         return id(node) in self.members
@@ -63,7 +69,7 @@ def _note(node: Node) -> None:
     for tape in tuple(_running):
         if tape.thread == me:
             for i in node.inputs:
-                if id(i) in tape.members:
+                if id(i) in tape.members or tape.everything:
                     tape.members.add(id(node))
                     assert node.prim is not None
                     tape.entries.append(Entry(node, node.prim, node.inputs, node.params))
@@ -74,9 +80,9 @@ note_hook.append(_note)
 
 
 @contextmanager
-def taping(sources: Iterable[Node], derivative: bool = True) -> Iterator[Tape]:
+def taping(sources: Iterable[Node], derivative: bool = True, everything: bool = False) -> Iterator[Tape]:
     """Run a tape for what this thread records on top of `sources` meanwhile."""
-    tape = Tape(sources, derivative)
+    tape = Tape(sources, derivative, everything)
     _running.append(tape)
     try:
         yield tape
@@ -96,3 +102,33 @@ def hidden() -> Iterator[list[Tape]]:
     finally:
         for tape in mine:
             tape.thread = me
+
+
+def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node], dict[int, int]]:
+    """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
+    after the tape's sources), and the number of each node's value by the node's id."""
+    wanted = list(outputs)
+    entries = tape.below(wanted)
+    number = {id(n): k for k, n in enumerate(tape.sources)}
+    captured: list[Node] = []
+    literals: list[Node] = []
+    for entry in entries:
+        for i in entry.inputs:
+            if i not in tape and id(i) not in number:
+                number[id(i)] = -1 if i.prim is fill else len(tape.sources) + len(captured)
+                (literals if i.prim is fill else captured).append(i)
+    base = len(tape.sources) + len(captured)
+    equations: dict[Eqn, int] = {}
+    for n in literals:
+        eqn = Eqn(fill, (), tuple(n.params.items()), n.aval)
+        number[id(n)] = equations.setdefault(eqn, base + len(equations))
+    for node, prim, inputs, params in entries:
+        ins = tuple(number[id(i)] for i in inputs)
+        if prim is alias and not params:
+            number[id(node)] = ins[0]
+            continue
+        eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
+        number[id(node)] = equations.setdefault(eqn, base + len(equations))
+    avals = tuple(n.aval for n in (*tape.sources, *captured))
+    outs = tuple(dict.fromkeys(number[id(n)] for n in wanted))
+    return Program(avals, tuple(equations), outs), captured, number

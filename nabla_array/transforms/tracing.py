@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._lazy.levels import Levels, bind
 from .._lazy.node import Node
-from .._lazy.primitives.creation import fill
-from .._lazy.primitives.structure import alias
-from .._lazy.program import Eqn, Program, run
-from .._lazy.tape import Tape, taping
+from .._lazy.program import Program, run
+from .._lazy.tape import program_of as program_of
+from .._lazy.tape import taping
 from .._namespace.array import Array, current
 from .calls import fresh
 from .pytree import TreeDef, tree_flatten
@@ -69,36 +68,6 @@ def trace(fun: Callable[..., Any], arrays: Sequence[Array]) -> Traced:
         tree,
         {i: numbers[id(n)] for i, n in written.items() if id(n) in numbers},
     )
-
-
-def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node], dict[int, int]]:
-    """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
-    after the tape's sources), and the number of each node's value by the node's id."""
-    wanted = list(outputs)
-    entries = tape.below(wanted)
-    number = {id(n): k for k, n in enumerate(tape.sources)}
-    captured: list[Node] = []
-    literals: list[Node] = []
-    for entry in entries:
-        for i in entry.inputs:
-            if i not in tape and id(i) not in number:
-                number[id(i)] = -1 if i.prim is fill else len(tape.sources) + len(captured)
-                (literals if i.prim is fill else captured).append(i)
-    base = len(tape.sources) + len(captured)
-    equations: dict[Eqn, int] = {}
-    for n in literals:
-        eqn = Eqn(fill, (), tuple(n.params.items()), n.aval)
-        number[id(n)] = equations.setdefault(eqn, base + len(equations))
-    for node, prim, inputs, params in entries:
-        ins = tuple(number[id(i)] for i in inputs)
-        if prim is alias and not params:
-            number[id(node)] = ins[0]
-            continue
-        eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
-        number[id(node)] = equations.setdefault(eqn, base + len(equations))
-    avals = tuple(n.aval for n in (*tape.sources, *captured))
-    outs = tuple(dict.fromkeys(number[id(n)] for n in wanted))
-    return Program(avals, tuple(equations), outs), captured, number
 
 
 def call(program: Program, values: Sequence[Value]) -> list[Value]:
