@@ -336,7 +336,7 @@ class custom_vjp(_Custom):
     backward: Callable[..., Any] | None = None
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-        """Set ``fwd(*args) -> (output, residuals)`` and ``bwd(*nondiff_args, residuals, ct) -> cotangents``."""
+        """Set ``fwd(*args) -> (output, residuals)``, ``bwd(*nondiff_args, residuals, ct) -> cotangents``."""
         self.forward, self.backward = fwd, bwd
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

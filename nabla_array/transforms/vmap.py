@@ -276,7 +276,9 @@ def _looked_at(run: _Run, x: Array) -> np.ndarray:
     value = value_of(current(x))
     k = len(x._levels)
     count = math.prod(value.shape[:k])
-    rows = np.ascontiguousarray(value).reshape(count, value.size // max(count, 1))
+    if not count:
+        raise ValueError("vmap: there are no examples, so there is no value to look at")
+    rows = np.ascontiguousarray(value).reshape(count, value.size // count)
     active = None if run.active is None else _among(run, x._levels, value.shape[:k])
     kinds = _kinds(rows, None if active is None else active.ravel())
     if kinds is not None:
