@@ -382,3 +382,12 @@ def test_values_differentiate_where_some_are_equal(char: str) -> None:
         np.testing.assert_allclose(value_of(trace[0]), 0 + 4 + 8)
         (back,) = pulled(f, [x])
         np.testing.assert_allclose(value_of(back), np.eye(3), atol=1e-15)
+
+
+@pytest.mark.parametrize("prim", [e.asin, e.acos, e.atanh, e.acosh, e.log1p], ids=str)
+def test_slopes_are_exact_near_an_edge(prim: Primitive) -> None:
+    """In single precision as in double, where 1 - x * x would lose half the digits."""
+    x = {e.acosh: 1 + 2e-7, e.log1p: -1 + 2e-7}.get(prim, 1 - 2e-7)
+    single = np.asarray(x, np.float32)
+    slopes = [pulled(lambda xs: [prim(*xs)], [leaf(y)]) for y in (single, single.astype(np.float64))]
+    np.testing.assert_allclose(*[value_of(*s) for s in slopes], rtol=1e-6)

@@ -228,10 +228,14 @@ cos: Primitive = elementwise(
 )
 tan = elementwise("tan", np.tan, max="nabla.tan", max_kinds="f", partials=(lambda out, x: 1 + out * out,))
 asin = elementwise(
-    "asin", np.arcsin, max="nabla.asin", max_kinds="f", partials=(lambda out, x: 1 / sqrt(1 - x * x),)
+    "asin", np.arcsin, max="nabla.asin", max_kinds="f", partials=(lambda out, x: 1 / sqrt((1 - x) * (1 + x)),)
 )
 acos = elementwise(
-    "acos", np.arccos, max="nabla.acos", max_kinds="f", partials=(lambda out, x: -1 / sqrt(1 - x * x),)
+    "acos",
+    np.arccos,
+    max="nabla.acos",
+    max_kinds="f",
+    partials=(lambda out, x: -1 / sqrt((1 - x) * (1 + x)),),
 )
 atan = elementwise(
     "atan", np.arctan, max="nabla.atan", max_kinds="f", partials=(lambda out, x: 1 / (1 + x * x),)
@@ -266,7 +270,7 @@ tanh = elementwise(
     into=_tanh,
     max="nabla.tanh",
     max_kinds="f",
-    partials=(lambda out, x: 1 - out * out,),
+    partials=(lambda out, x: (1 - out) * (1 + out),),
 )
 asinh = elementwise(
     "asinh", np.arcsinh, max="nabla.asinh", max_kinds="f", partials=(lambda out, x: 1 / sqrt(x * x + 1),)
@@ -279,7 +283,7 @@ acosh = elementwise(
     partials=(lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
 )
 atanh = elementwise(
-    "atanh", np.arctanh, max="nabla.atanh", max_kinds="f", partials=(lambda out, x: 1 / (1 - x * x),)
+    "atanh", np.arctanh, max="nabla.atanh", max_kinds="f", partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),)
 )
 
 # Comparison and tests.
