@@ -98,7 +98,8 @@ def test_decorators() -> None:
     def total(x: Any) -> Any:
         return xp.sum(x)
 
-    assert double.__name__ == "double" and "Twice." in (double.__doc__ or "")
+    assert double.__name__ == "double"
+    assert "Twice." in (double.__doc__ or "")
     same(double(xp.arange(3.0)), 2 * np.arange(3.0))
     same(total(xp.ones((2, 3))), np.full(3, 2.0))
 
@@ -339,7 +340,9 @@ def test_a_warning_when_every_example_is_alone() -> None:
             vmap(f)(xp.asarray(RNG.standard_normal((3, 2))))
         told = [w for w in caught if issubclass(w.category, SplitWarning)]
         if _ == 0:
-            assert len(told) == 1 and told[0].filename == __file__ and "3 examples" in str(told[0].message)
+            assert len(told) == 1
+            assert told[0].filename == __file__
+            assert "3 examples" in str(told[0].message)
         else:
             assert not told
     with warnings.catch_warnings():
