@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
@@ -24,7 +25,7 @@ def _slowest(found: list[Call]) -> float:
 
 
 def _until_max(found: list[Call]) -> float:
-    return next(c.start for c in found if c.on_max)
+    return next((c.start for c in found if c.on_max), math.inf)
 
 
 def _last(found: list[Call]) -> float:

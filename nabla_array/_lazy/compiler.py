@@ -84,13 +84,18 @@ class Compiler:
         self._waiting: deque[Pending] = deque()
         self._again: deque[list[Pending]] = deque()
         self._unusable = ""
+        self._awaited = False
         self._worker: _Worker | None = None
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
 
-    def request(self, key: str) -> Pending:
-        """Ask for a program, and return at once; asking again is the same request."""
+    def request(self, key: str, awaited: bool = False) -> Pending:
+        """Ask for a program, and return at once; asking again is the same request.
+
+        A worker that is started while something is `awaited` does not stand aside for others.
+        """
         with self._changed:
+            self._awaited |= awaited
             pending = self._pendings.get(key)
             if pending is None:
                 pending = Pending(self, key)
@@ -173,7 +178,7 @@ class Compiler:
 
     def _leave(self) -> _Worker | None:
         """Make the next request start another thread and worker; returns this worker."""
-        worker, self._worker, self._thread = self._worker, None, None
+        worker, self._worker, self._thread, self._awaited = self._worker, None, None, False
         return worker
 
     def _compile(self, batch: list[Pending]) -> None:
@@ -241,7 +246,7 @@ class Compiler:
     def _start(self) -> _Worker:
         """Start a worker; if one dies before it has begun, another."""
         for last in (False, True):
-            worker = _Worker(self.store, self._backend)
+            worker = _Worker(self.store, self._backend, aside=not self._awaited)
             try:
                 what, text = worker.ask(None, min(config.compile_timeout, _FOREVER))
             except _Dead as error:
@@ -259,9 +264,10 @@ class Compiler:
 class _Worker:
     """A worker process and its pipes."""
 
-    def __init__(self, store: Store, backend: str) -> None:
+    def __init__(self, store: Store, backend: str, aside: bool) -> None:
         command = [sys.executable, "-P", "-m", "nabla_array._lazy.worker", "--folder", str(store.folder)]
         command += ["--megabytes", str(store.megabytes), "--backend", backend]
+        command += ["--aside"] * aside
         # It finds us and MAX where we found them, and does not compile for itself.
         paths = [*filter(None, [os.environ.get("PYTHONPATH")]), *_origins()]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "NABLA_ARRAY_MODE": "host"}

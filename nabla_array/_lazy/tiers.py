@@ -102,11 +102,11 @@ class Kernel:
                 self.faster.update(store.verdicts(self.key))
                 self.state = "ready"
 
-    def request(self) -> None:
-        """Ask for the compilation."""
+    def request(self, awaited: bool = False) -> None:
+        """Ask for the compilation; `awaited`: somebody does nothing else meanwhile."""
         from .compiler import default_compiler
 
-        self.pending = default_compiler().request(self.key)
+        self.pending = default_compiler().request(self.key, awaited)
         self.state = "compiling"
 
     def _poll(self) -> None:
@@ -124,7 +124,7 @@ class Kernel:
         if self.state == "new":
             self.load()
         if self.state == "cold":
-            self.request()
+            self.request(awaited=True)
         if self.state == "compiling":
             assert self.pending is not None
             self.pending.wait()
@@ -415,7 +415,7 @@ def _compile_and_wait(wanted: list[Kernel]) -> None:
         if k.state == "new":
             k.load()
         if k.state == "cold":
-            k.request()  # all, before waiting for the first: they are compiled together
+            k.request(awaited=True)  # all, before waiting for the first: they are compiled together
     with _progress(sum(k.state == "compiling" for k in waiting)):
         for k in waiting:
             k.wait()

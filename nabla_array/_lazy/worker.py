@@ -34,9 +34,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--megabytes", type=int, required=True)
     parser.add_argument("--backend", required=True)
+    parser.add_argument("--aside", action="store_true", help="run only when nothing else wants to")
     args = parser.parse_args()
     requests, answers = _pipes()
-    _step_aside()
+    if args.aside:
+        _step_aside()
     faulthandler.enable()
 
     def answer(what: str, text: str = "") -> None:
@@ -100,7 +102,7 @@ def _pipes() -> tuple[TextIO, TextIO]:
 
 
 def _step_aside() -> None:
-    """Run only when nothing else wants to."""
+    """Take the lowest priority that there is."""
     if hasattr(os, "nice"):
         os.nice(19)
     if hasattr(os, "SCHED_IDLE"):

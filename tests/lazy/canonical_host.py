@@ -98,7 +98,7 @@ class Compiler:
         self.requests: list[str] = []
         self.refused: dict[str, str] = {}
 
-    def request(self, key: str) -> Any:
+    def request(self, key: str, awaited: bool = False) -> Any:
         self.requests.append(key)
         message = self.refused.get(key, self.refused.get("all", ""))
         if not message:

@@ -187,6 +187,13 @@ def test_the_worker_stands_aside(compiler: Compiler, log: Path) -> None:
     assert state["input"] == ""
 
 
+def test_the_worker_hurries_where_somebody_waits(compiler: Compiler, log: Path) -> None:
+    assert states([compiler.request("inspect:a", awaited=True)]) == ["ready"]
+    state = json.loads(log.with_name("state.json").read_text())
+    assert state["nice"] == os.getpriority(os.PRIO_PROCESS, 0)
+    assert state["policy"] == (os.sched_getscheduler(0) if state["policy"] is not None else None)
+
+
 # Programs that do not compile.
 
 
