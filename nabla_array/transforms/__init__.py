@@ -2,6 +2,8 @@
 
 from .custom import *  # noqa: F403
 from .derivatives import *  # noqa: F403
+from .graph_gradients import *  # noqa: F403
+from .graphs import *  # noqa: F403
 from .jacobians import *  # noqa: F403
 from .pytree import *  # noqa: F403
 from .vmap import *  # noqa: F403

@@ -1,0 +1,561 @@
+"""Functions as graphs that call graphs: PopXL's interface (graph_gradients.py differentiates them)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .._lazy.autodiff import pull, push
+from .._lazy.aval import Aval, aval_of
+from .._lazy.host import as_value
+from .._lazy.levels import bind, frames
+from .._lazy.node import NO_PARAMS, Node, record, user_line
+from .._lazy.primitive import Primitive
+from .._lazy.primitives.creation import fill_node
+from .._lazy.primitives.structure import alias, project
+from .._lazy.program import Eqn, Program, run
+from .._lazy.tape import Entry, Tape, taping
+from .._namespace.array import Array, current, from_value, look_hook
+from .calls import array_leaf
+from .graph_text import input_names, paths, text, told
+from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .tracing import Value, program_of
+
+__all__ = [
+    "CallSiteInfo",
+    "Graph",
+    "GraphTensor",
+    "call",
+    "call_with_info",
+    "trace",
+]
+
+
+# -- graphs --------------------------------------------------------------------------------------------
+
+
+class GraphTensor:
+    """A value of a graph, which has a name, a shape and a dtype, and elements only in a call.
+
+    Two are equal when they are the same object, so they can be keys.
+
+    Attributes
+    ----------
+    graph : Graph
+        The graph that it belongs to.
+    name : str
+        Its name in the printed graph.
+    """
+
+    __slots__ = ("__weakref__", "_aval", "_number", "graph", "name")
+
+    def __init__(self, graph: Graph, number: int, name: str) -> None:
+        self.graph = graph
+        self.name = name
+        self._number = number
+        self._aval: Aval = graph._program.aval(number)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Data type of the elements."""
+        return self._aval.dtype
+
+    def __repr__(self) -> str:
+        return f"{self.name}: {self._aval}"
+
+
+class Graph:
+    """A function's computation for arguments of certain shapes and dtypes (see `trace`); prints readably.
+
+    Attributes
+    ----------
+    name : str
+        The function's.
+    inputs, outputs : tuples of GraphTensor
+        One for each array among the arguments, and among what the function returned.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        program: Program,
+        captured: Sequence[Node],
+        examples: Sequence[Node],
+        outputs: Sequence[int],
+        names: tuple[Sequence[str], Sequence[str]],
+        trees: tuple[TreeDef, TreeDef],
+    ) -> None:
+        self.name = name
+        # Its inputs are the graph's and then `_captured`. Autodiff appends to it; numbers of values stay.
+        self._program = program
+        self._captured = tuple(captured)
+        # Values like the inputs', on top of which the program can be recorded again.
+        self._examples = tuple(examples)
+        self._in_tree, self._out_tree = trees
+        # Values that a gradient graph wants besides inputs and outputs.
+        self._kept: dict[int, None] = {}
+        self._programs: dict[tuple[int, ...], Program] = {}
+        self._tensors: dict[int, GraphTensor] = {}
+        self.inputs = tuple(self._tensor(k, n) for k, n in enumerate(names[0]))
+        self.outputs = tuple(self._tensor(k, n) for k, n in zip(outputs, names[1], strict=True))
+
+    @property
+    def called_graphs(self) -> tuple[Graph, ...]:
+        """The graphs that this one calls, each once."""
+        callees = (dict(e.params)["callee"] for e in self._program.eqns if e.prim is call_graph)
+        return tuple(dict.fromkeys(c.graph for c in callees))
+
+    def _tensor(self, number: int, name: str | None = None) -> GraphTensor:
+        if number not in self._tensors:
+            name = name or f"%{number}"
+            taken = {t.name for t in self._tensors.values()}
+            while name in taken:
+                name += "_"
+            self._tensors[number] = GraphTensor(self, number, name)
+        return self._tensors[number]
+
+    def _giving(self, numbers: Iterable[int]) -> Program:
+        """Return the program with these outputs."""
+        key = tuple(numbers)
+        if key not in self._programs:
+            self._programs[key] = Program(self._program.inputs, self._program.eqns, key)
+        return self._programs[key]
+
+    def _append(self, program: Program) -> None:
+        """Take a program with more values; the old ones have the same numbers, and do the same."""
+        self._program = program
+        self._programs.clear()
+
+    def _all_graphs(self) -> list[Graph]:
+        found = [self]
+        for graph in found:  # which grows meanwhile
+            found += [g for g in graph.called_graphs if g not in found]
+        return found
+
+    def __repr__(self) -> str:
+        return f"<graph {self.name}({told(self.inputs)}) -> {told(self.outputs)}>"
+
+    def __str__(self) -> str:
+        names: dict[Graph, str] = {}
+        for graph in self._all_graphs():
+            taken = sum(g.name == graph.name for g in names)
+            names[graph] = f"{graph.name}_{taken + 1}" if taken else graph.name
+        return "\n\n".join(text(g, names) for g in names)
+
+
+def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
+    """Run a function once, and return the graph of what it computes.
+
+    Parameters
+    ----------
+    f : callable
+        Of arrays, numbers and pytrees of these; it returns such too. A graph that it calls is called by the
+        graph, not written into it. Arrays that it captures are constants; what it does in place to its
+        arguments nobody outside sees.
+    *example_args : pytrees of arrays
+        The graph is for arguments of their shapes and dtypes.
+
+    Returns
+    -------
+    Graph
+
+    Raises
+    ------
+    TypeError
+        If the function looks at a value that depends on its arguments (``if x > 0``, ``float(x)``).
+    ValueError
+        If it captures an array that is batched by a `vmap` around.
+
+    References
+    ----------
+    https://docs.graphcore.ai/projects/popxl/en/latest/ (``Ir.create_graph``)
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import trace
+    >>> def linear(x, W, b):
+    ...     return x @ W + b
+    >>> print(trace(linear, xp.zeros((4, 3)), xp.zeros((3, 2)), xp.zeros(2)))
+    graph linear(x: float64[4, 3], W: float64[3, 2], b: float64[2]):
+      %3: float64[4, 2] = matmul(x, W)
+      %4: float64[4, 2] = broadcast(b, shape=(4, 2), axes=(1,))
+      out: float64[4, 2] = add(%3, %4)
+      return out
+    """
+    leaves, in_tree = tree_flatten(example_args)
+    examples = [_example(array_leaf("trace", x)) for x in leaves]
+    sources = [alias(n) for n in examples]
+    with taping(sources, derivative=False) as tape, at_top_level(tape):
+        result = f(*tree_unflatten(in_tree, [Array(n) for n in sources]))
+        outs, out_tree = tree_flatten(result)
+        arrays = [array_leaf("trace", x) for x in outs]
+        nodes = [current(x) for x in arrays]
+    if any(x._levels for x in arrays):
+        raise ValueError(
+            "trace: the function captures an array that is batched by a vmap around it; make it an argument"
+        )
+    name = getattr(f, "__name__", type(f).__name__)
+    names = input_names(f, in_tree), paths("out", out_tree)
+    return graph_of(name, tape, nodes, examples, names, (in_tree, out_tree))
+
+
+def _example(x: Array) -> Node:
+    """Return a value of the shape and dtype that the array's user sees: its own, unless it is batched."""
+    return fill_node(aval_of(x.shape, x.dtype), 0) if x._levels else current(x)
+
+
+def graph_of(
+    name: str,
+    tape: Tape,
+    outputs: Sequence[Node],
+    examples: Sequence[Node],
+    names: tuple[Sequence[str], Sequence[str]],
+    trees: tuple[TreeDef, TreeDef],
+) -> Graph:
+    """Make a graph of what a tape recorded for these outputs; its sources are the inputs."""
+    nodes = []
+    for node in outputs:
+        if node not in tape:  # a constant: an entry makes it a value of the program
+            out = alias(node)
+            tape.entries.append(Entry(out, alias, (node,), NO_PARAMS))
+            tape.members.add(id(out))
+            node = out
+        nodes.append(node)
+    program, captured, numbers = program_of(tape, nodes)
+    return Graph(name, program, captured, examples, [numbers[id(n)] for n in nodes], names, trees)
+
+
+class _Traces(threading.local):
+    def __init__(self) -> None:
+        self.tapes: list[Tape] = []
+
+
+_traces = _Traces()
+
+
+@contextmanager
+def at_top_level(tape: Tape | None = None) -> Iterator[None]:
+    """Leave the vmaps that run: a graph knows of no batch. `tape` is told of looks and calls meanwhile."""
+    outside = list(frames())
+    frames().clear()
+    _traces.tapes += [] if tape is None else [tape]
+    try:
+        yield
+    finally:
+        frames()[:] = outside
+        if tape is not None:
+            _traces.tapes.pop()
+
+
+def _refuse_look(x: Array) -> None:
+    if any(current(x) in tape for tape in _traces.tapes):
+        raise TypeError(
+            f"trace: the function looks at a value ({user_line()}), which is not there while its graph is "
+            "made: xp.where chooses without looking"
+        )
+    _other_looks(x)
+
+
+_other_looks = look_hook[0]
+look_hook[0] = _refuse_look
+
+
+# -- calls ---------------------------------------------------------------------------------------------
+
+
+class Callee:
+    """What a call calls: a program of the graph's values. Equal ones do the same.
+
+    `site` is there while the graph around is differentiated: it says how cotangents pass.
+    """
+
+    def __init__(self, graph: Graph, program: Program, site: Any = None) -> None:
+        self.graph = graph
+        self.program = program
+        self.site = site
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Callee) and self.program == other.program
+
+    def __hash__(self) -> int:
+        return hash(self.program)
+
+    def __repr__(self) -> str:
+        return self.graph.name
+
+
+def _call_aval(*avals: Aval, callee: Callee) -> tuple[Aval, ...]:
+    if avals != callee.program.inputs:
+        raise ValueError(f"call_graph: {callee.graph.name} takes {callee.program.inputs}, not {avals}")
+    return tuple(callee.program.aval(k) for k in callee.program.outputs)
+
+
+def _call_host(*values: np.ndarray, callee: Callee) -> tuple[np.ndarray, ...]:
+    return tuple(run(callee.program, values, lambda prim, ins, params: as_value(prim.host(*ins, **params))))
+
+
+def _call_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+    graph, program = params["callee"].graph, params["callee"].program
+    avals: list[Any] = [_with_axis(a, size) for a in program.inputs]
+    eqns = []
+    for eqn in program.eqns:
+        more = eqn.prim.batch(dict(eqn.params), size)
+        avals.append(eqn.prim.aval(*[avals[i] for i in eqn.ins], **more))
+        eqns.append(Eqn(eqn.prim, eqn.ins, tuple(more.items()), avals[-1]))
+    batched = Program(tuple(avals[: len(program.inputs)]), tuple(eqns), program.outputs)
+    n = len(batched.inputs)
+    names = [f"%{k}" for k in range(n)], [f"%{k}" for k in batched.outputs]
+    examples = [fill_node(a, 0) for a in batched.inputs]
+    trees = tuple_tree(n), tuple_tree(len(batched.outputs))
+    made = Graph(f"batched_{graph.name}", batched, (), examples, batched.outputs, names, trees)
+    return {"callee": Callee(made, batched)}
+
+
+def _with_axis(aval: Aval, size: int) -> Aval:
+    return aval_of((size, *aval.shape), aval.dtype)
+
+
+def tuple_tree(n: int) -> TreeDef:
+    return tree_flatten((0,) * n)[1]
+
+
+def _inside(inputs: Sequence[Node], callee: Callee) -> tuple[list[Node], Tape, list[Node]]:
+    """Record what a call does, on inputs of its own; returns these, a tape, and the results."""
+    sources = [alias(n) for n in inputs]
+    with taping(sources) as tape:
+        found = _flat(callee.program, [(n, ()) for n in sources])
+    return sources, tape, [found[k][0] for k in callee.program.outputs]
+
+
+def _call_jvp(tangents: Sequence[Any], out: Any, *inputs: Node, callee: Callee) -> tuple[Any, ...]:
+    sources, tape, outs = _inside(inputs, callee)
+    found = push(tape, {id(s): t for s, t in zip(sources, tangents, strict=True) if t is not None}, outs)
+    return tuple(found.get(id(o)) for o in outs)
+
+
+def _call_transpose(ct: Sequence[Any], wanted: Sequence[bool], *inputs: Node, callee: Callee) -> list[Any]:
+    if callee.site is not None:
+        return callee.site.pull(ct, wanted, inputs)
+    sources, tape, outs = _inside(inputs, callee)
+    found = pull(tape, [(o, c) for o, c in zip(outs, ct, strict=True) if c is not None])
+    return [found.get(id(s)) if want else None for s, want in zip(sources, wanted, strict=True)]
+
+
+# A call in a graph. Elsewhere calls record what the graph does (`_flat`), so that it fuses with the rest.
+call_graph = Primitive(
+    "call_graph", _call_aval, _call_host, batch=_call_batch, jvp=_call_jvp, transpose=_call_transpose
+)
+
+
+def _flat(program: Program, values: Sequence[Value]) -> list[Any]:
+    """Record a program, and what it calls, on values that may be batched; returns all its values."""
+    env: list[Any] = list(values)
+    for prim, ins, params, _ in program.eqns:
+        given = [env[i] for i in ins]
+        if prim is call_graph:
+            inner = dict(params)["callee"].program
+            found = _flat(inner, given)
+            env.append([found[k] for k in inner.outputs])
+        elif prim is project and type(given[0]) is list:
+            env.append(given[0][dict(params)["index"]])
+        else:
+            env.append(bind(prim, given, dict(params)))
+    return env
+
+
+def _invoke(graph: Graph, values: Sequence[Value], numbers: Iterable[int]) -> dict[int, Value]:
+    """Call a graph for the values of these numbers."""
+    wanted = list(dict.fromkeys(numbers))
+    if _traces.tapes and not any(levels for _, levels in values):
+        results = record_call(graph, [n for n, _ in values], wanted)
+        return {k: (n, ()) for k, n in zip(wanted, results, strict=True)}
+    env = _flat(graph._program, [*values, *((n, ()) for n in graph._captured)])
+    return {k: env[k] for k in wanted}
+
+
+def record_call(graph: Graph, inputs: Sequence[Node], numbers: Sequence[int]) -> list[Node]:
+    callee = Callee(graph, graph._giving(numbers))
+    node = record(call_graph, (*inputs, *graph._captured), {"callee": callee})
+    return [project(node, index=i) for i in range(len(numbers))]
+
+
+def call(graph: Graph, *args: Any, inputs_dict: Mapping[GraphTensor, Any] | None = None) -> Any:
+    """Call a graph.
+
+    Within a function that is traced, this becomes a call in its graph.
+
+    Parameters
+    ----------
+    graph : Graph
+        What to call.
+    *args : pytrees of arrays
+        As the function that was traced takes them. Python scalars take the dtype that is wanted.
+    inputs_dict : mapping of GraphTensor to arrays, optional
+        Inputs of the graph that `args`, which then come first, do not give.
+
+    Returns
+    -------
+    pytree of arrays
+        What the function would return; a tuple for a gradient graph.
+
+    Raises
+    ------
+    ValueError
+        For too many or too few inputs, and for other shapes than the graph's.
+    TypeError
+        For other dtypes.
+
+    References
+    ----------
+    https://docs.graphcore.ai/projects/popxl/en/latest/ (``ops.call``)
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import call, trace
+    >>> square = trace(lambda x: x * x, xp.zeros(3))
+    >>> call(square, xp.asarray([1.0, 2.0, 3.0]))
+    array([1., 4., 9.])
+    """
+    _, arrays = _inputs("call", graph, args, inputs_dict)
+    values = [(current(x), x._levels) for x in arrays]
+    found = _invoke(graph, values, [t._number for t in graph.outputs])
+    return tree_unflatten(graph._out_tree, [Array(*found[t._number]) for t in graph.outputs])
+
+
+def call_with_info(
+    graph: Graph, *args: Any, inputs_dict: Mapping[GraphTensor, Any] | None = None
+) -> tuple[Any, CallSiteInfo]:
+    """Call a graph, and return information about the call too, which gradient graphs need.
+
+    Parameters
+    ----------
+    graph, *args, inputs_dict
+        As for `call`.
+
+    Returns
+    -------
+    (pytree of arrays, CallSiteInfo)
+
+    References
+    ----------
+    https://docs.graphcore.ai/projects/popxl/en/latest/ (``ops.call_with_info``)
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import call_with_info, trace
+    >>> square = trace(lambda x: x * x, xp.zeros(3))
+    >>> y, info = call_with_info(square, xp.asarray([1.0, 2.0, 3.0]))
+    >>> info.outputs[0] is y, info.called_graph is square
+    (True, True)
+    """
+    given, arrays = _inputs("call_with_info", graph, args, inputs_dict)
+    values = [(current(x), x._levels) for x in arrays]
+    found = _invoke(graph, values, [*(t._number for t in graph.outputs), *graph._kept])
+    outputs = tuple(Array(*found[t._number]) for t in graph.outputs)
+    info = CallSiteInfo(graph, tuple(arrays), outputs, given, found | dict(enumerate(values)))
+    return tree_unflatten(graph._out_tree, outputs), info
+
+
+class CallSiteInfo:
+    """A call of a graph (see `call_with_info`).
+
+    Attributes
+    ----------
+    called_graph : Graph
+        The graph.
+    inputs, outputs : tuples of arrays
+        What it was given, and what it gave: one array for each input and output of the graph.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        inputs: tuple[Array, ...],
+        outputs: tuple[Array, ...],
+        given: Sequence[Any],
+        known: dict[int, Value],
+    ) -> None:
+        self.called_graph = graph
+        self.inputs = inputs
+        self.outputs = outputs
+        self._given = given
+        self._known = known
+
+    def graph_to_parent(self, tensor: GraphTensor) -> Array:
+        """Return the array that a value of the graph had in this call; ValueError for another graph's.
+
+        Inputs, outputs, and what a gradient graph made before the call needs are known; anything else is
+        computed again when somebody looks at it.
+        """
+        graph = self.called_graph
+        if not isinstance(tensor, GraphTensor) or tensor.graph is not graph:
+            raise ValueError(f"graph_to_parent: {tensor!r} is no value of graph {graph.name}")
+        if tensor._number not in self._known:
+            values = [self._known[k] for k in range(len(graph.inputs))]
+            more = _invoke(graph, values, [tensor._number, *graph._kept])
+            self._known = more | self._known
+        return Array(*self._known[tensor._number])
+
+    def __repr__(self) -> str:
+        return f"<call of graph {self.called_graph.name}>"
+
+
+def _inputs(
+    function: str, graph: Graph, args: Sequence[Any], more: Mapping[GraphTensor, Any] | None
+) -> tuple[list[Any], list[Array]]:
+    """Return what a call gives for each input of the graph: as it was given, and as an array."""
+    if not isinstance(graph, Graph):
+        raise TypeError(f"{function}: needs a graph, which trace makes of a function, not {graph!r}")
+    children = graph._in_tree.children
+    if len(args) > len(children):
+        raise ValueError(
+            f"{function}: graph {graph.name} takes {len(children)} arguments ({told(graph.inputs)}), "
+            f"not {len(args)}"
+        )
+    leaves: list[Any] = []
+    for i, (arg, wanted) in enumerate(zip(args, children, strict=False)):
+        found, tree = tree_flatten(arg)
+        if tree != wanted:
+            raise ValueError(
+                f"{function}: argument {i} of graph {graph.name} has the structure {tree}, not {wanted}"
+            )
+        leaves += found
+    given = dict(zip(graph.inputs, leaves, strict=False))
+    for tensor, value in (more or {}).items():
+        if tensor not in graph.inputs:
+            raise ValueError(f"{function}: {tensor!r} in inputs_dict is no input of graph {graph.name}")
+        if tensor in given:
+            raise ValueError(f"{function}: {tensor!r} is given twice: by position and in inputs_dict")
+        given[tensor] = value
+    missing = [t for t in graph.inputs if t not in given]
+    if missing:
+        raise ValueError(
+            f"{function}: graph {graph.name} takes ({told(graph.inputs)}); missing: {told(missing)}"
+        )
+    arrays = [_fitting(function, t, given[t]) for t in graph.inputs]
+    return [
+        given[t] if isinstance(given[t], Array | np.ndarray) else x
+        for t, x in zip(graph.inputs, arrays, strict=True)
+    ], arrays
+
+
+def _fitting(function: str, tensor: GraphTensor, leaf: Any) -> Array:
+    weak = type(leaf) in (bool, int, float, complex) and np.result_type(tensor.dtype, leaf) == tensor.dtype
+    x = from_value(np.asarray(leaf, tensor.dtype)) if weak else array_leaf(function, leaf)
+    if (x.shape, x.dtype) != (tensor.shape, tensor.dtype):
+        error = TypeError if x.dtype != tensor.dtype else ValueError
+        own = aval_of(x.shape, x.dtype)
+        raise error(f"{function}: input {tensor!r} of graph {tensor.graph.name} was given {own}")
+    return x
