@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import fft as fft
 from . import linalg as linalg
+from . import special as special
 from ._lazy.config import config as config
 from ._namespace import array as _array
 from ._namespace import interop as _interop

@@ -13,7 +13,7 @@ import numpy as np
 
 from .._lazy.node import user_line
 from .._lazy.stats import stats
-from . import elementwise, fft, linalg, linear_algebra, statistical, utility
+from . import elementwise, fft, linalg, linear_algebra, special, statistical, utility
 from .array import Array, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .indexing import fitted
@@ -119,8 +119,9 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
 def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a NumPy ufunc called with one of our arrays among its operands."""
     out = kwargs.pop("out", None)
-    if method == "__call__" and ufunc in _UFUNCS and not kwargs:
-        result = _UFUNCS[ufunc](*inputs)
+    own = (_UFUNCS.get(ufunc) or special.of_ufunc(ufunc)) if method == "__call__" and not kwargs else None
+    if own is not None:
+        result = own(*inputs)
     elif method == "reduce" and ufunc in _REDUCTIONS and set(kwargs) <= {"axis", "keepdims", "dtype"}:
         result = _REDUCTIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
     else:

@@ -22,6 +22,9 @@ from nabla_array._lazy.primitives import (
     structure,
 )
 from nabla_array._lazy.primitives import elementwise as e
+from nabla_array._lazy.primitives.special import PARTIALS, special
+
+from .special_samples import samples
 
 DTYPES = "?bBhHiIlLefdFD"
 # Operations that are computed alike for every integer are sampled on these only.
@@ -36,6 +39,8 @@ class Row:
     ----------
     exact
         False where a batch, or blocks, may round otherwise than a call a time.
+    held
+        Numbers of operands by which there is no derivative.
     wrong
         Avals and params that raise an error of the given type, which names the primitive.
     """
@@ -44,6 +49,7 @@ class Row:
     inputs: tuple[np.ndarray, ...]
     params: dict[str, Any] = field(default_factory=dict)
     exact: bool = True
+    held: frozenset[int] = frozenset()
     wrong: tuple[tuple[tuple[Aval, ...], dict[str, Any], type[Exception]], ...] = ()
 
     def __str__(self) -> str:
@@ -305,6 +311,15 @@ def _fourier_rows() -> Iterator[Row]:
             yield Row(fourier.rfft, (random(char, 6, 3),), params, exact=False, wrong=wrong)
 
 
+def _special_rows() -> Iterator[Row]:
+    for name, operands in samples():
+        prim = special(name)
+        assert prim is not None
+        held = frozenset(i for i, p in enumerate(PARTIALS[name]) if p is None or isinstance(p, str))
+        wrong = ((avals("?2") * len(operands), {}, TypeError),)
+        yield Row(prim, operands, held=held, wrong=wrong)
+
+
 ROWS: list[Row] = [
     *_elementwise_rows(),
     *_reduction_rows(),
@@ -313,6 +328,7 @@ ROWS: list[Row] = [
     *_ordering_rows(),
     *_matrix_rows(),
     *_fourier_rows(),
+    *_special_rows(),
 ]
 
 # Takes a tuple of values, not values: it is tested through the primitives that have several results.
@@ -338,7 +354,9 @@ def _smooth_elementwise() -> Iterator[Row]:
     seen = set()
     for row in ROWS:
         char = row.inputs[0].dtype.char if row.inputs else ""
-        if row.prim.ufunc is not None and row.prim.kind == "elementwise" and char in "dD":
+        if row.prim.name.startswith("special."):
+            yield row
+        elif row.prim.ufunc is not None and row.prim.kind == "elementwise" and char in "dD":
             if (row.prim, char) not in seen:
                 inputs = tuple(_moderate(row.prim, char, seed) for seed in range(len(row.inputs)))
                 yield Row(row.prim, inputs)

@@ -88,12 +88,16 @@ def without_phases(row: Row, out: Sequence[Node]) -> list[Node]:
     return [s, matmul(scaled(u), vh), matmul(scaled(u), adjoint(u))] if k else list(out)
 
 
+def varied(row: Row, i: int) -> bool:
+    return row.inputs[i].dtype.kind in "fc" and i not in row.held
+
+
 def function(row: Row) -> Function:
-    """Return the row's primitive as a function of its inexact operands."""
+    """Return the row's primitive as a function of its inexact operands that are not held."""
 
     def call(operands: Sequence[Node]) -> list[Node]:
         given = iter(operands)
-        inputs = [next(given) if x.dtype.kind in "fc" else leaf(x) for x in row.inputs]
+        inputs = [next(given) if varied(row, i) else leaf(x) for i, x in enumerate(row.inputs)]
         if row.prim in (linalg.cholesky, linalg.eigh, linalg.eigvalsh):
             inputs = [(inputs[0] + adjoint(inputs[0])) * 0.5]
         out = list(as_tuple(results_of(row.prim(*inputs, **row.params))))
@@ -154,7 +158,7 @@ def gradient(f: Function) -> Function:
 
 
 def inexact(row: Row) -> list[Node]:
-    return [leaf(x) for x in row.inputs if x.dtype.kind in "fc"]
+    return [leaf(x) for i, x in enumerate(row.inputs) if varied(row, i)]
 
 
 def directions(nodes: Sequence[Node]) -> list[Node]:
@@ -221,7 +225,7 @@ def test_single_precision_stays(row: Row) -> None:
     narrow = {"d": np.float32, "D": np.complex64}
     params = {k: np.dtype(narrow[v.char]) if k == "dtype" else v for k, v in row.params.items()}
     inputs = tuple(x.astype(narrow.get(x.dtype.char, x.dtype)) for x in row.inputs)
-    single = Row(row.prim, inputs, params)
+    single = Row(row.prim, inputs, params, held=row.held)
     outcomes = []
     for one in (row, single):
         f, x = function(one), inexact(one)

@@ -1,0 +1,92 @@
+"""SciPy's special functions on our arrays: recorded, with derivatives, instead of computed at once."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from .._lazy.primitives.special import special
+from . import elementwise
+from .array import Array
+from .elementwise_calls import promoted, unary_call
+from .promotion import as_array
+from .searching import where
+
+# Ours, though SciPy has a ufunc of its own.
+_SAME = ("cbrt", "exp2", "expm1", "log1p")
+
+
+@lru_cache(None)
+def function(name: str) -> Callable[..., Any] | None:
+    """Return our function for `scipy.special`'s of that name, or None where there is none."""
+    if name in _SAME:
+        found: Callable[..., Any] = getattr(elementwise, name)
+        return found
+    if name in _WRITTEN:
+        return _WRITTEN[name]
+    prim = special("psi" if name == "digamma" else name)
+    if prim is None or prim.ufunc is None:
+        return None
+    call: Callable[..., Any] = partial(promoted, prim, name)
+    if prim.ufunc.nin == 1:
+        call = unary_call(prim, call)
+
+    def recorded(*args: Any) -> Array:
+        return call(*args)
+
+    recorded.__name__ = recorded.__qualname__ = name
+    recorded.__doc__ = f"`scipy.special.{name}`, recorded: see SciPy's documentation."
+    return recorded
+
+
+@lru_cache(None)
+def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return our function for a ufunc of SciPy's, or None for another's."""
+    theirs = sys.modules.get("scipy.special._ufuncs")
+    name = ufunc.__name__
+    return function(name) if theirs is not None and getattr(theirs, name, None) is ufunc else None
+
+
+def _call(name: str, *args: Any) -> Any:
+    found = function(name)
+    assert found is not None
+    return found(*args)
+
+
+def polygamma(n: Any, x: Any, /) -> Array:
+    """Return the n-th derivative of `psi` at `x`."""
+    n, x = as_array("polygamma", n), as_array("polygamma", x)
+    sign = elementwise.subtract(elementwise.multiply(2.0, elementwise.remainder(n, 2)), 1.0)
+    size = elementwise.multiply(_call("gamma", n + 1.0), _call("_zeta", n + 1.0, x))
+    return where(elementwise.equal(n, 0), _call("psi", x), elementwise.multiply(sign, size))
+
+
+def multigammaln(a: Any, d: int, /) -> Array:
+    """Return the logarithm of the multivariate gamma function of `d` dimensions."""
+    a = as_array("multigammaln", a)
+    total = d * (d - 1) / 4 * math.log(math.pi)
+    for j in range(d):
+        total = total + _call("gammaln", a - 0.5 * j)
+    return total
+
+
+def sinc(x: Any, /) -> Array:
+    """Return ``sin(pi x) / (pi x)``, and 1 at 0."""
+    x = as_array("sinc", x)
+    zero = elementwise.equal(x, 0)
+    angle = elementwise.multiply(where(zero, 0.5, x), math.pi)
+    return where(zero, 1.0, elementwise.divide(elementwise.sin(angle), angle))
+
+
+def zeta(x: Any, q: Any = None, /) -> Array:
+    """Return the zeta function: Riemann's, or with `q` Hurwitz's."""
+    return _call("_riemann_zeta", x) if q is None else _call("_zeta", x, q)
+
+
+# What are no ufuncs in SciPy.
+_WRITTEN: dict[str, Callable[..., Any]] = {f.__name__: f for f in (polygamma, multigammaln, sinc, zeta)}
