@@ -129,10 +129,10 @@ class Array:
 
     def _value(self) -> np.ndarray:
         """Return the elements, evaluated. The memory is shared: nobody may write to it."""
-        if self._levels:
-            return split_hook[0](self)
         if tapes:
             look_hook[0](self)
+        if self._levels:
+            return split_hook[0](self)
         value: np.ndarray = value_of(current(self))
         return value
 
