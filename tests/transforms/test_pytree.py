@@ -61,7 +61,8 @@ trees = st.recursive(
 def test_what_is_taken_apart_comes_together(tree: Any) -> None:
     parts, treedef = tree_flatten(tree)
     assert tree_unflatten(treedef, parts) == tree
-    assert treedef == tree_structure(tree) and hash(treedef) == hash(tree_structure(tree))
+    assert treedef == tree_structure(tree)
+    assert hash(treedef) == hash(tree_structure(tree))
     assert treedef.num_leaves == len(parts)
 
 
