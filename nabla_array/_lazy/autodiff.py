@@ -80,6 +80,24 @@ def _or_zero(tangent: Node | None, operand: Node) -> Node:
     return fill_like(operand, 0) if is_differentiable(operand.aval) else operand
 
 
+def is_differentiated(node: Node) -> bool:
+    """Say whether a derivative that this thread is taking wants what happens to the node's value."""
+    return is_differentiable(node.aval) and any(
+        id(node) in _active(tape, node) for tape in tapes_of_this_thread() if tape.derivative and node in tape
+    )
+
+
+def _active(tape: Tape, node: Node) -> set[int]:
+    """Return the ids of the nodes below `node` whose tangents are not known to be zero."""
+    active = {id(n) for n in tape.sources}
+    for entry in tape.below([node]):
+        partials = entry.prim.partials or (True,) * len(entry.inputs)
+        if is_differentiable(entry.node.aval) and entry.prim is not stop_gradient:
+            if any(p is not None and id(i) in active for p, i in zip(partials, entry.inputs, strict=True)):
+                active.add(id(entry.node))
+    return active
+
+
 def results_of(node: Node) -> Any:
     """Return a node, or the `project` nodes of one with several results."""
     if isinstance(node.aval, Aval):
@@ -88,7 +106,7 @@ def results_of(node: Node) -> Any:
 
 
 def push(tape: Tape, tangents: Mapping[int, Any], outputs: Iterable[Node]) -> dict[int, Any]:
-    """Push the tangents of a tape's sources (by the id of the node) to `outputs`; returns all that it takes."""
+    """Push the tangents of a tape's sources (by the id of the node) to `outputs`; returns all of them."""
     known = dict(tangents)
     for entry in tape.below(outputs):
         given = [known.get(id(i)) for i in entry.inputs]
@@ -165,5 +183,9 @@ def replay(tape: Tape, values: Mapping[int, tuple[Node, Levels]]) -> dict[int, t
     known = dict(values)
     for node, prim, inputs, params in tape.entries:
         operands = [known.get(id(i)) or (i, ()) for i in inputs]
-        known[id(node)] = bind(prim, operands, params)
+        if prim is project:  # of a tuple, which has no shape: its levels are known already
+            ((whole, levels),) = operands
+            known[id(node)] = project(whole, **params), levels
+        else:
+            known[id(node)] = bind(prim, operands, params)
     return known

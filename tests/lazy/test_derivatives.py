@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import nabla_array
-from nabla_array._lazy.autodiff import is_differentiable, pull, push, results_of
+from nabla_array._lazy.autodiff import is_differentiable, pull, push, replay, results_of
 from nabla_array._lazy.evaluate import value_of
 from nabla_array._lazy.node import Node, leaf
 from nabla_array._lazy.primitive import Primitive, elementwise
@@ -217,6 +217,26 @@ def test_second_derivative_is_the_difference_of_the_gradient(row: Row) -> None:
     g, x = gradient(function(row)), inexact(row)
     t = directions(x)
     assert_near(tangent_of(g, x, t), differences(g, x, t), 1e-6)
+
+
+@samples
+def test_gradient_replays_along_a_level(row: Row) -> None:
+    """What the rules recorded is recorded again on a batch, of the first operand or of all: it is a loop."""
+    g, x = gradient(function(row)), inexact(row)
+    sources = [alias(y) for y in x]
+    with taping(sources) as tape:
+        out = g(sources)
+    examples = [[value_of(y) * k for y in x] for k in (1, 1.03)]
+    for n in {1, len(x)}:
+        stacked = [(leaf(np.stack(both)), (1,)) for both in zip(*examples, strict=True)]
+        operands = stacked[:n] + [(y, ()) for y in x[n:]]
+        found = replay(tape, {id(s): y for s, y in zip(sources, operands, strict=True)})
+        for k, example in enumerate(examples):
+            wanted = g([leaf(np.asarray(y)) for y in example[:n]] + x[n:])
+            for y, one in zip(out, wanted, strict=True):
+                node, levels = found.get(id(y), (y, ()))  # a constant depends on no source
+                got = value_of(node)[k] if levels else value_of(node)
+                np.testing.assert_allclose(got, value_of(one), rtol=1e-7, atol=1e-8)
 
 
 @samples
