@@ -291,31 +291,28 @@ def _differentiate(
     infos: dict[Graph, GradGraphInfo],
 ) -> GradGraphInfo:
     """Make the gradient graph of a graph; adds those of the graphs that it calls to `infos`."""
-    active = _active(graph._program, [t._number for t in required], [t._number for t in provided])
-    base = len(graph._program.inputs)
-    for k in sorted(active):
-        eqn = graph._program.eqns[k - base] if k >= base else None
-        if eqn is not None and eqn.prim is call_graph:
-            called = dict(eqn.params)["callee"].graph
-            if called not in infos:
-                infos[called] = _differentiate(
-                    called,
-                    _chosen("grads_provided", "output", None, called.outputs),
-                    _chosen("grads_required", "input", None, called.inputs),
-                    infos,
-                )
-    graph._append(_with_all_results(graph._program, active, infos))
-    inputs = [alias(n) for n in graph._examples]
+    body = graph._body
+    active = _active(body.program, [t._number for t in required], [t._number for t in provided])
+    calls: dict[int, GradGraphInfo] = {}
+    for k, called in _calls(body.program, active).items():
+        if called not in infos:
+            wanted = _chosen("grads_required", "input", None, called.inputs)
+            infos[called] = _differentiate(
+                called, _chosen("grads_provided", "output", None, called.outputs), wanted, infos
+            )
+        calls[k] = infos[called]
+    body.extend(_with_all_results(body.program, active, calls))
+    inputs = [alias(n) for n in body.examples]
     cts = [alias(fill_node(t._aval, 0)) for t in provided]
     with at_top_level(), taping([*cts, *inputs], derivative=False) as tape:
         with taping([inputs[t._number] for t in required]) as differentiated:
-            env, sites = _replay(graph, inputs, active, infos)
+            env, sites = _replay(body, inputs, calls)
         pairs = [(env[t._number], ct) for t, ct in zip(provided, cts, strict=True)]
         found = pull(differentiated, pairs)
         for site in sites:
             site.node = None  # nodes and sites would keep each other
     outs = [found.get(id(inputs[t._number])) or fill_node(t._aval, 0) for t in required]
-    saved = _saved(graph._program, tape, env, outs)
+    saved = _saved(body.program, tape, env, outs)
     tape.sources = (*cts, *[env[k] for k in saved])
     expected = [ExpectedConnection(ExpectedConnectionType.FwdGrad, t) for t in provided]
     expected += [ExpectedConnection(ExpectedConnectionType.Fwd, graph._tensor(k)) for k in saved]
@@ -351,7 +348,23 @@ def _active(program: Program, required: Sequence[int], provided: Sequence[int]) 
     return dependent & useful
 
 
-def _with_all_results(program: Program, active: set[int], infos: Mapping[Graph, GradGraphInfo]) -> Program:
+def _calls(program: Program, active: set[int]) -> dict[int, Graph]:
+    """Return what the calls among `active` call, with outputs for all results that are active too."""
+    base = len(program.inputs)
+    used: dict[int, list[int]] = {}
+    for k, eqn in enumerate(program.eqns, base):
+        if k in active and eqn.prim is project:
+            used.setdefault(eqn.ins[0], []).append(dict(eqn.params)["index"])
+    found = {}
+    for k, eqn in enumerate(program.eqns, base):
+        if k in used and eqn.prim is call_graph:
+            callee = dict(eqn.params)["callee"]
+            numbers = callee.program.outputs
+            found[k] = callee.graph._giving_more([numbers[i] for i in used[k]])
+    return found
+
+
+def _with_all_results(program: Program, active: set[int], calls: Mapping[int, GradGraphInfo]) -> Program:
     """Return a program that does the same and has everything that derivatives ask for as a value of its own:
     what gradient graphs need of calls, and each result of operations that have several. Numbers stay."""
     base = len(program.inputs)
@@ -360,11 +373,11 @@ def _with_all_results(program: Program, active: set[int], infos: Mapping[Graph, 
     for k, eqn in enumerate(program.eqns, base):
         if k not in active or isinstance(eqn.aval, Aval):
             continue
-        if eqn.prim is call_graph:
-            callee = dict(eqn.params)["callee"]
-            needed = [t._number for kind, t in infos[callee.graph].expected_inputs if kind is _FWD]
-            inside = [n for n in needed if n >= len(callee.graph.inputs)]
-            callee = Callee(callee.graph, callee.graph._giving([*callee.program.outputs, *inside]))
+        if k in calls:
+            graph, given = dict(eqn.params)["callee"].graph, dict(eqn.params)["callee"].program.outputs
+            needed = [t._number for kind, t in calls[k].expected_inputs if kind is _FWD]
+            more = [n for n in needed if n >= len(graph.inputs) and n not in given]
+            callee = Callee(graph, graph._body.giving([*given, *more]))
             avals = tuple(callee.program.aval(n) for n in callee.program.outputs)
             eqns[k - base] = eqn = eqn._replace(params=(("callee", callee),), aval=avals)
         for i, aval in enumerate(eqn.aval):
@@ -374,22 +387,19 @@ def _with_all_results(program: Program, active: set[int], infos: Mapping[Graph, 
 
 
 def _replay(
-    graph: Graph, inputs: Sequence[Node], active: set[int], infos: Mapping[Graph, GradGraphInfo]
+    body: Any, inputs: Sequence[Node], calls: Mapping[int, GradGraphInfo]
 ) -> tuple[list[Node], list[_Site]]:
     """Record a graph's program; returns all its values, and the calls that cotangents will pass."""
-    env = [*inputs, *graph._captured]
+    env = [*inputs, *body.captured]
     sites = []
-    for k, eqn in enumerate(graph._program.eqns, len(env)):
+    for k, eqn in enumerate(body.program.eqns, len(env)):
         params = dict(eqn.params)
-        site = None
-        if eqn.prim is call_graph and k in active:
-            callee = params["callee"]
-            site = _Site(callee, infos[callee.graph])
-            sites.append(site)
-            params = {"callee": Callee(callee.graph, callee.program, site)}
+        if k in calls:
+            sites.append(_Site(params["callee"], calls[k]))
+            params = {"callee": Callee(params["callee"].graph, params["callee"].program, sites[-1])}
         env.append(record(eqn.prim, tuple([env[i] for i in eqn.ins]), params))
-        if site is not None:
-            site.node = env[-1]
+        if k in calls:
+            sites[-1].node = env[-1]
     return env, sites
 
 

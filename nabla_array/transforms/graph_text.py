@@ -20,7 +20,7 @@ def told(tensors: Iterable[GraphTensor]) -> str:
 
 def text(graph: Graph, graph_names: Mapping[Graph, str]) -> str:
     """Print one graph: literals are written where they are used, and results of a call beside the call."""
-    program = graph._program
+    program = graph._body.program
     base = len(program.inputs)
     names = {k: f"%{k}" for k in range(base + len(program.eqns))}
     names |= {k: t.name for k, t in graph._tensors.items()}

@@ -57,7 +57,7 @@ class GraphTensor:
         self.graph = graph
         self.name = name
         self._number = number
-        self._aval: Aval = graph._program.aval(number)
+        self._aval: Aval = graph._body.program.aval(number)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -71,6 +71,37 @@ class GraphTensor:
 
     def __repr__(self) -> str:
         return f"{self.name}: {self._aval}"
+
+
+class _Body:
+    """What a graph computes.
+
+    Attributes
+    ----------
+    program
+        Its inputs are the graph's and then `captured`. Autodiff appends to it; numbers of values stay.
+    examples
+        Values like the inputs', on top of which the program can be recorded again.
+    """
+
+    def __init__(self, program: Program, captured: Sequence[Node], examples: Sequence[Node]) -> None:
+        self.program = program
+        self.captured = tuple(captured)
+        self.examples = tuple(examples)
+        self._giving: dict[tuple[int, ...], Program] = {}
+
+    def giving(self, numbers: Iterable[int]) -> Program:
+        """Return the program with these outputs."""
+        key = tuple(numbers)
+        if key not in self._giving:
+            self._giving[key] = Program(self.program.inputs, self.program.eqns, key)
+        return self._giving[key]
+
+    def extend(self, program: Program) -> None:
+        """Take a program with more values."""
+        if program != self.program:
+            self.program = program
+            self._giving.clear()
 
 
 class Graph:
@@ -87,53 +118,48 @@ class Graph:
     def __init__(
         self,
         name: str,
-        program: Program,
-        captured: Sequence[Node],
-        examples: Sequence[Node],
+        body: _Body,
         outputs: Sequence[int],
         names: tuple[Sequence[str], Sequence[str]],
         trees: tuple[TreeDef, TreeDef],
     ) -> None:
         self.name = name
-        # Its inputs are the graph's and then `_captured`. Autodiff appends to it; numbers of values stay.
-        self._program = program
-        self._captured = tuple(captured)
-        # Values like the inputs', on top of which the program can be recorded again.
-        self._examples = tuple(examples)
+        self._body = body
         self._in_tree, self._out_tree = trees
         # Values that a gradient graph wants besides inputs and outputs.
         self._kept: dict[int, None] = {}
-        self._programs: dict[tuple[int, ...], Program] = {}
+        self._variants: dict[tuple[int, ...], Graph] = {}
         self._tensors: dict[int, GraphTensor] = {}
+        self._names: set[str] = set()
         self.inputs = tuple(self._tensor(k, n) for k, n in enumerate(names[0]))
         self.outputs = tuple(self._tensor(k, n) for k, n in zip(outputs, names[1], strict=True))
 
     @property
     def called_graphs(self) -> tuple[Graph, ...]:
         """The graphs that this one calls, each once."""
-        callees = (dict(e.params)["callee"] for e in self._program.eqns if e.prim is call_graph)
+        callees = (dict(e.params)["callee"] for e in self._body.program.eqns if e.prim is call_graph)
         return tuple(dict.fromkeys(c.graph for c in callees))
+
+    def _giving_more(self, numbers: Iterable[int]) -> Graph:
+        """Return the graph itself, or one that has these values as further outputs."""
+        own = [t._number for t in self.outputs]
+        key = tuple(k for k in numbers if k not in own)
+        if not key:
+            return self
+        if key not in self._variants:
+            names = [t.name for t in self.inputs], [self._tensor(k).name for k in (*own, *key)]
+            trees = self._in_tree, tuple_tree(len(names[1]))
+            self._variants[key] = Graph(self.name, self._body, (*own, *key), names, trees)
+        return self._variants[key]
 
     def _tensor(self, number: int, name: str | None = None) -> GraphTensor:
         if number not in self._tensors:
             name = name or f"%{number}"
-            taken = {t.name for t in self._tensors.values()}
-            while name in taken:
+            while name in self._names:
                 name += "_"
+            self._names.add(name)
             self._tensors[number] = GraphTensor(self, number, name)
         return self._tensors[number]
-
-    def _giving(self, numbers: Iterable[int]) -> Program:
-        """Return the program with these outputs."""
-        key = tuple(numbers)
-        if key not in self._programs:
-            self._programs[key] = Program(self._program.inputs, self._program.eqns, key)
-        return self._programs[key]
-
-    def _append(self, program: Program) -> None:
-        """Take a program with more values; the old ones have the same numbers, and do the same."""
-        self._program = program
-        self._programs.clear()
 
     def _all_graphs(self) -> list[Graph]:
         found = [self]
@@ -232,7 +258,7 @@ def graph_of(
             node = out
         nodes.append(node)
     program, captured, numbers = program_of(tape, nodes)
-    return Graph(name, program, captured, examples, [numbers[id(n)] for n in nodes], names, trees)
+    return Graph(name, _Body(program, captured, examples), [numbers[id(n)] for n in nodes], names, trees)
 
 
 class _Traces(threading.local):
@@ -317,7 +343,7 @@ def _call_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
     names = [f"%{k}" for k in range(n)], [f"%{k}" for k in batched.outputs]
     examples = [fill_node(a, 0) for a in batched.inputs]
     trees = tuple_tree(n), tuple_tree(len(batched.outputs))
-    made = Graph(f"batched_{graph.name}", batched, (), examples, batched.outputs, names, trees)
+    made = Graph(f"batched_{graph.name}", _Body(batched, (), examples), batched.outputs, names, trees)
     return {"callee": Callee(made, batched)}
 
 
@@ -380,13 +406,13 @@ def _invoke(graph: Graph, values: Sequence[Value], numbers: Iterable[int]) -> di
     if _traces.tapes and not any(levels for _, levels in values):
         results = record_call(graph, [n for n, _ in values], wanted)
         return {k: (n, ()) for k, n in zip(wanted, results, strict=True)}
-    env = _flat(graph._program, [*values, *((n, ()) for n in graph._captured)])
+    env = _flat(graph._body.program, [*values, *((n, ()) for n in graph._body.captured)])
     return {k: env[k] for k in wanted}
 
 
 def record_call(graph: Graph, inputs: Sequence[Node], numbers: Sequence[int]) -> list[Node]:
-    callee = Callee(graph, graph._giving(numbers))
-    node = record(call_graph, (*inputs, *graph._captured), {"callee": callee})
+    callee = Callee(graph, graph._body.giving(numbers))
+    node = record(call_graph, (*inputs, *graph._body.captured), {"callee": callee})
     return [project(node, index=i) for i in range(len(numbers))]
 
 
