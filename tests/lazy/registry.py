@@ -282,6 +282,7 @@ def _matrix_rows() -> Iterator[Row]:
         for prim, matrix, params in rows:
             refused = tuple(((*a,), params, ValueError) for a in oblong)
             yield Row(prim, (matrix,), params, exact=False, wrong=refused)
+        yield Row(linalg.adjugate, (np.stack([x, x * np.array(np.nan, char)]),), exact=False)
         tall = random(char, 4, 3)
         more: list[tuple[Primitive, dict[str, Any]]] = [
             (linalg.qr, {"mode": "reduced"}),

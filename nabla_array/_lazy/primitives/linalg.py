@@ -125,14 +125,14 @@ inv: Primitive = _matrix(
 def _adjugate_host(x: np.ndarray) -> np.ndarray:
     # U diag(s) V = x, and the adjugate of a product is that of its factors, the other way round: those of
     # U and V are det(U) U^-1 and det(V) V^-1, and that of diag(s) holds the products of the other values.
-    u, s, v = np.linalg.svd(x)
+    finite = np.isfinite(x).all((-2, -1), keepdims=True)
+    u, s, v = np.linalg.svd(np.where(finite, x, 0))
     ones = np.ones_like(s[..., :1])
     before = np.multiply.accumulate(np.concatenate([ones, s[..., :-1]], -1), -1)
     after = np.multiply.accumulate(np.concatenate([ones, s[..., :0:-1]], -1), -1)[..., ::-1]
     others = (before * after * (np.linalg.det(u) * np.linalg.det(v))[..., None])[..., None, :]
-    return (np.swapaxes(v, -1, -2).conj() * others @ np.swapaxes(u, -1, -2).conj()).astype(
-        x.dtype, copy=False
-    )
+    out = np.swapaxes(v, -1, -2).conj() * others @ np.swapaxes(u, -1, -2).conj()
+    return np.where(finite, out, np.nan).astype(x.dtype, copy=False)
 
 
 def _adjugate_jvp(tangents: Any, out: Node, x: Node) -> Node:
