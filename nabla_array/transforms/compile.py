@@ -1,0 +1,665 @@
+"""`compile`: what a function computes is written down once and run again without the function."""
+
+from __future__ import annotations
+
+import inspect
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._lazy.aval import aval_of
+from .._lazy.config import MODES, config, settings
+from .._lazy.evaluate import evaluate
+from .._lazy.host import DATA_ERRORS, quiet
+from .._lazy.levels import Levels, align_to_force, frames, in_force
+from .._lazy.node import Node, tapes, user_line
+from .._lazy.stats import stats
+from .._lazy.straight import Source, is_small, write
+from .._lazy.tape import Tape
+from .._namespace.array import Array, current, look_hook
+from .._namespace.promotion import as_array
+from .calls import decorator, named
+from .fastcall import MISS, ArrayLeaf, Output, Recipe, StaticLeaf, fast_call, put_back
+from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .symbolic import Sizes, Symbols, Template, generalize
+from .tracing import Traced, call, trace
+
+__all__ = ["CacheInfo", "Lowered", "compile"]
+
+
+class CacheInfo(NamedTuple):
+    """What the cache of a compiled function has done.
+
+    Attributes
+    ----------
+    hits
+        Calls that a program answered.
+    misses
+        Calls that ran the function and wrote its program down.
+    fallbacks
+        Calls that ran the function because it looks at values.
+    maxsize, currsize
+        How many programs are kept, and how many there are.
+    """
+
+    hits: int
+    misses: int
+    fallbacks: int
+    maxsize: int
+    currsize: int
+
+
+class Lowered:
+    """The program of a compiled function for some arguments; `str` prints it.
+
+    Attributes
+    ----------
+    program
+        The equations.
+    """
+
+    def __init__(self, recipe: Recipe) -> None:
+        self.program = recipe.program
+        self._captured = recipe.captured
+
+    def __str__(self) -> str:
+        return str(self.program)
+
+    def source(self) -> str:
+        """Return the Python function that runs the program, where its values are small."""
+        if not is_small(self.program):
+            return "# Values are large: they are run in blocks, on threads, or by MAX."
+        source = Source()
+        n = len(self.program.inputs) - len(self._captured)
+        inputs = [f"x{i}" for i in range(n)]
+        constants = {n + i: np.asarray(Array(node)) for i, node in enumerate(self._captured)}
+        outs = write(self.program, source, inputs, constants)
+        source.line(f"return {', '.join(outs)}")
+        return source.text(f"program({', '.join(inputs)})")
+
+
+class Compiled(Protocol):
+    """A compiled function."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def cache_info(self) -> CacheInfo: ...
+
+    def clear_cache(self) -> None: ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
+
+
+@decorator
+def compile(
+    fun: Callable[..., Any],
+    *,
+    dynamic_dims: Mapping[int | str, Mapping[int, str]] | None = None,
+    fullgraph: bool = False,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+    maxsize: int = 64,
+    backend: str | None = None,
+) -> Any:
+    """Return a function that does what `fun` does, and runs `fun` only for arguments of a new kind.
+
+    Parameters
+    ----------
+    fun : callable
+        Of arrays, and pytrees of them. Arrays are what may differ from call to call; everything else
+        (numbers of Python, strings, functions) is part of the kind, by its value, and must be hashable.
+    dynamic_dims : dict, optional
+        ``{argument: {axis: "name"}}``, for arguments by position or name: axes that may have any length.
+        Axes of one name have one length.
+    fullgraph : bool
+        Raise TypeError where `fun` looks at a value (``if x > 0``, ``float(x)``), naming the line. Without it
+        such a function is run each time, as if it were not compiled.
+    static_argnums, static_argnames : ints, strs
+        Arguments that are part of the kind as a whole.
+    maxsize : int
+        How many programs are kept; the one that was not used for longest goes.
+    backend : {None, "auto", "host", "max"}
+        The mode to run in (see `config`); None is the one in force.
+
+    Returns
+    -------
+    callable
+        With ``.cache_info()``, ``.clear_cache()``, and ``.lower(*args)``, which shows the program.
+
+    Raises
+    ------
+    TypeError
+        For static values that are not hashable; with `fullgraph`, for a look at a value.
+    ValueError
+        If axes of one name differ in length, and for options that make no sense.
+
+    Warns
+    -----
+    UserWarning
+        If `dynamic_dims` is given and the program depends on the length in no simple way: then there is
+        one for each length.
+
+    References
+    ----------
+    https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import compile
+    >>> @compile
+    ... def norm(x):
+    ...     print("runs")
+    ...     return xp.sqrt(xp.sum(x * x))
+    >>> norm(xp.asarray([3.0, 4.0]))
+    runs
+    array(5.)
+    >>> norm(xp.asarray([6.0, 8.0]))
+    array(10.)
+    >>> norm.cache_info()
+    CacheInfo(hits=1, misses=1, fallbacks=0, maxsize=64, currsize=1)
+    """
+    cache = _Cache(fun, dynamic_dims, fullgraph, static_argnums, static_argnames, maxsize, backend)
+
+    @named(fun, "Compiled form")
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        recent = cache.recent
+        if recent is not None and not tapes and recent.mode == (backend or settings["mode"]):
+            out = recent.run(args, kwargs)
+            if out is not MISS:
+                cache.count_hit()
+                return out
+        return cache.call(args, kwargs)
+
+    compiled.cache_info = cache.info  # type: ignore[attr-defined]
+    compiled.clear_cache = cache.clear  # type: ignore[attr-defined]
+    compiled.lower = cache.lower  # type: ignore[attr-defined]
+    return compiled
+
+
+def _tapes() -> list[Tape]:
+    """Return the tapes that run in this thread, outermost first."""
+    me = threading.get_ident()
+    return [t for t in tapes if t.thread == me]
+
+
+# -- looks at values -----------------------------------------------------------------------------------
+
+
+class _Watch:
+    """A run of a function whose looks at values matter.
+
+    Attributes
+    ----------
+    tape
+        What depends on the arguments.
+    line
+        The user's line that looked first; "" while none did.
+    """
+
+    def __init__(self, refuses: bool) -> None:
+        self.refuses = refuses
+        self.tape: Tape | None = None
+        self.line = ""
+
+    def error(self) -> TypeError:
+        return TypeError(
+            f"compile: with fullgraph=True, no value of what depends on the arguments may be looked at "
+            f"({self.line}): xp.where and control-flow functions choose without looking"
+        )
+
+
+class _Watches(threading.local):
+    def __init__(self) -> None:
+        self.stack: list[_Watch] = []
+
+
+_watches = _Watches()
+
+
+def _notice(x: Array) -> None:
+    """Tell the runs that are watched that somebody wants the value of `x`."""
+    for watch in _watches.stack:
+        if watch.tape is not None and not watch.line and current(x) in watch.tape:
+            watch.line = user_line()
+            if watch.refuses:
+                raise watch.error()
+    _look_before(x)
+
+
+_look_before = look_hook[0]
+look_hook[0] = _notice
+
+
+# -- arguments -----------------------------------------------------------------------------------------
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class _Static:
+    """An argument that is part of the kind as a whole, so that it counts as a leaf."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class _Call(NamedTuple):
+    """A call taken apart.
+
+    Attributes
+    ----------
+    key
+        Equal for calls that one program answers.
+    exact
+        The same with all lengths in it.
+    tree, leaves
+        The structure of ``(args, kwargs)``, and what is in it.
+    arrays
+        The places of the arrays among the leaves.
+    kinds
+        What each leaf is.
+    sizes
+        The lengths of the dynamic dimensions.
+    """
+
+    key: Hashable
+    exact: Hashable
+    tree: TreeDef
+    leaves: list[Any]
+    arrays: list[int]
+    kinds: list[ArrayLeaf | StaticLeaf]
+    sizes: Sizes
+
+
+class _Signature:
+    """Which parameters of a function an option of `compile` means, by position and by name."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        try:
+            self.parameters = list(inspect.signature(fun).parameters.values())
+        except (TypeError, ValueError):  # builtins, say: no names
+            self.parameters = []
+        self.names = [
+            p.name for p in self.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        self.variadic = not self.parameters or any(
+            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.parameters
+        )
+
+    def both(self, option: str, which: int | str) -> tuple[int | None, str | None]:
+        """Return the position and the name of a parameter, as far as they are known."""
+        if isinstance(which, str):
+            known = which in {p.name for p in self.parameters}
+            if not known and not self.variadic:
+                raise ValueError(f"compile: {option} {which!r} names no parameter of {self._told()}")
+            return (self.names.index(which), which) if which in self.names else (None, which)
+        if isinstance(which, bool) or not isinstance(which, int | np.integer):
+            raise TypeError(f"compile: {option} holds positions and names of parameters, not {which!r}")
+        n = len(self.names)
+        place = int(which) + n if which < 0 else int(which)
+        if place < 0 or (place >= n and not self.variadic):
+            raise ValueError(f"compile: {option} {which} is out of range: there are {self._told()}")
+        return place, self.names[place] if place < n else None
+
+    def _told(self) -> str:
+        return f"the parameters {', '.join(p.name for p in self.parameters) or '(none)'}"
+
+
+class _Arguments:
+    """What the options of `compile` say of the arguments of a call."""
+
+    def __init__(self, fun: Callable[..., Any], dynamic_dims: Any, argnums: Any, argnames: Any) -> None:
+        signature = _Signature(fun)
+        nums = argnums if isinstance(argnums, tuple | list) else (argnums,)
+        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        static = [signature.both("static_argnums", i) for i in nums]
+        static += [signature.both("static_argnames", i) for i in names]
+        self.static = {key for both in static for key in both if key is not None}
+        self.symbols = Symbols({} if dynamic_dims is None else dynamic_dims, signature.both)
+
+    def parse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
+        """Take a call apart."""
+        if self.static:
+            args = tuple([_Static(a) if i in self.static else a for i, a in enumerate(args)])
+            kwargs = {k: _Static(a) if k in self.static else a for k, a in kwargs.items()}
+        leaves, tree = tree_flatten((args, kwargs))
+        kinds = [_kind(leaf) for leaf in leaves]
+        arrays = [i for i, kind in enumerate(kinds) if isinstance(kind, ArrayLeaf)]
+        for i, leaf in enumerate(leaves):
+            if isinstance(leaf, _Static):
+                leaves[i] = leaf.value
+        exact: Hashable = (tree, tuple([_hashable(kind) for kind in kinds]))
+        try:
+            hash(exact)
+        except TypeError:
+            raise _unhashable(args, kwargs) from None
+        if not self.symbols:
+            return _Call(exact, exact, tree, leaves, arrays, kinds, ())
+        sizes, symbolic = self.symbols.read(tree, kinds)
+        key: Hashable = (tree, tuple([_hashable(kind) for kind in symbolic]))
+        return _Call(key, exact, tree, leaves, arrays, kinds, sizes)
+
+
+def _kind(leaf: Any) -> ArrayLeaf | StaticLeaf:
+    cls = type(leaf)
+    if cls is Array:
+        return ArrayLeaf(aval_of(leaf.shape, leaf.dtype) if leaf._levels else leaf._node.aval, Array)
+    if (cls is np.ndarray or isinstance(leaf, np.generic)) and leaf.dtype.kind in "biufc":
+        return ArrayLeaf(aval_of(leaf.shape, leaf.dtype), cls)
+    if cls is _Static:
+        return StaticLeaf(type(leaf.value), leaf.value)
+    return StaticLeaf(cls, leaf)
+
+
+def _hashable(kind: Any) -> Hashable:
+    """Return a leaf's kind as a part of a key, where 0.0 is not -0.0 and nan is nan."""
+    if isinstance(kind, StaticLeaf) and kind.type in _NUMBERS:
+        return kind.type, repr(kind.value)
+    return kind
+
+
+def _unhashable(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    places = [(f"argument {i}", a) for i, a in enumerate(args)]
+    places += [(f"argument {k!r}", a) for k, a in kwargs.items()]
+    for place, argument in places:
+        for leaf in tree_flatten(argument)[0]:
+            kind = _kind(leaf)
+            try:
+                hash(kind)
+            except TypeError:
+                assert isinstance(kind, StaticLeaf)
+                how = "is static" if isinstance(leaf, _Static) else "is or holds no array"
+                return TypeError(
+                    f"compile: {place} {how} and must be hashable to tell one call from another, which "
+                    f"{kind.type.__name__} is not: {kind.value!r}; a tuple or an array would work"
+                )
+    return TypeError("compile: the structure of the arguments holds something that is not hashable")
+
+
+def _overlap(leaves: Sequence[Any]) -> bool:
+    """Say whether two of the arguments share elements."""
+    owners = []
+    for x in leaves:
+        if type(x) is Array:
+            owners.append(id(x._view.base if x._view is not None else x))
+    if len(set(owners)) < len(owners):
+        return True
+    own = [x for x in leaves if isinstance(x, np.ndarray)]
+    return any(np.may_share_memory(x, y) for i, x in enumerate(own) for y in own[:i])
+
+
+# -- programs ------------------------------------------------------------------------------------------
+
+
+class _Entry:
+    """A program, and the calls that it answers.
+
+    Attributes
+    ----------
+    recipe
+        The program of the first call; None where it is found by `template` for each size.
+    template
+        The program for any size of the dynamic dimensions.
+    """
+
+    def __init__(self, recipe: Recipe, template: Template | None = None) -> None:
+        self.recipe = recipe
+        self.template = template
+        self.fast: dict[str, _Fast] = {}
+        self.sized: OrderedDict[Sizes, _Entry] = OrderedDict()
+
+    def at(self, sizes: Sizes) -> _Entry | None:
+        """Return the program for these sizes; None where the general one is not good for them."""
+        if self.template is None:
+            return self
+        found = self.sized.get(sizes)
+        if found is None:
+            recipe = self.template.recipe(sizes)
+            if recipe is None:
+                return None
+            found = self.sized[sizes] = _Entry(recipe)
+            while len(self.sized) > _SIZES:
+                self.sized.popitem(last=False)
+        return found
+
+
+_SIZES = 32  # programs of one template that are kept
+
+
+class _Fast:
+    """A call made ready to be run in a mode."""
+
+    def __init__(self, run: Callable[[Any, Any], Any], mode: str) -> None:
+        self._run = run
+        self.mode = mode
+
+    def run(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Return the result, or MISS where the arguments are of another kind or the data make it fail."""
+        stats.evaluations += 1
+        try:
+            return quiet.copy().run(self._run, args, kwargs)
+        except DATA_ERRORS:  # recorded instead, it fails where somebody looks, with the operation's name
+            return MISS
+
+
+class _Cache:
+    """The programs of one compiled function."""
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        dynamic_dims: Any,
+        fullgraph: bool,
+        static_argnums: Any,
+        static_argnames: Any,
+        maxsize: int,
+        backend: str | None,
+    ) -> None:
+        if isinstance(maxsize, bool) or not isinstance(maxsize, int) or maxsize < 0:
+            raise ValueError(f"compile: maxsize must be a number of programs from 0 on, not {maxsize!r}")
+        if backend is not None and backend not in MODES:
+            raise ValueError(f"compile: backend must be None or one of {', '.join(MODES)}, not {backend!r}")
+        self.fun = fun
+        self.arguments = _Arguments(fun, dynamic_dims, static_argnums, static_argnames)
+        self.fullgraph = fullgraph
+        self.maxsize = maxsize
+        self.backend = backend
+        self.lock = threading.RLock()
+        self.clear()
+
+    def clear(self) -> None:
+        """Forget all programs, and count from zero."""
+        with self.lock:
+            self.entries: OrderedDict[Hashable, _Entry] = OrderedDict()
+            self.looking: set[Hashable] = set()
+            self.sized: set[Hashable] = set()  # keys whose program differs from size to size
+            self.recent: _Fast | None = None
+            self.hits = self.misses = self.fallbacks = 0
+
+    def info(self) -> CacheInfo:
+        """Return what the cache has done."""
+        with self.lock:
+            return CacheInfo(self.hits, self.misses, self.fallbacks, self.maxsize, len(self.entries))
+
+    def count_hit(self) -> None:
+        with self.lock:
+            self.hits += 1
+
+    # -- calls -----------------------------------------------------------------------------------------
+
+    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Answer a call: by a program, or by the function."""
+        given = self.arguments.parse(args, kwargs)
+        if given.exact in self.looking:
+            return self._fall_back(args, kwargs)
+        batch = tuple([f.size for f in frames()])
+        entry = self._find(given, ()) or (self._find(given, batch) if batch else None)
+        if entry is None:
+            return self._miss(given, batch, args, kwargs)
+        if entry.recipe.written and _overlap(given.leaves):
+            return self._fall_back(args, kwargs)
+        self.count_hit()
+        recipe = entry.recipe
+        if not recipe.batched and not _tapes() and not any(_levels(given)):
+            out = self._run(entry, given, args, kwargs)
+            if out is not MISS:
+                return out
+        return self._record(recipe, given)
+
+    def _find(self, given: _Call, batch: tuple[int, ...]) -> _Entry | None:
+        with self.lock:
+            for key in dict.fromkeys([given.key, given.exact]):
+                found = self.entries.get((key, batch))
+                entry = found.at(given.sizes) if found is not None else None
+                if entry is not None:
+                    self.entries.move_to_end((key, batch))
+                    return entry
+        return None
+
+    def _fall_back(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        with self.lock:
+            self.fallbacks += 1
+        return self.fun(*args, **kwargs)
+
+    def _run(self, entry: _Entry, given: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        mode = self.backend or settings["mode"]
+        fast = entry.fast.get(mode)
+        if fast is None:
+            run = fast_call(entry.recipe, given.tree, given.kinds, mode, self.backend)
+            fast = entry.fast[mode] = _Fast(run, mode)
+        if not entry.recipe.written:
+            self.recent = fast
+        return fast.run(args, kwargs)
+
+    def _record(self, recipe: Recipe, given: _Call) -> Any:
+        """Record the program on the arguments, for the transforms that go on."""
+        force, batched = in_force(), recipe.batched
+        values: list[tuple[Node, Levels]] = []
+        for i in given.arrays:
+            x = _array(given.leaves[i])
+            values.append(
+                (align_to_force(current(x), x._levels)[0], ()) if batched else (current(x), x._levels)
+            )
+        values += [(node, ()) for node in recipe.captured]
+        found = dict(zip(recipe.program.outputs, call(recipe.program, values), strict=True))
+
+        def made(output: Output) -> Array:
+            node, levels = (output.value, ()) if isinstance(output.value, Node) else found[output.value]
+            return Array(node, tuple([force[p] for p in output.levels]) if batched else levels)
+
+        for i, output in recipe.written.items():
+            put_back(given.leaves[given.arrays[i]], made(output))
+        leaves = [made(x) if isinstance(x, Output) else x for x in recipe.leaves]
+        return tree_unflatten(recipe.tree, leaves)
+
+    # -- misses ----------------------------------------------------------------------------------------
+
+    def _miss(
+        self, given: _Call, batch: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        watch = _Watch(self.fullgraph)
+        made, written = self._trace(given, watch)
+        if written and _overlap(given.leaves):
+            return self._fall_back(args, kwargs)
+        for i, new in written.items():
+            put_back(given.leaves[given.arrays[i]], Array(new._node, new._levels))
+        if watch.line:
+            with self.lock:
+                self.fallbacks += 1
+                self.looking.add(given.exact)
+        else:
+            self._keep(given, batch, made, written)
+        if self.backend is not None and not batch and not _tapes():
+            with config(mode=self.backend):
+                evaluate([current(x) for x in made.leaves if type(x) is Array])
+        return tree_unflatten(made.tree, made.leaves)
+
+    def _trace(self, given: _Call, watch: _Watch) -> tuple[Traced, dict[int, Array]]:
+        """Run the function on arrays like its arguments; returns also the arrays that it changed in place."""
+        written: dict[int, Array] = {}
+
+        def body(*arrays: Array) -> Any:
+            watch.tape = _tapes()[-1]
+            before = [x._node for x in arrays]
+            leaves = list(given.leaves)
+            for i, x in zip(given.arrays, arrays, strict=True):
+                leaves[i] = x
+            some, named = tree_unflatten(given.tree, leaves)
+            result = self.fun(*some, **named)
+            for i, (x, node) in enumerate(zip(arrays, before, strict=True)):
+                if current(x) is not node:
+                    written[i] = Array(current(x), x._levels)
+            return result
+
+        _watches.stack.append(watch)
+        try:
+            made = trace(body, [_array(given.leaves[i]) for i in given.arrays])
+        finally:
+            _watches.stack.pop()
+        if watch.line and watch.refuses:  # the function went on after the error
+            raise watch.error()
+        return made, written
+
+    def _keep(self, given: _Call, batch: tuple[int, ...], made: Traced, written: dict[int, Array]) -> None:
+        recipe = _recipe(made, written)
+        entry, key = _Entry(recipe), given.exact
+        if given.key != given.exact and not batch and not _tapes():
+            template = self._generalize(given, recipe)
+            if template is not None:
+                entry, key = _Entry(recipe, template), given.key
+        with self.lock:
+            self.misses += 1
+            self.entries[key, batch] = entry
+            while len(self.entries) > self.maxsize:
+                self.entries.popitem(last=False)
+                self.recent = None
+
+    def _generalize(self, given: _Call, recipe: Recipe) -> Template | None:
+        if given.key in self.sized:
+            return None
+
+        def again(arrays: dict[int, Array]) -> Recipe:
+            leaves = [arrays.get(i, x) for i, x in enumerate(given.leaves)]
+            return _recipe(*self._trace(given._replace(leaves=leaves), _Watch(True)))
+
+        axes = self.arguments.symbols.of_leaves(given.tree, given.kinds)
+        arrays = {i: (_array(given.leaves[i]), named) for i, _, named in axes}
+        found = generalize(recipe, arrays, given.sizes, again)
+        if found is None:
+            self.sized.add(given.key)
+        return found
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Return the program for these arguments; runs the function, unless it is known."""
+        given = self.arguments.parse(args, kwargs)
+        entry = self._find(given, ())
+        if entry is not None:
+            return Lowered(entry.recipe)
+        watch = _Watch(True)
+        return Lowered(_recipe(*self._trace(given, watch)))
+
+
+def _recipe(made: Traced, written: Mapping[int, Array]) -> Recipe:
+    """Return how to do again what a run of a function did."""
+    force = in_force()
+
+    def output(x: Array, number: int | None) -> Output:
+        return Output(current(x) if number is None else number, tuple([force.index(i) for i in x._levels]))
+
+    leaves = [
+        output(x, number) if type(x) is Array else x
+        for x, number in zip(made.leaves, made.numbers, strict=True)
+    ]
+    changed = {i: output(x, made.arguments.get(i)) for i, x in written.items()}
+    return Recipe(made.program, made.captured, leaves, made.tree, changed, bool(force))
+
+
+def _array(leaf: Any) -> Array:
+    return leaf if type(leaf) is Array else as_array("compile", leaf)
+
+
+def _levels(given: _Call) -> list[Levels]:
+    return [x._levels for x in (given.leaves[i] for i in given.arrays) if type(x) is Array]

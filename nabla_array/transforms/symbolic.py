@@ -1,0 +1,424 @@
+"""Programs for any length of some axes, found by comparing the programs of a few lengths."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._lazy.aval import LARGE, Aval, aval_of
+from .._lazy.evaluate import evaluate
+from .._lazy.node import Node, leaf
+from .._lazy.primitives.creation import Literal, fill
+from .._lazy.primitives.indexing import gather
+from .._lazy.program import Eqn, Program, pending_order
+from .._namespace.array import Array, current
+from .fastcall import ArrayLeaf, Output, Recipe, StaticLeaf
+from .pytree import TreeDef
+
+# The lengths of the dynamic dimensions by name.
+Sizes = tuple[tuple[str, int], ...]
+# Axes of these lengths are broadcast, or leave nothing to compute with: they have programs of their own.
+_SPECIAL = 2
+
+
+class Symbols:
+    """What `dynamic_dims` says: which axes of which arguments have which name.
+
+    Parameters
+    ----------
+    dims
+        ``{argument: {axis: name}}``.
+    both
+        Returns the position and the name of a parameter, given one of them.
+    """
+
+    def __init__(self, dims: Any, both: Callable[[str, int | str], tuple[int | None, str | None]]) -> None:
+        if not isinstance(dims, Mapping) or not all(isinstance(d, Mapping) for d in dims.values()):
+            raise TypeError(f"compile: dynamic_dims must be {{argument: {{axis: 'name'}}}}, not {dims!r}")
+        self.axes: dict[int | str, dict[int, str]] = {}
+        self.needed: list[int | str] = []
+        for which, named in dims.items():
+            for axis, name in named.items():
+                if isinstance(axis, bool) or not isinstance(axis, int) or not isinstance(name, str):
+                    raise TypeError(
+                        f"compile: dynamic_dims of argument {which!r} must be {{axis: 'name'}}, not {named!r}"
+                    )
+            place, name = both("dynamic_dims", which)
+            for key in (place, name):
+                if key is not None:
+                    self.axes[key] = dict(named)
+            if place is None or name is None:
+                self.needed.append(which)
+
+    def __bool__(self) -> bool:
+        return bool(self.axes)
+
+    def of_leaves(self, tree: TreeDef, kinds: Sequence[Any]) -> Iterator[tuple[int, str, dict[int, str]]]:
+        """Yield each array that has dynamic axes: the place of the leaf, of the argument, and its axes."""
+        own, keywords = tree.children
+        arguments = list(enumerate(own.children)) + list(zip(keywords.meta, keywords.children, strict=True))
+        for which in self.needed:
+            if which not in dict(arguments):
+                raise ValueError(f"compile: dynamic_dims has an argument {which!r}, and the call has none")
+        i = 0
+        for which, below in arguments:
+            for leaf_place in range(i, i + below.num_leaves):
+                if which in self.axes and isinstance(kinds[leaf_place], ArrayLeaf):
+                    yield leaf_place, f"argument {which!r}", self._normal(which, kinds[leaf_place].aval.shape)
+            i += below.num_leaves
+
+    def _normal(self, which: int | str, shape: tuple[int, ...]) -> dict[int, str]:
+        out = {}
+        for axis, name in self.axes[which].items():
+            if not -len(shape) <= axis < len(shape):
+                raise ValueError(
+                    f"compile: dynamic_dims gives argument {which!r} an axis {axis}, which an array of shape "
+                    f"{shape} does not have"
+                )
+            out[axis % len(shape)] = name
+        return out
+
+    def read(
+        self, tree: TreeDef, kinds: Sequence[ArrayLeaf | StaticLeaf]
+    ) -> tuple[Sizes, list[tuple[Any, ...]]]:
+        """Return the lengths by name, and what the leaves are with names in the place of lengths."""
+        found: dict[str, tuple[int, str]] = {}
+        symbolic: list[Any] = list(kinds)
+        for i, place, axes in self.of_leaves(tree, kinds):
+            aval = kinds[i].aval  # type: ignore[union-attr]
+            shape: list[Any] = list(aval.shape)
+            for axis, name in axes.items():
+                here = f"{place}, axis {axis}"
+                size, there = found.setdefault(name, (shape[axis], here))
+                if size != shape[axis]:
+                    raise ValueError(
+                        f"compile: the dynamic dimension {name!r} has {size} elements in {there}, and "
+                        f"{shape[axis]} in {here}"
+                    )
+                if size >= _SPECIAL:
+                    shape[axis] = name
+            symbolic[i] = (tuple(shape), aval.dtype, kinds[i].type)
+        return tuple((name, size) for name, (size, _) in sorted(found.items())), symbolic
+
+
+# -- forms ---------------------------------------------------------------------------------------------
+
+
+class _NoForm(Exception):
+    """Programs of several lengths differ in a way that says nothing about other lengths."""
+
+
+class _Form:
+    """Something that depends on the lengths: ``at`` says how."""
+
+    def at(self, sizes: Mapping[str, int]) -> Any:
+        raise NotImplementedError
+
+
+class _Affine(_Form):
+    """An int: a constant and multiples of the lengths."""
+
+    def __init__(self, constant: Fraction, slopes: Mapping[str, Fraction]) -> None:
+        self.constant = constant
+        self.slopes = slopes
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        return _whole(self.constant + sum(slope * sizes[name] for name, slope in self.slopes.items()))
+
+
+class _Product(_Form):
+    """An int: a multiple of the product of some lengths."""
+
+    def __init__(self, factor: Fraction, names: Sequence[str]) -> None:
+        self.factor = factor
+        self.names = names
+
+    def at(self, sizes: Mapping[str, int]) -> int:
+        value = self.factor
+        for name in self.names:
+            value *= sizes[name]
+        return _whole(value)
+
+
+def _whole(value: Fraction) -> int:
+    if value.denominator != 1:
+        raise _NoForm(f"{value} elements")
+    return int(value)
+
+
+class _Scalar(_Form):
+    """A literal: an int, or one over it."""
+
+    def __init__(self, number: Any, dtype: np.dtype, inverse: bool) -> None:
+        self.number = number
+        self.dtype = dtype
+        self.inverse = inverse
+
+    def at(self, sizes: Mapping[str, int]) -> Literal:
+        n = _at(self.number, sizes)
+        return _literal(n, self.dtype, self.inverse)
+
+
+def _literal(n: int, dtype: np.dtype, inverse: bool) -> Literal:
+    if inverse and n == 0:
+        raise _NoForm("1 / 0")
+    return Literal(dtype.type(1 / n if inverse else n))
+
+
+class _Made(_Form):
+    """The result of a function of forms."""
+
+    def __init__(self, function: Callable[..., Any], parts: tuple[Any, ...]) -> None:
+        self.function = function
+        self.parts = parts
+
+    def at(self, sizes: Mapping[str, int]) -> Any:
+        return self.function(*[_at(p, sizes) for p in self.parts])
+
+
+def _at(form: Any, sizes: Mapping[str, int]) -> Any:
+    if isinstance(form, _Form):
+        return form.at(sizes)
+    return form
+
+
+class _Points:
+    """The lengths that programs are compared at: a first, one that differs in each name, and a last.
+
+    A form is found from all but the last, and must hold there too.
+    """
+
+    def __init__(self, names: Sequence[str], taken: set[int], fixed: Mapping[str, int]) -> None:
+        # None that occurs elsewhere in the program; even and odd ones, so that a test for that shows.
+        fresh = [filter(lambda n: n not in taken, itertools.count(start, 17)) for start in (11, 26, 259)]
+        first, second, last = ({name: next(numbers) for name in names} for numbers in fresh)
+        self.names = names
+        points = [first, *({**first, name: second[name]} for name in names), last]
+        self.sizes = [{**fixed, **p} for p in points]
+
+    def unify(self, values: Sequence[Any]) -> Any:
+        """Return the form that has these values at the points."""
+        first = values[0]
+        if any(type(v) is not type(first) for v in values):
+            raise _NoForm(f"{values[0]!r} and {values[-1]!r}")
+        if isinstance(first, Program):
+            parts = [(p.inputs, p.eqns, p.outputs) for p in values]
+            return self._made(Program, parts)
+        if isinstance(first, Eqn):
+            if any((e.prim, e.ins) != (first.prim, first.ins) for e in values):
+                raise _NoForm(f"{first.prim} and other operations")
+            rest = self._made(lambda *x: x, [(e.params, e.aval) for e in values])
+            return _Made(lambda x: Eqn(first.prim, first.ins, *x), (rest,))
+        if isinstance(first, Aval):
+            return first if _same(values) else self._made(aval_of, [(a.shape, a.dtype) for a in values])
+        if isinstance(first, tuple):
+            if any(len(v) != len(first) for v in values):
+                raise _NoForm(f"{len(first)} and {len(values[-1])} parts")
+            make = type(first) if hasattr(first, "_fields") else lambda *x: x
+            return self._made(make, values)
+        if _same(values):
+            return first
+        if type(first) is int:
+            return self._number(values)
+        if isinstance(first, Literal):
+            return self._scalar(values)
+        raise _NoForm(f"{first!r} and {values[-1]!r}")
+
+    def _made(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> Any:
+        if any(len(row) != len(rows[0]) for row in rows):
+            raise _NoForm("more operations for one length than for another")
+        parts = tuple([self.unify(column) for column in zip(*rows, strict=True)])
+        return _Made(function, parts) if any(isinstance(p, _Form) for p in parts) else function(*parts)
+
+    def _number(self, values: Sequence[int]) -> Any:
+        start, last = self.sizes[0], self.sizes[-1]
+        slopes = {
+            name: Fraction(value - values[0], point[name] - start[name])
+            for name, value, point in zip(self.names, values[1:-1], self.sizes[1:-1], strict=True)
+            if value != values[0]
+        }
+        constant = values[0] - sum((s * start[name] for name, s in slopes.items()), Fraction(0))
+        factor = Fraction(values[0])
+        for name in slopes:
+            factor /= start[name]
+        for form in (_Affine(constant, slopes), _Product(factor, list(slopes))):
+            if all(_fits(form, size, value) for size, value in zip(self.sizes, values, strict=True)):
+                return form
+        raise _NoForm(f"{values[0]} and {values[-1]} where the lengths are {start} and {last}")
+
+    def _scalar(self, values: Sequence[Literal]) -> Any:
+        dtype = values[0].value.dtype
+        for inverse in (False, True):
+            try:
+                numbers = [round(1 / v.value.item() if inverse else v.value.item()) for v in values]
+                exact = [_literal(n, dtype, inverse) for n in numbers]
+            except (TypeError, ArithmeticError, ValueError, _NoForm):  # complex, infinite, nan: no int
+                continue
+            if exact == list(values):
+                return _Scalar(self.unify(numbers), dtype, inverse)
+        raise _NoForm(f"the numbers {values[0]} and {values[-1]}")
+
+
+def _same(values: Sequence[Any]) -> bool:
+    first = values[0]
+    if isinstance(first, np.ndarray):
+        return all(np.array_equal(v, first, equal_nan=True) and v.dtype == first.dtype for v in values)
+    return all(v is first or v == first for v in values)
+
+
+def _fits(form: _Form, sizes: Mapping[str, int], value: int) -> bool:
+    try:
+        return bool(form.at(sizes) == value)
+    except _NoForm:
+        return False
+
+
+# -- templates -----------------------------------------------------------------------------------------
+
+
+class Template(NamedTuple):
+    """A recipe for any lengths."""
+
+    first: Recipe
+    program: Any
+    leaves: Any
+    written: Any
+
+    def recipe(self, sizes: Sizes) -> Recipe | None:
+        """Return the recipe for some lengths; None where it has no form there."""
+        known = dict(sizes)
+        try:
+            program, leaves, written = (_at(x, known) for x in (self.program, self.leaves, self.written))
+        except _NoForm:
+            return None
+        return self.first._replace(
+            program=program, leaves=list(leaves), written=dict(zip(self.first.written, written, strict=True))
+        )
+
+
+def generalize(
+    recipe: Recipe,
+    arrays: Mapping[int, tuple[Array, dict[int, str]]],
+    sizes: Sizes,
+    again: Callable[[dict[int, Array]], Recipe],
+) -> Template | None:
+    """Return the program of a function for any lengths, or None, with a warning, where there is no such.
+
+    Parameters
+    ----------
+    recipe
+        What the function does for the `sizes` at hand.
+    arrays
+        The arguments with dynamic axes, by place.
+    again
+        Returns the recipe for other arrays in these places; raises what the function raises.
+    """
+    fixed = {name: size for name, size in sizes if size < _SPECIAL}
+    names = [name for name, _ in sizes if name not in fixed]
+    taken = {n for e in recipe.program.eqns if isinstance(e.aval, Aval) for n in e.aval.shape}
+    taken.update(n for a in recipe.program.inputs if isinstance(a, Aval) for n in a.shape)
+    points = _Points(names, taken, fixed)
+    try:
+        found = [again({i: _resized(*x, point) for i, x in arrays.items()}) for point in points.sizes]
+        template = _template(points, found)
+        mine = template.recipe(sizes)
+        if mine is None or _outline(mine) != _outline(recipe):
+            raise _NoForm(f"another program for {dict(sizes)} than for other lengths")
+    except Exception as error:  # whatever the function raises: it has no program for other lengths
+        told = f"{type(error).__name__.lstrip('_')}: {error}"
+        warnings.warn(
+            f"compile: for the dynamic_dims {', '.join(map(repr, names))} there is no one program for all "
+            f"lengths ({told}); each length has its own",
+            stacklevel=6,
+        )
+        return None
+    return template
+
+
+def _outline(recipe: Recipe) -> Any:
+    """Return what a recipe's results are."""
+
+    def told(x: Any) -> Any:
+        if not isinstance(x, Output):
+            return x
+        return x.value.aval if isinstance(x.value, Node) else recipe.program.aval(x.value)
+
+    return [told(x) for x in recipe.leaves], list(recipe.written)
+
+
+def _resized(x: Array, axes: Mapping[int, str], sizes: Mapping[str, int]) -> Array:
+    """Return an array of other lengths that repeats the elements of `x`."""
+    node = current(x)
+    for axis, name in axes.items():
+        rows = np.arange(sizes[name]) % node.aval.shape[axis]
+        node = gather(node, leaf(rows), axes=(axis,), batch=0)
+    return Array(node)
+
+
+def _template(points: _Points, found: Sequence[Recipe]) -> Template:
+    shared = set.intersection(*[{id(n) for n in _constants(r)} for r in found])
+    evaluate([n for n in _constants(found[0]) if id(n) in shared])
+    found = [_expanded(r, shared) for r in found]
+    first = found[0]
+    for other in found[1:]:
+        if other.tree != first.tree or list(other.written) != list(first.written):
+            raise _NoForm(f"results {first.tree} and {other.tree}")
+        if len(other.captured) != len(first.captured) or not all(map(_alike, first.captured, other.captured)):
+            raise _NoForm("arrays whose elements depend on the length")
+    return Template(
+        first,
+        points.unify([r.program for r in found]),
+        points.unify([tuple(r.leaves) for r in found]),
+        points.unify([tuple(r.written.values()) for r in found]),
+    )
+
+
+def _alike(x: Node, y: Node) -> bool:
+    if x is y:
+        return True
+    small = x.aval is y.aval and x.aval.nbytes < LARGE
+    return small and bool(x.value.tobytes() == y.value.tobytes())
+
+
+def _constants(recipe: Recipe) -> list[Node]:
+    outputs = [*recipe.leaves, *recipe.written.values()]
+    return recipe.captured + [x.value for x in outputs if isinstance(x, Output) and isinstance(x.value, Node)]
+
+
+def _expanded(recipe: Recipe, shared: set[int]) -> Recipe:
+    """Take what was computed from constants during the run into the program."""
+    program = recipe.program
+    count = len(program.inputs) - len(recipe.captured)
+    constants = _constants(recipe)
+    order = pending_order(constants)
+    leaves = {id(n): n for n in [*constants, *(i for n in order for i in n.inputs)] if n.value is not None}
+    literals = [n for n in leaves.values() if n.prim is fill]
+    captured = [n for n in leaves.values() if n.prim is not fill]
+    base = count + len(captured)
+    number = {id(n): count + k for k, n in enumerate(captured)}
+    eqns: list[Eqn] = []
+    for n in [*literals, *order]:
+        assert n.prim is not None
+        number[id(n)] = base + len(eqns)
+        ins = () if n.prim is fill else tuple([number[id(i)] for i in n.inputs])
+        eqns.append(Eqn(n.prim, ins, tuple(n.params.items()), n.aval))
+    moved = [*range(count), *(number[id(n)] for n in recipe.captured)]
+    moved += [base + len(eqns) + k for k in range(len(program.eqns))]
+    eqns += [e._replace(ins=tuple([moved[i] for i in e.ins])) for e in program.eqns]
+
+    def renumbered(x: Any) -> Any:
+        if not isinstance(x, Output):
+            return x
+        return x._replace(value=number[id(x.value)] if isinstance(x.value, Node) else moved[x.value])
+
+    out_leaves = [renumbered(x) for x in recipe.leaves]
+    written = {i: renumbered(x) for i, x in recipe.written.items()}
+    outputs: Any = dict.fromkeys(x.value for x in [*out_leaves, *written.values()] if isinstance(x, Output))
+    avals = (*program.inputs[:count], *(n.aval for n in captured))
+    whole = Program(avals, tuple(eqns), tuple(outputs))
+    return recipe._replace(program=whole, captured=captured, leaves=out_leaves, written=written)
