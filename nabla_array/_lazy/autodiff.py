@@ -80,24 +80,6 @@ def _or_zero(tangent: Node | None, operand: Node) -> Node:
     return fill_like(operand, 0) if is_differentiable(operand.aval) else operand
 
 
-def is_differentiated(node: Node) -> bool:
-    """Say whether a derivative that this thread is taking wants what happens to the node's value."""
-    return is_differentiable(node.aval) and any(
-        id(node) in _active(tape, node) for tape in tapes_of_this_thread() if tape.derivative and node in tape
-    )
-
-
-def _active(tape: Tape, node: Node) -> set[int]:
-    """Return the ids of the nodes below `node` whose tangents are not known to be zero."""
-    active = {id(n) for n in tape.sources}
-    for entry in tape.below([node]):
-        partials = entry.prim.partials or (True,) * len(entry.inputs)
-        if is_differentiable(entry.node.aval) and entry.prim is not stop_gradient:
-            if any(p is not None and id(i) in active for p, i in zip(partials, entry.inputs, strict=True)):
-                active.add(id(entry.node))
-    return active
-
-
 def results_of(node: Node) -> Any:
     """Return a node, or the `project` nodes of one with several results."""
     if isinstance(node.aval, Aval):
