@@ -10,6 +10,7 @@ import numpy as np
 
 from .._lazy.aval import Aval
 from .._lazy.evaluate import value_of
+from .._lazy.leaving import is_differentiated
 from .._lazy.levels import Levels, bind
 from .._lazy.node import NO_PARAMS, Node, leaf, record, tapes
 from .._lazy.primitive import Primitive
@@ -141,6 +142,7 @@ class Array:
 
         With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
         """
+        check_leaves("numpy.asarray", self)
         value = self._value()
         if dtype is not None and np.dtype(dtype) != value.dtype:
             if copy is False:
@@ -161,6 +163,7 @@ class Array:
         DLPack before 1.0 cannot say "read-only": there a copy goes out, or with ``copy=False`` the memory
         itself, which the consumer must not write to.
         """
+        check_leaves("__dlpack__", self)
         value = self._value()
         if max_version is None or max_version < (1, 0):
             if copy is False and not value.flags.writeable:  # one element, stretched
@@ -390,6 +393,15 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     if x is not base and part is None:
         x._node, x._levels = current(new), new._levels
         x._view = View(base, steps, base._node)
+
+
+def check_leaves(function: str, x: Array) -> None:
+    """Raise TypeError where an array leaves the graph whose derivative is being taken."""
+    if tapes and is_differentiated(current(x)):
+        raise TypeError(
+            f"{function}: a value that is being differentiated leaves for NumPy (or C), where no derivative "
+            "follows it; stop_gradient makes it a constant, custom_jvp or custom_vjp would give a derivative"
+        )
 
 
 def check_device(function: str, device: Any) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from .._lazy.node import user_line
 from .._lazy.stats import stats
 from . import elementwise, fft, linalg, linear_algebra, special, statistical, utility
-from .array import Array, from_value, read_only, write
+from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .indexing import fitted
 
@@ -80,13 +80,14 @@ _REDUCTIONS: dict[np.ufunc, Callable[..., Array]] = {
 _IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 
 
-def _to_host(x: Any) -> Any:
+def _to_host(function: str, x: Any) -> Any:
     """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
     if type(x) is Array:
+        check_leaves(function, x)
         return read_only(x._value())
     if type(x) in (list, tuple):
-        return type(x)(map(_to_host, x))
-    return {k: _to_host(v) for k, v in x.items()} if type(x) is dict else x
+        return type(x)([_to_host(function, i) for i in x])
+    return {k: _to_host(function, v) for k, v in x.items()} if type(x) is dict else x
 
 
 def _from_host(x: Any) -> Any:
@@ -109,11 +110,11 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
     stats.fallbacks[name] += 1
     if (name in _IN_PLACE or name.endswith(".at")) and type(args[0]) is Array:
         value = np.array(args[0])
-        function(value, *_to_host(args[1:]), **_to_host(kwargs))
+        function(value, *_to_host(name, args[1:]), **_to_host(name, kwargs))
         write(args[0], from_value(value))
         return None
     # What goes in is read-only: a function that writes to an operand fails instead of writing to a copy.
-    return _from_host(function(*_to_host(args), **_to_host(kwargs)))
+    return _from_host(function(*_to_host(name, args), **_to_host(name, kwargs)))
 
 
 def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:

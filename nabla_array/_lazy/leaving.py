@@ -1,0 +1,28 @@
+"""Values that leave the graph while a derivative is taken: it could not follow them."""
+
+from __future__ import annotations
+
+from threading import get_ident
+
+from .autodiff import is_differentiable
+from .node import Node, tapes
+from .tape import Tape
+
+
+def is_differentiated(node: Node) -> bool:
+    """Say whether a derivative that this thread is taking depends on what becomes of the node's value."""
+    if not is_differentiable(node.aval):
+        return False
+    me = get_ident()
+    return any(t.thread == me and t.derivative and node in t and _varies(t, node) for t in tapes)
+
+
+def _varies(tape: Tape, node: Node) -> bool:
+    """Say whether the node's tangent is not known to be zero."""
+    varying = {id(n) for n in tape.sources}
+    for entry in tape.below([node]):
+        if is_differentiable(entry.node.aval):
+            partials = entry.prim.partials or (1,) * len(entry.inputs)
+            if any(p is not None and id(i) in varying for p, i in zip(partials, entry.inputs, strict=True)):
+                varying.add(id(entry.node))
+    return id(node) in varying
