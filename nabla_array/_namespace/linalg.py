@@ -11,7 +11,7 @@ from .._lazy.primitives import linalg as p
 from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.elementwise import conj, select
 from .._lazy.primitives.reduction import reduce_any, reduce_max, reduce_sum
-from .._lazy.primitives.structure import reshape
+from .._lazy.primitives.structure import reshape, stop_gradient
 from . import elementwise as e
 from .array import Array, apply, apply_many
 from .linalg_basics import (
@@ -427,15 +427,13 @@ def pinv(x: Any, /, rcond: Any = None, *, rtol: Any = None) -> Array:
         raise ValueError("pinv: rcond and rtol cannot both be given")
     if not y.shape[-1] or not y.shape[-2]:
         return full((*y.shape[:-2], y.shape[-1], y.shape[-2]), 0, y.dtype)
-    if y.dtype.kind == "c":
-        y = apply(conj, y)
-    u, s, vh = fallible_many("pinv", p.svd, y, full=False)
+    u, s, vh = fallible_many("pinv", p.svd, apply(conj, y) if y.dtype.kind == "c" else y, full=False)
     large = e.greater(s, _cutoff("pinv", y, s, rcond if rtol is None else rtol))
     one = full_like(s, 1)
     # Divided where it is safe, so that a derivative meets no infinity.
     inverse = apply(select, large, e.divide(one, apply(select, large, s, one)), full_like(s, 0))
     scaled = e.multiply(apply(reshape, inverse, shape=(*s.shape, 1)), u.mT)
-    return apply(matmul_p, vh.mT, scaled)
+    return apply(p.pinv, y, apply(stop_gradient, apply(matmul_p, vh.mT, scaled)))
 
 
 def _cutoff(function: str, x: Array, s: Array, rtol: Any) -> Array:

@@ -9,11 +9,16 @@ from typing import Any
 
 import numpy as np
 
+from nabla_array._lazy import bodies
 from nabla_array._lazy.aval import Aval, aval_of
+from nabla_array._lazy.bodies import holes, written
+from nabla_array._lazy.node import Node
 from nabla_array._lazy.primitive import Primitive
 from nabla_array._lazy.primitives import (
     contraction,
+    control,
     creation,
+    custom,
     fourier,
     indexing,
     linalg,
@@ -22,6 +27,7 @@ from nabla_array._lazy.primitives import (
     structure,
 )
 from nabla_array._lazy.primitives import elementwise as e
+from nabla_array._lazy.program import Program
 from nabla_array._lazy.primitives.special import PARTIALS, special
 
 from .special_samples import samples
@@ -54,8 +60,13 @@ class Row:
 
     def __str__(self) -> str:
         avals = ",".join(f"{x.dtype.char}{list(x.shape)}".replace(" ", "") for x in self.inputs)
-        params = ",".join(f"{k}={v}".replace(" ", "") for k, v in self.params.items())
+        short = {k: v for k, v in self.params.items() if not _holds_program(v)}
+        params = ",".join(f"{k}={v}".replace(" ", "") for k, v in short.items())
         return f"{self.prim.name}({avals}{';' if params else ''}{params})"
+
+
+def _holds_program(value: Any) -> bool:
+    return isinstance(value, Program) or (isinstance(value, tuple) and any(map(_holds_program, value)))
 
 
 def values(char: str) -> np.ndarray:
@@ -296,6 +307,7 @@ def _matrix_rows() -> Iterator[Row]:
             yield Row(prim, (tall,), params, exact=False, wrong=refused)
         unlike = ((avals("d3,3", "d4,2"), {}, ValueError), (avals("d3,3", "f3,2"), {}, ValueError))
         yield Row(linalg.solve, (x, random(char, 3, 2)), exact=False, wrong=unlike)
+        yield Row(linalg.pinv, (tall, np.linalg.pinv(tall)), wrong=((avals("d3,2", "d3,2"), {}, ValueError),))
 
 
 def _fourier_rows() -> Iterator[Row]:
@@ -321,6 +333,40 @@ def _special_rows() -> Iterator[Row]:
         yield Row(prim, operands, held=held, wrong=wrong)
 
 
+def body(make: Callable[..., list[Node]], *texts: str) -> Program:
+    """Return what a function of nodes of these avals does as a program."""
+    given = holes(avals(*texts))
+    program, more = written(given, lambda: make(*given))
+    assert not more
+    return program
+
+
+def _control_rows() -> Iterator[Row]:
+    step = body(lambda c, s, w: [c * w + s, e.sin(c) * s], "d2", "d2", "d2")
+    count = body(lambda c, k, s: [c + s * s, k + 1, c * s], "d", "l", "d")
+    for reverse in (False, True):
+        params = {"length": 4, "reverse": reverse}
+        inputs = random("d", 2), random("d", 2, 4, seed=1), random("d", 2, seed=2)
+        axes: dict[str, Any] = {"carry": 1, "x_axes": (1,), "y_axes": (0,)}
+        yield Row(control.scan, inputs, {"program": step, **params, **axes})
+        numbers = np.array(0.5), np.array(3), random("d", 4)
+        axes = {"carry": 2, "x_axes": (0,), "y_axes": (0,)}
+        yield Row(control.scan, numbers, {"program": count, **params, **axes})
+    for text, rows in (("l", (False,)), ("l5", (True,))):
+        params = {
+            "cond": body(lambda n, by: [e.gt(n, by)], text, text),
+            "body": body(lambda n, by: [n - by], text, text),
+        }
+        n = np.array(7) if text == "l" else np.array([7, 1, 5, 2, 12])
+        yield Row(control.while_, (n, n * 0 + 3), {**params, "carry": 1, "rows": rows})
+    roles = (control.ROW, control.SHARED)
+    for text, index in (("d", np.array(1)), ("d4", np.array([0, 2, 2, 0]))):
+        branches = tuple(body(lambda x, y, f=f: [f(x) * y, x + y], text, text) for f in (e.sin, e.neg, e.exp))
+        inputs = index, random("d", *index.shape), random("d", *index.shape, seed=1)
+        more = {"lead": index.ndim, "roles": roles, "sums": (False, False)}
+        yield Row(control.switch, inputs, {"branches": branches, **more})
+
+
 ROWS: list[Row] = [
     *_elementwise_rows(),
     *_reduction_rows(),
@@ -330,10 +376,12 @@ ROWS: list[Row] = [
     *_matrix_rows(),
     *_fourier_rows(),
     *_special_rows(),
+    *_control_rows(),
 ]
 
-# Takes a tuple of values, not values: it is tested through the primitives that have several results.
-WITHOUT_ROW = {structure.project}
+# `project` takes a tuple of values, not values: it is tested through the primitives that have several results.
+# `hole` stands where a value is to come, and has none.
+WITHOUT_ROW = {structure.project, bodies.hole}
 
 
 # Derivatives: where functions are smooth, in double precision.

@@ -32,6 +32,7 @@ Function = Callable[[Sequence[Node]], list[Node]]
 WITHOUT_SAMPLE = {
     e.nextafter: "the next number counts as a constant",
     stop_gradient: "it is there to differ",
+    linalg.pinv: "the second operand follows the first: test_pinv",
 }
 # Rows that have no derivative, and what the error says.
 REFUSED = {
@@ -277,7 +278,7 @@ def test_results_that_are_not_inexact_are_constants(row: Row) -> None:
     assert not pull(tape, [(out, fill_like(out, 1))])
 
 
-@pytest.mark.parametrize("prim", WITHOUT_SAMPLE, ids=str)
+@pytest.mark.parametrize("prim", [e.nextafter, stop_gradient], ids=str)
 def test_constants_by_decree(prim: Primitive) -> None:
     x = [leaf(np.ones(2))] * (2 if prim is e.nextafter else 1)
     (t,) = tangent_of(lambda xs: [prim(*xs)], x, x)
@@ -303,10 +304,10 @@ def test_a_missing_rule_says_what_to_do() -> None:
 INF, NAN = np.inf, np.nan
 # A primitive, its operands, and the gradient. Without a note JAX has the same (0.10.2).
 KINKS = [
-    (e.abs_, (0.0,), (0.0,)),  # JAX: 1, the derivative from the right
-    (e.abs_, (-0.0,), (0.0,)),  # JAX: 1
+    (e.abs_, (0.0,), (1.0,)),  # the derivative from the right
+    (e.abs_, (-0.0,), (1.0,)),
     (e.abs_, (0j,), (0j,)),
-    (e.abs_, (NAN,), (NAN,)),  # JAX: -1
+    (e.abs_, (NAN,), (-1.0,)),
     (e.sign, (0.0,), (0.0,)),
     (e.maximum, (1.0, 1.0), (0.5, 0.5)),
     (e.minimum, (0.0, -0.0), (0.5, 0.5)),
@@ -320,7 +321,7 @@ KINKS = [
     (e.pow_, (0.0, -1.0), (-INF, NAN)),
     (e.pow_, (-2.0, 3.0), (12.0, NAN)),
     (e.pow_, (2.0, 0.0), (0.0, np.log(2))),
-    (e.hypot, (0.0, 0.0), (0.0, 0.0)),  # JAX: 0.5 and 0.5
+    (e.hypot, (0.0, 0.0), (0.5, 0.5)),
     (e.logaddexp, (-INF, -INF), (NAN, NAN)),
     (e.logaddexp, (-INF, 1.0), (0.0, 1.0)),
     (e.logaddexp, (INF, INF), (1.0, 1.0)),
@@ -380,6 +381,27 @@ def test_what_is_overwritten_has_no_derivative() -> None:
     by_x, by_value = pulled(lambda xs: [scatter(*xs, index, **params)], [x, value], [ct])
     np.testing.assert_array_equal(value_of(by_x), [0, 0, 7, 8])
     np.testing.assert_array_equal(value_of(by_value), [0, 6, 5])
+
+
+@pytest.mark.parametrize("char", "dD")
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 2), (2, 3)])
+def test_pinv(char: str, shape: tuple[int, ...]) -> None:
+    """Equal singular values do no harm, and nor does a lower rank, along directions that keep it."""
+
+    def f(xs: Sequence[Node]) -> list[Node]:
+        return [nabla_array.linalg.pinv(Array(xs[0]))._node]
+
+    full = np.broadcast_to(np.eye(*shape[-2:], dtype=char), shape)
+    for x in (leaf(full), leaf(random(char, *shape))):
+        t = directions([x])
+        assert_near(tangent_of(f, [x], t), differences(f, [x], t))
+        assert_near(tangent_of(gradient(f), [x], t), differences(gradient(f), [x], t), 1e-6)
+
+    def of_rank_1(xs: Sequence[Node]) -> list[Node]:
+        return f([matmul(xs[0], turned(xs[1]))])
+
+    x = [leaf(random(char, *shape[:-1], 1)), leaf(random(char, *shape[:-2], shape[-1], 1))]
+    assert_near(tangent_of(of_rank_1, x, directions(x)), differences(of_rank_1, x, directions(x)))
 
 
 def test_det_differentiates_thrice() -> None:

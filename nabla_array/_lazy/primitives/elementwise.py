@@ -36,17 +36,17 @@ def _weight(out: Node, x: Node) -> Node:
     return exp(select(eq(x, fill_like(x, math.inf)), fill_like(x, 0), x - out))
 
 
-def ratio(x: Node, y: Node) -> Node:
-    """Return x / y, and 0 where y is 0."""
+def ratio(x: Node, y: Node, at_zero: float = 0.0) -> Node:
+    """Return x / y, and `at_zero` where y is 0."""
     zero = eq(y, fill_like(y, 0))
-    return select(zero, fill_like(x, 0), x / select(zero, fill_like(y, 1), y))
+    return select(zero, fill_like(x, at_zero), x / select(zero, fill_like(y, 1), y))
 
 
 def _abs_jvp(tangents: Any, out: Node, x: Node) -> Node:
     (t,) = tangents
-    if x.aval.dtype.kind != "c":
-        return t * sign(x)
-    return ratio(real(t * conj(x)), out)
+    if x.aval.dtype.kind == "c":
+        return ratio(real(t * conj(x)), out)
+    return select(ge(x, fill_like(x, 0)), t, -t)
 
 
 def _sign_jvp(tangents: Any, out: Node, x: Node) -> Node | None:
@@ -220,7 +220,7 @@ hypot = elementwise(
     np.hypot,
     max="nabla.hypot",
     max_kinds="f",
-    partials=(lambda out, x, y: ratio(x, out), lambda out, x, y: ratio(y, out)),
+    partials=(lambda out, x, y: ratio(x, out, 0.5), lambda out, x, y: ratio(y, out, 0.5)),
 )
 sin = elementwise("sin", np.sin, max="nabla.sin", max_kinds="f", partials=(lambda out, x: cos(x),))
 cos: Primitive = elementwise(

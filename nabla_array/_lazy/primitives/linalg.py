@@ -364,6 +364,29 @@ svdvals = _matrix(
 )
 
 
+def _pinv_aval(x: Aval, y: Aval) -> Aval:
+    if x.dtype != y.dtype or x.shape[:-2] != y.shape[:-2] or x.shape[-2:] != y.shape[:-3:-1]:
+        raise ValueError(f"pinv: the second cannot be the pseudo-inverse of the first: {x}, {y}")
+    return y
+
+
+def _pinv_jvp(tangents: Any, out: Node, x: Node, y: Node) -> Node | None:
+    """Golub and Pereyra's formula, for matrices that keep their rank."""
+    t, _ = tangents
+    if t is None:
+        return None
+    t_adjoint, out_adjoint = _adjoint(t), _adjoint(out)
+    rows, columns = matmul(x, out), matmul(out, x)
+    left = matmul(matmul(matmul(out, out_adjoint), t_adjoint), _identity(rows) - rows)
+    right = matmul(matmul(_identity(columns) - columns, t_adjoint), matmul(out_adjoint, out))
+    return left + right - matmul(matmul(out, t), out)
+
+
+# The second operand, known to be the pseudo-inverse of the first, as which it is differentiated: its singular
+# vectors have no derivative where values are equal, and it has.
+pinv = Primitive("pinv", _pinv_aval, lambda x, y: y, jvp=_pinv_jvp)
+
+
 def _diagonal_aval(x: Aval, offset: int) -> Aval:
     *lead, m, n = x.shape
     size = min(m + min(offset, 0), n - max(offset, 0))
