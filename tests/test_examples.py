@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 TIERS = ROOT / "examples" / "tiers.py"
+DIGITS = ROOT / "examples" / "graph_autodiff_digits.py"
 
 WITH_NUMPY = """
 import runpy, sys
@@ -32,7 +33,7 @@ def test_a_loop_that_speeds_up(tmp_path: Path) -> None:
         "NABLA_ARRAY_COMPILE_AFTER": "0.1",
         "NABLA_ARRAY_CACHE_DIR": str(tmp_path / "cache"),
     }
-    options = ["--elements", "200000", "--seconds", "60", "--after", "0.2", "--plot", str(picture)]
+    options = ["--elements", "70000", "--seconds", "60", "--after", "0.2", "--plot", str(picture)]
     done = subprocess.run(
         [sys.executable, "-c", WITH_NUMPY, str(TIERS), *options],
         env=environment,
@@ -55,3 +56,30 @@ def test_the_help(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monkey
     with pytest.raises(SystemExit):
         runpy.run_path(str(TIERS), run_name="__main__")
     assert "python examples/tiers.py --plot tiers.png" in capsys.readouterr().out
+
+
+def test_graph_autodiff_on_digits() -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn, which has the images, is optional")
+    options = ["--epochs", "8", "--every", "4", "--show-graphs"]
+    done = subprocess.run(
+        [sys.executable, str(DIGITS), *options],
+        # Threads that wait for each other make products of small matrices slow where others compute too.
+        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.count("call layer(") == 2
+    assert done.stdout.count("call grad_layer(") == 2
+    rows = re.findall(r"│ (\d+) +│ ([\d.]+) │ ([\d.]+)", done.stdout)
+    assert [row[0] for row in rows] == ["1", "4", "8"]
+    losses = [float(row[1]) for row in rows]
+    assert losses[0] > losses[1] > losses[2]
+    assert float(rows[-1][2]) > 0.9
+    accuracy = re.search(r"accuracy on new images: ([\d.]+)", done.stdout)
+    assert accuracy is not None
+    assert float(accuracy[1]) > 0.9
+    gap = re.search(r"with and without loss scaling differ by (\S+) at most", done.stdout)
+    assert gap is not None
+    assert float(gap[1]) < 1e-5
