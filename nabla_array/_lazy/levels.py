@@ -50,10 +50,13 @@ def frames() -> list[Any]:
 def seeing_levels() -> Iterator[dict[int, tuple[Node, Levels]]]:
     """Gather by id the operands of what this thread binds along levels meanwhile, with these levels."""
     before = _frames.seen
-    _frames.seen = found = {}
+    found: dict[int, tuple[Node, Levels]] = {}
+    _frames.seen = found
     try:
         yield found
     finally:
+        if before is not None:
+            before.update(found)
         _frames.seen = before
 
 
@@ -102,6 +105,7 @@ def bind(
     sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
     nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
     if _frames.seen is not None:
+        _frames.seen.update({id(n): (n, some) for n, some in operands})
         _frames.seen.update({id(n): (n, levels) for n in nodes})
     for i in reversed(levels):
         params = prim.batch(params, sizes[i])

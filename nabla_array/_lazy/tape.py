@@ -83,9 +83,16 @@ note_hook.append(_note)
 def taping(sources: Iterable[Node], derivative: bool = True, everything: bool = False) -> Iterator[Tape]:
     """Run a tape for what this thread records on top of `sources` meanwhile."""
     tape = Tape(sources, derivative, everything)
+    with running(tape):
+        yield tape
+
+
+@contextmanager
+def running(tape: Tape) -> Iterator[None]:
+    """Run a tape, one that has stopped too."""
     _running.append(tape)
     try:
-        yield tape
+        yield
     finally:
         _running.remove(tape)
 

@@ -1,0 +1,189 @@
+"""Bodies of branches and loops: run once on holes, and written down as programs."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._lazy.aval import aval_of
+from .._lazy.bodies import Body, closed, hole_for, is_writing, writing
+from .._lazy.evaluate import value_of
+from .._lazy.levels import Levels, align, frames, merge, seeing_levels
+from .._lazy.node import Node, mark_origin, record
+from .._lazy.primitive import Primitive
+from .._lazy.primitives.structure import project
+from .._lazy.program import Program
+from .._lazy.tape import running, taping
+from .._namespace.array import Array, current, split_hook
+from .._namespace.promotion import SCALARS, astype
+from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
+from .calls import array_leaf
+from .pytree import TreeDef, tree_flatten, tree_unflatten
+
+
+class Kind(NamedTuple):
+    """What a body's operand is: shape and dtype as the body sees them, and the levels that it lies along.
+
+    `weak`: it was given as a Python number, and takes the dtype that the body makes of it.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    levels: Levels
+    weak: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.dtype}{list(self.shape)}"
+
+
+def kind_of(x: Array, leaf: Any = None) -> Kind:
+    return Kind(x.shape, x.dtype, x._levels, type(leaf) in SCALARS)
+
+
+def _sizes() -> dict[int, int]:
+    return {f.level: f.size for f in frames()}
+
+
+def aligned(x: Array, levels: Levels) -> Node:
+    node = current(x)
+    return align(node, x._levels, levels, _sizes() | dict(zip(x._levels, node.aval.shape, strict=False)))
+
+
+class Run:
+    """A run of a body on holes.
+
+    Attributes
+    ----------
+    looked
+        Whether it asked for a value, so that it cannot be written down.
+    leaves, arrays, tree
+        What it returned: as it was, as arrays, and its structure.
+    """
+
+    def __init__(
+        self, function: str, body: Callable[..., Any], kinds: Sequence[Kind], everything: bool = False
+    ) -> None:
+        state, sizes = Body(function), _sizes()
+        given = [
+            Array(hole_for(aval_of((*[sizes[i] for i in k.levels], *k.shape), k.dtype), state), k.levels)
+            for k in kinds
+        ]
+        sources = [x._node for x in given]
+        self.leaves: list[Any] = []
+        self.arrays: list[Array] = []
+        self.tree: Any = None
+        try:
+            with (
+                writing(),
+                seeing_levels() as self.seen,
+                taping(sources, derivative=False, everything=everything) as self.tape,
+            ):
+                self.leaves, self.tree = tree_flatten(body(*given))
+                found = [array_leaf(function, x) for x in self.leaves]
+                self.arrays = [Array(current(x), x._levels) for x in found]
+        except Exception:
+            if not state.looked:
+                raise
+        finally:
+            state.open = False
+        self.looked = state.looked
+
+    def close(self, kinds: Sequence[Kind]) -> tuple[Program, list[Node], list[Levels]]:
+        """Return the body as a program that gives results of these kinds, the nodes that it needs beside its
+        operands, and their levels."""
+        with writing(), running(self.tape):
+            made = [astype(x, k.dtype) for x, k in zip(self.arrays, kinds, strict=True)]
+            outs = [aligned(x, k.levels) for x, k in zip(made, kinds, strict=True)]
+        self.seen.update({id(n): (n, k.levels) for n, k in zip(outs, kinds, strict=True)})
+        program, more = closed(self.tape, outs)
+        return program, more, [self.seen[id(n)][1] if id(n) in self.seen else () for n in more]
+
+
+# vmap answers from memory where it has seen the same look before; in a body there is nothing to see.
+_split = split_hook[0]
+
+
+def _look(x: Array) -> np.ndarray:
+    if is_writing():
+        value_of(current(x))
+    return _split(x)
+
+
+split_hook[0] = _look
+
+
+def told(tree: TreeDef, kinds: Sequence[Any]) -> str:
+    return repr(tree_unflatten(tree, [_Text(str(k)) for k in kinds]))
+
+
+class _Text(str):
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def carried(
+    function: str, what: str, tree: TreeDef, kinds: Sequence[Kind], leaves: Sequence[Any], out: TreeDef
+) -> list[Kind]:
+    """Return the kinds of a carry, grown by what a body made of it; raises TypeError if it is another."""
+    if out != tree:
+        raise TypeError(f"{function}: {what} must keep its structure: {tree} goes in, {out} comes out")
+    grown = []
+    for kind, leaf in zip(kinds, leaves, strict=True):
+        new = kind_of(array_leaf(function, leaf), leaf)
+        if new.shape != kind.shape:
+            break
+        dtype = kind.dtype
+        if new.dtype != dtype:
+            if new.weak and np.result_type(dtype, leaf) == dtype:
+                pass
+            elif kind.weak and not new.weak and np.result_type(dtype, new.dtype) == new.dtype:
+                dtype = new.dtype
+            elif kind.weak and new.weak:
+                dtype = np.result_type(dtype, new.dtype)
+            else:
+                break
+        levels = merge([kind.levels, new.levels]) if new.levels != kind.levels else kind.levels
+        grown.append(kind._replace(dtype=dtype, levels=levels))
+    if len(grown) < len(kinds):
+        made = [kind_of(array_leaf(function, x)) for x in leaves]
+        raise TypeError(
+            f"{function}: {what} must keep its shapes and dtypes: {told(tree, kinds)} goes in, "
+            f"{told(tree, made)} comes out"
+        )
+    return grown
+
+
+def recorded(prim: Primitive, function: str, operands: Sequence[Node], params: dict[str, Any]) -> list[Node]:
+    node = mark_origin(record(prim, tuple(operands), params), function)
+    return [project(node, index=i) for i in range(len(node.aval))]
+
+
+def arrays_of(function: str, tree: Any) -> tuple[list[Any], list[Array], TreeDef]:
+    leaves, treedef = tree_flatten(tree)
+    return leaves, [array_leaf(function, x) for x in leaves], treedef
+
+
+def length_of(function: str, slices: Sequence[Array], length: int | None) -> int:
+    for x in slices:
+        if not x.shape:
+            raise ValueError(f"{function}: xs holds a number, which has no first axis to go along")
+    sizes = dict.fromkeys([x.shape[0] for x in slices])
+    if len(sizes) > 1:
+        raise ValueError(
+            f"{function}: the leaves of xs have different lengths: {', '.join([str(n) for n in sizes])}"
+        )
+    if length is None:
+        if not sizes:
+            raise ValueError(f"{function}: needs xs or length to know the number of steps")
+        return next(iter(sizes))
+    steps = operator.index(length)
+    if steps < 0:
+        raise ValueError(f"{function}: length must not be negative, but is {steps}")
+    if sizes and steps not in sizes:
+        raise ValueError(f"{function}: length is {steps}, but xs has {next(iter(sizes))} entries")
+    return steps
