@@ -21,7 +21,7 @@ def _first(found: list[Call]) -> float:
 
 
 def _slowest(found: list[Call]) -> float:
-    return max(c.seconds for c in found[1:])
+    return max(c.seconds for c in found[1:] or found)
 
 
 def _until_max(found: list[Call]) -> float:
