@@ -21,6 +21,8 @@ from nabla_array.transforms import (
     autodiff,
     call,
     call_with_info,
+    checkpoint,
+    compile,
     custom_vjp,
     grad,
     graphs,
@@ -283,6 +285,31 @@ def test_calls_under_transforms(name: str) -> None:
     seeds = [normal(*y.shape) for y in tree_leaves(like)]
     seed = tuple(seeds) if isinstance(like, tuple) else seeds[0]
     same(gradients(around, (x,), *seeds), pullback(seed))
+
+
+def test_calls_in_compiled_functions() -> None:
+    graph, _, _, args = layers()
+    info = autodiff(graph)
+
+    def step(*args: Any) -> Any:
+        loss, site = call_with_info(graph, *args)
+        return loss, call(info.graph, 1.0, inputs_dict=info.inputs_dict(site))
+
+    fast = compile(step, fullgraph=True)
+    for scale in (1.0, 2.0):
+        given = [scale * x for x in args]
+        same(fast(*given), (net(*given), grad(net, argnums=(0, 1, 2, 3, 4))(*given)))
+    assert fast.cache_info().hits == 1
+
+
+def test_graphs_of_compiled_and_of_checkpointed_functions() -> None:
+    graph, _, _, args = layers()
+    for transform in (compile, checkpoint):
+        around = trace(transform(lambda *args: xp.exp(call(graph, *args))), *args)
+        assert around.called_graphs == (graph,)
+        same(call(around, *args), xp.exp(net(*args)))
+        wanted = grad(lambda *args: xp.exp(net(*args)), argnums=(0, 1, 2, 3, 4))(*args)
+        same(gradients(around, args, 1.0), wanted)
 
 
 def test_trace_within_vmap_makes_a_graph_for_one_example() -> None:
