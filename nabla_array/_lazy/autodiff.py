@@ -38,8 +38,8 @@ def _times(tangent: Node, partial: Any, out: Node, entry: Entry) -> Node | None:
         return None
     if partial == 1:
         return tangent
-    if partial == -1:
-        return -tangent
+    if not callable(partial):
+        return -tangent if partial == -1 else tangent * partial
     factor: Node = partial(out, *entry.inputs, **entry.params)
     return factor if _is_one(tangent) else tangent * factor
 

@@ -91,8 +91,8 @@ def vmap(
     ...         n = n // 2 if n % 2 == 0 else 3 * n + 1
     ...         count += 1
     ...     return count
-    >>> vmap(steps)(xp.asarray([1, 2, 3, 4, 5, 6]))
-    array([0, 1, 7, 2, 5, 8])
+    >>> vmap(steps)(xp.asarray([1, 2, 3, 3, 5, 6]))
+    array([0, 1, 7, 7, 5, 8])
     """
 
     @named(fun, "Vectorized form")
@@ -247,7 +247,7 @@ def _explore(
         finally:
             frames().pop()
         waiting.extend(run.deferred)
-        if len(parts) == size > 1 and not waiting:
+        if len(parts) == size > 2 and not waiting:
             _warn(next(p.run.line for p in parts if p.run.line), size)
     return parts, level
 
