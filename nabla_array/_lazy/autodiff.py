@@ -165,9 +165,5 @@ def replay(tape: Tape, values: Mapping[int, tuple[Node, Levels]]) -> dict[int, t
     known = dict(values)
     for node, prim, inputs, params in tape.entries:
         operands = [known.get(id(i)) or (i, ()) for i in inputs]
-        if prim is project:  # of a tuple, which has no shape: its levels are known already
-            ((whole, levels),) = operands
-            known[id(node)] = project(whole, **params), levels
-        else:
-            known[id(node)] = bind(prim, operands, params)
+        known[id(node)] = bind(prim, operands, params)
     return known

@@ -16,7 +16,7 @@ from typing import Any
 from .aval import Aval
 from .node import NO_PARAMS, Node, record
 from .primitive import Primitive
-from .primitives.structure import broadcast
+from .primitives.structure import broadcast, project
 
 Levels = tuple[int, ...]
 
@@ -100,8 +100,8 @@ def bind(
             # The same object where there is one: equal levels are told by identity on the fast paths.
             levels = next((some for _, some in operands if some == merged), merged)
             break
-    if not levels:
-        return record(prim, tuple([n for n, _ in operands]), params), ()
+    if not levels or prim is project:  # which takes a tuple apart, that has no shape
+        return record(prim, tuple([n for n, _ in operands]), params), levels
     sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
     nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
     if _frames.seen is not None:
