@@ -103,9 +103,15 @@ def bind(
     if not levels or prim is project:  # which takes a tuple apart, that has no shape
         return record(prim, tuple([n for n, _ in operands]), params), levels
     sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
-    nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
     if _frames.seen is not None:
         _frames.seen.update({id(n): (n, some) for n, some in operands})
+    if prim.mixed is not None and {some for _, some in operands} == {levels, ()}:
+        lead = tuple([sizes[i] for i in levels])
+        mixed = prim.mixed([n for n, _ in operands], [bool(some) for _, some in operands], lead, **params)
+        if mixed is not None:
+            return mixed, levels
+    nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
+    if _frames.seen is not None:
         _frames.seen.update({id(n): (n, levels) for n in nodes})
     for i in reversed(levels):
         params = prim.batch(params, sizes[i])

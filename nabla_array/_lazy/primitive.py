@@ -74,6 +74,9 @@ class Primitive:
         inside a block, "view" at no cost, "call" as one call.
     batch
         ``(params, size) -> params`` for one more leading axis, of that size, on every input.
+    mixed
+        ``(operands, batched, lead, **params) -> Node`` or None: a better way than to repeat the operands that
+        are not batched along the axes that lead the others, which have the shape `lead`.
     into
         Elementwise only: ``(*ndarrays, out, **params)``, the same written into `out`.
     ufunc
@@ -123,6 +126,7 @@ class Primitive:
         partials: tuple[Any, ...] | None = None,
         jvp: Callable[..., Any] | None = None,
         transpose: Callable[..., Any] | None = None,
+        mixed: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.aval = aval
@@ -139,6 +143,7 @@ class Primitive:
         self.partials = partials
         self.jvp = jvp
         self.transpose = transpose
+        self.mixed = mixed
         # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
         self.rules: dict[Any, Aval] = {}
         self.dtypes: dict[Any, Any] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from ..aval import Aval, aval_of
 from ..node import Node
 from ..primitive import Primitive
-from .structure import permute
+from .structure import permute, reshape
 
 
 def _matmul_aval(x: Aval, y: Aval) -> Aval:
@@ -38,5 +39,33 @@ def _matmul_transpose(ct: Node, wanted: Any, x: Node, y: Node) -> tuple[Node | N
     )
 
 
+def _matmul_mixed(operands: Any, batched: Any, lead: tuple[int, ...], **params: Any) -> Node | None:
+    """One product of larger matrices: the examples' rows, or columns, beside each other."""
+    x, y = operands
+    if not batched[1] and y.aval.ndim == 2:
+        *rows, k = x.aval.shape
+        return reshape(matmul(reshape(x, shape=(math.prod(rows), k)), y), shape=(*rows, y.aval.shape[1]))
+    if not batched[0] and x.aval.ndim == 2:
+        columns = side_by_side(y)
+        out = matmul(x, columns)
+        return apart(out, lead, y.aval.shape[-1])
+    return None
+
+
+def side_by_side(y: Node) -> Node:
+    """Put the columns of a stack of matrices beside each other, in one matrix."""
+    *lead, k, n = y.aval.shape
+    axes = (len(lead), *range(len(lead)), len(lead) + 1)
+    return reshape(permute(y, axes=axes), shape=(k, math.prod(lead) * n))
+
+
+def apart(y: Node, lead: tuple[int, ...], n: int) -> Node:
+    """Undo `side_by_side`."""
+    out = reshape(y, shape=(y.aval.shape[0], *lead, n))
+    return permute(out, axes=(*range(1, len(lead) + 1), 0, len(lead) + 1))
+
+
 # Operands have two axes or more; the leading ones are equal.
-matmul = Primitive("matmul", _matmul_aval, np.matmul, jvp=_matmul_jvp, transpose=_matmul_transpose)
+matmul = Primitive(
+    "matmul", _matmul_aval, np.matmul, jvp=_matmul_jvp, transpose=_matmul_transpose, mixed=_matmul_mixed
+)

@@ -43,11 +43,18 @@ def _more_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
 # Element x[..., i, ..., j, ...] for the index arrays i, j, ... on `axes`. The indices have one shape,
 # begin with the `batch` leading axes of x, may be negative as in NumPy, and must be in bounds. The
 # result has the indices' axes first, then the axes of x that are not indexed.
+def _gather_mixed(operands: Any, batched: Any, lead: Any, **params: Any) -> Node | None:
+    """Indices may have any axes: all examples read the one array."""
+    whole = not batched[0] and not params["batch"] and all(batched[1:])
+    return gather(*operands, **params) if whole else None
+
+
 gather: Primitive = Primitive(
     "gather",
     _gather_aval,
     _gather_host,
     batch=_more_batch,
+    mixed=_gather_mixed,
     transpose=lambda ct, wanted, x, *indices, **params: (
         scatter(fill_like(x, 0), ct, *indices, mode="add", **params),
         *[None] * len(indices),

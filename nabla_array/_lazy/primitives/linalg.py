@@ -13,7 +13,7 @@ import numpy as np
 from ..aval import Aval, aval_of
 from ..node import Node, leaf
 from ..primitive import Primitive
-from .contraction import matmul, turned
+from .contraction import apart, matmul, side_by_side, turned
 from .creation import fill_like, fill_node
 from .elementwise import abs_, cast, complex_, conj, eq, imag, ratio, real
 from .reduction import argmax, reduce_sum
@@ -194,8 +194,21 @@ def _solve_transpose(ct: Node, wanted: Any, a: Node, b: Node) -> tuple[Node | No
 
 
 # The right sides are matrices too, and both have the same leading axes.
+def _solve_mixed(operands: Any, batched: Any, lead: tuple[int, ...]) -> Node | None:
+    """One matrix is factorized once, for the right sides of all examples."""
+    a, b = operands
+    if batched[0] or a.aval.ndim > 2:
+        return None
+    return apart(solve(a, side_by_side(b)), lead, b.aval.shape[-1])
+
+
 solve: Primitive = Primitive(
-    "solve", _solve_aval, np.linalg.solve, jvp=_solve_jvp, transpose=_solve_transpose
+    "solve",
+    _solve_aval,
+    np.linalg.solve,
+    jvp=_solve_jvp,
+    transpose=_solve_transpose,
+    mixed=_solve_mixed,
 )
 
 

@@ -83,7 +83,14 @@ def _searchsorted_host(x1: np.ndarray, x2: np.ndarray, side: Any) -> np.ndarray:
 
 
 # x1 is sorted along its last axis; its leading axes are batch axes of x2 too.
-searchsorted = Primitive("searchsorted", _searchsorted_aval, _searchsorted_host)
+searchsorted: Primitive = Primitive(
+    "searchsorted",
+    _searchsorted_aval,
+    _searchsorted_host,
+    mixed=lambda operands, batched, lead, side: (
+        None if batched[0] or operands[0].aval.ndim > 1 else searchsorted(*operands, side=side)
+    ),
+)
 
 
 def _isin_aval(x: Aval, among: Aval) -> Aval:
@@ -92,8 +99,11 @@ def _isin_aval(x: Aval, among: Aval) -> Aval:
 
 
 # Is each element of x in `among`, a vector whose leading axes are batch axes of x too?
-isin = Primitive(
+isin: Primitive = Primitive(
     "isin",
     _isin_aval,
     lambda x, among: _each(lambda v, part: np.isin(part, v), among, x, np.bool),
+    mixed=lambda operands, batched, lead: (
+        None if batched[1] or operands[1].aval.ndim > 1 else isin(*operands)
+    ),
 )
