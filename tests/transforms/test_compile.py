@@ -1,0 +1,889 @@
+"""`compile` gives what the function gives, runs it once for a kind of arguments, and composes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import threading
+import warnings
+from collections import namedtuple
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nabla_array as xp
+from nabla_array.transforms import (
+    CacheInfo,
+    checkpoint,
+    compile,
+    custom_jvp,
+    custom_vjp,
+    grad,
+    hessian,
+    jvp,
+    value_and_grad,
+    vjp,
+    vmap,
+)
+
+rng = np.random.default_rng(0)
+
+
+def arr(*shape: int, dtype: Any = np.float64) -> xp.Array:
+    return xp.asarray(rng.normal(size=shape).astype(dtype))
+
+
+class Counted:
+    """A function that counts how often it is run."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self.fun = fun
+        self.runs = 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.runs += 1
+        return self.fun(*args, **kwargs)
+
+
+def same(got: Any, wanted: Any) -> None:
+    """Assert equality bit for bit, of arrays in whatever containers."""
+    assert type(got) is type(wanted)
+    if isinstance(wanted, tuple | list):
+        assert len(got) == len(wanted)
+        for g, w in zip(got, wanted, strict=True):
+            same(g, w)
+    elif isinstance(wanted, dict):
+        assert got.keys() == wanted.keys()
+        for k in wanted:
+            same(got[k], wanted[k])
+    elif isinstance(wanted, xp.Array):
+        g, w = np.asarray(got), np.asarray(wanted)
+        assert (g.shape, g.dtype) == (w.shape, w.dtype)
+        assert g.tobytes() == w.tobytes()
+    else:
+        assert got == wanted
+
+
+def close(got: Any, wanted: Any) -> None:
+    np.testing.assert_allclose(np.asarray(got), np.asarray(wanted), rtol=1e-12, atol=1e-14)
+
+
+# -- hits and misses -----------------------------------------------------------------------------------
+
+
+def test_a_hit_does_not_run_the_function() -> None:
+    f = Counted(lambda x, y: xp.sum(xp.sin(x) * y, axis=0))
+    c = compile(f)
+    x, y = arr(3, 4), arr(4)
+    same(c(x, y), f.fun(x, y))
+    for _ in range(3):
+        x, y = arr(3, 4), arr(4)
+        same(c(x, y), f.fun(x, y))
+    assert f.runs == 1
+    assert c.cache_info() == CacheInfo(hits=3, misses=1, fallbacks=0, maxsize=64, currsize=1)
+
+
+def test_kinds_differ_by_shape_dtype_structure_and_static_values() -> None:
+    f = Counted(lambda x, how: -x if how == "neg" else x)
+    c = compile(f)
+    for args in [
+        (arr(3), "neg"),
+        (arr(4), "neg"),
+        (arr(3, dtype=np.float32), "neg"),
+        (arr(3), "id"),
+        (rng.normal(size=3), "neg"),
+    ]:
+        same(c(*args), xp.asarray(f.fun(*args)))
+        same(c(*args), xp.asarray(f.fun(*args)))
+    assert f.runs == 5
+    assert c.cache_info()[:2] == (5, 5)
+    g = compile(Counted(lambda tree: tree))
+    g({"a": arr(3)})
+    g({"b": arr(3)})
+    g([arr(3)])
+    assert g.cache_info().misses == 3
+
+
+def test_numbers_are_what_the_function_sees() -> None:
+    f = Counted(lambda x, n: (x * n, type(n)))
+    c = compile(f)
+    x = arr(3, dtype=np.float32)
+    for n in [2, 2.0, True, 2j, 0.0, -0.0, 1, float("nan")]:
+        for _ in range(2):
+            got, kind = c(x, n)
+            same(got, x * n)
+            assert kind is type(n)
+    assert f.runs == 8
+
+
+def test_structures_in_and_out() -> None:
+    Pair = namedtuple("Pair", "left right")
+
+    @dataclass
+    class Layer:
+        w: Any
+        name: str
+
+    def f(d: Any, p: Any, layer: Any, *rest: Any, scale: Any = None) -> Any:
+        total = d["x"] + p.left @ layer.w
+        if scale is not None:
+            total = total * scale
+        for r in rest:
+            total = total + r
+        return {"total": total, "name": layer.name, 3: (1, "two", None, [p.right]), "pair": Pair(total, 0)}
+
+    c = compile(f)
+    for _ in range(3):
+        args = ({"x": arr(2)}, Pair(arr(3), arr(1)), Layer(arr(3, 2), "l"), arr(2), arr(2))
+        same(c(*args), f(*args))
+        k = arr()
+        same(c(*args, scale=k), f(*args, scale=k))
+    assert c.cache_info().misses == 2
+
+
+def test_keyword_arguments_in_any_order() -> None:
+    f = Counted(lambda *, a, b: a - b)
+    c = compile(f)
+    x, y = arr(3), arr(3)
+    same(c(a=x, b=y), x - y)
+    same(c(b=y, a=x), x - y)
+    assert f.runs == 1
+
+
+def test_outputs_that_do_not_depend_on_the_arguments() -> None:
+    constant = arr(3)
+    host = np.arange(3)
+    c = compile(lambda x: (x.shape[0], constant, "s", None, xp.zeros(2), host, x))
+    first, x = c(arr(3)), arr(3)
+    got = c(x)
+    assert got[0] == 3
+    same(got[1:5], first[1:5])
+    same(got[6], x)
+    assert (got[5] == host).all()
+    # What comes out is the caller's: a change to it does not show in the next result.
+    got[1][0] = 100.0
+    got[4][0] = 100.0
+    got[5][0] = 100
+    again = c(x)
+    same(again[1:5], first[1:5])
+    assert again[5][0] == 0
+
+
+def test_one_array_in_two_places() -> None:
+    f = Counted(lambda x, y: (x - y, x, x))
+    c = compile(f)
+    x, y = arr(3), arr(3)
+    same(c(x, x), f.fun(x, x))
+    same(c(x, y), f.fun(x, y))
+    a, b = c(x, y)[1:]
+    a[0] = 7.0
+    assert float(b[0]) != 7.0
+    assert float(x[0]) != 7.0
+    assert f.runs == 1
+
+
+def test_pending_arguments_and_views() -> None:
+    f = Counted(lambda x: xp.sum(x * x))
+    c = compile(f)
+    x = arr(4, 6)
+    for make in (lambda: x + 1, lambda: x * 2 - 1, lambda: x[:, :], lambda: xp.reshape(x, (4, 6))):
+        same(c(make()), f.fun(make()))
+    assert f.runs == 1
+    view = x[1:3]
+    got = compile(lambda v: v * 2)
+    got(view)
+    x[1, 0] = 50.0  # the view sees it
+    assert float(got(view)[0, 0]) == 100.0
+
+
+def test_results_are_not_changed_with_numpys_arguments() -> None:
+    c = compile(lambda x: (x.T, x))
+    a = np.arange(6.0).reshape(2, 3)
+    c(a)
+    got = c(a)
+    a[0, 0] = 99
+    assert float(got[0][0, 0]) == 0
+    assert float(got[1][0, 0]) == 0
+
+
+def test_scalars_of_numpy_and_odd_memory() -> None:
+    f = Counted(lambda x: xp.exp(x) + 1)
+    c = compile(f)
+    same(c(np.float32(2)), f.fun(xp.asarray(np.float32(2))))
+    same(c(np.float32(3)), f.fun(xp.asarray(np.float32(3))))
+    a = rng.normal(size=(4, 6))
+    for b in (a, a[:, ::-1], np.asfortranarray(a)):
+        same(c(b), f.fun(xp.asarray(b)))
+    big = a.astype(">f8")
+    same(c(big), f.fun(xp.asarray(a)))
+    assert f.runs == 2 + (big.dtype != a.dtype)
+
+
+# -- the function's identity ---------------------------------------------------------------------------
+
+
+def test_methods_partials_lambdas_and_callable_objects() -> None:
+    class Model:
+        def __init__(self, k: float) -> None:
+            self.k = k
+
+        @compile
+        def scaled(self, x: Any) -> Any:
+            """Scale."""
+            return x * self.k
+
+    two, three, x = Model(2.0), Model(3.0), arr(3)
+    for _ in range(2):
+        same(two.scaled(x), x * 2.0)
+        same(three.scaled(x), x * 3.0)
+    assert Model.scaled.cache_info().misses == 2
+    assert Model.scaled.__name__ == "scaled"
+    assert "Scale." in Model.scaled.__doc__
+    for k in range(20):  # a function that is gone must not be taken for the next one
+        c = compile(functools.partial(lambda k, x: x * k, k))
+        same(c(x), x * k)
+        same(c(x), x * k)
+    apply = compile(lambda f, x: f(x))
+    for k in range(20):
+        same(apply(lambda x, k=k: x + k, x), x + k)
+
+    class Callable_:
+        def __call__(self, x: Any) -> Any:
+            return -x
+
+    same(compile(Callable_())(x), -x)
+
+
+def test_as_decorator_with_arguments() -> None:
+    @compile(maxsize=2)
+    def f(x: Any) -> Any:
+        return x + 1
+
+    for n in (1, 2, 3, 1):
+        f(arr(n))
+    assert f.cache_info() == CacheInfo(0, 4, 0, 2, 2)
+    f(arr(1))
+    f(arr(3))
+    assert f.cache_info().hits == 2
+    f.clear_cache()
+    assert f.cache_info() == CacheInfo(0, 0, 0, 2, 0)
+    with pytest.raises(TypeError, match="needs a function"):
+        compile(3)
+
+
+def test_the_one_not_used_for_longest_goes() -> None:
+    f = compile(lambda x: x + 1, maxsize=2)
+    for n in (1, 2, 1, 3, 1):
+        f(arr(n))
+    assert f.cache_info()[:2] == (2, 3)
+    nothing = compile(lambda x: x + 1, maxsize=0)
+    same(nothing(x := arr(3)), x + 1)
+    nothing(x)
+    assert nothing.cache_info() == CacheInfo(0, 2, 0, 0, 0)
+
+
+# -- static arguments ----------------------------------------------------------------------------------
+
+
+def test_static_arguments() -> None:
+    f = Counted(lambda x, axes, mode="sum": getattr(xp, mode)(x, axis=axes))
+    f.__signature__ = inspect.signature(f.fun)  # type: ignore[attr-defined]
+    c = compile(f, static_argnums=1, static_argnames="mode")
+    x = arr(3, 4)
+    for axes in ((0,), (1,), (0, 1)):
+        for mode in ("sum", "max"):
+            same(c(x, axes, mode), f.fun(x, axes, mode))
+            same(c(x, axes, mode=mode), f.fun(x, axes, mode))
+            same(c(x, axes=axes, mode=mode), f.fun(x, axes, mode))
+    with pytest.raises(TypeError, match=r"argument 1 is static and must be hashable.*list"):
+        c(x, [0])
+    with pytest.raises(TypeError, match=r"argument 1 is or holds no array.*hashable.*set"):
+        compile(lambda x, y: x)(x, {1})
+
+
+def test_bad_options() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return x
+
+    with pytest.raises(ValueError, match="maxsize must be a number of programs from 0 on, not -1"):
+        compile(f, maxsize=-1)
+    with pytest.raises(ValueError, match="backend must be None or one of auto, host, max, not 'gpu'"):
+        compile(f, backend="gpu")
+    with pytest.raises(ValueError, match="static_argnums 2 is out of range"):
+        compile(f, static_argnums=2)
+    with pytest.raises(ValueError, match="static_argnames 'z' names no parameter"):
+        compile(f, static_argnames="z")
+    with pytest.raises(ValueError, match="dynamic_dims 'z' names no parameter"):
+        compile(f, dynamic_dims={"z": {0: "n"}})
+    with pytest.raises(TypeError, match="dynamic_dims"):
+        compile(f, dynamic_dims={0: "n"})
+    with pytest.raises(TypeError, match="dynamic_dims"):
+        compile(f, dynamic_dims={0: {0: 3}})
+    with pytest.raises(ValueError, match=r"gives argument 0 an axis 2.*shape \(3,\)"):
+        compile(f, dynamic_dims={0: {2: "n"}})(arr(3), arr(3))
+
+
+# -- looks at values -----------------------------------------------------------------------------------
+
+LOOKS: dict[str, Callable[[Any], Any]] = {
+    "bool": lambda x: x if xp.sum(x) > 0 else -x,
+    "float": lambda x: x * float(xp.sum(x)),
+    "int": lambda x: x * int(xp.sum(x)),
+    "index": lambda x: x[int(xp.argmax(x))],
+    "numpy": lambda x: xp.asarray(np.asarray(x) + 1),
+    "item": lambda x: x.tolist(),
+    "repr": lambda x: (x, repr(x)),
+    "nonzero": lambda x: xp.nonzero(x)[0],
+    "mask": lambda x: x[x > 0],
+    "unique": lambda x: xp.unique_values(x),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS)
+def test_a_function_that_looks_is_run_each_time(name: str) -> None:
+    f = Counted(LOOKS[name])
+    c = compile(f)
+    for _ in range(3):
+        x = arr(5)
+        same(c(x), f.fun(x))
+    assert f.runs == 3
+    assert c.cache_info() == CacheInfo(0, 0, 3, 64, 0)
+    strict = compile(f.fun, fullgraph=True)
+    with pytest.raises(TypeError, match=r"fullgraph=True.*test_compile\.py:\d+"):
+        strict(arr(5))
+
+
+def test_looks_at_what_does_not_depend_on_the_arguments_do_no_harm() -> None:
+    k = xp.asarray(2.0)
+    c = compile(lambda x: x * float(k), fullgraph=True)
+    x = arr(3)
+    same(c(x), x * 2.0)
+    same(c(x), x * 2.0)
+    assert c.cache_info().hits == 1
+
+
+def test_fullgraph_cannot_be_caught_inside() -> None:
+    def f(x: Any) -> Any:
+        try:
+            return x * float(x[0])
+        except TypeError:
+            return x
+
+    with pytest.raises(TypeError, match="fullgraph"):
+        compile(f, fullgraph=True)(arr(3))
+
+
+def test_errors_of_the_function_come_through_and_nothing_is_kept() -> None:
+    def f(x: Any) -> Any:
+        raise KeyError("mine")
+
+    c = compile(f)
+    for _ in range(2):
+        with pytest.raises(KeyError, match="mine"):
+            c(arr(3))
+    assert c.cache_info().currsize == 0
+
+
+def test_errors_of_the_data_come_where_somebody_looks() -> None:
+    c = compile(xp.linalg.inv)
+    close(c(xp.asarray([[2.0]])), [[0.5]])
+    out = c(xp.asarray([[0.0]]))
+    with pytest.raises(np.linalg.LinAlgError, match="inv"):
+        print(out)
+    close(c(xp.asarray([[4.0]])), [[0.25]])
+
+
+# -- changes in place ----------------------------------------------------------------------------------
+
+
+def set_first(x: Any, y: Any) -> Any:
+    x[0] = y[0]
+    y *= 2.0
+    return x + y
+
+
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "some": set_first,
+    "constant": lambda x, y: x.__setitem__(slice(None), 3.0),
+    "all of it": lambda x, y: x.__setitem__(Ellipsis, y),
+    "through a view": lambda x, y: x[1:].__iadd__(y[1:]),
+    "twice": lambda x, y: (x.__imul__(2.0), x.__iadd__(1.0))[0] * y,
+}
+
+
+@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize("kind", ["array", "view", "numpy"])
+def test_changes_in_place_are_seen_outside(name: str, kind: str) -> None:
+    make = {
+        "array": lambda a: xp.asarray(a),
+        "view": lambda a: xp.asarray(np.stack([a, a]))[1],
+        "numpy": lambda a: a.copy(),
+    }[kind]
+    f = Counted(WRITES[name])
+    c = compile(f)
+    for _ in range(3):
+        a, b = rng.normal(size=4), rng.normal(size=4)
+        x, y = make(a), make(b)
+        wanted_x, wanted_y = xp.asarray(a), xp.asarray(b)
+        wanted = f.fun(wanted_x, wanted_y)
+        got = c(x, y)
+        if isinstance(wanted, xp.Array):
+            same(got, wanted)
+        same(xp.asarray(x), wanted_x)
+        same(xp.asarray(y), wanted_y)
+    assert f.runs == 1
+
+
+@pytest.mark.parametrize("warm", [False, True])
+def test_arguments_that_share_elements_and_are_changed(warm: bool) -> None:
+    c = compile(set_first)
+    if warm:
+        c(arr(3), arr(3))
+    a = rng.normal(size=6)
+    for make in (lambda x: (x, x), lambda x: (x[:3], x[2:5]), lambda x: (x[1:5], x[1:5])):
+        x, wanted = xp.asarray(a), xp.asarray(a)
+        same(c(*make(x)), set_first(*make(wanted)))
+        same(x, wanted)
+
+
+def test_the_views_base_is_changed_too() -> None:
+    def f(x: Any) -> None:
+        x += 1.0
+
+    c = compile(f)
+    for _ in range(2):
+        base = xp.asarray(np.zeros((3, 2)))
+        c(base[1])
+        close(base, [[0, 0], [1, 1], [0, 0]])
+
+
+# -- under other transforms ----------------------------------------------------------------------------
+
+
+def loss(w: Any, x: Any) -> Any:
+    return xp.sum(xp.tanh(x @ w) ** 2)
+
+
+def test_grad_of_compiled_and_compiled_grad() -> None:
+    w, x = arr(3, 2), arr(4, 3)
+    f = Counted(loss)
+    c = compile(f)
+    for _ in range(2):
+        same(grad(c)(w, x), grad(loss)(w, x))
+    assert f.runs == 1
+    same(c(w, x), loss(w, x))
+    assert f.runs == 1  # the program is the same without grad
+    f = Counted(grad(loss))
+    c = compile(f)
+    for _ in range(3):
+        same(c(w, x), grad(loss)(w, x))
+    assert f.runs == 1
+    for _ in range(2):
+        close(grad(lambda w: xp.sum(compile(grad(loss))(w, x) ** 2))(w), grad(lambda w: xp.sum(grad(loss)(w, x) ** 2))(w))
+
+
+def test_derivatives_through_a_compiled_function_that_was_first_called_without() -> None:
+    c = compile(loss)
+    w, x = arr(3, 2), arr(4, 3)
+    c(w, x)
+    t = arr(3, 2)
+    close(jvp(lambda w: c(w, x), (w,), (t,))[1], jvp(lambda w: loss(w, x), (w,), (t,))[1])
+    close(vjp(c, w, x)[1](xp.asarray(1.0))[1], vjp(loss, w, x)[1](xp.asarray(1.0))[1])
+    v = arr(4)
+    q = lambda v: xp.sum(xp.exp(v)) ** 2  # noqa: E731
+    close(hessian(compile(q))(v), hessian(q)(v))
+    close(compile(hessian(q))(v), hessian(q)(v))
+    close(grad(grad(compile(lambda a: xp.sin(a) * a)))(1.3), grad(grad(lambda a: xp.sin(a) * a))(1.3))
+    assert c.cache_info()[:2] == (2, 1)
+
+
+def test_vmap_first_then_plain_then_another_batch() -> None:
+    f = Counted(lambda x, y: xp.sum(x * y) + x)
+    c = compile(f)
+    y = arr(3)
+    over = vmap(c, in_axes=(0, None))
+
+    def wanted(xs: Any) -> Any:
+        return xp.stack([f.fun(xs[i], y) for i in range(xs.shape[0])])
+
+    for n in (4, 4, 5, 4):
+        xs = arr(n, 3)
+        close(over(xs, y), wanted(xs))
+    assert f.runs == 2  # once a size
+    x = arr(3)
+    same(c(x, y), f.fun(x, y))
+    assert f.runs == 3
+    for n in (4, 5, 6, 7):  # now one program serves all
+        xs = arr(n, 3)
+        close(over(xs, y), wanted(xs))
+    assert f.runs == 3
+    xss = arr(2, 4, 3)
+    close(vmap(over, in_axes=(0, None))(xss, y), xp.stack([wanted(xss[0]), wanted(xss[1])]))
+    assert f.runs == 3
+
+
+def test_vmap_over_one_argument_or_the_other_and_none() -> None:
+    f = Counted(lambda x, y: (x * 2, y, x - y, 7))
+    c = compile(f)
+    x, y, xs, ys = arr(3), arr(3), arr(4, 3), arr(4, 3)
+    for _ in range(2):
+        for axes, args in (((0, None), (xs, y)), ((None, 0), (x, ys)), ((0, 0), (xs, ys))):
+            got = vmap(c, in_axes=axes)(*args)
+            want = vmap(f.fun, in_axes=axes)(*args)
+            same(got, want)
+    inside = vmap(lambda a: a + xp.sum(c(x, y)[2]))
+    for _ in range(2):
+        close(inside(xs), xs + xp.sum(x - y))
+
+
+def test_compiled_vmap_and_both() -> None:
+    f = lambda x: xp.sum(xp.sin(x))  # noqa: E731
+    xs = arr(5, 3)
+    c = compile(vmap(f))
+    for _ in range(2):
+        same(c(xs), vmap(f)(xs))
+    assert c.cache_info().hits == 1
+    for make in (
+        lambda f: vmap(grad(compile(f))),
+        lambda f: compile(vmap(grad(f))),
+        lambda f: vmap(compile(grad(f))),
+        lambda f: compile(vmap(compile(grad(compile(f))))),
+    ):
+        made = make(f)
+        for _ in range(3):
+            close(made(xs), xp.cos(xs))
+    total = compile(f)
+    close(grad(lambda xs: xp.sum(vmap(total)(xs)))(xs), xp.cos(xs))
+    close(grad(lambda xs: xp.sum(vmap(total)(xs)))(xs), xp.cos(xs))
+
+
+def test_looks_under_vmap_split_the_batch_as_without() -> None:
+    def collatz(n: Any) -> Any:
+        count = 0
+        while n != 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            count += 1
+        return count
+
+    n = xp.asarray([1, 2, 3, 4, 5, 6])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for made in (vmap(compile(collatz)), compile(vmap(collatz)), compile(vmap(compile(collatz)))):
+            for _ in range(2):
+                assert np.asarray(made(n)).tolist() == [0, 1, 7, 2, 5, 8]
+        with pytest.raises(TypeError, match="fullgraph"):
+            compile(vmap(collatz), fullgraph=True)(n)
+    abs_ = compile(lambda x: x if x > 0 else -x)
+    g = vmap(grad(abs_))
+    for _ in range(2):
+        assert np.asarray(g(xp.asarray([1.0, -2.0, 3.0]))).tolist() == [1.0, -1.0, 1.0]
+
+
+def test_compiled_calls_compiled() -> None:
+    inner = Counted(lambda x: xp.exp(x) * 2)
+    c = compile(inner)
+    outer = Counted(lambda x: c(x) + c(x + 1))
+    d = compile(outer)
+    for _ in range(3):
+        x = arr(3)
+        same(d(x), inner.fun(x) + inner.fun(x + 1))
+    assert (inner.runs, outer.runs) == (1, 1)
+    looking = compile(lambda x: x * float(x[0]))
+    around = compile(lambda x: looking(x) + 1)
+    for _ in range(2):
+        x = arr(3)
+        same(around(x), x * float(x[0]) + 1)
+    assert around.cache_info()[:3] == (0, 0, 2)
+
+
+def test_functions_with_their_own_derivatives_keep_them() -> None:
+    @custom_jvp
+    def f(x: Any) -> Any:
+        return xp.sin(x)
+
+    @f.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        return f(primals[0]), 10 * tangents[0]
+
+    @custom_vjp
+    def g(x: Any) -> Any:
+        return xp.sin(x)
+
+    g.defvjp(lambda x: (xp.sin(x), x), lambda x, ct: (20 * ct,))
+    for fun, slope in ((f, 10.0), (g, 20.0), (checkpoint(xp.sin), float(np.cos(1.0)))):
+        c = compile(fun)
+        close(c(xp.asarray(1.0)), np.sin(1.0))
+        for _ in range(2):
+            close(grad(c)(1.0), slope)
+            close(compile(grad(fun))(1.0), slope)
+            close(vmap(grad(c))(xp.asarray([1.0, 1.0])), [slope, slope])
+
+
+def test_captured_arrays_are_constants_but_differentiable() -> None:
+    made = []
+
+    def outer(a: Any) -> Any:
+        c = compile(lambda y: xp.sum(a * y))
+        made.append(c)
+        return c(xp.asarray([1.0, 2.0])) + c(xp.asarray([3.0, 4.0]))
+
+    close(grad(outer)(xp.asarray([5.0, 6.0])), [4.0, 6.0])
+    assert made[0].cache_info().hits == 1
+    k = arr(3)
+    before = np.asarray(k)
+    c = compile(lambda x: x + k)
+    x = arr(3)
+    c(x)
+    k += 1.0
+    close(c(x), np.asarray(x) + before)
+
+
+# -- sizes of any kind ---------------------------------------------------------------------------------
+
+
+def mlp(params: Any, x: Any, y: Any) -> Any:
+    h = x
+    for w, b in params:
+        h = xp.tanh(h @ w + b)
+    z = h - xp.max(h, axis=1, keepdims=True)
+    return -xp.mean(xp.sum(y * (z - xp.log(xp.sum(xp.exp(z), axis=1, keepdims=True))), axis=1))
+
+
+def test_dynamic_dims_one_program_for_all_sizes() -> None:
+    f = Counted(value_and_grad(mlp))
+    c = compile(f, dynamic_dims={1: {0: "batch"}, 2: {0: "batch"}})
+    params = [(arr(5, 4), arr(4)), (arr(4, 3), arr(3))]
+    c(params, arr(8, 5), arr(8, 3))
+    runs = f.runs
+    for n in (8, 2, 9, 64, 700):
+        x, y = arr(n, 5), arr(n, 3)
+        got, want = c(params, x, y), f.fun(params, x, y)
+        close(got[0], want[0])
+        for (a, b), (u, v) in zip(got[1], want[1], strict=True):
+            close(a, u)
+            close(b, v)
+    assert f.runs == runs
+    assert c.cache_info() == CacheInfo(5, 1, 0, 64, 1)
+    c(params, arr(1, 5), arr(1, 3))  # one row broadcasts: it has a program of its own
+    assert c.cache_info().misses == 2
+
+
+DYNAMIC: dict[str, Callable[[Any], Any]] = {
+    "mean": lambda x: xp.mean(x, axis=0),
+    "var": lambda x: xp.var(x, axis=0, correction=1),
+    "flatten": lambda x: xp.reshape(x, (-1,)),
+    "pairs": lambda x: xp.concat([x, x[:-1]], axis=0) * x.shape[0],
+    "reverse": lambda x: x[::-1] - x[0],
+    "grow": lambda x: xp.stack([x, x]) / (x.shape[0] + 1),
+    "zeros": lambda x: xp.zeros(x.shape[0]) + xp.ones((x.shape[0], 1)),
+    "constant": lambda x: xp.zeros(x.shape[0]),
+    "size": lambda x: (x, x.shape[0], x.size),
+    "sort": lambda x: xp.sort(x, axis=0)[1],
+    "cumulative": lambda x: xp.cumulative_sum(x, axis=0),
+    "grad": lambda x: grad(lambda x: xp.mean(xp.sin(x) ** 2))(x),
+    "per row": lambda x: vmap(lambda r: r / xp.sum(r))(x),
+    "gram": lambda x: (x @ x.T, x.T @ x),
+    "in place": lambda x: (x.__setitem__(0, 1.0), x.__imul__(x.shape[0]))[1],
+}
+
+
+@pytest.mark.parametrize("name", DYNAMIC)
+def test_dynamic_dims_of_many_kinds(name: str) -> None:
+    f = Counted(DYNAMIC[name])
+    c = compile(f, dynamic_dims={0: {0: "n"}})
+    c(arr(6, 3))
+    runs = f.runs
+    for n in (6, 2, 5, 33, 12):
+        a = rng.normal(size=(n, 3))
+        x, wanted_x = xp.asarray(a), xp.asarray(a)
+        same(c(x), f.fun(wanted_x))
+        same(x, wanted_x)
+    assert f.runs == runs
+
+
+def test_two_dynamic_dims() -> None:
+    f = Counted(lambda x, y: (xp.reshape(x, (-1, 2)), x @ y, xp.mean(x), x.shape[0] * 2 + x.shape[1]))
+    c = compile(f, dynamic_dims={0: {0: "a", -2: "b"}})
+    c(arr(4, 3, 2), arr(2, 2))
+    runs = f.runs
+    for a, b in ((2, 2), (7, 3), (4, 9), (50, 60)):
+        x, y = arr(a, b, 2), arr(2, 2)
+        same(c(x, y), f.fun(x, y))
+    assert f.runs == runs
+
+
+def test_names_must_agree() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return xp.sum(x) + xp.sum(y)
+
+    c = compile(f, dynamic_dims={0: {0: "n"}, "y": {1: "n"}})
+    c(arr(4), arr(2, 4))
+    c(arr(5), y=arr(2, 5))
+    with pytest.raises(ValueError, match=r"'n' has 4 elements in argument 0, axis 0, and 5 in argument 1, axis 1"):
+        c(arr(4), arr(2, 5))
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: x * 2 if x.shape[0] % 2 else x,
+        lambda x: x[:100],
+        lambda x: x * xp.arange(x.shape[0], dtype=xp.float64),
+        lambda x: x + xp.asarray(np.ones(6)),
+        lambda x: x * float(np.sqrt(x.shape[0])),
+    ],
+    ids=["parity", "at most", "evaluated constant", "one size only", "root"],
+)
+def test_what_no_one_program_does_is_keyed_by_size(fun: Callable[[Any], Any]) -> None:
+    f = Counted(fun)
+    c = compile(f, dynamic_dims={0: {0: "n"}})
+    with pytest.warns(UserWarning, match="each length has its own"):
+        same(c(x := arr(6)), fun(x))
+    runs = f.runs
+    same(c(x := arr(6)), fun(x))
+    assert f.runs == runs
+    if fun(arr(6)).shape == (6,) and "asarray" not in fun.__code__.co_names:
+        for n in (7, 8, 200):
+            same(c(x := arr(n)), fun(x))
+            same(c(x := arr(n)), fun(x))
+        assert f.runs == runs + 3
+
+
+# -- values of all sizes -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [3, 100, 1000, 200_000])
+def test_small_medium_and_large_values(n: int) -> None:
+    def f(x: Any, y: Any) -> Any:
+        z = xp.exp(-x * x) + y
+        z = z * 2 - xp.flip(z)
+        z[1:] += z[:-1]
+        return z, xp.sum(z), xp.cumulative_sum(z) * xp.where(x > 0, 1.0, y), z > 0
+
+    c = compile(f)
+    for _ in range(3):
+        x, y = arr(n), arr(n)
+        same(c(x, y), f(x, y))
+
+
+OPS: list[Callable[[Any, Any], Any]] = [
+    lambda x, y: x + y,
+    lambda x, y: x * y - x,
+    lambda x, y: x * 1 + y / 1,
+    lambda x, y: xp.maximum(x, y),
+    lambda x, y: xp.where(x > y, x, 2),
+    lambda x, y: xp.sum(x, axis=0, keepdims=True) + y,
+    lambda x, y: xp.max(x, axis=-1, keepdims=True) * y,
+    lambda x, y: x.T.reshape(x.shape) + y,
+    lambda x, y: xp.flip(x, axis=0) + xp.astype(y > 0, x.dtype),
+    lambda x, y: xp.matmul(x, y.T) @ y,
+    lambda x, y: xp.mean(x) + y,
+    lambda x, y: xp.broadcast_to(xp.sum(y, axis=1)[:, None], x.shape) + xp.zeros(x.shape, dtype=x.dtype),
+    lambda x, y: xp.concat([x, y])[: x.shape[0]] - 1,
+    lambda x, y: xp.floor_divide(x, y + 3) + xp.square(x),
+    lambda x, y: xp.cumulative_sum(x, axis=1),
+    lambda x, y: (x + 0).__setitem__(0, y[0]) or x,
+    lambda x, y: -xp.zeros(x.shape, dtype=x.dtype) * y,
+]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, len(OPS) - 1), min_size=1, max_size=8),
+    st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    st.sampled_from([np.float32, np.float64, np.int32, np.complex128]),
+    st.integers(0, 2**31),
+)
+def test_random_programs(ops: list[int], shape: tuple[int, int], dtype: Any, seed: int) -> None:
+    """The straight line has the bits of evaluation, whatever is folded, broadcast or written over."""
+    numbers = np.random.default_rng(seed)
+    if dtype is np.complex128:
+        ops = [i for i in ops if i not in (3, 4, 6, 8, 13)]
+    if dtype is np.int32:
+        ops = [i for i in ops if i not in (2, 10, 13)]
+
+    def f(x: Any, y: Any) -> Any:
+        kept = []
+        for k, i in enumerate(ops):
+            x, y = OPS[i](x, y), x
+            if k % 2:
+                kept.append(x)
+        return x, y, kept
+
+    c = compile(f)
+    for _ in range(2):
+        a, b = (xp.asarray((numbers.normal(size=shape) * 3).astype(dtype)) for _ in range(2))
+        same(c(a, b), f(a, b))
+    assert c.cache_info().hits == 1
+
+
+def test_long_programs() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(3000):
+            x = x + 1
+        return x
+
+    c = compile(f)
+    for _ in range(2):
+        close(c(xp.asarray(0.0)), 3000.0)
+
+
+def test_modes() -> None:
+    f = lambda x: xp.sin(x) + xp.sum(x)  # noqa: E731
+    x = arr(5)
+    c = compile(f, backend="host")
+    same(c(x), f(x))
+    same(c(x), f(x))
+    plain = compile(f)
+    with xp.config(mode="host"):
+        same(plain(x), f(x))
+        same(plain(x), f(x))
+    same(plain(x), f(x))
+    assert plain.cache_info()[:2] == (2, 1)
+
+
+def test_lower_shows_the_program() -> None:
+    c = compile(lambda x, n: xp.sin(x) * n)
+    text = str(c.lower(arr(3), 2))
+    assert "sin(%0)" in text
+    assert "float64[3]" in text
+    assert c.cache_info().misses == 0
+    assert "def program(x0)" in c.lower(arr(3), 2).source()
+    with pytest.raises(TypeError, match="fullgraph"):
+        compile(lambda x: float(x[0])).lower(arr(3))
+
+
+def test_many_threads() -> None:
+    f = lambda x, k: xp.sum(xp.sin(x) * k)  # noqa: E731
+    c = compile(f, maxsize=4)
+    inputs = [arr(n) for n in range(1, 9)]
+    wanted = [float(f(x, 2.0)) for x in inputs]
+    slopes = [np.asarray(grad(f)(x, 2.0)) for x in inputs]
+    errors: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        order = np.random.default_rng(seed).integers(0, 8, 60)
+        try:
+            for i in order:
+                assert float(c(inputs[i], 2.0)) == wanted[i]
+                if i % 3 == 0:
+                    close(grad(c)(inputs[i], 2.0), slopes[i])
+        except BaseException as error:  # told to the main thread
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not errors, errors[0]
+    info = c.cache_info()
+    assert info.currsize <= 4
+    assert info.hits + info.misses == 8 * 60 + sum(
+        int((np.random.default_rng(k).integers(0, 8, 60) % 3 == 0).sum()) for k in range(8)
+    )
