@@ -168,6 +168,11 @@ def arrays_of(function: str, tree: Any) -> tuple[list[Any], list[Array], TreeDef
     return leaves, [array_leaf(function, x) for x in leaves], treedef
 
 
+def copied(tree: TreeDef, arrays: Sequence[Array]) -> Any:
+    """Return arrays of their own: what a body does to them in place concerns nobody else."""
+    return tree_unflatten(tree, [x.copy() for x in arrays])
+
+
 def length_of(function: str, slices: Sequence[Array], length: int | None) -> int:
     for x in slices:
         if not x.shape:

@@ -15,7 +15,7 @@ from .._namespace.array import Array, current
 from .._namespace.elementwise import clip, not_equal
 from .._namespace.manipulation import stack
 from .._namespace.promotion import astype
-from .bodies import Kind, Run, aligned, arrays_of, carried, kind_of, length_of, recorded, told
+from .bodies import Kind, Run, aligned, arrays_of, carried, copied, kind_of, length_of, recorded, told
 from .calls import array_leaf
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -132,7 +132,7 @@ def _branch(
     for branch in branches:
         run = Run(function, lambda *xs, f=branch: f(*tree_unflatten(tree, xs)), kinds, everything=True)
         if run.looked:
-            return branches[int(index)](*operands)
+            return branches[int(index)](*copied(tree, arrays))
         runs.append(run)
     outs = _agreed(function, runs)
     levels = index._levels
@@ -271,13 +271,17 @@ def _while_in_python(
     kinds: Sequence[Kind],
 ) -> Any:
     while True:
-        test = cond_fun(tree_unflatten(tree, state))
+        test = cond_fun(copied(tree, state))
         _check_test(function, *tree_flatten(test))
         if not test:
-            return tree_unflatten(tree, state)
-        leaves, out = tree_flatten(body_fun(tree_unflatten(tree, state)))
+            return copied(tree, state)
+        leaves, out = tree_flatten(body_fun(copied(tree, state)))
         kinds = carried(function, "the value", tree, kinds, leaves, out)
-        state = [astype(array_leaf(function, x), k.dtype) for x, k in zip(leaves, kinds, strict=True)]
+        state = _copies(function, leaves, kinds)
+
+
+def _copies(function: str, leaves: Sequence[Any], kinds: Sequence[Kind]) -> list[Array]:
+    return [astype(array_leaf(function, x), k.dtype).copy() for x, k in zip(leaves, kinds, strict=True)]
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
@@ -325,7 +329,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         raise TypeError(f"fori_loop: no integers hold both bounds, {bounds[0].dtype} and {bounds[1].dtype}")
     first, last = [astype(b, dtype) for b in bounds]
     if all(_is_known(b) for b in bounds):
-        length = max(operator.index(upper) - operator.index(lower), 0)
+        length = operator.index(upper) - operator.index(lower)
+        if length <= 0:
+            _, arrays, tree = arrays_of("fori_loop", init_val)
+            return copied(tree, arrays)
 
         def step(state: Any, _: None) -> Any:
             i, value = state
@@ -463,12 +470,13 @@ def _scan_in_python(
     rows: list[list[Array]] = []
     y_tree: Any = None
     for t in range(steps - 1, -1, -1) if reverse else range(steps):
-        leaves, out = tree_flatten(body(*state, *[x[t] for x in slices]))  # type: ignore[index]
+        given = [x[t].copy() for x in slices]  # type: ignore[index]
+        leaves, out = tree_flatten(body(*[x.copy() for x in state], *given))
         new, y_tree = out.children
         made = leaves[: new.num_leaves]
         kinds = carried(function, "the carry", tree, kinds, made, new)
-        state = [astype(array_leaf(function, x), k.dtype) for x, k in zip(made, kinds, strict=True)]
-        rows.append([array_leaf(function, x) for x in leaves[new.num_leaves :]])
+        state = _copies(function, made, kinds)
+        rows.append([array_leaf(function, x).copy() for x in leaves[new.num_leaves :]])
     if reverse:
         rows.reverse()
     return tree_unflatten(tree, state), tree_unflatten(y_tree, [stack(y) for y in zip(*rows, strict=True)])
