@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .lowerings import UNROLLED
 from .primitives.creation import Literal
 from .primitives.structure import broadcast, concat, reshape, slice_
 from .program import Program
@@ -50,11 +51,6 @@ class CanonicalProgram(NamedTuple):
     inputs: tuple[tuple[tuple[str | int, ...], np.dtype], ...]
     eqns: tuple[CanonicalEqn, ...]
     outputs: tuple[int, ...]
-
-
-# Reductions over axes of so few elements are written out, which fuses where a loop would not: their size
-# is part of the program.
-UNROLLED = 8
 
 
 class _Axes:

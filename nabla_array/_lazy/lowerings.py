@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-# Reductions over axes of so few elements are written out, which fuses where a loop would not.
+# Reductions over axes of so few elements are written out, which fuses where a loop would not: their size
+# is part of the program.
 UNROLLED = 8
 
 # Arithmetic and comparisons are our own kernels: MAX simplifies its own as if there were no nan, no
@@ -53,18 +54,11 @@ def reciprocal(b: Any, x: Any, out: Any) -> Any:
 
 def round_to(b: Any, x: Any, out: Any, decimals: int) -> Any:
     """Round to even in units of a power of ten, as NumPy composes it."""
-    whole = out.dtype.kind in "iu"
-    if whole and decimals >= 0:
-        return x
-    unit = b.constant(10.0 ** abs(decimals), np.float64 if whole else out.dtype)
-    y = b.cast(x, np.float64) if whole else x
     if decimals == 0:
-        y = b.ops.round(y)
-    elif decimals > 0:
-        y = b.custom("nabla.div", b.ops.round(b.custom("nabla.mul", y, unit)), unit)
-    else:
-        y = b.custom("nabla.mul", b.ops.round(b.custom("nabla.div", y, unit)), unit)
-    return b.cast(y, out.dtype) if whole else y
+        return b.ops.round(x)
+    unit = b.constant(10.0 ** abs(decimals), out.dtype)
+    to, back = ("nabla.mul", "nabla.div") if decimals > 0 else ("nabla.div", "nabla.mul")
+    return b.custom(back, b.ops.round(b.custom(to, x, unit)), unit)
 
 
 def cast(b: Any, x: Any, out: Any, dtype: np.dtype) -> Any:
@@ -137,8 +131,20 @@ def _reduced(b: Any, name: str, x: Any, axes: tuple[int, ...], out: Any) -> Any:
         if _is_short(b, x, (a,)):
             x = reduce(lambda y, part: b.custom(_JOINS[name], y, part), _parts(b, x, a))
         else:
-            x = getattr(b.ops, name)(x, axis=a)
+            x = _loop(b, name, x, a)
     return b.ops.reshape(x, out.shape)
+
+
+def _loop(b: Any, name: str, x: Any, axis: int) -> Any:
+    """Reduce a long axis by MAX's own operation, which wants the innermost axis as long as a vector."""
+    last = x.rank - 1
+    if axis == last or not _is_short(b, x, (last,)):
+        return getattr(b.ops, name)(x, axis=axis)
+    sums = []
+    for part in _parts(b, x, last):
+        y = getattr(b.ops, name)(b.ops.reshape(part, x.shape[:last]), axis=axis)
+        sums.append(b.ops.reshape(y, [*y.shape, 1]))
+    return b.ops.concat(sums, last)
 
 
 def _wide(dtype: np.dtype) -> np.dtype:
@@ -172,7 +178,9 @@ def extreme(name: str) -> Lowering:
         if _is_short(b, x, axes):
             return _reduced(b, name, x, axes, out)
         y = _reduced(b, name, _ordered(b, name, x), axes, out)
-        return b.custom("nabla.from_key", y, dtype=out.dtype) if out.dtype.kind == "f" else b.cast(y, out.dtype)
+        return (
+            b.custom("nabla.from_key", y, dtype=out.dtype) if out.dtype.kind == "f" else b.cast(y, out.dtype)
+        )
 
     return lower
 

@@ -201,8 +201,6 @@ def _elementwise_cases() -> Iterator[Case]:
         for name in f"{_INTEGERS} {_COMPARE}".split():
             yield Case(by_name[name], "pair" + char, (0, 1))
         yield Case(e.sub, "one" + char, (np.dtype(char).type(0), 0))
-        for decimals in (1, -1):
-            yield Case(e.round_, "one" + char, (0,), {"decimals": decimals})
     for char in "BHIL":
         yield Case(e.pow_, "pair" + char, (0, 1))
     for name in ("abs", "floor", "not"):

@@ -163,6 +163,7 @@ round_ = Primitive(
     into=_round_into,
     dims=alike,
     max=low.round_to,
+    max_kinds="f",
     partials=(None,),
 )
 
