@@ -1,4 +1,4 @@
-"""Values that leave the graph while a derivative is taken: it could not follow them."""
+"""Values that leave the graph while a transform runs, which could not follow them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,12 @@ def is_differentiated(node: Node) -> bool:
         return False
     me = get_ident()
     return any(t.thread == me and t.derivative and node in t and _varies(t, node) for t in tapes)
+
+
+def is_traced(node: Node) -> bool:
+    """Say whether this thread is making a program of which the node's value is a part."""
+    me = get_ident()
+    return any(t.thread == me and not t.derivative and node in t for t in tapes)
 
 
 def _varies(tape: Tape, node: Node) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from .._lazy.aval import Aval
 from .._lazy.evaluate import value_of
-from .._lazy.leaving import is_differentiated
+from .._lazy.leaving import is_differentiated, is_traced
 from .._lazy.levels import Levels, bind
 from .._lazy.node import NO_PARAMS, Node, leaf, record, tapes
 from .._lazy.primitive import Primitive
@@ -189,6 +190,8 @@ class Array:
         return self._value().tolist()
 
     def __bool__(self) -> bool:
+        if (self._levels or tapes) and sys._getframe(1).f_code.co_name == "is_lazy_array":
+            return answer_for_laziness(self)
         return bool(self._value())
 
     def __int__(self) -> int:
@@ -402,6 +405,17 @@ def check_leaves(function: str, x: Array) -> None:
             f"{function}: a value that is being differentiated leaves for NumPy (or C), where no derivative "
             "follows it; stop_gradient makes it a constant, custom_jvp or custom_vjp would give a derivative"
         )
+
+
+def answer_for_laziness(x: Array) -> bool:
+    """Answer array-api-compat, which tries `bool` on an array to see whether values can be looked at.
+
+    Where they can it drops what that gave, which need not be looked up, then: a look would split a batch.
+    Raises TypeError where a program is being made, so that libraries leave out checks of values.
+    """
+    if is_traced(current(x)):
+        raise TypeError("bool: the value is not known while a program is made")
+    return False
 
 
 def check_device(function: str, device: Any) -> None:

@@ -281,7 +281,9 @@ def setitem(x: Array, key: Any, value: Any) -> None:
 
 def _masked_set(x: Array, key: Any, value: Any) -> bool:
     """Write one value, or one for each trailing element, where a mask is true; stays lazy."""
-    if not isinstance(key, Array | np.ndarray) or key.dtype.kind != "b" or not key.ndim:
+    if type(key) is tuple and len(key) == 1:
+        (key,) = key
+    if not isinstance(key, Array | np.ndarray) or key.dtype.kind != "b":
         return False
     new = value if type(value) in SCALARS else as_array("setitem", value)
     if getattr(new, "ndim", 0) > x.ndim - key.ndim or x.shape[: key.ndim] != key.shape:

@@ -50,6 +50,8 @@ ALIASES = {
     "transpose": "permute_dims",
     "true_divide": "divide",
 }
+# NumPy's names for parameters that the standard calls otherwise.
+_PARAMETERS = {"a_min": "min", "a_max": "max"}
 # Names that mean another thing in NumPy than in the standard, or take other arguments than the shared
 # ones let us tell.
 _NOT_OURS = {"cumulative_sum", "cumulative_prod", "cumsum", "cumprod", "transpose", "matrix_rank", "pinv"}
@@ -166,12 +168,16 @@ def _translate(
         return None
     given = their_names.bind(*args, **kwargs)
     positional, keywords = [], {}
+    our_kinds = {p.kind for p in our_names.parameters.values()}
     operands = [p for p in our_names.parameters.values() if p.kind is p.POSITIONAL_ONLY]
     for place, (name, value) in enumerate(given.arguments.items()):
         parameter = their_names.parameters[name]
-        if parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.VAR_KEYWORD:
+        name = _PARAMETERS.get(name, name)
+        if parameter.kind is parameter.VAR_POSITIONAL and parameter.kind in our_kinds:
+            positional.extend(value)
+        elif parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.VAR_KEYWORD:
             return None
-        if place < len(operands):
+        elif place < len(operands):
             positional.append(value)
         elif name in our_names.parameters:
             keywords[name] = value
