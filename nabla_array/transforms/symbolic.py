@@ -15,6 +15,7 @@ from .._lazy.evaluate import evaluate
 from .._lazy.node import Node, leaf
 from .._lazy.primitives.creation import Literal, fill
 from .._lazy.primitives.indexing import gather
+from .._lazy.primitives.structure import permute
 from .._lazy.program import Eqn, Program, pending_order
 from .._namespace.array import Array, current
 from .fastcall import ArrayLeaf, Output, Recipe, StaticLeaf
@@ -356,7 +357,9 @@ def _resized(x: Array, axes: Mapping[int, str], sizes: Mapping[str, int]) -> Arr
     node = current(x)
     for axis, name in axes.items():
         rows = np.arange(sizes[name]) % node.aval.shape[axis]
-        node = gather(node, leaf(rows), axes=(axis,), batch=0)
+        node = gather(node, leaf(rows), axes=(axis,), batch=0)  # its first axis is the one of the rows
+        order = (*range(1, axis + 1), 0, *range(axis + 1, node.aval.ndim))
+        node = permute(node, axes=order) if axis else node
     return Array(node)
 
 

@@ -484,7 +484,10 @@ def test_grad_of_compiled_and_compiled_grad() -> None:
         same(c(w, x), grad(loss)(w, x))
     assert f.runs == 1
     for _ in range(2):
-        close(grad(lambda w: xp.sum(compile(grad(loss))(w, x) ** 2))(w), grad(lambda w: xp.sum(grad(loss)(w, x) ** 2))(w))
+        close(
+            grad(lambda w: xp.sum(compile(grad(loss))(w, x) ** 2))(w),
+            grad(lambda w: xp.sum(grad(loss)(w, x) ** 2))(w),
+        )
 
 
 def test_derivatives_through_a_compiled_function_that_was_first_called_without() -> None:
@@ -724,7 +727,9 @@ def test_names_must_agree() -> None:
     c = compile(f, dynamic_dims={0: {0: "n"}, "y": {1: "n"}})
     c(arr(4), arr(2, 4))
     c(arr(5), y=arr(2, 5))
-    with pytest.raises(ValueError, match=r"'n' has 4 elements in argument 0, axis 0, and 5 in argument 1, axis 1"):
+    with pytest.raises(
+        ValueError, match=r"'n' has 4 elements in argument 0, axis 0, and 5 in argument 1, axis 1"
+    ):
         c(arr(4), arr(2, 5))
 
 
