@@ -414,6 +414,8 @@ def answer_for_laziness(x: Array) -> bool:
     Raises TypeError where a program is being made, so that libraries leave out checks of values.
     """
     if is_traced(current(x)):
+        for tell in asked_hook:
+            tell()
         raise TypeError("bool: the value is not known while a program is made")
     return False
 
@@ -428,6 +430,8 @@ def check_device(function: str, device: Any) -> None:
 split_hook: list[Callable[[Array], np.ndarray]] = []
 # And `compile` what is told of an array whose value somebody wants while a tape runs.
 look_hook: list[Callable[[Array], None]] = [lambda x: None]
+# And what is told that a library asked whether it may look, and heard no.
+asked_hook: list[Callable[[], None]] = []
 
 
 # The package puts itself here once it is whole; `Array` cannot import it.

@@ -19,7 +19,7 @@ from .._lazy.node import Node, tapes, user_line
 from .._lazy.stats import stats
 from .._lazy.straight import Source, is_small, write
 from .._lazy.tape import Tape
-from .._namespace.array import Array, current, look_hook
+from .._namespace.array import Array, asked_hook, current, look_hook
 from .._namespace.promotion import as_array
 from .calls import decorator, named
 from .fastcall import MISS, ArrayLeaf, Output, Recipe, StaticLeaf, fast_call, put_back
@@ -198,12 +198,15 @@ class _Watch:
         What depends on the arguments.
     line
         The user's line that looked first; "" while none did.
+    asked
+        Whether a library has asked if values can be looked at, and heard no.
     """
 
     def __init__(self, refuses: bool) -> None:
         self.refuses = refuses
         self.tape: Tape | None = None
         self.line = ""
+        self.asked = False
 
     def error(self) -> TypeError:
         return TypeError(
@@ -232,6 +235,14 @@ def _notice(x: Array) -> None:
 
 _look_before = look_hook[0]
 look_hook[0] = _notice
+
+
+def _asked() -> None:
+    for watch in _watches.stack:
+        watch.asked = True
+
+
+asked_hook.append(_asked)
 
 
 # -- arguments -----------------------------------------------------------------------------------------
@@ -561,7 +572,14 @@ class _Cache:
         self, given: _Call, batch: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         watch = _Watch(self.fullgraph)
-        made, written = self._trace(given, watch)
+        try:
+            made, written = self._trace(given, watch)
+        except Exception:
+            if not watch.asked or self.fullgraph:
+                raise
+            with self.lock:  # a library could not do without values, and said so
+                self.looking.add(given.exact)
+            return self._fall_back(args, kwargs)
         if written and _overlap(given.leaves):
             return self._fall_back(args, kwargs)
         for i, new in written.items():
