@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.table import Table
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+from threadpoolctl import threadpool_limits
 
 import nabla_array as xp
 from nabla_array.transforms import GradGraphInfo, Graph, autodiff, call, call_with_info, trace
@@ -163,7 +164,8 @@ def main() -> None:
         if epoch % args.every == 0 or epoch in (1, args.epochs):
             table.add_row(str(epoch), f"{loss:.4f}", f"{accuracy:.3f}")
 
-    with console.status("training"):
+    # The matrices are too small for a product to gain by threads, which wait for each other.
+    with threadpool_limits(1), console.status("training"):
         scaled = train(data, args.epochs, args.grad_seed, report=report)
         console.print(table)
         plain = train(data, args.epochs, 1.0)

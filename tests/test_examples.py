@@ -63,8 +63,7 @@ def test_graph_autodiff_on_digits() -> None:
     options = ["--epochs", "8", "--every", "4", "--show-graphs"]
     done = subprocess.run(
         [sys.executable, str(DIGITS), *options],
-        # Threads that wait for each other make products of small matrices slow where others compute too.
-        env={**os.environ, "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"},
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         check=False,

@@ -23,7 +23,9 @@ from nabla_array.transforms import (
     call_with_info,
     checkpoint,
     compile,
+    cond,
     custom_vjp,
+    fori_loop,
     grad,
     graphs,
     hessian,
@@ -31,6 +33,7 @@ from nabla_array.transforms import (
     jacfwd,
     jacrev,
     jvp,
+    scan,
     trace,
     tree_leaves,
     vjp,
@@ -312,6 +315,28 @@ def test_graphs_of_compiled_and_of_checkpointed_functions() -> None:
         same(gradients(around, args, 1.0), wanted)
 
 
+BODIES: dict[str, Callable[..., Any]] = {
+    "scan": lambda f, x: scan(lambda c, y: (c * y + f(x * y), c), x[0], x)[0],
+    "cond": lambda f, x: cond(x[0] > 0, f, lambda x: -f(2 * x), x),
+    "fori_loop": lambda f, x: fori_loop(0, 4, lambda i, c: c * 0.5 + f(c * x), xp.ones(())),
+}
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_calls_in_the_bodies_of_control_flow(name: str) -> None:
+    def f(x: Any) -> Any:
+        return xp.sum(xp.sin(x) * x**2)
+
+    x = normal(3)
+    inner = trace(f, x)
+    graph = trace(lambda x: BODIES[name](lambda y: call(inner, y), x), x)
+    for value in (x, -x):
+        same(call(graph, value), BODIES[name](f, value))
+        slope = grad(lambda x: BODIES[name](f, x))
+        same(gradients(graph, (value,), 1.0), (slope(value),))
+        same(grad(lambda x: call(graph, x))(value), slope(value))
+
+
 def test_trace_within_vmap_makes_a_graph_for_one_example() -> None:
     made = []
 
@@ -528,6 +553,25 @@ def test_graphs_three_deep() -> None:
     infos = autodiff(top, return_all_grad_graphs=True)
     assert set(infos) == {one, two, top}
     same(gradients(top, (x,), 1.0), (grad(plain)(x),))
+
+
+def test_called_graphs_whose_outputs_are_inputs_constants_or_one_value_twice() -> None:
+    def f(x: Any, n: Any) -> Any:
+        y = xp.sin(x) * n
+        return x, y, y, 3.0, n
+
+    def use(f: Callable[..., Any]) -> Callable[..., Any]:
+        def whole(x: Any) -> Any:
+            a, b, c, d, n = f(x, 2)
+            return a * b + c * d + n * f(b, n)[0]
+
+        return whole
+
+    x, seed = normal(3), normal(3)
+    graph = trace(f, x, 2)
+    whole = trace(use(lambda *args: call(graph, *args)), x)
+    same(call(whole, x), use(f)(x))
+    same(gradients(whole, (x,), seed), vjp(use(f), x)[1](seed))
 
 
 def test_operations_with_several_results_and_complex_numbers() -> None:
