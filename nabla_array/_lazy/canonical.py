@@ -186,10 +186,14 @@ def canonicalize(program: Program) -> Canonical:
         merged: list[int] = []
         for c, n in zip(axes.of(value), shape, strict=True):
             if c not in covered or position[c][1] == 0:
-                named.append(n if c in axes.fixed else symbols.setdefault(c, f"d{len(symbols)}"))
+                # Of a run that is fixed in part only, the whole can be told from the inputs.
+                run = position[c][0] if c in covered else [c]
+                named.append(n if axes.fixed.issuperset(run) else symbols.setdefault(c, f"d{len(symbols)}"))
                 merged.append(n)
             else:
                 merged[-1] *= n
+                if isinstance(named[-1], int):
+                    named[-1] = merged[-1]
             moved.append(len(named) - 1)
         maps.append(moved)
         shapes.append(tuple(named))

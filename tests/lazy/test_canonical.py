@@ -76,6 +76,14 @@ def test_small_axes_that_are_reduced_are_written_out() -> None:
     assert key(points, (100, 9)) == key(points, (100, 90))
 
 
+@pytest.mark.parametrize("shape", [(7, 17), (17, 7), (2, 3), (2, 30, 3)])
+def test_short_axes_merge_with_others_that_are_reduced(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape)
+    total = canonical(xp.sum(xp.asarray(x) * 2.0))
+    (got,) = execute(total.key, x.reshape(total.inputs[0]))
+    np.testing.assert_allclose(got, np.sum(x * 2.0), rtol=1e-13)
+
+
 def test_broadcasting_keeps_what_differs_apart() -> None:
     def outer(x: Array, y: Array) -> Array:
         return x[:, None] * y + 1
