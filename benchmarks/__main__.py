@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import auto, cold, elementwise, fused, memory, overhead, warm
+from . import auto, cold, elementwise, fused, memory, overhead, transforms, warm
 from .measure import machine, show, write
 
 SUITES = {
@@ -19,6 +19,7 @@ SUITES = {
     "cold": cold.run,
     "warm": warm.run,
     "auto": auto.run,
+    "transforms": transforms.run,
 }
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

@@ -1,0 +1,161 @@
+"""Transforms of functions: what a call costs beside JAX's, compiled and not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import nabla_array
+from nabla_array import transforms
+from nabla_array._lazy import tiers
+
+from .contestants import JIT, Contestant, contestants
+from .measure import OURS, Claim, Row, race
+
+GRAD = "jax"  # JAX's transforms, without jit
+Call = Callable[[], object]
+
+
+class Case(NamedTuple):
+    """One line of the table.
+
+    Attributes
+    ----------
+    name
+        Of the line.
+    make
+        Gives each contestant that takes part the call that is timed.
+    number
+        Calls a round: small ones are timed by the dozen.
+    claims
+        What must hold.
+    """
+
+    name: str
+    make: Callable[[], dict[str, Call]]
+    number: int
+    claims: tuple[Claim, ...]
+
+
+def libraries() -> dict[str, Contestant]:
+    """Return nabla_array and, where it is installed, JAX, by name."""
+    return {c.name: c for c in contestants(OURS, JIT)}
+
+
+def jax_of(contestant: Contestant) -> ModuleType:
+    """Return the `jax` module of a contestant whose namespace is `jax.numpy`."""
+    jax: ModuleType = __import__(contestant.xp.__name__.partition(".")[0])
+    return jax
+
+
+# -- a small network: compile --------------------------------------------------------------------------
+
+_SIZES = (32, 64, 64, 10)
+
+
+def mlp(xp: Any, params: list[tuple[Any, Any]], x: Any, y: Any) -> Any:
+    """Mean cross entropy of a network of three layers."""
+    for w, b in params[:-1]:
+        x = xp.tanh(x @ w + b)
+    w, b = params[-1]
+    z = x @ w + b
+    z = z - xp.max(z, axis=1, keepdims=True)
+    return -xp.mean(xp.sum(y * (z - xp.log(xp.sum(xp.exp(z), axis=1, keepdims=True))), axis=1))
+
+
+def _network(batch: int, dtype: str) -> tuple[list[tuple[Any, Any]], np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    params = [
+        ((rng.standard_normal((m, n)) / m**0.5).astype(dtype), np.zeros(n, dtype))
+        for m, n in pairwise(_SIZES)
+    ]
+    x = rng.standard_normal((batch, _SIZES[0])).astype(dtype)
+    return params, x, np.eye(_SIZES[-1], dtype=dtype)[rng.integers(0, _SIZES[-1], batch)]
+
+
+def network(batch: int, dtype: str, transform: str, compiled: bool) -> dict[str, Call]:
+    """Return calls of `grad` or `value_and_grad` of the network's loss."""
+    params, x, y = _network(batch, dtype)
+    calls: dict[str, Call] = {}
+    for c in libraries().values():
+        own = [(c.asarray(w), c.asarray(b)) for w, b in params], c.asarray(x), c.asarray(y)
+        if c.name == OURS:
+            f = getattr(transforms, transform)(partial(mlp, c.xp))
+            name, f = OURS, transforms.compile(f) if compiled else f
+        else:
+            f = getattr(jax_of(c), transform)(partial(mlp, c.xp))
+            name, f = (JIT, c.prepare(f)) if compiled else (GRAD, f)
+        calls[name] = partial(_once, c.evaluate, f, own)
+    return calls
+
+
+def _once(evaluate: Callable[[Any], object], function: Callable[..., Any], args: Any) -> None:
+    evaluate(function(*args))
+
+
+def _network_cases(quick: bool) -> list[Case]:
+    large = 16 if quick else 4096
+    out = [
+        Case(
+            "MLP gradient, batch 8, not compiled",
+            partial(network, 8, "float64", "grad", False),
+            1,
+            (Claim(GRAD, 1 / 3),),
+        )
+    ]
+    for dtype in ("float64", "float32"):
+        out += [
+            Case(
+                f"MLP gradient, batch 8, {dtype}",
+                partial(network, 8, dtype, "grad", True),
+                20,
+                (Claim(JIT, 1.5),),
+            ),
+            Case(
+                f"MLP value and gradient, batch {large}, {dtype}",
+                partial(network, large, dtype, "value_and_grad", True),
+                1,
+                (Claim(JIT, 1 / 0.9),),
+            ),
+        ]
+    return out
+
+
+# -- all -----------------------------------------------------------------------------------------------
+
+
+def cases(quick: bool) -> list[Case]:
+    """Return every case; `quick` in tiny sizes."""
+    return [*_network_cases(quick)]
+
+
+def measure(case: Case, rounds: int) -> Row:
+    """Time a case, compiled before."""
+    calls = case.make()
+    for call in calls.values():
+        for _ in range(6):  # recorded; found compiled, tried, run
+            call()
+    return Row(case.name, race(calls, rounds, case.number), case.claims)
+
+
+def _compile(some: list[Case]) -> None:
+    """Have MAX compile what it would, sooner or later."""
+    with tiers.gather() as keys, nabla_array.config(mode="auto"):
+        for case in some:
+            call = case.make()[OURS]
+            for _ in range(2):
+                call()
+    tiers.prepare(keys)
+
+
+def run(quick: bool) -> list[Row]:
+    """Measure everything here; `quick` only tries whether it works."""
+    some = cases(quick)
+    if not quick:
+        _compile(some)
+    return [measure(case, 1 if quick else 60) for case in some]
