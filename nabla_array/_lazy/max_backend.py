@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import io
 import os
+import sys
 import tempfile
+import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib import import_module
@@ -166,6 +169,29 @@ def compile_programs(keys: Sequence[str], path: Path) -> None:
         session.compile(module).export_mef(path)
 
 
+def _import() -> None:
+    """Import MAX, which enters a context of the importing thread, to be left by the main one at exit.
+
+    In another thread that would end with an error on the terminal, so the main one enters it just before.
+    """
+    if "max.engine" in sys.modules or threading.current_thread() is threading.main_thread():
+        return
+    import max.engine  # noqa: F401
+    from max.mlir import Context
+
+    context = Context.current
+    if context is not None:
+        context.__exit__(None, None, None)
+        atexit.register(context.__enter__)
+
+
+def accelerators() -> list[str]:
+    """Return the names of the accelerators that MAX finds."""
+    from max.driver import Accelerator, accelerator_count
+
+    return [f"gpu:{i} ({Accelerator(i).architecture_name})" for i in range(accelerator_count())]
+
+
 @lru_cache(1)
 def _session() -> Any:
     from max.driver import CPU
@@ -179,6 +205,7 @@ _loaded: dict[str, dict[str, Any]] = {}
 
 def load(name: str, mef: bytes) -> dict[str, Any]:
     """Return the models of a compiled file by name, once for each file, which `name` tells."""
+    _import()
     from max.engine import read
 
     models = _loaded.get(name)

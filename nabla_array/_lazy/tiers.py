@@ -75,11 +75,7 @@ class Kernel:
 
     def _find(self) -> None:
         self.state = "loading"
-        # With MAX in memory a model takes milliseconds; its import takes seconds and waits for nobody.
-        if "max.engine" in sys.modules:
-            self.load()
-        else:
-            _in_background(self.load)
+        _in_background(self.load)  # MAX takes seconds to import, and a while to begin
 
     def load(self) -> None:
         """Take the compiled form from the cache, if it is there."""
@@ -160,6 +156,19 @@ class Kernel:
     def fail(self, message: str) -> None:
         """Keep to the host from now on."""
         self.state, self.message = "failed", message
+
+
+def accelerators() -> str:
+    """Say what accelerators MAX finds."""
+    try:
+        from . import max_backend
+
+        found = max_backend.accelerators()
+    except ImportError as error:
+        return f"MAX cannot be imported: {error}"
+    if not found:
+        return "MAX finds no accelerator"
+    return f"MAX finds {', '.join(found)}, on which nothing runs yet"
 
 
 def problems() -> tuple[str, ...]:

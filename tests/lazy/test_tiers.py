@@ -287,3 +287,36 @@ print([m for m in ("max", "subprocess", "nabla_array._lazy.max_backend") if m in
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_max_imported_in_the_background_leaves_quietly() -> None:
+    code = (
+        "import sys, threading\n"
+        "from nabla_array._lazy import max_backend\n"
+        "loader = threading.Thread(target=max_backend._import)\n"
+        "loader.start(); loader.join()\n"
+        "print('max.engine' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+
+
+@pytest.mark.parametrize(
+    ("found", "told"),
+    [([], "MAX finds no accelerator"), (["gpu:0 (sm_90a)"], r"MAX finds gpu:0 \(sm_90a\), on which nothing runs yet")],
+)
+def test_a_device_that_cannot_be_used_is_told_with_what_there_is(
+    monkeypatch: pytest.MonkeyPatch, found: list[str], told: str
+) -> None:
+    monkeypatch.setattr(max_backend, "accelerators", lambda: found)
+    with pytest.raises(ValueError, match=rf"^ones: no device 'gpu:0' \({told}\); 'cpu' would work"):
+        xp.ones(3, device="gpu:0")
+
+
+def test_without_max_the_error_of_a_device_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> list[str]:
+        raise ModuleNotFoundError("No module named 'max'")
+
+    monkeypatch.setattr(max_backend, "accelerators", missing)
+    with pytest.raises(ValueError, match=r"MAX cannot be imported: No module named 'max'"):
+        xp.ones(3).to_device("gpu:0")
