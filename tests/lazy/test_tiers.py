@@ -303,7 +303,10 @@ def test_max_imported_in_the_background_leaves_quietly() -> None:
 
 @pytest.mark.parametrize(
     ("found", "told"),
-    [([], "MAX finds no accelerator"), (["gpu:0 (sm_90a)"], r"MAX finds gpu:0 \(sm_90a\), on which nothing runs yet")],
+    [
+        ([], "MAX finds no accelerator"),
+        (["gpu:0 (sm_90a)"], r"MAX finds gpu:0 \(sm_90a\), on which nothing runs yet"),
+    ],
 )
 def test_a_device_that_cannot_be_used_is_told_with_what_there_is(
     monkeypatch: pytest.MonkeyPatch, found: list[str], told: str
