@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -10,7 +9,6 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._lazy.aval import aval_of
 from .._lazy.config import MODES, config, settings
 from .._lazy.evaluate import evaluate
 from .._lazy.host import DATA_ERRORS, quiet
@@ -21,10 +19,11 @@ from .._lazy.straight import Source, is_small, write
 from .._lazy.tape import Tape
 from .._namespace.array import Array, asked_hook, current, look_hook
 from .._namespace.promotion import as_array
+from .arguments import Arguments, Call, overlap
 from .calls import decorator, named
-from .fastcall import MISS, ArrayLeaf, Output, Recipe, StaticLeaf, fast_call, put_back
-from .pytree import TreeDef, tree_flatten, tree_unflatten
-from .symbolic import Sizes, Symbols, Template, generalize
+from .fastcall import MISS, Output, Recipe, fast_call, put_back
+from .pytree import tree_unflatten
+from .symbolic import Sizes, Template, generalize
 from .tracing import Traced, call, trace
 
 __all__ = ["CacheInfo", "Lowered", "compile"]
@@ -245,163 +244,6 @@ def _asked() -> None:
 asked_hook.append(_asked)
 
 
-# -- arguments -----------------------------------------------------------------------------------------
-
-_NUMBERS = (bool, int, float, complex)
-
-
-class _Static:
-    """An argument that is part of the kind as a whole, so that it counts as a leaf."""
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-class _Call(NamedTuple):
-    """A call taken apart.
-
-    Attributes
-    ----------
-    key
-        Equal for calls that one program answers.
-    exact
-        The same with all lengths in it.
-    tree, leaves
-        The structure of ``(args, kwargs)``, and what is in it.
-    arrays
-        The places of the arrays among the leaves.
-    kinds
-        What each leaf is.
-    sizes
-        The lengths of the dynamic dimensions.
-    """
-
-    key: Hashable
-    exact: Hashable
-    tree: TreeDef
-    leaves: list[Any]
-    arrays: list[int]
-    kinds: list[ArrayLeaf | StaticLeaf]
-    sizes: Sizes
-
-
-class _Signature:
-    """Which parameters of a function an option of `compile` means, by position and by name."""
-
-    def __init__(self, fun: Callable[..., Any]) -> None:
-        try:
-            self.parameters = list(inspect.signature(fun).parameters.values())
-        except (TypeError, ValueError):  # builtins, say: no names
-            self.parameters = []
-        self.names = [
-            p.name for p in self.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-        ]
-        self.variadic = not self.parameters or any(
-            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.parameters
-        )
-
-    def both(self, option: str, which: int | str) -> tuple[int | None, str | None]:
-        """Return the position and the name of a parameter, as far as they are known."""
-        if isinstance(which, str):
-            known = which in {p.name for p in self.parameters}
-            if not known and not self.variadic:
-                raise ValueError(f"compile: {option} {which!r} names no parameter of {self._told()}")
-            return (self.names.index(which), which) if which in self.names else (None, which)
-        if isinstance(which, bool) or not isinstance(which, int | np.integer):
-            raise TypeError(f"compile: {option} holds positions and names of parameters, not {which!r}")
-        n = len(self.names)
-        place = int(which) + n if which < 0 else int(which)
-        if place < 0 or (place >= n and not self.variadic):
-            raise ValueError(f"compile: {option} {which} is out of range: there are {self._told()}")
-        return place, self.names[place] if place < n else None
-
-    def _told(self) -> str:
-        return f"the parameters {', '.join(p.name for p in self.parameters) or '(none)'}"
-
-
-class _Arguments:
-    """What the options of `compile` say of the arguments of a call."""
-
-    def __init__(self, fun: Callable[..., Any], dynamic_dims: Any, argnums: Any, argnames: Any) -> None:
-        signature = _Signature(fun)
-        nums = argnums if isinstance(argnums, tuple | list) else (argnums,)
-        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
-        static = [signature.both("static_argnums", i) for i in nums]
-        static += [signature.both("static_argnames", i) for i in names]
-        self.static = {key for both in static for key in both if key is not None}
-        self.symbols = Symbols({} if dynamic_dims is None else dynamic_dims, signature.both)
-
-    def parse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call:
-        """Take a call apart."""
-        if self.static:
-            args = tuple([_Static(a) if i in self.static else a for i, a in enumerate(args)])
-            kwargs = {k: _Static(a) if k in self.static else a for k, a in kwargs.items()}
-        leaves, tree = tree_flatten((args, kwargs))
-        kinds = [_kind(leaf) for leaf in leaves]
-        arrays = [i for i, kind in enumerate(kinds) if isinstance(kind, ArrayLeaf)]
-        for i, leaf in enumerate(leaves):
-            if isinstance(leaf, _Static):
-                leaves[i] = leaf.value
-        exact: Hashable = (tree, tuple([_hashable(kind) for kind in kinds]))
-        try:
-            hash(exact)
-        except TypeError:
-            raise _unhashable(args, kwargs) from None
-        if not self.symbols:
-            return _Call(exact, exact, tree, leaves, arrays, kinds, ())
-        sizes, symbolic = self.symbols.read(tree, kinds)
-        key: Hashable = (tree, tuple([_hashable(kind) for kind in symbolic]))
-        return _Call(key, exact, tree, leaves, arrays, kinds, sizes)
-
-
-def _kind(leaf: Any) -> ArrayLeaf | StaticLeaf:
-    cls = type(leaf)
-    if cls is Array:
-        return ArrayLeaf(aval_of(leaf.shape, leaf.dtype) if leaf._levels else leaf._node.aval, Array)
-    if (cls is np.ndarray or isinstance(leaf, np.generic)) and leaf.dtype.kind in "biufc":
-        return ArrayLeaf(aval_of(leaf.shape, leaf.dtype), cls)
-    if cls is _Static:
-        return StaticLeaf(type(leaf.value), leaf.value)
-    return StaticLeaf(cls, leaf)
-
-
-def _hashable(kind: Any) -> Hashable:
-    """Return a leaf's kind as a part of a key, where 0.0 is not -0.0 and nan is nan."""
-    if isinstance(kind, StaticLeaf) and kind.type in _NUMBERS:
-        return kind.type, repr(kind.value)
-    return kind
-
-
-def _unhashable(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    places = [(f"argument {i}", a) for i, a in enumerate(args)]
-    places += [(f"argument {k!r}", a) for k, a in kwargs.items()]
-    for place, argument in places:
-        for leaf in tree_flatten(argument)[0]:
-            kind = _kind(leaf)
-            try:
-                hash(kind)
-            except TypeError:
-                assert isinstance(kind, StaticLeaf)
-                how = "is static" if isinstance(leaf, _Static) else "is or holds no array"
-                return TypeError(
-                    f"compile: {place} {how} and must be hashable to tell one call from another, which "
-                    f"{kind.type.__name__} is not: {kind.value!r}; a tuple or an array would work"
-                )
-    return TypeError("compile: the structure of the arguments holds something that is not hashable")
-
-
-def _overlap(leaves: Sequence[Any]) -> bool:
-    """Say whether two of the arguments share elements."""
-    owners = []
-    for x in leaves:
-        if type(x) is Array:
-            owners.append(id(x._view.base if x._view is not None else x))
-    if len(set(owners)) < len(owners):
-        return True
-    own = [x for x in leaves if isinstance(x, np.ndarray)]
-    return any(np.may_share_memory(x, y) for i, x in enumerate(own) for y in own[:i])
-
-
 # -- programs ------------------------------------------------------------------------------------------
 
 
@@ -411,7 +253,7 @@ class _Entry:
     Attributes
     ----------
     recipe
-        The program of the first call; None where it is found by `template` for each size.
+        The program of the first call.
     template
         The program for any size of the dynamic dimensions.
     """
@@ -474,7 +316,7 @@ class _Cache:
         if backend is not None and backend not in MODES:
             raise ValueError(f"compile: backend must be None or one of {', '.join(MODES)}, not {backend!r}")
         self.fun = fun
-        self.arguments = _Arguments(fun, dynamic_dims, static_argnums, static_argnames)
+        self.arguments = Arguments(fun, dynamic_dims, static_argnums, static_argnames)
         self.fullgraph = fullgraph
         self.maxsize = maxsize
         self.backend = backend
@@ -510,7 +352,7 @@ class _Cache:
         entry = self._find(given, ()) or (self._find(given, batch) if batch else None)
         if entry is None:
             return self._miss(given, batch, args, kwargs)
-        if entry.recipe.written and _overlap(given.leaves):
+        if entry.recipe.written and overlap(given.leaves):
             return self._fall_back(args, kwargs)
         self.count_hit()
         recipe = entry.recipe
@@ -520,7 +362,7 @@ class _Cache:
                 return out
         return self._record(recipe, given)
 
-    def _find(self, given: _Call, batch: tuple[int, ...]) -> _Entry | None:
+    def _find(self, given: Call, batch: tuple[int, ...]) -> _Entry | None:
         with self.lock:
             for key in dict.fromkeys([given.key, given.exact]):
                 found = self.entries.get((key, batch))
@@ -535,7 +377,7 @@ class _Cache:
             self.fallbacks += 1
         return self.fun(*args, **kwargs)
 
-    def _run(self, entry: _Entry, given: _Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _run(self, entry: _Entry, given: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         mode = self.backend or settings["mode"]
         fast = entry.fast.get(mode)
         if fast is None:
@@ -545,7 +387,7 @@ class _Cache:
             self.recent = fast
         return fast.run(args, kwargs)
 
-    def _record(self, recipe: Recipe, given: _Call) -> Any:
+    def _record(self, recipe: Recipe, given: Call) -> Any:
         """Record the program on the arguments, for the transforms that go on."""
         force, batched = in_force(), recipe.batched
         values: list[tuple[Node, Levels]] = []
@@ -564,12 +406,13 @@ class _Cache:
         for i, output in recipe.written.items():
             put_back(given.leaves[given.arrays[i]], made(output))
         leaves = [made(x) if isinstance(x, Output) else x for x in recipe.leaves]
+        leaves = [x.copy() if isinstance(x, np.ndarray) else x for x in leaves]
         return tree_unflatten(recipe.tree, leaves)
 
     # -- misses ----------------------------------------------------------------------------------------
 
     def _miss(
-        self, given: _Call, batch: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, given: Call, batch: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         watch = _Watch(self.fullgraph)
         try:
@@ -580,7 +423,7 @@ class _Cache:
             with self.lock:  # a library could not do without values, and said so
                 self.looking.add(given.exact)
             return self._fall_back(args, kwargs)
-        if written and _overlap(given.leaves):
+        if written and overlap(given.leaves):
             return self._fall_back(args, kwargs)
         for i, new in written.items():
             put_back(given.leaves[given.arrays[i]], Array(new._node, new._levels))
@@ -595,7 +438,7 @@ class _Cache:
                 evaluate([current(x) for x in made.leaves if type(x) is Array])
         return tree_unflatten(made.tree, made.leaves)
 
-    def _trace(self, given: _Call, watch: _Watch) -> tuple[Traced, dict[int, Array]]:
+    def _trace(self, given: Call, watch: _Watch) -> tuple[Traced, dict[int, Array]]:
         """Run the function on arrays like its arguments; returns also the arrays that it changed in place."""
         written: dict[int, Array] = {}
 
@@ -621,7 +464,7 @@ class _Cache:
             raise watch.error()
         return made, written
 
-    def _keep(self, given: _Call, batch: tuple[int, ...], made: Traced, written: dict[int, Array]) -> None:
+    def _keep(self, given: Call, batch: tuple[int, ...], made: Traced, written: dict[int, Array]) -> None:
         recipe = _recipe(made, written)
         entry, key = _Entry(recipe), given.exact
         if given.key != given.exact and not batch and not _tapes():
@@ -635,7 +478,7 @@ class _Cache:
                 self.entries.popitem(last=False)
                 self.recent = None
 
-    def _generalize(self, given: _Call, recipe: Recipe) -> Template | None:
+    def _generalize(self, given: Call, recipe: Recipe) -> Template | None:
         if given.key in self.sized:
             return None
 
@@ -679,5 +522,5 @@ def _array(leaf: Any) -> Array:
     return leaf if type(leaf) is Array else as_array("compile", leaf)
 
 
-def _levels(given: _Call) -> list[Levels]:
+def _levels(given: Call) -> list[Levels]:
     return [x._levels for x in (given.leaves[i] for i in given.arrays) if type(x) is Array]

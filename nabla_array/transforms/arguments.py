@@ -1,0 +1,169 @@
+"""The arguments of a compiled function: which are arrays, and what tells one kind of call from another."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .._lazy.aval import aval_of
+from .._namespace.array import Array
+from .fastcall import ArrayLeaf, StaticLeaf
+from .pytree import TreeDef, tree_flatten
+from .symbolic import Sizes, Symbols
+
+_NUMBERS = (bool, int, float, complex)
+
+
+class _Static:
+    """An argument that is part of the kind as a whole, so that it counts as a leaf."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class Call(NamedTuple):
+    """A call taken apart.
+
+    Attributes
+    ----------
+    key
+        Equal for calls that one program answers.
+    exact
+        The same with all lengths in it.
+    tree, leaves
+        The structure of ``(args, kwargs)``, and what is in it.
+    arrays
+        The places of the arrays among the leaves.
+    kinds
+        What each leaf is.
+    sizes
+        The lengths of the dynamic dimensions.
+    """
+
+    key: Hashable
+    exact: Hashable
+    tree: TreeDef
+    leaves: list[Any]
+    arrays: list[int]
+    kinds: list[ArrayLeaf | StaticLeaf]
+    sizes: Sizes
+
+
+class _Signature:
+    """Which parameters of a function an option of `compile` means, by position and by name."""
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        try:
+            self.parameters = list(inspect.signature(fun).parameters.values())
+        except (TypeError, ValueError):  # builtins, say: no names
+            self.parameters = []
+        self.names = [
+            p.name for p in self.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+        self.variadic = not self.parameters or any(
+            p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) for p in self.parameters
+        )
+
+    def both(self, option: str, which: int | str) -> tuple[int | None, str | None]:
+        """Return the position and the name of a parameter, as far as they are known."""
+        if isinstance(which, str):
+            known = which in {p.name for p in self.parameters}
+            if not known and not self.variadic:
+                raise ValueError(f"compile: {option} {which!r} names no parameter of {self._told()}")
+            return (self.names.index(which), which) if which in self.names else (None, which)
+        if isinstance(which, bool) or not isinstance(which, int | np.integer):
+            raise TypeError(f"compile: {option} holds positions and names of parameters, not {which!r}")
+        n = len(self.names)
+        place = int(which) + n if which < 0 else int(which)
+        if place < 0 or (place >= n and not self.variadic):
+            raise ValueError(f"compile: {option} {which} is out of range: there are {self._told()}")
+        return place, self.names[place] if place < n else None
+
+    def _told(self) -> str:
+        return f"the parameters {', '.join(p.name for p in self.parameters) or '(none)'}"
+
+
+class Arguments:
+    """What the options of `compile` say of the arguments of a call."""
+
+    def __init__(self, fun: Callable[..., Any], dynamic_dims: Any, argnums: Any, argnames: Any) -> None:
+        signature = _Signature(fun)
+        nums = argnums if isinstance(argnums, tuple | list) else (argnums,)
+        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        static = [signature.both("static_argnums", i) for i in nums]
+        static += [signature.both("static_argnames", i) for i in names]
+        self.static = {key for both in static for key in both if key is not None}
+        self.symbols = Symbols({} if dynamic_dims is None else dynamic_dims, signature.both)
+
+    def parse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
+        """Take a call apart."""
+        if self.static:
+            args = tuple([_Static(a) if i in self.static else a for i, a in enumerate(args)])
+            kwargs = {k: _Static(a) if k in self.static else a for k, a in kwargs.items()}
+        leaves, tree = tree_flatten((args, kwargs))
+        kinds = [_kind(leaf) for leaf in leaves]
+        arrays = [i for i, kind in enumerate(kinds) if isinstance(kind, ArrayLeaf)]
+        for i, leaf in enumerate(leaves):
+            if isinstance(leaf, _Static):
+                leaves[i] = leaf.value
+        exact: Hashable = (tree, tuple([_hashable(kind) for kind in kinds]))
+        try:
+            hash(exact)
+        except TypeError:
+            raise _unhashable(args, kwargs) from None
+        if not self.symbols:
+            return Call(exact, exact, tree, leaves, arrays, kinds, ())
+        sizes, symbolic = self.symbols.read(tree, kinds)
+        key: Hashable = (tree, tuple([_hashable(kind) for kind in symbolic]))
+        return Call(key, exact, tree, leaves, arrays, kinds, sizes)
+
+
+def _kind(leaf: Any) -> ArrayLeaf | StaticLeaf:
+    cls = type(leaf)
+    if cls is Array:
+        return ArrayLeaf(aval_of(leaf.shape, leaf.dtype) if leaf._levels else leaf._node.aval, Array)
+    if (cls is np.ndarray or isinstance(leaf, np.generic)) and leaf.dtype.kind in "biufc":
+        return ArrayLeaf(aval_of(leaf.shape, leaf.dtype), cls)
+    if cls is _Static:
+        return StaticLeaf(type(leaf.value), leaf.value)
+    return StaticLeaf(cls, leaf)
+
+
+def _hashable(kind: Any) -> Hashable:
+    """Return a leaf's kind as a part of a key, where 0.0 is not -0.0 and nan is nan."""
+    if isinstance(kind, StaticLeaf) and kind.type in _NUMBERS:
+        return kind.type, repr(kind.value)
+    return kind
+
+
+def _unhashable(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
+    places = [(f"argument {i}", a) for i, a in enumerate(args)]
+    places += [(f"argument {k!r}", a) for k, a in kwargs.items()]
+    for place, argument in places:
+        for leaf in tree_flatten(argument)[0]:
+            kind = _kind(leaf)
+            try:
+                hash(kind)
+            except TypeError:
+                assert isinstance(kind, StaticLeaf)
+                how = "is static" if isinstance(leaf, _Static) else "is or holds no array"
+                return TypeError(
+                    f"compile: {place} {how} and must be hashable to tell one call from another, which "
+                    f"{kind.type.__name__} is not: {kind.value!r}; a tuple or an array would work"
+                )
+    return TypeError("compile: the structure of the arguments holds something that is not hashable")
+
+
+def overlap(leaves: Sequence[Any]) -> bool:
+    """Say whether two of the arguments share elements."""
+    owners = []
+    for x in leaves:
+        if type(x) is Array:
+            owners.append(id(x._view.base if x._view is not None else x))
+    if len(set(owners)) < len(owners):
+        return True
+    own = [x for x in leaves if isinstance(x, np.ndarray)]
+    return any(np.may_share_memory(x, y) for i, x in enumerate(own) for y in own[:i])
