@@ -28,6 +28,8 @@ _SIZES = (1, 2, 3, 4, 5, 7, 9, 12, 17)
 _LARGEST = 2000
 _LARGEST_OTHER = 30_000
 _LEAVES = 8
+# Operations that are tried for a program, on average, and one in how many gives all its values as outputs.
+_LENGTH, _OPEN = 20, 8
 _HUGE = {"f": (1e30, 3e38), "d": (1e250, 1.5e308)}
 
 
@@ -121,6 +123,7 @@ class _Writer:
         self.rng = rng
         self.values: dict[Node, np.ndarray] = {}
         self.pool: list[Node] = []
+        self.used: set[Node] = set()
         self.leaves = 0
         self.primitives = lowered()
         # They do little to values, but much to how programs are compiled.
@@ -168,13 +171,16 @@ class _Writer:
             return None  # nobody records rounding of bool
         self.values[node] = value
         self.pool.append(node)
+        self.used.update(xs)
         return node
 
     def pick(self, fits: Callable[[Node], bool] = lambda node: True) -> Node | None:
-        """Return a value, a recent one more often."""
+        """Return a value, a recent one and one without a user more often."""
         found = [n for n in self.pool if fits(n)]
         if not found:
             return None
+        unused = [n for n in found if n not in self.used]
+        found = unused if unused and self.chance(0.6) else found
         back = int(self.rng.exponential(2)) if self.chance(0.7) else self.below(len(found))
         return found[-1 - min(back, len(found) - 1)]
 
@@ -256,6 +262,12 @@ class _Writer:
             if self.chance(0.3):
                 xs.reverse()
             self.apply(prim, *xs)
+
+
+def _same(w: _Writer, prim: Primitive) -> None:
+    x = w.pick()
+    if x is not None:
+        w.apply(prim, x)
 
 
 def _cast(w: _Writer, prim: Primitive) -> None:
@@ -365,6 +377,8 @@ def _along(w: _Writer, prim: Primitive) -> None:
 
 
 _MAKERS: dict[str, Callable[[_Writer, Primitive], None]] = {
+    "alias": _same,
+    "stop_gradient": _same,
     "cast": _cast,
     "select": _select,
     "round": _round,
@@ -391,10 +405,12 @@ def covered(prim: Primitive) -> bool:
 
 
 def random_case(seed: int, number: int, largest: int = 30) -> Case:
-    """Return a random program of up to so many operations; of even numbers every value is an output."""
+    """Return a random program of up to so many operations; of some, every value is an output."""
     rng = np.random.default_rng([seed, number])
     w = _Writer(rng)
-    wanted = int(rng.integers(1, largest + 1))
+    # Short ones more often, above all where each value is an output: a kernel of its own, half a second.
+    everything = number % _OPEN == 0
+    wanted = 1 + int(rng.exponential(_LENGTH / 3 if everything else _LENGTH))
     for _ in range(20 * wanted):
         if len(w.pool) - w.leaves >= wanted:
             break
@@ -402,9 +418,10 @@ def random_case(seed: int, number: int, largest: int = 30) -> Case:
     made = [n for n in w.pool if n.value is None]
     if not made:
         return random_case(seed + 1_000_003, number, largest)
-    used = {i for n in made for i in n.inputs}
-    everything = number % 2 == 0
-    outputs = made if everything else [n for n in made if n not in used]
+    # Or else where most comes together: all of that is fused.
+    lengths = {n: len(pending_order([n])) for n in made}
+    last = max((n for n in made if lengths[n] <= largest), key=lambda n: lengths[n])
+    outputs = made[:largest] if everything else [last]
     line = linearize(pending_order(outputs), outputs)
     return Case(line.program, tuple(w.values[n] for n in line.inputs))
 

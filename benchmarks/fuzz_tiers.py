@@ -38,7 +38,7 @@ from .fuzz_programs import (
 )
 
 # Seconds that one compilation may take, and one graph more.
-_FIXED, _EACH = 300, 30
+_FIXED, _EACH = 1200, 60
 # How often a graph is run with other values, and with other sizes too: that costs next to nothing.
 _REDRAWN, _RESIZED = 1, 2
 # Disagreements of one kind that are shown.
