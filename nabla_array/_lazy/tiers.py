@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Seconds on the host, of all that MAX could run, after which its import (a second or two) may pay.
 _IMPORT_AFTER = 0.5
+# Seconds on the host, and times the cost of a trial, after which one that MAX lost is repeated.
+_AGAIN_AFTER, _AGAIN_TIMES = 10.0, 50
 
 
 class Kernel:
@@ -44,7 +46,10 @@ class Kernel:
     host_seconds, max_seconds, hits
         Time spent on each tier, and the number of runs on MAX.
     faster
-        For each size class that was tried, whether MAX runs it: the right results, and sooner.
+        For each size class that was tried, whether MAX runs it, because it took less time.
+    again
+        For those where it lost, the `host_seconds` at which it is tried again: something else may have
+        kept the machine busy.
     """
 
     def __init__(self, key: str) -> None:
@@ -55,12 +60,15 @@ class Kernel:
         self.max_seconds = 0.0
         self.hits = 0
         self.faster: dict[int, bool] = {}
+        self.again: dict[int, float] = {}
         self.model: Any = None
         self.pending: Pending | None = None
 
     def wanted(self, size: int) -> bool:
-        """Say whether MAX should run this size class, for all that is known."""
-        return self.state == "ready" and self.faster.get(size, True)
+        """Say whether MAX should run this size class, be it to try."""
+        if self.state != "ready":
+            return False
+        return self.faster.get(size, True) or self.host_seconds >= self.again.get(size, _AGAIN_AFTER)
 
     def spent(self, seconds: float) -> None:
         """Count time on the host, and take the next step towards a compiled form when it is due."""
@@ -317,7 +325,7 @@ class Step:
         chosen = self.kernel
         assert chosen is not None
         try:
-            if trusted or self.size in chosen.faster:
+            if trusted or chosen.faster.get(self.size, False):
                 return self.on_max(ins)
             return self._try(ins)
         except StepFailed:
@@ -332,7 +340,7 @@ class Step:
         assert chosen is not None
         start = perf_counter()
         wanted = self.on_host(list(ins))
-        host_seconds, max_seconds = perf_counter() - start, inf
+        host_seconds, max_seconds, before = perf_counter() - start, inf, chosen.max_seconds
         for _ in range(2):  # the first run wakes MAX up
             start = perf_counter()
             got = self.on_max(ins)
@@ -340,17 +348,18 @@ class Step:
             if max_seconds > 4 * host_seconds:
                 break
         if all(agree(g, w) for g, w in zip(got, wanted, strict=True)):
-            self._note(chosen, max_seconds / host_seconds)
+            self._note(chosen, max_seconds / host_seconds, chosen.max_seconds - before)
         else:
             self._distrust(chosen)
         return wanted
 
-    def _note(self, chosen: Kernel, ratio: float) -> None:
+    def _note(self, chosen: Kernel, ratio: float, cost: float) -> None:
         from .artifacts import default_store
 
         faster = chosen.faster[self.size] = ratio < 0.95
         default_store().note(chosen.key, self.size, faster)
         if not faster:
+            chosen.again[self.size] = chosen.host_seconds + max(_AGAIN_AFTER, _AGAIN_TIMES * cost)
             chosen.message = f"not faster: {ratio:.1f} of the host's time"
 
     def _distrust(self, chosen: Kernel) -> None:

@@ -136,6 +136,28 @@ def test_the_loser_is_not_used_again() -> None:
 
 
 @pytest.mark.usefixtures("slow_host")
+def test_a_loser_has_another_chance() -> None:
+    busy = [0.2] * 2
+
+    def at_first_slowly(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
+        time.sleep(busy.pop() if busy else 0)
+        return execute(key, *inputs)
+
+    with numpy_as_max(at_first_slowly), xp.config(mode="auto", compile_after=0.0):
+        run(5)
+        assert "not faster" in kernel().status()
+        assert not busy
+        hits = kernel().hits
+        tiers._after_fork()  # in a new process neither before it has run for long
+        run(3)
+        assert "not faster" in kernel().status()
+        assert kernel().hits == 0 < hits
+        kernel().host_seconds += 10.0
+        run(2)
+        assert kernel().status() == "MAX"
+
+
+@pytest.mark.usefixtures("slow_host")
 @pytest.mark.parametrize("wrong", [np.nan, -1.0, 1e-3])
 def test_a_wrong_result_never_gets_out(wrong: float) -> None:
     def wrongly(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
