@@ -40,21 +40,18 @@ ALIASES = {
     "bitwise_not": "bitwise_invert",
     "concatenate": "concat",
     "conjugate": "conj",
-    "cumprod": "cumulative_prod",
-    "cumsum": "cumulative_sum",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
     "mod": "remainder",
     "power": "pow",
     "right_shift": "bitwise_right_shift",
-    "transpose": "permute_dims",
     "true_divide": "divide",
 }
 # NumPy's names for parameters that the standard calls otherwise.
 _PARAMETERS = {"a_min": "min", "a_max": "max"}
 # Names that mean another thing in NumPy than in the standard, or take other arguments than the shared
 # ones let us tell.
-_NOT_OURS = {"cumulative_sum", "cumulative_prod", "cumsum", "cumprod", "transpose", "matrix_rank", "pinv"}
+_NOT_OURS = {"cumulative_sum", "cumulative_prod", "matrix_rank", "pinv"}
 
 _UFUNCS: dict[np.ufunc, Callable[..., Array]] = {
     prim.ufunc: function for function, prim in PRIMITIVES.items() if prim.ufunc is not None

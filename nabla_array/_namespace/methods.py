@@ -11,35 +11,6 @@ from .data_types import astype
 from .indexing import fitted
 
 
-def _reduction(function: Callable[..., Array]) -> Callable[..., Array]:
-    def method(self: Array, axis: Any = None, *, keepdims: bool = False) -> Array:
-        return function(self, axis=axis, keepdims=keepdims)
-
-    return method
-
-
-def _typed_reduction(function: Callable[..., Array]) -> Callable[..., Array]:
-    def method(self: Array, axis: Any = None, dtype: Any = None, *, keepdims: bool = False) -> Array:
-        return function(self, axis=axis, dtype=dtype, keepdims=keepdims)
-
-    return method
-
-
-def _spread(function: Callable[..., Array]) -> Callable[..., Array]:
-    def method(self: Array, axis: Any = None, *, ddof: float = 0, keepdims: bool = False) -> Array:
-        return function(self, axis=axis, correction=ddof, keepdims=keepdims)
-
-    return method
-
-
-def _scan(function: Callable[..., Array]) -> Callable[..., Array]:
-    def method(self: Array, axis: Any = None, dtype: Any = None) -> Array:
-        x = self if axis is not None else ravel(self)
-        return function(x, axis=-1 if axis is None else axis, dtype=dtype)
-
-    return method
-
-
 def ravel(self: Array) -> Array:
     """Return the elements in one axis, as a view where NumPy gives one."""
     return manipulation.reshape(self, (-1,))
@@ -80,34 +51,34 @@ def sort(self: Array, axis: int = -1) -> None:
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
-    "all": _reduction(utility.all),
-    "any": _reduction(utility.any),
-    "argmax": _reduction(searching.argmax),
-    "argmin": _reduction(searching.argmin),
+    "all": utility.all,
+    "any": utility.any,
+    "argmax": searching.argmax,
+    "argmin": searching.argmin,
     "argsort": lambda self, axis=-1: sorting.argsort(self, axis=axis),
     "astype": lambda self, dtype, *, copy=True: astype(self, dtype, copy=copy),
     "clip": lambda self, min=None, max=None: elementwise.clip(self, min, max),
     "conj": elementwise.conj,
     "conjugate": elementwise.conj,
-    "cumprod": _scan(statistical.cumulative_prod),
-    "cumsum": _scan(statistical.cumulative_sum),
+    "cumprod": statistical.cumprod,
+    "cumsum": statistical.cumsum,
     "fill": fill,
     "flatten": flatten,
-    "max": _reduction(statistical.max),
-    "mean": _reduction(statistical.mean),
-    "min": _reduction(statistical.min),
+    "max": statistical.max,
+    "mean": statistical.mean,
+    "min": statistical.min,
     "nonzero": searching.nonzero,
-    "prod": _typed_reduction(statistical.prod),
+    "prod": statistical.prod,
     "ravel": ravel,
     "repeat": lambda self, repeats, axis=None: manipulation.repeat(self, repeats, axis=axis),
     "reshape": reshape,
     "round": lambda self, decimals=0: elementwise.round(self, decimals),
     "sort": sort,
     "squeeze": squeeze,
-    "std": _spread(statistical.std),
-    "sum": _typed_reduction(statistical.sum),
+    "std": statistical.std,
+    "sum": statistical.sum,
     "transpose": transpose,
-    "var": _spread(statistical.var),
+    "var": statistical.var,
 }
 
 for _name, _method in _METHODS.items():

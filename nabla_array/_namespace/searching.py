@@ -14,6 +14,7 @@ from .._lazy.primitives.indexing import gather
 from .._lazy.primitives.ordering import searchsorted as searchsorted_p
 from .._lazy.primitives.structure import reshape
 from .array import Array, apply, from_value
+from .outputs import deliver
 from .promotion import (
     as_array,
     astype,
@@ -43,14 +44,16 @@ def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, keepdim
     return apply(reshape, out, shape=kept) if keepdims else out
 
 
-def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the largest element along an axis, the first of equal ones.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axis : int, optional
         Axis to search; where it is None, the index is one into the flattened array.
+    out : Array, optional
+        Where the result goes, too.
     keepdims : bool, optional
         Keep the searched axis, with size 1.
 
@@ -74,17 +77,20 @@ def argmax(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Arr
     >>> xp.argmax(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([1, 0])
     """
-    return _extreme_index("argmax", p.argmax, x, axis, keepdims)
+    y = _extreme_index("argmax", p.argmax, a, axis, keepdims)
+    return y if out is None else deliver("argmax", out, y)
 
 
-def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Array:
+def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the smallest element along an axis, the first of equal ones.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axis : int, optional
         Axis to search; where it is None, the index is one into the flattened array.
+    out : Array, optional
+        Where the result goes, too.
     keepdims : bool, optional
         Keep the searched axis, with size 1.
 
@@ -108,10 +114,11 @@ def argmin(x: Any, /, axis: int | None = None, *, keepdims: bool = False) -> Arr
     >>> xp.argmin(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([0, 1])
     """
-    return _extreme_index("argmin", p.argmin, x, axis, keepdims)
+    y = _extreme_index("argmin", p.argmin, a, axis, keepdims)
+    return y if out is None else deliver("argmin", out, y)
 
 
-def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero along axes.
 
     Parameters
@@ -137,8 +144,8 @@ def count_nonzero(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Arr
     >>> xp.count_nonzero(xp.asarray([[0, 5], [4, 2]]), axis=1)
     array([1, 2])
     """
-    a = as_array("count_nonzero", x)
-    return reduce(p.reduce_count, a, normalize_axes("count_nonzero", axis, a.ndim), keepdims)
+    x = as_array("count_nonzero", a)
+    return reduce(p.reduce_count, x, normalize_axes("count_nonzero", axis, x.ndim), keepdims)
 
 
 def nonzero(x: Any, /) -> tuple[Array, ...]:

@@ -11,29 +11,35 @@ from .._lazy.primitives.elementwise import ne, sub
 from .._lazy.primitives.reduction import reduce_all, reduce_any
 from .._lazy.primitives.structure import broadcast, concat, slice_
 from .array import Array, apply
+from .outputs import deliver
 from .promotion import as_array, astype, normalize_axes, normalize_axis, promote
-from .statistical import reduce
+from .statistical import chosen, reduce
 
 __all__ = ["all", "any", "diff"]
 
 
-def _truth(name: str, prim: Primitive, x: Any, axis: Any, keepdims: bool) -> Array:
-    a = as_array(name, x)
-    axes = normalize_axes(name, axis, a.ndim)
-    return reduce(prim, astype(a, np.dtype(np.bool)), axes, keepdims)
+def _truth(name: str, prim: Primitive, x: Any, axis: Any, keepdims: bool, where: Any, neutral: bool) -> Array:
+    a = astype(as_array(name, x), np.dtype(np.bool))
+    if where is not True:
+        a = chosen(name, a, where, neutral)
+    return reduce(prim, a, normalize_axes(name, axis, a.ndim), keepdims)
 
 
-def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether all elements along axes are true.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of any dtype: what is not zero is true, nan too.
     axis : int or tuple of ints, optional
         Axes to reduce; all of them where it is None.
+    out : Array, optional
+        Where the result goes, too.
     keepdims : bool, optional
         Keep the reduced axes, with size 1.
+    where : Array of booleans, optional
+        Which elements count.
 
     Returns
     -------
@@ -50,20 +56,25 @@ def all(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     >>> xp.all(xp.asarray([[True, False], [True, True]]), axis=1)
     array([False,  True])
     """
-    return _truth("all", reduce_all, x, axis, keepdims)
+    y = _truth("all", reduce_all, a, axis, keepdims, where, True)
+    return y if out is None else deliver("all", out, y, "unsafe")
 
 
-def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
+def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether any element along axes is true.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of any dtype: what is not zero is true, nan too.
     axis : int or tuple of ints, optional
         Axes to reduce; all of them where it is None.
+    out : Array, optional
+        Where the result goes, too.
     keepdims : bool, optional
         Keep the reduced axes, with size 1.
+    where : Array of booleans, optional
+        Which elements count.
 
     Returns
     -------
@@ -80,7 +91,8 @@ def any(x: Any, /, axis: Any = None, *, keepdims: bool = False) -> Array:
     >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
-    return _truth("any", reduce_any, x, axis, keepdims)
+    y = _truth("any", reduce_any, a, axis, keepdims, where, False)
+    return y if out is None else deliver("any", out, y, "unsafe")
 
 
 def _fitted_end(name: str, end: Array, x: Array, axis: int) -> Array:
@@ -103,18 +115,18 @@ def _part(x: Array, axis: int, first: int) -> Array:
     return apply(slice_, x, start=start, size=size, step=(1,) * x.ndim)
 
 
-def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """Return the differences of neighbours along an axis.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         With one axis or more. Of booleans, the difference is whether they differ.
     n : int, optional
         How many times differences are taken.
     axis : int, optional
     prepend, append : Array or scalar, optional
-        What is put before and after `x` along the axis first.
+        What is put before and after `a` along the axis first.
 
     Returns
     -------
@@ -124,7 +136,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     Raises
     ------
     ValueError
-        If `n` is negative, `x` is 0-d, or what is put on does not fit.
+        If `n` is negative, `a` is 0-d, or what is put on does not fit.
 
     References
     ----------
@@ -138,7 +150,7 @@ def diff(x: Any, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any
     """
     if n < 0:
         raise ValueError(f"diff: n is {n}; 0 or more would work")
-    out = as_array("diff", x)
+    out = as_array("diff", a)
     if not out.ndim:
         raise ValueError("diff: needs one axis or more, not a 0-d array")
     k = normalize_axis("diff", axis, out.ndim)

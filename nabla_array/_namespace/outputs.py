@@ -1,0 +1,47 @@
+"""Results written where the caller wants them: ``out=``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .array import Array, write
+from .indexing import fitted
+
+
+def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind") -> Any:
+    """Write results to the arrays given as `out`, ours or NumPy's, or a tuple of these; returns them.
+
+    Raises TypeError where a result's dtype does not fit, ValueError where its shape does not.
+    """
+    results = result if isinstance(result, tuple) else (result,)
+    targets = out if isinstance(out, tuple) else (out,)
+    if len(targets) != len(results):
+        raise ValueError(f"{function}: {len(targets)} arrays in out for {len(results)} results")
+    for target, value in zip(targets, results, strict=True):
+        if type(target) is Array:
+            if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, casting):
+                raise TypeError(
+                    f"{function}: a result of {value.dtype} does not fit into out, {target.dtype}"
+                )
+            if value.shape != target.shape and not _grows(value.shape, target.shape):
+                raise ValueError(
+                    f"{function}: a result of shape {value.shape} does not fit into out, {target.shape}"
+                )
+            write(target, fitted(function, value, target.dtype, target.shape))
+        elif isinstance(target, np.ndarray):
+            np.copyto(target, np.asarray(value), casting=casting)
+        elif target is not None:
+            raise TypeError(f"{function}: return arrays must be of ArrayType, not {type(target).__name__}")
+    written = tuple([v if t is None else t for t, v in zip(targets, results, strict=True)])
+    return written if isinstance(result, tuple) else written[0]
+
+
+def _grows(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    if len(shape) > len(target):
+        return False
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
