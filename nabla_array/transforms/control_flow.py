@@ -12,7 +12,7 @@ from .._lazy.levels import merge
 from .._lazy.node import tapes
 from .._lazy.primitives import control
 from .._namespace.array import Array, current
-from .._namespace.elementwise import clip, not_equal
+from .._namespace.elementwise import clip, equal, logical_not
 from .._namespace.manipulation import stack
 from .._namespace.promotion import astype
 from .bodies import Kind, Run, aligned, arrays_of, carried, copied, kind_of, length_of, recorded, told
@@ -63,8 +63,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     array(0.25)
     """
     x = _scalar("cond", "the predicate", pred)
-    index = astype(x if x.dtype.kind == "b" else not_equal(x, 0), np.dtype(np.int64))
-    return _branch("cond", index, [false_fun, true_fun], operands)
+    index = astype(logical_not(x) if x.dtype.kind == "b" else equal(x, 0), np.dtype(np.int64))
+    return _branch("cond", index, [true_fun, false_fun], operands)
 
 
 def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
@@ -169,9 +169,9 @@ def _agreed(function: str, runs: Sequence[Run]) -> list[Kind]:
             *[k.dtype if weak or not k.weak else leaf for k, (leaf, _) in zip(kinds, row, strict=True)]
         )
         if any(k.shape != kinds[0].shape or (k.dtype != dtype and not k.weak) for k in kinds):
-            told = [told(run.tree, [kind_of(x) for x in run.arrays]) for run in runs]
+            given = [told(run.tree, [kind_of(x) for x in run.arrays]) for run in runs]
             raise TypeError(
-                f"{function}: branches must give results of the same shapes and dtypes: {' and '.join(told)}"
+                f"{function}: branches must give results of the same shapes and dtypes: {' and '.join(given)}"
             )
         outs.append(Kind(kinds[0].shape, dtype, merge([k.levels for k in kinds])))
     return outs
@@ -324,7 +324,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
         if b.dtype.kind not in "iu":
             raise TypeError(f"fori_loop: bounds must be integers, not {b.dtype}")
     pairs = zip((lower, upper), bounds, strict=True)
-    dtype = np.result_type(*[b if type(b) is int else x.dtype for b, x in pairs], np.int8)
+    dtype = np.result_type(*[b if type(b) is int else x.dtype for b, x in pairs])
     if dtype.kind not in "iu":
         raise TypeError(f"fori_loop: no integers hold both bounds, {bounds[0].dtype} and {bounds[1].dtype}")
     first, last = [astype(b, dtype) for b in bounds]
