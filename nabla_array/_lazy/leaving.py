@@ -9,12 +9,12 @@ from .node import Node, tapes
 from .tape import Tape
 
 
-def is_differentiated(node: Node) -> bool:
-    """Say whether a derivative that this thread is taking depends on what becomes of the node's value."""
+def differentiating(node: Node) -> list[Tape]:
+    """Return the tapes of this thread's derivatives that depend on what becomes of the node's value."""
     if not is_differentiable(node.aval):
-        return False
+        return []
     me = get_ident()
-    return any(t.thread == me and t.derivative and node in t and _varies(t, node) for t in tapes)
+    return [t for t in tapes if t.thread == me and t.derivative and node in t and _varies(t, node)]
 
 
 def is_traced(node: Node) -> bool:

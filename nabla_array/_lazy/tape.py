@@ -37,9 +37,11 @@ class Tape:
         Whether it is for derivatives, from which `hidden` hides; else it must see everything.
     everything
         Whether it takes in too what has nothing to do with the sources.
+    numbers
+        Whether ``float(x)`` and the like have made Python numbers of what a derivative depends on.
     """
 
-    __slots__ = ("derivative", "entries", "everything", "members", "sources", "thread")
+    __slots__ = ("derivative", "entries", "everything", "members", "numbers", "sources", "thread")
 
     def __init__(self, sources: Iterable[Node], derivative: bool = True, everything: bool = False) -> None:
         self.sources = tuple(sources)
@@ -48,6 +50,7 @@ class Tape:
         self.thread = get_ident()
         self.derivative = derivative
         self.everything = everything
+        self.numbers = False
 
     def __contains__(self, node: Node) -> bool:
         return id(node) in self.members

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._lazy import tiers
 from .._lazy.aval import Aval
 from .._lazy.evaluate import value_of
-from .._lazy.leaving import is_differentiated, is_traced
+from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
 from .._lazy.node import NO_PARAMS, Node, leaf, record, tapes
 from .._lazy.primitive import Primitive
@@ -183,10 +184,12 @@ class Array:
 
     def item(self, *args: Any) -> Any:
         """Return one element as a Python scalar."""
+        note_numbers(self)
         return self._value().item(*args)
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars."""
+        note_numbers(self)
         return self._value().tolist()
 
     def __bool__(self) -> bool:
@@ -209,6 +212,7 @@ class Array:
     def _scalar(self, what: str) -> Any:
         if self.size != 1 or (what == "index" and self.ndim):
             raise TypeError(f"{what}: needs an array of one element, not one of shape {self.shape}")
+        note_numbers(self)
         return self._value()[(0,) * self.ndim]
 
     def __len__(self) -> int:
@@ -400,11 +404,18 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
 
 def check_leaves(function: str, x: Array) -> None:
     """Raise TypeError where an array leaves the graph whose derivative is being taken."""
-    if tapes and is_differentiated(current(x)):
+    if tapes and differentiating(current(x)):
         raise TypeError(
             f"{function}: a value that is being differentiated leaves for NumPy (or C), where no derivative "
             "follows it; stop_gradient makes it a constant, custom_jvp or custom_vjp would give a derivative"
         )
+
+
+def note_numbers(x: Array) -> None:
+    """Let derivatives know that their value has become Python numbers, which a branch may depend on."""
+    if tapes:
+        for tape in differentiating(current(x)):
+            tape.numbers = True
 
 
 def answer_for_laziness(x: Array) -> bool:
@@ -422,8 +433,12 @@ def answer_for_laziness(x: Array) -> bool:
 
 def check_device(function: str, device: Any) -> None:
     """Raise ValueError unless `device` is None or the CPU."""
-    if device is not None and device != "cpu":
-        raise ValueError(f"{function}: no device {device!r}; 'cpu' would work")
+    if device is None or device == "cpu":
+        return
+    found = ""
+    if isinstance(device, str) and device.startswith("gpu:"):
+        found = f" ({tiers.accelerators()})"
+    raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
 
 
 # `vmap` puts here what gives the one value that a batched array has for all examples that go on together.

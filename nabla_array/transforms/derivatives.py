@@ -62,6 +62,11 @@ def run(function: str, fun: Callable[..., Any], arrays: Sequence[Array], has_aux
         leaves, tree = tree_flatten(result)
         outs = []
         for leaf in leaves:
+            if tape.numbers and type(leaf) is not Array:
+                raise TypeError(
+                    f"{function}: the function returned {leaf!r}, no array, and has made Python numbers "
+                    "(float(x), x.item()) of values on which the derivative depends: return an array instead"
+                )
             x = array_leaf(function, leaf)
             outs.append(_Out(current(x), x._levels))
     return Run(tape, sources, outs, tree, aux)
