@@ -46,6 +46,9 @@ def _matmul_mixed(operands: Any, batched: Any, lead: tuple[int, ...], **params: 
         *rows, k = x.aval.shape
         return reshape(matmul(reshape(x, shape=(math.prod(rows), k)), y), shape=(*rows, y.aval.shape[1]))
     if not batched[0] and x.aval.ndim == 2:
+        if y.aval.shape[-1] == 1:  # vectors are rows as well, which lie as they are
+            flat = reshape(y, shape=(math.prod(lead), y.aval.shape[-2]))
+            return reshape(matmul(flat, turned(x)), shape=(*lead, x.aval.shape[0], 1))
         columns = side_by_side(y)
         out = matmul(x, columns)
         return apart(out, lead, y.aval.shape[-1])
