@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._lazy.aval import aval_of
-from .._namespace.array import Array
-from .fastcall import ArrayLeaf, StaticLeaf
+from .._namespace.array import Array, from_value
+from .fastcall import ArrayLeaf, Leaf, NumberLeaf, StaticLeaf
+from .numbers import NUMBERS
 from .pytree import TreeDef, tree_flatten
 from .symbolic import Sizes, Symbols
-
-_NUMBERS = (bool, int, float, complex)
 
 
 class _Static:
@@ -41,6 +40,8 @@ class Call(NamedTuple):
         What each leaf is.
     sizes
         The lengths of the dynamic dimensions.
+    loose
+        As `exact`, with the types of numbers in the place of their values; None where there is no number.
     """
 
     key: Hashable
@@ -48,8 +49,27 @@ class Call(NamedTuple):
     tree: TreeDef
     leaves: list[Any]
     arrays: list[int]
-    kinds: list[ArrayLeaf | StaticLeaf]
+    kinds: list[Leaf]
     sizes: Sizes
+    loose: Hashable
+
+    @property
+    def numbers(self) -> list[int]:
+        """The places of the numbers of Python among the leaves, but for those in static arguments."""
+        return [i for i, kind in enumerate(self.kinds) if isinstance(kind, StaticLeaf) and kind.is_number]
+
+    def taking(self, dtypes: Mapping[int, np.dtype]) -> Call:
+        """Return the call with the numbers in some places as inputs of these dtypes.
+
+        Raises OverflowError where one does not fit.
+        """
+        leaves, kinds = list(self.leaves), list(self.kinds)
+        for i, dtype in dtypes.items():
+            kinds[i] = NumberLeaf(dtype, type(leaves[i]))
+            leaves[i] = from_value(np.asarray(dtype.type(leaves[i])))
+        key: Hashable = (self.tree, tuple([_hashable(kind) for kind in kinds]))
+        arrays = sorted([*self.arrays, *dtypes])
+        return self._replace(key=key, leaves=leaves, kinds=kinds, arrays=arrays)
 
 
 class _Signature:
@@ -114,14 +134,17 @@ class Arguments:
             hash(exact)
         except TypeError:
             raise _unhashable(args, kwargs) from None
+        loose = None
+        if any(isinstance(kind, StaticLeaf) and kind.is_number for kind in kinds):
+            loose = (tree, tuple([_loosely(kind) for kind in kinds]))
         if not self.symbols:
-            return Call(exact, exact, tree, leaves, arrays, kinds, ())
+            return Call(exact, exact, tree, leaves, arrays, kinds, (), loose)
         sizes, symbolic = self.symbols.read(tree, kinds)
         key: Hashable = (tree, tuple([_hashable(kind) for kind in symbolic]))
-        return Call(key, exact, tree, leaves, arrays, kinds, sizes)
+        return Call(key, exact, tree, leaves, arrays, kinds, sizes, None)
 
 
-def _kind(leaf: Any) -> ArrayLeaf | StaticLeaf:
+def _kind(leaf: Any) -> Leaf:
     cls = type(leaf)
     if cls is Array:
         return ArrayLeaf(aval_of(leaf.shape, leaf.dtype) if leaf._levels else leaf._node.aval, Array)
@@ -129,14 +152,18 @@ def _kind(leaf: Any) -> ArrayLeaf | StaticLeaf:
         return ArrayLeaf(aval_of(leaf.shape, leaf.dtype), cls)
     if cls is _Static:
         return StaticLeaf(type(leaf.value), leaf.value)
-    return StaticLeaf(cls, leaf)
+    return StaticLeaf(cls, leaf, cls in NUMBERS)
 
 
 def _hashable(kind: Any) -> Hashable:
     """Return a leaf's kind as a part of a key, where 0.0 is not -0.0 and nan is nan."""
-    if isinstance(kind, StaticLeaf) and kind.type in _NUMBERS:
+    if isinstance(kind, StaticLeaf) and kind.type in NUMBERS:
         return kind.type, repr(kind.value)
     return kind
+
+
+def _loosely(kind: Any) -> Hashable:
+    return kind.type if isinstance(kind, StaticLeaf) and kind.is_number else _hashable(kind)
 
 
 def _unhashable(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:

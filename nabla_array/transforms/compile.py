@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -22,6 +23,7 @@ from .._namespace.promotion import as_array
 from .arguments import Arguments, Call, overlap
 from .calls import decorator, named
 from .fastcall import MISS, Output, Recipe, fast_call, put_back
+from .numbers import dtypes_of, is_same
 from .pytree import tree_unflatten
 from .symbolic import Sizes, Template, generalize
 from .tracing import Traced, call, trace
@@ -109,7 +111,8 @@ def compile(
     ----------
     fun : callable
         Of arrays, and pytrees of them. Arrays are what may differ from call to call; everything else
-        (numbers of Python, strings, functions) is part of the kind, by its value, and must be hashable.
+        (numbers of Python, strings, functions) is part of the kind, by its value, and must be hashable. A
+        number that changes becomes an input where the program is the same but for it.
     dynamic_dims : dict, optional
         ``{argument: {axis: "name"}}``, for arguments by position or name: axes that may have any length.
         Axes of one name have one length.
@@ -282,6 +285,32 @@ class _Entry:
 _SIZES = 32  # programs of one template that are kept
 
 
+# Calls with other numbers each before these are tried as inputs, and attempts after which they stay numbers.
+_CALLS, _FAILURES = 2, 2
+
+
+class _Numbers:
+    """What is known of the numbers of Python in calls that differ in nothing else.
+
+    Attributes
+    ----------
+    first
+        The first call's.
+    dtypes
+        Of those that became inputs, by their places.
+    calls
+        How many calls there were that ran the function.
+    failures
+        How often an attempt did not go well.
+    """
+
+    def __init__(self, first: list[Any]) -> None:
+        self.first = first
+        self.dtypes: dict[int, np.dtype] = {}
+        self.calls = 0
+        self.failures = 0
+
+
 class _Fast:
     """A call made ready to be run in a mode."""
 
@@ -329,6 +358,7 @@ class _Cache:
             self.entries: OrderedDict[Hashable, _Entry] = OrderedDict()
             self.looking: set[Hashable] = set()
             self.sized: set[Hashable] = set()  # keys whose program differs from size to size
+            self.numbers: dict[Hashable, _Numbers] = {}
             self.recent: _Fast | None = None
             self.hits = self.misses = self.fallbacks = 0
 
@@ -349,9 +379,11 @@ class _Cache:
         if given.exact in self.looking:
             return self._fall_back(args, kwargs)
         batch = tuple([f.size for f in frames()])
-        entry = self._find(given, ()) or (self._find(given, batch) if batch else None)
+        taking = self._taking(given)
+        entry = self._find(taking, ()) or (self._find(taking, batch) if batch else None)
         if entry is None:
             return self._miss(given, batch, args, kwargs)
+        given = taking
         if entry.recipe.written and overlap(given.leaves):
             return self._fall_back(args, kwargs)
         self.count_hit()
@@ -361,6 +393,16 @@ class _Cache:
             if out is not MISS:
                 return out
         return self._record(recipe, given)
+
+    def _taking(self, given: Call) -> Call:
+        """Return the call with the numbers as inputs that are known to be good for that."""
+        known = self.numbers.get(given.loose) if given.loose is not None else None
+        if known is None or not known.dtypes:
+            return given
+        try:
+            return given.taking(known.dtypes)
+        except OverflowError:  # the function says it better
+            return given
 
     def _find(self, given: Call, batch: tuple[int, ...]) -> _Entry | None:
         with self.lock:
@@ -467,6 +509,10 @@ class _Cache:
     def _keep(self, given: Call, batch: tuple[int, ...], made: Traced, written: dict[int, Array]) -> None:
         recipe = _recipe(made, written)
         entry, key = _Entry(recipe), given.exact
+        if given.loose is not None and not batch and not _tapes():
+            found = self._with_numbers(given, recipe)
+            if found is not None:
+                entry, key = found
         if given.key != given.exact and not batch and not _tapes():
             template = self._generalize(given, recipe)
             if template is not None:
@@ -477,6 +523,27 @@ class _Cache:
             while len(self.entries) > self.maxsize:
                 self.entries.popitem(last=False)
                 self.recent = None
+
+    def _with_numbers(self, given: Call, recipe: Recipe) -> tuple[_Entry, Hashable] | None:
+        """Try the numbers that differ from the first call's as inputs; returns the program, and its key."""
+        known = self.numbers.setdefault(given.loose, _Numbers([given.leaves[i] for i in given.numbers]))
+        pairs = zip(given.numbers, known.first, strict=True)
+        places = [i for i, n in pairs if i in known.dtypes or repr(n) != repr(given.leaves[i])]
+        known.calls += 1
+        if not places or known.calls <= _CALLS or known.failures >= _FAILURES:
+            return None
+        for dtypes in itertools.product(*dtypes_of([given.leaves[i] for i in places], recipe)):
+            taking = dict(zip(places, dtypes, strict=True))
+            try:
+                other = given.taking(taking)
+                general = _recipe(*self._trace(other, _Watch(True)))
+            except Exception:  # the function wants numbers, so they stay numbers
+                continue
+            if is_same(general, recipe, {other.arrays.index(i): given.leaves[i] for i in places}):
+                known.dtypes = taking
+                return _Entry(general), other.key
+        known.failures += 1
+        return None
 
     def _generalize(self, given: Call, recipe: Recipe) -> Template | None:
         if given.key in self.sized:

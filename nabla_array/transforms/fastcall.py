@@ -66,17 +66,28 @@ class ArrayLeaf(NamedTuple):
     type: type
 
 
+class NumberLeaf(NamedTuple):
+    """An argument that is a number of Python: what it becomes."""
+
+    dtype: np.dtype
+    type: type
+
+
 class StaticLeaf(NamedTuple):
-    """An argument that is no array: what it equals."""
+    """An argument that is no array: what it equals, and whether it is a number that could be an input."""
 
     type: type
     value: Any
+    is_number: bool = False
+
+
+Leaf = ArrayLeaf | NumberLeaf | StaticLeaf
 
 
 def fast_call(
     recipe: Recipe,
     tree: TreeDef,
-    leaves: Sequence[ArrayLeaf | StaticLeaf],
+    leaves: Sequence[Leaf],
     mode: str,
     backend: str | None,
 ) -> Callable[[Any, Any], Any]:
@@ -130,7 +141,7 @@ def _planned(program: Program, captured: list[np.ndarray], backend: str | None) 
 class _Matcher:
     """Writes the lines that take arguments apart and return MISS where they are not those expected."""
 
-    def __init__(self, source: Source, leaves: Sequence[ArrayLeaf | StaticLeaf]) -> None:
+    def __init__(self, source: Source, leaves: Sequence[Leaf]) -> None:
         self.source = source
         self.leaves = iter(leaves)
         self.miss = f"return {source.bind(MISS)}"
@@ -186,7 +197,14 @@ class _Matcher:
         if isinstance(wanted, StaticLeaf):
             self.unless(f"type({name}) is {kind} and {self._equals(name, wanted.value)}")
             return
-        aval, value, node = wanted.aval, self.source.variable("x"), None
+        value, node = self.source.variable("x"), None
+        if isinstance(wanted, NumberLeaf):
+            self.unless(f"type({name}) is {kind}")
+            made = f"{self.source.bind(wanted.dtype.type)}({name})"
+            self.source.line(f"{value} = {self.source.bind(np.asarray)}({made})")
+            self._add(name, value, node)
+            return
+        aval = wanted.aval
         if wanted.type is Array:
             node = self.source.variable("n")
             self.unless(f"type({name}) is {kind} and not {name}._levels")
@@ -200,6 +218,9 @@ class _Matcher:
             self.unless(f"type({name}) is {kind} and {same}")
             # A copy: the caller may change the array, and results may be views.
             self.source.line(f"{value} = {self.source.bind(np.array)}({name})")
+        self._add(name, value, node)
+
+    def _add(self, name: str, value: str, node: str | None) -> None:
         self.arrays.append(name)
         self.values.append(value)
         self.nodes.append(node)

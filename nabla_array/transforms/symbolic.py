@@ -18,7 +18,7 @@ from .._lazy.primitives.indexing import gather
 from .._lazy.primitives.structure import permute
 from .._lazy.program import Eqn, Program, pending_order
 from .._namespace.array import Array, current
-from .fastcall import ArrayLeaf, Output, Recipe, StaticLeaf
+from .fastcall import ArrayLeaf, Leaf, Output, Recipe
 from .pytree import TreeDef
 
 # The lengths of the dynamic dimensions by name.
@@ -84,9 +84,7 @@ class Symbols:
             out[axis % len(shape)] = name
         return out
 
-    def read(
-        self, tree: TreeDef, kinds: Sequence[ArrayLeaf | StaticLeaf]
-    ) -> tuple[Sizes, list[tuple[Any, ...]]]:
+    def read(self, tree: TreeDef, kinds: Sequence[Leaf]) -> tuple[Sizes, list[tuple[Any, ...]]]:
         """Return the lengths by name, and what the leaves are with names in the place of lengths."""
         found: dict[str, tuple[int, str]] = {}
         symbolic: list[Any] = list(kinds)
@@ -371,7 +369,9 @@ def _template(points: _Points, found: Sequence[Recipe]) -> Template:
     for other in found[1:]:
         if other.tree != first.tree or list(other.written) != list(first.written):
             raise _NoForm(f"results {first.tree} and {other.tree}")
-        if len(other.captured) != len(first.captured) or not all(map(_alike, first.captured, other.captured)):
+        if len(other.captured) != len(first.captured) or not all(
+            map(is_alike, first.captured, other.captured)
+        ):
             raise _NoForm("arrays whose elements depend on the length")
     return Template(
         first,
@@ -381,11 +381,13 @@ def _template(points: _Points, found: Sequence[Recipe]) -> Template:
     )
 
 
-def _alike(x: Node, y: Node) -> bool:
+def is_alike(x: Node, y: Node) -> bool:
+    """Say whether two constants are the same one, or have the same few elements."""
     if x is y:
         return True
-    small = x.aval is y.aval and x.aval.nbytes < LARGE
-    return small and bool(x.value.tobytes() == y.value.tobytes())
+    if x.aval is not y.aval or x.aval.nbytes >= LARGE or x.value is None or y.value is None:
+        return False
+    return bool(x.value.tobytes() == y.value.tobytes())
 
 
 def _constants(recipe: Recipe) -> list[Node]:

@@ -118,7 +118,69 @@ def test_numbers_are_what_the_function_sees() -> None:
             got, kind = c(x, n)
             same(got, x * n)
             assert kind is type(n)
-    assert f.runs == 8
+
+
+def momentum(x: Any, v: Any, rate: Any, keep: Any) -> Any:
+    v = v * keep + x
+    return x - rate * v, v
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex64, np.int16])
+def test_a_number_that_changes_becomes_an_input(dtype: Any) -> None:
+    f = Counted(momentum)
+    c = compile(f)
+    x, v = arr(3, dtype=np.float32), arr(3, dtype=np.float32)
+    x, v = xp.astype(x * 9, dtype), xp.astype(v * 9, dtype)
+    whole = dtype is np.int16
+    for i in range(8):
+        rate, keep = (i + 2, 3) if whole else (0.1 / (i + 1), 0.9)
+        same(c(x, v, rate, keep), momentum(x, v, rate, keep))
+    assert f.runs == 4  # three numbers, and once with arrays in their place
+    assert c.cache_info()[:2] == (5, 3)
+    for i in range(5):
+        rate, keep = (i, i) if whole else (0.1 / (i + 1), 0.3 + i)
+        same(c(x, v, rate, keep), momentum(x, v, rate, keep))
+    assert f.runs == 6
+    if dtype is np.float32:  # the derivative and the batch are those without compile
+        for rate in (0.25, 0.125):
+            g = grad(lambda x, rate=rate: xp.sum(c(x, v, rate, 0.5)[0] ** 2))
+            same(g(x), grad(lambda x, rate=rate: xp.sum(momentum(x, v, rate, 0.5)[0] ** 2))(x))
+            xs = xp.stack([x, x])
+            same(vmap(lambda x, rate=rate: c(x, v, rate, 0.5)[0])(xs), xp.stack([c(x, v, rate, 0.5)[0]] * 2))
+    if whole:
+        with pytest.raises(OverflowError, match="40000"):
+            c(x, v, 40000, 3)
+
+
+NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "branch": lambda x, n: x * n if n > 3 else x / n,
+    "equal": lambda x, n: x if n == 2 else -x,
+    "shape": lambda x, n: xp.reshape(x, (n, -1)) if 12 % n == 0 else x,
+    "index": lambda x, n: x[n],
+    "loop": lambda x, n: functools.reduce(lambda a, _: a + x, range(n), x),
+    "power": lambda x, n: x**n,
+    "arithmetic": lambda x, n: x * (1 - 0.1**n),
+    "promotion": lambda x, n: xp.asarray(n) + x,
+    "returned": lambda x, n: (x * n, n),
+    "text": lambda x, n: (x, f"{n}"),
+    "type": lambda x, n: x * n if isinstance(n, int) else x,
+    "twice": lambda x, n: x * n + xp.astype(x, xp.float64) * n,
+    "literal beside": lambda x, n: x * n + 2 * x,
+    "unused": lambda x, n: x,
+    "full": lambda x, n: xp.full(3, n) + xp.sum(x),
+    "where": lambda x, n: xp.where(x > n, x, n),
+    "clip": lambda x, n: xp.clip(x, -n, n),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_what_is_done_with_numbers_is_done_with_each(name: str, dtype: Any) -> None:
+    f = NUMBERS[name]
+    c = compile(f)
+    for n in (2, 3, 4, 5, 2, 6, 4, 1):
+        x = arr(12, dtype=dtype)
+        same(c(x, n), f(x, n))
 
 
 def test_structures_in_and_out() -> None:
