@@ -51,14 +51,29 @@ class Program:
         n = len(self.inputs)
         return self.inputs[number] if number < n else self.eqns[number - n].aval
 
+    def __repr__(self) -> str:
+        named = dict.fromkeys([e.prim.name for e in self.eqns if e.ins])
+        return f"<{' '.join(named) or 'nothing'}>"
+
     def __str__(self) -> str:
         names = [f"%{i}" for i in range(len(self.inputs) + len(self.eqns))]
         lines = [f"program({', '.join(f'{v}: {a}' for v, a in zip(names, self.inputs, strict=False))}):"]
         for name, eqn in zip(names[len(self.inputs) :], self.eqns, strict=True):
-            args = [names[i] for i in eqn.ins] + [f"{k}={v}" for k, v in eqn.params]
+            args = [names[i] for i in eqn.ins] + params_told(eqn.params)
             lines.append(f"  {name}: {eqn.aval} = {eqn.prim.name}({', '.join(args)})")
+            lines += [f"    {line}" for inner in _programs(eqn) for line in str(inner).splitlines()]
         lines.append(f"  return {', '.join(names[i] for i in self.outputs)}")
         return "\n".join(lines)
+
+
+def params_told(params: tuple[tuple[str, Any], ...]) -> list[str]:
+    """Return params as they are printed; of a program, the names of its operations."""
+    return [f"{k}={v!r}" if isinstance(v, Program) else f"{k}={v}" for k, v in params]
+
+
+def _programs(eqn: Eqn) -> list[Program]:
+    values = [v for _, value in eqn.params for v in (value if isinstance(value, tuple) else (value,))]
+    return [v for v in values if isinstance(v, Program)]
 
 
 def run(program: Program, args: Sequence[Any], apply: Callable[..., Any]) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._lazy.aval import Aval
-from .._lazy.program import Eqn
+from .._lazy.program import Eqn, params_told
 
 
 def nbytes(aval: Any) -> int:
@@ -31,5 +31,5 @@ def count_text(n: int, noun: str) -> str:
 
 def call_text(eqn: Eqn, names: Sequence[str]) -> str:
     """Return an operation as a call on inputs of these names."""
-    given = ", ".join([*names, *[f"{k}={v}" for k, v in eqn.params]])
+    given = ", ".join([*names, *params_told(eqn.params)])
     return f"{eqn.prim.name}({given})"

@@ -831,3 +831,18 @@ def test_long_loops_take_bounded_memory() -> None:
 def test_no_lowering_yet() -> None:
     """MAX does not run these; when it does, docs/control-flow.md says so."""
     assert [p.max for p in (control.scan, control.while_, control.switch)] == [None] * 3
+
+
+def test_programs_are_printed_below_the_operation() -> None:
+    f = T.compile(lambda x: T.while_loop(lambda v: v < 9, lambda v: v * x, x))
+    lines = str(f.lower(xp.asarray(2.0))).splitlines()
+    assert "while(%0, %0, cond=<lt>, body=<mul>, carry=1" in lines[1]
+    assert [line.strip() for line in lines if line.startswith("    ")] == [
+        "program(%0: float64[], %1: float64[]):",
+        "%2: float64[] = fill(value=9.0, shape=())",
+        "%3: bool[] = lt(%0, %2)",
+        "return %3",
+        "program(%0: float64[], %1: float64[]):",
+        "%2: float64[] = mul(%0, %1)",
+        "return %2",
+    ]
