@@ -18,6 +18,8 @@ from .measure import OURS, Claim, Row
 _HOST = "host"
 # Seconds of calls; running totals are compared once they are larger than noise.
 SECONDS, _FROM = 60.0, 3.0
+# Letters that leave room for the figures beside them.
+_WIDTH = 60
 
 
 def _everything(quick: bool) -> list[Case]:
@@ -67,7 +69,7 @@ def run(quick: bool, seconds: float = SECONDS) -> list[Row]:
         Row("last round", {OURS: ours["rounds"][-1], _HOST: host[-1]}),
     ]
     for title, where, moved in sorted(ours["regions"], key=lambda region: region[2] or seconds):
-        rows.append(Row(f"{title}: {where}", {} if moved is None else {OURS: moved}))
+        rows.append(Row(f"{title}: {where}"[:_WIDTH], {} if moved is None else {OURS: moved}))
     return rows
 
 
