@@ -10,57 +10,57 @@ ARRAY_API_TESTS_MAX_EXAMPLES sets how many examples each test tries (200).
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
-import nabla_array
+from .suite import EXAMPLES, ROOT, needs_checkout, run_suite
 
-CHECKOUT = os.environ.get("ARRAY_API_TESTS_DIR")
-EXAMPLES = os.environ.get("ARRAY_API_TESTS_MAX_EXAMPLES", "200")
-
-
-@pytest.mark.timeout(3600)
-@pytest.mark.skipif(
-    CHECKOUT is None, reason="ARRAY_API_TESTS_DIR names no checkout of github.com/data-apis/array-api-tests"
+# What MAX can take part in.
+FILES = (
+    "test_operators_and_elementwise_functions.py",
+    "test_special_cases.py",
+    "test_statistical_functions.py",
+    "test_manipulation_functions.py",
 )
-def test_conformance(tmp_path: Path) -> None:
-    assert CHECKOUT is not None
-    assert Path(CHECKOUT, "array_api_tests").is_dir(), f"{CHECKOUT} is no checkout of array-api-tests"
-    report = tmp_path / "report.xml"
-    options = [
-        "-q",
-        "-n",
-        "auto",
-        "-p",
-        "no:cacheprovider",
-        "--disable-deadline",
-        f"--max-examples={EXAMPLES}",
-    ]
-    run = subprocess.run(
-        [sys.executable, "-m", "pytest", "array_api_tests", *options, f"--junitxml={report}"],
-        cwd=CHECKOUT,
-        env={
-            **os.environ,
-            "ARRAY_API_TESTS_MODULE": "nabla_array",
-            "ARRAY_API_TESTS_VERSION": "2025.12",
-            "PYTHONPATH": os.pathsep.join(
-                [str(Path(nabla_array.__file__).parent.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
-            ),
-        },
-        capture_output=True,
-        text=True,
+
+
+@needs_checkout
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("mode", ["host", "auto"])
+def test_conformance(tmp_path: Path, mode: str) -> None:
+    options = ("-n", "auto", f"--max-examples={EXAMPLES}")
+    run_suite(tmp_path / "report.xml", *options, NABLA_ARRAY_MODE=mode)
+
+
+_PREPARE = """
+import sys
+from nabla_array._lazy import tiers
+keys = open(sys.argv[1], encoding="utf-8").read().splitlines()
+for i in range(0, len(keys), 256):
+    tiers.prepare(keys[i : i + 256])
+"""
+
+
+@needs_checkout
+@pytest.mark.timeout(7200)
+def test_conformance_of_what_max_compiles(tmp_path: Path) -> None:
+    """The same tests twice, with the same examples: gather what they evaluate, compile it, run it on MAX."""
+    gathered = tmp_path / "programs"
+    options = ("--hypothesis-seed=0", f"--max-examples={min(int(EXAMPLES), 30)}")
+    env = {"NABLA_ARRAY_CACHE_DIR": str(tmp_path / "cache"), "NABLA_ARRAY_GATHER": str(gathered)}
+    plugin = ("-p", "tests.conformance.gathering")
+    run_suite(tmp_path / "first.xml", *options, *plugin, files=FILES, NABLA_ARRAY_MODE="host", **env)
+    assert len(gathered.read_text(encoding="utf-8").splitlines()) > 300
+    settings = {"NABLA_ARRAY_COMPILE_TIMEOUT": "1800", "PYTHONPATH": ROOT}
+    subprocess.run(
+        [sys.executable, "-c", _PREPARE, str(gathered)], env={**os.environ, **env, **settings}, check=True
     )
-    assert report.exists(), run.stdout + run.stderr
-    cases = list(ElementTree.parse(report).iter("testcase"))
-    bad = [
-        f"{case.get('classname')}::{case.get('name')}"
-        for case in cases
-        if case.find("failure") is not None or case.find("error") is not None
-    ]
-    assert not bad, f"{len(bad)} of {len(cases)} failed:\n" + "\n".join(bad) + run.stdout[-20_000:]
-    assert len(cases) > 1000, run.stdout[-5_000:]
-    assert run.returncode == 0
+    plugin = ("-p", "tests.conformance.counting")
+    told = run_suite(tmp_path / "second.xml", *options, *plugin, files=FILES, NABLA_ARRAY_MODE="max", **env)
+    found = re.search(r"MAX ran (\d+) parts", told)
+    assert found is not None, told[-2000:]
+    assert int(found[1]) > 1000
