@@ -1,5 +1,9 @@
 """Settings of the whole suite."""
 
+import os
+
+os.environ["SCIPY_ARRAY_API"] = "1"  # before anybody imports SciPy: its functions take our arrays
+
 from collections.abc import Iterator
 
 import pytest

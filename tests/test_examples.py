@@ -82,3 +82,53 @@ def test_graph_autodiff_on_digits() -> None:
     gap = re.search(r"with and without loss scaling differ by (\S+) at most", done.stdout)
     assert gap is not None
     assert float(gap[1]) < 1e-5
+
+
+def run_example(name: str, *options: str) -> str:
+    """Run an example by itself, with warnings as errors; returns what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(ROOT / "examples" / name), *options],
+        env={**os.environ, "PYTHONPATH": str(ROOT), "NABLA_ARRAY_COMPILE_AFTER": "1e9"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    return done.stdout
+
+
+def test_mandelbrot(tmp_path: Path) -> None:
+    picture = tmp_path / "mandelbrot.png"
+    told = run_example("mandelbrot.py", "--width", "60", "--height", "40", "--plot", str(picture))
+    assert told.startswith("2400 points under vmap: ")
+    assert "the same as alone, at 1200 points: True" in told
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_picture_of_mandelbrot_is_small() -> None:
+    assert (ROOT / "docs" / "images" / "mandelbrot.png").stat().st_size < 100_000
+
+
+def test_hessian_of_a_log_density() -> None:
+    told = run_example("hessian_of_a_log_density.py")
+    ours, theirs = re.findall(r"-\d+\.\d+", told.splitlines()[0])
+    assert ours == theirs
+    found = [[float(x) for x in re.findall(r"\d\.\d{3}", line)] for line in told.splitlines()[1:]]
+    truth, mean, spread, errors = found
+    for i in range(2):
+        assert abs(mean[i] - truth[i]) < spread[i]
+        assert 0.7 < errors[i] / spread[i] < 1.4
+
+
+def test_per_example_gradients() -> None:
+    told = run_example("per_example_gradients.py")
+    assert told.startswith("example 7 alone has the same gradient: True\n")
+    losses = [float(x) for x in re.findall(r"loss (\d\.\d+)", told)]
+    assert losses[-1] < 0.3 < losses[0]
+
+
+def test_newton_under_vmap() -> None:
+    told = run_example("newton_under_vmap.py")
+    assert "the same one by one: True" in told
+    assert sum(int(n) for n in re.findall(r"(\d+) took \d steps", told)) == 5000
+    assert float(told.split()[-1]) < 1e-6

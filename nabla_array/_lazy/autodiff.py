@@ -140,10 +140,28 @@ def pull(tape: Tape, cotangents: Sequence[tuple[Node, Node]]) -> dict[int, Any]:
             continue
         wanted = [i in tape and is_differentiable(i.aval) for i in entry.inputs]
         if any(wanted):
-            for i, want, c in zip(entry.inputs, wanted, pull_entry(entry, ct, wanted), strict=True):
+            try:
+                found = pull_entry(entry, ct, wanted)
+            except NotImplementedError:  # by an operand that may be constant, as after stop_gradient
+                varying = [want and varies(tape, i) for i, want in zip(entry.inputs, wanted, strict=True)]
+                if varying == wanted:
+                    raise
+                wanted, found = varying, pull_entry(entry, ct, varying) if any(varying) else ()
+            for i, want, c in zip(entry.inputs, wanted, found, strict=bool(found)):
                 if want and c is not None:
                     _accumulate(known, i, c)
     return known
+
+
+def varies(tape: Tape, node: Node) -> bool:
+    """Say whether a node's tangent is not known to be zero."""
+    varying = {id(n) for n in tape.sources}
+    for entry in tape.below([node]):
+        if is_differentiable(entry.node.aval):
+            partials = entry.prim.partials or (1,) * len(entry.inputs)
+            if any(p is not None and id(i) in varying for p, i in zip(partials, entry.inputs, strict=True)):
+                varying.add(id(entry.node))
+    return id(node) in varying
 
 
 def _accumulate(known: dict[int, Any], node: Node, ct: Node) -> None:

@@ -412,7 +412,7 @@ def check_leaves(function: str, x: Array) -> None:
 
 
 def note_numbers(x: Array) -> None:
-    """Let derivatives know that their value has become Python numbers, which a branch may depend on."""
+    """Let derivatives know that their value becomes Python numbers, which a branch may depend on."""
     if tapes:
         for tape in differentiating(current(x)):
             tape.numbers = True

@@ -69,9 +69,9 @@ def polygamma(n: Any, x: Any, /) -> Array:
 def multigammaln(a: Any, d: int, /) -> Array:
     """Return the logarithm of the multivariate gamma function of `d` dimensions."""
     a = as_array("multigammaln", a)
-    total = d * (d - 1) / 4 * math.log(math.pi)
+    total = elementwise.add(elementwise.multiply(a, 0.0), d * (d - 1) / 4 * math.log(math.pi))
     for j in range(d):
-        total = total + _call("gammaln", a - 0.5 * j)
+        total = elementwise.add(total, _call("gammaln", elementwise.subtract(a, 0.5 * j)))
     return total
 
 
