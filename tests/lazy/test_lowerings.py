@@ -232,8 +232,8 @@ LOOPS = "fd?bLl"
 
 def _reduction_cases() -> Iterator[Case]:
     for char in LOOPS:
-        # Over a short axis, the last one, the first one, and several.
-        axes = ((1,), (2,), (0,), (0, 2), (1, 2), (0, 1, 2)) if char in "fd" else ((1,), (2,))
+        # Over a short axis, the last one, the first one, and two; each costs seconds to compile.
+        axes = ((1,), (2,), (0,), (0, 2)) if char in "fd" else ((1,), (2,))
         word = "odd" if char in "fd" else "table"
         for prim, some in itertools.product((r.reduce_max, r.reduce_min), axes):
             yield Case(prim, word + char, (0,), {"axes": some})
@@ -241,7 +241,7 @@ def _reduction_cases() -> Iterator[Case]:
             yield Case(prim, word + char, (0,), {"axis": some[0]})
         yield Case(r.reduce_count, "table" + char, (0,), {"axes": (2,)})
         if char == "?":
-            for prim, some in itertools.product((r.reduce_any, r.reduce_all), (*axes, (0, 1, 2))):
+            for prim, some in itertools.product((r.reduce_any, r.reduce_all), (*axes, (0, 2))):
                 yield Case(prim, "table?", (0,), {"axes": some})
             continue
         for prim, some in itertools.product((r.reduce_sum, r.reduce_prod), axes):
