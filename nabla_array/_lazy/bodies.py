@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
+from . import tiers
 from .autodiff import is_differentiable, pull, push
-from .aval import Aval, aval_of
+from .aval import LARGE, Aval, aval_of
 from .evaluate import evaluate
+from .host import StepFailed
 from .node import NO_PARAMS, Node, evaluate_hook, record
 from .primitive import Primitive
 from .primitives.creation import fill, fill_like
 from .primitives.structure import project
 from .program import Eqn, Program, run
+from .regions import Plan, plan
 from .tape import Tape, program_of, taping
 
 
@@ -284,8 +287,36 @@ def joined(names: Sequence[str]) -> str:
 
 
 @lru_cache(512)
+def is_large(program: Program) -> bool:
+    """Say whether a program is worth a plan: blocks, threads, and results in the memory of dead values."""
+    return any(
+        isinstance(e.aval, Aval) and e.aval.nbytes >= LARGE for e in program.eqns if e.prim is not fill
+    )
+
+
+@lru_cache(512)
+def _plan(program: Program) -> Plan:
+    """Return the plan of what a program computes: its inputs may be among its outputs, not among a plan's."""
+    made = [k for k in dict.fromkeys(program.outputs) if k >= len(program.inputs)]
+    return plan(Program(program.inputs, program.eqns, tuple(made)))
+
+
+def run_large(program: Program, state: list[Any], rest: Sequence[Any] = ()) -> list[Any]:
+    """Run a program by its plan; what nobody but the list `state` holds may be written over."""
+    env = [*state, *rest, *[None] * len(program.eqns)]
+    passed = {k: env[k] for k in program.outputs if k < len(program.inputs)}
+    try:
+        tiers.run(_plan(program), env, frozenset(range(len(state))))
+    except StepFailed as failure:
+        raise failure.error from None
+    return [passed[k] if k in passed else env[k] for k in program.outputs]
+
+
+@lru_cache(512)
 def function_of(program: Program) -> Callable[..., tuple[Any, ...]]:
-    """Return a program as a function of NumPy arrays to a tuple of arrays, or numbers for 0-d ones."""
+    """Return a program as a function of NumPy arrays to a sequence of arrays, or numbers for 0-d ones."""
+    if is_large(program):
+        return lambda *inputs: tuple(run_large(program, [], inputs))
     lines = Lines()
     args = numbered("a", len(program.inputs))
     outs = lines.add("    ", program, args)

@@ -17,7 +17,10 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array import transforms as T
 from nabla_array._lazy.primitives import control
+from nabla_array._lazy.stats import stats
 from nabla_array._namespace.array import Array
+
+from ..lazy.canonical_host import numpy_as_max
 
 X = np.array([0.3, -0.4, 0.8])
 W = np.random.default_rng(0).normal(size=(3, 3))
@@ -846,3 +849,57 @@ def test_programs_are_printed_below_the_operation() -> None:
         "%2: float64[] = mul(%0, %1)",
         "return %2",
     ]
+
+
+# -- large arrays: by plans, over dead values ----------------------------------------------------------------
+
+LARGE = np.random.default_rng(3).uniform(size=1 << 17)
+
+
+def test_large_bodies_give_the_bits_of_a_loop() -> None:
+    x = xp.asarray(LARGE)
+
+    def step(c: Any, a: Any) -> Any:
+        return xp.sin(c) * a + c * 0.25, (c, xp.sum(c))
+
+    carry, wanted = x, []
+    for a in X:
+        wanted.append(carry)
+        carry = step(carry, a)[0]
+    got = T.scan(step, x, xp.asarray(X))
+    same(got, (carry, (xp.stack(wanted), xp.stack([xp.sum(c) for c in wanted]))), 0)
+    out = T.while_loop(lambda s: s[1] < 3, lambda s: (step(s[0], xp.asarray(X)[s[1]])[0], s[1] + 1), (x, 0))
+    same(out, (carry, np.array(3)), 0)
+    same(T.cond(x[0] >= 0, lambda: (x, x * 2 + 1), lambda: (x + 1, x)), (LARGE, LARGE * 2 + 1), 0)
+    np.testing.assert_array_equal(np.asarray(x), LARGE)
+    f = lambda scan: lambda x: xp.sum(scan(step, x, xp.asarray(X))[0] ** 2)  # noqa: E731
+    same(T.grad(f(T.scan))(x), T.grad(f(python_scan))(x))
+
+
+def test_large_bodies_write_over_their_own_memory_only() -> None:
+    """A carry that is written to, handed on as it is, given out and captured."""
+    start = xp.zeros(1 << 17)
+
+    def step(state: Any, i: Any) -> Any:
+        buffer, _, kept = state
+        seen = buffer[:4].copy()
+        buffer[i] = xp.sum(buffer[:8]) + i
+        return (buffer, buffer, kept), (seen, start[i] + kept[i])
+
+    (buffer, before, kept), (seen, zeros) = T.scan(step, (start, start, start), xp.arange(1, 6))
+    wanted, rows = np.zeros(1 << 17), []
+    for i in range(1, 6):
+        rows.append(wanted[:4].copy())
+        wanted[i] = wanted[:8].sum() + i
+    same((buffer, before), (wanted, wanted), 0)
+    same((kept, start, zeros), (np.zeros(1 << 17), np.zeros(1 << 17), np.zeros(5)), 0)
+    same(seen, np.stack(rows), 0)
+
+
+def test_regions_of_large_bodies_run_on_max() -> None:
+    with numpy_as_max(), xp.config(mode="max"):
+        before = stats.compiled
+        got = T.fori_loop(0, 3, lambda i, v: xp.sin(v) * 0.5 + v, xp.asarray(LARGE))
+        wanted = python_fori(0, 3, lambda i, v: np.sin(v) * 0.5 + v, LARGE)
+        same(got, wanted, 0)
+        assert stats.compiled >= before + 3

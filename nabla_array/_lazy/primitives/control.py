@@ -21,11 +21,13 @@ from ..bodies import (
     has_tangents,
     holes,
     is_inexact,
+    is_large,
     joined,
     numbered,
     placed,
     pulled,
     pushed,
+    run_large,
     written,
 )
 from ..node import Node, record
@@ -73,8 +75,21 @@ def _scan_aval(
     return (*outs[:carry], *stacked)
 
 
+def _large_scan(
+    program: Program, state: list[Any], xs: list[Any], whole: list[Any], ys: list[Any], steps: range
+) -> tuple[Any, ...]:
+    n = len(state)
+    for t in steps:
+        state = run_large(program, state, [*[x[t] for x in xs], *whole])
+        for k, y in enumerate(ys, n):
+            y[t] = state[k]
+        del state[n:]  # each array of the carry is held once now, so that the next step may use its memory
+    return tuple(state)
+
+
 @lru_cache(512)
 def _scan_loop(program: Program, carry: int, cut: int) -> Callable[..., Any]:
+    """Return the loop over small arrays as a function."""
     lines = Lines()
     stacked = len(program.outputs) - carry
     state, whole = numbered("c", carry), numbered("w", len(program.inputs) - carry - cut)
@@ -105,7 +120,12 @@ def _scan_host(
     ys = [np.empty(_with_axis(a, x, length).shape, a.dtype) for a, x in zip(outs, y_axes, strict=True)]
     steps = range(length - 1, -1, -1) if reverse else range(length)
     moved = [np.moveaxis(y, axis, 0) for y, axis in zip(ys, y_axes, strict=True)]
-    return (*_scan_loop(program, carry, len(x_axes))(steps, *moved, *values), *ys)
+    cut = len(x_axes)
+    if is_large(program):
+        state, xs, whole = values[:carry], values[carry : carry + cut], values[carry + cut :]
+        del values
+        return (*_large_scan(program, state, xs, whole, moved, steps), *ys)
+    return (*_scan_loop(program, carry, cut)(steps, *moved, *values), *ys)
 
 
 def _scan_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
@@ -244,6 +264,13 @@ scan = Primitive("scan", _scan_aval, _scan_host, batch=_scan_batch, jvp=_scan_jv
 # lead the carry, and those of the rest that have `rows`: a step is for the entries where it holds.
 
 
+def _large_while(cond: Program, body: Program, state: list[Any], whole: tuple[Any, ...]) -> tuple[Any, ...]:
+    test = function_of(cond)
+    while test(*state, *whole)[0]:
+        state = run_large(body, state, whole)
+    return tuple(state)
+
+
 @lru_cache(512)
 def _while_loop(cond: Program, body: Program, carry: int) -> Callable[..., Any]:
     lines = Lines()
@@ -285,6 +312,8 @@ def _while_host(
     *operands: np.ndarray, cond: Program, body: Program, carry: int, rows: Flags
 ) -> tuple[Any, ...]:
     if not cond.aval(cond.outputs[0]).ndim:
+        if is_large(body):
+            return _large_while(cond, body, list(operands[:carry]), operands[carry:])
         return _while_loop(cond, body, carry)(*operands)
     test, step = function_of(cond), function_of(body)
     state, whole = list(operands[:carry]), operands[carry:]
