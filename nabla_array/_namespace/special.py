@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.primitive import Primitive, resolve
 from .._lazy.primitives.special import special
 from . import elementwise
-from .array import Array
+from .array import Array, apply_many
 from .elementwise_calls import promoted, unary_call
-from .promotion import as_array
+from .promotion import as_array, astype, broadcast_shapes, broadcast_to, promote
 from .searching import where
 
 # Ours, though SciPy has a ufunc of its own.
@@ -32,6 +33,8 @@ def function(name: str) -> Callable[..., Any] | None:
     prim = special("psi" if name == "digamma" else name)
     if prim is None or prim.ufunc is None:
         return None
+    if prim.ufunc.nout > 1:
+        return partial(_several, prim, name)
     call: Callable[..., Any] = partial(promoted, prim, name)
     if prim.ufunc.nin == 1:
         call = unary_call(prim, call)
@@ -50,6 +53,16 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     theirs = sys.modules.get("scipy.special._ufuncs")
     name = ufunc.__name__
     return function(name) if theirs is not None and getattr(theirs, name, None) is ufunc else None
+
+
+def _several(prim: Primitive, name: str, *args: Any) -> tuple[Array, ...]:
+    """Call a function with several results."""
+    assert prim.ufunc is not None
+    operands = promote(name, *args)
+    dtypes = resolve(prim, tuple(x.dtype for x in operands), name)
+    shape = broadcast_shapes(name, *[x.shape for x in operands])
+    ready = [broadcast_to(astype(x, d), shape) for x, d in zip(operands, dtypes, strict=False)]
+    return apply_many(prim, *ready)
 
 
 def _call(name: str, *args: Any) -> Any:

@@ -27,7 +27,7 @@ from nabla_array._lazy.primitives import (
     structure,
 )
 from nabla_array._lazy.primitives import elementwise as e
-from nabla_array._lazy.primitives.special import PARTIALS, special
+from nabla_array._lazy.primitives.special import PARTIALS, SEVERAL, special
 from nabla_array._lazy.program import Program
 
 from .special_samples import samples
@@ -328,7 +328,9 @@ def _special_rows() -> Iterator[Row]:
     for name, operands in samples():
         prim = special(name)
         assert prim is not None
-        held = frozenset(i for i, p in enumerate(PARTIALS[name]) if p is None or isinstance(p, str))
+        held = frozenset(
+            i for i, p in enumerate((PARTIALS | SEVERAL)[name]) if p is None or isinstance(p, str)
+        )
         wrong = ((avals("?2") * len(operands), {}, TypeError),)
         yield Row(prim, operands, held=held, wrong=wrong)
 

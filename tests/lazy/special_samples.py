@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nabla_array._lazy.primitives.special import PARTIALS
+from nabla_array._lazy.primitives.special import PARTIALS, SEVERAL
 
 WHOLE_FIRST = {"pdtr", "pdtrc", "expn"}
 BELOW_ZERO = {"ndtri_exp"}
@@ -14,13 +14,13 @@ BELOW_ZERO = {"ndtri_exp"}
 SMALL = {
     *("erfinv", "erfcinv", "ndtri", "logit", "ellipk", "ellipkm1", "ellipe", "ellipkinc", "ellipeinc"),
     *("betainc", "betaincc", "betaincinv", "betainccinv", "gammaincinv", "gammainccinv", "chdtri", "fdtri"),
-    *("stdtrit", "hyp2f1"),
+    *("stdtrit", "hyp2f1", "ellipj"),
 }
 
 
 def samples() -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
     """Yield the name of every function with derivatives, and operands."""
-    for k, (name, partials) in enumerate(PARTIALS.items()):
+    for k, (name, partials) in enumerate((PARTIALS | SEVERAL).items()):
         rng = np.random.default_rng(k)
         low, high = (0.2, 0.8) if name in SMALL else (1.2, 2.2)
         operands = [rng.uniform(low, high, (2, 3)) for _ in partials]

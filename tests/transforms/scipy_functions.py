@@ -190,7 +190,7 @@ CHAPTERS: dict[str, dict[str, Entry]] = {
         **each(special, "exprel exp10 exp2 cbrt cosm1 sinc sindg cosdg tandg cotdg", _U, "...."),
         "multigammaln": (lambda x: special.multigammaln(x + 3, 3), _U, "...."),
         "zetac": (special.zetac, _U, ".nn."),
-        "sici": (special.sici, _U, "cccl"),
+        **each(special, "sici shichi fresnel airy", _U, "...."),
     },
     "scipy.stats: descriptive": {
         **each(stats, "gmean skew kurtosis variation sem zscore gzscore gstd", _SAMPLE, "...."),

@@ -11,6 +11,7 @@ from scipy import special as theirs
 from scipy import stats
 
 import nabla_array as xp
+from nabla_array._lazy.primitives.special import PARTIALS, SEVERAL
 from nabla_array.transforms import compile, grad, hessian, jvp, stop_gradient, trace, vmap
 
 from .scipy_table import PAGE, Row, measure, page, rows, versions_differ
@@ -25,6 +26,10 @@ def test_the_table_is_right(row: Row) -> None:
 
 def test_the_page_shows_the_table() -> None:
     assert PAGE.read_text(encoding="utf-8") == page(), "run `python -m tests.transforms.scipy_table --write`"
+
+
+def test_the_page_counts_the_special_functions() -> None:
+    assert f"{len(PARTIALS | SEVERAL)} functions" in PAGE.read_text(encoding="utf-8")
 
 
 # -- special functions -------------------------------------------------------------------------------------
@@ -67,8 +72,17 @@ def test_functions_that_are_no_ufuncs(name: str, operands: tuple[Any, ...]) -> N
 def test_what_is_no_special_function() -> None:
     with pytest.raises(AttributeError, match=r"'nabla_array.special' has no attribute 'nothing'"):
         xp.special.nothing  # noqa: B018
-    with pytest.raises(AttributeError, match="'airy'"):  # four results: SciPy computes it on the host
-        xp.special.airy  # noqa: B018
+    with pytest.raises(AttributeError, match="'roots_legendre'"):
+        xp.special.roots_legendre  # noqa: B018
+
+
+def test_functions_with_several_results() -> None:
+    u, m = xp.asarray([0.5, 1.0]), xp.asarray([[0.1], [0.2], [0.3]])
+    for found, wanted in zip(theirs.ellipj(u, m), theirs.ellipj(np.asarray(u), np.asarray(m)), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    with pytest.raises(NotImplementedError, match="no derivative by the parameter is known"):
+        grad(lambda m: theirs.ellipj(0.5, m)[0])(0.3)
+    assert grad(lambda x: theirs.sici(x)[0])(0.0) == 1
 
 
 def test_a_derivative_that_has_no_formula_is_refused() -> None:

@@ -12,26 +12,68 @@ from typing import Any
 
 import numpy as np
 
+from ..aval import Aval, aval_of
 from ..node import Node
 from ..primitive import Primitive, elementwise
 from .creation import fill_like
-from .elementwise import abs_, cos, exp, expm1, floor, le, log, log1p, pow_, ratio, select, sign, sin, sqrt
+from .elementwise import (
+    abs_,
+    cos,
+    cosh,
+    exp,
+    expm1,
+    floor,
+    le,
+    log,
+    log1p,
+    pow_,
+    ratio,
+    select,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+)
 from .elementwise import eq as equal
 
 
 @lru_cache(None)
 def special(name: str) -> Primitive | None:
-    """Return the primitive of a ufunc of `scipy.special` that has one result, or None."""
+    """Return the primitive of a ufunc of `scipy.special`, or None."""
     # Where SciPy dispatches, scipy.special itself holds functions instead.
     from scipy.special import _ufuncs
 
     ufunc = getattr(_ufuncs, name, None)
-    if not isinstance(ufunc, np.ufunc) or ufunc.nout != 1:
+    if not isinstance(ufunc, np.ufunc):
         return None
+    if ufunc.nout > 1:
+        return _several(name, ufunc)
     partials = PARTIALS.get(name)
     if partials is not None:
         partials = tuple(_unknown(name, p) if isinstance(p, str) else p for p in partials)
     return elementwise(f"special.{name}", ufunc, partials=partials)
+
+
+def _several(name: str, ufunc: np.ufunc) -> Primitive:
+    """Make the primitive of a ufunc with several results; it runs in one call."""
+
+    def aval(*avals: Aval) -> tuple[Aval, ...]:
+        dtypes = ufunc.resolve_dtypes((*[a.dtype for a in avals], *[None] * ufunc.nout))
+        if dtypes[: ufunc.nin] != tuple(a.dtype for a in avals) or len({a.shape for a in avals}) > 1:
+            raise TypeError(f"special.{name}: no such operation on {avals} without a cast or a broadcast")
+        return tuple(aval_of(avals[0].shape, d) for d in dtypes[ufunc.nin :])
+
+    def jvp(tangents: Any, out: Any, *inputs: Node) -> list[Node | None]:
+        slopes = SEVERAL[name]
+        results: list[Node | None] = [None] * ufunc.nout
+        for k, t in enumerate(tangents):
+            if t is not None:
+                by: Any = slopes[k] if not isinstance(slopes[k], str) else _unknown(name, slopes[k])
+                terms = [t * slope for slope in by(out, *inputs)]
+                results = [y if r is None else r + y for r, y in zip(results, terms, strict=True)]
+        return results
+
+    return Primitive(f"special.{name}", aval, ufunc, ufunc=ufunc, jvp=jvp if name in SEVERAL else None)
 
 
 def call(name: str, *operands: Any) -> Node:
@@ -340,4 +382,26 @@ PARTIALS: dict[str, tuple[Any, ...]] = {
     ),
     "wrightomega": (lambda out, z: out / (1 + out),),
     "_lambertw": (lambda out, z, k, tol: exp(-out) / (1 + out), None, None),
+}
+
+
+def _over(x: Node, numerator: Node, limit: float) -> Node:
+    return _at(x, 0, limit, lambda x: numerator / x)
+
+
+# The same for functions with several results: the derivatives of all of them by an operand.
+SEVERAL: dict[str, tuple[Any, ...]] = {
+    "sici": (lambda out, x: (_over(x, sin(x), 1), cos(x) / x),),
+    "shichi": (lambda out, x: (_over(x, sinh(x), 1), cosh(x) / x),),
+    "fresnel": (lambda out, x: (sin(x * x * (math.pi / 2)), cos(x * x * (math.pi / 2))),),
+    "airy": (lambda out, x: (out[1], x * out[0], out[3], x * out[2]),),
+    "ellipj": (
+        lambda out, u, m: (
+            out[1] * out[2],
+            -(out[0] * out[2]),
+            -(m * out[0] * out[1]),
+            out[2],
+        ),
+        "the parameter",
+    ),
 }
