@@ -397,6 +397,8 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     for step in reversed(steps):
         written = _PUT[step.prim](old.pop(), written, step.params)
     base._node, base._levels = current(written), written._levels
+    for tell in write_hook:
+        tell(base)
     if x is not base and part is None:
         x._node, x._levels = current(new), new._levels
         x._view = View(base, steps, base._node)
@@ -447,6 +449,8 @@ split_hook: list[Callable[[Array], np.ndarray]] = []
 look_hook: list[Callable[[Array], None]] = [lambda x: None]
 # And what is told that a library asked whether it may look, and heard no.
 asked_hook: list[Callable[[], None]] = []
+# And what is told of an array that is changed in place.
+write_hook: list[Callable[[Array], None]] = []
 
 
 # The package puts itself here once it is whole; `Array` cannot import it.

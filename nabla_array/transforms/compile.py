@@ -14,11 +14,10 @@ from .._lazy.config import MODES, config, settings
 from .._lazy.evaluate import evaluate
 from .._lazy.host import DATA_ERRORS, quiet
 from .._lazy.levels import Levels, align_to_force, frames, in_force
-from .._lazy.node import Node, tapes, user_line
+from .._lazy.node import Node, tapes
 from .._lazy.stats import stats
 from .._lazy.straight import Source, is_small, write
-from .._lazy.tape import Tape
-from .._namespace.array import Array, asked_hook, current, look_hook
+from .._namespace.array import Array, current
 from .._namespace.promotion import as_array
 from .arguments import Arguments, Call, overlap
 from .calls import decorator, named
@@ -27,6 +26,7 @@ from .numbers import dtypes_of, is_same
 from .pytree import tree_unflatten
 from .symbolic import Sizes, Template, generalize
 from .tracing import Traced, call, trace
+from .watching import Watch, running_tapes, watched
 
 __all__ = ["CacheInfo", "Lowered", "compile"]
 
@@ -41,7 +41,7 @@ class CacheInfo(NamedTuple):
     misses
         Calls that ran the function and wrote its program down.
     fallbacks
-        Calls that ran the function because it looks at values.
+        Calls that ran the function because it looks at values, or changes captured arrays.
     maxsize, currsize
         How many programs are kept, and how many there are.
     """
@@ -117,8 +117,8 @@ def compile(
         ``{argument: {axis: "name"}}``, for arguments by position or name: axes that may have any length.
         Axes of one name have one length.
     fullgraph : bool
-        Raise TypeError where `fun` looks at a value (``if x > 0``, ``float(x)``), naming the line. Without it
-        such a function is run each time, as if it were not compiled.
+        Raise TypeError where `fun` looks at a value (``if x > 0``, ``float(x)``) or changes a captured array,
+        naming the line. Without it such a function is run each time, as if it were not compiled.
     static_argnums, static_argnames : ints, strs
         Arguments that are part of the kind as a whole.
     maxsize : int
@@ -180,71 +180,6 @@ def compile(
     compiled.clear_cache = cache.clear  # type: ignore[attr-defined]
     compiled.lower = cache.lower  # type: ignore[attr-defined]
     return compiled
-
-
-def _tapes() -> list[Tape]:
-    """Return the tapes that run in this thread, outermost first."""
-    me = threading.get_ident()
-    return [t for t in tapes if t.thread == me]
-
-
-# -- looks at values -----------------------------------------------------------------------------------
-
-
-class _Watch:
-    """A run of a function whose looks at values matter.
-
-    Attributes
-    ----------
-    tape
-        What depends on the arguments.
-    line
-        The user's line that looked first; "" while none did.
-    asked
-        Whether a library has asked if values can be looked at, and heard no.
-    """
-
-    def __init__(self, refuses: bool) -> None:
-        self.refuses = refuses
-        self.tape: Tape | None = None
-        self.line = ""
-        self.asked = False
-
-    def error(self) -> TypeError:
-        return TypeError(
-            f"compile: with fullgraph=True, no value of what depends on the arguments may be looked at "
-            f"({self.line}): xp.where and control-flow functions choose without looking"
-        )
-
-
-class _Watches(threading.local):
-    def __init__(self) -> None:
-        self.stack: list[_Watch] = []
-
-
-_watches = _Watches()
-
-
-def _notice(x: Array) -> None:
-    """Tell the runs that are watched that somebody wants the value of `x`."""
-    for watch in _watches.stack:
-        if watch.tape is not None and not watch.line and current(x) in watch.tape:
-            watch.line = user_line()
-            if watch.refuses:
-                raise watch.error()
-    _look_before(x)
-
-
-_look_before = look_hook[0]
-look_hook[0] = _notice
-
-
-def _asked() -> None:
-    for watch in _watches.stack:
-        watch.asked = True
-
-
-asked_hook.append(_asked)
 
 
 # -- programs ------------------------------------------------------------------------------------------
@@ -388,7 +323,7 @@ class _Cache:
             return self._fall_back(args, kwargs)
         self.count_hit()
         recipe = entry.recipe
-        if not recipe.batched and not _tapes() and not any(_levels(given)):
+        if not recipe.batched and not running_tapes() and not any(_levels(given)):
             out = self._run(entry, given, args, kwargs)
             if out is not MISS:
                 return out
@@ -456,7 +391,7 @@ class _Cache:
     def _miss(
         self, given: Call, batch: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        watch = _Watch(self.fullgraph)
+        watch = Watch(self.fullgraph)
         try:
             made, written = self._trace(given, watch)
         except Exception:
@@ -475,17 +410,17 @@ class _Cache:
                 self.looking.add(given.exact)
         else:
             self._keep(given, batch, made, written)
-        if self.backend is not None and not batch and not _tapes():
+        if self.backend is not None and not batch and not running_tapes():
             with config(mode=self.backend):
                 evaluate([current(x) for x in made.leaves if type(x) is Array])
         return tree_unflatten(made.tree, made.leaves)
 
-    def _trace(self, given: Call, watch: _Watch) -> tuple[Traced, dict[int, Array]]:
+    def _trace(self, given: Call, watch: Watch) -> tuple[Traced, dict[int, Array]]:
         """Run the function on arrays like its arguments; returns also the arrays that it changed in place."""
         written: dict[int, Array] = {}
 
         def body(*arrays: Array) -> Any:
-            watch.tape = _tapes()[-1]
+            watch.tape = running_tapes()[-1]
             before = [x._node for x in arrays]
             leaves = list(given.leaves)
             for i, x in zip(given.arrays, arrays, strict=True):
@@ -497,23 +432,21 @@ class _Cache:
                     written[i] = Array(current(x), x._levels)
             return result
 
-        _watches.stack.append(watch)
-        try:
+        with watched(watch):
             made = trace(body, [_array(given.leaves[i]) for i in given.arrays])
-        finally:
-            _watches.stack.pop()
         if watch.line and watch.refuses:  # the function went on after the error
             raise watch.error()
+        watch.find_captured(made.leaves)
         return made, written
 
     def _keep(self, given: Call, batch: tuple[int, ...], made: Traced, written: dict[int, Array]) -> None:
         recipe = _recipe(made, written)
         entry, key = _Entry(recipe), given.exact
-        if given.loose is not None and not batch and not _tapes():
+        if given.loose is not None and not batch and not running_tapes():
             found = self._with_numbers(given, recipe)
             if found is not None:
                 entry, key = found
-        if given.key != given.exact and not batch and not _tapes():
+        if given.key != given.exact and not batch and not running_tapes():
             template = self._generalize(given, recipe)
             if template is not None:
                 entry, key = _Entry(recipe, template), given.key
@@ -536,7 +469,7 @@ class _Cache:
             taking = dict(zip(places, dtypes, strict=True))
             try:
                 other = given.taking(taking)
-                general = _recipe(*self._trace(other, _Watch(True)))
+                general = _recipe(*self._trace(other, Watch(True)))
             except Exception:  # the function wants numbers, so they stay numbers
                 continue
             if is_same(general, recipe, {other.arrays.index(i): given.leaves[i] for i in places}):
@@ -551,7 +484,7 @@ class _Cache:
 
         def again(arrays: dict[int, Array]) -> Recipe:
             leaves = [arrays.get(i, x) for i, x in enumerate(given.leaves)]
-            return _recipe(*self._trace(given._replace(leaves=leaves), _Watch(True)))
+            return _recipe(*self._trace(given._replace(leaves=leaves), Watch(True)))
 
         axes = self.arguments.symbols.of_leaves(given.tree, given.kinds)
         arrays = {i: (_array(given.leaves[i]), named) for i, _, named in axes}
@@ -566,7 +499,7 @@ class _Cache:
         entry = self._find(given, ())
         if entry is not None:
             return Lowered(entry.recipe)
-        watch = _Watch(True)
+        watch = Watch(True)
         return Lowered(_recipe(*self._trace(given, watch)))
 
 

@@ -420,6 +420,42 @@ def test_the_views_base_is_changed_too() -> None:
         close(base, [[0, 0], [1, 1], [0, 0]])
 
 
+def test_a_captured_array_that_is_changed_is_changed_each_time() -> None:
+    total, rows = arr(3) * 0, arr(2, 3) * 0
+
+    def f(x: Any) -> Any:
+        nonlocal total
+        own = xp.zeros(3)
+        own[0] = x[0]  # this one is the function's
+        view = own[1:]
+        view += x[1:]
+        total += x
+        rows[1] += x
+        return own, view
+
+    c = compile(f)
+    for i in range(1, 4):
+        same(c(xp.ones(3))[0], xp.ones(3))
+        close(total, [i] * 3)
+        close(rows, [[0] * 3, [i] * 3])
+    assert c.cache_info()[:3] == (0, 0, 3)
+    with pytest.raises(TypeError, match=r"nor made by the function \(.*test_compile\.py:\d+"):
+        compile(f, fullgraph=True)(xp.ones(3))
+
+    def own(x: Any) -> Any:
+        out = xp.zeros(4)
+        out[1:] = x
+        inside = out[:2]
+        inside += 1.0
+        return out[1:], inside
+
+    d = compile(own)
+    for _ in range(3):
+        x = arr(3)
+        same(d(x), own(x))
+    assert d.cache_info()[:3] == (2, 1, 0)
+
+
 # -- under other transforms ----------------------------------------------------------------------------
 
 
