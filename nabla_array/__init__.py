@@ -25,6 +25,7 @@ from ._namespace.constants import *  # noqa: F403
 from ._namespace.creation import *  # noqa: F403
 from ._namespace.data_types import *  # noqa: F403
 from ._namespace.elementwise import *  # noqa: F403
+from ._namespace.evaluation import *  # noqa: F403
 from ._namespace.indexing_functions import *  # noqa: F403
 from ._namespace.info import *  # noqa: F403
 from ._namespace.linear_algebra import *  # noqa: F403
@@ -37,7 +38,6 @@ from ._namespace.utility import *  # noqa: F403
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from .inspect import eval as eval
     from .inspect import explain as explain
     from .inspect import report as report
 
@@ -56,15 +56,19 @@ _interop.namespace_names.update({k: v for k, v in globals().items() if not k.sta
 
 
 # Imported when they are first named: most programs never do.
-_LATE = ("eval", "explain", "report")
+_LATE = ("explain", "report")
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        return _interop.numpy_name(name)
-    found = globals()[name] = getattr(import_module(".inspect", __name__), name)
+    if name in _LATE:
+        found = getattr(import_module(".inspect", __name__), name)
+    elif name == "lib":
+        return import_module(".lib", __name__)
+    else:
+        found = _interop.numpy_name(name)
+    globals()[name] = found
     return found
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE})
+    return sorted({*globals(), *_LATE, *_interop.numpy_names.HOMES[""]})

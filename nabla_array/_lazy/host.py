@@ -11,19 +11,17 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .aval import LARGE, Aval
 from .config import threads
+from .pool import Pool
 from .primitive import Primitive
 from .primitives.elementwise import pow_
 from .program import Eqn, Program
 from .regions import Plan, Region
-
-if TYPE_CHECKING:
-    from concurrent.futures import ThreadPoolExecutor
 
 # Elements of a block: larger ones fall out of the cache, smaller ones leave threads to wait for Python.
 BLOCK = 1 << 16
@@ -403,20 +401,16 @@ def _spread(work: Callable[[list[Any]], Any], blocks: list[Any]) -> list[Any]:
         return [work(blocks)]
     cuts = [len(blocks) * t // n for t in range(n + 1)]
     parts = [blocks[a:b] for a, b in itertools.pairwise(cuts)]
-    futures = [_pool(max(threads() - 1, 1)).submit(_quiet_context().run, work, part) for part in parts[1:]]
+    tasks = [_pool(max(threads() - 1, 1)).submit(_quiet_context().run, work, part) for part in parts[1:]]
     try:
         first = work(parts[0])
     finally:
-        for f in futures:
-            f.exception()  # wait, after an error too: nobody may read on in what the caller then changes
-    return [first, *[f.result() for f in futures]]
+        for task in tasks:
+            task.wait()  # after an error too: nobody may read on in what the caller then changes
+    return [first, *[task.result() for task in tasks]]
 
 
-@lru_cache(1)
-def _pool(workers: int) -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # brings in logging and more
-
-    return ThreadPoolExecutor(workers, thread_name_prefix="nabla_array")
+_pool = lru_cache(1)(Pool)
 
 
 # A forked child has none of its parent's threads.

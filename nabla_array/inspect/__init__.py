@@ -1,6 +1,6 @@
-"""Looking inside: evaluate on demand, explain what is pending, report what was done."""
+"""Looking inside: explain what is pending, report what was done."""
 
-from .explanation import Explanation, Step, eval, explain
+from .explanation import Explanation, Step, explain
 from .reporting import Report, report
 
-__all__ = ["Explanation", "Report", "Step", "eval", "explain", "report"]
+__all__ = ["Explanation", "Report", "Step", "explain", "report"]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from .._lazy import tiers
 from .._lazy.aval import Aval
 from .._lazy.config import config
-from .._lazy.evaluate import evaluate, lock, schedule, value_of
+from .._lazy.evaluate import lock, schedule
 from .._lazy.host import blocks_and_threads
 from .._lazy.node import Node
 from .._lazy.primitives.creation import fill
 from .._lazy.program import Eqn, Program, linearize, pending_order
 from .._lazy.regions import Call, Region, plan
-from .._namespace.array import Array, current
+from .._namespace.array import current
+from .._namespace.evaluation import arrays_in
 from .drawing import to_dot, to_svg
 from .text import bytes_text, call_text, count_text, nbytes
 
@@ -201,50 +202,6 @@ def _numbers(eqns: tuple[int, ...]) -> str:
     return ", ".join(f"%{r[0]}" if len(r) == 1 else f"%{r[0]}-%{r[-1]}" for r in runs)
 
 
-def _arrays(tree: Any) -> list[Array]:
-    """Return the arrays in nested lists, tuples and dicts, in order; other things are left out."""
-    found: list[Array] = []
-    stack = [tree]
-    while stack:
-        item = stack.pop()
-        if isinstance(item, Array):
-            found.append(item)
-        elif isinstance(item, list | tuple):
-            stack.extend(reversed(item))
-        elif isinstance(item, dict):
-            stack.extend(reversed(item.values()))
-    return found
-
-
-def eval(*arrays: Any) -> Any:
-    """Evaluate arrays now, all of them at once, so that what they share is computed once.
-
-    Parameters
-    ----------
-    *arrays : Array, or nested lists, tuples and dicts of them
-        Things that are not arrays are left as they are.
-
-    Returns
-    -------
-    Array, or whatever was given
-        The argument itself; a tuple of them where there are several.
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> x = xp.exp(xp.asarray([0.0, 1.0]))
-    >>> xp.eval(x, {"y": x * 2, "z": [x + 1, None]})[0] is x
-    True
-    >>> xp.explain(x)
-    float64[2]: evaluated, 16 B
-    """
-    if len(arrays) == 1 and type(arrays[0]) is Array:  # the usual case, often of small arrays
-        value_of(current(arrays[0]))
-    else:
-        evaluate([current(x) for x in _arrays(arrays)])
-    return arrays[0] if len(arrays) == 1 else arrays
-
-
 def explain(x: Any, /, *more: Any, format: str = "text") -> Any:
     """Say what is pending below arrays and how it would be evaluated, without evaluating it.
 
@@ -282,7 +239,7 @@ def explain(x: Any, /, *more: Any, format: str = "text") -> Any:
     """
     if format not in FORMATS:
         raise ValueError(f"explain: no format {format!r}; {', '.join(FORMATS)} would work")
-    arrays = _arrays((x, *more))
+    arrays = arrays_in((x, *more))
     if not arrays:
         given = ", ".join(type(item).__name__ for item in (x, *more))
         raise TypeError(f"explain: no array in {given}; an Array would work")
