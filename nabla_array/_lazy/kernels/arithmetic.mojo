@@ -3,6 +3,7 @@
 from std.math import fma, sqrt
 from std.memory import bitcast
 from std.sys import size_of
+from std.sys.intrinsics import llvm_intrinsic
 
 from .core import *
 
@@ -165,8 +166,8 @@ def sub[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SI
 @always_inline
 def mul[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
     comptime if dtype.is_floating_point():
-        # A product that the compiler does not contract with a sum that follows it.
-        return fma(x, y, SIMD[dtype, w](-0.0))
+        # Behind the fence, the compiler does not contract the product with a sum that follows it.
+        return llvm_intrinsic["llvm.arithmetic.fence", SIMD[dtype, w], has_side_effect=False](x * y)
     else:
         return x * y
 
