@@ -103,13 +103,17 @@ def test_bessel_functions_at_zero() -> None:
 # -- values that leave -------------------------------------------------------------------------------------
 
 
+def _twice(x: float) -> float:
+    return 2 * x
+
+
 def test_numpy_takes_no_value_that_is_differentiated() -> None:
     with pytest.raises(TypeError, match=r"numpy.asarray: .* leaves for NumPy .* stop_gradient"):
         grad(lambda x: xp.sum(xp.asarray(np.asarray(x) ** 2)))(X)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        with pytest.raises(TypeError, match="nanmedian: "):
-            jvp(np.nanmedian, (X,), (X,))
+        with pytest.raises(TypeError, match="_twice .*: a value that is being differentiated"):
+            jvp(np.frompyfunc(_twice, 1, 1), (X,), (X,))
     with pytest.raises(TypeError, match="__dlpack__: "):
         grad(lambda x: xp.sum(xp.asarray(np.from_dlpack(x))))(X)
 
