@@ -1,4 +1,19 @@
-"""The `fft` extension of the standard."""
+"""The `fft` extension of the standard, and the other functions that NumPy's has."""
 
+from __future__ import annotations
+
+from typing import Any
+
+from ._namespace import numpy_names
 from ._namespace.fft import *  # noqa: F403
-from ._namespace.fft import __all__ as __all__
+from ._namespace.fft import __all__ as _standard
+
+__all__ = sorted({*_standard, *numpy_names.HOMES["fft"]})
+
+
+def __getattr__(name: str) -> Any:
+    found = numpy_names.find(name, "fft")
+    if found is None:
+        raise AttributeError(f"module 'nabla_array.fft' has no attribute {name!r}")
+    globals()[name] = found
+    return found

@@ -6,14 +6,14 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from .._lazy.node import user_line
 from .._lazy.stats import stats
-from . import elementwise, fft, linalg, linear_algebra, special, statistical, utility
+from . import elementwise, fft, linalg, linear_algebra, numpy_names, special, statistical, utility
 from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .indexing import fitted
@@ -90,8 +90,11 @@ def _to_host(function: str, x: Any) -> Any:
 
 
 def _from_host(x: Any) -> Any:
-    """Return `x` with every NumPy array and scalar of a dtype that we hold as an array of ours."""
-    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "biufc":
+    """Return `x` with every NumPy array and scalar of a dtype that we hold as an array of ours.
+
+    Matrices, masked arrays and the like stay what they are: they behave otherwise.
+    """
+    if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc":
         return from_value(np.array(x))
     if type(x) in (list, tuple):
         return type(x)(map(_from_host, x))
@@ -192,13 +195,20 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
     name = function.__name__
     if name in _NOT_OURS:
         return None
-    module = {"numpy.linalg": linalg, "numpy.fft": fft}.get(function.__module__)
-    found = getattr(module, name, None) if module else own_names().get(ALIASES.get(name, name))
+    part = function.__module__.removeprefix("numpy").lstrip(".")
+    if part in ("linalg", "fft"):
+        found = getattr({"linalg": linalg, "fft": fft}[part], name, None) or numpy_names.find(name, part)
+    elif part == "lib.stride_tricks":
+        found = numpy_names.find(name, "lib")
+    else:
+        found = own_names().get(ALIASES.get(name, name)) or numpy_names.find(name)
     return found if isinstance(found, FunctionType) else None
 
 
 def array_function(self: Array, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with one of our arrays among its arguments."""
+    if function.__name__ in _SHARED:
+        return function(*_to_host(function.__name__, args), **_to_host(function.__name__, kwargs))
     ours = _own_function(function)
     out = kwargs.get("out")
     plain = {k: v for k, v in kwargs.items() if k != "out"} if out is not None else kwargs
@@ -222,36 +232,64 @@ def own_names() -> dict[str, Any]:
     return namespace_names
 
 
-# NumPy's own state and types: they concern printing and errors, and are ours too.
-_SHARED = {
-    "errstate",
-    "get_printoptions",
-    "geterr",
-    "printoptions",
-    "set_printoptions",
-    "seterr",
-    "show_config",
-}
+# NumPy's own that is ours too: it concerns dtypes, text, printing and errors, and computes nothing.
+_SHARED = frozenset(
+    "array2string array_repr array_str base_repr binary_repr errstate format_float_positional "
+    "format_float_scientific get_include get_printoptions getbufsize geterr geterrcall info issubdtype "
+    "min_scalar_type mintypecode printoptions promote_types set_printoptions setbufsize seterr seterrcall "
+    "show_config show_runtime typename".split()
+)
+_SHARED_MODULES = {"ctypeslib", "dtypes", "exceptions", "testing", "typing"}
+_HOST_MODULES = {"char", "emath", "ma", "polynomial", "rec", "strings"}
+
+
+class HostModule(ModuleType):
+    """A module of NumPy's: its functions run on the host, and are counted; all else is NumPy's own."""
+
+    def __init__(self, theirs: ModuleType) -> None:
+        super().__init__(f"nabla_array.{theirs.__name__.removeprefix('numpy.')}", theirs.__doc__)
+        self._theirs = theirs
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._theirs, name)
+        if inspect.ismodule(found):
+            return HostModule(found) if found.__name__.startswith("numpy.") else found
+        if isinstance(found, type) or not callable(found) or name.startswith("__"):
+            return found
+        return _on_host(found, f"{self._theirs.__name__.removeprefix('numpy.')}.{name}")
+
+    def __dir__(self) -> list[str]:
+        return dir(self._theirs)
+
+
+def _on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    @wraps(function)
+    def on_host(*args: Any, **kwargs: Any) -> Any:
+        if name.rpartition(".")[2] in _SHARED:
+            return function(*_to_host(name, args), **_to_host(name, kwargs))
+        return host_call(function, name, args, kwargs)
+
+    return on_host
 
 
 def numpy_name(name: str) -> Any:
     """Return our function under NumPy's name for it, or what NumPy has: a function runs on the host, counted.
 
-    Raises AttributeError for what NumPy does not have, and for its submodules.
+    Raises AttributeError for what NumPy does not have, and for submodules that are not for its users.
     """
+    own = numpy_names.find(name)
+    if own is not None:
+        return own
     if name in ALIASES and name not in _NOT_OURS:
         return namespace_names[ALIASES[name]]
-    found = getattr(np, name, None)
-    if found is None or name.startswith("_") or inspect.ismodule(found):
+    found = None if name.startswith("_") else getattr(np, name, None)
+    if name in _HOST_MODULES and inspect.ismodule(found):
+        return HostModule(found)
+    if found is None or (inspect.ismodule(found) and name not in _SHARED_MODULES):
         raise AttributeError(f"module 'nabla_array' has no attribute {name!r}")
-    if isinstance(found, type) or not callable(found) or name in _SHARED:
+    if isinstance(found, type) or not callable(found):
         return found
-
-    @wraps(found)
-    def on_host(*args: Any, **kwargs: Any) -> Any:
-        return host_call(found, name, args, kwargs)
-
-    return on_host
+    return _on_host(found, name)
 
 
 Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]

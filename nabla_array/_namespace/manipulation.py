@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from . import promotion
 from .array import Array, apply, view
 from .indexing import getitem
 from .indexing_functions import take
+from .outputs import deliver
 from .promotion import as_array, normalize_axes, normalize_axis, normalize_shape, promote
 
 __all__ = [
@@ -613,7 +615,15 @@ def _rolled(x: Array, by: int, axis: int) -> Array:
 # -- joining, splitting, repeating -------------------------------------------------------------------
 
 
-def concat(arrays: Any, /, axis: int | None = 0) -> Array:
+def concat(
+    arrays: Any,
+    /,
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Array:
     """Return arrays joined along an axis that they have.
 
     Parameters
@@ -622,6 +632,12 @@ def concat(arrays: Any, /, axis: int | None = 0) -> Array:
         Of the same shape, but for `axis`; dtypes are promoted.
     axis : int, optional
         The arrays are flattened where it is None.
+    out : Array, optional
+        Where the result goes, too.
+    dtype : dtype, optional
+        Data type of the result.
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}, optional
+        Which casts to `dtype` are fine.
 
     Returns
     -------
@@ -631,6 +647,8 @@ def concat(arrays: Any, /, axis: int | None = 0) -> Array:
     ------
     IndexError
         If the axis is out of range.
+    TypeError
+        If `casting` does not allow `dtype`.
     ValueError
         If there are no arrays, or their shapes do not fit.
 
@@ -644,6 +662,8 @@ def concat(arrays: Any, /, axis: int | None = 0) -> Array:
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3.5])])
     array([1. , 2. , 3.5])
     """
+    if out is not None or dtype is not None:
+        return _concat_into("concat", concat, arrays, axis, out, dtype, casting)
     xs = promote("concat", *arrays) if len(arrays) else []
     if not xs:
         raise ValueError("concat: needs one array or more")
@@ -663,7 +683,30 @@ def concat(arrays: Any, /, axis: int | None = 0) -> Array:
 concatenate = concat
 
 
-def stack(arrays: Any, /, axis: int = 0) -> Array:
+def _concat_into(
+    function: str,
+    join: Callable[..., Array],
+    arrays: Any,
+    axis: int | None,
+    out: Any,
+    dtype: Any,
+    casting: Any,
+) -> Array:
+    """Do what `concat`, or `stack`, does with the arguments that only NumPy's have."""
+    if dtype is None:
+        return deliver(function, out, join(arrays, axis=axis), casting)
+    if out is not None:
+        raise TypeError(f"{function}() only takes `out` or `dtype` as an argument, but both were provided.")
+    xs = [as_array(function, a) for a in arrays]
+    for x in xs:
+        if not np.can_cast(x.dtype, dtype, casting):
+            raise TypeError(f"{function}: {x.dtype} as {np.dtype(dtype)} is no cast of the kind {casting!r}")
+    return join([promotion.astype(x, np.dtype(dtype)) for x in xs], axis=axis)
+
+
+def stack(
+    arrays: Any, /, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+) -> Array:
     """Return arrays joined along a new axis.
 
     Parameters
@@ -672,6 +715,12 @@ def stack(arrays: Any, /, axis: int = 0) -> Array:
         Of the same shape; dtypes are promoted.
     axis : int
         Where the new axis is in the result.
+    out : Array, optional
+        Where the result goes, too.
+    dtype : dtype, optional
+        Data type of the result.
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}, optional
+        Which casts to `dtype` are fine.
 
     Returns
     -------
@@ -695,6 +744,8 @@ def stack(arrays: Any, /, axis: int = 0) -> Array:
     array([[1, 3],
            [2, 4]])
     """
+    if out is not None or dtype is not None:
+        return _concat_into("stack", stack, arrays, axis, out, dtype, casting)
     xs = promote("stack", *arrays) if len(arrays) else []
     if not xs:
         raise ValueError("stack: needs one array or more")

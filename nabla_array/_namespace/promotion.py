@@ -31,6 +31,10 @@ _CATEGORIES = {
 }
 
 
+class UnheldDtypeError(TypeError):
+    """An array of a dtype that is not of numbers or booleans: NumPy can hold it, we cannot."""
+
+
 def require(function: str, category: str, *arrays: Array) -> None:
     """Raise TypeError unless every array's dtype is of the standard's `category`."""
     for x in arrays:
@@ -62,7 +66,9 @@ def checked(function: str, value: np.ndarray) -> np.ndarray:
     if value.dtype.kind not in "biufc":
         if value.dtype.kind == "O" and value.size and all(type(i) is int for i in value.flat):
             raise OverflowError(f"{function}: a Python integer is out of bounds for int64 and uint64")
-        raise TypeError(f"{function}: no arrays of dtype {value.dtype}; numbers and booleans would work")
+        raise UnheldDtypeError(
+            f"{function}: no arrays of dtype {value.dtype}; numbers and booleans would work"
+        )
     return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
 
 

@@ -1,0 +1,126 @@
+"""Functions of elements made functions of arrays, and iterators over elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from ..array import Array, from_value
+from ..indexing import getitem
+from ..manipulation import broadcast_to, reshape, stack
+from ..promotion import as_array, broadcast_shapes
+
+
+class vectorize:
+    """Make a function of elements one of arrays, which calls it for each element, as NumPy's does.
+
+    With a signature such as ``"(n),(n)->()"`` the function takes and gives arrays. `nabla_array.vmap` does
+    the same at once for all elements.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.vectorize.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.vectorize(lambda a, b: a if a > b else b)([1, 5], 3)
+    array([3, 5])
+    """
+
+    def __init__(
+        self,
+        pyfunc: Callable[..., Any] | None = None,
+        otypes: Any = None,
+        doc: str | None = None,
+        excluded: Any = None,
+        cache: bool = False,
+        signature: str | None = None,
+    ) -> None:
+        self.pyfunc = pyfunc
+        self.otypes = None if otypes is None else [np.dtype(t) for t in otypes]
+        self.excluded = set(excluded or ())
+        self.signature = signature
+        self.__doc__ = doc if doc is not None else getattr(pyfunc, "__doc__", None)
+        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function for each element of the broadcast arguments."""
+        if self.pyfunc is None:  # used as a decorator with arguments
+            self.pyfunc = args[0]
+            return self
+        names = [k for k in kwargs if k not in self.excluded]
+        places = [i for i in range(len(args)) if i not in self.excluded]
+        arrays = [as_array("vectorize", args[i]) for i in places]
+        arrays += [as_array("vectorize", kwargs[k]) for k in names]
+        cores = (
+            [_core(t) for t in self.signature.split("->")[0].split("),")]
+            if self.signature
+            else [0] * len(arrays)
+        )
+        loops = [x.shape[: x.ndim - c] for x, c in zip(arrays, cores, strict=True)]
+        loop = broadcast_shapes("vectorize", *loops)
+        ready = [broadcast_to(x, loop + x.shape[x.ndim - c :]) for x, c in zip(arrays, cores, strict=True)]
+        results = [
+            self._one(args, kwargs, places, names, [getitem(x, i) for x in ready]) for i in np.ndindex(loop)
+        ]
+        if not results:
+            if self.otypes is None:
+                raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
+            empty = tuple(from_value(np.empty(loop, t)) for t in self.otypes)
+            return empty if len(empty) > 1 else empty[0]
+        if not isinstance(results[0], tuple):
+            return self._joined([(r,) for r in results], loop, 0)
+        return tuple(self._joined(results, loop, k) for k in range(len(results[0])))
+
+    def _one(self, args: Any, kwargs: Any, places: Any, names: Any, values: list[Array]) -> Any:
+        given, named = list(args), dict(kwargs)
+        for i, v in zip(places, values, strict=False):
+            given[i] = v if v.ndim or self.signature else v[()]
+        for k, v in zip(names, values[len(places) :], strict=True):
+            named[k] = v
+        assert self.pyfunc is not None
+        return self.pyfunc(*given, **named)
+
+    def _joined(self, results: list[Any], loop: tuple[int, ...], k: int) -> Any:
+        parts = [r[k] for r in results]
+        dtype = self.otypes[k] if self.otypes else None
+        if isinstance(parts[0], str | bytes) or (dtype is not None and dtype.kind not in "biufc"):
+            return np.array(parts, dtype).reshape(loop)  # what we cannot hold stays NumPy's
+        # NumPy's dtype is that of the first result.
+        dtype = as_array("vectorize", parts[0]).dtype if dtype is None else dtype
+        many = stack([as_array("vectorize", p, dtype) for p in parts])
+        return reshape(many, loop + many.shape[1:])
+
+
+def _core(term: str) -> int:
+    """Return how many axes a term of a signature, such as ``"(m,n"``, names."""
+    return len([name for name in term.strip().strip("()").split(",") if name.strip()])
+
+
+class ndenumerate:
+    """Iterate over pairs of an index and the element there.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.ndenumerate.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> [(i, float(x)) for i, x in xp.ndenumerate([5.0, 6.0])]
+    [((0,), 5.0), ((1,), 6.0)]
+    """
+
+    def __init__(self, arr: Any) -> None:
+        self._x = as_array("ndenumerate", arr)
+        self._indices = np.ndindex(self._x.shape)
+
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Array]]:
+        return self
+
+    def __next__(self) -> tuple[tuple[int, ...], Array]:
+        i = next(self._indices)
+        return i, getitem(self._x, i)

@@ -1,0 +1,88 @@
+"""Windows that slide over arrays, and arrays told by strides: what `lib.stride_tricks` holds."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..indexing import getitem
+from ..indexing_functions import take
+from ..manipulation import broadcast_arrays, broadcast_shapes, broadcast_to, reshape
+from ..promotion import as_array, normalize_axis
+from .described import numpys_in
+
+__all__ = ["as_strided", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "sliding_window_view"]
+
+numpys = numpys_in("numpy.lib.stride_tricks", np.lib.stride_tricks)
+
+
+@numpys
+def sliding_window_view(
+    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+) -> Array:
+    """Return all windows of a shape into an array (here: a copy, as if read-only).
+
+    >>> xp.lib.stride_tricks.sliding_window_view(xp.arange(4), 2)
+    array([[0, 1],
+           [1, 2],
+           [2, 3]])
+    """
+    y = as_array("sliding_window_view", x)
+    if writeable:
+        raise ValueError("sliding_window_view: windows that can be written to are not there; writeable=False is")
+    window = tuple(map(operator.index, window_shape if isinstance(window_shape, tuple | list) else (window_shape,)))
+    if any(n < 0 for n in window):
+        raise ValueError("`window_shape` cannot contain negative values")
+    if axis is None:
+        axes = list(range(y.ndim))
+        if len(window) != len(axes):
+            raise ValueError(
+                "Since axis is None, must provide window_shape for all dimensions of `x`; "
+                f"got {len(window)} window_shape elements and `x.ndim` is {y.ndim}."
+            )
+    else:
+        many = axis if isinstance(axis, tuple | list) else (axis,)
+        axes = [normalize_axis("sliding_window_view", k, y.ndim) for k in many]
+        if len(window) != len(axes):
+            raise ValueError(
+                f"Must provide matching length window_shape and axis; got {len(window)} window_shape elements "
+                f"and {len(axes)} axes elements."
+            )
+    for k, n in zip(axes, window, strict=True):
+        length = y.shape[k] - n + 1
+        if length < 1 and n > 1 or length < 0:
+            raise ValueError("window shape cannot be larger than input array shape")
+        places = np.arange(length)[:, None] + np.arange(n)
+        y = take(y, places, axis=k)  # the window's axis comes next to its own
+        order = [*range(k + 1), *range(k + 2, y.ndim), k + 1]
+        y = y.transpose(order)
+    return y
+
+
+@numpys
+def as_strided(
+    x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
+) -> Array:
+    """Return the elements that strides lead to, in bytes from the first one (here: a copy).
+
+    >>> x = xp.arange(4)
+    >>> xp.lib.stride_tricks.as_strided(x, (3, 2), (8, 8))
+    array([[0, 1],
+           [1, 2],
+           [2, 3]])
+    """
+    y = as_array("as_strided", x)
+    shown = np.empty(y.shape, y.dtype)
+    target = y.shape if shape is None else tuple(map(operator.index, shape))
+    steps = shown.strides if strides is None else tuple(map(operator.index, strides))
+    place = np.zeros(target, np.intp)
+    for k, (n, by) in enumerate(zip(target, steps, strict=True)):
+        if by % y.itemsize:
+            raise ValueError(f"as_strided: a stride of {by} bytes is no multiple of an element's {y.itemsize}")
+        place += np.arange(n).reshape((-1,) + (1,) * (len(target) - k - 1)) * (by // y.itemsize)
+    if place.size and not 0 <= place.min() <= place.max() < y.size:
+        raise ValueError("as_strided: the strides lead out of the array")
+    return getitem(reshape(y, (-1,)), place)

@@ -1,0 +1,92 @@
+"""Sets: distinct elements, and what two arrays have in common."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..array import Array, from_value
+from ..indexing_functions import take
+from ..manipulation import concat
+from ..promotion import as_array, promote
+from ..sets import isin
+from .described import numpys
+from .joining import flat
+
+
+@numpys
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Return the distinct elements, or rows along an axis, ascending.
+
+    >>> xp.unique([3, 1, 3], return_counts=True)
+    (array([1, 3]), array([1, 2]))
+    """
+    x = as_array("unique", ar)
+    # The positions are found in values; the elements are taken from the array, so a derivative goes through.
+    _, index, inverse, counts = np.unique(x._value(), True, True, True, axis, equal_nan=equal_nan)
+    found = take(flat("unique", x), index) if axis is None else take(x, index, axis=axis)
+    if axis is None and x.ndim == 0:
+        inverse = inverse.reshape(())
+    more = [
+        from_value(v)
+        for v, wanted in ((index, return_index), (inverse, return_inverse), (counts, return_counts))
+        if wanted
+    ]
+    return (found, *more) if more else found
+
+
+@numpys
+def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+    """Return the elements that both arrays have, ascending.
+
+    >>> xp.intersect1d([1, 3, 4, 3], [3, 1, 2])
+    array([1, 3])
+    """
+    x, y = [flat("intersect1d", a) for a in promote("intersect1d", ar1, ar2)]
+    found = np.intersect1d(x._value(), y._value(), assume_unique, True)
+    values = take(x, found[1])
+    return (values, from_value(found[1]), from_value(found[2])) if return_indices else values
+
+
+@numpys
+def union1d(ar1: Any, ar2: Any) -> Array:
+    """Return the elements that either array has, ascending.
+
+    >>> xp.union1d([1, 2], [2, 3])
+    array([1, 2, 3])
+    """
+    y: Array = unique(concat([flat("union1d", ar1), flat("union1d", ar2)]))
+    return y
+
+
+@numpys
+def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+    """Return the elements that one array alone has, ascending.
+
+    >>> xp.setxor1d([1, 2], [2, 3])
+    array([1, 3])
+    """
+    x, y = [flat("setxor1d", a) for a in promote("setxor1d", ar1, ar2)]
+    return from_value(np.setxor1d(x._value(), y._value(), assume_unique))
+
+
+@numpys
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+    """Return the elements of the first array that the second has not.
+
+    >>> xp.setdiff1d([1, 2, 3], [2])
+    array([1, 3])
+    """
+    x = flat("setdiff1d", ar1) if assume_unique else unique(ar1)
+    (keep,) = isin(x, flat("setdiff1d", ar2), invert=True)._value().nonzero()
+    return take(x, keep)

@@ -1,0 +1,391 @@
+"""NumPy's functions that leave nan out: what they leave out is masked, so that all stays in the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..array import Array
+from ..elementwise import abs as abs_
+from ..elementwise import (
+    divide,
+    floor,
+    isnan,
+    logical_not,
+    maximum,
+    minimum,
+    multiply,
+    sqrt,
+    square,
+    subtract,
+)
+from ..indexing_functions import take_along_axis
+from ..interop import host_call
+from ..manipulation import reshape, stack
+from ..outputs import deliver
+from ..promotion import as_array, astype, normalize_axes
+from ..searching import argmax, argmin, where
+from ..statistical import cumprod, cumsum, prod
+from ..statistical import max as max_
+from ..statistical import min as min_
+from ..statistical import sum as sum_
+from ..utility import all as all_
+from .described import numpys
+from .statistics import between, median, ordered, percentile, quantile
+
+_F64 = np.dtype(np.float64)
+
+
+def _filled(function: str, a: Any, value: Any) -> tuple[Array, Array | None]:
+    """Return the array with `value` where it is nan, and where that is; None where nan cannot be."""
+    x = as_array(function, a)
+    if x.dtype.kind not in "fc":
+        return x, None
+    lacking = isnan(x)
+    return where(lacking, x.dtype.type(value), x), lacking
+
+
+def _given(function: str, out: Any, y: Array) -> Array:
+    return y if out is None else deliver(function, out, y)
+
+
+@numpys
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the sum along axes, nan counting as 0.
+
+    >>> xp.nansum([1.0, xp.nan, 2.0])
+    array(3.)
+    """
+    x, _ = _filled("nansum", a, 0)
+    return sum_(x, axis, dtype, out, keepdims, initial, where)
+
+
+@numpys
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the product along axes, nan counting as 1.
+
+    >>> xp.nanprod([3.0, xp.nan, 2.0])
+    array(6.)
+    """
+    x, _ = _filled("nanprod", a, 1)
+    return prod(x, axis, dtype, out, keepdims, initial, where)
+
+
+@numpys
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the sums up to each element, nan counting as 0.
+
+    >>> xp.nancumsum([1.0, xp.nan, 2.0])
+    array([1., 1., 3.])
+    """
+    return cumsum(_filled("nancumsum", a, 0)[0], axis, dtype, out)
+
+
+@numpys
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the products up to each element, nan counting as 1.
+
+    >>> xp.nancumprod([3.0, xp.nan, 2.0])
+    array([3., 3., 6.])
+    """
+    return cumprod(_filled("nancumprod", a, 1)[0], axis, dtype, out)
+
+
+def _extreme(
+    name: str,
+    reduce: Callable[..., Array],
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    mask: Any,
+) -> Array:
+    x, lacking = _filled(name, a, -np.inf if name == "nanmax" else np.inf)
+    y = reduce(x, axis, None, keepdims, initial, mask)
+    if lacking is not None:  # nan where there is nothing else
+        y = where(all_(lacking, axis, keepdims=keepdims), np.nan, y)
+    return _given(name, out, y)
+
+
+@numpys
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Array:
+    """Return the largest element along axes that is not nan.
+
+    >>> xp.nanmax([1.0, xp.nan, 2.0])
+    array(2.)
+    """
+    return _extreme("nanmax", max_, a, axis, out, keepdims, initial, where)
+
+
+@numpys
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Array:
+    """Return the smallest element along axes that is not nan.
+
+    >>> xp.nanmin([1.0, xp.nan, 2.0])
+    array(1.)
+    """
+    return _extreme("nanmin", min_, a, axis, out, keepdims, initial, where)
+
+
+def _place(name: str, find: Callable[..., Array], a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
+    x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
+    if lacking is not None and bool(all_(lacking, axis).any()):
+        raise ValueError("All-NaN slice encountered")
+    return find(x, axis, out, keepdims=keepdims)
+
+
+@numpys
+def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """Return the index of the largest element that is not nan.
+
+    >>> xp.nanargmax([1.0, xp.nan, 2.0])
+    array(2)
+    """
+    return _place("nanargmax", argmax, a, axis, out, keepdims)
+
+
+@numpys
+def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """Return the index of the smallest element that is not nan.
+
+    >>> xp.nanargmin([xp.nan, 1.0, 2.0])
+    array(1)
+    """
+    return _place("nanargmin", argmin, a, axis, out, keepdims)
+
+
+def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> Array:
+    return sum_(logical_not(lacking), axis, keepdims=keepdims, where=mask)
+
+
+@numpys
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Array:
+    """Return the mean along axes of the elements that are not nan.
+
+    >>> xp.nanmean([1.0, xp.nan, 2.0])
+    array(1.5)
+    """
+    x, lacking = _filled("nanmean", a, 0)
+    if lacking is None:
+        y: Array = x.mean(axis, dtype, keepdims=keepdims, where=where)
+        return _given("nanmean", out, y)
+    total = sum_(x, axis, dtype, keepdims=keepdims, where=where)
+    y = divide(total, _counted(x, lacking, axis, keepdims, where))
+    return _given("nanmean", out, astype(y, total.dtype))
+
+
+def _variance(
+    name: str,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    ddof: Any,
+    keepdims: bool,
+    mask: Any,
+    center: Any,
+    correction: Any,
+) -> Array:
+    if correction is not None:
+        if ddof:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    x, lacking = _filled(name, a, 0)
+    if lacking is None:
+        y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask)
+        return y
+    x = x if dtype is None else astype(x, np.dtype(dtype))
+    count = _counted(x, lacking, axis, True, mask)
+    if center is None:
+        center = astype(divide(sum_(x, axis, keepdims=True, where=mask), count), x.dtype)
+    off = where(lacking, x.dtype.type(0), subtract(x, center))
+    squares = square(off) if x.dtype.kind != "c" else square(abs_(off))
+    left = subtract(count, ddof)
+    left = where(left > 0, astype(left, _F64), np.nan)
+    total = sum_(squares, axis, keepdims=True, where=mask)
+    y = astype(divide(total, left), total.dtype)
+    if keepdims:
+        return y
+    axes = normalize_axes(name, axis, x.ndim)
+    return reshape(y, tuple(n for k, n in enumerate(x.shape) if k not in axes))
+
+
+@numpys
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """Return the variance along axes of the elements that are not nan.
+
+    >>> xp.nanvar([1.0, xp.nan, 3.0])
+    array(1.)
+    """
+    y = _variance("nanvar", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return _given("nanvar", out, y)
+
+
+@numpys
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """Return the standard deviation along axes of the elements that are not nan.
+
+    >>> xp.nanstd([1.0, xp.nan, 3.0])
+    array(1.)
+    """
+    y = _variance("nanstd", a, axis, dtype, ddof, keepdims, where, mean, correction)
+    return _given("nanstd", out, sqrt(y))
+
+
+# -- quantiles ---------------------------------------------------------------------------------------
+
+
+def _sorted_counts(name: str, a: Any, axis: Any) -> tuple[Array, Array, tuple[int, ...]]:
+    """Return the elements sorted along a last axis, how many are not nan, and the shape with axes kept."""
+    rows, kept = ordered(name, a, axis)
+    count = sum_(logical_not(isnan(rows)), -1, keepdims=True)
+    return rows, count, kept
+
+
+def _at_fraction(name: str, a: Any, q: float, axis: Any) -> tuple[Array, tuple[int, ...]]:
+    rows, count, kept = _sorted_counts(name, a, axis)
+    place = maximum(multiply(subtract(count, 1), q), 0.0)
+    low = astype(floor(place), np.dtype(np.intp))
+    high = minimum(low + 1, maximum(count - 1, 0))
+    first, second = take_along_axis(rows, low, axis=-1), take_along_axis(rows, high, axis=-1)
+    y = between(first, second, place - low)
+    y = where(count > 0, y, np.nan)
+    return reshape(y, y.shape[:-1]), kept
+
+
+def _nan_quantile(
+    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, percent: bool
+) -> Array:
+    x = as_array(name, a)
+    plain = {"nanquantile": quantile, "nanpercentile": percentile}[name]
+    if x.dtype.kind not in "f" or not x.size:
+        return plain(x, q, axis, out, False, method, keepdims, weights=weights)
+    if method != "linear" or weights is not None:
+        options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+        return _given(name, out, as_array(name, host_call(getattr(np, name), name, (a, q), options)))
+    fractions = np.asarray(as_array(name, q)._value(), np.float64) / (100 if percent else 1)
+    if not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError(
+            "Percentiles must be in the range [0, 100]"
+            if percent
+            else "Quantiles must be in the range [0, 1]"
+        )
+    parts = []
+    for f in fractions.reshape(-1).tolist():
+        y, kept = _at_fraction(name, x, f, axis)
+        parts.append(reshape(y, kept) if keepdims else y)
+    y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
+    return _given(name, out, y)
+
+
+@numpys
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return quantiles along axes of the elements that are not nan.
+
+    >>> xp.nanquantile([1.0, xp.nan, 2.0], 0.5)
+    array(1.5)
+    """
+    return _nan_quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False)
+
+
+@numpys
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return percentiles along axes of the elements that are not nan.
+
+    >>> xp.nanpercentile([1.0, xp.nan, 2.0], 50)
+    array(1.5)
+    """
+    return _nan_quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, True)
+
+
+@numpys
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
+    """Return the middle element along axes of those that are not nan.
+
+    >>> xp.nanmedian([1.0, xp.nan, 2.0])
+    array(1.5)
+    """
+    x = as_array("nanmedian", a)
+    if x.dtype.kind not in "f" or not x.size:
+        return median(x, axis, out, keepdims=keepdims)
+    rows, count, kept = _sorted_counts("nanmedian", x, axis)
+    last = maximum(count - 1, 0)
+    middle = [
+        take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
+    ]
+    y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
+    return _given("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]))

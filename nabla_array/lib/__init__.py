@@ -1,0 +1,3 @@
+"""NumPy's `lib`: what it holds for users is in its modules."""
+
+from . import stride_tricks as stride_tricks

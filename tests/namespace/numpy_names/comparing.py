@@ -1,0 +1,95 @@
+"""Calls written as text, run with NumPy and with us: the same values, dtypes, shapes and exceptions."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+import nabla_array as xp
+from nabla_array._lazy.stats import stats
+
+
+def data() -> dict[str, Any]:
+    """Return the arrays that calls may name; fresh ones, since some are written to."""
+    rng = np.random.default_rng(0)
+    x = np.array([[1.5, -2.0, 0.25], [4.0, 3.5, -1.0]])
+    n = x.copy()
+    n[0, 1] = n[1, 2] = np.nan
+    return {
+        "x": x,  # floats, 2 x 3
+        "v": np.array([3.0, -1.0, 2.0, 0.5]),
+        "f": x.astype(np.float32),
+        "i": np.array([[5, -3, 2], [0, 7, 2]]),
+        "u": np.array([3, 0, 255, 7], np.uint8),
+        "b": np.array([[True, False, True], [False, False, True]]),
+        "c": np.array([[1 + 2j, -0.5j, 3], [0, 2 - 1j, 1j]]),
+        "n": n,  # with nan
+        "t": rng.standard_normal((2, 3, 4)),
+        "m": rng.standard_normal((4, 4)),
+        "s": np.array(2.5),  # 0-d
+        "e": np.zeros((0, 3)),  # empty
+        "o": np.array([[7.0]]),  # one element
+        "k": np.array([2, 0, 1, 1]),  # indices
+    }
+
+
+def ours(value: Any) -> Any:
+    return xp.array(value) if isinstance(value, np.ndarray) else value
+
+
+def run(call: str, namespace: Any, names: dict[str, Any]) -> Any:
+    """Evaluate a call; several statements end in one that is the result."""
+    *before, last = [part.strip() for part in call.split(";")]
+    scope = {"np": namespace, **names}
+    for statement in before:
+        exec(statement, scope)
+    return eval(last, scope)
+
+
+def outcome(call: str, namespace: Any, names: dict[str, Any]) -> Any:
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        try:
+            return run(call, namespace, names)
+        except Exception as error:
+            return error
+
+
+def same(mine: Any, theirs: Any, call: str) -> None:
+    """Assert that two results are alike, whatever they are."""
+    if isinstance(theirs, Exception):
+        assert isinstance(mine, Exception), f"{call}: NumPy raises {theirs!r}, we give {mine!r}"
+        assert isinstance(mine, type(theirs)) or isinstance(theirs, type(mine)), (call, mine, theirs)
+        return
+    if isinstance(mine, Exception):
+        raise AssertionError(f"{call}: NumPy gives {theirs!r}") from mine
+    if isinstance(theirs, tuple | list):
+        assert isinstance(mine, tuple | list), (call, mine, theirs)
+        assert len(mine) == len(theirs), (call, mine, theirs)
+        for a, b in zip(mine, theirs, strict=True):
+            same(a, b, call)
+        return
+    if not isinstance(theirs, np.ndarray | np.generic):
+        assert type(mine) is type(theirs) or isinstance(mine, xp.Array), (call, mine, theirs)
+        np.testing.assert_equal(np.asarray(mine)[()] if isinstance(mine, xp.Array) else mine, theirs)
+        return
+    if isinstance(mine, bool | int | float):
+        mine = SimpleNamespace(shape=(), dtype=theirs.dtype, value=np.asarray(mine))
+    assert (mine.shape, mine.dtype) == (theirs.shape, theirs.dtype), (call, mine, theirs)
+    value = np.asarray(getattr(mine, "value", mine))
+    rtol = {"e": 2e-3, "f": 2e-6, "F": 2e-6}.get(theirs.dtype.char, 1e-12)
+    np.testing.assert_allclose(value, theirs, rtol, rtol, err_msg=call)
+
+
+def compare(call: str, host: bool = False) -> None:
+    """Compare one call; unless `host`, it must not leave for NumPy."""
+    theirs = outcome(call, np, data())
+    before = stats.fallbacks.total()
+    mine = outcome(call, xp, {k: ours(v) for k, v in data().items()})
+    left = stats.fallbacks.total() - before
+    same(mine, theirs, call)
+    if not host and not isinstance(theirs, Exception):
+        assert not left, f"{call} ran through NumPy on the host"
