@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -135,6 +136,7 @@ class _Custom:
         self.fun = fun
         one = isinstance(nondiff_argnums, int)
         self.nondiff: tuple[int, ...] = (nondiff_argnums,) if one else tuple(nondiff_argnums)  # type: ignore
+        self._running = threading.local()
         functools.update_wrapper(self, fun)
 
     def _split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -348,12 +350,17 @@ class custom_vjp(_Custom):
                 f"custom_vjp: {self.fun.__name__} has no rules yet; give it some with defvjp"
             )
         fixed, diff = self._split(args)
-        if not tapes:
+        # The forward rule may call the function itself, whose value it needs.
+        if not tapes or getattr(self._running, "forward", False):
             return self.fun(*args)
         leaves, tree = tree_flatten(tuple(diff))
         arrays = [array_leaf("custom_vjp", x) for x in leaves]
         inside = [Array(current(x), x._levels) for x in arrays]
-        pair = self.forward(*self._joined(args, tree_unflatten(tree, inside)))
+        self._running.forward = True
+        try:
+            pair = self.forward(*self._joined(args, tree_unflatten(tree, inside)))
+        finally:
+            self._running.forward = False
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"custom_vjp: the forward rule must return (output, residuals), not {pair!r}")
         outs, out_tree = tree_flatten(pair[0])

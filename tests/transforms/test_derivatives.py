@@ -393,6 +393,14 @@ def test_custom_vjp() -> None:
     close(grad(lambda x: xp.sum(10 * clip(-1.0, 2.0, x)))(xp.asarray(X)), 2 * np.ones(3))
 
 
+def test_a_forward_rule_may_call_the_function() -> None:
+    f = custom_vjp(lambda x: xp.sin(x))
+    f.defvjp(lambda x: (f(x), x), lambda x, ct: (2 * ct * xp.cos(x),))
+    close(grad(f)(1.0), 2 * np.cos(1.0))
+    close(grad(grad(f))(1.0), -2 * np.sin(1.0))
+    close(vmap(grad(f))(xp.asarray(X)), 2 * np.cos(X))
+
+
 def test_checkpoint() -> None:
     w = xp.asarray(RNG.standard_normal((3, 3)))
 
