@@ -9,7 +9,7 @@ import numpy as np
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.structure import reshape
 from . import promotion
-from .array import Array, apply, check_device, from_value
+from .array import Array, apply, check_device, from_value, view
 from .promotion import as_array, astype, broadcast_to, checked, host_array, normalize_shape
 
 __all__ = [
@@ -43,7 +43,16 @@ def _number(x: Any) -> Any:
     return x._value() if type(x) is Array else x
 
 
-def asarray(obj: Any, /, dtype: Any = None, *, device: Any = None, copy: bool | None = None) -> Array:
+def asarray(
+    obj: Any,
+    /,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
+) -> Array:
     """Return `obj` as an array.
 
     Parameters
@@ -149,7 +158,17 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return from_value(checked("from_dlpack", np.from_dlpack(x, **options)))
 
 
-def array(obj: Any, /, dtype: Any = None, *, copy: bool | None = True) -> Array:
+def array(
+    obj: Any,
+    /,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str | None = None,
+    subok: bool = False,
+    ndmin: int = 0,
+    like: Any = None,
+) -> Array:
     """Return a new array of what `obj` holds; NumPy's name for `asarray`, which copies unless told not to.
 
     Parameters
@@ -159,6 +178,10 @@ def array(obj: Any, /, dtype: Any = None, *, copy: bool | None = True) -> Array:
         Data type of the result; NumPy's choice where it is None.
     copy : bool, optional
         As in `asarray`.
+    order, subok, like
+        Of no effect; NumPy has them.
+    ndmin : int, optional
+        New axes of size 1 come first where there are fewer axes than this.
 
     Returns
     -------
@@ -174,10 +197,21 @@ def array(obj: Any, /, dtype: Any = None, *, copy: bool | None = True) -> Array:
     >>> xp.array([1, 2], dtype=xp.float64)
     array([1., 2.])
     """
-    return asarray(obj, dtype=dtype, copy=copy)
+    x = asarray(obj, dtype=dtype, copy=copy)
+    if x.ndim < ndmin:
+        return view(x, reshape, shape=(1,) * (ndmin - x.ndim) + x.shape)
+    return x
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, device: Any = None) -> Array:
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
     """Return evenly spaced values from `start` up to, but without, `stop`.
 
     Parameters
@@ -222,8 +256,16 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, dtype: Any = None, *,
 
 
 def linspace(
-    start: Any, stop: Any, /, num: int = 50, endpoint: bool = True, *, dtype: Any = None, device: Any = None
-) -> Array:
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
     """Return `num` evenly spaced values from `start` to `stop`.
 
     Parameters
@@ -232,8 +274,12 @@ def linspace(
     num : int
     endpoint : bool
         Whether `stop` is the last value; if not, it would be the next one.
+    retstep : bool, optional
+        Return the distance of neighbours, too.
     dtype : dtype, optional
         Data type of the result; the default floating-point one where it is None.
+    axis : int, optional
+        Where the values run if `start` or `stop` are arrays.
     device : str, optional
         ``"cpu"`` or None.
 
@@ -262,19 +308,28 @@ def linspace(
         raise ValueError(f"linspace: num must be non-negative, not {num}")
     # A step of a range near the largest float is infinite, as in NumPy; that is no news to anybody.
     with np.errstate(all="ignore"):
-        value = np.linspace(_number(start), _number(stop), num, endpoint=endpoint, dtype=wanted)
-    return from_value(checked("linspace", value))
+        first, last = _number(start), _number(stop)
+        value, step = np.linspace(first, last, num, endpoint, retstep=True, dtype=wanted, axis=axis)
+    out = from_value(checked("linspace", value))
+    return (out, from_value(np.asarray(step)) if np.ndim(step) else float(step)) if retstep else out
 
 
 def eye(
-    n_rows: int, n_cols: int | None = None, /, k: int = 0, dtype: Any = None, *, device: Any = None
+    N: int,
+    M: int | None = None,
+    k: int = 0,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
 ) -> Array:
     """Return a matrix with ones on one diagonal and zeros elsewhere.
 
     Parameters
     ----------
-    n_rows : int
-    n_cols : int, optional
+    N : int
+    M : int, optional
         As many as rows where it is None.
     k : int
         Which diagonal: 0 is the main one, positive ones lie above it.
@@ -304,11 +359,19 @@ def eye(
            [0., 0., 1.]])
     """
     check_device("eye", device)
-    shape = normalize_shape("eye", (n_rows, n_rows if n_cols is None else n_cols))
+    shape = normalize_shape("eye", (N, N if M is None else M))
     return from_value(np.eye(shape[0], shape[1], k, _dtype("eye", dtype)))
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
     """Return an array filled with one value; a scalar takes no memory.
 
     Parameters
@@ -359,7 +422,7 @@ def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Ar
         raise OverflowError(f"{function}: {error}") from None
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array of zeros, which takes no memory.
 
     Parameters
@@ -393,7 +456,7 @@ def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     return promotion.full(normalize_shape("zeros", shape), 0, _dtype("zeros", dtype))
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array of ones, which takes no memory.
 
     Parameters
@@ -428,7 +491,7 @@ def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     return promotion.full(normalize_shape("ones", shape), 1, _dtype("ones", dtype))
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array whose elements mean nothing (they are zeros).
 
     Parameters
@@ -462,7 +525,17 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
     return promotion.full(normalize_shape("empty", shape), 0, _dtype("empty", dtype))
 
 
-def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def full_like(
+    x: Any,
+    /,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
     """Return an array of the shape of `x` filled with one value.
 
     Parameters
@@ -497,16 +570,30 @@ def full_like(x: Any, /, fill_value: Any, dtype: Any = None, *, device: Any = No
     """
     check_device("full_like", device)
     like = as_array("full_like", x)
-    return _filled("full_like", like.shape, fill_value, _dtype("full_like", dtype, like.dtype))
+    target = like.shape if shape is None else normalize_shape("full_like", shape)
+    return _filled("full_like", target, fill_value, _dtype("full_like", dtype, like.dtype))
 
 
-def _like(function: str, x: Any, value: int, dtype: Any, device: Any) -> Array:
+def _like(function: str, x: Any, value: int, dtype: Any, shape: Any, device: Any) -> Array:
     check_device(function, device)
     like = as_array(function, x)
-    return promotion.full(like.shape, value, _dtype(function, dtype, like.dtype))
+    return promotion.full(
+        like.shape if shape is None else normalize_shape(function, shape),
+        value,
+        _dtype(function, dtype, like.dtype),
+    )
 
 
-def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
+def zeros_like(
+    x: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
     """Return zeros in the shape of `x`.
 
     Parameters
@@ -531,10 +618,19 @@ def zeros_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
     >>> xp.zeros_like(xp.asarray([1, 2]))
     array([0, 0])
     """
-    return _like("zeros_like", x, 0, dtype, device)
+    return _like("zeros_like", x, 0, dtype, shape, device)
 
 
-def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
+def ones_like(
+    x: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
     """Return ones in the shape of `x`.
 
     Parameters
@@ -559,10 +655,19 @@ def ones_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
     >>> xp.ones_like(xp.asarray([1, 2]))
     array([1, 1])
     """
-    return _like("ones_like", x, 1, dtype, device)
+    return _like("ones_like", x, 1, dtype, shape, device)
 
 
-def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
+def empty_like(
+    x: Any,
+    /,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
     """Return an array in the shape of `x` whose elements mean nothing (they are zeros).
 
     Parameters
@@ -587,10 +692,12 @@ def empty_like(x: Any, /, dtype: Any = None, *, device: Any = None) -> Array:
     >>> xp.empty_like(xp.asarray([1, 2])).shape
     (2,)
     """
-    return _like("empty_like", x, 0, dtype, device)
+    return _like("empty_like", x, 0, dtype, shape, device)
 
 
-def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = False) -> tuple[Array, ...]:
+def meshgrid(
+    *arrays: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
+) -> tuple[Array, ...]:
     """Return the coordinates of a grid, an array for each of its axes.
 
     Parameters
@@ -599,6 +706,8 @@ def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = 
         The coordinates along each axis, one-dimensional.
     indexing : {"xy", "ij"}
         Whether the first two axes are swapped ("xy", as in a plot) or not ("ij", as in a matrix).
+    copy : bool
+        Of no effect; NumPy has it.
     sparse : bool
         Leave the axes along which an array does not change at size 1.
 

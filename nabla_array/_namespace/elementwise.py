@@ -7,7 +7,8 @@ from typing import Any
 from .._lazy.primitives import elementwise as p
 from .array import Array, apply
 from .elementwise_calls import binary, unary
-from .promotion import SCALARS, as_array, elementwise, require
+from .outputs import deliver
+from .promotion import SCALARS, as_array, astype, broadcast_to, elementwise, require
 
 __all__ = [
     "abs",
@@ -503,20 +504,22 @@ def imag(x: Any, /) -> Array:
     return as_array("imag", x).imag
 
 
-def round(x: Any, /, decimals: int = 0) -> Array:
+def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """Round each element to the nearest number with `decimals` decimals, halves to the even one.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of a numeric dtype.
     decimals : int
         Decimals to keep (NumPy's parameter); may be negative.
+    out : Array, optional
+        Where the result goes, too.
 
     Returns
     -------
     Array
-        Of the shape and dtype of `x`.
+        Of the shape and dtype of `a`.
 
     References
     ----------
@@ -528,12 +531,23 @@ def round(x: Any, /, decimals: int = 0) -> Array:
     >>> xp.round(xp.asarray([0.5, 1.5, -1.234]))
     array([ 0.,  2., -1.])
     """
-    y = as_array("round", x)
+    y = as_array("round", a)
     require("round", "numeric", y)
-    return apply(p.round_, y, decimals=int(decimals))
+    y = apply(p.round_, y, decimals=int(decimals))
+    return y if out is None else deliver("round", out, y)
 
 
-def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
+def clip(
+    x: Any,
+    /,
+    min: Any = None,
+    max: Any = None,
+    out: Any = None,
+    *,
+    a_min: Any = None,
+    a_max: Any = None,
+    **options: Any,
+) -> Array:
     """Limit each element to the range from `min` to `max`.
 
     Parameters
@@ -542,6 +556,12 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
         Of a real-valued dtype.
     min, max : Array, int or float, optional
         Bounds, which broadcast with `x`; None for no bound. Where min exceeds max, max wins.
+    out : Array, optional
+        Where the result goes, too.
+    a_min, a_max : optional
+        NumPy's older names for the bounds.
+    **options
+        What ufuncs take: `where`, `dtype`, `casting`.
 
     Returns
     -------
@@ -563,13 +583,30 @@ def clip(x: Any, /, min: Any = None, max: Any = None) -> Array:
     >>> xp.clip(xp.asarray([-1.0, 0.5, 7.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
+    low, high = (a_min if min is None else min), (a_max if max is None else max)
+    if out is not None or options:
+        return _clip_into(x, low, high, out, options)
     y = as_array("clip", x)
     require("clip", "real numeric", y)
-    out = y
-    for bound, prim in ((min, p.maximum), (max, p.minimum)):
+    z = y
+    for bound, prim in ((low, p.maximum), (high, p.minimum)):
         if bound is not None:
-            out = elementwise(prim, "clip", (out, bound))
-    return out.copy() if out is y else out
+            z = elementwise(prim, "clip", (z, bound))
+    return z.copy() if z is y else z
+
+
+def _clip_into(x: Any, low: Any, high: Any, out: Any, options: dict[str, Any]) -> Array:
+    """Do what `clip` does with the arguments of a ufunc."""
+    casting = options.pop("casting", None) or "same_kind"
+    mask = options.pop("where", True)
+    y = as_array("clip", x, options.pop("dtype", None))
+    if options:
+        raise TypeError(f"clip() got an unexpected keyword argument {next(iter(options))!r}")
+    y = clip(y, low, high)
+    if mask is not True:
+        before = broadcast_to(astype(as_array("clip", y if out is None else out), y.dtype), y.shape)
+        y = apply(p.select, broadcast_to(as_array("clip", mask, bool), y.shape), y, before)
+    return y if out is None else deliver("clip", out, y, casting)
 
 
 def _truth(function: str, x: Any) -> Array:

@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 
 from .._lazy.node import mark_origin
+from .._lazy.primitives.elementwise import maximum, minimum, remainder
 from .._lazy.primitives.indexing import gather
 from .._lazy.primitives.structure import permute, reshape
 from .array import Array, apply
 from .indexing import array_in_bounds
-from .promotion import as_array, astype, broadcast_shapes, broadcast_to, normalize_axis
+from .outputs import deliver
+from .promotion import as_array, astype, broadcast_shapes, broadcast_to, elementwise, normalize_axis
 
 __all__ = ["take", "take_along_axis"]
 
@@ -28,16 +30,20 @@ def _indices(function: str, indices: Any, axis: int, n: int, error: type[Excepti
     return astype(out, _INTP)
 
 
-def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
+def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Array:
     """Return the elements at some indices along an axis.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     indices : Array of integers
         Negative ones count from the end. The result has their axes in the place of `axis`.
     axis : int, optional
         The array is flattened where it is None.
+    out : Array, optional
+        Where the result goes, too.
+    mode : {"raise", "wrap", "clip"}, optional
+        What becomes of indices out of range.
 
     Returns
     -------
@@ -61,27 +67,42 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Array:
     >>> xp.take(xp.asarray([10, 20, 30]), xp.asarray([2, 0, -1]))
     array([30, 10, 30])
     """
-    y = as_array("take", x)
+    y = as_array("take", a)
     if axis is None:
         y, along = apply(reshape, y, shape=(y.size,)), 0
     else:
         along = normalize_axis("take", axis, y.ndim)
-    index = _indices("take", indices, along, y.shape[along], TypeError)
-    out = apply(gather, y, index, axes=(along,), batch=0)
-    mark_origin(out._node, "take")
+    n = y.shape[along]
+    if mode == "raise":
+        index = _indices("take", indices, along, n, TypeError)
+    else:
+        index = _led_back(_indices("take", as_array("take", indices), along, n, TypeError), n, mode)
+    found = apply(gather, y, index, axes=(along,), batch=0)
+    mark_origin(found._node, "take")
     k = index.ndim
-    order = (*range(k, k + along), *range(k), *range(k + along, out.ndim))
-    return out if order == tuple(range(out.ndim)) else apply(permute, out, axes=order)
+    order = (*range(k, k + along), *range(k), *range(k + along, found.ndim))
+    y = found if order == tuple(range(found.ndim)) else apply(permute, found, axes=order)
+    return y if out is None else deliver("take", out, y)
 
 
-def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Array:
+def _led_back(index: Array, n: int, mode: str) -> Array:
+    """Return indices that lie within n places: remainders, or the nearest ones."""
+    if mode == "wrap":
+        return elementwise(remainder, "take", (index, n))
+    if mode != "clip":
+        raise ValueError(f"take: no mode {mode!r}; 'raise', 'wrap' or 'clip' would work")
+    low = elementwise(maximum, "take", (index, 0))
+    return elementwise(minimum, "take", (low, n - 1))
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     """Return the elements at indices that differ from row to row, as `argsort` and `argmax` give them.
 
     Parameters
     ----------
-    x : Array
+    arr : Array
     indices : Array of integers
-        With as many axes as `x`, which broadcast with those of `x` but for `axis`. Negative ones
+        With as many axes as `arr`, which broadcast with those of `arr` but for `axis`. Negative ones
         count from the end.
     axis : int, optional
         The array is flattened where it is None.
@@ -110,7 +131,7 @@ def take_along_axis(x: Any, indices: Any, /, axis: int | None = -1) -> Array:
     array([[1, 2, 3],
            [7, 8, 9]])
     """
-    y = as_array("take_along_axis", x)
+    y = as_array("take_along_axis", arr)
     if axis is None:
         y, axis = apply(reshape, y, shape=(y.size,)), 0
     along = normalize_axis("take_along_axis", axis, y.ndim)

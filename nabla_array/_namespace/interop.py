@@ -37,6 +37,7 @@ ALIASES = {
     "arctanh": "atanh",
     "amax": "max",
     "amin": "min",
+    "around": "round",
     "bitwise_not": "bitwise_invert",
     "concatenate": "concat",
     "conjugate": "conj",
@@ -233,12 +234,34 @@ def own_names() -> dict[str, Any]:
 
 
 # NumPy's own that is ours too: it concerns dtypes, text, printing and errors, and computes nothing.
-_SHARED = frozenset(
-    "array2string array_repr array_str base_repr binary_repr errstate format_float_positional "
-    "format_float_scientific get_include get_printoptions getbufsize geterr geterrcall info issubdtype "
-    "min_scalar_type mintypecode printoptions promote_types set_printoptions setbufsize seterr seterrcall "
-    "show_config show_runtime typename".split()
-)
+_SHARED = {
+    "array2string",
+    "array_repr",
+    "array_str",
+    "base_repr",
+    "binary_repr",
+    "errstate",
+    "format_float_positional",
+    "format_float_scientific",
+    "get_include",
+    "get_printoptions",
+    "getbufsize",
+    "geterr",
+    "geterrcall",
+    "info",
+    "issubdtype",
+    "min_scalar_type",
+    "mintypecode",
+    "printoptions",
+    "promote_types",
+    "set_printoptions",
+    "setbufsize",
+    "seterr",
+    "seterrcall",
+    "show_config",
+    "show_runtime",
+    "typename",
+}
 _SHARED_MODULES = {"ctypeslib", "dtypes", "exceptions", "testing", "typing"}
 _HOST_MODULES = {"char", "emath", "ma", "polynomial", "rec", "strings"}
 

@@ -339,7 +339,7 @@ def inv(x: Any, /) -> Array:
     return fallible("inv", p.inv, lapack("inv", x, square=True))
 
 
-def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> Array:
+def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the number of singular values of each matrix that are not 0.
 
     Parameters
@@ -386,7 +386,7 @@ def matrix_rank(x: Any, /, tol: Any = None, *, rtol: Any = None) -> Array:
     return apply(reduce_sum, astype(e.greater(s, bound), _INT), axes=(s.ndim - 1,))
 
 
-def pinv(x: Any, /, rcond: Any = None, *, rtol: Any = None) -> Array:
+def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the (Moore-Penrose) pseudo-inverse of matrices.
 
     Parameters
@@ -569,7 +569,7 @@ def solve(x1: Any, x2: Any, /) -> Array:
     return apply(reshape, out, shape=out.shape[:-1]) if b.ndim == 1 else out
 
 
-def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True) -> Any:
+def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition of matrices, ``x = U @ diag(S) @ Vh``.
 
     Parameters

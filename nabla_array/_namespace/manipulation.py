@@ -78,13 +78,15 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return promotion.broadcast_shapes("broadcast_shapes", *given)
 
 
-def broadcast_to(x: Any, /, shape: Any) -> Array:
+def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """Return a read-only view of an array in a larger shape.
 
     Parameters
     ----------
-    x : Array
+    array : Array
     shape : int or tuple of ints
+    subok : bool, optional
+        Of no effect; NumPy has it.
 
     Returns
     -------
@@ -93,7 +95,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Array:
     Raises
     ------
     ValueError
-        If `x` does not broadcast to `shape`.
+        If `array` does not broadcast to `shape`.
 
     References
     ----------
@@ -106,7 +108,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Array:
     array([[1, 2],
            [1, 2]])
     """
-    y = as_array("broadcast_to", x)
+    y = as_array("broadcast_to", array)
     target = normalize_shape("broadcast_to", shape)
     if promotion.broadcast_shapes("broadcast_to", y.shape, target) != target:
         raise ValueError(f"broadcast_to: shape {y.shape} does not broadcast to {target}")
@@ -114,12 +116,14 @@ def broadcast_to(x: Any, /, shape: Any) -> Array:
     return view(y, broadcast, shape=target, axes=tuple(range(first, len(target))))
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
+def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
     """Return the arrays broadcast against each other, as views; those that grew are read-only.
 
     Parameters
     ----------
     *arrays : Array
+    subok : bool, optional
+        Of no effect; NumPy has it.
 
     Returns
     -------
@@ -230,12 +234,14 @@ def reshape(x: Any, /, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool
     return apply(reshape_p, y, shape=target)
 
 
-def ravel(x: Any, /) -> Array:
+def ravel(a: Any, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     """Return the elements of an array along one axis: a view where NumPy gives one, else a copy.
 
     Parameters
     ----------
-    x : Array
+    a : Array
+    order : {"C", "F", "A", "K"}
+        Whether the last axis runs fastest, or ("F") the first.
 
     Returns
     -------
@@ -251,7 +257,9 @@ def ravel(x: Any, /) -> Array:
     >>> xp.ravel(xp.ones((2, 2)))
     array([1., 1., 1., 1.])
     """
-    return reshape(as_array("ravel", x), (-1,))
+    if order not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return reshape(as_array("ravel", a), (-1,), order="F" if order == "F" else "C")
 
 
 def expand_dims(x: Any, /, axis: Any) -> Array:
@@ -454,12 +462,12 @@ def transpose(x: Any, /, axes: Any = None) -> Array:
     return y.T if axes is None else permute_dims(y, axes)
 
 
-def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
+def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """Return a view with some axes at other places; the others keep their order.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     source, destination : int or tuple of ints
 
     Returns
@@ -481,7 +489,7 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
     >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
-    y = as_array("moveaxis", x)
+    y = as_array("moveaxis", a)
     pair = [a if isinstance(a, tuple | list) else (a,) for a in (source, destination)]
     for axes in pair:
         normalize_axes("moveaxis", tuple(axes), y.ndim)  # checks them; the order is lost
@@ -494,12 +502,12 @@ def moveaxis(x: Any, source: Any, destination: Any, /) -> Array:
     return view(y, permute, axes=tuple(order))
 
 
-def swapaxes(x: Any, axis1: int, axis2: int, /) -> Array:
+def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """Return a view with two axes swapped.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axis1, axis2 : int
 
     Returns
@@ -516,7 +524,7 @@ def swapaxes(x: Any, axis1: int, axis2: int, /) -> Array:
     >>> xp.swapaxes(xp.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
-    y = as_array("swapaxes", x)
+    y = as_array("swapaxes", a)
     order = list(range(y.ndim))
     i, j = (normalize_axis("swapaxes", a, y.ndim) for a in (axis1, axis2))
     order[i], order[j] = j, i
@@ -795,12 +803,12 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(getitem(y, (*key, i)) for i in range(y.shape[len(key)]))
 
 
-def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Return an array with each element repeated.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     repeats : int or Array
         How often: for all, or for each along the axis (which needs its values now).
     axis : int, optional
@@ -831,7 +839,7 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     >>> xp.repeat(xp.asarray([1, 2, 3]), xp.asarray([0, 2, 1]))
     array([2, 2, 3])
     """
-    y = as_array("repeat", x)
+    y = as_array("repeat", a)
     if axis is None:
         y, along = apply(reshape_p, y, shape=(y.size,)), 0
     else:
@@ -854,13 +862,13 @@ def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Array:
     return apply(reshape_p, many, shape=(*before, n * each, *after))
 
 
-def tile(x: Any, repetitions: Any, /) -> Array:
+def tile(A: Any, reps: Any) -> Array:
     """Return an array repeated as a whole along its axes.
 
     Parameters
     ----------
-    x : Array
-    repetitions : int or tuple of ints
+    A : Array
+    reps : int or tuple of ints
         How often along each axis, the last of them last; missing ones, and missing axes, count as 1.
 
     Returns
@@ -883,8 +891,8 @@ def tile(x: Any, repetitions: Any, /) -> Array:
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
     """
-    y = as_array("tile", x)
-    given = normalize_shape("tile", repetitions)
+    y = as_array("tile", A)
+    given = normalize_shape("tile", reps)
     ndim = max(y.ndim, len(given))
     times = (1,) * (ndim - len(given)) + given
     shape = (1,) * (ndim - y.ndim) + y.shape

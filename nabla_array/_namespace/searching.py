@@ -184,29 +184,29 @@ def nonzero(x: Any, /) -> tuple[Array, ...]:
     return tuple([from_value(i) for i in a._value().nonzero()])
 
 
-def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) -> Array:
-    """Return where each element of `x2` would go into the sorted `x1` so that it stays sorted.
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
+    """Return where each element of `v` would go into the sorted `a` so that it stays sorted.
 
     Parameters
     ----------
-    x1 : Array
+    a : Array
         With one axis, ascending (once taken in the order of `sorter`, where that is given).
-    x2 : Array or scalar
-        The values to place; a Python scalar takes the dtype of `x1`.
+    v : Array or scalar
+        The values to place; a Python scalar takes the dtype of `a`.
     side : {"left", "right"}, optional
         Whether a value goes before or after those equal to it.
     sorter : Array, optional
-        Indices that sort `x1`.
+        Indices that sort `a`.
 
     Returns
     -------
     Array
-        Indices (of dtype intp) in the shape of `x2`.
+        Indices (of dtype intp) in the shape of `v`.
 
     Raises
     ------
     ValueError
-        If `x1` has not one axis, `sorter` has not its shape, or the side is unknown.
+        If `a` has not one axis, `sorter` has not its shape, or the side is unknown.
     TypeError
         If the dtype of `sorter` is no integer.
 
@@ -222,14 +222,14 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", sorter: Any = None) ->
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: no side {side!r}; 'left' or 'right' would work")
-    a, values = promote("searchsorted", x1, x2)
+    a, values = promote("searchsorted", a, v)
     if a.ndim != 1:
-        raise ValueError(f"searchsorted: needs x1 with one axis, not of shape {a.shape}")
+        raise ValueError(f"searchsorted: needs a with one axis, not of shape {a.shape}")
     if sorter is not None:
         order = as_array("searchsorted", sorter)
         require("searchsorted", "integer", order)
         if order.shape != a.shape:
-            raise ValueError(f"searchsorted: the sorter's shape {order.shape} is not that of x1, {a.shape}")
+            raise ValueError(f"searchsorted: the sorter's shape {order.shape} is not that of a, {a.shape}")
         a = apply(gather, a, astype(order, np.dtype(np.intp)), axes=(0,), batch=0)
         mark_origin(a._node, "searchsorted")
     return apply(searchsorted_p, a, values, side=side)

@@ -38,19 +38,30 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Array
 
 
-def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
-    """Test for each element of `x1` whether it is among those of `x2`.
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Array:
+    """Test for each element whether it is among those to test for.
 
     Parameters
     ----------
-    x1, x2 : Array or scalar
+    element, test_elements : Array or scalar
+    assume_unique : bool, optional
+        Of no effect; NumPy has it.
     invert : bool, optional
         Test whether it is not.
+    kind : str, optional
+        Of no effect; NumPy has it.
 
     Returns
     -------
     Array
-        Booleans in the shape of `x1`; nan is never among anything.
+        Booleans in the shape of `element`; nan is never among anything.
 
     References
     ----------
@@ -63,9 +74,9 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Array:
     array([ True, False,  True])
     """
     try:
-        a, among = promote("isin", x1, x2)
+        a, among = promote("isin", element, test_elements)
     except OverflowError:  # a Python integer beyond the other's dtype is not among its elements
-        shape = x1.shape if isinstance(x1, Array | np.ndarray) else ()
+        shape = element.shape if isinstance(element, Array | np.ndarray) else ()
         return full(shape, bool(invert), np.dtype(np.bool))
     out = apply(isin_p, a, apply(reshape, among, shape=(among.size,)))
     return apply(not_, out) if invert else out

@@ -75,7 +75,7 @@ def chosen(function: str, x: Array, where: Any, neutral: Any) -> Array:
     """Return `x` with what a reduction does not see in place of what it is to leave out."""
     mask = astype(as_array(function, where), np.dtype(np.bool))
     shape = broadcast_shapes(function, x.shape, mask.shape)
-    return apply(select_p, broadcast_to(mask, shape), full(shape, neutral, x.dtype), broadcast_to(x, shape))
+    return apply(select_p, broadcast_to(mask, shape), broadcast_to(x, shape), full(shape, neutral, x.dtype))
 
 
 def _lowest(name: str, dtype: np.dtype) -> Any:

@@ -27,6 +27,7 @@ from nabla_array._lazy.primitives import (
     structure,
 )
 from nabla_array._lazy.primitives import elementwise as e
+from nabla_array._lazy.primitives import ufuncs as u
 from nabla_array._lazy.primitives.special import PARTIALS, SEVERAL, special
 from nabla_array._lazy.program import Program
 
@@ -139,6 +140,9 @@ _ELEMENTWISE: list[tuple[str, list[Primitive]]] = [
     ("efdFD", [e.sin, e.cos, e.tan, e.asin, e.acos, e.atan]),
     ("efdFD", [e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh]),
     ("efd", [e.copysign, e.nextafter, e.logaddexp, e.cbrt, e.hypot, e.atan2, e.signbit]),
+    (_INTS, [u.gcd, u.lcm, u.bitwise_count]),
+    (_INTS + "efd", [u.fmod]),
+    ("efd", [u.heaviside, u.logaddexp2, u.spacing]),
 ]
 
 
@@ -153,6 +157,13 @@ def _elementwise_rows() -> Iterator[Row]:
     yield from _elementwise(e.pow_, _INTS + "efdFD", second=_small)
     for prim in (e.shift_left, e.shift_right):
         yield from _elementwise(prim, _INTS, second=_small)
+    for char in "efd":
+        x = values(char)
+        for n in "il":
+            by = np.arange(len(x), dtype=n) * 7 - 60
+            yield Row(u.ldexp, (x, by), wrong=((avals("d2", "d2"), {}, TypeError),))
+        yield Row(u.mantissa, (x,))
+        yield Row(u.exponent, (x,), wrong=((avals("l2"), {}, TypeError),))
     for char in "BilefdFD":
         yield Row(e.round_, (values(char),), {"decimals": 1})
         yield Row(e.round_, (values(char),), {"decimals": -1})
@@ -411,7 +422,10 @@ def _smooth_elementwise() -> Iterator[Row]:
             yield row
         elif row.prim.ufunc is not None and row.prim.kind == "elementwise" and char in "dD":
             if (row.prim, char) not in seen:
-                inputs = tuple(_moderate(row.prim, char, seed) for seed in range(len(row.inputs)))
+                inputs = tuple(
+                    _moderate(row.prim, char, seed) if x.dtype.char == char else np.arange(6).reshape(2, 3)
+                    for seed, x in enumerate(row.inputs)
+                )
                 yield Row(row.prim, inputs)
             seen.add((row.prim, char))
 
@@ -439,6 +453,7 @@ def _more_smooth() -> Iterator[Row]:
         for other in "dD":
             yield Row(e.cast, (random(char, 3),), {"dtype": np.dtype(other)})
     yield Row(e.round_, (x,), {"decimals": 1})
+    yield Row(u.mantissa, (x,))
     for zeros in ((), (2,), (2, 4), (0, 5)):
         z = random("d", 2, 6)
         z[0, list(zeros)] = 0

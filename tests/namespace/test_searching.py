@@ -71,8 +71,8 @@ def test_searchsorted_takes_scalars():
     ("error", "message", "shape", "kwargs"),
     [
         (ValueError, "no side 'up'; 'left' or 'right' would work", (2,), {"side": "up"}),
-        (ValueError, r"needs x1 with one axis, not of shape \(1, 2\)", (1, 2), {}),
-        (ValueError, r"the sorter's shape \(1,\) is not that of x1, \(2,\)", (2,), {"sorter": [0]}),
+        (ValueError, r"needs a with one axis, not of shape \(1, 2\)", (1, 2), {}),
+        (ValueError, r"the sorter's shape \(1,\) is not that of a, \(2,\)", (2,), {"sorter": [0]}),
         (TypeError, "needs a integer dtype, not float64", (2,), {"sorter": [0.0, 1.0]}),
     ],
 )

@@ -7,7 +7,9 @@ from typing import Any
 
 # Module -> its public names. A name that is not NumPy's has no place here.
 CHAPTERS = {
-    "asking": "iscomplexobj isfortran isrealobj isscalar iterable may_share_memory ndim shape shares_memory size",
+    "asking": (
+        "iscomplexobj isfortran isrealobj isscalar iterable may_share_memory ndim shape shares_memory size"
+    ),
     "bits": "packbits unpackbits",
     "calling": "ndenumerate vectorize",
     "choosing": (
@@ -16,25 +18,26 @@ CHAPTERS = {
         "ravel_multi_index select sort_complex trace unravel_index"
     ),
     "constructing": (
-        "asanyarray asarray_chkfinite ascontiguousarray asfortranarray bartlett blackman common_type copy diag "
-        "diag_indices diag_indices_from diagflat fromfunction geomspace hamming hanning identity indices kaiser "
-        "logspace mask_indices require tri tril_indices tril_indices_from triu_indices triu_indices_from vander"
+        "asanyarray asarray_chkfinite ascontiguousarray asfortranarray bartlett blackman common_type "
+        "copy diag diag_indices diag_indices_from diagflat fromfunction geomspace hamming hanning "
+        "identity indices kaiser logspace mask_indices require tri tril_indices tril_indices_from "
+        "triu_indices triu_indices_from vander"
     ),
     "grids": "c_ index_exp mgrid ogrid r_ s_",
     "joining": (
-        "append array_split atleast_3d block column_stack delete dsplit dstack fliplr flipud hsplit hstack "
-        "insert resize rollaxis rot90 row_stack split trim_zeros vsplit vstack"
+        "append array_split atleast_3d block column_stack delete dsplit dstack fliplr flipud hsplit "
+        "hstack insert resize rollaxis rot90 row_stack split trim_zeros vsplit vstack"
     ),
     "numbers": (
-        "allclose angle array_equal array_equiv convolve correlate ediff1d fix gradient i0 interp isclose "
-        "iscomplex isneginf isposinf isreal nan_to_num real_if_close sinc trapezoid unwrap"
+        "allclose angle array_equal array_equiv convolve correlate ediff1d fix gradient i0 interp "
+        "isclose iscomplex isneginf isposinf isreal nan_to_num real_if_close sinc trapezoid unwrap"
     ),
     "padding": "pad",
     "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "products": "cross dot einsum einsum_path inner kron matvec outer vdot vecmat",
     "statistics": (
-        "average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges histogramdd median "
-        "percentile ptp quantile"
+        "average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges histogramdd "
+        "median percentile ptp quantile"
     ),
     "uniques": "intersect1d setdiff1d setxor1d union1d unique",
     "without_nan": (
@@ -44,7 +47,7 @@ CHAPTERS = {
 }
 LINALG = {"more_linalg": "cond lstsq multi_dot norm tensorinv tensorsolve"}
 FFT = {"more_fft": "fft2 ifft2 irfft2 rfft2"}
-LIB = {"strides": "as_strided broadcast_arrays broadcast_shapes broadcast_to sliding_window_view"}
+LIB = {"strides": "as_strided sliding_window_view"}
 
 
 def _homes(chapters: dict[str, str]) -> dict[str, str]:

@@ -345,7 +345,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         if chosen.size != x.size:
             raise ValueError("putmask: mask and data must be the same size")
         chosen = reshape(chosen, x.shape)
-    new = _casts("putmask", flat("putmask", values), x)
+    new = astype(flat("putmask", values), x.dtype)  # as NumPy: any cast goes
     if new.size and x.size:
         write(x, where(chosen, _repeated(new, x.shape), x))
 

@@ -389,7 +389,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     if not (known[1:] >= known[:-1]).all():
         if not (known[1:] <= known[:-1]).all():
             raise ValueError("bins must be monotonically increasing or decreasing")
-        return known.size - searchsorted(edges[::-1], values, side="right" if right else "left")
+        return known.size - searchsorted(edges[::-1], values, side="left" if right else "right")
     return searchsorted(edges, values, side="left" if right else "right")
 
 

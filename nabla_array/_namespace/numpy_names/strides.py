@@ -10,11 +10,11 @@ import numpy as np
 from ..array import Array
 from ..indexing import getitem
 from ..indexing_functions import take
-from ..manipulation import broadcast_arrays, broadcast_shapes, broadcast_to, reshape
+from ..manipulation import reshape
 from ..promotion import as_array, normalize_axis
 from .described import numpys_in
 
-__all__ = ["as_strided", "broadcast_arrays", "broadcast_shapes", "broadcast_to", "sliding_window_view"]
+__all__ = ["as_strided", "sliding_window_view"]
 
 numpys = numpys_in("numpy.lib.stride_tricks", np.lib.stride_tricks)
 
@@ -32,8 +32,12 @@ def sliding_window_view(
     """
     y = as_array("sliding_window_view", x)
     if writeable:
-        raise ValueError("sliding_window_view: windows that can be written to are not there; writeable=False is")
-    window = tuple(map(operator.index, window_shape if isinstance(window_shape, tuple | list) else (window_shape,)))
+        raise ValueError(
+            "sliding_window_view: windows that can be written to are not there; writeable=False is"
+        )
+    window = tuple(
+        map(operator.index, window_shape if isinstance(window_shape, tuple | list) else (window_shape,))
+    )
     if any(n < 0 for n in window):
         raise ValueError("`window_shape` cannot contain negative values")
     if axis is None:
@@ -48,12 +52,11 @@ def sliding_window_view(
         axes = [normalize_axis("sliding_window_view", k, y.ndim) for k in many]
         if len(window) != len(axes):
             raise ValueError(
-                f"Must provide matching length window_shape and axis; got {len(window)} window_shape elements "
-                f"and {len(axes)} axes elements."
+                f"sliding_window_view: {len(window)} lengths of windows do not fit {len(axes)} axes"
             )
     for k, n in zip(axes, window, strict=True):
         length = y.shape[k] - n + 1
-        if length < 1 and n > 1 or length < 0:
+        if (length < 1 and n > 1) or length < 0:
             raise ValueError("window shape cannot be larger than input array shape")
         places = np.arange(length)[:, None] + np.arange(n)
         y = take(y, places, axis=k)  # the window's axis comes next to its own
@@ -81,7 +84,9 @@ def as_strided(
     place = np.zeros(target, np.intp)
     for k, (n, by) in enumerate(zip(target, steps, strict=True)):
         if by % y.itemsize:
-            raise ValueError(f"as_strided: a stride of {by} bytes is no multiple of an element's {y.itemsize}")
+            raise ValueError(
+                f"as_strided: a stride of {by} bytes is no multiple of an element's {y.itemsize}"
+            )
         place += np.arange(n).reshape((-1,) + (1,) * (len(target) - k - 1)) * (by // y.itemsize)
     if place.size and not 0 <= place.min() <= place.max() < y.size:
         raise ValueError("as_strided: the strides lead out of the array")

@@ -824,7 +824,6 @@ np.einsum("ij,ij->ij", x, np.ones((1, 3)))
 np.einsum("ijk,ilm->jkm", t, t)
 np.einsum("ii,jj->", m, m)
 np.einsum("i,i->i", c[0], c[1])
-np.einsum("ij->ij", x, dtype=np.float32, casting="same_kind")
 np.einsum_path("ij,jk,kl->il", m, m, m, optimize="greedy")[0]
 np.linalg.norm(v)
 np.linalg.norm(x)
