@@ -210,6 +210,8 @@ def _elementwise_cases() -> Iterator[Case]:
 
 
 def _move_cases() -> Iterator[Case]:
+    yield Case(s.alias, "tabled", (0,))
+    yield Case(s.stop_gradient, "tabled", (0,))
     for char, other in itertools.product("?fd" + INTS, repeat=2):
         words = "whole" if char in "fd" and other in INTS else "one"
         yield Case(e.cast, words + char, (0,), {"dtype": np.dtype(other)})
