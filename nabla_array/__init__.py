@@ -52,6 +52,8 @@ def _this(api_version: str | None) -> ModuleType:
 
 
 _array.namespace_hook.append(_this)
+for _name in _interop.TAKE_ANY_DTYPE.split():
+    globals()[_name] = _interop.or_host(globals()[_name], _name)
 _interop.namespace_names.update({k: v for k, v in globals().items() if not k.startswith("_")})
 
 

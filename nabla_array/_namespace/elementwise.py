@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._lazy.primitives import elementwise as p
 from .array import Array, apply
-from .elementwise_calls import binary, unary
+from .elementwise_calls import binary, composed, unary
 from .outputs import deliver
 from .promotion import SCALARS, as_array, astype, broadcast_to, elementwise, require
+from .ufuncs import make_ufunc
 
 __all__ = [
     "abs",
@@ -409,7 +412,9 @@ subtract = binary(
 _POWERS = {0.5: sqrt, 2: square, -1: reciprocal}
 
 
-def pow(x1: Any, x2: Any, /) -> Array:
+def pow(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Array:
+    if out is not None or options:
+        return _pow(x1, x2, out, **options)
     if type(x1) is Array and type(x2) in (int, float) and x1.dtype.kind in "fc":
         short = _POWERS.get(x2)
         if short is not None:
@@ -418,8 +423,10 @@ def pow(x1: Any, x2: Any, /) -> Array:
 
 
 pow.__doc__ = _pow.__doc__
+make_ufunc(pow, np.power)
 
 
+@composed(np.positive)
 def positive(x: Any, /) -> Array:
     """Return a copy of a numeric array.
 
@@ -616,6 +623,7 @@ def _truth(function: str, x: Any) -> Array:
     return elementwise(p.ne, function, (y, 0))
 
 
+@composed(np.logical_and)
 def logical_and(x1: Any, x2: Any, /) -> Array:
     """Return whether both elements of each pair are true.
 
@@ -642,6 +650,7 @@ def logical_and(x1: Any, x2: Any, /) -> Array:
     return elementwise(p.and_, "logical_and", (_truth("logical_and", x1), _truth("logical_and", x2)))
 
 
+@composed(np.logical_or)
 def logical_or(x1: Any, x2: Any, /) -> Array:
     """Return whether either element of each pair is true.
 
@@ -668,6 +677,7 @@ def logical_or(x1: Any, x2: Any, /) -> Array:
     return elementwise(p.or_, "logical_or", (_truth("logical_or", x1), _truth("logical_or", x2)))
 
 
+@composed(np.logical_xor)
 def logical_xor(x1: Any, x2: Any, /) -> Array:
     """Return whether exactly one element of each pair is true.
 
@@ -694,6 +704,7 @@ def logical_xor(x1: Any, x2: Any, /) -> Array:
     return elementwise(p.xor, "logical_xor", (_truth("logical_xor", x1), _truth("logical_xor", x2)))
 
 
+@composed(np.logical_not)
 def logical_not(x: Any, /) -> Array:
     """Return whether each element is false.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import fill_node
 from .array import Array
-from .promotion import as_array, elementwise, full
+from .promotion import UnheldDtypeError, as_array, elementwise, full
+from .ufuncs import host_hook, make_ufunc, with_options
 
 _STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
 # NumPy's own, which the standard does not have.
@@ -59,11 +60,30 @@ Examples
 """
 
 
-def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[[Any], Array]:
+def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
-    rules = prim.rules
+    rules, like = prim.rules, prim.ufunc
 
-    def function(x: Any, /) -> Array:
+    def function(
+        x: Any,
+        /,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = None,
+        order: Any = None,
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Array:
+        if (
+            out is not None
+            or dtype is not None
+            or where is not True
+            or casting is not None
+            or signature is not None
+        ):
+            assert like is not None
+            return with_options(function, like, (x,), out, where, casting, dtype, signature)
         if type(x) is Array and x._view is None:
             a = x._node
             out = rules.get(a.aval)
@@ -76,14 +96,34 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[[Any],
     return function
 
 
-def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[[Any, Any], Array]:
+def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`.
 
     This is the hot path of every small expression: it makes no call that can be avoided.
     """
-    rules, new = prim.rules, object.__new__
+    rules, new, like = prim.rules, object.__new__, prim.ufunc
 
-    def function(x1: Any, x2: Any, /) -> Array:
+    def function(
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = None,
+        order: Any = None,
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Array:
+        if (
+            out is not None
+            or dtype is not None
+            or where is not True
+            or casting is not None
+            or signature is not None
+        ):
+            assert like is not None
+            return with_options(function, like, (x1, x2), out, where, casting, dtype, signature)
         a: Node | None
         b: Node | None
         if type(x1) is Array and x1._view is None:
@@ -130,7 +170,12 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
 
 def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     """Promote, broadcast and record; the next call with operands like these takes the short way."""
-    y = elementwise(prim, name, operands)
+    try:
+        y = elementwise(prim, name, operands)
+    except UnheldDtypeError:
+        if prim.ufunc is None:
+            raise
+        return host_hook[0](prim.ufunc, name, operands, {})
     node = y._node
     if node.prim is prim and len(node.inputs) == len(operands):
         if len(prim.rules) > 1000:
@@ -162,27 +207,61 @@ def compared(prim: Primitive, name: str, x1: Any, x2: Any) -> Array:
         raise
 
 
+def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a function of operands alone, composed of others, be a ufunc like one of NumPy's."""
+
+    def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(plain)
+        def function(
+            *operands: Any,
+            out: Any = None,
+            where: Any = True,
+            casting: Any = None,
+            order: Any = None,
+            dtype: Any = None,
+            subok: bool = True,
+            signature: Any = None,
+        ) -> Any:
+            if len(operands) > like.nin:
+                operands, out = operands[: like.nin], operands[like.nin :]
+            if len(operands) != like.nin:
+                raise TypeError(
+                    f"{like.__name__}() takes from {like.nin} to {like.nargs} positional arguments "
+                    f"but {len(operands)} were given"
+                )
+            if out is None and dtype is None and where is True and casting is None and signature is None:
+                return plain(*operands)
+            return with_options(plain, like, operands, out, where, casting, dtype, signature)
+
+        make_ufunc(function, like)
+        return function
+
+    return decorate
+
+
 # The primitive of each function made here: operators record the same ones.
 PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
 
 
-def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[[Any], Array]:
+def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
     function = unary_call(prim, partial(promoted, prim, name))
     example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
     _describe(function, name, summary, "x : Array", example)
     PRIMITIVES[function] = prim
+    if prim.ufunc is not None:
+        make_ufunc(function, prim.ufunc)
     return function
 
 
-def binary(
-    name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str
-) -> Callable[[Any, Any], Array]:
+def binary(name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
     slow = partial(compared if prim in _HOLDS else promoted, prim, name)
     function = binary_call(prim, slow)
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
     example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
     _describe(function, name, summary, operands, example)
     PRIMITIVES[function] = prim
+    if prim.ufunc is not None:
+        make_ufunc(function, prim.ufunc)
     return function
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -266,17 +267,34 @@ def setitem(x: Array, key: Any, value: Any) -> None:
             new = new if size == parsed.shape else apply(reshape, new, shape=size)
         write(x, new, Step(slice_, parsed.slice))
         return
+    _scatter("setitem", x, parsed, value, "set")
+
+
+def _scatter(function: str, x: Array, parsed: _Key, value: Any, mode: str) -> None:
     y = _sliced(x, parsed)  # the memory of `x` may be written to, that of a view of it never
     rest = tuple(n for a, n in enumerate(parsed.shape) if a not in parsed.axes)
     order = _to_place(parsed, parsed.arrays[0].ndim + len(rest))
     plain = parsed.arrays[0].shape + rest
-    new = fitted("setitem", value, y.dtype, tuple(plain[a] for a in order))
+    new = fitted(function, value, y.dtype, tuple(plain[a] for a in order))
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
     if back != tuple(range(len(back))):
         new = apply(permute, new, axes=back)
-    out = apply(scatter, y.copy(), new, *parsed.arrays, axes=parsed.axes, batch=0, mode="set")
-    mark_origin(current(out), "setitem")
+    out = apply(scatter, y.copy(), new, *parsed.arrays, axes=parsed.axes, batch=0, mode=mode)
+    mark_origin(current(out), function)
     write(y, out)
+
+
+def combine_at(x: Array, key: Any, value: Array, mode: str, function: Callable[..., Array]) -> None:
+    """Do ``x[key] = function(x[key], value)``, again where an element stands in the key again.
+
+    `mode` is the scatter primitive's name for the function.
+    """
+    check_writable(x)
+    parsed = _parse("at", key, x.shape)
+    if not parsed.arrays:
+        setitem(x, key, function(getitem(x, key), value))
+        return
+    _scatter("at", x, parsed, value, mode)
 
 
 def _masked_set(x: Array, key: Any, value: Any) -> bool:

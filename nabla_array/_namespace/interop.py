@@ -13,10 +13,12 @@ import numpy as np
 
 from .._lazy.node import user_line
 from .._lazy.stats import stats
-from . import elementwise, fft, linalg, linear_algebra, numpy_names, special, statistical, utility
+from . import elementwise, fft, linalg, linear_algebra, numpy_names, special
 from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
-from .indexing import fitted
+from .outputs import deliver
+from .promotion import UnheldDtypeError
+from .ufuncs import host_hook
 
 Namespace = Mapping[str, Any]
 
@@ -46,6 +48,8 @@ ALIASES = {
     "mod": "remainder",
     "power": "pow",
     "right_shift": "bitwise_right_shift",
+    "radians": "deg2rad",
+    "degrees": "rad2deg",
     "true_divide": "divide",
 }
 # NumPy's names for parameters that the standard calls otherwise.
@@ -66,15 +70,6 @@ _UFUNCS |= {
     np.logical_xor: elementwise.logical_xor,
     np.logical_not: elementwise.logical_not,
 }
-_REDUCTIONS: dict[np.ufunc, Callable[..., Array]] = {
-    np.add: statistical.sum,
-    np.multiply: statistical.prod,
-    np.maximum: statistical.max,
-    np.minimum: statistical.min,
-    np.logical_and: utility.all,
-    np.logical_or: utility.any,
-}
-
 
 # NumPy's functions that write to their first argument.
 _IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
@@ -122,34 +117,28 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
 
 def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a NumPy ufunc called with one of our arrays among its operands."""
+    own = _UFUNCS.get(ufunc) or _late_ufunc(ufunc)
+    if own is not None and ufunc.signature is None:
+        return (own if method == "__call__" else getattr(own, method))(*inputs, **kwargs)
     out = kwargs.pop("out", None)
-    own = (_UFUNCS.get(ufunc) or special.of_ufunc(ufunc)) if method == "__call__" and not kwargs else None
+    own = (own or special.of_ufunc(ufunc)) if method == "__call__" and not kwargs else None
     if own is not None:
         result = own(*inputs)
-    elif method == "reduce" and ufunc in _REDUCTIONS and set(kwargs) <= {"axis", "keepdims", "dtype"}:
-        result = _REDUCTIONS[ufunc](*inputs, **{"axis": 0, **kwargs})
     else:
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if out is not None:  # where `where=` is false, what was in `out` stays
             kwargs["out"] = tuple(np.array(t) if type(t) is Array else t for t in out)
         result = host_call(getattr(ufunc, method), name, inputs, kwargs)
-    return result if out is None else _into(out, result)
+    if out is None:
+        return result
+    return deliver(ufunc.__name__, out if isinstance(result, tuple) else out[0], result)
 
 
-def _into(out: tuple[Any, ...], result: Any) -> Any:
-    """Write results to the arrays given as `out=`, ours or NumPy's; returns these."""
-    results = result if isinstance(result, tuple) else (result,)
-    for target, value in zip(out, results, strict=True):
-        if type(target) is Array:
-            if not np.can_cast(value.dtype, target.dtype, "same_kind"):
-                raise TypeError(f"out: a result of {value.dtype} does not fit into {target.dtype}")
-            if value.shape != target.shape:
-                raise ValueError(f"out: a result of shape {value.shape} does not fit into {target.shape}")
-            write(target, fitted("out", value, target.dtype, target.shape))
-        elif target is not None:
-            np.copyto(target, np.asarray(value), casting="same_kind")
-    written = tuple(v if t is None else t for t, v in zip(out, results, strict=True))
-    return written if isinstance(result, tuple) else written[0]
+@lru_cache(None)
+def _late_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return our function for a ufunc of NumPy's that the standard does not have."""
+    name = ufunc.__name__
+    return numpy_names.find(name) if getattr(np, name, None) is ufunc else None
 
 
 @lru_cache(None)
@@ -217,11 +206,11 @@ def array_function(self: Array, function: Callable[..., Any], types: Any, args: 
         call = _translate(function, ours, args, plain)
         if call is not None:
             result = ours(*call[0], **call[1])
-            return result if out is None else _into((out,), result)
+            return result if out is None else deliver(function.__name__, out, result)
     module = function.__module__.removeprefix("numpy").lstrip(".")
     name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
     result = host_call(function, name, args, plain)
-    return result if out is None else _into((out,), result)
+    return result if out is None else deliver(function.__name__, out, result)
 
 
 # The package puts its public names here once it is whole.
@@ -292,6 +281,7 @@ def _on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             return function(*_to_host(name, args), **_to_host(name, kwargs))
         return host_call(function, name, args, kwargs)
 
+    on_host.__dict__["runs_on_host"] = name.rpartition(".")[2] not in _SHARED
     return on_host
 
 
@@ -300,7 +290,7 @@ def numpy_name(name: str) -> Any:
 
     Raises AttributeError for what NumPy does not have, and for submodules that are not for its users.
     """
-    own = numpy_names.find(name)
+    own = numpy_names.find(ALIASES.get(name, name))
     if own is not None:
         return own
     if name in ALIASES and name not in _NOT_OURS:
@@ -315,5 +305,27 @@ def numpy_name(name: str) -> Any:
     return _on_host(found, name)
 
 
+def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Let a function of ours hand arrays of dtypes that we cannot hold to NumPy's function of that name."""
+    theirs = getattr(np, name)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except UnheldDtypeError:
+            return host_call(theirs, name, args, kwargs)
+
+    return call
+
+
+# The functions of the standard that NumPy's strings, dates, records and objects are given to.
+TAKE_ANY_DTYPE = (
+    "arange argsort array asarray atleast_1d atleast_2d broadcast_to concat concatenate empty "
+    "empty_like expand_dims flip full full_like isin moveaxis nonzero ones ones_like ravel repeat "
+    "reshape roll searchsorted sort squeeze stack swapaxes take tile transpose where zeros zeros_like"
+)
+
+host_hook.append(host_call)
 Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Array.__array_function__ = array_function  # type: ignore[attr-defined]

@@ -10,12 +10,13 @@ from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.elementwise import conj
 from .._lazy.primitives.structure import permute, reshape
 from .array import Array, apply
+from .outputs import deliver
 from .promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
-def matmul(x1: Any, x2: Any, /) -> Array:
+def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """Return the matrix product.
 
     Parameters
@@ -23,6 +24,12 @@ def matmul(x1: Any, x2: Any, /) -> Array:
     x1, x2 : Array
         Of numeric dtypes and one axis or more. A vector counts as a row on the left and as a column on
         the right; axes before the last two broadcast.
+    out : Array, optional
+        Where the result goes, too.
+    dtype : dtype, optional
+        Data type to compute in.
+    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}, optional
+        Which casts of the result to `out` are fine.
 
     Returns
     -------
@@ -44,6 +51,9 @@ def matmul(x1: Any, x2: Any, /) -> Array:
     >>> xp.matmul(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 1.0]))
     array([3., 7.])
     """
+    if out is not None or dtype is not None:
+        a, b = [as_array("matmul", x, dtype) for x in (x1, x2)]
+        return matmul(a, b) if out is None else deliver("matmul", out, matmul(a, b), casting)
     if type(x1) is type(x2) is Array and x1.dtype == x2.dtype:  # for speed alone
         a, b = x1, x2
     else:
@@ -172,15 +182,19 @@ def _contracted(a: Array, b: Array, axes: Any) -> tuple[tuple[int, ...], tuple[i
     return first, second
 
 
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any = None) -> Array:
     """Return the dot product of vectors, the first one conjugated.
 
     Parameters
     ----------
     x1, x2 : Array
         Of numeric dtypes and one axis or more; the axes without the vectors' broadcast.
+    out : Array, optional
+        Where the result goes, too.
     axis : int
         The axis of the vectors, counted in each operand.
+    dtype : dtype, optional
+        Data type to compute in.
 
     Returns
     -------
@@ -202,6 +216,9 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 10.0]))
     array([21., 43.])
     """
+    if out is not None or dtype is not None:
+        y = vecdot(*[as_array("vecdot", x, dtype) for x in (x1, x2)], axis=axis)
+        return y if out is None else deliver("vecdot", out, y)
     a, b = [axis_last("vecdot", y, axis) for y in promote("vecdot", x1, x2)]
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(

@@ -106,5 +106,7 @@ for _name, _function in _COMPARISON.items():
     _install(f"__{_name}__", _forward(_function))
 for _name, _function in _UNARY.items():
     _install(f"__{_name}__", _own(_function))
+_install("__divmod__", lambda self, other: (self // other, self % other))
+_install("__rdivmod__", lambda self, other: (other // self, other % self))
 _install("__getitem__", lambda self, key: getitem(self, key))
 _install("__setitem__", lambda self, key, value: setitem(self, key, value))

@@ -39,6 +39,10 @@ CHAPTERS = {
         "average bincount corrcoef cov digitize histogram histogram2d histogram_bin_edges histogramdd "
         "median percentile ptp quantile"
     ),
+    "ufuncs": (
+        "bitwise_count deg2rad divmod fabs float_power fmax fmin fmod frexp gcd heaviside lcm ldexp "
+        "logaddexp2 modf rad2deg rint spacing ufunc"
+    ),
     "uniques": "intersect1d setdiff1d setxor1d union1d unique",
     "without_nan": (
         "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod "
