@@ -82,8 +82,13 @@ class _Axes:
         What a slice or a concatenation makes can be told, unless it is made of fixed sizes alone.
         """
         made: list[tuple[set[int], set[int]]] = []  # classes: (from which, which)
+        known = {self.find(t) for t in range(self.offsets[self.base])}
         for k, eqn in enumerate(self.program.eqns, self.base):
+            if eqn.prim is broadcast:
+                # What is sliced or joined later tells nothing yet.
+                self.fixed.update(set(self.of(k)) - known)
             if eqn.prim in (slice_, concat):
+                known.update(self.of(k))
                 sources = [self.of(i) for i in eqn.ins]
                 for axis, c in enumerate(self.of(k)):
                     if c not in sources[0]:
@@ -211,6 +216,11 @@ def canonicalize(program: Program) -> Canonical:
             else (name, _told(name, value, params, operand, before))
             for name, value in eqn.params
         )
+        if eqn.prim is broadcast:
+            # Axes of size 1 that are repeated may come to be one axis, and stay two of the operand.
+            own = maps[eqn.ins[0]]
+            places = tuple(maps[k][a] for i, a in enumerate(params["axes"]) if own[i] not in own[:i])
+            told = tuple((name, places if name == "axes" else value) for name, value in told)
         eqns.append((eqn.prim.name, eqn.ins, told, shapes[k], eqn.aval.dtype.name))
     inputs = tuple((shapes[i], a.dtype.name) for i, a in enumerate(program.inputs))
     return Canonical(

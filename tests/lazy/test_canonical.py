@@ -150,3 +150,22 @@ def test_one_text_serves_every_size(shape: list[int], data: st.DataObject) -> No
         assert_same(got.reshape(made.outputs[0]), function(np, x))
         texts.append(made.key)
     assert texts[0] == texts[1] or axis == 0  # a reversed slice tells its size
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (
+            xp.broadcast_to(xp.exp(x[:, :1, :1]), (6, 2, 3)) * 2
+        ),  # two axes of size 1 are repeated as one
+        lambda x: (
+            xp.concat([x, x], axis=1) + xp.broadcast_to(xp.exp(x[:, :1]), (6, 10, 5))
+        ),  # a size made later
+    ],
+)
+def test_repeated_axes(f: Callable[[Array], Array]) -> None:
+    x = np.random.default_rng(0).standard_normal((6, 5, 5))
+    wanted = np.asarray(f(xp.asarray(x)))
+    found = canonical(f(xp.asarray(x)))
+    (got,) = execute(found.key, *[x.reshape(shape) for shape in found.inputs])
+    np.testing.assert_allclose(got.reshape(found.outputs[0]), wanted)
