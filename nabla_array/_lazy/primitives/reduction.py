@@ -84,10 +84,13 @@ reduce_sum: Primitive = reduction(
     "reduce_sum",
     np.add,
     max=low.accumulate("sum"),
+    max_kinds="fiu",
     transpose=lambda ct, wanted, x, axes: (_spread(ct, x, axes),),
 )
 broadcast.transpose = _broadcast_transpose
-reduce_prod = reduction("reduce_prod", np.multiply, max=low.accumulate("prod"), jvp=_prod_jvp)
+reduce_prod = reduction(
+    "reduce_prod", np.multiply, max=low.accumulate("prod"), max_kinds="fiu", jvp=_prod_jvp
+)
 reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"), jvp=_extreme_jvp)
 reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"), jvp=_extreme_jvp)
 reduce_any = reduction("reduce_any", np.logical_or, max=low.truth("max"), max_kinds="b")
@@ -137,6 +140,7 @@ def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any
         batch=shift("axis"),
         dims=whole("axis"),
         max=lowering,
+        max_kinds="fiu",
         **rules,
     )
 
