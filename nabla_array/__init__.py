@@ -19,6 +19,7 @@ from ._lazy.config import config as config
 from ._namespace import array as _array
 from ._namespace import interop as _interop
 from ._namespace import methods as _methods  # noqa: F401
+from ._namespace import numpy_names as _numpy_names
 from ._namespace import operators as _operators  # noqa: F401
 from ._namespace.array import Array as Array
 from ._namespace.constants import *  # noqa: F403
@@ -73,4 +74,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_interop.numpy_names.HOMES[""]})
+    return sorted({*globals(), *_LATE, *_numpy_names.HOMES[""]})

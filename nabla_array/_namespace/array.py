@@ -71,6 +71,23 @@ class Array:
     _levels: Levels
     _view: View | None
 
+    if TYPE_CHECKING:  # what operators.py and methods.py put here
+
+        def _operator(self, other: Any) -> Array: ...
+        def _own(self) -> Array: ...
+        def _method(self, *args: Any, **kwargs: Any) -> Array: ...
+        def __getitem__(self, key: Any) -> Array: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __eq__(self, other: object) -> Array: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Array: ...  # type: ignore[override]
+
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _operator
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _operator
+        __rmatmul__ = __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+        __neg__ = __pos__ = __abs__ = __invert__ = _own
+        all = any = cumsum = mean = prod = reshape = squeeze = std = sum = transpose = var = _method
+
     def __init__(self, node: Node, levels: Levels = NO_LEVELS) -> None:
         self._node = node
         self._levels = levels
@@ -224,7 +241,7 @@ class Array:
     def __iter__(self) -> Iterator[Array]:
         if not self.shape:
             raise TypeError("iter: cannot iterate over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))  # type: ignore[index]
+        return (self[i] for i in range(self.shape[0]))
 
     def __repr__(self) -> str:
         return self._batched() if self._levels else repr(self._value())

@@ -172,10 +172,10 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     """Promote, broadcast and record; the next call with operands like these takes the short way."""
     try:
         y = elementwise(prim, name, operands)
-    except UnheldDtypeError:
+    except UnheldDtypeError as error:
         if prim.ufunc is None:
             raise
-        return host_hook[0](prim.ufunc, name, operands, {})
+        return host_hook[1](prim.ufunc, name, operands, {}, error)
     node = y._node
     if node.prim is prim and len(node.inputs) == len(operands):
         if len(prim.rules) > 1000:

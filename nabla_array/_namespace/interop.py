@@ -58,18 +58,13 @@ _PARAMETERS = {"a_min": "min", "a_max": "max"}
 # ones let us tell.
 _NOT_OURS = {"cumulative_sum", "cumulative_prod", "matrix_rank", "pinv"}
 
-_UFUNCS: dict[np.ufunc, Callable[..., Array]] = {
+_UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     prim.ufunc: function for function, prim in PRIMITIVES.items() if prim.ufunc is not None
 }
-_UFUNCS |= {
-    np.matmul: linear_algebra.matmul,
-    np.vecdot: linear_algebra.vecdot,
-    np.positive: elementwise.positive,
-    np.logical_and: elementwise.logical_and,
-    np.logical_or: elementwise.logical_or,
-    np.logical_xor: elementwise.logical_xor,
-    np.logical_not: elementwise.logical_not,
-}
+for _function in ("matmul", "vecdot"):
+    _UFUNCS[getattr(np, _function)] = getattr(linear_algebra, _function)
+for _function in ("positive", "logical_and", "logical_or", "logical_xor", "logical_not"):
+    _UFUNCS[getattr(np, _function)] = getattr(elementwise, _function)
 
 # NumPy's functions that write to their first argument.
 _IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
@@ -101,18 +96,30 @@ def _from_host(x: Any) -> Any:
 
 def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function on the host; count it, and name it once in a warning."""
+    # What goes in is read-only: a function that writes to an operand fails instead of writing to a copy.
+    operands = _to_host(name, args)
+    written = None
+    if (name in _IN_PLACE or name.endswith(".at")) and type(args[0]) is Array:
+        written = operands[0].copy()
+        operands = (written, *operands[1:])
+    result = function(*operands, **_to_host(name, kwargs))
     if not stats.fallbacks[name]:
         file, _, line = user_line().rpartition(":")
         message = f"{name} runs through NumPy on the host, outside of the graph"
         warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
     stats.fallbacks[name] += 1
-    if (name in _IN_PLACE or name.endswith(".at")) and type(args[0]) is Array:
-        value = np.array(args[0])
-        function(value, *_to_host(name, args[1:]), **_to_host(name, kwargs))
-        write(args[0], from_value(value))
-        return None
-    # What goes in is read-only: a function that writes to an operand fails instead of writing to a copy.
-    return _from_host(function(*_to_host(name, args), **_to_host(name, kwargs)))
+    if written is None:
+        return _from_host(result)
+    write(args[0], from_value(written))
+    return None
+
+
+def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, error: Exception) -> Any:
+    """Run with NumPy's function what `error` says that we cannot hold; raise it where NumPy cannot either."""
+    try:
+        return host_call(function, name, args, kwargs)
+    except TypeError:
+        raise error from None
 
 
 def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -313,8 +320,8 @@ def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
-        except UnheldDtypeError:
-            return host_call(theirs, name, args, kwargs)
+        except UnheldDtypeError as error:
+            return elsewhere(theirs, name, args, kwargs, error)
 
     return call
 
@@ -326,6 +333,6 @@ TAKE_ANY_DTYPE = (
     "reshape roll searchsorted sort squeeze stack swapaxes take tile transpose where zeros zeros_like"
 )
 
-host_hook.append(host_call)
+host_hook.extend((host_call, elsewhere))
 Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Array.__array_function__ = array_function  # type: ignore[attr-defined]

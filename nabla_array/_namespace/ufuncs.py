@@ -48,11 +48,11 @@ _ASSOCIATIVE = {
     *(np.logical_and, np.logical_or, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor),
     *(np.logaddexp, np.logaddexp2),
 }
-_MODES = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+_MODES: dict[np.ufunc, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 # A chain of operations that cannot be joined in any order is recorded up to this length.
 _LONGEST = 1000
 
-# What runs a method of NumPy's ufunc on the host, counted; interop puts it here.
+# What runs a function of NumPy's on the host, counted; and the same after an error. Interop puts them here.
 host_hook: list[Function] = []
 
 

@@ -470,7 +470,7 @@ def _scan_in_python(
     rows: list[list[Array]] = []
     y_tree: Any = None
     for t in range(steps - 1, -1, -1) if reverse else range(steps):
-        given = [x[t].copy() for x in slices]  # type: ignore[index]
+        given = [x[t].copy() for x in slices]
         leaves, out = tree_flatten(body(*[x.copy() for x in state], *given))
         new, y_tree = out.children
         made = leaves[: new.num_leaves]

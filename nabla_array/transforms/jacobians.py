@@ -201,9 +201,9 @@ def _split(x: Array, arrays: Sequence[Array], axis: int) -> list[Array]:
         part = slice(first, first + a.size)
         first += a.size
         if axis == 0:
-            out.append(apply(reshape, x[part], shape=(*a.shape, *x.shape[1:])))  # type: ignore[index]
+            out.append(apply(reshape, x[part], shape=(*a.shape, *x.shape[1:])))
         else:
-            out.append(apply(reshape, x[..., part], shape=(*x.shape[:-1], *a.shape)))  # type: ignore[index]
+            out.append(apply(reshape, x[..., part], shape=(*x.shape[:-1], *a.shape)))
     return out
 
 

@@ -52,11 +52,11 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     whole = size // batch_size * batch_size
     parts = []
     if whole or not size:
-        cut = [reshape(x[:whole], (-1 if whole else 0, batch_size, *x.shape[1:])) for x in arrays]  # type: ignore[index]
+        cut = [reshape(x[:whole], (-1 if whole else 0, batch_size, *x.shape[1:])) for x in arrays]
         found = scan_of("map", lambda _, x: ((), vmap(f)(x)), (), tree_unflatten(tree, cut), None, False)[1]
         parts.append(_flat(found, whole))
     if whole < size:
-        parts.append(vmap(f)(tree_unflatten(tree, [x[whole:] for x in arrays])))  # type: ignore[index]
+        parts.append(vmap(f)(tree_unflatten(tree, [x[whole:] for x in arrays])))
     if len(parts) == 1:
         return parts[0]
     return tree_map(lambda *rows: concat(rows), *parts)
@@ -137,7 +137,7 @@ def _prefixes(
 
     def every(xs: list[Array], first: int, last: int | None, step: int) -> list[Array]:
         key = (slice(None),) * axis + (slice(first, last, step),)
-        return [x[key] for x in xs]  # type: ignore[index]
+        return [x[key] for x in xs]
 
     odd = _prefixes(combine, combine(every(xs, 0, n - 1, 2), every(xs, 1, None, 2)), axis)
     even = every(xs, 0, 1, 1)
@@ -152,6 +152,6 @@ def _interleaved(a: Array, b: Array, axis: int) -> Array:
     """Take elements of `a` and `b` in turn; `a` may have one more."""
     n, m = a.shape[axis], b.shape[axis]
     lead = (slice(None),) * axis
-    pairs = stack([a[(*lead, slice(m))], b], axis=axis + 1)  # type: ignore[index]
+    pairs = stack([a[(*lead, slice(m))], b], axis=axis + 1)
     out = reshape(pairs, (*b.shape[:axis], 2 * m, *b.shape[axis + 1 :]))
-    return out if n == m else concat([out, a[(*lead, slice(m, None))]], axis=axis)  # type: ignore[index]
+    return out if n == m else concat([out, a[(*lead, slice(m, None))]], axis=axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array as buffers
+import warnings
 from typing import Any
 
 import numpy as np
@@ -210,14 +211,18 @@ def test_from_dlpack() -> None:
     same(xp.asarray(OnlyDlpack(b)), b)
 
 
+def test_what_we_cannot_hold_stays_numpys() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said once a process
+        for made in (xp.asarray("a"), xp.array([None]), xp.zeros(3, dtype=object)):
+            assert type(made) is np.ndarray
+
+
 ERRORS = [
-    (lambda: xp.asarray("a"), TypeError, "asarray: no arrays of dtype"),
-    (lambda: xp.asarray([None]), TypeError, "asarray: no arrays of dtype object"),
     (lambda: xp.asarray(1 << 64), OverflowError, "asarray: a Python integer is out of bounds"),
     (lambda: xp.asarray([300], dtype=np.uint8), OverflowError, "asarray: Python integer 300 out of bounds"),
     (lambda: xp.asarray([[1], [1, 2]]), ValueError, "inhomogeneous"),
     (lambda: xp.asarray(1, device="gpu"), ValueError, "asarray: no device 'gpu'; 'cpu' would work"),
-    (lambda: xp.zeros(3, dtype=object), TypeError, "zeros: no arrays of dtype object"),
     (lambda: xp.zeros(-1), ValueError, "zeros: negative dimensions are not allowed"),
     (lambda: xp.ones((2, 1.5)), TypeError, "float"),
     (lambda: xp.full(2, 300, dtype=np.uint8), OverflowError, "full: Python integer 300 out of bounds"),

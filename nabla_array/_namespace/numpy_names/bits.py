@@ -15,7 +15,7 @@ from ..statistical import sum as sum_
 from .described import numpys
 
 _BYTE = np.dtype(np.uint8)
-_BIG = np.arange(7, -1, -1, np.uint8)
+_BIG = np.arange(7, -1, -1).astype(np.uint8)
 
 
 def _shifts(bitorder: str) -> np.ndarray:

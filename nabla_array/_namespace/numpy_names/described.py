@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..interop import host_call
+from ..interop import elsewhere
 from ..promotion import UnheldDtypeError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,8 +44,8 @@ def numpys_in(path: str, module: Any) -> Callable[[F], F]:
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
                 return function(*args, **kwargs)
-            except UnheldDtypeError:
-                return host_call(theirs, where, args, kwargs)
+            except UnheldDtypeError as error:
+                return elsewhere(theirs, where, args, kwargs, error)
 
         describe(call, f"{path}.{name}")
         return call  # type: ignore[return-value]

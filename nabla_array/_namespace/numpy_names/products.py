@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -154,6 +155,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DOTS = -1000
 
 
+@lru_cache(1024)
 def _term(text: str) -> list[int]:
     """Return the labels of one operand; _DOTS stands for an ellipsis."""
     out = []
@@ -292,23 +294,31 @@ def _pair(x: Array, a: list[int], y: Array, b: list[int], keep: set[int]) -> tup
     return _summed(reshape(out, shape), batch + left + right, keep)
 
 
-def _path(spelled: _Spelled, optimize: Any) -> list[tuple[int, ...]]:
-    """Return which operands are multiplied in turn, as NumPy finds it from shapes alone."""
+def _path(spelled: _Spelled, optimize: Any) -> tuple[tuple[int, ...], ...]:
+    """Return which operands are multiplied in turn."""
     n = len(spelled.operands)
     if n <= 2:
-        return [tuple(range(n))]
+        return (tuple(range(n)),)
     if isinstance(optimize, list | tuple) and optimize and not isinstance(optimize[0], str):
-        return [tuple(p) for p in optimize]
+        return tuple(map(tuple, optimize))
     if isinstance(optimize, list | tuple) and optimize and optimize[0] == "einsum_path":
-        return [tuple(p) for p in optimize[1:]]
-    if optimize is False:
-        optimize = "greedy"
-    shapes = [np.broadcast_to(np.float64(0), x.shape) for x in spelled.operands]
-    args = [
-        z for x, labels in zip(shapes, spelled.inputs, strict=True) for z in (x, [i + 26 for i in labels])
-    ]
-    found = np.einsum_path(*args, [i + 26 for i in spelled.output], optimize=optimize)[0]
-    return [tuple(p) for p in found[1:]]
+        return tuple(map(tuple, optimize[1:]))
+    shapes = tuple(x.shape for x in spelled.operands)
+    labels = tuple(map(tuple, spelled.inputs))
+    wanted = tuple(optimize) if isinstance(optimize, list) else optimize or "greedy"
+    return _found_path(shapes, labels, tuple(spelled.output), wanted)
+
+
+@lru_cache(1024)
+def _found_path(
+    shapes: tuple[Any, ...], inputs: tuple[Any, ...], output: tuple[int, ...], optimize: Any
+) -> tuple[tuple[int, ...], ...]:
+    """Find the order as NumPy does, which looks at shapes alone."""
+    args: list[Any] = []
+    for shape, labels in zip(shapes, inputs, strict=True):
+        args += [np.broadcast_to(np.float64(0), shape), [i + 26 for i in labels]]
+    found = np.einsum_path(*args, [i + 26 for i in output], optimize=optimize)[0]
+    return tuple(map(tuple, found[1:]))
 
 
 @numpys
@@ -357,7 +367,7 @@ def einsum(
 
 
 @numpys
-def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy", einsum_call: bool = False) -> Any:
+def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
     """Return the order in which `einsum` would multiply, and a text on what that costs.
 
     >>> xp.einsum_path("ij,jk,kl->il", xp.ones((2, 9)), xp.ones((9, 9)), xp.ones((9, 3)))[0]

@@ -423,19 +423,19 @@ def histogram(
     w = as_array("histogram", weights)
     if w.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
-    edges = histogram_bin_edges(x, bins, range)
+    bounds = histogram_bin_edges(x, bins, range)
     values, w = reshape(x, (-1,)), reshape(w, (-1,))
-    n = edges.size - 1
-    place = searchsorted(edges, values, side="right") - 1
-    place = where(values == edges[-1], n - 1, place)
+    n = bounds.size - 1
+    place = searchsorted(bounds, values, side="right") - 1
+    place = where(values == bounds[-1], n - 1, place)
     inside = logical_and(place >= 0, place < n)
     total = np.result_type(w.dtype, np.int64) if w.dtype.kind in "biu" else w.dtype
     counts_ = added_at(
         zeros((n,), dtype=total), where(inside, place, 0), astype(where(inside, w, w.dtype.type(0)), total)
     )
     if density:
-        return counts_ / (edges[1:] - edges[:-1]) / counts_.sum(), edges
-    return counts_, edges
+        return counts_ / (bounds[1:] - bounds[:-1]) / counts_.sum(), bounds
+    return counts_, bounds
 
 
 @numpys
