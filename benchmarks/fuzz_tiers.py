@@ -145,6 +145,7 @@ def compile_with_max(keys: Sequence[str]) -> tuple[dict[str, Model], dict[str, s
             return {key: _model(loaded[f"g{i}"]) for i, key in enumerate(good)}, refused
     if len(good) <= 1:
         return {}, {**refused, **dict.fromkeys(good, said)}
+    print(f"{len(good)} graphs do not compile together, now in halves: {said}", file=sys.stderr)
     halves = [compile_with_max(good[: len(good) // 2]), compile_with_max(good[len(good) // 2 :])]
     models = {key: model for found, _ in halves for key, model in found.items()}
     return models, {**refused, **halves[0][1], **halves[1][1]}
@@ -338,7 +339,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--programs", type=int, default=100, help="how many")
     parser.add_argument("--seed", type=int, default=0, help="of the random programs")
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
-    parser.add_argument("--batch", type=int, default=200, help="programs that are compiled together")
+    parser.add_argument("--batch", type=int, default=100, help="programs that are compiled together")
     parser.add_argument("--group", type=int, default=10, help="programs in one graph")
     parser.add_argument("--largest", type=int, default=30, help="operations of a program, at most")
     return parser.parse_args(argv)
