@@ -44,8 +44,7 @@ def _number(x: Any) -> Any:
 
 
 def asarray(
-    obj: Any,
-    /,
+    a: Any,
     dtype: Any = None,
     order: str | None = None,
     *,
@@ -53,11 +52,11 @@ def asarray(
     copy: bool | None = None,
     like: Any = None,
 ) -> Array:
-    """Return `obj` as an array.
+    """Return `a` as an array.
 
     Parameters
     ----------
-    obj : Array, NumPy array, scalar, (nested) sequence, or object with DLPack or the buffer protocol
+    a : Array, NumPy array, scalar, (nested) sequence, or object with DLPack or the buffer protocol
         Sequences may hold arrays, which are stacked and stay lazy.
     dtype : dtype, optional
         Data type of the result; NumPy's choice where it is None.
@@ -97,18 +96,18 @@ def asarray(
     """
     check_device("asarray", device)
     wanted = None if dtype is None else _dtype("asarray", dtype)
-    if type(obj) is Array:
-        if wanted is not None and wanted != obj.dtype:
+    if type(a) is Array:
+        if wanted is not None and wanted != a.dtype:
             if copy is False:
-                raise ValueError(f"asarray: {obj.dtype} as {wanted} needs a copy, and copy is False")
-            return astype(obj, wanted)
-        return obj.copy() if copy else obj
+                raise ValueError(f"asarray: {a.dtype} as {wanted} needs a copy, and copy is False")
+            return astype(a, wanted)
+        return a.copy() if copy else a
     if copy is not False:
-        return as_array("asarray", obj, wanted)
+        return as_array("asarray", a, wanted)
     try:
-        return from_value(host_array("asarray", obj, wanted, copy=False))
+        return from_value(host_array("asarray", a, wanted, copy=False))
     except ValueError:
-        kind = type(obj).__name__
+        kind = type(a).__name__
         raise ValueError(
             f"asarray: a {kind} as {wanted or 'an array'} needs a copy, and copy is False"
         ) from None
@@ -159,8 +158,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 
 
 def array(
-    obj: Any,
-    /,
+    object: Any,
     dtype: Any = None,
     *,
     copy: bool | None = True,
@@ -169,11 +167,11 @@ def array(
     ndmin: int = 0,
     like: Any = None,
 ) -> Array:
-    """Return a new array of what `obj` holds; NumPy's name for `asarray`, which copies unless told not to.
+    """Return a new array of what `object` holds; NumPy's name for `asarray`, which copies unless told not to.
 
     Parameters
     ----------
-    obj : Array, NumPy array, scalar, (nested) sequence
+    object : Array, NumPy array, scalar, (nested) sequence
     dtype : dtype, optional
         Data type of the result; NumPy's choice where it is None.
     copy : bool, optional
@@ -197,7 +195,7 @@ def array(
     >>> xp.array([1, 2], dtype=xp.float64)
     array([1., 2.])
     """
-    x = asarray(obj, dtype=dtype, copy=copy)
+    x = asarray(object, dtype=dtype, copy=copy)
     if x.ndim < ndmin:
         return view(x, reshape, shape=(1,) * (ndmin - x.ndim) + x.shape)
     return x
@@ -526,8 +524,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
 
 def full_like(
-    x: Any,
-    /,
+    a: Any,
     fill_value: Any,
     dtype: Any = None,
     order: str = "K",
@@ -536,14 +533,14 @@ def full_like(
     *,
     device: Any = None,
 ) -> Array:
-    """Return an array of the shape of `x` filled with one value.
+    """Return an array of the shape of `a` filled with one value.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     fill_value : bool, int, float, complex, or Array that broadcasts to the shape
     dtype : dtype, optional
-        Data type of the result; that of `x` where it is None.
+        Data type of the result; that of `a` where it is None.
     device : str, optional
         ``"cpu"`` or None.
 
@@ -569,7 +566,7 @@ def full_like(
     array([7., 7.])
     """
     check_device("full_like", device)
-    like = as_array("full_like", x)
+    like = as_array("full_like", a)
     target = like.shape if shape is None else normalize_shape("full_like", shape)
     return _filled("full_like", target, fill_value, _dtype("full_like", dtype, like.dtype))
 
@@ -585,8 +582,7 @@ def _like(function: str, x: Any, value: int, dtype: Any, shape: Any, device: Any
 
 
 def zeros_like(
-    x: Any,
-    /,
+    a: Any,
     dtype: Any = None,
     order: str = "K",
     subok: bool = True,
@@ -594,13 +590,13 @@ def zeros_like(
     *,
     device: Any = None,
 ) -> Array:
-    """Return zeros in the shape of `x`.
+    """Return zeros in the shape of `a`.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     dtype : dtype, optional
-        Data type of the result; that of `x` where it is None.
+        Data type of the result; that of `a` where it is None.
     device : str, optional
         ``"cpu"`` or None.
 
@@ -618,12 +614,11 @@ def zeros_like(
     >>> xp.zeros_like(xp.asarray([1, 2]))
     array([0, 0])
     """
-    return _like("zeros_like", x, 0, dtype, shape, device)
+    return _like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(
-    x: Any,
-    /,
+    a: Any,
     dtype: Any = None,
     order: str = "K",
     subok: bool = True,
@@ -631,13 +626,13 @@ def ones_like(
     *,
     device: Any = None,
 ) -> Array:
-    """Return ones in the shape of `x`.
+    """Return ones in the shape of `a`.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     dtype : dtype, optional
-        Data type of the result; that of `x` where it is None.
+        Data type of the result; that of `a` where it is None.
     device : str, optional
         ``"cpu"`` or None.
 
@@ -655,12 +650,11 @@ def ones_like(
     >>> xp.ones_like(xp.asarray([1, 2]))
     array([1, 1])
     """
-    return _like("ones_like", x, 1, dtype, shape, device)
+    return _like("ones_like", a, 1, dtype, shape, device)
 
 
 def empty_like(
-    x: Any,
-    /,
+    prototype: Any,
     dtype: Any = None,
     order: str = "K",
     subok: bool = True,
@@ -668,13 +662,13 @@ def empty_like(
     *,
     device: Any = None,
 ) -> Array:
-    """Return an array in the shape of `x` whose elements mean nothing (they are zeros).
+    """Return an array in the shape of `prototype` whose elements mean nothing (they are zeros).
 
     Parameters
     ----------
-    x : Array
+    prototype : Array
     dtype : dtype, optional
-        Data type of the result; that of `x` where it is None.
+        Data type of the result; that of `prototype` where it is None.
     device : str, optional
         ``"cpu"`` or None.
 
@@ -692,7 +686,7 @@ def empty_like(
     >>> xp.empty_like(xp.asarray([1, 2])).shape
     (2,)
     """
-    return _like("empty_like", x, 0, dtype, shape, device)
+    return _like("empty_like", prototype, 0, dtype, shape, device)
 
 
 def meshgrid(
@@ -703,7 +697,7 @@ def meshgrid(
     Parameters
     ----------
     *arrays : Array
-        The coordinates along each axis, one-dimensional.
+        The coordinates along each axis; they are flattened.
     indexing : {"xy", "ij"}
         Whether the first two axes are swapped ("xy", as in a plot) or not ("ij", as in a matrix).
     copy : bool
@@ -718,7 +712,7 @@ def meshgrid(
     Raises
     ------
     ValueError
-        If `indexing` is something else, or an array has two axes or more.
+        If `indexing` is something else.
 
     References
     ----------
@@ -739,20 +733,18 @@ def meshgrid(
     shape = [1] * len(xs)
     rows = []
     for x, place in zip(xs, places, strict=True):
-        if x.ndim > 1:
-            raise ValueError(f"meshgrid: needs arrays of one axis, not of shape {x.shape}")
         shape[place] = x.size
         alone = (1,) * place + (x.size,) + (1,) * (len(xs) - place - 1)
         rows.append(apply(reshape, x, shape=alone))
     return tuple(rows if sparse else [broadcast_to(x, tuple(shape)) for x in rows])
 
 
-def tril(x: Any, /, k: int = 0) -> Array:
+def tril(m: Any, k: int = 0) -> Array:
     """Return the lower triangle of a matrix, or of each in a stack; the rest is zeros.
 
     Parameters
     ----------
-    x : Array
+    m : Array
         Of two axes or more.
     k : int
         The diagonal above which there are zeros: 0 is the main one, positive ones lie above it.
@@ -764,7 +756,7 @@ def tril(x: Any, /, k: int = 0) -> Array:
     Raises
     ------
     ValueError
-        If `x` has fewer than two axes.
+        If `m` has fewer than two axes.
 
     References
     ----------
@@ -777,15 +769,15 @@ def tril(x: Any, /, k: int = 0) -> Array:
     array([[1, 0, 0],
            [1, 1, 0]], dtype=int8)
     """
-    return _triangle("tril", x, k, lower=True)
+    return _triangle("tril", m, k, lower=True)
 
 
-def triu(x: Any, /, k: int = 0) -> Array:
+def triu(m: Any, k: int = 0) -> Array:
     """Return the upper triangle of a matrix, or of each in a stack; the rest is zeros.
 
     Parameters
     ----------
-    x : Array
+    m : Array
         Of two axes or more.
     k : int
         The diagonal below which there are zeros: 0 is the main one, positive ones lie above it.
@@ -797,7 +789,7 @@ def triu(x: Any, /, k: int = 0) -> Array:
     Raises
     ------
     ValueError
-        If `x` has fewer than two axes.
+        If `m` has fewer than two axes.
 
     References
     ----------
@@ -810,7 +802,7 @@ def triu(x: Any, /, k: int = 0) -> Array:
     array([[1, 1, 1],
            [0, 1, 1]], dtype=int8)
     """
-    return _triangle("triu", x, k, lower=False)
+    return _triangle("triu", m, k, lower=False)
 
 
 def _triangle(function: str, x: Any, k: int, lower: bool) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -459,18 +460,18 @@ def positive(x: Any, /) -> Array:
     return y.copy()
 
 
-def real(x: Any, /) -> Array:
+def real(val: Any) -> Array:
     """Return the real part of each element, as a view.
 
     Parameters
     ----------
-    x : Array
+    val : Array
         Of a numeric dtype.
 
     Returns
     -------
     Array
-        float32 for complex64, float64 for complex128; `x` itself where it is real.
+        float32 for complex64, float64 for complex128; `val` itself where it is real.
 
     References
     ----------
@@ -482,21 +483,21 @@ def real(x: Any, /) -> Array:
     >>> xp.real(xp.asarray([1 + 2j]))
     array([1.])
     """
-    return as_array("real", x).real
+    return as_array("real", val).real
 
 
-def imag(x: Any, /) -> Array:
+def imag(val: Any) -> Array:
     """Return the imaginary part of each element, as a view.
 
     Parameters
     ----------
-    x : Array
+    val : Array
         Of a numeric dtype.
 
     Returns
     -------
     Array
-        float32 for complex64, float64 for complex128; zeros where `x` is real.
+        float32 for complex64, float64 for complex128; zeros where `val` is real.
 
     References
     ----------
@@ -508,7 +509,7 @@ def imag(x: Any, /) -> Array:
     >>> xp.imag(xp.asarray([1 + 2j]))
     array([2.])
     """
-    return as_array("imag", x).imag
+    return as_array("imag", val).imag
 
 
 def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
@@ -540,13 +541,12 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """
     y = as_array("round", a)
     require("round", "numeric", y)
-    y = apply(p.round_, y, decimals=int(decimals))
+    y = apply(p.round_, y, decimals=operator.index(decimals))
     return y if out is None else deliver("round", out, y)
 
 
 def clip(
-    x: Any,
-    /,
+    a: Any,
     min: Any = None,
     max: Any = None,
     out: Any = None,
@@ -559,10 +559,10 @@ def clip(
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of a real-valued dtype.
     min, max : Array, int or float, optional
-        Bounds, which broadcast with `x`; None for no bound. Where min exceeds max, max wins.
+        Bounds, which broadcast with `a`; None for no bound. Where min exceeds max, max wins.
     out : Array, optional
         Where the result goes, too.
     a_min, a_max : optional
@@ -573,7 +573,7 @@ def clip(
     Returns
     -------
     Array
-        Of the dtype of `x`, as the standard asks; nan stays nan.
+        Of the dtype of `a`, as the standard asks; nan stays nan.
 
     Raises
     ------
@@ -592,8 +592,8 @@ def clip(
     """
     low, high = (a_min if min is None else min), (a_max if max is None else max)
     if out is not None or options:
-        return _clip_into(x, low, high, out, options)
-    y = as_array("clip", x)
+        return _clip_into(a, low, high, out, options)
+    y = as_array("clip", a)
     require("clip", "real numeric", y)
     z = y
     for bound, prim in ((low, p.maximum), (high, p.minimum)):

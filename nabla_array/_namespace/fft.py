@@ -12,6 +12,7 @@ from .._lazy.primitives import fourier as p
 from .._lazy.primitives.elementwise import conj
 from .array import Array, apply
 from .fft_samples import fftfreq, fftshift, ifftshift, points_of, rfftfreq
+from .outputs import takes_out
 from .promotion import as_array, astype, normalize_axis
 
 __all__ = [
@@ -91,12 +92,13 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> tuple[list[int | None]
     return [None if n == -1 else operator.index(n) for n in s], where
 
 
-def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+@takes_out
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along an axis.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Complex; real numbers count as complex ones.
     n : int, optional
         Points to transform: the axis is cut or padded with zeros to fit.
@@ -107,7 +109,7 @@ def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward"
     Returns
     -------
     Array
-        Complex, of the precision of `x`; `n` elements along the axis.
+        Complex, of the precision of `a`; `n` elements along the axis.
 
     Raises
     ------
@@ -124,15 +126,16 @@ def fft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward"
     >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along("fft", _complex("fft", x), n, axis, norm, inverse=False)
+    return _along("fft", _complex("fft", a), n, axis, norm, inverse=False)
 
 
-def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+@takes_out
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse discrete Fourier transform along an axis.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Complex; real numbers count as complex ones.
     n : int, optional
         Points to transform: the axis is cut or padded with zeros to fit.
@@ -143,7 +146,7 @@ def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     Returns
     -------
     Array
-        Complex, of the precision of `x`; `n` elements along the axis.
+        Complex, of the precision of `a`; `n` elements along the axis.
 
     Raises
     ------
@@ -160,12 +163,12 @@ def ifft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> xp.fft.ifft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
     """
-    return _along("ifft", _complex("ifft", x), n, axis, norm, inverse=True)
+    return _along("ifft", _complex("ifft", a), n, axis, norm, inverse=True)
 
 
+@takes_out
 def fftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -174,7 +177,7 @@ def fftn(
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Complex; real numbers count as complex ones.
     s : sequence of ints, optional
         Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
@@ -187,7 +190,7 @@ def fftn(
     Returns
     -------
     Array
-        Complex, of the precision of `x`.
+        Complex, of the precision of `a`.
 
     Raises
     ------
@@ -205,15 +208,15 @@ def fftn(
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    y = _complex("fftn", x)
+    y = _complex("fftn", a)
     for n, axis in reversed(list(zip(*_sizes("fftn", y, s, axes), strict=True))):
         y = _along("fftn", y, n, axis, norm, inverse=False)
     return y
 
 
+@takes_out
 def ifftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -222,7 +225,7 @@ def ifftn(
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Complex; real numbers count as complex ones.
     s : sequence of ints, optional
         Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
@@ -234,7 +237,7 @@ def ifftn(
     Returns
     -------
     Array
-        Complex, of the precision of `x`.
+        Complex, of the precision of `a`.
 
     Raises
     ------
@@ -252,18 +255,19 @@ def ifftn(
     array([[1.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
     """
-    y = _complex("ifftn", x)
+    y = _complex("ifftn", a)
     for n, axis in reversed(list(zip(*_sizes("ifftn", y, s, axes), strict=True))):
         y = _along("ifftn", y, n, axis, norm, inverse=True)
     return y
 
 
-def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+@takes_out
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the first half of the discrete Fourier transform of real numbers along an axis.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of a real dtype.
     n : int, optional
         Points to transform: the axis is cut or padded with zeros to fit.
@@ -274,13 +278,13 @@ def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     Returns
     -------
     Array
-        Complex, of the precision of `x`; ``n // 2 + 1`` elements along the axis (the others are their
+        Complex, of the precision of `a`; ``n // 2 + 1`` elements along the axis (the others are their
         mirror image, conjugated).
 
     Raises
     ------
     TypeError
-        If `x` is complex.
+        If `a` is complex.
     ValueError
         If there are no points to transform, or no such norm.
 
@@ -294,15 +298,16 @@ def rfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _rfft("rfft", _real("rfft", x), n, axis, _norm("rfft", norm))
+    return _rfft("rfft", _real("rfft", a), n, axis, _norm("rfft", norm))
 
 
-def irfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+@takes_out
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse of `rfft`: real numbers from the first half of their transform.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Complex; real numbers count as complex ones.
     n : int, optional
         Points of the result; ``2 * (M - 1)`` for an axis of M by default.
@@ -313,7 +318,7 @@ def irfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     Returns
     -------
     Array
-        Real, of the precision of `x`; `n` elements along the axis.
+        Real, of the precision of `a`; `n` elements along the axis.
 
     Raises
     ------
@@ -330,12 +335,12 @@ def irfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> xp.fft.irfft(xp.asarray([1.0, 1.0, 1.0]))
     array([1., 0., 0., 0.])
     """
-    return _irfft("irfft", _complex("irfft", x), n, axis, _norm("irfft", norm))
+    return _irfft("irfft", _complex("irfft", a), n, axis, _norm("irfft", norm))
 
 
+@takes_out
 def rfftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -344,7 +349,7 @@ def rfftn(
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of a real dtype.
     s : sequence of ints, optional
         Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
@@ -357,12 +362,12 @@ def rfftn(
     Returns
     -------
     Array
-        Complex, of the precision of `x`; the last of `axes` has the first half of its elements.
+        Complex, of the precision of `a`; the last of `axes` has the first half of its elements.
 
     Raises
     ------
     TypeError
-        If `x` is complex.
+        If `a` is complex.
     ValueError
         If there are no points to transform, no such norm, or not a size for each axis.
 
@@ -377,7 +382,7 @@ def rfftn(
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    y = _real("rfftn", x)
+    y = _real("rfftn", a)
     sizes, where = _sizes("rfftn", y, s, axes)
     y = _rfft("rfftn", y, sizes[-1], where[-1], _norm("rfftn", norm))
     for n, axis in reversed(list(zip(sizes[:-1], where[:-1], strict=True))):
@@ -385,9 +390,9 @@ def rfftn(
     return y
 
 
+@takes_out
 def irfftn(
-    x: Any,
-    /,
+    a: Any,
     s: Sequence[int] | None = None,
     axes: Sequence[int] | None = None,
     norm: Norm = "backward",
@@ -396,7 +401,7 @@ def irfftn(
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Complex; real numbers count as complex ones.
     s : sequence of ints, optional
         Points of the result along each axis; ``2 * (M - 1)`` by default for M along the last of `axes`.
@@ -408,7 +413,7 @@ def irfftn(
     Returns
     -------
     Array
-        Real, of the precision of `x`.
+        Real, of the precision of `a`.
 
     Raises
     ------
@@ -426,7 +431,7 @@ def irfftn(
     array([[1., 0.],
            [0., 0.]])
     """
-    y = _complex("irfftn", x)
+    y = _complex("irfftn", a)
     sizes, where = _sizes("irfftn", y, s, axes)
     for n, axis in zip(sizes[:-1], where[:-1], strict=True):
         y = _along("irfftn", y, n, axis, norm, inverse=True)
@@ -434,12 +439,13 @@ def irfftn(
     return _irfft("irfftn", y, last, where[-1], _norm("irfftn", norm))
 
 
-def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+@takes_out
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform of a signal given by the first half, which is real.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Complex; real numbers count as complex ones. The other half is
         the mirror image, conjugated.
     n : int, optional
@@ -451,7 +457,7 @@ def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     Returns
     -------
     Array
-        Real, of the precision of `x`; `n` elements along the axis.
+        Real, of the precision of `a`; `n` elements along the axis.
 
     Raises
     ------
@@ -468,16 +474,17 @@ def hfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward
     >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
-    y = apply(conj, _complex("hfft", x))
+    y = apply(conj, _complex("hfft", a))
     return _irfft("hfft", y, n, axis, _SWAPPED[_norm("hfft", norm)])
 
 
-def ihfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+@takes_out
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse of `hfft`: the first half of the signal.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of a real dtype.
     n : int, optional
         Points to transform: the axis is cut or padded with zeros to fit.
@@ -488,12 +495,12 @@ def ihfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     Returns
     -------
     Array
-        Complex, of the precision of `x`; ``n // 2 + 1`` elements along the axis.
+        Complex, of the precision of `a`; ``n // 2 + 1`` elements along the axis.
 
     Raises
     ------
     TypeError
-        If `x` is complex.
+        If `a` is complex.
     ValueError
         If there are no points to transform, or no such norm.
 
@@ -507,4 +514,4 @@ def ihfft(x: Any, /, n: int | None = None, axis: int = -1, norm: Norm = "backwar
     >>> xp.fft.ihfft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.-0.j, 0.-0.j, 0.-0.j])
     """
-    return apply(conj, _rfft("ihfft", _real("ihfft", x), n, axis, _SWAPPED[_norm("ihfft", norm)]))
+    return apply(conj, _rfft("ihfft", _real("ihfft", a), n, axis, _SWAPPED[_norm("ihfft", norm)]))

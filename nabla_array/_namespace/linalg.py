@@ -98,20 +98,20 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
-def cholesky(x: Any, /, *, upper: bool = False) -> Array:
+def cholesky(a: Any, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of Hermitian, positive-definite matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64. Only one triangle is read.
     upper : bool
-        Whether to return U of ``x = U^H U``, or L of ``x = L L^H``.
+        Whether to return U of ``a = U^H U``, or L of ``a = L L^H``.
 
     Returns
     -------
     Array
-        Triangular, of the shape of `x`.
+        Triangular, of the shape of `a`.
 
     Raises
     ------
@@ -129,15 +129,15 @@ def cholesky(x: Any, /, *, upper: bool = False) -> Array:
     array([[2., 0.],
            [1., 2.]])
     """
-    return fallible("cholesky", p.cholesky, lapack("cholesky", x, square=True), upper=bool(upper))
+    return fallible("cholesky", p.cholesky, lapack("cholesky", a, square=True), upper=bool(upper))
 
 
-def det(x: Any, /) -> Array:
+def det(a: Any) -> Array:
     """Return the determinant of square matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64.
 
     Returns
@@ -160,22 +160,22 @@ def det(x: Any, /) -> Array:
     >>> xp.linalg.det(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
     array(6.)
     """
-    return apply(p.det, lapack("det", x, square=True))
+    return apply(p.det, lapack("det", a, square=True))
 
 
-def eig(x: Any, /) -> EigResult:
+def eig(a: Any) -> EigResult:
     """Return the eigenvalues and right eigenvectors of square matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64.
 
     Returns
     -------
     EigResult
         `eigenvalues`, in no order, and `eigenvectors`, which are columns of length 1; both complex, of the
-        precision of `x` (NumPy before 2.5 gives real ones where all happen to be).
+        precision of `a` (NumPy before 2.5 gives real ones where all happen to be).
 
     Raises
     ------
@@ -193,15 +193,15 @@ def eig(x: Any, /) -> EigResult:
     >>> xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
     array([2.+0.j, 3.+0.j])
     """
-    return EigResult(*fallible_many("eig", p.eig, lapack("eig", x, square=True)))
+    return EigResult(*fallible_many("eig", p.eig, lapack("eig", a, square=True)))
 
 
-def eigh(x: Any, /, UPLO: str = "L") -> EighResult:
+def eigh(a: Any, UPLO: str = "L") -> EighResult:
     """Return the eigenvalues and eigenvectors of Hermitian (or symmetric) matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64.
     UPLO : {"L", "U"}
         The triangle that is read (NumPy's parameter).
@@ -229,21 +229,21 @@ def eigh(x: Any, /, UPLO: str = "L") -> EighResult:
     array([2., 3.])
     """
     uplo = _triangle("eigh", UPLO)
-    return EighResult(*fallible_many("eigh", p.eigh, lapack("eigh", x, square=True), uplo=uplo))
+    return EighResult(*fallible_many("eigh", p.eigh, lapack("eigh", a, square=True), uplo=uplo))
 
 
-def eigvals(x: Any, /) -> Array:
+def eigvals(a: Any) -> Array:
     """Return the eigenvalues of square matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64.
 
     Returns
     -------
     Array
-        Of shape ``(..., M)``, in no order; complex, of the precision of `x` (NumPy before 2.5 gives real ones
+        Of shape ``(..., M)``, in no order; complex, of the precision of `a` (NumPy before 2.5 gives real ones
         where all happen to be).
 
     Raises
@@ -262,15 +262,15 @@ def eigvals(x: Any, /) -> Array:
     >>> xp.linalg.eigvals(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
     array([2.+0.j, 3.+0.j])
     """
-    return fallible("eigvals", p.eigvals, lapack("eigvals", x, square=True))
+    return fallible("eigvals", p.eigvals, lapack("eigvals", a, square=True))
 
 
-def eigvalsh(x: Any, /, UPLO: str = "L") -> Array:
+def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian (or symmetric) matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64.
     UPLO : {"L", "U"}
         The triangle that is read (NumPy's parameter).
@@ -298,7 +298,7 @@ def eigvalsh(x: Any, /, UPLO: str = "L") -> Array:
     array([2., 3.])
     """
     uplo = _triangle("eigvalsh", UPLO)
-    return fallible("eigvalsh", p.eigvalsh, lapack("eigvalsh", x, square=True), uplo=uplo)
+    return fallible("eigvalsh", p.eigvalsh, lapack("eigvalsh", a, square=True), uplo=uplo)
 
 
 def _triangle(function: str, uplo: str) -> str:
@@ -307,18 +307,18 @@ def _triangle(function: str, uplo: str) -> str:
     return uplo.upper()
 
 
-def inv(x: Any, /) -> Array:
+def inv(a: Any) -> Array:
     """Return the inverse of square matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64.
 
     Returns
     -------
     Array
-        Of the shape of `x`.
+        Of the shape of `a`.
 
     Raises
     ------
@@ -336,15 +336,15 @@ def inv(x: Any, /) -> Array:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return fallible("inv", p.inv, lapack("inv", x, square=True))
+    return fallible("inv", p.inv, lapack("inv", a, square=True))
 
 
-def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the number of singular values of each matrix that are not 0.
 
     Parameters
     ----------
-    x : Array
+    A : Array
         Of shape ``(..., M, N)``; integers become float64.
     tol : float or Array, optional
         The bound itself, not relative to anything (NumPy's parameter).
@@ -374,7 +374,7 @@ def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
     >>> xp.linalg.matrix_rank(xp.asarray([[1.0, 2.0], [2.0, 4.0]]))
     array(1)
     """
-    y = as_array("matrix_rank", x)
+    y = as_array("matrix_rank", A)
     if tol is not None and rtol is not None:
         raise ValueError("matrix_rank: tol and rtol cannot both be given")
     if y.ndim < 2:  # as NumPy: a vector has rank 1 unless it is 0
@@ -386,12 +386,12 @@ def matrix_rank(x: Any, /, tol: Any = None, hermitian: bool = False, *, rtol: An
     return apply(reduce_sum, astype(e.greater(s, bound), _INT), axes=(s.ndim - 1,))
 
 
-def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the (Moore-Penrose) pseudo-inverse of matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, N)``; integers become float64.
     rcond : float or Array, optional
         NumPy's name for `rtol`.
@@ -422,7 +422,7 @@ def pinv(x: Any, /, rcond: Any = None, hermitian: bool = False, *, rtol: Any = N
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    y = lapack("pinv", x)
+    y = lapack("pinv", a)
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: rcond and rtol cannot both be given")
     if not y.shape[-1] or not y.shape[-2]:
@@ -454,12 +454,12 @@ def _per_matrix(function: str, bound: Any, dtype: np.dtype) -> Array:
     return apply(reshape, y, shape=(*y.shape, 1))
 
 
-def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """Return the QR decomposition of matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, N)``; integers become float64.
     mode : {"reduced", "complete", "r"}
         Whether Q has ``K = min(M, N)`` columns or M; "r" (NumPy's) returns the reduced R alone.
@@ -472,7 +472,7 @@ def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     Raises
     ------
     LinAlgError
-        If `x` has less than two axes.
+        If `a` has less than two axes.
     ValueError
         If there is no such mode.
 
@@ -489,22 +489,22 @@ def qr(x: Any, /, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     """
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr: no mode {mode!r}; 'reduced', 'complete' or 'r' would work")
-    out = apply_many(p.qr, lapack("qr", x), mode="reduced" if mode == "r" else mode)
+    out = apply_many(p.qr, lapack("qr", a), mode="reduced" if mode == "r" else mode)
     return out[1] if mode == "r" else QRResult(*out)
 
 
-def slogdet(x: Any, /) -> SlogdetResult:
+def slogdet(a: Any) -> SlogdetResult:
     """Return the sign and the logarithm of the magnitude of the determinant of square matrices.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``; integers become float64.
 
     Returns
     -------
     SlogdetResult
-        `sign`, of the dtype of `x` (of magnitude 1, or 0 for a singular matrix), and `logabsdet`, real.
+        `sign`, of the dtype of `a` (of magnitude 1, or 0 for a singular matrix), and `logabsdet`, real.
 
     Raises
     ------
@@ -521,17 +521,17 @@ def slogdet(x: Any, /) -> SlogdetResult:
     >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
     SlogdetResult(sign=array(-1.), logabsdet=array(0.))
     """
-    return SlogdetResult(*apply_many(p.slogdet, lapack("slogdet", x, square=True)))
+    return SlogdetResult(*apply_many(p.slogdet, lapack("slogdet", a, square=True)))
 
 
-def solve(x1: Any, x2: Any, /) -> Array:
-    """Return the solutions of systems of linear equations, ``x1 @ out = x2``.
+def solve(a: Any, b: Any) -> Array:
+    """Return the solutions of systems of linear equations, ``a @ out = b``.
 
     Parameters
     ----------
-    x1 : Array
+    a : Array
         Of shape ``(..., M, M)``.
-    x2 : Array
+    b : Array
         A vector of shape ``(M,)`` if it has one axis; else a stack of matrices, ``(..., M, K)``.
 
     Returns
@@ -556,7 +556,7 @@ def solve(x1: Any, x2: Any, /) -> Array:
     >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))
     array([1. , 0.5])
     """
-    a, b = promote("solve", lapack("solve", x1, square=True), floats("solve", x2))
+    a, b = promote("solve", lapack("solve", a, square=True), floats("solve", b))
     if not b.ndim or a.shape[-1] != b.shape[-2:][0]:
         raise ValueError(
             f"solve: the right side of shape {b.shape} does not fit matrices of shape {a.shape}; "
@@ -569,12 +569,12 @@ def solve(x1: Any, x2: Any, /) -> Array:
     return apply(reshape, out, shape=out.shape[:-1]) if b.ndim == 1 else out
 
 
-def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
-    """Return the singular value decomposition of matrices, ``x = U @ diag(S) @ Vh``.
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Return the singular value decomposition of matrices, ``a = U @ diag(S) @ Vh``.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, N)``; integers become float64.
     full_matrices : bool
         Whether U and Vh are square, or have ``K = min(M, N)`` columns and rows.
@@ -590,7 +590,7 @@ def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitia
     Raises
     ------
     LinAlgError
-        If `x` has less than two axes; on evaluation, if the iteration does not converge.
+        If `a` has less than two axes; on evaluation, if the iteration does not converge.
 
     References
     ----------
@@ -602,7 +602,7 @@ def svd(x: Any, /, full_matrices: bool = True, compute_uv: bool = True, hermitia
     >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
     array([4., 3.])
     """
-    y = lapack("svd", x)
+    y = lapack("svd", a)
     if not compute_uv:
         return fallible("svd", p.svdvals, y)
     return SVDResult(*fallible_many("svd", p.svd, y, full=bool(full_matrices)))

@@ -229,12 +229,12 @@ def outer(x1: Any, x2: Any, /) -> Array:
     return e.multiply(apply(reshape, a, shape=(*a.shape, 1)), b)
 
 
-def matrix_power(x: Any, n: int, /) -> Array:
+def matrix_power(a: Any, n: int) -> Array:
     """Return square matrices to an integer power.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         Of shape ``(..., M, M)``.
     n : int
         Exponent; the matrices are inverted first where it is negative.
@@ -242,7 +242,7 @@ def matrix_power(x: Any, n: int, /) -> Array:
     Returns
     -------
     Array
-        Of the shape of `x`.
+        Of the shape of `a`.
 
     Raises
     ------
@@ -261,7 +261,7 @@ def matrix_power(x: Any, n: int, /) -> Array:
            [55, 34]])
     """
     exponent = operator.index(n)
-    y = matrices("matrix_power", x, square=True)
+    y = matrices("matrix_power", a, square=True)
     if exponent == 0:
         return broadcast_to(from_value(np.eye(y.shape[-1], dtype=y.dtype)), y.shape).copy()
     if exponent < 0:

@@ -113,21 +113,21 @@ def matrix_transpose(x: Any, /) -> Array:
     return y.mT
 
 
-def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Array:
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Return the sum of products over some axes of both arrays.
 
     Parameters
     ----------
-    x1, x2 : Array
+    a, b : Array
         Of numeric dtypes.
     axes : int or (ints, ints)
-        The last `axes` axes of `x1` against the first of `x2`, in order; or the axes of `x1` and those
-        of `x2` that belong together.
+        The last `axes` axes of `a` against the first of `b`, in order; or the axes of `a` and those
+        of `b` that belong together.
 
     Returns
     -------
     Array
-        Of the promoted dtype; the other axes of `x1`, then those of `x2`.
+        Of the promoted dtype; the other axes of `a`, then those of `b`.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def tensordot(x1: Any, x2: Any, /, axes: Any = 2) -> Array:
     >>> xp.tensordot(xp.asarray([[1, 2], [3, 4]]), xp.asarray([10, 1]), axes=1)
     array([12, 34])
     """
-    a, b = promote("tensordot", x1, x2)
+    a, b = promote("tensordot", a, b)
     first, second = _contracted(a, b, axes)
     sizes = [a.shape[i] for i in first], [b.shape[i] for i in second]
     if sizes[0] != sizes[1]:

@@ -188,12 +188,12 @@ def _whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
     return given
 
 
-def reshape(x: Any, /, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | None = None) -> Array:
+def reshape(a: Any, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | None = None) -> Array:
     """Return the elements of an array in another shape: a view where NumPy gives one, else a copy.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     shape : int or tuple of ints
         One of them may be -1, which stands for what is left.
     order : {"C", "F"}
@@ -221,7 +221,7 @@ def reshape(x: Any, /, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool
     array([[0, 1, 2],
            [3, 4, 5]])
     """
-    y = as_array("reshape", x)
+    y = as_array("reshape", a)
     target = _whole_shape(y, shape)
     if order == "F":
         return transpose(reshape(transpose(y), target[::-1], copy=copy))
@@ -262,12 +262,12 @@ def ravel(a: Any, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     return reshape(as_array("ravel", a), (-1,), order="F" if order == "F" else "C")
 
 
-def expand_dims(x: Any, /, axis: Any) -> Array:
+def expand_dims(a: Any, axis: Any) -> Array:
     """Return a view with new axes of size 1.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axis : int or tuple of ints
         Where the new axes are in the result.
 
@@ -292,7 +292,7 @@ def expand_dims(x: Any, /, axis: Any) -> Array:
     >>> xp.expand_dims(xp.ones(3), (0, 2)).shape
     (1, 3, 1)
     """
-    y = as_array("expand_dims", x)
+    y = as_array("expand_dims", a)
     new = axis if isinstance(axis, tuple | list) else (axis,)
     axes = normalize_axes("expand_dims", new, y.ndim + len(new))
     sizes = iter(y.shape)
@@ -300,12 +300,12 @@ def expand_dims(x: Any, /, axis: Any) -> Array:
     return view(y, reshape_p, shape=shape)
 
 
-def squeeze(x: Any, /, axis: Any = None) -> Array:
+def squeeze(a: Any, axis: Any = None) -> Array:
     """Return a view without axes of size 1.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axis : int or tuple of ints, optional
         The axes to leave out; all of size 1 where it is None.
 
@@ -330,7 +330,7 @@ def squeeze(x: Any, /, axis: Any = None) -> Array:
     >>> xp.squeeze(xp.ones((1, 3, 1)), 0).shape
     (3, 1)
     """
-    y = as_array("squeeze", x)
+    y = as_array("squeeze", a)
     single = tuple(i for i, n in enumerate(y.shape) if n == 1)
     axes = single if axis is None else normalize_axes("squeeze", axis, y.ndim)
     if not set(axes) <= set(single):
@@ -395,14 +395,14 @@ def atleast_2d(*arrays: Any) -> Any:
 # -- order of axes and of elements -------------------------------------------------------------------
 
 
-def permute_dims(x: Any, /, axes: Any) -> Array:
+def permute_dims(a: Any, axes: Any = None) -> Array:
     """Return a view with the axes in another order.
 
     Parameters
     ----------
-    x : Array
-    axes : tuple of ints
-        For each axis of the result, which one of `x` it is.
+    a : Array
+    axes : tuple of ints, optional
+        For each axis of the result, which one of `a` it is; they are reversed where it is None.
 
     Returns
     -------
@@ -411,7 +411,7 @@ def permute_dims(x: Any, /, axes: Any) -> Array:
     Raises
     ------
     ValueError
-        If `axes` is not a permutation of the axes of `x`.
+        If `axes` is not a permutation of the axes of `a`.
 
     References
     ----------
@@ -423,7 +423,11 @@ def permute_dims(x: Any, /, axes: Any) -> Array:
     >>> xp.permute_dims(xp.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    y = as_array("permute_dims", x)
+    y = as_array("permute_dims", a)
+    if axes is None:
+        return y.T
+    if axes is None:
+        return y.T
     many = axes if isinstance(axes, tuple | list) else (axes,)
     order = tuple(normalize_axis("permute_dims", a, y.ndim) for a in many)
     if sorted(order) != list(range(y.ndim)):
@@ -431,12 +435,12 @@ def permute_dims(x: Any, /, axes: Any) -> Array:
     return view(y, permute, axes=order)
 
 
-def transpose(x: Any, /, axes: Any = None) -> Array:
+def transpose(a: Any, axes: Any = None) -> Array:
     """Return a view with the axes in another order, reversed where `axes` is None.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axes : tuple of ints, optional
 
     Returns
@@ -446,7 +450,7 @@ def transpose(x: Any, /, axes: Any = None) -> Array:
     Raises
     ------
     ValueError
-        If `axes` is not a permutation of the axes of `x`.
+        If `axes` is not a permutation of the axes of `a`.
 
     References
     ----------
@@ -458,7 +462,7 @@ def transpose(x: Any, /, axes: Any = None) -> Array:
     >>> xp.transpose(xp.ones((2, 3, 4))).shape
     (4, 3, 2)
     """
-    y = as_array("transpose", x)
+    y = as_array("transpose", a)
     return y.T if axes is None else permute_dims(y, axes)
 
 
@@ -531,12 +535,12 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     return view(y, permute, axes=tuple(order))
 
 
-def flip(x: Any, /, axis: Any = None) -> Array:
+def flip(m: Any, axis: Any = None) -> Array:
     """Return a view with the elements in reverse order.
 
     Parameters
     ----------
-    x : Array
+    m : Array
     axis : int or tuple of ints, optional
         The axes to reverse; all of them where it is None.
 
@@ -559,19 +563,19 @@ def flip(x: Any, /, axis: Any = None) -> Array:
     >>> xp.flip(xp.asarray([1, 2, 3]))
     array([3, 2, 1])
     """
-    y = as_array("flip", x)
+    y = as_array("flip", m)
     axes = normalize_axes("flip", axis, y.ndim)
     start = tuple(max(n - 1, 0) if i in axes else 0 for i, n in enumerate(y.shape))
     step = tuple(-1 if i in axes else 1 for i in range(y.ndim))
     return view(y, slice_, start=start, size=y.shape, step=step)
 
 
-def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:
+def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Return an array with its elements shifted; those that leave at one end enter at the other.
 
     Parameters
     ----------
-    x : Array
+    a : Array
     shift : int or tuple of ints
         By how many places, towards larger indices; one for each of `axis`, or the same for all.
     axis : int or tuple of ints, optional
@@ -598,7 +602,7 @@ def roll(x: Any, /, shift: Any, axis: Any = None) -> Array:
     >>> xp.roll(xp.arange(5), 2)
     array([3, 4, 0, 1, 2])
     """
-    y = as_array("roll", x)
+    y = as_array("roll", a)
     if axis is None:
         return apply(reshape_p, roll(apply(reshape_p, y, shape=(y.size,)), shift, axis=0), shape=y.shape)
     by = [operator.index(s) for s in (shift if isinstance(shift, tuple | list) else (shift,))]
@@ -625,7 +629,6 @@ def _rolled(x: Array, by: int, axis: int) -> Array:
 
 def concat(
     arrays: Any,
-    /,
     axis: int | None = 0,
     out: Any = None,
     *,
@@ -713,7 +716,7 @@ def _concat_into(
 
 
 def stack(
-    arrays: Any, /, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Array:
     """Return arrays joined along a new axis.
 
@@ -766,7 +769,7 @@ def stack(
     return apply(concat_p, *[apply(reshape_p, x, shape=shape) for x in xs], axis=along)
 
 
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: Any, *, axis: int = 0) -> tuple[Array, ...]:
     """Return the arrays that lie along an axis, without that axis, as views.
 
     Parameters

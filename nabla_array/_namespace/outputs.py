@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .array import Array, write
 from .indexing import fitted
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind") -> Any:
@@ -45,3 +49,14 @@ def _grows(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
         return np.broadcast_shapes(shape, target) == target
     except ValueError:
         return False
+
+
+def takes_out(function: F) -> F:
+    """Let a function take ``out=``, too."""
+
+    @wraps(function)
+    def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        y = function(*args, **kwargs)
+        return y if out is None else deliver(function.__name__, out, y)
+
+    return call  # type: ignore[return-value]

@@ -148,14 +148,14 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     return reduce(p.reduce_count, x, normalize_axes("count_nonzero", axis, x.ndim), keepdims)
 
 
-def nonzero(x: Any, /) -> tuple[Array, ...]:
+def nonzero(a: Any) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, in row-major order.
 
     The result's shape depends on the elements, so they are evaluated.
 
     Parameters
     ----------
-    x : Array
+    a : Array
         With one axis or more.
 
     Returns
@@ -166,7 +166,7 @@ def nonzero(x: Any, /) -> tuple[Array, ...]:
     Raises
     ------
     ValueError
-        If `x` is 0-d.
+        If `a` is 0-d.
 
     References
     ----------
@@ -178,7 +178,7 @@ def nonzero(x: Any, /) -> tuple[Array, ...]:
     >>> xp.nonzero(xp.asarray([3, 0, 4]))
     (array([0, 2]),)
     """
-    a = as_array("nonzero", x)
+    a = as_array("nonzero", a)
     if not a.ndim:
         raise ValueError("nonzero: needs one axis or more, not a 0-d array")
     return tuple([from_value(i) for i in a._value().nonzero()])

@@ -36,8 +36,7 @@ def _ready(name: str, x: Any, axis: int | None) -> tuple[Array, int]:
 
 
 def argsort(
-    x: Any,
-    /,
+    a: Any,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -49,7 +48,7 @@ def argsort(
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axis : int, optional
         Axis to sort along; None sorts the flattened array.
     kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
@@ -64,7 +63,7 @@ def argsort(
     Returns
     -------
     Array
-        Of dtype intp, in the shape of `x`; nan goes last in either direction.
+        Of dtype intp, in the shape of `a`; nan goes last in either direction.
 
     Raises
     ------
@@ -81,14 +80,13 @@ def argsort(
     >>> xp.argsort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
     array([1, 0, 2])
     """
-    a, k = _ready("argsort", x, axis)
+    a, k = _ready("argsort", a, axis)
     steady = _stable("argsort", kind, order, stable, True)
     return apply(argsort_p, a, axis=k, descending=bool(descending), stable=steady)
 
 
 def sort(
-    x: Any,
-    /,
+    a: Any,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -100,7 +98,7 @@ def sort(
 
     Parameters
     ----------
-    x : Array
+    a : Array
     axis : int, optional
         Axis to sort along; None sorts the flattened array.
     kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
@@ -116,7 +114,7 @@ def sort(
     Returns
     -------
     Array
-        Of the dtype and shape of `x`; nan goes last in either direction.
+        Of the dtype and shape of `a`; nan goes last in either direction.
 
     Raises
     ------
@@ -133,6 +131,6 @@ def sort(
     >>> xp.sort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
     array([3., 2., 1.])
     """
-    a, k = _ready("sort", x, axis)
+    a, k = _ready("sort", a, axis)
     steady = _stable("sort", kind, order, stable, False)
     return apply(sort_p, a, axis=k, descending=bool(descending), stable=steady)
