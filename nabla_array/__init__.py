@@ -74,4 +74,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_numpy_names.HOMES[""]})
+    return sorted({*globals(), *_LATE, *__all__})
+
+
+# What a star imports: NumPy's names, and ours.
+__all__ = sorted(_interop.star_names())

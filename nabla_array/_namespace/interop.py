@@ -333,6 +333,13 @@ TAKE_ANY_DTYPE = (
     "reshape roll searchsorted sort squeeze stack swapaxes take tile transpose where zeros zeros_like"
 )
 
+
+def star_names() -> set[str]:
+    """Return what ``from nabla_array import *`` gives: what NumPy's star gives, and the standard's names."""
+    refused = {"core", "f2py", "random"}
+    return {*np.__all__, *(n for n, v in namespace_names.items() if not inspect.ismodule(v))} - refused
+
+
 host_hook.extend((host_call, elsewhere))
 Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Array.__array_function__ = array_function  # type: ignore[attr-defined]

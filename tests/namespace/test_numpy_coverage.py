@@ -61,6 +61,13 @@ def test_every_name_beyond_the_standard_is_called_in_the_tables() -> None:
     assert not every - called
 
 
+def test_a_star_imports_numpys_names() -> None:
+    names: dict[str, object] = {}
+    exec("from nabla_array import *", names)
+    assert {"einsum", "sum", "float64", "linspace", "newaxis", "linalg", "concat"} <= set(names)
+    assert names["sum"] is xp.sum
+
+
 def test_a_function_on_the_host_is_counted() -> None:
     before = stats.fallbacks["fromiter"]
     with warnings.catch_warnings():

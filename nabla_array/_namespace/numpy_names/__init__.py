@@ -11,7 +11,7 @@ CHAPTERS = {
         "iscomplexobj isfortran isrealobj isscalar iterable may_share_memory ndim shape shares_memory size"
     ),
     "bits": "packbits unpackbits",
-    "calling": "ndenumerate vectorize",
+    "calling": "broadcast ndenumerate nditer vectorize",
     "choosing": (
         "apply_along_axis apply_over_axes argpartition argwhere choose compress copyto diagonal extract "
         "fill_diagonal flatnonzero ix_ lexsort partition piecewise place put put_along_axis putmask "

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, from_value
+from ..array import Array, from_value, write
 from ..indexing import getitem
 from ..manipulation import broadcast_to, reshape, stack
 from ..promotion import as_array, broadcast_shapes
@@ -124,3 +124,98 @@ class ndenumerate:
     def __next__(self) -> tuple[tuple[int, ...], Array]:
         i = next(self._indices)
         return i, getitem(self._x, i)
+
+
+class nditer:
+    """Iterate over arrays as NumPy does, over copies on the host; what is written comes back at the end.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.nditer.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> x = xp.zeros(2)
+    >>> with xp.nditer(x, op_flags=["readwrite"]) as it:
+    ...     for element in it:
+    ...         element[...] = 5
+    >>> x
+    array([5., 5.])
+    """
+
+    def __init__(self, op: Any, *args: Any, **kwargs: Any) -> None:
+        single = not isinstance(op, list | tuple)
+        many = [op] if single else list(op)
+        copies = [np.array(x) if type(x) is Array else x for x in many]
+        self._copied = [(x, c, c.copy()) for x, c in zip(many, copies, strict=True) if type(x) is Array]
+        self._it = np.nditer(copies[0] if single else copies, *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._it, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._it, name, value)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self
+
+    def __next__(self) -> Any:
+        try:
+            return next(self._it)
+        except StopIteration:
+            self._write_back()
+            raise
+
+    def iternext(self) -> bool:
+        """Go on; False at the end."""
+        more = bool(self._it.iternext())
+        if not more:
+            self._write_back()
+        return more
+
+    def __len__(self) -> int:
+        return len(self._it)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._it[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._it[key] = value
+
+    def __enter__(self) -> nditer:
+        self._it.__enter__()
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Write what was buffered."""
+        self._it.close()
+        self._write_back()
+
+    def _write_back(self) -> None:
+        for x, copy, before in self._copied:
+            if copy.tobytes() != before.tobytes():
+                np.copyto(before, copy)
+                write(x, from_value(copy.copy()))
+
+
+def broadcast(*args: Any) -> Any:
+    """Return NumPy's object that tells how arrays broadcast.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.broadcast.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.broadcast(xp.zeros((2, 1)), xp.zeros(3)).shape
+    (2, 3)
+    """
+    return np.broadcast(*[np.array(x) if type(x) is Array else x for x in args])

@@ -249,6 +249,13 @@ np.vectorize(lambda a: 2 * a, otypes=[float])(i)
 np.vectorize(lambda a, c: (a * c).sum(), signature="(n),(n)->()")(x, x)
 [(p, float(q)) for p, q in np.ndenumerate(x)]
 list(np.ndindex(2, 2))
+[float(q) for q in np.nditer(x)]
+it = np.nditer(x, flags=["multi_index"]); [(it.multi_index, float(q)) for q in it]
+it = np.nditer([x, i]); [(float(p), int(q)) for p, q in it]
+it = np.nditer(x, op_flags=["readwrite"]); [q.__setitem__(..., 2 * q) for q in it]; x
+np.nditer(x, "no")
+np.broadcast(x, np.ones((4, 1, 1))).shape
+np.broadcast(x, v)
 np.count_nonzero(i)
 np.count_nonzero(i, axis=0)
 np.count_nonzero(b, axis=1, keepdims=True)
