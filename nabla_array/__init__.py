@@ -19,7 +19,6 @@ from ._lazy.config import config as config
 from ._namespace import array as _array
 from ._namespace import interop as _interop
 from ._namespace import methods as _methods  # noqa: F401
-from ._namespace import numpy_names as _numpy_names
 from ._namespace import operators as _operators  # noqa: F401
 from ._namespace.array import Array as Array
 from ._namespace.constants import *  # noqa: F403

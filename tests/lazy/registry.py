@@ -24,6 +24,7 @@ from nabla_array._lazy.primitives import (
     linalg,
     ordering,
     reduction,
+    signals,
     structure,
 )
 from nabla_array._lazy.primitives import elementwise as e
@@ -217,6 +218,15 @@ def _reduction_rows() -> Iterator[Row]:
         yield Row(prim, (random("i", 4, 6),), {"axis": 1})
 
 
+def _signal_rows() -> Iterator[Row]:
+    wrong = ((avals("d2", "d3"), {}, ValueError), (avals("d3", "f2"), {}, ValueError))
+    for char in "ilfdFD":
+        x, y = random(char, 7), random(char, 3, seed=1)
+        yield Row(signals.correlate, (x, y), exact=False, wrong=wrong if char == "d" else ())
+    yield Row(signals.correlate, (random("d", 2, 5), random("d", 2, 5, seed=1)), exact=False)
+    yield Row(signals.correlate, (random("d", 4), random("d", 1, seed=1)), exact=False)
+
+
 def _structure_rows() -> Iterator[Row]:
     x = random("d", 4, 1, 6)
     fill = creation.Literal(np.float32(-0.0))
@@ -384,6 +394,7 @@ ROWS: list[Row] = [
     *_elementwise_rows(),
     *_reduction_rows(),
     *_structure_rows(),
+    *_signal_rows(),
     *_indexing_rows(),
     *_ordering_rows(),
     *_matrix_rows(),

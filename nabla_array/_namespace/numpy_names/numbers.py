@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.primitives.elementwise import complex_
+from ..._lazy.primitives.signals import correlate as correlate_p
 from ..array import Array, apply
 from ..elementwise import (
     abs,
@@ -503,14 +504,7 @@ def _correlated(function: str, a: Array, v: Array, mode: Any) -> Array:
     trail = size + m - 1 - n - lead
     zeros = [full((k,), 0, a.dtype) for k in (lead, trail)]
     padded = concat([zeros[0], a, zeros[1]]) if lead or trail else a
-    if m <= 32:
-        terms = [padded[i : i + size] * v[i] for i in range(m)]
-        out = terms[0]
-        for t in terms[1:]:
-            out = out + t
-        return out
-    windows = padded[np.arange(size)[:, None] + np.arange(m)]
-    return windows @ v
+    return apply(correlate_p, padded, v)
 
 
 def _signals(function: str, a: Any, v: Any) -> list[Array]:
