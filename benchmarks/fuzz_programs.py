@@ -30,6 +30,8 @@ _LARGEST_OTHER = 30_000
 _LEAVES = 8
 # Operations that are tried for a program, on average, and one in how many gives all its values as outputs.
 _LENGTH, _OPEN = 20, 8
+# Programs that begin with the same shape.
+SIBLINGS = 20
 _HUGE = {"f": (1e30, 3e38), "d": (1e250, 1.5e308)}
 
 
@@ -119,7 +121,7 @@ def lowered() -> list[Primitive]:
 class _Writer:
     """Writes a random program, an operation at a time; its values are known on the way."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
+    def __init__(self, rng: np.random.Generator, shape: tuple[int, ...]) -> None:
         self.rng = rng
         self.values: dict[Node, np.ndarray] = {}
         self.pool: list[Node] = []
@@ -128,15 +130,8 @@ class _Writer:
         self.primitives = lowered()
         # They do little to values, but much to how programs are compiled.
         self.movers = [p for p in self.primitives if p.kind in ("view", "broadcast") or p.name == "concat"]
-        ndim = rng.choice(4, p=[0.05, 0.3, 0.4, 0.25])
-        self.shape = self._shorter([int(n) for n in rng.choice(_SIZES, ndim)])
         for _ in range(rng.integers(1, 4)):
-            self.new_leaf(aval_of(self.shape, self.dtype()))
-
-    def _shorter(self, shape: list[int]) -> tuple[int, ...]:
-        while math.prod(shape) > _LARGEST // 4:
-            shape[shape.index(max(shape))] = 2
-        return tuple(shape)
+            self.new_leaf(aval_of(shape, self.dtype()))
 
     def dtype(self) -> np.dtype:
         return DTYPES[self.rng.choice(len(DTYPES), p=_WEIGHTS / _WEIGHTS.sum())]
@@ -404,10 +399,18 @@ def covered(prim: Primitive) -> bool:
     )
 
 
+def _shape(rng: np.random.Generator) -> tuple[int, ...]:
+    ndim = rng.choice(4, p=[0.05, 0.3, 0.4, 0.25])
+    shape = [int(n) for n in rng.choice(_SIZES, ndim)]
+    while math.prod(shape) > _LARGEST // 4:
+        shape[shape.index(max(shape))] = 2
+    return tuple(shape)
+
+
 def random_case(seed: int, number: int, largest: int = 30) -> Case:
     """Return a random program of up to so many operations; of some, every value is an output."""
     rng = np.random.default_rng([seed, number])
-    w = _Writer(rng)
+    w = _Writer(rng, _shape(np.random.default_rng([seed, number // SIBLINGS])))
     # Short ones more often, above all where each value is an output: a kernel of its own, half a second.
     everything = number % _OPEN == 0
     wanted = 1 + int(rng.exponential(_LENGTH / 3 if everything else _LENGTH))
@@ -431,21 +434,31 @@ def redrawn(program: Program, rng: np.random.Generator) -> Case:
     return Case(program, tuple(random_array(rng, a) for a in program.inputs))
 
 
-def together(programs: Sequence[Program]) -> tuple[Program, list[int]]:
-    """Return programs beside each other, as one, and of which of them each equation is."""
-    inputs = tuple(a for p in programs for a in p.inputs)
+def together(cases: Sequence[Case]) -> tuple[Case, list[int]]:
+    """Return programs beside each other, as one, and of which of them each equation is.
+
+    They share inputs of the same shape and dtype: MAX then makes few kernels of them.
+    """
+    places: dict[tuple[Aval, int], int] = {}
+    inputs: list[np.ndarray] = []
+    numbers: list[list[int]] = []
+    for case in cases:
+        avals = case.program.inputs
+        numbers.append([])
+        for i, (aval, x) in enumerate(zip(avals, case.inputs, strict=True)):
+            place = places.setdefault((aval, avals[:i].count(aval)), len(inputs))
+            inputs += [x] if place == len(inputs) else []
+            numbers[-1].append(place)
     eqns: list[Eqn] = []
     outputs: list[int] = []
     owners: list[int] = []
-    before = 0  # inputs
-    for n, p in enumerate(programs):
-        numbers = [*range(before, before + len(p.inputs))]
-        numbers += [len(inputs) + len(eqns) + k for k in range(len(p.eqns))]
-        eqns += [e._replace(ins=tuple(numbers[i] for i in e.ins)) for e in p.eqns]
-        outputs += [numbers[i] for i in p.outputs]
-        owners += [n] * len(p.eqns)
-        before += len(p.inputs)
-    return Program(inputs, tuple(eqns), tuple(outputs)), owners
+    for n, (program, _) in enumerate(cases):
+        of = [*numbers[n], *range(len(inputs) + len(eqns), len(inputs) + len(eqns) + len(program.eqns))]
+        eqns += [e._replace(ins=tuple(of[i] for i in e.ins)) for e in program.eqns]
+        outputs += [of[i] for i in program.outputs]
+        owners += [n] * len(program.eqns)
+    avals = tuple(aval for aval, _ in places)
+    return Case(Program(avals, tuple(eqns), tuple(outputs)), tuple(inputs)), owners
 
 
 def resized(canonical: Canonical, rng: np.random.Generator) -> Program | None:

@@ -27,6 +27,7 @@ from nabla_array._lazy.program import Program
 
 from .fuzz_judge import Disagreement, judge
 from .fuzz_programs import (
+    SIBLINGS,
     Case,
     host_values,
     lowered,
@@ -62,8 +63,7 @@ class Group:
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self.pieces = tuple(pieces)
-        self.program, self.owners = together([p.case.program for p in pieces])
-        self.inputs = tuple(x for p in pieces for x in p.case.inputs)
+        (self.program, self.inputs), self.owners = together([p.case for p in pieces])
         self.canonical: Canonical = canonicalize(self.program)
 
     def halves(self) -> list[Group]:
@@ -169,6 +169,7 @@ def fuzz(groups: Iterable[Group], tally: Tally, seed: int, compiled: Compile = c
                 continue
             except Exception as error:  # whatever MAX raises is what is looked for
                 message = f"{type(error).__name__}: {error}"
+                print(f"a graph does not run, now in halves: {message}", file=sys.stderr)
         if len(group.pieces) > 1:
             smaller += group.halves()
         else:
@@ -340,7 +341,7 @@ def _arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=0, help="of the random programs")
     parser.add_argument("--first", type=int, default=0, help="number of the first one")
     parser.add_argument("--batch", type=int, default=100, help="programs that are compiled together")
-    parser.add_argument("--group", type=int, default=10, help="programs in one graph")
+    parser.add_argument("--group", type=int, default=SIBLINGS, help="programs in one graph")
     parser.add_argument("--largest", type=int, default=30, help="operations of a program, at most")
     return parser.parse_args(argv)
 

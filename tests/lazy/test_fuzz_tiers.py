@@ -112,16 +112,21 @@ def test_almost_every_group_is_run_in_three_sizes() -> None:
     assert tally.sizes >= 2.5 * tally.graphs
 
 
-def test_programs_beside_each_other_are_themselves() -> None:
-    cases = [random_case(3, n) for n in range(5)]
-    program, owners = together([c.program for c in cases])
-    got = host_values(program, [x for c in cases for x in c.inputs])
-    at = {n: [] for n in range(5)}
-    for owner, value in zip(owners, got[len(program.inputs) :], strict=True):
-        at[owner].append(value)
-    for n, case in enumerate(cases):
-        for x, y in zip(at[n], host_values(*case)[len(case.inputs) :], strict=True):
-            np.testing.assert_array_equal(x, y)
+def test_programs_beside_each_other_share_inputs() -> None:
+    y, z = X + 1, np.arange(8)
+    cases = [
+        program_of((e.exp,), (e.add, 1), inputs=[X, y]),
+        program_of((e.neg,), inputs=[z]),
+        program_of((e.sub, 1), (e.sub, 1), inputs=[y, X]),
+    ]
+    (program, inputs), owners = together(cases)
+    assert len(inputs) == 3  # the third program has the inputs of the first, which were its own
+    assert owners == [0, 0, 1, 2, 2]
+    assert program.outputs == (3, 4, 5, 6, 7)
+    with np.errstate(invalid="ignore"):
+        wanted = [np.exp(X), np.exp(X) + y, -z, X - y, X - y - y]
+    for value, expected in zip(host_values(program, inputs)[3:], wanted, strict=True):
+        np.testing.assert_array_equal(value, expected)
 
 
 def test_a_program_is_cut_down_to_what_comes_before_a_value() -> None:
@@ -286,9 +291,9 @@ def test_what_is_wrong_is_shown_in_small(capsys: pytest.CaptureFixture[str]) -> 
 
     assert fuzz_tiers.main(["--programs", "60", "--seed", "4"], lying) == 1
     told = capsys.readouterr().out
-    assert "x tanh(float" in told
+    assert "disagreements" in told
     assert "python -m benchmarks fuzz-tiers --seed 4 --first " in told
-    assert "= tanh(%0)\n  return %1\n" in told
+    assert "= tanh(" in told.split("fuzz-tiers --seed")[1]
 
 
 def test_what_does_not_compile_is_told_and_the_rest_is_run() -> None:
@@ -327,7 +332,7 @@ def test_max_agrees_with_the_host() -> None:
     pytest.importorskip("max.engine", reason="MAX is not installed")
     tally = Tally()
     by_hand = Group([Piece(10**6, _what_cancels(dtype)) for dtype in (np.float32, np.float64)])
-    fuzz([*groups_of(range(8), 0, 4), by_hand], tally, 0)
+    fuzz([*groups_of(range(20), 0, 20), by_hand], tally, 0)
     assert [f"{f.kind}\n{f.case.program}\n{f.text}" for f in tally.findings] == []
-    assert tally.graphs == 3
+    assert tally.graphs == 2
     assert tally.compared > 1_000
