@@ -359,7 +359,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ValueError("'minlength' must not be negative")
     if value.size and value.min() < 0:
         raise ValueError("'list' argument must have no negative elements")
-    n = max(int(value.max(initial=-1)) + 1, minlength)
+    n = max(int(value.max()) + 1 if value.size else 0, minlength)
     if weights is None:
         return from_value(np.bincount(value.astype(np.intp), minlength=minlength))
     w = astype(as_array("bincount", weights), _F64)
