@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from nabla_array._lazy import tiers
 
-_scope = tiers.gather()
-_keys = _scope.__enter__()
 
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    Path(os.environ["NABLA_ARRAY_GATHER"]).write_text("\n".join(sorted(_keys)), encoding="utf-8")
+@pytest.hookimpl(wrapper=True)
+def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
+    with tiers.gather() as keys:
+        result = yield
+    Path(os.environ["NABLA_ARRAY_GATHER"]).write_text("\n".join(sorted(keys)), encoding="utf-8")
+    return result
