@@ -30,6 +30,8 @@ from ._namespace.indexing_functions import *  # noqa: F403
 from ._namespace.info import *  # noqa: F403
 from ._namespace.linear_algebra import *  # noqa: F403
 from ._namespace.manipulation import *  # noqa: F403
+from ._namespace.moments import *  # noqa: F403
+from ._namespace.scans import *  # noqa: F403
 from ._namespace.searching import *  # noqa: F403
 from ._namespace.sets import *  # noqa: F403
 from ._namespace.sorting import *  # noqa: F403

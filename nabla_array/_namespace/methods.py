@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import elementwise, manipulation, searching, sorting, statistical, utility
+from . import elementwise, manipulation, moments, scans, searching, sorting, statistical, utility
 from .array import Array, write
 from .data_types import astype
 from .indexing import fitted
@@ -60,12 +60,12 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "clip": lambda self, min=None, max=None: elementwise.clip(self, min, max),
     "conj": elementwise.conj,
     "conjugate": elementwise.conj,
-    "cumprod": statistical.cumprod,
-    "cumsum": statistical.cumsum,
+    "cumprod": scans.cumprod,
+    "cumsum": scans.cumsum,
     "fill": fill,
     "flatten": flatten,
     "max": statistical.max,
-    "mean": statistical.mean,
+    "mean": moments.mean,
     "min": statistical.min,
     "nonzero": searching.nonzero,
     "prod": statistical.prod,
@@ -75,10 +75,10 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "round": lambda self, decimals=0: elementwise.round(self, decimals),
     "sort": sort,
     "squeeze": squeeze,
-    "std": statistical.std,
+    "std": moments.std,
     "sum": statistical.sum,
     "transpose": transpose,
-    "var": statistical.var,
+    "var": moments.var,
 }
 
 for _name, _method in _METHODS.items():

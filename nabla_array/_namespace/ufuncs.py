@@ -11,7 +11,7 @@ import numpy as np
 
 from .._lazy.primitives.elementwise import neg, select
 from .._lazy.primitives.structure import concat, permute, reshape
-from . import statistical, utility
+from . import scans, statistical, utility
 from .array import Array, apply
 from .indexing import combine_at, getitem
 from .outputs import deliver
@@ -39,8 +39,8 @@ _REDUCTIONS: dict[np.ufunc, Function] = {
     np.logical_or: utility.any,
 }
 _SCANS: dict[np.ufunc, Function] = {
-    np.add: statistical.cumulative_sum,
-    np.multiply: statistical.cumulative_prod,
+    np.add: scans.cumulative_sum,
+    np.multiply: scans.cumulative_prod,
 }
 # Those whose pairs may be joined in any order.
 _ASSOCIATIVE = {

@@ -14,9 +14,9 @@ from ..elementwise import round as round_
 from ..indexing import getitem, setitem
 from ..indexing_functions import take
 from ..manipulation import concat
+from ..moments import mean as mean_
 from ..promotion import as_array, astype, broadcast_to, full
 from ..statistical import max as max_
-from ..statistical import mean as mean_
 from ..statistical import min as min_
 from .described import numpys
 from .joining import along

@@ -26,10 +26,11 @@ from ..interop import host_call
 from ..manipulation import reshape, stack
 from ..outputs import deliver
 from ..promotion import as_array, astype, normalize_axes
+from ..scans import cumprod, cumsum
 from ..searching import argmax, argmin, where
-from ..statistical import cumprod, cumsum, prod
 from ..statistical import max as max_
 from ..statistical import min as min_
+from ..statistical import prod
 from ..statistical import sum as sum_
 from ..utility import all as all_
 from .described import numpys
