@@ -127,9 +127,8 @@ class _Writer:
         self.pool: list[Node] = []
         self.used: set[Node] = set()
         self.leaves = 0
-        self.primitives = lowered()
-        # They do little to values, but much to how programs are compiled.
-        self.movers = [p for p in self.primitives if p.kind in ("view", "broadcast") or p.name == "concat"]
+        self.pointwise = [p for p in lowered() if p.kind == "elementwise"]
+        self.others = [p for p in lowered() if p.kind != "elementwise"]
         for _ in range(rng.integers(1, 4)):
             self.new_leaf(aval_of(shape, self.dtype()))
 
@@ -231,7 +230,8 @@ class _Writer:
 
     def step(self) -> None:
         """Add an operation, if the first idea works."""
-        some = self.movers if self.chance(0.12) else self.primitives
+        # Reductions and moves end a kernel, and each kernel costs half a second to compile.
+        some = self.others if self.chance(0.12) else self.pointwise
         prim = some[self.below(len(some))]
         special = _MAKERS.get(prim.name)
         if special is not None:

@@ -332,7 +332,7 @@ def test_max_agrees_with_the_host() -> None:
     pytest.importorskip("max.engine", reason="MAX is not installed")
     tally = Tally()
     by_hand = Group([Piece(10**6, _what_cancels(dtype)) for dtype in (np.float32, np.float64)])
-    fuzz([*groups_of(range(20), 0, 20), by_hand], tally, 0)
+    fuzz([*groups_of(range(8), 0, 4), by_hand], tally, 0)
     assert [f"{f.kind}\n{f.case.program}\n{f.text}" for f in tally.findings] == []
-    assert tally.graphs == 2
+    assert tally.graphs == 3
     assert tally.compared > 1_000
