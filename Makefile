@@ -13,7 +13,7 @@ test: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup -q
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
 # One stamp for each set of extras, newer than pyproject.toml once it is installed.
 $(VENV)/demo.stamp: EXTRAS := scipy,plot
