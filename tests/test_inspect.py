@@ -277,7 +277,7 @@ def test_report_counts() -> None:
     assert [told[k] for k in ("evaluations", "regions", "compiled", "seconds")] == [2, 1, 0, found.seconds]
     assert "fallbacks     interp (2), busday_count (1)" in str(found).splitlines()
     assert "interp (2), busday_count (1)" in printed(found)
-    assert report(reset=True) == found
+    assert report(reset=True)[:5] == found[:5]
     assert report().evaluations == 0
     assert found.evaluations == 2
 

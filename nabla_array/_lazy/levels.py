@@ -60,6 +60,11 @@ def seeing_levels() -> Iterator[dict[int, tuple[Node, Levels]]]:
         _frames.seen = before
 
 
+def is_seeing() -> bool:
+    """Say whether `bind` must be told of what is recorded along levels."""
+    return _frames.seen is not None
+
+
 def in_force() -> Levels:
     """Return the levels of the frames that run in this thread, newest first."""
     return tuple([f.level for f in reversed(_frames.stack)]) if _frames.stack else ()

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy.aval import Aval
+from .._lazy.levels import is_seeing
 from .._lazy.node import LIMIT, NO_PARAMS, Node, note_hook, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
@@ -87,7 +88,7 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
         if type(x) is Array and x._view is None:
             a = x._node
             out = rules.get(a.aval)
-            if out is not None:
+            if out is not None and not (x._levels and is_seeing()):
                 depth = a.depth + out.weight
                 if depth < LIMIT:
                     return Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
@@ -141,7 +142,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
             a = scalar_node(b.aval, x1)
         else:
             return slow(x1, x2)
-        if a is None or b is None:
+        if a is None or b is None or (levels and is_seeing()):
             return slow(x1, x2)
         aval = a.aval
         out = rules.get(aval if b.aval is aval else (aval, b.aval))
