@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._lazy import tiers
-from .._lazy.aval import Aval
 from .._lazy.evaluate import value_of
 from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
@@ -338,12 +337,6 @@ def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, .
 def from_value(value: np.ndarray) -> Array:
     """Return an array of these elements; nobody may write to `value` from now on."""
     return Array(leaf(value))
-
-
-def aval_like(x: Array) -> Aval:
-    """Return the aval of the array as its user sees it."""
-    aval: Aval = x._node.aval
-    return aval
 
 
 def view(x: Array, prim: Primitive, **params: Any) -> Array:

@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._lazy.levels import Levels, align_to_force
-from .._lazy.node import Node
+from .._lazy.levels import align_to_force
 from .._lazy.primitives.structure import alias
 from .._namespace.array import Array, current
 from .._namespace.promotion import as_array
@@ -65,11 +64,6 @@ def fresh(x: Array) -> Array:
     """Return an array of its own node, along every level in force: what a transform hands to a function."""
     node, levels = align_to_force(current(x), x._levels)
     return Array(alias(node), levels)
-
-
-def unlevelled(x: Array) -> tuple[Node, Levels]:
-    """Return the node that an array names, and its levels."""
-    return current(x), x._levels
 
 
 def choose(

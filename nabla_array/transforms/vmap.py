@@ -57,7 +57,7 @@ def vmap(
     strict : bool
         Raise TypeError, naming the line, instead of splitting the batch.
     spmd_axis_name : hashable, optional
-        The mesh axis over which the examples are sharded (for `shard_map`).
+        The mesh axis that the examples are sharded over, as in JAX. Nothing is sharded yet: no effect.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def vmap(
             some, named = tree_unflatten(tree, new)
             return fun(*some, **named)
 
-        parts, level = _explore(call, size, strict, spmd_axis_name)
+        parts, level = _explore(call, size, strict)
         return _gathered(parts, level, size, out_axes)
 
     return mapped
@@ -232,7 +232,7 @@ class _Part(NamedTuple):
 
 
 def _explore(
-    call: Callable[[int, np.ndarray | None], Any], size: int, strict: bool, name: Hashable
+    call: Callable[[int, np.ndarray | None], Any], size: int, strict: bool
 ) -> tuple[list[_Part], int]:
     """Run the function until every example has gone its way to the end."""
     level = new_level()
