@@ -57,8 +57,10 @@ def trace(fun: Callable[..., Any], arrays: Sequence[Array]) -> Traced:
         leaves, tree = tree_flatten(fun(*given))
         nodes = [current(x) if type(x) is Array else None for x in leaves]
         written = {i: current(x) for i, x in enumerate(given) if current(x) is not sources[i]._node}
-    wanted = [n for n in nodes if n is not None and n in tape] + [n for n in written.values() if n in tape]
-    program, captured, numbers = program_of(tape, wanted)
+    # A constant that the program uses too has a number there, but is none of its outputs.
+    wanted = [n for n in (*nodes, *written.values()) if n is not None and n in tape]
+    program, captured, known = program_of(tape, wanted)
+    numbers = {id(n): known[id(n)] for n in wanted}
     return Traced(
         program,
         captured,
