@@ -66,8 +66,8 @@ _LATE = ("explain", "report")
 def __getattr__(name: str) -> Any:
     if name in _LATE:
         found = getattr(import_module(".inspect", __name__), name)
-    elif name == "lib":
-        return import_module(".lib", __name__)
+    elif name in ("lib", "random"):
+        return import_module(f".{name}", __name__)
     else:
         found = _interop.numpy_name(name)
     globals()[name] = found

@@ -70,14 +70,14 @@ for _function in ("positive", "logical_and", "logical_or", "logical_xor", "logic
 _IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 
 
-def _to_host(function: str, x: Any) -> Any:
+def to_host(function: str, x: Any) -> Any:
     """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
     if type(x) is Array:
         check_leaves(function, x)
         return read_only(x._value())
     if type(x) in (list, tuple):
-        return type(x)([_to_host(function, i) for i in x])
-    return {k: _to_host(function, v) for k, v in x.items()} if type(x) is dict else x
+        return type(x)([to_host(function, i) for i in x])
+    return {k: to_host(function, v) for k, v in x.items()} if type(x) is dict else x
 
 
 def _from_host(x: Any) -> Any:
@@ -97,12 +97,12 @@ def _from_host(x: Any) -> Any:
 def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function on the host; count it, and name it once in a warning."""
     # What goes in is read-only: a function that writes to an operand fails instead of writing to a copy.
-    operands = _to_host(name, args)
+    operands = to_host(name, args)
     written = None
     if (name in _IN_PLACE or name.endswith(".at")) and type(args[0]) is Array:
         written = operands[0].copy()
         operands = (written, *operands[1:])
-    result = function(*operands, **_to_host(name, kwargs))
+    result = function(*operands, **to_host(name, kwargs))
     if not stats.fallbacks[name]:
         file, _, line = user_line().rpartition(":")
         message = f"{name} runs through NumPy on the host, outside of the graph"
@@ -205,7 +205,7 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
 def array_function(self: Array, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with one of our arrays among its arguments."""
     if function.__name__ in _SHARED:
-        return function(*_to_host(function.__name__, args), **_to_host(function.__name__, kwargs))
+        return function(*to_host(function.__name__, args), **to_host(function.__name__, kwargs))
     ours = _own_function(function)
     out = kwargs.get("out")
     plain = {k: v for k, v in kwargs.items() if k != "out"} if out is not None else kwargs
@@ -285,7 +285,7 @@ def _on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
     def on_host(*args: Any, **kwargs: Any) -> Any:
         if name.rpartition(".")[2] in _SHARED:
-            return function(*_to_host(name, args), **_to_host(name, kwargs))
+            return function(*to_host(name, args), **to_host(name, kwargs))
         return host_call(function, name, args, kwargs)
 
     on_host.__dict__["runs_on_host"] = name.rpartition(".")[2] not in _SHARED
@@ -336,7 +336,7 @@ TAKE_ANY_DTYPE = (
 
 def star_names() -> set[str]:
     """Return what ``from nabla_array import *`` gives: what NumPy's star gives, and the standard's names."""
-    refused = {"core", "f2py", "random"}
+    refused = {"core", "f2py"}
     return {*np.__all__, *(n for n, v in namespace_names.items() if not inspect.ismodule(v))} - refused
 
 

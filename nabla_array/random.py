@@ -1,0 +1,152 @@
+"""NumPy's random numbers, seed for seed: its own generators draw, and arrays come out as ours.
+
+The functions share NumPy's global state: ``seed`` here is ``numpy.random.seed``. Samples are constants:
+`grad` does not follow them back to parameters, `vmap` gives the same ones to all examples, and a compiled
+function keeps those that were drawn while it was traced; where that is not meant, make them arguments.
+
+A module that has imported NumPy and nothing of ours (SciPy, scikit-learn) gets NumPy's arrays out of our
+generators, as it expects. Seeds and states (``get_state``, ``SeedSequence``) are NumPy's for everybody.
+
+Examples
+--------
+>>> import nabla_array as xp
+>>> rng = xp.random.default_rng(0)
+>>> x = rng.integers(10, size=4)
+>>> x
+array([8, 6, 5, 2])
+>>> rng.shuffle(x[1:])
+>>> x
+array([8, 2, 5, 6])
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.random as theirs
+
+from ._namespace.array import Array, from_value, write
+from ._namespace.interop import to_host
+
+__all__ = list(theirs.__all__)
+
+
+def _knows_us(names: dict[str, Any]) -> bool:
+    """Say whether a module, given by its names, has imported something of ours, or has not imported NumPy."""
+    if names is globals():  # NumPy's methods that call each other
+        return False
+    if names.get("np") is not np and names.get("numpy") is not np:
+        return True
+    homes = [v.__name__ if type(v) is ModuleType else getattr(v, "__module__", None) for v in names.values()]
+    return any(type(home) is str and home.partition(".")[0] == "nabla_array" for home in homes)
+
+
+def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function or method of numpy.random's take our arrays, write to them, and return them."""
+    name = function.__name__
+    parameters = list(inspect.signature(function).parameters)
+    written = "x" if name == "shuffle" else "out"
+    place = parameters.index(written) if written in parameters else len(parameters)
+
+    @wraps(function)
+    def draw(*args: Any, **kwargs: Any) -> Any:
+        target: Any = args[place] if len(args) > place else kwargs.get(written)
+        buffer = np.array(target) if type(target) is Array else target
+
+        def given(value: Any) -> Any:
+            return buffer if value is target else to_host(name, value)
+
+        result = function(*[given(a) for a in args], **{k: given(v) for k, v in kwargs.items()})
+        if buffer is not target:
+            write(target, from_value(buffer))
+            return target if result is buffer else result
+        if type(result) is not np.ndarray or result is target or result.dtype.kind not in "biufc":
+            return result
+        if not _knows_us(sys._getframe(1).f_globals):
+            return result
+        return from_value(result if result.base is None else result.copy())
+
+    # Without its examples, which are NumPy's to test.
+    draw.__doc__ = (function.__doc__ or "").partition("Examples\n")[0]
+    return draw
+
+
+class Generator(theirs.Generator):
+    """NumPy's `Generator`, whose arrays are ours.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> rng = xp.random.Generator(xp.random.PCG64(7))
+    >>> rng.standard_normal(3)
+    array([ 0.00123015,  0.29874554, -0.27413786])
+    """
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), *super().__reduce__()[1:]
+
+
+class RandomState(theirs.RandomState):
+    """NumPy's `RandomState`, whose arrays are ours.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.random.RandomState(42).randint(100, size=5)
+    array([51, 92, 14, 71, 60])
+    """
+
+    def __init__(self, seed: Any = None) -> None:
+        super().__init__(to_host("RandomState", seed))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), *super().__reduce__()[1:]
+
+
+for _kind in (Generator, RandomState):
+    for _name, _method in vars(_kind.__base__).items():
+        if callable(_method) and not _name.startswith("_"):
+            setattr(_kind, _name, _drawing(_method))
+
+
+def default_rng(seed: Any = None) -> Generator:
+    """Return a generator with NumPy's default bit generator.
+
+    Parameters
+    ----------
+    seed : None, int, array of ints, SeedSequence, BitGenerator, Generator or RandomState, optional
+        As for NumPy's function of that name. None asks the operating system; a generator comes back, or
+        shares its state with the new one.
+
+    Returns
+    -------
+    Generator
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.random.default_rng(12345).random(3)
+    array([0.22733602, 0.31675834, 0.79736546])
+    """
+    if isinstance(seed, Generator):
+        return seed
+    return Generator(theirs.default_rng(to_host("default_rng", seed)).bit_generator)
+
+
+def __getattr__(name: str) -> Any:
+    """Return what else numpy.random has: submodules, the global bit generator."""
+    if name.startswith("_"):
+        raise AttributeError(f"module 'nabla_array.random' has no attribute {name!r}")
+    return getattr(theirs, name)
+
+
+for _name in __all__:
+    if _name not in globals():
+        _theirs = getattr(theirs, _name)
+        globals()[_name] = _theirs if isinstance(_theirs, type) else _drawing(_theirs)
