@@ -9,6 +9,7 @@ from rich.console import Console
 
 from . import cache_command
 from .demo.compare import run as run_demo
+from .runner import command
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -33,6 +34,9 @@ def main(argv: list[str] | None = None) -> int:
     warm.add_argument("script", type=Path)
     warm.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")
     warm.set_defaults(run=lambda args: cache_command.warm(args.script, args.arguments, Console()))
+    run = commands.add_parser("run", help="a NumPy script, unchanged, on our arrays")
+    command.add_arguments(run)
+    run.set_defaults(run=command.run)
     args = parser.parse_args(argv)
     if "run" not in args:
         parser.print_help()

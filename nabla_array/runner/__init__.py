@@ -1,0 +1,1 @@
+"""`python -m nabla_array run`: NumPy scripts, unchanged, on our arrays."""

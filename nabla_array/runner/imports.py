@@ -1,0 +1,107 @@
+"""`numpy`, imported by a program's own code, means us; to all others it stays NumPy."""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+_PACKAGE = Path(__file__).parents[1]
+_INSTALLED = [Path(folder) for folder in set(sysconfig.get_paths().values())]
+_MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+
+
+def _project(folder: Path) -> Path | None:
+    """Return the nearest folder, from `folder` up, that a project begins in."""
+    return next((f for f in (folder, *folder.parents) if any((f / m).exists() for m in _MARKERS)), None)
+
+
+class Own:
+    """What code is a program's own: the files of its folder, and those of the project that this is in.
+
+    Installed libraries, the standard library and this package never are, wherever they are.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._project = _project(self._folder)
+        # A program in the folder of an environment is not a part of it.
+        self._installed = [f for f in _INSTALLED if not self._folder.is_relative_to(f)]
+        self._known: dict[str, bool] = {}
+
+    def file(self, name: str) -> bool:
+        """Say whether this is a file of the program's."""
+        if name not in self._known:
+            self._known[name] = self._look(Path(name).resolve())
+        return self._known[name]
+
+    def _look(self, path: Path) -> bool:
+        if any(path.is_relative_to(f) for f in (_PACKAGE, *self._installed)):
+            return False
+        if {"site-packages", "dist-packages"} & set(path.parts):
+            return False
+        if path.is_relative_to(self._folder):
+            return True
+        return self._project is not None and _project(path.parent) == self._project
+
+    def names(self, names: dict[str, Any]) -> bool:
+        """Say whether these are the global names of a module of the program's, or of its `__main__`."""
+        file = names.get("__file__")
+        return names.get("__name__") == "__main__" or (file is not None and self.file(file))
+
+    def frame(self, frame: FrameType | None) -> bool:
+        """Say whether code of the program's runs in this frame; what `exec` runs belongs to its caller."""
+        while frame is not None and "__file__" not in frame.f_globals:
+            if self.names(frame.f_globals):
+                return True
+            frame = frame.f_back
+        return frame is not None and self.names(frame.f_globals)
+
+
+def _meant(name: str) -> str:
+    """Return the name of our module for one of NumPy's; its private ones stay what they are."""
+    parts = name.split(".")
+    if parts[0] != "numpy" or any(part.startswith("_") for part in parts):
+        return name
+    return ".".join(["nabla_array", *parts[1:]])
+
+
+class Redirect:
+    """While it is on, `import numpy` and its kin mean us in a program's own code."""
+
+    def __init__(self, own: Own) -> None:
+        self.own = own
+        self._import = builtins.__import__
+        self._import_module: Callable[..., ModuleType] = importlib.import_module
+
+    def on(self) -> None:
+        """Begin."""
+        self._import, builtins.__import__ = builtins.__import__, self._statement
+        self._import_module, importlib.import_module = importlib.import_module, self._function
+
+    def off(self) -> None:
+        """End: what is imported from now on is what it says."""
+        builtins.__import__ = self._import
+        importlib.import_module = self._import_module
+
+    def _statement(
+        self,
+        name: str,
+        globals: Mapping[str, object] | None = None,
+        locals: Mapping[str, object] | None = None,
+        fromlist: Sequence[str] | None = (),
+        level: int = 0,
+    ) -> ModuleType:
+        if level == 0 and name.startswith("numpy") and self.own.frame(sys._getframe(1)):
+            name = _meant(name)
+        return self._import(name, globals, locals, fromlist or (), level)
+
+    def _function(self, name: str, package: str | None = None) -> ModuleType:
+        if name.startswith("numpy") and self.own.frame(sys._getframe(1)):
+            name = _meant(name)
+        return self._import_module(name, package)

@@ -1,0 +1,163 @@
+"""A script under `python -m nabla_array run` behaves as under plain Python."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+
+import pytest
+
+from .running import python, run
+
+IMPORTS = """\
+import importlib
+
+import numpy
+import numpy as np
+import numpy.linalg as la
+from numpy import linalg, sin
+from numpy.lib.stride_tricks import sliding_window_view
+
+import helper
+import nabla_array
+
+
+def inside():
+    import numpy as np
+
+    return np
+
+
+names = {}
+exec("import numpy as np", names)
+found = [numpy, inside(), names["np"], importlib.import_module("numpy"), __import__("numpy"), helper.np]
+assert np is nabla_array
+assert all(module is np for module in found)
+assert la is linalg is importlib.import_module("numpy.linalg") is np.linalg
+assert sin is np.sin
+assert type(sliding_window_view(np.arange(4.0), 2)) is np.Array
+"""
+
+PLAIN = """\
+'''What it is.'''
+import sys
+
+import numpy as np
+
+print(sys.argv, __name__, __file__, __doc__, __spec__, sys.path[0])
+print(sys.modules["__main__"].np is np, sys.stdin.read())
+"""
+
+FAILING = """\
+import sys
+
+import numpy as np
+
+
+def divide(x):
+    try:
+        return {}[0]
+    except KeyError as error:
+        raise ValueError("no such thing") from error
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "raise":
+        divide(np.ones(3))
+    elif sys.argv[1] == "import":
+        import broken
+    elif sys.argv[1] == "interrupt":
+        raise KeyboardInterrupt
+    sys.exit({"none": None, "number": 3, "text": "it ends here"}[sys.argv[1]])
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "helper.py").write_text("import numpy as np\n")
+    (tmp_path / "imports.py").write_text(IMPORTS)
+    (tmp_path / "plain.py").write_text(PLAIN)
+    (tmp_path / "failing.py").write_text(FAILING)
+    (tmp_path / "broken.py").write_text("import numpy as np\nimport there_is_none_of_this\n")
+    (tmp_path / "syntax.py").write_text("import numpy as np\nnp = = 1\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", [["imports.py"], ["-m", "imports"]])
+def test_own_imports_of_numpy_are_ours(command: list[str], folder: Path) -> None:
+    done = run(*command, folder=folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_imports_of_others_are_numpys(folder: Path) -> None:
+    installed = folder / ".venv/lib/python3.11/site-packages/installed"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").write_text("import numpy as np\n")
+    script = f"import sys, math; sys.path.append({str(installed.parent)!r}); import installed, fractions\n"
+    (folder / "others.py").write_text(script + "assert installed.np.__name__ == 'numpy'\n")
+    done = run("others.py", folder=folder)
+    assert (done.stderr, done.returncode) == ("", 0)
+
+
+def test_modules_of_the_same_project_are_own(folder: Path) -> None:
+    (folder / "pyproject.toml").touch()
+    (folder / "scripts").mkdir()
+    (folder / "other").mkdir()
+    (folder / "other" / "setup.py").touch()
+    (folder / "other" / "another.py").write_text("import numpy as np\n")
+    (folder / "scripts" / "script.py").write_text(
+        "import sys; sys.path += ['.', 'other']; import helper, another\n"
+        "print(helper.np.__name__, another.np.__name__)\n"
+    )
+    done = run("scripts/script.py", folder=folder)
+    assert (done.stdout, done.stderr) == ("nabla_array numpy\n", "")
+
+
+@pytest.mark.parametrize("command", [["plain.py", "--mode", "x"], ["./plain.py"]])
+def test_arguments_names_and_input(command: list[str], folder: Path) -> None:
+    ours, plain = run(*command, folder=folder, stdin="given"), python(*command, folder=folder, stdin="given")
+    assert ours.stdout == plain.stdout
+    assert (ours.stderr, ours.returncode) == ("", 0)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["failing.py", "none"],
+        ["failing.py", "number"],
+        ["failing.py", "text"],
+        ["failing.py", "raise"],
+        ["failing.py", "import"],
+        ["failing.py", "interrupt"],
+        ["failing.py"],
+        ["syntax.py"],
+    ],
+)
+def test_it_ends_as_under_python(command: list[str], folder: Path) -> None:
+    ours, plain = run(*command, folder=folder), python(*command, folder=folder)
+    assert ours.stderr == plain.stderr
+    assert ours.returncode == plain.returncode
+    if command[-1] == "interrupt":
+        assert ours.returncode == -signal.SIGINT
+
+
+def test_a_module_fails_as_under_python(folder: Path) -> None:
+    done = run("-m", "failing", "raise", folder=folder)
+    assert done.returncode == 1
+    assert "nabla_array" not in done.stderr
+    assert done.stderr.endswith("ValueError: no such thing\n")
+
+
+def test_the_mode_is_set(folder: Path) -> None:
+    (folder / "mode.py").write_text(
+        "import numpy as np, os; print(np.config.mode, os.environ['NABLA_ARRAY_MODE'])"
+    )
+    assert run("--mode", "max", "mode.py", folder=folder).stdout == "max max\n"
+    assert run("mode.py", folder=folder).stdout == "host host\n"
+
+
+@pytest.mark.parametrize("command", [["--mode", "host"], ["-m"], ["none.py"]])
+def test_nothing_to_run_is_said(command: list[str], folder: Path) -> None:
+    done = run(*command, folder=folder)
+    assert done.returncode == 2
+    assert done.stderr.startswith("run: ")
