@@ -16,8 +16,13 @@ import numpy as np
 import nabla_array as xp
 
 PAGE = Path(__file__).with_name("numpy-coverage.md")
-MANUAL = "https://numpy.org/doc/stable/reference/generated/"
-MODULES = {"numpy": (np, xp), "numpy.linalg": (np.linalg, xp.linalg), "numpy.fft": (np.fft, xp.fft)}
+MANUAL = "https://numpy.org/doc/stable/reference"
+MODULES = {
+    "numpy": (np, xp),
+    "numpy.linalg": (np.linalg, xp.linalg),
+    "numpy.fft": (np.fft, xp.fft),
+    "numpy.random": (np.random, xp.random),
+}
 
 # Why a name is not there.
 REFUSED = {
@@ -58,6 +63,7 @@ KINDS = {
     "native": "ours: recorded in the graph where there is something to compute",
     "NumPy's": "NumPy's own object: a dtype, a constant, a class, a setting; nothing is computed by it",
     "host": "NumPy's function on the host, counted, its results ours where we can hold them",
+    "drawn": "NumPy's own generators on the host, seed for seed; the arrays are ours",
     "refused": "not there, for the reason in the notes",
 }
 
@@ -72,21 +78,20 @@ def kind_of(module: str, name: str) -> str:
         return "host"
     if thing is getattr(theirs, name) or hasattr(thing, "runs_on_host"):
         return "NumPy's"
-    return "native"
+    return "drawn" if module == "numpy.random" else "native"
 
 
 def is_numeric(module: str, name: str) -> bool:
     """Say whether a name of NumPy's is a function that computes with, or makes, arrays of numbers."""
     thing = getattr(MODULES[module][0], name)
-    if isinstance(thing, type) or not callable(thing) or inspect.ismodule(thing):
+    if module == "numpy.random" or isinstance(thing, type) or not callable(thing) or inspect.ismodule(thing):
         return False
     return name not in NOT_NUMERIC.split() and name not in REFUSED
 
 
 def names() -> list[tuple[str, str]]:
     """Return every public name, with its module."""
-    every = [(m, n) for m, (theirs, _) in MODULES.items() for n in sorted(theirs.__all__, key=str.lower)]
-    return [(m, n) for m, n in every if n != "random"]  # a module with a page of its own
+    return [(m, n) for m, (theirs, _) in MODULES.items() for n in sorted(theirs.__all__, key=str.lower)]
 
 
 def rows() -> list[tuple[str, str, str, bool]]:
@@ -105,18 +110,19 @@ def page() -> str:
         "",
         f"<!-- Written by {Path(__file__).name}; `python docs/{Path(__file__).name}` writes it anew. -->",
         "",
-        f"Every name of `numpy.__all__`, `numpy.linalg.__all__` and `numpy.fft.__all__` ({len(table)} names) "
+        f"Every name of `__all__` in `numpy`, `numpy.linalg`, `numpy.fft` and `numpy.random` ({len(table)} names) "
         f"and what it is in `import nabla_array as np`. Of the {len(numeric)} functions that compute with "
-        f"numbers, {share:.0f} percent are ours.",
+        f"numbers (random ones aside), {share:.0f} percent are ours.",
         "",
         *[f"- *{kind}* ({counts[kind]}): {text}." for kind, text in KINDS.items()],
     ]
     for module in MODULES:
+        manual = f"{MANUAL}/random/generated" if module == "numpy.random" else f"{MANUAL}/generated"
         lines += ["", f"## {module}", "", "| name | here | notes |", "|---|---|---|"]
         for m, name, kind, _ in table:
             if m == module:
                 note = REFUSED.get(name) or NOTES.get(name, "")
-                lines.append(f"| [`{name}`]({MANUAL}{m}.{name}.html) | {kind} | {note} |")
+                lines.append(f"| [`{name}`]({manual}/{m}.{name}.html) | {kind} | {note} |")
     return "\n".join([*lines, ""])
 
 

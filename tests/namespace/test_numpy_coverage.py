@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import nabla_array as xp
@@ -32,6 +33,11 @@ def generator() -> ModuleType:
 GENERATOR = generator()
 NAMES = GENERATOR.names()
 ids = [f"{m}.{n}".removeprefix("numpy.") for m, n in NAMES]
+
+
+def test_no_name_is_left_out() -> None:
+    for module in (np, np.linalg, np.fft, np.random):
+        assert {(module.__name__, name) for name in module.__all__} <= set(NAMES)
 
 
 @pytest.mark.parametrize(("module", "name"), NAMES, ids=ids)
@@ -64,7 +70,7 @@ def test_every_name_beyond_the_standard_is_called_in_the_tables() -> None:
 def test_a_star_imports_numpys_names() -> None:
     names: dict[str, object] = {}
     exec("from nabla_array import *", names)
-    assert {"einsum", "sum", "float64", "linspace", "newaxis", "linalg", "concat"} <= set(names)
+    assert {"einsum", "sum", "float64", "linspace", "newaxis", "linalg", "random", "concat"} <= set(names)
     assert names["sum"] is xp.sum
 
 
