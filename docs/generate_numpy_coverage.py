@@ -74,7 +74,7 @@ def kind_of(module: str, name: str) -> str:
     if name in REFUSED:
         return "refused"
     thing = getattr(ours, name)
-    if getattr(thing, "runs_on_host", False) or type(thing).__name__ == "HostModule":
+    if getattr(thing, "runs_on_host", False) or type(thing).__name__ == "NumpyModule":
         return "host"
     if thing is getattr(theirs, name) or hasattr(thing, "runs_on_host"):
         return "NumPy's"
@@ -110,8 +110,8 @@ def page() -> str:
         "",
         f"<!-- Written by {Path(__file__).name}; `python docs/{Path(__file__).name}` writes it anew. -->",
         "",
-        f"Every name of `__all__` in `numpy`, `numpy.linalg`, `numpy.fft` and `numpy.random` ({len(table)} names) "
-        f"and what it is in `import nabla_array as np`. Of the {len(numeric)} functions that compute with "
+        f"Every name of `__all__` in `numpy`, `numpy.linalg`, `numpy.fft` and `numpy.random` ({len(table)} "
+        f"names) and what it is in `import nabla_array as np`. Of the {len(numeric)} functions that compute with "
         f"numbers (random ones aside), {share:.0f} percent are ours.",
         "",
         *[f"- *{kind}* ({counts[kind]}): {text}." for kind, text in KINDS.items()],
