@@ -223,7 +223,7 @@ def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any
             subok: bool = True,
             signature: Any = None,
         ) -> Any:
-            if len(operands) > like.nin:
+            if like.nin < len(operands) <= like.nargs:
                 operands, out = operands[: like.nin], operands[like.nin :]
             if len(operands) != like.nin:
                 raise TypeError(

@@ -6,17 +6,20 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
+
 from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.elementwise import conj
 from .._lazy.primitives.structure import permute, reshape
 from .array import Array, apply
-from .outputs import deliver
+from .core_ufuncs import with_core_options
 from .promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
+from .ufuncs import make_ufunc
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 
-def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options: Any) -> Array:
     """Return the matrix product.
 
     Parameters
@@ -51,9 +54,8 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, casting: 
     >>> xp.matmul(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 1.0]))
     array([3., 7.])
     """
-    if out is not None or dtype is not None:
-        a, b = [as_array("matmul", x, dtype) for x in (x1, x2)]
-        return matmul(a, b) if out is None else deliver("matmul", out, matmul(a, b), casting)
+    if out is not None or dtype is not None or options:
+        return with_core_options(matmul, np.matmul, (x1, x2), out=out, dtype=dtype, **options)
     if type(x1) is type(x2) is Array and x1.dtype == x2.dtype:  # for speed alone
         a, b = x1, x2
     else:
@@ -182,7 +184,9 @@ def _contracted(a: Array, b: Array, axes: Any) -> tuple[tuple[int, ...], tuple[i
     return first, second
 
 
-def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any = None) -> Array:
+def vecdot(
+    x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any = None, **options: Any
+) -> Array:
     """Return the dot product of vectors, the first one conjugated.
 
     Parameters
@@ -195,6 +199,8 @@ def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any =
         The axis of the vectors, counted in each operand.
     dtype : dtype, optional
         Data type to compute in.
+    **options
+        What NumPy's ufuncs of vectors take: `axes`, `keepdims`, `casting`.
 
     Returns
     -------
@@ -216,9 +222,10 @@ def vecdot(x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any =
     >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 10.0]))
     array([21., 43.])
     """
-    if out is not None or dtype is not None:
-        y = vecdot(*[as_array("vecdot", x, dtype) for x in (x1, x2)], axis=axis)
-        return y if out is None else deliver("vecdot", out, y)
+    if out is not None or dtype is not None or options:
+        if "axes" not in options:
+            options["axis"] = axis
+        return with_core_options(vecdot, np.vecdot, (x1, x2), out=out, dtype=dtype, **options)
     a, b = [axis_last("vecdot", y, axis) for y in promote("vecdot", x1, x2)]
     if a.shape[-1] != b.shape[-1]:
         raise ValueError(
@@ -241,3 +248,7 @@ def axis_last(function: str, x: Array, axis: Any) -> Array:
     if k == x.ndim - 1:
         return x
     return apply(permute, x, axes=(*range(k), *range(k + 1, x.ndim), k))
+
+
+make_ufunc(matmul, np.matmul)
+make_ufunc(vecdot, np.vecdot)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.primitives.elementwise import neg, select
+from .._lazy.primitives.elementwise import add, neg, select
 from .._lazy.primitives.structure import concat, permute, reshape
 from . import scans, statistical, utility
 from .array import Array, apply
@@ -24,7 +24,6 @@ from .promotion import (
     elementwise,
     full,
     normalize_axes,
-    normalize_axis,
 )
 
 Function = Callable[..., Any]
@@ -49,6 +48,14 @@ _ASSOCIATIVE = {
     *(np.logaddexp, np.logaddexp2),
 }
 _MODES: dict[np.ufunc, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
+_LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
+# Operands for which a function that has none for others does nothing odd.
+_HARMLESS = {
+    np.arctanh: 0,
+    **dict.fromkeys((np.log, np.log2, np.log10, np.log1p, np.sqrt, np.reciprocal, np.arccos, np.arcsin), 1),
+    **dict.fromkeys((np.arccosh, np.divide, np.divmod, np.floor_divide, np.remainder, np.fmod, np.power), 1),
+    np.float_power: 1,
+}
 # A chain of operations that cannot be joined in any order is recorded up to this length.
 _LONGEST = 1000
 
@@ -78,8 +85,9 @@ class ufunc(metaclass=_Ufuncs):
 
 def make_ufunc(function: Function, like: np.ufunc) -> None:
     """Give a function the attributes and the methods of a ufunc of NumPy's."""
-    shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature")
+    shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes")
     function.__dict__.update({name: getattr(like, name) for name in shared})
+    function.__name__ = like.__name__
     for method in (reduce, accumulate, reduceat, outer, at):
         function.__dict__[method.__name__] = partial(method, function, like)
 
@@ -96,7 +104,9 @@ def with_options(
 ) -> Any:
     """Call a ufunc with more than its operands."""
     name = like.__name__
-    outs = out if isinstance(out, tuple) else (out,) * (like.nout if out is None else 1)
+    if out is not None and like.nout > 1 and not isinstance(out, tuple):
+        raise TypeError("'out' must be a tuple of arrays")
+    outs = out if isinstance(out, tuple) else (out,) * like.nout
     if len(outs) != like.nout:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
     for target in outs:
@@ -114,27 +124,33 @@ def with_options(
     targets = [None if t is None else t.dtype for t in outs]
     options = {} if signature is None else {"signature": signature}
     dtypes = like.resolve_dtypes((*kinds, *targets), casting=casting, **options)
-    if name in ("logical_and", "logical_or", "logical_xor", "logical_not"):  # they look at what is given
+    if name in _LOGICAL:  # they look at what is given
         dtypes = tuple(k if isinstance(k, np.dtype) else d for k, d in zip(kinds, dtypes, strict=False))
     ready = [as_array(name, x, d) for x, d in zip(operands, dtypes, strict=False)]
+    if where is not True:
+        where = _mask(name, where)
+        if like in _HARMLESS:  # where the mask is false nothing may fail, nor spoil a derivative
+            ready = [_chosen(name, where, x, _HARMLESS[like]) for x in ready]
     results = function(*ready)
     many = results if isinstance(results, tuple) else (results,)
     if where is not True:
-        many = tuple([_where(name, where, y, t) for y, t in zip(many, outs, strict=True)])
+        before = [0 if t is None else t for t in outs]
+        many = tuple([_chosen(name, where, y, t) for y, t in zip(many, before, strict=True)])
     many = tuple([y if t is None else deliver(name, t, y, casting) for y, t in zip(many, outs, strict=True)])
     return many if isinstance(results, tuple) else many[0]
 
 
-def _where(name: str, where: Any, y: Array, out: Any) -> Array:
-    """Return `y` where a mask is true; what was in `out` elsewhere, or zeros."""
+def _mask(name: str, where: Any) -> Array:
     if isinstance(where, Array | np.ndarray) and where.dtype != _BOOL:
         raise TypeError(f"Cannot cast array data from {where.dtype} to bool according to the rule 'safe'")
-    mask = as_array(name, where, _BOOL)
-    shape = broadcast_shapes(name, mask.shape, y.shape, *([] if out is None else [out.shape]))
-    before = full(shape, 0, y.dtype)
-    if out is not None:
-        before = broadcast_to(astype(as_array(name, out), y.dtype), shape)
-    return apply(select, broadcast_to(mask, shape), broadcast_to(y, shape), before)
+    return as_array(name, where, _BOOL)
+
+
+def _chosen(name: str, mask: Array, y: Array, before: Any) -> Array:
+    """Return `y` where a mask is true, and `before` elsewhere, an array or a number."""
+    shape = broadcast_shapes(name, mask.shape, y.shape, getattr(before, "shape", ()))
+    other = astype(as_array(name, before), y.dtype)
+    return apply(select, broadcast_to(mask, shape), broadcast_to(y, shape), broadcast_to(other, shape))
 
 
 def _check_binary(like: np.ufunc, method: str) -> None:
@@ -150,6 +166,32 @@ def _host(like: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
     return host_hook[0](getattr(like, method), f"{like.__name__}.{method}", args, kwargs)
 
 
+def _sole(out: Any) -> Any:
+    """Return the one array that `out` is, alone or in a tuple."""
+    (out,) = out if isinstance(out, tuple) else (out,)
+    if out is not None and not isinstance(out, Array | np.ndarray):
+        raise TypeError("return arrays must be of ArrayType")
+    return out
+
+
+def _joinable(like: np.ufunc, x: Array, dtype: Any, out: Any, uniform: bool) -> tuple[Array, np.dtype]:
+    """Return `x` in the dtype in which its elements are joined, and the result's dtype.
+
+    `uniform`: the results are joined again, so that they must have the elements' dtype.
+    """
+    first = None if dtype is None else np.dtype(dtype)
+    given = None if out is None else out.dtype
+    options: Any = {"reduction": True, "casting": "unsafe"}
+    if first is not None:
+        options["signature"] = (first, None, None)
+    _, element, result = like.resolve_dtypes((given, x.dtype, None), **options)
+    if uniform and element != result:
+        raise TypeError(f"{like.__name__}: joins {element} to {result}, which cannot be joined again")
+    if uniform or like.__name__ not in _LOGICAL:  # they look at the elements as they are
+        x = astype(x, element)
+    return x, result
+
+
 def reduce(
     function: Function,
     like: np.ufunc,
@@ -158,83 +200,72 @@ def reduce(
     dtype: Any = None,
     out: Any = None,
     keepdims: bool = False,
-    initial: Any = None,
+    initial: Any = np._NoValue,
     where: Any = True,
 ) -> Any:
     """Join the elements along axes, as ``ufunc.reduce`` does."""
     _check_binary(like, "reduce")
     name = f"{like.__name__}.reduce"
-    if isinstance(out, tuple):
-        (out,) = out
+    out = _sole(out)
     x = as_array(name, array)
+    # NumPy takes the first axis of a number for none.
+    axes = () if not x.ndim and axis in (0, -1) else normalize_axes(name, axis, x.ndim)
+    x, result = _joinable(like, x, dtype, out, False)
+    start = like.identity if initial is np._NoValue else initial
+    if start is None and where is not True:
+        raise ValueError(f"{name}: has no identity, so 'where' needs 'initial'")
+    if len(axes) > 1 and (like not in _ASSOCIATIVE or like is np.lcm):
+        raise ValueError(f"{name}: the order of elements matters, so at most one axis may be given")
     own = _REDUCTIONS.get(like)
     if own is not None:
-        y = _own_reduction(own, like, x, axis, dtype, keepdims, initial, where, out)
-        return y if out is None else deliver(name, out, y)
-    axes = normalize_axes(name, axis, x.ndim)
-    if len(axes) > 1 and like not in _ASSOCIATIVE:
-        raise ValueError(f"{name}: the order of elements matters, so at most one axis may be given")
-    if dtype is not None:
-        x = astype(x, np.dtype(dtype))
-    if where is not True:
-        if like.identity is None:
-            raise ValueError(f"{name}: has no identity, so 'where' needs 'initial'")
-        x = statistical.chosen(name, x, where, like.identity)
+        first = None if initial is np._NoValue else initial
+        logical = like.__name__ in _LOGICAL
+        y = own(x, axes, keepdims=keepdims, where=where, **({} if logical else {"initial": first}))
+        y = function(first, y) if logical and first is not None else astype(y, result)
+        return y if out is None else deliver(name, out, y, "unsafe")
     n = math.prod(x.shape[k] for k in axes)
-    if n > _LONGEST and like not in _ASSOCIATIVE:
-        return _host(like, "reduce", x, axis=axis, keepdims=keepdims, out=out)
+    if n > _LONGEST and (like not in _ASSOCIATIVE or where is not True):
+        return _host(like, "reduce", x, axis, result, out, keepdims, initial, where)
     rest = tuple(k for k in range(x.ndim) if k not in axes)
-    rows = apply(reshape, apply(permute, x, axes=(*axes, *rest)), shape=(n, *[x.shape[k] for k in rest]))
-    y = _folded(function, like, rows, initial)
+    turned = (*axes, *rest), (n, *[x.shape[k] for k in rest])
+    rows = apply(reshape, apply(permute, x, axes=turned[0]), shape=turned[1])
+    mask = None
+    if where is not True:
+        mask = broadcast_to(as_array(name, where, _BOOL), x.shape)
+        mask = apply(reshape, apply(permute, mask, axes=turned[0]), shape=turned[1])
+        rows = _chosen(name, mask, rows, 1) if like in _HARMLESS else rows
+    if start is not None and type(start) is not Array:
+        start = full((), np.asarray(start).astype(rows.dtype).item(), rows.dtype)
+    y = _folded(function, like, rows, start, mask)
     if keepdims:
         y = apply(reshape, y, shape=tuple(1 if k in axes else m for k, m in enumerate(x.shape)))
-    return y if out is None else deliver(name, out, y)
+    y = astype(y, result)
+    return y if out is None else deliver(name, out, y, "unsafe")
 
 
-def _own_reduction(
-    own: Function,
-    like: np.ufunc,
-    x: Array,
-    axis: Any,
-    dtype: Any,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
-    out: Any,
-) -> Array:
-    if like in (np.logical_and, np.logical_or):
-        y = own(x, axis, keepdims=keepdims, where=where)
-        return y if dtype is None else astype(y, np.dtype(dtype))
-    if dtype is None and out is not None and like in _SCANS:
-        dtype = out.dtype
-    if dtype is not None:
-        x = astype(x, np.dtype(dtype))
-    y = own(x, axis, keepdims=keepdims, initial=initial, where=where)
-    return y if dtype is None else astype(y, np.dtype(dtype))
-
-
-def _folded(function: Function, like: np.ufunc, x: Array, initial: Any) -> Array:
+def _folded(function: Function, like: np.ufunc, x: Array, start: Any, mask: Array | None) -> Array:
     """Join the parts of `x` along the first axis: by halves where the order is free, else from the left."""
     n = x.shape[0]
-    if n == 0:
-        start = like.identity if initial is None else initial
-        if start is None:
+    if start is None:
+        if n == 0:
             raise ValueError(f"zero-size array to reduction operation {like.__name__} which has no identity")
-        return full(x.shape[1:], start, x.dtype)
-    if like in _ASSOCIATIVE:
+        y = getitem(x, 0).copy()
+    else:
+        y = broadcast_to(start, x.shape[1:])
+    if like in _ASSOCIATIVE and mask is None:
         while n > 1:
             half = n // 2
             joined = function(getitem(x, slice(0, half)), getitem(x, slice(half, 2 * half)))
             odd = getitem(x, slice(2 * half, None))
             x = joined if n % 2 == 0 else apply(concat, joined, astype(odd, joined.dtype), axis=0)
             n = x.shape[0]
-        y = getitem(x, 0)
-    else:
-        y = getitem(x, 0)
-        for i in range(1, n):
-            y = function(y, getitem(x, i))
-    y = y.copy() if n == 1 else y
-    return y if initial is None else function(initial, y)
+        if n == 0:
+            return y
+        return getitem(x, 0).copy() if start is None else function(y, getitem(x, 0))
+    for i in range(start is None, n):
+        new = function(y, getitem(x, i))
+        y = new if mask is None else apply(select, getitem(mask, i), new, astype(y, new.dtype))
+    return y
 
 
 def accumulate(
@@ -243,27 +274,31 @@ def accumulate(
     """Return what each element and those before it join to, as ``ufunc.accumulate`` does."""
     _check_binary(like, "accumulate")
     name = f"{like.__name__}.accumulate"
-    if isinstance(out, tuple):
-        (out,) = out
+    out = _sole(out)
     x = as_array(name, array)
     if not x.ndim:
         raise TypeError("cannot accumulate on a scalar")
-    k = normalize_axis(name, axis, x.ndim)
-    if like in _SCANS:
-        return _SCANS[like](x, axis=k, dtype=dtype, out=out)
-    if dtype is not None:
-        x = astype(x, np.dtype(dtype))
+    k = _one_axis(name, axis, x.ndim)
+    x, result = _joinable(like, x, dtype, out, True)
     n = x.shape[k]
-    if like not in _ASSOCIATIVE and n > _LONGEST:
+    if like in _SCANS:
+        y = _SCANS[like](x, axis=k, dtype=result)
+    elif like not in _ASSOCIATIVE and n > _LONGEST:
         return _host(like, "accumulate", x, axis=k, out=out)
-    y = _scanned(function, like, x, (slice(None),) * k)
-    return y if out is None else deliver(name, out, y)
+    else:
+        y = _scanned(function, like, x, (slice(None),) * k)
+    return y if out is None else deliver(name, out, y, "unsafe")
+
+
+def _one_axis(name: str, axis: Any, ndim: int) -> int:
+    axes = normalize_axes(name, axis, ndim)
+    if len(axes) != 1:
+        raise ValueError(f"{name}: works along one axis, not along {axis!r} of {ndim}")
+    return axes[0]
 
 
 def _scanned(function: Function, like: np.ufunc, x: Array, lead: tuple[Any, ...]) -> Array:
     k, n = len(lead), x.shape[len(lead)]
-    if like.__name__.startswith("logical"):
-        x = astype(x, _BOOL)
     if like in _ASSOCIATIVE:
         step = 1
         while step < n:  # each element joins the one `step` before it, which has joined 2 * step already
@@ -289,43 +324,55 @@ def reduceat(
     """Join the elements between indices, as ``ufunc.reduceat`` does."""
     _check_binary(like, "reduceat")
     name = f"{like.__name__}.reduceat"
+    out = _sole(out)
     x = as_array(name, array)
-    k = normalize_axis(name, axis, x.ndim)
-    places = np.asarray(indices)
-    places = places if places.size else places.astype(np.intp)
-    if places.dtype.kind not in "iu" or places.ndim != 1:
-        raise TypeError(f"{name}: indices must be integers along one axis")
+    if not x.ndim:
+        raise TypeError("cannot reduceat on a scalar")
+    k = _one_axis(name, axis, x.ndim)
+    places = np.asarray(indices).astype(np.intp)
+    if places.ndim != 1:
+        raise ValueError(f"{name}: indices must stand along one axis, not in shape {places.shape}")
     n = x.shape[k]
     if places.size and not 0 <= places.min() <= places.max() < n:
         raise IndexError(f"index {places.max()} out-of-bounds in {name} [0, {n})")
+    x, result = _joinable(like, x, dtype, out, True)
     if not 0 < places.size <= _LONGEST:
-        return _host(like, "reduceat", x, places, axis=k, dtype=dtype)
+        return _host(like, "reduceat", x, places, axis=k, out=out)
     parts = []
     for i, j in zip(places, [*places[1:], n], strict=True):
         part = getitem(x, (*[slice(None)] * k, slice(int(i), int(j) if j > i else int(i) + 1)))
-        parts.append(reduce(function, like, part, k, dtype, keepdims=True))
+        parts.append(astype(reduce(function, like, part, k, keepdims=True, initial=None), result))
     y = apply(concat, *parts, axis=k)
-    return y if out is None else deliver(name, out, y)
+    return y if out is None else deliver(name, out, y, "unsafe")
 
 
 def outer(function: Function, like: np.ufunc, A: Any, B: Any, /, **kwargs: Any) -> Any:
     """Apply a ufunc to each pair of an element of one array and one of another."""
+    if like.signature is not None:
+        raise TypeError("method outer is not allowed in ufunc with non-trivial signature")
     if like.nin != 2:
         raise ValueError("outer product only supported for binary functions")
     a, b = as_array(like.__name__, A), as_array(like.__name__, B)
     return function(apply(reshape, a, shape=(*a.shape, *[1] * b.ndim)) if b.ndim else a, b, **kwargs)
 
 
+def _plus(x: Any, y: Any) -> Array:
+    return elementwise(add, "subtract.at", (x, y))
+
+
 def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
     """Apply a ufunc in place at indices, again where one stands there again."""
-    if like.nin == 2 and b is None:
-        raise ValueError("second operand needed for ufunc")
+    if like.signature is not None:
+        raise TypeError(f"{like.__name__}.at does not support ufunc with non-trivial signature")
+    if (like.nin == 2) is (b is None):
+        told = "needed for ufunc" if b is None else "provided when ufunc is unary"
+        raise ValueError(f"second operand {told}")
     if type(a) is not Array:
         like.at(a, np.asarray(indices) if type(indices) is Array else indices, np.asarray(b))
         return
     name = f"{like.__name__}.at"
     if like is np.subtract and a.dtype.kind in "ifc":
-        like, b = np.add, elementwise(neg, name, (b,))
+        like, b, function = np.add, elementwise(neg, name, (b,)), _plus
     mode = None if b is None else _MODES.get(like)
     kind = type(b) if b is None or type(b) in SCALARS[1:] else as_array(name, b).dtype
     if mode is None or like.resolve_dtypes((a.dtype, kind, None))[-1] != a.dtype:  # each step would round

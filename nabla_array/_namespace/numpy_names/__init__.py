@@ -40,8 +40,8 @@ CHAPTERS = {
         "median percentile ptp quantile"
     ),
     "ufuncs": (
-        "bitwise_count deg2rad divmod fabs float_power fmax fmin fmod frexp gcd heaviside lcm ldexp "
-        "logaddexp2 modf rad2deg rint spacing ufunc"
+        "bitwise_count deg2rad degrees divmod fabs float_power fmax fmin fmod frexp gcd heaviside lcm ldexp "
+        "logaddexp2 modf rad2deg radians rint spacing ufunc"
     ),
     "uniques": "intersect1d setdiff1d setxor1d union1d unique",
     "without_nan": (

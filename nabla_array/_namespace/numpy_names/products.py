@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..array import Array
+from ..core_ufuncs import with_core_options
 from ..elementwise import conj, multiply
 from ..indexing import getitem
 from ..linalg_basics import cross as cross_in_space
@@ -26,6 +27,7 @@ from ..promotion import (
     result_dtype,
 )
 from ..statistical import sum as sum_
+from ..ufuncs import make_ufunc
 from .described import numpys
 from .joining import flat
 
@@ -384,29 +386,37 @@ def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy", einsu
 
 
 @numpys
-def matvec(x1: Any, x2: Any, /, out: Any = None) -> Array:
+def matvec(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Array:
     """Return the products of matrices and vectors.
 
     >>> xp.matvec([[1, 2], [3, 4]], [1, 10])
     array([21, 43])
     """
+    if out is not None or options:
+        return with_core_options(matvec, np.matvec, (x1, x2), out=out, **options)
     a, b = promote("matvec", x1, x2)
     if a.ndim < 2 or not b.ndim:
         raise ValueError(f"matvec: needs a matrix and a vector, not shapes {a.shape} and {b.shape}")
     y = matmul(a, reshape(b, (*b.shape, 1)))
-    return _given("matvec", out, reshape(y, y.shape[:-1]))
+    return reshape(y, y.shape[:-1])
 
 
 @numpys
-def vecmat(x1: Any, x2: Any, /, out: Any = None) -> Array:
+def vecmat(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Array:
     """Return the products of vectors, conjugated, and matrices.
 
     >>> xp.vecmat([1, 10], [[1, 2], [3, 4]])
     array([31, 42])
     """
+    if out is not None or options:
+        return with_core_options(vecmat, np.vecmat, (x1, x2), out=out, **options)
     a, b = promote("vecmat", x1, x2)
     if not a.ndim or b.ndim < 2:
         raise ValueError(f"vecmat: needs a vector and a matrix, not shapes {a.shape} and {b.shape}")
     a = conj(a) if a.dtype.kind == "c" else a
     y = matmul(reshape(a, (*a.shape[:-1], 1, a.shape[-1])), b)
-    return _given("vecmat", out, reshape(y, (*y.shape[:-2], y.shape[-1])))
+    return reshape(y, (*y.shape[:-2], y.shape[-1]))
+
+
+make_ufunc(matvec, np.matvec)
+make_ufunc(vecmat, np.vecmat)

@@ -157,6 +157,26 @@ def rad2deg(x: Any, /) -> Array:
 
 
 @numpys
+def radians(x: Any, /) -> Array:
+    """Return angles in degrees as angles in radians.
+
+    >>> xp.radians([180.0])
+    array([3.14159265])
+    """
+    return deg2rad(x)
+
+
+@numpys
+def degrees(x: Any, /) -> Array:
+    """Return angles in radians as angles in degrees.
+
+    >>> xp.degrees([xp.pi])
+    array([180.])
+    """
+    return rad2deg(x)
+
+
+@numpys
 def float_power(x1: Any, x2: Any, /) -> Array:
     """Return powers, in double precision or more.
 
