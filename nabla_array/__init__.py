@@ -19,6 +19,7 @@ from ._lazy.config import config as config
 from ._namespace import array as _array
 from ._namespace import interop as _interop
 from ._namespace import methods as _methods  # noqa: F401
+from ._namespace import numpy_modules as _numpy_modules
 from ._namespace import operators as _operators  # noqa: F401
 from ._namespace.array import Array as Array
 from ._namespace.constants import *  # noqa: F403
@@ -58,6 +59,8 @@ for _name in _interop.TAKE_ANY_DTYPE.split():
     globals()[_name] = _interop.or_host(globals()[_name], _name)
 _interop.namespace_names.update({k: v for k, v in globals().items() if not k.startswith("_")})
 
+
+sys.meta_path.append(_numpy_modules.Finder())
 
 # Imported when they are first named: most programs never do.
 _LATE = ("explain", "report")

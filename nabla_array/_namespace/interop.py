@@ -6,7 +6,8 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from functools import lru_cache, wraps
-from types import FunctionType, ModuleType
+from importlib import import_module
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -258,38 +259,21 @@ _SHARED = {
     "show_runtime",
     "typename",
 }
-_SHARED_MODULES = {"ctypeslib", "dtypes", "exceptions", "testing", "typing"}
-_HOST_MODULES = {"char", "emath", "ma", "polynomial", "rec", "strings"}
+# NumPy's modules that are not for its users, and those that are there to be imported only.
+_NO_ATTRIBUTES = {"core", "f2py"}
 
 
-class HostModule(ModuleType):
-    """A module of NumPy's: its functions run on the host, and are counted; all else is NumPy's own."""
+def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return NumPy's function for our arrays: it runs on the host, and is counted unless it computes nothing."""
 
-    def __init__(self, theirs: ModuleType) -> None:
-        super().__init__(f"nabla_array.{theirs.__name__.removeprefix('numpy.')}", theirs.__doc__)
-        self._theirs = theirs
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._theirs, name)
-        if inspect.ismodule(found):
-            return HostModule(found) if found.__name__.startswith("numpy.") else found
-        if isinstance(found, type) or not callable(found) or name.startswith("__"):
-            return found
-        return _on_host(found, f"{self._theirs.__name__.removeprefix('numpy.')}.{name}")
-
-    def __dir__(self) -> list[str]:
-        return dir(self._theirs)
-
-
-def _on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     @wraps(function)
-    def on_host(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Any:
         if name.rpartition(".")[2] in _SHARED:
             return function(*to_host(name, args), **to_host(name, kwargs))
         return host_call(function, name, args, kwargs)
 
-    on_host.__dict__["runs_on_host"] = name.rpartition(".")[2] not in _SHARED
-    return on_host
+    call.__dict__["runs_on_host"] = name.rpartition(".")[2] not in _SHARED
+    return call
 
 
 def numpy_name(name: str) -> Any:
@@ -303,13 +287,13 @@ def numpy_name(name: str) -> Any:
     if name in ALIASES and name not in _NOT_OURS:
         return namespace_names[ALIASES[name]]
     found = None if name.startswith("_") else getattr(np, name, None)
-    if name in _HOST_MODULES and inspect.ismodule(found):
-        return HostModule(found)
-    if found is None or (inspect.ismodule(found) and name not in _SHARED_MODULES):
+    if found is None or name in _NO_ATTRIBUTES:
         raise AttributeError(f"module 'nabla_array' has no attribute {name!r}")
+    if inspect.ismodule(found):  # see numpy_modules.py
+        return import_module(found.__name__.replace("numpy", "nabla_array", 1))
     if isinstance(found, type) or not callable(found):
         return found
-    return _on_host(found, name)
+    return on_host(found, name)
 
 
 def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -336,8 +320,8 @@ TAKE_ANY_DTYPE = (
 
 def star_names() -> set[str]:
     """Return what ``from nabla_array import *`` gives: what NumPy's star gives, and the standard's names."""
-    refused = {"core", "f2py"}
-    return {*np.__all__, *(n for n, v in namespace_names.items() if not inspect.ismodule(v))} - refused
+    own = (name for name, value in namespace_names.items() if not inspect.ismodule(value))
+    return {*np.__all__, *own} - _NO_ATTRIBUTES
 
 
 host_hook.extend((host_call, elsewhere))

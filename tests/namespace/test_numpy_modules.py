@@ -1,0 +1,111 @@
+"""NumPy's modules under our name take our arrays."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array._lazy.stats import stats
+from nabla_array._namespace.interop import HostFallbackWarning
+
+MODULES = (
+    "char ctypeslib dtypes exceptions fft lib lib.format lib.recfunctions lib.scimath lib.stride_tricks "
+    "linalg ma ma.extras polynomial polynomial.chebyshev random rec strings testing testing.overrides "
+    "typing"
+)
+ASSERTIONS = (
+    "assert_allclose assert_almost_equal assert_array_almost_equal assert_array_almost_equal_nulp "
+    "assert_array_compare assert_array_equal assert_array_max_ulp assert_equal"
+)
+
+
+@pytest.mark.parametrize("name", MODULES.split())
+def test_a_module_is_there_under_both_ways_to_reach_it(name: str) -> None:
+    module = importlib.import_module(f"nabla_array.{name}")
+    assert module.__name__ == f"nabla_array.{name}"
+    assert not {
+        n for n in getattr(importlib.import_module(f"numpy.{name}"), "__all__", ()) if not hasattr(module, n)
+    }
+    found = xp
+    assert importlib.import_module(f"numpy.{name}").__name__ == f"numpy.{name}"
+    for part in name.split("."):
+        found = getattr(found, part)
+    assert found is module
+
+
+@pytest.mark.parametrize(
+    "name", ["foo", "_core", "transforms.foo", "_lazy.foo", "lib._iotools", "linalg.foo"]
+)
+def test_what_neither_of_us_has_or_shows_is_not_there(name: str) -> None:
+    with pytest.raises(ModuleNotFoundError, match=f"nabla_array.{name}"):
+        importlib.import_module(f"nabla_array.{name}")
+
+
+def test_modules_that_are_for_nobody_are_no_attributes() -> None:
+    for name in ("core", "f2py", "_core"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(xp, name)
+
+
+def test_emath_is_scimath() -> None:
+    assert xp.emath is importlib.import_module("nabla_array.lib.scimath")
+
+
+def test_a_module_that_computes_is_counted_once_and_its_functions_each_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delitem(sys.modules, "nabla_array.polynomial.hermite", raising=False)
+    names = ("numpy.polynomial.hermite", "polynomial.hermite.hermval")
+    x = xp.asarray([1.0, 2.0])
+    for name in names:
+        stats.fallbacks.pop(name, None)
+    hermite = importlib.import_module("nabla_array.polynomial.hermite")
+    with pytest.warns(HostFallbackWarning, match=r"polynomial.hermite.hermval runs through NumPy"):
+        y = hermite.hermval(x, x)
+    hermite.hermval(x, x)
+    assert type(y) is xp.Array
+    assert np.array_equal(np.asarray(y), np.polynomial.hermite.hermval([1.0, 2.0], [1.0, 2.0]))
+    assert [stats.fallbacks[name] for name in names] == [1, 2]
+
+
+@pytest.mark.parametrize("name", ASSERTIONS.split())
+def test_assertions_of_testing(name: str) -> None:
+    x = xp.asarray([1.0, 2.0, 3.0])
+    y = np.asarray(x)
+    before = stats.fallbacks.copy()
+    function = getattr(xp.testing, name)
+    first = (np.equal,) if name == "assert_array_compare" else ()
+    for a in (x, y):
+        for b in (x * 1, y.copy()):
+            function(*first, a, b)
+            with pytest.raises(AssertionError):
+                function(*first, a, b + 1)
+    assert stats.fallbacks == before
+
+
+def test_assertions_that_call_pass_our_arrays_on() -> None:
+    x = xp.asarray([1.0, 2.0, 3.0])
+    seen = []
+    xp.testing.assert_no_warnings(seen.append, x)
+    assert seen[0] is x
+    xp.testing.assert_raises(ValueError, xp.reshape, x, (2,))
+    xp.testing.assert_array_less(x, x + 1)
+
+
+def test_polynomials_take_our_arrays() -> None:
+    x = xp.asarray([0.0, 1.0, 2.0, 3.0])
+    ours = xp.polynomial.Polynomial.fit(x, x**2 + 1, 2)
+    theirs = np.polynomial.Polynomial.fit(np.asarray(x), np.asarray(x) ** 2 + 1, 2)
+    assert np.array_equal(ours.coef, theirs.coef)
+    assert np.array_equal(np.asarray(ours(x)), theirs(np.asarray(x)))
+
+
+def test_classes_are_numpys() -> None:
+    assert xp.exceptions.AxisError is np.exceptions.AxisError
+    assert xp.ma.MaskedArray is np.ma.MaskedArray
+    assert xp.typing.NDArray is np.typing.NDArray
+    assert xp.lib.NumpyVersion is np.lib.NumpyVersion
