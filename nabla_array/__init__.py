@@ -17,6 +17,7 @@ from . import linalg as linalg
 from . import special as special
 from ._lazy.config import config as config
 from ._namespace import array as _array
+from ._namespace import flat as _flat  # noqa: F401
 from ._namespace import interop as _interop
 from ._namespace import methods as _methods  # noqa: F401
 from ._namespace import numpy_modules as _numpy_modules
@@ -32,6 +33,7 @@ from ._namespace.info import *  # noqa: F403
 from ._namespace.linear_algebra import *  # noqa: F403
 from ._namespace.manipulation import *  # noqa: F403
 from ._namespace.moments import *  # noqa: F403
+from ._namespace.ndarray import *  # noqa: F403
 from ._namespace.scans import *  # noqa: F403
 from ._namespace.searching import *  # noqa: F403
 from ._namespace.sets import *  # noqa: F403

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +17,7 @@ from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
 from .._lazy.node import NO_PARAMS, Node, leaf, record, tapes
 from .._lazy.primitive import Primitive
+from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.elementwise import complex_, imag, real
 from .._lazy.primitives.linalg import diagonal
 from .._lazy.primitives.structure import broadcast, permute, project, reshape, slice_, update_slice
@@ -312,11 +315,34 @@ def current(x: Array) -> Node:
     seen = x._view
     if seen is not None and seen.base._node is not seen.seen:
         node, levels = seen.base._node, seen.base._levels
-        for step in seen.steps:
+        steps = seen.steps
+        if node.aval is not seen.seen.aval:
+            back = _back(seen, x._levels)
+            if back is None:  # the owner was resized and has let go of what this looks at
+                x._view = None
+                return x._node
+            steps = (*back, *steps)
+        for step in steps:
             node, levels = bind(step.prim, ((node, levels),), step.params)
         x._node, x._levels = node, levels
-        x._view = seen._replace(seen=seen.base._node)
+        x._view = View(seen.base, steps, seen.base._node)
     return x._node
+
+
+def _back(seen: View, levels: Levels) -> tuple[Step, ...] | None:
+    """Return what leads from an owner to the shape and dtype that it had when a view of it was made.
+
+    Somebody may have set them since; None where it has other memory now.
+    """
+    base, was = seen.base, seen.seen.aval
+    shape: tuple[int, ...] = was.shape[len(levels) :]
+    n = math.prod(shape)
+    if n * was.dtype.itemsize != base.nbytes:
+        return None
+    there = Step(reshape, {"shape": shape})
+    if was.dtype != base.dtype:
+        return Step(reshape, {"shape": (base.size,)}), Step(reinterpret, {"dtype": was.dtype}), there
+    return () if shape == base.shape else (there,)
 
 
 def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
@@ -344,11 +370,13 @@ def view(x: Array, prim: Primitive, **params: Any) -> Array:
     node = current(x)
     out = Array(*bind(prim, ((node, x._levels),), params or NO_PARAMS))
     base, steps, seen = x._view or View(x, (), node)
-    out._view = View(base, _add_step(steps, Step(prim, params)), seen)
+    out._view = View(base, add_step(steps, Step(prim, params)), seen)
+    if frozen and id(x) in frozen:
+        freeze(out)
     return out
 
 
-def _add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
+def add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
     """Append a step to a view's; two slices in a row are one."""
     if not steps or steps[-1].prim is not new.prim:
         return (*steps, new)
@@ -383,11 +411,23 @@ _PUT: dict[Primitive, _Put] = {
     permute: _put_permute,
     real: lambda old, new, params: apply(complex_, new, apply(imag, old)),
     imag: lambda old, new, params: apply(complex_, apply(real, old), new),
+    reinterpret: lambda old, new, params: apply(reinterpret, new, dtype=old.dtype),
 }
+
+# The arrays, by id, that somebody said must not be written to.
+frozen: dict[int, weakref.ref[Array]] = {}
+
+
+def freeze(x: Array) -> None:
+    """Let nobody write to `x`, nor to views of it that are made from now on."""
+    key = id(x)
+    frozen[key] = weakref.ref(x, lambda _: frozen.pop(key, None))
 
 
 def check_writable(x: Array) -> None:
     """Raise ValueError for a view that is read-only, as in NumPy."""
+    if frozen and id(x) in frozen:
+        raise ValueError("setitem: assignment destination is read-only")
     if x._view is not None:
         for step in x._view.steps:
             if step.prim is broadcast or step.prim is diagonal:
@@ -397,9 +437,11 @@ def check_writable(x: Array) -> None:
 def write(x: Array, new: Array, part: Step | None = None) -> None:
     """Make `x`, or the `part` of it, equal `new` (of its shape and dtype) for all that share elements."""
     check_writable(x)
+    if x._view is not None and x._view.base._node.aval is not x._view.seen.aval:
+        current(x)
     base, steps, _ = x._view or View(x, (), x._node)
     if part is not None:
-        steps = _add_step(steps, part)
+        steps = add_step(steps, part)
     old = [Array(base._node, base._levels)]
     for step in steps[:-1]:
         old.append(apply(step.prim, old[-1], **step.params))
@@ -409,7 +451,7 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     base._node, base._levels = current(written), written._levels
     for tell in write_hook:
         tell(base)
-    if x is not base and part is None:
+    if x is not base and part is None and new._levels == written._levels:
         x._node, x._levels = current(new), new._levels
         x._view = View(base, steps, base._node)
 

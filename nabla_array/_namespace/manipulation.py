@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from collections.abc import Callable
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from .indexing import getitem
 from .indexing_functions import take
 from .outputs import deliver
 from .promotion import as_array, normalize_axes, normalize_axis, normalize_shape, promote
+from .views import aliases, whole_shape
 
 __all__ = [
     "atleast_1d",
@@ -153,41 +153,6 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
 # -- shape -------------------------------------------------------------------------------------------
 
 
-def _aliases(x: Array, shape: tuple[int, ...]) -> bool:
-    """Say whether NumPy could give `x` another shape without a copy: whether its strides allow it.
-
-    The answer is NumPy's own, about an array with the same strides that nobody reads.
-    """
-    if x._view is None or all(step.prim is reshape_p for step in x._view.steps):
-        return True
-    base = x._view.base
-    strides = [base.itemsize * math.prod(base.shape[i + 1 :]) for i in range(base.ndim)]
-    shown = np.lib.stride_tricks.as_strided(np.empty(1, base.dtype), base.shape, strides)
-    for step in x._view.steps:
-        shown = step.prim.host(shown, **step.params)
-    try:
-        np.reshape(shown, shape, copy=False)
-    except ValueError:
-        return False
-    return True
-
-
-def _whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
-    """Return `shape` with its -1 worked out."""
-    given = tuple(map(operator.index, shape if isinstance(shape, tuple | list) else (shape,)))
-    unknown = [i for i, n in enumerate(given) if n < 0]
-    known = math.prod(n for n in given if n >= 0)
-    if len(unknown) > 1 or any(given[i] != -1 for i in unknown):
-        raise ValueError(f"reshape: only one size may be unknown (-1), not {given}")
-    if unknown and known and x.size % known == 0:
-        given = tuple(x.size // known if n < 0 else n for n in given)
-    if math.prod(given) != x.size or any(n < 0 for n in given):
-        raise ValueError(
-            f"reshape: cannot turn shape {x.shape} into {given}: {x.size} elements against {known}"
-        )
-    return given
-
-
 def reshape(a: Any, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | None = None) -> Array:
     """Return the elements of an array in another shape: a view where NumPy gives one, else a copy.
 
@@ -222,12 +187,12 @@ def reshape(a: Any, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | 
            [3, 4, 5]])
     """
     y = as_array("reshape", a)
-    target = _whole_shape(y, shape)
+    target = whole_shape(y, shape)
     if order == "F":
         return transpose(reshape(transpose(y), target[::-1], copy=copy))
     if order != "C":
         raise ValueError(f"reshape: order is {order!r}; 'C' and 'F' would work")
-    if not copy and _aliases(y, target):
+    if not copy and aliases(y, target):
         return view(y, reshape_p, shape=target)
     if copy is False:
         raise ValueError(f"reshape: {y.shape} as {target} needs a copy here, and copy is False")

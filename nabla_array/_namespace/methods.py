@@ -1,29 +1,76 @@
-"""NumPy's methods of `Array`: each is a function of the namespace with the array in first place."""
+"""NumPy's methods of `Array`: most are functions of the namespace with the array in first place."""
 
 from __future__ import annotations
 
+import builtins
+import pickle
+import warnings
 from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
-from . import elementwise, manipulation, moments, scans, searching, sorting, statistical, utility
-from .array import Array, write
-from .data_types import astype
-from .indexing import fitted
+import numpy as np
+
+from .._lazy.primitives.bits import reinterpret
+from .._lazy.primitives.structure import reshape as reshape_p
+from .._lazy.primitives.structure import slice_
+from . import (
+    elementwise,
+    manipulation,
+    moments,
+    numpy_names,
+    promotion,
+    scans,
+    searching,
+    sorting,
+    statistical,
+    utility,
+)
+from .array import Array, apply, current, from_value, view, write
+from .indexing import fitted, setitem
+from .indexing_functions import take
+from .ufuncs import host_hook
+from .views import field, held_dtype, view_dtype
 
 
-def ravel(self: Array) -> Array:
+def _host(self: Array, method: str, *args: Any) -> Any:
+    """Run one of NumPy's methods on the host, counted: its result is of a dtype that we cannot hold."""
+    return host_hook[0](getattr(np.ndarray, method), f"ndarray.{method}", (self, *args), {})
+
+
+# The other names of NumPy's are imported when one of them is first used.
+_find = lru_cache(None)(numpy_names.find)
+
+
+def _numpys(name: str) -> Callable[..., Any]:
+    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
+        return _find(name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"Do what the function `{name}` does with the array as its first argument."
+    return method
+
+
+# -- shape -----------------------------------------------------------------------------------------
+
+
+def ravel(self: Array, order: Any = "C") -> Array:
     """Return the elements in one axis, as a view where NumPy gives one."""
-    return manipulation.reshape(self, (-1,))
+    return manipulation.ravel(self, order)
 
 
-def flatten(self: Array) -> Array:
+def flatten(self: Array, order: Any = "C") -> Array:
     """Return the elements in one axis, as a copy."""
-    return ravel(self).copy()
+    return ravel(self, order).copy()
 
 
-def reshape(self: Array, *shape: Any, copy: bool | None = None) -> Array:
+def reshape(self: Array, *shape: Any, order: Any = "C", copy: bool | None = None) -> Array:
     """Return the array with another shape, given as one tuple or as several ints."""
-    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, copy=copy)
+    if not shape:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
+    order = "C" if order in ("A", "K") else order
+    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 def transpose(self: Array, *axes: Any) -> Array:
@@ -40,45 +87,229 @@ def squeeze(self: Array, axis: Any = None) -> Array:
     return manipulation.squeeze(self, ones if axis is None else axis)
 
 
+# -- dtype -----------------------------------------------------------------------------------------
+
+
+def astype(
+    self: Array, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    """Return the array with another dtype; one that arrays here cannot have makes it NumPy's."""
+    wanted = held_dtype(dtype)
+    if not np.can_cast(self.dtype, np.dtype(dtype), casting):
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
+            f"according to the rule {casting!r}"
+        )
+    if wanted is None:
+        return _host(self, "astype", dtype)
+    if self.dtype.kind == "c" and wanted.kind in "iuf":
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
+    if wanted == self.dtype:
+        return self.copy() if copy else self
+    return promotion.astype(self, wanted)
+
+
+def view_as(self: Array, dtype: Any = None, type: Any = None) -> Any:
+    """Return a view of the same memory: as it is, or as elements of another dtype.
+
+    One that arrays here cannot have gives a copy of NumPy's, as do its subclasses.
+    """
+    if isinstance(dtype, builtins.type) and issubclass(dtype, Array | np.ndarray):
+        dtype, type = None, dtype
+    if type is not None and not issubclass(Array, type) and type is not np.ndarray:
+        return np.asarray(self).view(*[] if dtype is None else [dtype], type=type)
+    if dtype is None:
+        return view(self, reshape_p, shape=self.shape)
+    wanted = held_dtype(dtype)
+    return _host(self, "view", dtype) if wanted is None else view_dtype(self, wanted)
+
+
+def getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
+    """Return a view of the bytes of each element from an offset on, as an element of a dtype."""
+    return field(self, dtype, offset)
+
+
+def setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
+    """Write values of a dtype into each element's bytes from an offset on."""
+    setitem(field(self, dtype, offset), ..., val)
+
+
+def byteswap(self: Array, inplace: bool = False) -> Array:
+    """Return the array with the bytes of each number in the other order."""
+    size = self.itemsize // (2 if self.dtype.kind == "c" else 1)
+    raw = apply(reinterpret, apply(reshape_p, self, shape=(self.size, 1)), dtype=np.dtype(np.uint8))
+    rows = apply(reshape_p, raw, shape=(raw.size // size, size))
+    rows = apply(slice_, rows, start=(0, size - 1), size=rows.shape, step=(1, -1))
+    swapped = apply(reinterpret, apply(reshape_p, rows, shape=raw.shape), dtype=self.dtype)
+    swapped = apply(reshape_p, swapped, shape=self.shape)
+    if not inplace:
+        return swapped
+    write(self, swapped)
+    return self
+
+
+# -- elements --------------------------------------------------------------------------------------
+
+
 def fill(self: Array, value: Any) -> None:
     """Set every element to `value`."""
     write(self, fitted("fill", value, self.dtype, self.shape))
 
 
-def sort(self: Array, axis: int = -1) -> None:
+def clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
+    """Limit each element to the range from `min` to `max`."""
+    return elementwise.clip(self, min, max, out, **options)
+
+
+def conj(self: Array) -> Array:
+    """Return the complex conjugate of each element."""
+    return elementwise.conj(self)
+
+
+def compress(self: Array, condition: Any, axis: int | None = None, out: Any = None) -> Array:
+    """Return the elements, or slices along an axis, where a condition is true."""
+    y: Array = _find("compress")(condition, self, axis, out)
+    return y
+
+
+def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Write values at indices into the flattened array."""
+    _find("put")(self, indices, values, mode)
+
+
+def repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
+    """Return each element several times."""
+    return manipulation.repeat(self, repeats, axis=axis)
+
+
+def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     """Sort in place along an axis."""
-    write(self, sorting.sort(self, axis=axis))
+    write(self, sorting.sort(self, axis, kind, order, stable=stable))
+
+
+def argsort(
+    self: Array,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Array:
+    """Return the indices that sort the array along an axis."""
+    return sorting.argsort(self, axis, kind, order, stable=stable, descending=descending)
+
+
+def partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    """Put the k-th element in its place, smaller ones before it, in place (here: sort)."""
+    write(self, _find("partition")(self, kth, axis, kind, order))
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def tobytes(self: Array, order: Any = "C") -> bytes:
+    """Return the bytes of the elements."""
+    return np.asarray(self).tobytes(order)
+
+
+def tofile(self: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
+    """Write the elements to a file: their bytes, or as text with a separator."""
+    np.asarray(self).tofile(fid, sep, format)
+
+
+def dumps(self: Array) -> bytes:
+    """Return the pickled array."""
+    return pickle.dumps(self)
+
+
+def dump(self: Array, file: Any) -> None:
+    """Write the pickled array to a file, or to a path."""
+    if hasattr(file, "write"):
+        file.write(dumps(self))
+    else:
+        Path(file).write_bytes(dumps(self))
+
+
+def setstate(self: Array, state: Any) -> None:
+    """Take on shape, dtype and elements as NumPy's pickles tell them."""
+    value = np.empty(0)
+    value.__setstate__(state)
+    new = from_value(value)
+    self._node, self._levels, self._view = current(new), (), None
+
+
+# -- what other code looks for ---------------------------------------------------------------------
+
+
+def array_wrap(self: Array, value: Any, context: Any = None, return_scalar: bool = False) -> Array:
+    """Return what a function of NumPy's made of arrays as one of ours."""
+    return promotion.as_array("__array_wrap__", value)
+
+
+def contains(self: Array, value: Any) -> bool:
+    """Say whether any element equals `value`."""
+    return bool(utility.any(elementwise.equal(self, value)))
+
+
+def delitem(self: Array, key: Any) -> None:
+    """Raise ValueError, as in NumPy."""
+    raise ValueError("cannot delete array elements")
 
 
 _METHODS: dict[str, Callable[..., Any]] = {
+    "__array_wrap__": array_wrap,
+    "__contains__": contains,
+    "__delitem__": delitem,
+    "__setstate__": setstate,
     "all": utility.all,
     "any": utility.any,
     "argmax": searching.argmax,
     "argmin": searching.argmin,
-    "argsort": lambda self, axis=-1: sorting.argsort(self, axis=axis),
-    "astype": lambda self, dtype, *, copy=True: astype(self, dtype, copy=copy),
-    "clip": lambda self, min=None, max=None: elementwise.clip(self, min, max),
-    "conj": elementwise.conj,
-    "conjugate": elementwise.conj,
+    "argpartition": _numpys("argpartition"),
+    "argsort": argsort,
+    "astype": astype,
+    "byteswap": byteswap,
+    "choose": _numpys("choose"),
+    "clip": clip,
+    "compress": compress,
+    "conj": conj,
+    "conjugate": conj,
     "cumprod": scans.cumprod,
     "cumsum": scans.cumsum,
+    "diagonal": _numpys("diagonal"),
+    "dot": _numpys("dot"),
+    "dump": dump,
+    "dumps": dumps,
     "fill": fill,
     "flatten": flatten,
+    "getfield": getfield,
     "max": statistical.max,
     "mean": moments.mean,
     "min": statistical.min,
     "nonzero": searching.nonzero,
+    "partition": partition,
     "prod": statistical.prod,
+    "put": put,
     "ravel": ravel,
-    "repeat": lambda self, repeats, axis=None: manipulation.repeat(self, repeats, axis=axis),
+    "repeat": repeat,
     "reshape": reshape,
-    "round": lambda self, decimals=0: elementwise.round(self, decimals),
+    "round": elementwise.round,
+    "searchsorted": searching.searchsorted,
+    "setfield": setfield,
     "sort": sort,
     "squeeze": squeeze,
     "std": moments.std,
     "sum": statistical.sum,
+    "swapaxes": manipulation.swapaxes,
+    "take": take,
+    "tobytes": tobytes,
+    "tofile": tofile,
+    "trace": _numpys("trace"),
     "transpose": transpose,
     "var": moments.var,
+    "view": view_as,
 }
 
 for _name, _method in _METHODS.items():

@@ -15,6 +15,7 @@ from nabla_array._lazy.bodies import holes, written
 from nabla_array._lazy.node import Node
 from nabla_array._lazy.primitive import Primitive
 from nabla_array._lazy.primitives import (
+    bits,
     contraction,
     control,
     creation,
@@ -236,6 +237,11 @@ def _structure_rows() -> Iterator[Row]:
     yield Row(structure.reshape, (x,), {"shape": (4, 2, 3)})
     yield Row(structure.reshape, (np.ones((2, 0)),), {"shape": (0, 5)})
     yield Row(structure.permute, (x,), {"axes": (2, 0, 1)})
+    yield Row(bits.reinterpret, (random("d", 3, 4),), {"dtype": np.dtype(complex)})
+    yield Row(bits.reinterpret, (random("F", 3, 4),), {"dtype": np.dtype(np.float32)})
+    wrong_bits = ((avals("d3,3"), {"dtype": np.dtype(complex)}, ValueError),)
+    bytes_of = {"dtype": np.dtype(np.uint8)}
+    yield Row(bits.reinterpret, (random("i", 3, 4).T,), bytes_of, held=frozenset({0}), wrong=wrong_bits)
     yield Row(structure.alias, (x,))
     yield Row(structure.stop_gradient, (x,))
     yield Row(structure.barrier, (x,))
