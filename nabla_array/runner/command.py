@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
+import time
 from pathlib import Path
 
 from .._lazy.config import MODES, config
+from .comparing import compare
+from .figures import Recorder
 from .imports import Own, Redirect
 from .script import run_as_main
 
@@ -15,7 +19,11 @@ from .script import run_as_main
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Tell the parser what the command takes."""
     parser.add_argument("--mode", choices=MODES, help="which tier evaluates (that of the configuration)")
+    parser.add_argument("--compare", action="store_true", help="say whether it does the same under NumPy")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, not a script")
+    # What the processes are told that `--compare` starts: whether to stay with NumPy, where to keep figures.
+    parser.add_argument("--numpy", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--record", type=Path, help=argparse.SUPPRESS)
     parser.add_argument(
         "command", nargs=argparse.REMAINDER, metavar="script.py", help="the script, and what it is given"
     )
@@ -33,6 +41,17 @@ def run(args: argparse.Namespace) -> int:
     if args.mode is not None:
         config.mode = args.mode
         os.environ["NABLA_ARRAY_MODE"] = args.mode  # for processes that it starts
-    Redirect(Own(Path.cwd() if args.module else script.resolve().parent)).on()
-    run_as_main(args.command, args.module)
+    if args.compare:
+        return compare(["-m"] * args.module, args.command)
+    if args.record is not None:
+        Recorder(args.record).on()
+    if not args.numpy:
+        Redirect(Own(Path.cwd() if args.module else script.resolve().parent)).on()
+    began = time.perf_counter()
+    try:
+        run_as_main(args.command, args.module)
+    finally:
+        if args.record is not None:
+            seconds = time.perf_counter() - began
+            (args.record / "run.json").write_text(json.dumps({"seconds": seconds}))
     return 0
