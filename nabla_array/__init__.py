@@ -22,6 +22,7 @@ from ._namespace import interop as _interop
 from ._namespace import methods as _methods  # noqa: F401
 from ._namespace import numpy_modules as _numpy_modules
 from ._namespace import operators as _operators  # noqa: F401
+from ._namespace import scalars as _scalars  # noqa: F401
 from ._namespace.array import Array as Array
 from ._namespace.constants import *  # noqa: F403
 from ._namespace.creation import *  # noqa: F403

@@ -246,7 +246,10 @@ class Array:
         return (self[i] for i in range(self.shape[0]))
 
     def __repr__(self) -> str:
-        return self._batched() if self._levels else repr(self._value())
+        if self._levels:
+            return self._batched()
+        value = self._value()
+        return repr(value if value.ndim else value[()])  # a sum is a scalar in NumPy
 
     def __str__(self) -> str:
         return self._batched() if self._levels else str(self._value())

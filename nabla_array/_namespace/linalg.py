@@ -158,7 +158,7 @@ def det(a: Any) -> Array:
     --------
     >>> import nabla_array as xp
     >>> xp.linalg.det(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
-    array(6.)
+    np.float64(6.0)
     """
     return apply(p.det, lapack("det", a, square=True))
 
@@ -372,7 +372,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     --------
     >>> import nabla_array as xp
     >>> xp.linalg.matrix_rank(xp.asarray([[1.0, 2.0], [2.0, 4.0]]))
-    array(1)
+    np.int64(1)
     """
     y = as_array("matrix_rank", A)
     if tol is not None and rtol is not None:
@@ -519,7 +519,7 @@ def slogdet(a: Any) -> SlogdetResult:
     --------
     >>> import nabla_array as xp
     >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
-    SlogdetResult(sign=array(-1.), logabsdet=array(0.))
+    SlogdetResult(sign=np.float64(-1.0), logabsdet=np.float64(0.0))
     """
     return SlogdetResult(*apply_many(p.slogdet, lapack("slogdet", a, square=True)))
 

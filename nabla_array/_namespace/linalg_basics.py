@@ -186,7 +186,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     --------
     >>> import nabla_array as xp
     >>> xp.linalg.trace(xp.asarray([[1.0, 2.0], [3.0, 4.0]]))
-    array(5.)
+    np.float64(5.0)
     """
     y = apply(p.diagonal, matrices("trace", x), offset=operator.index(offset))
     if dtype is None:
@@ -316,7 +316,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
     --------
     >>> import nabla_array as xp
     >>> xp.linalg.matrix_norm(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
-    array(5.)
+    np.float64(5.0)
     """
     y = floats("matrix_norm", matrices("matrix_norm", x))
     n = y.ndim
@@ -370,7 +370,7 @@ def vector_norm(
     --------
     >>> import nabla_array as xp
     >>> xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))
-    array(5.)
+    np.float64(5.0)
     """
     y = floats("vector_norm", x)
     axes = normalize_axes("vector_norm", axis, y.ndim)

@@ -206,7 +206,7 @@ def var(
     --------
     >>> import nabla_array as xp
     >>> xp.var(xp.asarray([1.0, 2.0, 3.0]), correction=1)
-    array(1.)
+    np.float64(1.0)
     """
     y = _spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
     return y if out is None else deliver("var", out, y)

@@ -158,9 +158,9 @@ def compile(
     ...     return xp.sqrt(xp.sum(x * x))
     >>> norm(xp.asarray([3.0, 4.0]))
     runs
-    array(5.)
+    np.float64(5.0)
     >>> norm(xp.asarray([6.0, 8.0]))
-    array(10.)
+    np.float64(10.0)
     >>> norm.cache_info()
     CacheInfo(hits=1, misses=1, fallbacks=0, maxsize=64, currsize=1)
     """

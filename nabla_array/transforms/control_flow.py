@@ -60,7 +60,7 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     >>> vmap(f)(xp.asarray([1.0, -1.0]))
     array([ 0., -2.])
     >>> grad(f)(4.0)
-    array(0.25)
+    np.float64(0.25)
     """
     x = _scalar("cond", "the predicate", pred)
     index = astype(logical_not(x) if x.dtype.kind == "b" else equal(x, 0), np.dtype(np.int64))
@@ -315,9 +315,9 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     >>> import nabla_array as xp
     >>> from nabla_array.transforms import fori_loop, grad
     >>> fori_loop(0, 10, lambda i, total: total + i, 0)
-    array(45)
+    np.int64(45)
     >>> grad(lambda x: fori_loop(0, 3, lambda i, y: y * x, 1.0))(2.0)
-    array(12.)
+    np.float64(12.0)
     """
     bounds = [_scalar("fori_loop", "a bound", b) for b in (lower, upper)]
     for b in bounds:
@@ -399,11 +399,11 @@ def scan(
     >>> import nabla_array as xp
     >>> from nabla_array.transforms import grad, scan
     >>> scan(lambda total, x: (total + x, total * x), 0.0, xp.asarray([1.0, 2.0, 3.0]))
-    (array(6.), array([0., 2., 9.]))
+    (np.float64(6.0), array([0., 2., 9.]))
     >>> def last(decay):
     ...     return scan(lambda y, x: (decay * y + x, None), 0.0, xp.ones(4))[0]
     >>> grad(last)(0.5)
-    array(2.75)
+    np.float64(2.75)
     """
     del unroll
     return scan_of("scan", f, init, xs, length, reverse)

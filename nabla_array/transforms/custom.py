@@ -44,7 +44,7 @@ def stop_gradient(x: Any) -> Any:
     --------
     >>> from nabla_array.transforms import grad, stop_gradient
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
-    array(3.)
+    np.float64(3.0)
     """
     return tree_map(
         lambda leaf: (
@@ -209,7 +209,7 @@ class custom_jvp(_Custom):
     ...     (x,), (t,) = primals, tangents
     ...     return log1pexp(x), t * (1 - 1 / (1 + xp.exp(x)))
     >>> grad(log1pexp)(100.0)
-    array(1.)
+    np.float64(1.0)
     """
 
     rule: Callable[..., Any] | None = None
@@ -331,7 +331,7 @@ class custom_vjp(_Custom):
     ...     return x
     >>> clipped.defvjp(lambda x: (x, None), lambda _, ct: (xp.clip(ct, -1.0, 1.0),))
     >>> grad(lambda x: 10 * clipped(x))(3.0)
-    array(1.)
+    np.float64(1.0)
     """
 
     forward: Callable[..., Any] | None = None
@@ -437,7 +437,7 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     >>> import nabla_array as xp
     >>> from nabla_array.transforms import checkpoint, grad
     >>> grad(lambda x: checkpoint(xp.sin)(xp.sin(x)))(0.0)
-    array(1.)
+    np.float64(1.0)
     """
 
     @named(fun, "Checkpointed form")

@@ -152,7 +152,7 @@ def value_and_grad(
     >>> import nabla_array as xp
     >>> from nabla_array.transforms import value_and_grad
     >>> value_and_grad(lambda x: xp.sum(x**3))(xp.asarray([1.0, 2.0]))
-    (array(9.), array([ 3., 12.]))
+    (np.float64(9.0), array([ 3., 12.]))
     """
     return named(fun, "Value and gradient")(
         _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic)
@@ -246,7 +246,7 @@ def grad(
     >>> grad(lambda x: xp.sum(x**3))(xp.asarray([1.0, 2.0]))
     array([ 3., 12.])
     >>> grad(grad(xp.sin))(1.0)
-    array(-0.84147098)
+    np.float64(-0.8414709848078965)
     """
     both = _value_and_grad("grad", fun, argnums, has_aux, holomorphic)
 
@@ -404,7 +404,7 @@ def jvp(
     >>> import nabla_array as xp
     >>> from nabla_array.transforms import jvp
     >>> jvp(xp.sin, (0.0,), (2.0,))
-    (array(0.), array(2.))
+    (np.float64(0.0), np.float64(2.0))
     """
     leaves, tree = tree_flatten(tuple(primals))
     directions, other = tree_flatten(tuple(tangents))
@@ -444,7 +444,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> from nabla_array.transforms import linearize
     >>> y, along = linearize(lambda x: x**2, 3.0)
     >>> along(1.0), along(2.0)
-    (array(6.), array(12.))
+    (np.float64(6.0), np.float64(12.0))
     """
     leaves, tree = tree_flatten(primals)
     arrays = [_inexact("linearize", "a primal", leaf) for leaf in leaves]

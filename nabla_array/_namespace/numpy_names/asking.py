@@ -51,12 +51,12 @@ def size(a: Any, axis: Any = None) -> int:
 
 @numpys
 def isscalar(element: Any) -> bool:
-    """Test for a number or a string, Python's or NumPy's; a 0-d array is none.
+    """Test for a number or a string, Python's or NumPy's; an array without axes is what those are here.
 
-    >>> xp.isscalar(3.1), xp.isscalar(xp.asarray(3.1))
-    (True, False)
+    >>> xp.isscalar(3.1), xp.isscalar(xp.ones(2).sum()), xp.isscalar(xp.ones(2))
+    (True, True, False)
     """
-    return bool(np.isscalar(element))
+    return not element.shape if type(element) is Array else bool(np.isscalar(element))
 
 
 @numpys

@@ -212,7 +212,7 @@ def trace(
     """Return the sums of diagonals in the plane of two axes.
 
     >>> xp.trace([[1, 2], [3, 4]])
-    array(5)
+    np.int64(5)
     """
     x = _plane("trace", as_array("trace", a), axis1, axis2)
     y: Array = apply(diagonal_p, x, offset=operator.index(offset)).sum(-1, dtype=dtype)

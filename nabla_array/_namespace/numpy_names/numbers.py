@@ -406,7 +406,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """Return integrals along an axis by the trapezoidal rule.
 
     >>> xp.trapezoid([1, 2, 3])
-    array(4.)
+    np.float64(4.0)
     """
     f = as_array("trapezoid", y)
     k = normalize_axis("trapezoid", axis, f.ndim)
@@ -454,7 +454,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     """Return values between samples, on straight lines.
 
     >>> xp.interp(2.5, [1, 2, 3], [3, 2, 0])
-    array(1.)
+    np.float64(1.0)
     """
     at, points = astype(as_array("interp", x), _F64), astype(as_array("interp", xp), _F64)
     values = as_array("interp", fp)

@@ -58,7 +58,7 @@ def average(
     """Return the mean along axes, of weighted elements if weights are given.
 
     >>> xp.average([1.0, 2.0, 4.0], weights=[1, 1, 2])
-    array(2.75)
+    np.float64(2.75)
     """
     x = as_array("average", a)
     if weights is None:
@@ -204,7 +204,7 @@ def quantile(
     """Return quantiles along axes.
 
     >>> xp.quantile([1.0, 2.0, 4.0], 0.5)
-    array(2.)
+    np.float64(2.0)
     """
     return _checked_quantile("quantile", False, a, q, axis, out, method, keepdims, weights)
 
@@ -236,7 +236,7 @@ def median(
     """Return the middle element along axes, or the mean of the two in the middle.
 
     >>> xp.median([3.0, 1.0, 2.0, 10.0])
-    array(2.5)
+    np.float64(2.5)
     """
     rows, kept = ordered("median", a, axis)
     n = rows.shape[-1]

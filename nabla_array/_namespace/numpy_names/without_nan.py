@@ -65,7 +65,7 @@ def nansum(
     """Return the sum along axes, nan counting as 0.
 
     >>> xp.nansum([1.0, xp.nan, 2.0])
-    array(3.)
+    np.float64(3.0)
     """
     x, _ = _filled("nansum", a, 0)
     return sum_(x, axis, dtype, out, keepdims, initial, where)
@@ -84,7 +84,7 @@ def nanprod(
     """Return the product along axes, nan counting as 1.
 
     >>> xp.nanprod([3.0, xp.nan, 2.0])
-    array(6.)
+    np.float64(6.0)
     """
     x, _ = _filled("nanprod", a, 1)
     return prod(x, axis, dtype, out, keepdims, initial, where)
@@ -134,7 +134,7 @@ def nanmax(
     """Return the largest element along axes that is not nan.
 
     >>> xp.nanmax([1.0, xp.nan, 2.0])
-    array(2.)
+    np.float64(2.0)
     """
     return _extreme("nanmax", max_, a, axis, out, keepdims, initial, where)
 
@@ -146,7 +146,7 @@ def nanmin(
     """Return the smallest element along axes that is not nan.
 
     >>> xp.nanmin([1.0, xp.nan, 2.0])
-    array(1.)
+    np.float64(1.0)
     """
     return _extreme("nanmin", min_, a, axis, out, keepdims, initial, where)
 
@@ -163,7 +163,7 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     """Return the index of the largest element that is not nan.
 
     >>> xp.nanargmax([1.0, xp.nan, 2.0])
-    array(2)
+    np.int64(2)
     """
     return _place("nanargmax", argmax, a, axis, out, keepdims)
 
@@ -173,7 +173,7 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     """Return the index of the smallest element that is not nan.
 
     >>> xp.nanargmin([xp.nan, 1.0, 2.0])
-    array(1)
+    np.int64(1)
     """
     return _place("nanargmin", argmin, a, axis, out, keepdims)
 
@@ -195,7 +195,7 @@ def nanmean(
     """Return the mean along axes of the elements that are not nan.
 
     >>> xp.nanmean([1.0, xp.nan, 2.0])
-    array(1.5)
+    np.float64(1.5)
     """
     x, lacking = _filled("nanmean", a, 0)
     if lacking is None:
@@ -257,7 +257,7 @@ def nanvar(
     """Return the variance along axes of the elements that are not nan.
 
     >>> xp.nanvar([1.0, xp.nan, 3.0])
-    array(1.)
+    np.float64(1.0)
     """
     y = _variance("nanvar", a, axis, dtype, ddof, keepdims, where, mean, correction)
     return _given("nanvar", out, y)
@@ -279,7 +279,7 @@ def nanstd(
     """Return the standard deviation along axes of the elements that are not nan.
 
     >>> xp.nanstd([1.0, xp.nan, 3.0])
-    array(1.)
+    np.float64(1.0)
     """
     y = _variance("nanstd", a, axis, dtype, ddof, keepdims, where, mean, correction)
     return _given("nanstd", out, sqrt(y))
@@ -346,7 +346,7 @@ def nanquantile(
     """Return quantiles along axes of the elements that are not nan.
 
     >>> xp.nanquantile([1.0, xp.nan, 2.0], 0.5)
-    array(1.5)
+    np.float64(1.5)
     """
     return _nan_quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False)
 
@@ -366,7 +366,7 @@ def nanpercentile(
     """Return percentiles along axes of the elements that are not nan.
 
     >>> xp.nanpercentile([1.0, xp.nan, 2.0], 50)
-    array(1.5)
+    np.float64(1.5)
     """
     return _nan_quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, True)
 
@@ -378,7 +378,7 @@ def nanmedian(
     """Return the middle element along axes of those that are not nan.
 
     >>> xp.nanmedian([1.0, xp.nan, 2.0])
-    array(1.5)
+    np.float64(1.5)
     """
     x = as_array("nanmedian", a)
     if x.dtype.kind not in "f" or not x.size:
