@@ -178,9 +178,7 @@ def test_one_worker_serves_all_and_an_idle_one_is_let_go(make: Callable[..., Com
 def test_the_worker_stands_aside(compiler: Compiler, log: Path) -> None:
     assert states([compiler.request("inspect:a")]) == ["ready"]
     state = json.loads(log.with_name("state.json").read_text())
-    idle = getattr(os, "SCHED_IDLE", None)
-    assert state["nice"] == 19
-    assert state["policy"] in (idle, 0)
+    assert state["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 14)
     assert state["group"] != os.getpgid(0)  # Ctrl-C is not for it
     assert state["main"] == "nabla_array._lazy.worker"
     assert state["mode"] == "host"
@@ -191,7 +189,6 @@ def test_the_worker_hurries_where_somebody_waits(compiler: Compiler, log: Path) 
     assert states([compiler.request("inspect:a", awaited=True)]) == ["ready"]
     state = json.loads(log.with_name("state.json").read_text())
     assert state["nice"] == os.getpriority(os.PRIO_PROCESS, 0)
-    assert state["policy"] == (os.sched_getscheduler(0) if state["policy"] is not None else None)
 
 
 # Programs that do not compile.
