@@ -111,8 +111,8 @@ def page() -> str:
         f"<!-- Written by {Path(__file__).name}; `python docs/{Path(__file__).name}` writes it anew. -->",
         "",
         f"Every name of `__all__` in `numpy`, `numpy.linalg`, `numpy.fft` and `numpy.random` ({len(table)} "
-        f"names) and what it is in `import nabla_array as np`. Of the {len(numeric)} functions that compute with "
-        f"numbers (random ones aside), {share:.0f} percent are ours.",
+        f"names) and what it is in `import nabla_array as np`. Of the {len(numeric)} functions that compute "
+        f"with numbers (random ones aside), {share:.0f} percent are ours.",
         "",
         *[f"- *{kind}* ({counts[kind]}): {text}." for kind, text in KINDS.items()],
     ]

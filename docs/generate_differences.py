@@ -1,0 +1,157 @@
+"""Write the table of differences in docs/porting.md: what NumPy answers, what we do, and why.
+
+python docs/generate_differences.py
+"""
+
+from __future__ import annotations
+
+import json
+import numbers
+import sys
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import numpy
+
+import nabla_array
+
+PAGE = Path(__file__).with_name("porting.md")
+BEGIN, END = "<!-- differences: written by generate_differences.py -->\n", "<!-- end of differences -->\n"
+
+
+class Difference(NamedTuple):
+    """Code (statements, then an expression), what NumPy and we answer, and why.
+
+    An error is claimed by its type alone.
+    """
+
+    code: str
+    numpy: str
+    ours: str
+    why: str
+
+
+DIFFERENCES = {
+    "Values": [
+        Difference("np.array([np.inf]) // 2.0", "array([nan])", "array([inf])", "the standard's"),
+        Difference("np.array([-1.0]) // np.inf", "array([-1.])", "array([-0.])", "the standard's"),
+        Difference(
+            "np.tanh(np.array([np.inf + 2j]))", "array([1.-0.j])", "array([1.+0.j])", "the standard's"
+        ),
+        Difference(
+            "a = np.arange(1000) % 2; bool(np.all(np.argsort(a) == np.argsort(a, kind='stable')))",
+            "False",
+            "True",
+            "sorts are stable unless `stable=False`; NumPy's are only with `kind='stable'`",
+        ),
+        Difference(
+            "np.__version__ == numpy.__version__", "True", "False", "ours; `numpy.__version__` is NumPy's"
+        ),
+    ],
+    "Results without axes": [
+        Difference(
+            "isinstance(np.ones(2)[0], float)",
+            "True",
+            "False",
+            "they are arrays, and lazy; they print, hash, compare and index as NumPy's scalars",
+        ),
+        Difference("isinstance(np.ones(2)[0], numbers.Number)", "True", "False", "`float(x)` is one"),
+        Difference("json.dumps(np.ones(2)[0])", "'1.0'", "TypeError", "as for NumPy's float32: `float(x)`"),
+        Difference("np.array(5)", "array(5)", "np.int64(5)", "made or computed, they print alike"),
+        Difference(
+            "a = np.array(5.0); b = a; a += 1; b",
+            "array(6.)",
+            "np.float64(5.0)",
+            "made or computed, `+=` makes a new one, as for NumPy's scalars; `a[...] += 1` changes it",
+        ),
+    ],
+    "Errors that only elements show": [
+        Difference(
+            'x = np.ones(2); y = x[np.array([5])]; "later"',
+            "IndexError",
+            "'later'",
+            "raised where a value is needed; the message names the line that recorded it",
+        ),
+        Difference(
+            'y = np.linalg.inv(np.zeros((2, 2))); "later"', "LinAlgError", "'later'", "the same error, then"
+        ),
+    ],
+    "Memory": [
+        Difference(
+            "a = numpy.ones(3); x = np.asarray(a); a[0] = 5; float(x[0])",
+            "5.0",
+            "1.0",
+            "`asarray` copies NumPy's arrays, which may change before the evaluation; `copy=False` shares",
+        ),
+        Difference(
+            "x = np.ones(3); a = numpy.asarray(x); a[0] = 5; float(x[0])",
+            "5.0",
+            "1.0",
+            "NumPy gets a copy that it may write to",
+        ),
+        Difference(
+            'np.ones((2, 3), order="F").strides',
+            "(8, 16)",
+            "(24, 8)",
+            "the order in memory is not ours to choose: there is none before an evaluation",
+        ),
+        Difference(
+            "memoryview(np.ones(3)).nbytes", "24", "TypeError", "NumPy and DLPack hand out the memory"
+        ),
+        Difference(
+            "x = np.eye(2); np.einsum('ii->i', x)[:] = 5; float(x[0, 0])",
+            "5.0",
+            "1.0",
+            "views are those of indexing, `reshape`, `.T` and their kin; `np.fill_diagonal` writes there",
+        ),
+    ],
+}
+
+
+def told(code: str, np: ModuleType) -> str:
+    """Run code with `np` meaning a module; returns the repr of its last expression, or an error's type."""
+    *statements, expression = code.split("; ")
+    names: dict[str, Any] = {"np": np, "numpy": numpy, "json": json, "numbers": numbers}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            for statement in statements:
+                exec(statement, names)
+            return repr(eval(expression, names))
+        except Exception as error:
+            return type(error).__name__
+
+
+def table() -> str:
+    """Return the tables."""
+    lines = []
+    for topic, rows in DIFFERENCES.items():
+        lines += [f"### {topic}", "", "| code | NumPy | nabla_array | why |", "|---|---|---|---|"]
+        lines += [f"| `{d.code}` | `{d.numpy}` | `{d.ours}` | {d.why} |" for d in rows]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def page() -> str:
+    """Return the page with the tables in their place."""
+    text = PAGE.read_text(encoding="utf-8")
+    head, _, rest = text.partition(BEGIN)
+    _, _, tail = rest.partition(END)
+    return f"{head}{BEGIN}\n{table()}\n{END}{tail}"
+
+
+def main() -> None:
+    """Write the page, after checking what it says."""
+    for rows in DIFFERENCES.values():
+        for d in rows:
+            found = told(d.code, numpy), told(d.code, nabla_array)
+            if found != (d.numpy, d.ours):
+                sys.exit(f"{d.code}: NumPy and we answer {found}, not {d.numpy, d.ours}")
+    PAGE.write_text(page(), encoding="utf-8")
+    sys.stdout.write(f"{PAGE.name}\n")
+
+
+if __name__ == "__main__":
+    main()
