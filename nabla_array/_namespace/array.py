@@ -88,7 +88,7 @@ class Array:
         __rmatmul__ = __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = _operator
         __lt__ = __le__ = __gt__ = __ge__ = _operator
         __neg__ = __pos__ = __abs__ = __invert__ = _own
-        all = any = cumsum = mean = prod = reshape = squeeze = std = sum = transpose = var = _method
+        all = any = copy = cumsum = mean = prod = reshape = squeeze = std = sum = transpose = var = _method
 
     def __init__(self, node: Node, levels: Levels = NO_LEVELS) -> None:
         self._node = node
@@ -229,10 +229,10 @@ class Array:
         return operator.index(self._scalar("index"))
 
     def _scalar(self, what: str) -> Any:
-        if self.size != 1 or (what == "index" and self.ndim):
-            raise TypeError(f"{what}: needs an array of one element, not one of shape {self.shape}")
+        if self.shape:
+            raise TypeError(f"{what}: needs an array without axes, not one of shape {self.shape}")
         note_numbers(self)
-        return self._value()[(0,) * self.ndim]
+        return self._value()[()]
 
     def __len__(self) -> int:
         shape = self.shape
@@ -274,10 +274,6 @@ class Array:
     def __reduce__(self) -> tuple[Any, ...]:
         return from_value, (self._value(),)
 
-    def copy(self) -> Array:
-        """Return a copy: an array of its own with the same elements."""
-        return Array(current(self), self._levels)
-
     # -- views -------------------------------------------------------------------------------------
 
     @property
@@ -303,7 +299,9 @@ class Array:
         """The imaginary part, as a view; zeros where the dtype is real."""
         if self.dtype.kind == "c":
             return view(self, imag)
-        return from_value(np.zeros(self.shape, self.dtype))
+        zeros = from_value(np.zeros(self.shape, self.dtype))
+        freeze(zeros)
+        return zeros
 
 
 def read_only(value: np.ndarray) -> np.ndarray:

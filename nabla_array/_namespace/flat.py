@@ -69,9 +69,9 @@ class FlatIterator:
         new = value if type(value) in SCALARS else as_array("flat", value)
         if type(new) is Array:
             places = np.arange(n)[_host_key(key)]
+            if np.ndim(places) == 0 and new.size != 1:
+                raise ValueError("Error setting single item of array.")
             if new.size == 0:
-                if np.ndim(places) == 0:
-                    raise ValueError("Error setting single item of array.")
                 return
             new = getitem(apply(reshape, new, shape=(new.size,)), np.arange(places.size) % new.size)
             new = apply(reshape, astype(new, self._x.dtype), shape=np.shape(places))

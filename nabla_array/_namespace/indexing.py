@@ -17,6 +17,8 @@ from .promotion import SCALARS, as_array, astype, broadcast_shapes, broadcast_to
 
 _INTP = np.dtype(np.intp)
 _ALL = slice(None)
+# What is written is made of these as the array's dtype.
+_READ_AS = (list, tuple, str, bytes, type(None))
 # What most keys are made of alone (bool, a subclass of int, is no such thing).
 _PLAIN = frozenset({int, slice})
 
@@ -79,6 +81,8 @@ def _width(item: Any) -> int:
 
 def _integer(function: str, item: Any) -> Any:
     """Return an item of a key as an int, or as an array of integers or booleans."""
+    if hasattr(type(item), "__array__") and not isinstance(item, Array | np.generic):
+        item = np.asarray(item)  # a pandas series, say
     if not isinstance(item, bool | Array | np.ndarray | list | tuple):
         try:
             return operator.index(item)
@@ -321,7 +325,7 @@ def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -
     if kind in SCALARS:
         return full(shape, int(value) if kind is float and dtype.kind in "iu" else value, dtype)
     # A list becomes an array of this dtype at once, so that an integer in it that does not fit is an error.
-    new = astype(as_array(function, value, dtype if kind in (list, tuple) else None), dtype)
+    new = astype(as_array(function, value, dtype if kind in _READ_AS else None), dtype)
     lead = new.ndim - len(shape)
     if lead > 0 and all(n == 1 for n in new.shape[:lead]):
         new = apply(reshape, new, shape=new.shape[lead:])

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from types import GenericAlias
 from typing import Any
 
 import numpy as np
@@ -149,11 +150,18 @@ def byteswap(self: Array, inplace: bool = False) -> Array:
     return self
 
 
+def copy(self: Array, order: str = "C") -> Array:
+    """Return a copy: an array of its own with the same elements."""
+    return Array(current(self), self._levels)
+
+
 # -- elements --------------------------------------------------------------------------------------
 
 
 def fill(self: Array, value: Any) -> None:
     """Set every element to `value`."""
+    if np.ndim(value):
+        raise ValueError("setting an array element with a sequence.")
     write(self, fitted("fill", value, self.dtype, self.shape))
 
 
@@ -165,6 +173,12 @@ def clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **optio
 def conj(self: Array) -> Array:
     """Return the complex conjugate of each element."""
     return elementwise.conj(self)
+
+
+def choose(self: Array, *choices: Any, out: Any = None, mode: str = "raise") -> Array:
+    """Return for each element the one that stands there in the array of this number."""
+    y: Array = _find("choose")(self, choices[0] if len(choices) == 1 else choices, out, mode)
+    return y
 
 
 def compress(self: Array, condition: Any, axis: int | None = None, out: Any = None) -> Array:
@@ -250,7 +264,7 @@ def array_wrap(self: Array, value: Any, context: Any = None, return_scalar: bool
 
 def contains(self: Array, value: Any) -> bool:
     """Say whether any element equals `value`."""
-    return bool(utility.any(elementwise.equal(self, value)))
+    return bool(utility.any(self == value))
 
 
 def delitem(self: Array, key: Any) -> None:
@@ -258,8 +272,9 @@ def delitem(self: Array, key: Any) -> None:
     raise ValueError("cannot delete array elements")
 
 
-_METHODS: dict[str, Callable[..., Any]] = {
+_METHODS: dict[str, Any] = {
     "__array_wrap__": array_wrap,
+    "__class_getitem__": classmethod(GenericAlias),
     "__contains__": contains,
     "__delitem__": delitem,
     "__setstate__": setstate,
@@ -271,11 +286,12 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "argsort": argsort,
     "astype": astype,
     "byteswap": byteswap,
-    "choose": _numpys("choose"),
+    "choose": choose,
     "clip": clip,
     "compress": compress,
     "conj": conj,
     "conjugate": conj,
+    "copy": copy,
     "cumprod": scans.cumprod,
     "cumsum": scans.cumsum,
     "diagonal": _numpys("diagonal"),

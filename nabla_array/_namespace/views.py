@@ -25,13 +25,13 @@ from .array import (
     add_step,
     apply,
     check_leaves,
-    check_writable,
     current,
     freeze,
     frozen,
     view,
     write_hook,
 )
+from .indexing import setitem
 from .promotion import full, normalize_shape
 
 
@@ -39,7 +39,7 @@ def layout(x: Array) -> np.ndarray:
     """Return an array that nobody reads, with the shape, strides and flags that NumPy would have here."""
     current(x)
     base = x if x._view is None else x._view.base
-    strides = [base.itemsize * math.prod(base.shape[i + 1 :]) for i in range(base.ndim)]
+    strides = [base.itemsize * math.prod(base.shape[i + 1 :]) * (base.size > 0) for i in range(base.ndim)]
     shown = np.lib.stride_tricks.as_strided(np.empty(1, base.dtype), base.shape, strides)
     for step in x._view.steps if x._view is not None else ():
         shown = step.prim.host(shown, **step.params)
@@ -79,6 +79,12 @@ class Flags:
     @writeable.setter
     def writeable(self, value: bool) -> None:
         setflags(self._x, write=value)
+
+    @property
+    def num(self) -> int:
+        """The flags as bits of one number."""
+        bits = {"C": 1, "F": 2, "O": 4, "A": 0x100, "W": 0x400}
+        return sum(bit for name, bit in bits.items() if self[name])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
@@ -143,7 +149,7 @@ def whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
     given = tuple(map(operator.index, shape if isinstance(shape, tuple | list) else (shape,)))
     unknown = [i for i, n in enumerate(given) if n < 0]
     known = math.prod(n for n in given if n >= 0)
-    if len(unknown) > 1 or any(given[i] != -1 for i in unknown):
+    if len(unknown) > 1:
         raise ValueError(f"reshape: only one size may be unknown (-1), not {given}")
     if unknown and known and x.size % known == 0:
         given = tuple(x.size // known if n < 0 else n for n in given)
@@ -200,6 +206,18 @@ def set_dtype(self: Array, dtype: Any) -> None:
         _become(self, apply(reinterpret, self, dtype=wanted), Step(reinterpret, {"dtype": wanted}))
 
 
+def set_real(self: Array, value: Any) -> None:
+    """Write the real parts."""
+    setitem(self.real, ..., value)
+
+
+def set_imag(self: Array, value: Any) -> None:
+    """Write the imaginary parts; raises TypeError where there are none."""
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    setitem(self.imag, ..., value)
+
+
 def field(x: Array, dtype: Any, offset: int) -> Array:
     """Return a view of some bytes of each element as elements of a dtype."""
     wanted = held_dtype(dtype)
@@ -238,11 +256,10 @@ def resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
     target = normalize_shape("resize", new_shape[0] if len(new_shape) == 1 else new_shape)
     n = math.prod(target)
     if n == self.size:
-        if not aliases(self, target):
+        if not layout(self).flags.c_contiguous:
             raise ValueError("resize only works on single-segment arrays")
         set_shape(self, target)
         return
-    check_writable(self)
     if base_of(self) is not None:
         raise ValueError("cannot resize this array: it does not own its data")
     if refcheck and may_have_views and any(isinstance(r, View) for r in gc.get_referrers(self)):
@@ -289,9 +306,13 @@ def memory(x: Array) -> np.ndarray:
 
 _shape: Any = Array.shape
 _dtype: Any = Array.dtype
+_real: Any = Array.real
+_imag: Any = Array.imag
 _ATTRIBUTES = {
     "shape": _shape.setter(set_shape),
     "dtype": _dtype.setter(set_dtype),
+    "real": _real.setter(set_real),
+    "imag": _imag.setter(set_imag),
     "strides": property(strides_of),
     "base": property(base_of),
     "flags": property(Flags, doc="What NumPy's flags say of the array's memory."),

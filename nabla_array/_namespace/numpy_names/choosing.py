@@ -400,7 +400,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         value = index._value()
         if value.min() < -x.size or value.max() >= x.size:
             raise IndexError(f"put: an index is out of bounds for axis 0 with size {x.size}")
-    new = _casts("put", flat("put", v), x)
+    new = astype(flat("put", v), x.dtype)  # as NumPy: any cast goes
     if not new.size:
         return
     old = reshape(x.copy(), (-1,))
