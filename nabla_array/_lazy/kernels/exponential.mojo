@@ -16,6 +16,9 @@ comptime LOG2_E = 1.4426950408889634
 comptime LOG10_E = 0.4342944819032518
 comptime LOG10_2_HIGH = 0.3010299955494702
 comptime LOG10_2_LOW = 1.1451100898021838e-10
+# Beyond these, e^x is no normal double.
+comptime EXP_MOST = 709.782712893384
+comptime EXP_LEAST = -708.3964185322641
 
 # (e^r - 1 - r) / r^2 for |r| <= ln(2) / 2.
 comptime EXP: List[Float64] = [
@@ -90,8 +93,12 @@ struct Reduced[w: SIMDLength](TrivialRegisterPassable):
 
 @always_inline
 def exp[w: SIMDLength](x: F64[w]) -> F64[w]:
-    var y = Reduced[w](clamp(x, -750, 710))
-    return scale(y.exp(), y.k)
+    var y = Reduced[w](x)
+    # Times 2^k, in the bits of the exponent; between the bounds, the result has one.
+    var out = from_bits(bits(y.r + y.rest + 1) + (y.k << 52))
+    out = x.lt(EXP_LEAST).select(F64[w](0), out)
+    # This compares false with nan, which stays.
+    return x.le(EXP_MOST).select(out, x.gt(EXP_MOST).select(F64[w](INF), x))
 
 
 @always_inline

@@ -1,16 +1,19 @@
-"""The names under which graphs find the kernels. Floats of 32 bits are computed in 64."""
+"""The names under which graphs find the kernels. But for those in `single`, floats of 32 bits are computed in 64."""
 
 import extensibility
 from extensibility import *
 
-from . import arithmetic, exponential, trigonometric
+from . import arithmetic, exponential, single, trigonometric
 
 
 @extensibility.register("nabla.exp")
 struct Exp(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.exp(x.cast[DType.float64]()).cast[dtype]()
+        comptime if dtype == DType.float64:
+            return exponential.exp(x.cast[DType.float64]()).cast[dtype]()
+        else:
+            return single.exp(x.cast[DType.float32]()).cast[dtype]()
 
 @extensibility.register("nabla.exp2")
 struct Exp2(ElementwiseUnaryOp):
@@ -28,7 +31,10 @@ struct Expm1(ElementwiseUnaryOp):
 struct Log(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.log(x.cast[DType.float64]()).cast[dtype]()
+        comptime if dtype == DType.float64:
+            return exponential.log(x.cast[DType.float64]()).cast[dtype]()
+        else:
+            return single.log(x.cast[DType.float32]()).cast[dtype]()
 
 @extensibility.register("nabla.log1p")
 struct Log1p(ElementwiseUnaryOp):
@@ -70,7 +76,10 @@ struct Cosh(ElementwiseUnaryOp):
 struct Tanh(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.tanh(x.cast[DType.float64]()).cast[dtype]()
+        comptime if dtype == DType.float64:
+            return exponential.tanh(x.cast[DType.float64]()).cast[dtype]()
+        else:
+            return single.tanh(x.cast[DType.float32]()).cast[dtype]()
 
 @extensibility.register("nabla.asinh")
 struct Asinh(ElementwiseUnaryOp):
