@@ -309,7 +309,7 @@ def linspace(
         first, last = _number(start), _number(stop)
         value, step = np.linspace(first, last, num, endpoint, retstep=True, dtype=wanted, axis=axis)
     out = from_value(checked("linspace", value))
-    return (out, from_value(np.asarray(step)) if np.ndim(step) else float(step)) if retstep else out
+    return (out, from_value(np.asarray(step)) if np.ndim(step) else step) if retstep else out
 
 
 def eye(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -87,7 +87,9 @@ def _integer(function: str, item: Any) -> Any:
         try:
             return operator.index(item)
         except TypeError:
-            if not isinstance(item, np.bool):
+            if isinstance(item, Sequence) and not isinstance(item, str | bytes):
+                item = list(item)  # a range, say
+            elif not isinstance(item, np.bool):
                 raise IndexError(
                     f"{function}: only integers, slices, ellipsis, None and integer or boolean arrays "
                     f"are valid indices, not {item!r}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,11 @@ KEYS: list[Any] = [
     [0],
     [1, 0, 1],
     [],
+    range(2),
+    range(0),
+    (range(2), [0, 2]),
+    (0, range(2, 0, -1)),
+    deque([1, 0]),
     ROWS,
     (ROWS, COLUMNS),
     (ROWS, slice(None), COLUMNS),

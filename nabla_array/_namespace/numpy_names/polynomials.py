@@ -8,6 +8,7 @@ import numpy as np
 
 from ..array import Array
 from ..creation import ones, zeros
+from ..data_types import astype
 from ..elementwise import sqrt
 from ..indexing import getitem, setitem
 from ..linalg import eigvals, inv
@@ -52,6 +53,7 @@ def poly(seq_of_zeros: Any) -> Array:
         x = eigvals(x)
     elif x.ndim != 1:
         raise ValueError("input must be 1d or non-empty square 2d array.")
+    x = astype(x, np.mintypecode(x.dtype.char))
     out = ones((1,), dtype=x.dtype)
     for i in range(x.size):
         out = convolve(out, stack([getitem(ones((1,), dtype=x.dtype), 0), -x[i]]))
