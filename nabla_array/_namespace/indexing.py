@@ -83,6 +83,8 @@ def _integer(function: str, item: Any) -> Any:
     """Return an item of a key as an int, or as an array of integers or booleans."""
     if hasattr(type(item), "__array__") and not isinstance(item, Array | np.generic):
         item = np.asarray(item)  # a pandas series, say
+    if hasattr(type(item), "__array__") and not isinstance(item, Array | np.generic):
+        item = np.asarray(item)  # a pandas series, say
     if not isinstance(item, bool | Array | np.ndarray | list | tuple):
         try:
             return operator.index(item)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import lru_cache, wraps
 from importlib import import_module
 from types import FunctionType
@@ -18,7 +20,7 @@ from . import elementwise, fft, linalg, linear_algebra, numpy_names, special
 from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .outputs import deliver
-from .promotion import UnheldDtypeError
+from .promotion import UnheldDtypeError, is_foreign
 from .ufuncs import host_hook
 
 Namespace = Mapping[str, Any]
@@ -125,7 +127,7 @@ def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, e
 
 def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a NumPy ufunc called with one of our arrays among its operands."""
-    own = _UFUNCS.get(ufunc) or _late_ufunc(ufunc)
+    own = None if any(map(is_foreign, inputs)) else _UFUNCS.get(ufunc) or _late_ufunc(ufunc)
     if own is not None and ufunc.signature is None:
         return (own if method == "__call__" else getattr(own, method))(*inputs, **kwargs)
     out = kwargs.pop("out", None)
@@ -213,8 +215,9 @@ def array_function(self: Array, function: Callable[..., Any], types: Any, args: 
     if ours is not None:
         call = _translate(function, ours, args, plain)
         if call is not None:
-            result = ours(*call[0], **call[1])
-            return result if out is None else deliver(function.__name__, out, result)
+            with suppress(UnheldDtypeError):  # NumPy may hold it
+                result = ours(*call[0], **call[1])
+                return result if out is None else deliver(function.__name__, out, result)
     module = function.__module__.removeprefix("numpy").lstrip(".")
     name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
     result = host_call(function, name, args, plain)
@@ -264,7 +267,7 @@ _NO_ATTRIBUTES = {"core", "f2py"}
 
 
 def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return NumPy's function for our arrays: it runs on the host, and is counted unless it computes nothing."""
+    """Return NumPy's function for our arrays: it runs on the host, counted unless it computes nothing."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -310,11 +313,13 @@ def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return call
 
 
-# The functions of the standard that NumPy's strings, dates, records and objects are given to.
+# The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to
+# compute with (pandas' series, masked arrays), are given to.
 TAKE_ANY_DTYPE = (
-    "arange argsort array asarray atleast_1d atleast_2d broadcast_to concat concatenate empty "
-    "empty_like expand_dims flip full full_like isin moveaxis nonzero ones ones_like ravel repeat "
-    "reshape roll searchsorted sort squeeze stack swapaxes take tile transpose where zeros zeros_like"
+    "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_to clip concat "
+    "concatenate cumprod cumsum empty empty_like expand_dims flip full full_like isin matmul max mean min "
+    "moveaxis nonzero ones ones_like prod ravel repeat reshape roll round searchsorted sort squeeze stack "
+    "std sum swapaxes take tile transpose var where zeros zeros_like"
 )
 
 
@@ -324,6 +329,21 @@ def star_names() -> set[str]:
     return {*np.__all__, *own} - _NO_ATTRIBUTES
 
 
+# Functions of pandas that go on to make a NumPy array of what they find to be an array.
+_PANDAS_ASKS = {"_ensure_arraylike", "is_array_like_deprecate_non_pandas", "is_bool_indexer"}
+
+
+def _pandas_kind(self: Array) -> str:
+    """Answer pandas, which looks for this to tell arrays from other things, where ours do as NumPy's would."""
+    asking = sys._getframe(1)
+    while asking.f_back is not None and asking.f_code.co_name in ("_check", "_instancecheck"):
+        asking = asking.f_back
+    if asking.f_code.co_name in _PANDAS_ASKS:
+        return "extension"
+    raise AttributeError("_typ")
+
+
 host_hook.extend((host_call, elsewhere))
+Array._typ = property(_pandas_kind)  # type: ignore[attr-defined]
 Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Array.__array_function__ = array_function  # type: ignore[attr-defined]

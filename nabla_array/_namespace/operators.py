@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -12,12 +13,10 @@ from .array import Array, write
 from .elementwise_calls import PRIMITIVES, binary_call, unary_call
 from .indexing import fitted, getitem, setitem
 from .linear_algebra import matmul
-from .promotion import SCALARS
+from .promotion import is_operand
+from .ufuncs import host_hook
 
 _Function = Callable[..., Array]
-
-# What an operator takes beside an array; anything else may know better what to do.
-_OPERANDS = (*SCALARS, np.ndarray, np.generic, list, tuple)
 
 _BINARY: dict[str, _Function] = {
     "add": e.add,
@@ -50,28 +49,40 @@ _UNARY: dict[str, _Function] = {
 }
 
 
-def _forward(function: _Function) -> _Function:
-    def operator(self: Array, other: Any) -> Array:
-        if type(other) is Array or isinstance(other, _OPERANDS):
+def _knows_numpy(other: Any) -> bool:
+    """Say whether NumPy's arrays leave operators to this object: it may know those, and not ours (sparse)."""
+    kind = type(other)
+    return hasattr(kind, "__array_priority__") and not hasattr(kind, "__array_ufunc__")
+
+
+def _with_numpy(name: str, left: Any, right: Any) -> Any:
+    other = right if type(left) is Array else left
+    function = getattr(operator, f"__{name}__")
+    return host_hook[0](function, f"{type(other).__name__}.__{name}__", (left, right), {})
+
+
+def _forward(name: str, function: _Function) -> _Function:
+    def operate(self: Array, other: Any) -> Array:
+        if is_operand(other):
             return function(self, other)
-        return NotImplemented
+        return _with_numpy(name, self, other) if _knows_numpy(other) else NotImplemented
 
     prim = PRIMITIVES.get(function)
-    return binary_call(prim, operator) if prim else operator
+    return binary_call(prim, operate) if prim else operate
 
 
-def _reflected(function: _Function) -> _Function:
-    def operator(self: Array, other: Any) -> Array:
-        if isinstance(other, _OPERANDS):
+def _reflected(name: str, function: _Function) -> _Function:
+    def operate(self: Array, other: Any) -> Array:
+        if is_operand(other):
             return function(other, self)
-        return NotImplemented
+        return _with_numpy(name, other, self) if _knows_numpy(other) else NotImplemented
 
-    return operator
+    return operate
 
 
 def _in_place(name: str, function: _Function) -> Callable[[Array, Any], Array]:
-    def operator(self: Array, other: Any) -> Array:
-        if not (type(other) is Array or isinstance(other, _OPERANDS)):
+    def operate(self: Array, other: Any) -> Array:
+        if not is_operand(other):
             return NotImplemented
         new = function(self, other)
         # What is a scalar in NumPy (x[0], a sum) is a 0-d array here; as there, `+=` makes a new one.
@@ -84,7 +95,7 @@ def _in_place(name: str, function: _Function) -> Callable[[Array, Any], Array]:
         write(self, fitted(name, new, self.dtype, self.shape))
         return self
 
-    return operator
+    return operate
 
 
 def _own(function: _Function) -> _Function:
@@ -99,11 +110,11 @@ def _install(name: str, method: Callable[..., Any]) -> None:
 
 
 for _name, _function in _BINARY.items():
-    _install(f"__{_name}__", _forward(_function))
-    _install(f"__r{_name}__", _reflected(_function))
+    _install(f"__{_name}__", _forward(_name, _function))
+    _install(f"__r{_name}__", _reflected(_name, _function))
     _install(f"__i{_name}__", _in_place(f"i{_name}", _function))
 for _name, _function in _COMPARISON.items():
-    _install(f"__{_name}__", _forward(_function))
+    _install(f"__{_name}__", _forward(_name, _function))
 for _name, _function in _UNARY.items():
     _install(f"__{_name}__", _own(_function))
 _install("__divmod__", lambda self, other: (self // other, self % other))

@@ -31,8 +31,33 @@ _CATEGORIES = {
 }
 
 
+# Functions that NumPy leaves to their operand where that is of another library.
+_REDUCING = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "trace", "var"}
+_MOVING = {"diagonal", "nonzero", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"}
+_LEFT_TO_OTHERS = _REDUCING | _MOVING | {"argsort", "clip", "cumprod", "cumsum", "matmul", "round"}
+# Where an array's elements alone count, not their mask nor that they are a matrix.
+_PLAIN = {"array", "asarray", "at", "getitem", "setitem"}
+
+
 class UnheldDtypeError(TypeError):
-    """An array of a dtype that is not of numbers or booleans: NumPy can hold it, we cannot."""
+    """An array of a dtype, or of a kind, that NumPy can work with and we cannot hold."""
+
+
+def is_foreign(x: Any) -> bool:
+    """Say whether `x` is an array of a kind that knows better what to do: pandas', masked, a matrix, ..."""
+    if isinstance(x, np.ndarray):
+        return type(x) is not np.ndarray and x.__array_priority__ > 0
+    return type(x) is not Array and hasattr(type(x), "__array_ufunc__")
+
+
+def is_operand(x: Any) -> bool:
+    """Say whether a binary operator takes `x` beside an Array."""
+    return type(x) is Array or (isinstance(x, OPERANDS) and not (isinstance(x, np.ndarray) and is_foreign(x)))
+
+
+def _check_kind(function: str, x: Any) -> None:
+    if is_foreign(x):
+        raise UnheldDtypeError(f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it")
 
 
 def require(function: str, category: str, *arrays: Array) -> None:
@@ -46,6 +71,8 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
     """Return `x` as an array: itself, or what NumPy makes of it (sequences of arrays are stacked, lazily)."""
     if type(x) is Array:
         return x if dtype is None else astype(x, np.dtype(dtype))
+    if function in _LEFT_TO_OTHERS or (isinstance(x, np.ndarray) and function not in _PLAIN):
+        _check_kind(function, x)
     if isinstance(x, list | tuple) and _holds_array(x):
         return _stacked(function, x, dtype)
     return from_value(host_array(function, x, dtype, copy=True))
@@ -127,6 +154,9 @@ def broadcast_shapes(function: str, *shapes: tuple[int, ...]) -> tuple[int, ...]
 
 def elementwise(prim: Primitive, name: str, args: Sequence[Any]) -> Array:
     """Apply an elementwise primitive as a ufunc is applied: promote, broadcast, record."""
+    for x in args:
+        if type(x) is not Array and type(x) not in SCALARS:
+            _check_kind(name, x)
     operands = [x if type(x) in SCALARS else as_array(name, x) for x in args]
     if all(type(x) is not Array for x in operands):
         operands = [as_array(name, x) for x in operands]

@@ -1,0 +1,128 @@
+"""Masked arrays, matrices, pandas' series and sparse matrices beside our arrays: as beside NumPy's."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning"),
+    pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
+    # NumPy's median says that of masked arrays.
+    pytest.mark.filterwarnings("ignore:Warning. 'partition' will ignore the 'mask':UserWarning"),
+]
+
+VALUES = np.arange(4.0) + 1
+OPERATORS = [
+    operator.add,
+    operator.sub,
+    operator.mul,
+    operator.truediv,
+    operator.lt,
+    operator.eq,
+    operator.matmul,
+]
+UFUNCS = ["sin", "sqrt", "exp", "negative", "isnan", "abs"]
+REDUCTIONS = ["sum", "mean", "max", "min", "std", "var", "any", "all", "argmax", "prod", "median", "ptp"]
+FUNCTIONS = [*REDUCTIONS, "cumsum", "round", "ravel", "sort", "asarray", "array"]
+
+
+def _pandas() -> Any:
+    return pytest.importorskip("pandas")
+
+
+OTHERS: dict[str, Callable[[], Any]] = {
+    "masked": lambda: np.ma.masked_greater(VALUES, 2),
+    "matrix": lambda: np.asmatrix(np.eye(4)),
+    "series": lambda: _pandas().Series(VALUES, index=[3, 1, 2, 0]),
+    "series with nan": lambda: _pandas().Series([1.0, np.nan, 2.0, 3.0]),
+    "table": lambda: _pandas().DataFrame({"a": VALUES, "b": VALUES * 2}).T,
+    "index": lambda: _pandas().Index(VALUES),
+    "sparse": lambda: pytest.importorskip("scipy.sparse").csr_matrix(np.eye(4)),
+}
+DENSE = [name for name in OTHERS if name != "sparse"]
+
+
+def outcome(function: Callable[[Any, Any], Any], x: Any, module: Any) -> Any:
+    try:
+        found = function(x, module)
+    except (TypeError, ValueError) as error:
+        return type(error)
+    if isinstance(found, xp.Array):
+        return np.asarray(found) if found.shape else found.item()
+    return found.item() if isinstance(found, np.generic) else found
+
+
+def same(function: Callable[[Any, Any], Any]) -> None:
+    """Assert that a function of our array and module gives what it gives with NumPy's."""
+    with np.errstate(all="ignore"):
+        ours, theirs = outcome(function, xp.asarray(VALUES), xp), outcome(function, VALUES, np)
+    assert type(ours) is type(theirs)
+    assert str(ours) == str(theirs)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("operation", OPERATORS)
+def test_operators(name: str, operation: Callable[[Any, Any], Any]) -> None:
+    if (name, operation) == ("index", operator.matmul):
+        pytest.skip("an index is no operand of ours in products of matrices, which pandas does not offer")
+    other = OTHERS[name]()
+    if (name, operation) != ("matrix", operator.mul):  # errors of different types
+        same(lambda x, _: operation(other, x))
+    if (name, operation) != ("sparse", operator.truediv):
+        same(lambda x, _: operation(x, other))
+
+
+@pytest.mark.parametrize("name", DENSE)
+@pytest.mark.parametrize("function", [*UFUNCS, *FUNCTIONS])
+def test_functions(name: str, function: str) -> None:
+    other = OTHERS[name]()
+    same(lambda _, module: getattr(module, function)(other))
+
+
+@pytest.mark.parametrize("name", ["masked", "series", "index"])
+def test_functions_of_both(name: str) -> None:
+    other = OTHERS[name]()
+    same(lambda x, module: module.add(x, other))
+    same(lambda x, module: module.maximum(other, x))
+    same(lambda x, module: module.where(other > 2, other, x))
+    same(lambda x, module: module.concatenate([other, x]))
+    same(lambda x, module: module.asarray(other)[x > 2])
+
+
+def test_series_index_arrays_and_arrays_series() -> None:
+    series, table = OTHERS["series"](), OTHERS["table"]().T
+    same(lambda x, _: x[series > 2])
+    same(lambda x, _: x[series.astype(int) - 1])
+    same(lambda x, _: series[x > 2])
+    same(lambda x, _: table[x > 2])
+    same(lambda x, _: table.loc[x > 2, "a"])
+    same(lambda x, _: table.iloc[x.astype(int) - 1])
+
+
+def test_written_into_tables() -> None:
+    def write(x: Any, module: Any) -> Any:
+        table = OTHERS["table"]().T
+        table.loc[x > 2, "a"] = x[x > 2] * 10
+        table["c"] = x
+        table.iloc[:2, 0] = x[:2]
+        table[["d", "e"]] = module.outer(x, x)[:, :2]
+        return table
+
+    same(write)
+    same(lambda x, _: _pandas().DataFrame({"a": x, "b": x.sum(), "c": x[0]}))
+    same(lambda x, _: _pandas().Series(x, index=x.astype(int)))
+
+
+def test_what_a_mask_hides_is_not_used() -> None:
+    masked = OTHERS["masked"]()
+    for function in (xp.sort, xp.unique, xp.average):
+        assert str(function(masked)) == str(getattr(np, function.__name__)(masked))
+    with pytest.raises(TypeError, match="no arrays of MaskedArray; asarray makes one of ours"):
+        xp.linalg.matrix_norm(masked)
