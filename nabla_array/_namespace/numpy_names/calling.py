@@ -10,7 +10,7 @@ import numpy as np
 from ..array import Array, from_value, write
 from ..indexing import getitem
 from ..manipulation import broadcast_to, reshape, stack
-from ..promotion import as_array, broadcast_shapes
+from ..promotion import UnheldDtypeError, as_array, broadcast_shapes
 
 
 class vectorize:
@@ -115,15 +115,18 @@ class ndenumerate:
     """
 
     def __init__(self, arr: Any) -> None:
-        self._x = as_array("ndenumerate", arr)
+        try:
+            self._x: Array | np.ndarray = as_array("ndenumerate", arr)
+        except UnheldDtypeError:
+            self._x = np.asarray(arr)
         self._indices = np.ndindex(self._x.shape)
 
-    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Array]]:
+    def __iter__(self) -> Iterator[tuple[tuple[int, ...], Any]]:
         return self
 
-    def __next__(self) -> tuple[tuple[int, ...], Array]:
+    def __next__(self) -> tuple[tuple[int, ...], Any]:
         i = next(self._indices)
-        return i, getitem(self._x, i)
+        return i, self._x[i]
 
 
 class nditer:

@@ -1553,6 +1553,10 @@ np.frombuffer(b"\\x01\\x02", np.uint8)
 np.array([None, 1])
 np.arange("2020-01-01", "2020-01-03", dtype="M8[D]")
 np.datetime64("2020-01-01")
+np.diff(np.arange("2020-01-01", "2020-01-03", dtype="M8[D]"))
+np.count_nonzero(np.array(["a", ""]))
+np.meshgrid(np.array(["a"]), np.array(["b"]))
+list(np.ndenumerate(np.array(["a", "b"])))
 """
 
 
