@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import operator
 import sys
 import weakref
@@ -97,6 +98,11 @@ class Array:
 
     # -- what it is --------------------------------------------------------------------------------
 
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Array]:
+        """What `isinstance` takes it for besides: without axes, a number, as NumPy's scalars are."""
+        return Array if self.shape else _NUMBERS.get(self.dtype.kind, Array)
+
     @property
     def dtype(self) -> np.dtype:
         """Data type of the elements, a `numpy.dtype`."""
@@ -169,7 +175,11 @@ class Array:
             if copy is False:
                 raise ValueError(f"__array__: {value.dtype} as {np.dtype(dtype)} needs a copy")
             return value.astype(dtype)
-        return value.copy() if copy is not False else read_only(value)
+        if copy is False:
+            return read_only(value)
+        if copy is None and sys._getframe(1).f_code.co_name in _WANT_MEMORY:
+            return memory_hook[0](self)
+        return value.copy()
 
     def __dlpack__(
         self,
@@ -302,6 +312,27 @@ class Array:
         zeros = from_value(np.zeros(self.shape, self.dtype))
         freeze(zeros)
         return zeros
+
+
+class _Integral(Array):
+    __slots__ = ()
+
+
+class _Real(Array):
+    __slots__ = ()
+
+
+class _Complex(Array):
+    __slots__ = ()
+
+
+numbers.Integral.register(_Integral)
+numbers.Real.register(_Real)
+numbers.Complex.register(_Complex)
+_NUMBERS: dict[str, type[Array]] = {"i": _Integral, "u": _Integral, "f": _Real, "c": _Complex}
+# Functions of libraries that write to what `numpy.asarray` gives them, or count on the strides that we tell:
+# that of scipy.ndimage's `output=`, and NumPy's own.
+_WANT_MEMORY = {"_get_output", "as_strided"}
 
 
 def read_only(value: np.ndarray) -> np.ndarray:
@@ -496,6 +527,8 @@ def check_device(function: str, device: Any) -> None:
     raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
 
 
+# What gives an array's own memory, in the order that its strides tell.
+memory_hook: list[Callable[[Array], np.ndarray]] = []
 # `vmap` puts here what gives the one value that a batched array has for all examples that go on together.
 split_hook: list[Callable[[Array], np.ndarray]] = []
 # And `compile` what is told of an array whose value somebody wants while a tape runs.

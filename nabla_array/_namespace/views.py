@@ -28,6 +28,7 @@ from .array import (
     current,
     freeze,
     frozen,
+    memory_hook,
     view,
     write_hook,
 )
@@ -35,12 +36,16 @@ from .indexing import setitem
 from .promotion import full, normalize_shape
 
 
-def layout(x: Array) -> np.ndarray:
-    """Return an array that nobody reads, with the shape, strides and flags that NumPy would have here."""
+def layout(x: Array, first: np.ndarray | None = None) -> np.ndarray:
+    """Return an array that nobody reads, with the shape, strides and flags that NumPy would have here.
+
+    It is made on the memory of `first`, as if that were the first element of what `x` is a view of.
+    """
     current(x)
     base = x if x._view is None else x._view.base
     strides = [base.itemsize * math.prod(base.shape[i + 1 :]) * (base.size > 0) for i in range(base.ndim)]
-    shown = np.lib.stride_tricks.as_strided(np.empty(1, base.dtype), base.shape, strides)
+    first = np.empty(1, base.dtype) if first is None else first
+    shown = np.lib.stride_tricks.as_strided(first, base.shape, strides)
     for step in x._view.steps if x._view is not None else ():
         shown = step.prim.host(shown, **step.params)
     return shown
@@ -304,6 +309,7 @@ def memory(x: Array) -> np.ndarray:
     return shown
 
 
+memory_hook.append(memory)
 _shape: Any = Array.shape
 _dtype: Any = Array.dtype
 _real: Any = Array.real

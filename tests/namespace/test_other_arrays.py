@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import numbers
 import operator
+import pickle
 from collections.abc import Callable
 from typing import Any
 
@@ -126,3 +129,27 @@ def test_what_a_mask_hides_is_not_used() -> None:
         assert str(function(masked)) == str(getattr(np, function.__name__)(masked))
     with pytest.raises(TypeError, match="no arrays of MaskedArray; asarray makes one of ours"):
         xp.linalg.matrix_norm(masked)
+
+
+def test_without_axes_they_are_numbers_for_isinstance() -> None:
+    whole, real = xp.asarray(3), xp.asarray(0.5)
+    assert isinstance(whole, numbers.Integral)
+    assert isinstance(real, numbers.Real)
+    assert not isinstance(real, numbers.Integral)
+    assert isinstance(xp.asarray(1j), numbers.Complex)
+    assert not isinstance(xp.asarray(1j), numbers.Real)
+    for other in (xp.asarray(True), xp.asarray([1.0]), xp.ones((1, 1))):
+        assert not isinstance(other, numbers.Number)
+    assert type(real) is type(copy.deepcopy(real)) is type(pickle.loads(pickle.dumps(real))) is xp.Array
+    assert isinstance(real, xp.Array)
+    assert not isinstance(real, float)
+
+
+def test_scipy_writes_into_arrays() -> None:
+    ndimage = pytest.importorskip("scipy.ndimage")
+    x = xp.asarray(np.outer(VALUES, VALUES))
+    out = xp.zeros((4, 4))
+    before = out + 1
+    ndimage.uniform_filter(x, 3, output=out)
+    assert np.array_equal(np.asarray(out), ndimage.uniform_filter(np.asarray(x), 3))
+    assert np.array_equal(np.asarray(before), np.ones((4, 4)))

@@ -12,6 +12,7 @@ from ..indexing import getitem
 from ..indexing_functions import take
 from ..manipulation import reshape
 from ..promotion import as_array, normalize_axis
+from ..views import layout
 from .described import numpys_in
 
 __all__ = ["as_strided", "sliding_window_view"]
@@ -78,10 +79,12 @@ def as_strided(
            [2, 3]])
     """
     y = as_array("as_strided", x)
-    shown = np.empty(y.shape, y.dtype)
+    first = np.empty(1, y.dtype)
+    shown = layout(y, first)
     target = y.shape if shape is None else tuple(map(operator.index, shape))
     steps = shown.strides if strides is None else tuple(map(operator.index, strides))
-    place = np.zeros(target, np.intp)
+    place = np.full(target, (shown.ctypes.data - first.ctypes.data) // y.itemsize)
+    y = y if y._view is None else y._view.base
     for k, (n, by) in enumerate(zip(target, steps, strict=True)):
         if by % y.itemsize:
             raise ValueError(
