@@ -540,6 +540,8 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     array([ 0.,  2., -1.])
     """
     y = as_array("round", a)
+    if y.dtype.kind == "b" and decimals == 0:  # as NumPy
+        y = astype(y, np.dtype(np.float16))
     require("round", "numeric", y)
     y = apply(p.round_, y, decimals=operator.index(decimals))
     return y if out is None else deliver("round", out, y)
@@ -560,7 +562,7 @@ def clip(
     Parameters
     ----------
     a : Array
-        Of a real-valued dtype.
+        Complex numbers are ordered by their real parts first.
     min, max : Array, int or float, optional
         Bounds, which broadcast with `a`; None for no bound. Where min exceeds max, max wins.
     out : Array, optional
@@ -573,12 +575,7 @@ def clip(
     Returns
     -------
     Array
-        Of the dtype of `a`, as the standard asks; nan stays nan.
-
-    Raises
-    ------
-    TypeError
-        If a dtype is complex or boolean, or a float bounds integers.
+        Of the dtype that `a` and the bounds have together; nan stays nan.
 
     References
     ----------
@@ -591,10 +588,13 @@ def clip(
     array([0. , 0.5, 1. ])
     """
     low, high = (a_min if min is None else min), (a_max if max is None else max)
+    dtype = getattr(a, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "iu":  # what bounds nothing need not fit the dtype
+        low = None if type(low) is int and low <= np.iinfo(dtype).min else low
+        high = None if type(high) is int and high >= np.iinfo(dtype).max else high
     if out is not None or options:
         return _clip_into(a, low, high, out, options)
     y = as_array("clip", a)
-    require("clip", "real numeric", y)
     z = y
     for bound, prim in ((low, p.maximum), (high, p.minimum)):
         if bound is not None:

@@ -68,7 +68,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     array([30, 10, 30])
     """
     y = as_array("take", a)
-    if axis is None:
+    if axis is None or (not y.ndim and axis in (0, -1)):
         y, along = apply(reshape, y, shape=(y.size,)), 0
     else:
         along = normalize_axis("take", axis, y.ndim)
@@ -82,7 +82,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     k = index.ndim
     order = (*range(k, k + along), *range(k), *range(k + along, found.ndim))
     y = found if order == tuple(range(found.ndim)) else apply(permute, found, axes=order)
-    return y if out is None else deliver("take", out, y)
+    return y if out is None else deliver("take", out, y, exact=True)
 
 
 def _led_back(index: Array, n: int, mode: str) -> Array:

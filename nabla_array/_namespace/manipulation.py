@@ -17,6 +17,7 @@ from .indexing import getitem
 from .indexing_functions import take
 from .outputs import deliver
 from .promotion import as_array, normalize_axes, normalize_axis, normalize_shape, promote
+from .statistical import reduced_axes
 from .views import aliases, whole_shape
 
 __all__ = [
@@ -297,7 +298,7 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     """
     y = as_array("squeeze", a)
     single = tuple(i for i, n in enumerate(y.shape) if n == 1)
-    axes = single if axis is None else normalize_axes("squeeze", axis, y.ndim)
+    axes = single if axis is None else reduced_axes("squeeze", axis, y.ndim)
     if not set(axes) <= set(single):
         raise ValueError(f"squeeze: axes {axes} of shape {y.shape} are not all of size 1")
     return view(y, reshape_p, shape=tuple(n for i, n in enumerate(y.shape) if i not in axes))
@@ -808,7 +809,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     array([2, 2, 3])
     """
     y = as_array("repeat", a)
-    if axis is None:
+    if axis is None or (not y.ndim and axis in (0, -1)):
         y, along = apply(reshape_p, y, shape=(y.size,)), 0
     else:
         along = normalize_axis("repeat", axis, y.ndim)

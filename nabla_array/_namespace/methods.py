@@ -172,7 +172,7 @@ def clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **optio
 
 def conj(self: Array) -> Array:
     """Return the complex conjugate of each element."""
-    return elementwise.conj(self)
+    return elementwise.conj(self) if self.dtype.kind == "c" else self
 
 
 def choose(self: Array, *choices: Any, out: Any = None, mode: str = "raise") -> Array:

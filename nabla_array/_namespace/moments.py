@@ -94,7 +94,7 @@ def mean(
         total = reduce(p.reduce_sum, wide, axes, keepdims)
         y = elementwise(div, "mean", (total, _number_chosen("mean", wide, where, axes, keepdims)))
     y = astype(y, x.dtype if y.dtype.kind in "fc" and x.dtype.kind in "fc" else y.dtype)
-    return y if out is None else deliver("mean", out, y)
+    return y if out is None else deliver("mean", out, y, exact=True)
 
 
 def _number_chosen(function: str, x: Array, where: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -209,7 +209,7 @@ def var(
     np.float64(1.0)
     """
     y = _spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return y if out is None else deliver("var", out, y)
+    return y if out is None else deliver("var", out, y, exact=True)
 
 
 def std(
@@ -264,4 +264,4 @@ def std(
     """
     y = _spread("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
     y = apply(sqrt, y)
-    return y if out is None else deliver("std", out, y)
+    return y if out is None else deliver("std", out, y, exact=True)

@@ -14,8 +14,12 @@ from .indexing import fitted
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind") -> Any:
+def deliver(
+    function: str, out: Any, result: Any, casting: Any = "same_kind", exact: bool = False
+) -> Any:
     """Write results to the arrays given as `out`, ours or NumPy's, or a tuple of these; returns them.
+
+    They are broadcast, unless `exact`.
 
     Raises TypeError where a result's dtype does not fit, ValueError where its shape does not.
     """
@@ -29,7 +33,7 @@ def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind") ->
                 raise TypeError(
                     f"{function}: a result of {value.dtype} does not fit into out, {target.dtype}"
                 )
-            if value.shape != target.shape and not _grows(value.shape, target.shape):
+            if value.shape != target.shape and (exact or not _grows(value.shape, target.shape)):
                 raise ValueError(
                     f"{function}: a result of shape {value.shape} does not fit into out, {target.shape}"
                 )

@@ -20,19 +20,18 @@ from .promotion import (
     astype,
     broadcast_shapes,
     broadcast_to,
-    normalize_axes,
     normalize_axis,
     promote,
     require,
 )
-from .statistical import reduce
+from .statistical import reduce, reduced_axes
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 
 
 def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, keepdims: bool) -> Array:
     a = as_array(name, x)
-    if axis is None:
+    if axis is None or (not a.ndim and axis in (0, -1)):
         flat, k = apply(reshape, a, shape=(a.size,)), 0
         kept: tuple[int, ...] = (1,) * a.ndim
     else:
@@ -78,7 +77,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     array([1, 0])
     """
     y = _extreme_index("argmax", p.argmax, a, axis, keepdims)
-    return y if out is None else deliver("argmax", out, y)
+    return y if out is None else deliver("argmax", out, y, exact=True)
 
 
 def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
@@ -115,7 +114,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     array([0, 1])
     """
     y = _extreme_index("argmin", p.argmin, a, axis, keepdims)
-    return y if out is None else deliver("argmin", out, y)
+    return y if out is None else deliver("argmin", out, y, exact=True)
 
 
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
@@ -145,7 +144,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     array([1, 2])
     """
     x = as_array("count_nonzero", a)
-    return reduce(p.reduce_count, x, normalize_axes("count_nonzero", axis, x.ndim), keepdims)
+    return reduce(p.reduce_count, x, reduced_axes("count_nonzero", axis, x.ndim), keepdims)
 
 
 def nonzero(a: Any) -> tuple[Array, ...]:

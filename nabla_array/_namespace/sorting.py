@@ -30,7 +30,7 @@ def _stable(name: str, kind: str | None, order: Any, stable: bool | None, defaul
 
 def _ready(name: str, x: Any, axis: int | None) -> tuple[Array, int]:
     a = as_array(name, x)
-    if axis is None:
+    if axis is None or (not a.ndim and axis in (0, -1) and name == "argsort"):
         return apply(reshape, a, shape=(a.size,)), 0
     return a, normalize_axis(name, axis, a.ndim)
 

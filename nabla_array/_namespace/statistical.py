@@ -38,6 +38,11 @@ def kept(x: Array, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
 
 
+def reduced_axes(function: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes of a reduction; as in NumPy, 0 and -1 are none of an array without axes."""
+    return () if not ndim and axis in (0, -1) else normalize_axes(function, axis, ndim)
+
+
 def count(x: Array, axes: tuple[int, ...]) -> int:
     return math.prod([x.shape[i] for i in axes])
 
@@ -82,9 +87,9 @@ def _extreme(
 ) -> Array:
     if initial is not None or where is not True or out is not None:
         y = _bounded_extreme(name, prim, as_array(name, x), axis, keepdims, initial, where)
-        return y if out is None else deliver(name, out, y)
+        return y if out is None else deliver(name, out, y, exact=True)
     a = as_array(name, x)
-    axes = normalize_axes(name, axis, a.ndim)
+    axes = reduced_axes(name, axis, a.ndim)
     if a.size == 0 and builtins.any(a.shape[i] == 0 for i in axes):
         raise ValueError(
             f"{name}: no value for an empty axis: shape {a.shape} over axes {axes}; one element would do"
@@ -105,11 +110,12 @@ def _bounded_extreme(
         a = chosen(name, a, where, _lowest(name, a.dtype))
     if initial is None:
         return _extreme(name, prim, a, axis, None, keepdims, None, True)
-    axes = normalize_axes(name, axis, a.ndim)
+    initial = as_array(name, initial, a.dtype)
+    axes = reduced_axes(name, axis, a.ndim)
     pair = maximum if name == "max" else minimum
     if builtins.any(a.shape[i] == 0 for i in axes):
         shape = kept(a, axes) if keepdims else tuple([n for i, n in enumerate(a.shape) if i not in axes])
-        return full(shape, a.dtype.type(initial), a.dtype)
+        return broadcast_to(initial, shape)
     return elementwise(pair, name, (reduce(prim, a, axes, keepdims), initial))
 
 
@@ -255,10 +261,10 @@ def sum(
     x = astype(x, total_dtype(x, dtype))
     if where is not True:
         x = chosen("sum", x, where, 0)
-    y = reduce(p.reduce_sum, x, normalize_axes("sum", axis, x.ndim), keepdims)
+    y = reduce(p.reduce_sum, x, reduced_axes("sum", axis, x.ndim), keepdims)
     if initial is not None:
         y = elementwise(add, "sum", (y, initial))
-    return y if out is None else deliver("sum", out, y)
+    return y if out is None else deliver("sum", out, y, exact=True)
 
 
 def prod(
@@ -310,7 +316,7 @@ def prod(
     x = astype(x, total_dtype(x, dtype))
     if where is not True:
         x = chosen("prod", x, where, 1)
-    y = reduce(p.reduce_prod, x, normalize_axes("prod", axis, x.ndim), keepdims)
+    y = reduce(p.reduce_prod, x, reduced_axes("prod", axis, x.ndim), keepdims)
     if initial is not None:
         y = elementwise(mul, "prod", (y, initial))
-    return y if out is None else deliver("prod", out, y)
+    return y if out is None else deliver("prod", out, y, exact=True)

@@ -12,8 +12,8 @@ from .._lazy.primitives.reduction import reduce_all, reduce_any
 from .._lazy.primitives.structure import broadcast, concat, slice_
 from .array import Array, apply
 from .outputs import deliver
-from .promotion import as_array, astype, normalize_axes, normalize_axis, promote
-from .statistical import chosen, reduce
+from .promotion import as_array, astype, normalize_axis, promote
+from .statistical import chosen, reduce, reduced_axes
 
 __all__ = ["all", "any", "diff"]
 
@@ -22,7 +22,7 @@ def _truth(name: str, prim: Primitive, x: Any, axis: Any, keepdims: bool, where:
     a = astype(as_array(name, x), np.dtype(np.bool))
     if where is not True:
         a = chosen(name, a, where, neutral)
-    return reduce(prim, a, normalize_axes(name, axis, a.ndim), keepdims)
+    return reduce(prim, a, reduced_axes(name, axis, a.ndim), keepdims)
 
 
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
@@ -57,7 +57,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     array([False,  True])
     """
     y = _truth("all", reduce_all, a, axis, keepdims, where, True)
-    return y if out is None else deliver("all", out, y, "unsafe")
+    return y if out is None else deliver("all", out, y, "unsafe", exact=True)
 
 
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
@@ -92,7 +92,7 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     array([ True, False])
     """
     y = _truth("any", reduce_any, a, axis, keepdims, where, False)
-    return y if out is None else deliver("any", out, y, "unsafe")
+    return y if out is None else deliver("any", out, y, "unsafe", exact=True)
 
 
 def _fitted_end(name: str, end: Array, x: Array, axis: int) -> Array:

@@ -221,7 +221,6 @@ def test_comparing_with_integers_beyond_the_dtype() -> None:
 
 REFUSED = {
     "positive": "?",
-    "round": "?",
     "negative": "?",
     "subtract": "?",
     "sign": "?",
@@ -264,15 +263,8 @@ def test_what_is_no_array(wrong: Any) -> None:
 @given(pairs(), st.sampled_from([None, 0, 1, -1]), st.sampled_from([None, 0, 2, 1]))
 def test_clip_with_scalars(operands: tuple[np.ndarray, np.ndarray], low: Any, high: Any) -> None:
     x = operands[0]
-    if x.dtype.kind in "bc":
-        with pytest.raises(TypeError, match=r"^clip: "):
-            xp.clip(xp.asarray(x), low, high)
-    elif x.dtype.kind == "u" and low == -1:
-        with pytest.raises(OverflowError):
-            xp.clip(xp.asarray(x), low, high)
-    else:
-        got = np.asarray(xp.clip(xp.asarray(x), low, high))
-        np.testing.assert_array_equal(got, np.clip(x, low, high), strict=True)  # but for the sign of 0
+    got = np.asarray(xp.clip(xp.asarray(x), low, high))
+    np.testing.assert_array_equal(got, np.clip(x, low, high), strict=True)  # but for the sign of 0
 
 
 def test_clip_with_arrays() -> None:
@@ -290,7 +282,7 @@ def test_clip_with_arrays() -> None:
 
 @pytest.mark.parametrize("decimals", [0, 2, -1, 20])
 def test_round_to_decimals(decimals: int) -> None:
-    for char in "iefdFD":
+    for char in "iefdFD" if decimals else "?iefdFD":
         x = values(char)
         assert_same(np.asarray(xp.round(xp.asarray(x), decimals)), quietly(np.round, x, decimals))
 

@@ -21,9 +21,9 @@ def _aval(x: Aval, dtype: np.dtype) -> Aval:
 
 
 def _host(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    if x.dtype.itemsize != dtype.itemsize and not x.flags.c_contiguous:
-        x = np.ascontiguousarray(x)
-    return x.view(dtype)
+    if x.dtype.itemsize == dtype.itemsize or x.shape[-1] == 1 or x.strides[-1] == x.itemsize:
+        return x.view(dtype)
+    return np.ascontiguousarray(x).view(dtype)
 
 
 def _are_parts(a: np.dtype, b: np.dtype) -> bool:

@@ -302,10 +302,11 @@ def _target(function: str, x: Any) -> Array:
     return x
 
 
-def _casts(function: str, value: Array, x: Array) -> Array:
-    if not np.can_cast(value.dtype, x.dtype, "same_kind"):
+def _safely(function: str, value: Any, x: Array) -> Array:
+    """Return values in one axis and of the dtype of `x`, which that of an array must fit."""
+    if isinstance(value, Array | np.ndarray | np.generic) and not np.can_cast(value.dtype, x.dtype):
         raise TypeError(f"Cannot cast array data from {value.dtype} to {x.dtype} ({function})")
-    return astype(value, x.dtype)
+    return flat(function, as_array(function, value, x.dtype))
 
 
 @numpys
@@ -321,7 +322,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     new: Any = src
     if not isinstance(src, bool | int | float | complex):
         new = as_array("copyto", src)
-    if not np.can_cast(result_dtype(new), x.dtype, casting) and not isinstance(src, int):
+    weak = type(src) is int and x.dtype.kind != "b"
+    if not np.can_cast(result_dtype(new), x.dtype, casting) and not weak:
         raise TypeError(f"Cannot cast array data from {result_dtype(new)} to {x.dtype} ({casting!r})")
     value = fitted("copyto", new, x.dtype, x.shape)
     if where is not True:
@@ -345,7 +347,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         if chosen.size != x.size:
             raise ValueError("putmask: mask and data must be the same size")
         chosen = reshape(chosen, x.shape)
-    new = astype(flat("putmask", values), x.dtype)  # as NumPy: any cast goes
+    new = _safely("putmask", values, x)
     if new.size and x.size:
         write(x, where(chosen, _repeated(new, x.shape), x))
 
@@ -371,7 +373,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     chosen = astype(flat("place", mask), _BOOL)
     if chosen.size != x.size:
         raise ValueError("place: mask and data must be the same size")
-    new = _casts("place", flat("place", vals), x)
+    new = _safely("place", vals, x)
     if not new.size:
         if bool(chosen.any()):
             raise ValueError("Cannot insert from an empty array!")
