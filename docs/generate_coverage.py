@@ -142,6 +142,10 @@ NOTES = {
     "empty_like": "zeros",
     "expm1": "complex: the standard's infinities, where NumPy gives nan",
     "floor_divide": "the standard's: `inf // 2` is inf (NumPy: nan), `-1 // inf` -0.0 (NumPy: -1)",
+    **dict.fromkeys(
+        ("cholesky", "inv", "solve"),
+        "evaluates, so that a matrix which has none is an error here, where programs catch it",
+    ),
     "repeat": "evaluates `repeats` where it is an array: the result's shape depends on it",
     "std": "`correction` for NumPy's `ddof`; nan where it leaves no elements to divide by",
     "tanh": "complex: the standard's signs of zero at infinities",

@@ -15,6 +15,7 @@ from .._lazy.primitives.structure import reshape, stop_gradient
 from . import elementwise as e
 from .array import Array, apply, apply_many
 from .linalg_basics import (
+    asked,
     cross,
     diagonal,
     fallible,
@@ -129,7 +130,7 @@ def cholesky(a: Any, *, upper: bool = False) -> Array:
     array([[2., 0.],
            [1., 2.]])
     """
-    return fallible("cholesky", p.cholesky, lapack("cholesky", a, square=True), upper=bool(upper))
+    return asked(fallible("cholesky", p.cholesky, lapack("cholesky", a, square=True), upper=bool(upper)))
 
 
 def det(a: Any) -> Array:
@@ -336,7 +337,7 @@ def inv(a: Any) -> Array:
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
     """
-    return fallible("inv", p.inv, lapack("inv", a, square=True))
+    return asked(fallible("inv", p.inv, lapack("inv", a, square=True)))
 
 
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
@@ -565,7 +566,7 @@ def solve(a: Any, b: Any) -> Array:
     columns = apply(reshape, b, shape=(*b.shape, 1)) if b.ndim == 1 else b
     batch = broadcast_shapes("solve", a.shape[:-2], columns.shape[:-2])
     a = broadcast_to(a, batch + a.shape[-2:])
-    out = fallible("solve", p.solve, a, broadcast_to(columns, batch + columns.shape[-2:]))
+    out = asked(fallible("solve", p.solve, a, broadcast_to(columns, batch + columns.shape[-2:])))
     return apply(reshape, out, shape=out.shape[:-1]) if b.ndim == 1 else out
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.linalg import LinAlgError
 
-from .._lazy.node import mark_origin
+from .._lazy.evaluate import value_of
+from .._lazy.node import mark_origin, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import linalg as p
 from .._lazy.primitives.contraction import matmul as matmul_p
@@ -60,6 +61,16 @@ def fallible(function: str, prim: Primitive, *arrays: Array, **params: Any) -> A
     """Record a primitive that may fail on the data; the error will name `function` and the user's line."""
     out = apply(prim, *arrays, **params)
     mark_origin(out._node, function)
+    return out
+
+
+def asked(out: Array) -> Array:
+    """Evaluate a result now: where the data are wrong, programs want the error here, to catch it as NumPy's.
+
+    Within vmap and traces there is no value to look at, and the error comes when there is one.
+    """
+    if not (out._levels or tapes):
+        value_of(out._node)
     return out
 
 
@@ -265,7 +276,7 @@ def matrix_power(a: Any, n: int) -> Array:
     if exponent == 0:
         return broadcast_to(from_value(np.eye(y.shape[-1], dtype=y.dtype)), y.shape).copy()
     if exponent < 0:
-        y = fallible("matrix_power", p.inv, lapack("matrix_power", y))
+        y = asked(fallible("matrix_power", p.inv, lapack("matrix_power", y)))
         exponent = -exponent
     if exponent == 1:
         return y.copy()

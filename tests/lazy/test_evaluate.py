@@ -184,8 +184,8 @@ def test_20000_chained_adds_that_all_stay_alive() -> None:
     alive = [x]
     for _ in range(20_000):
         alive.append(alive[-1] + 1.0)
-    assert float(alive[-1]) == 20_000.0
-    assert float(alive[777]) == 777.0
+    assert alive[-1].item() == 20_000.0
+    assert alive[777].item() == 777.0
     del alive
 
 
@@ -199,7 +199,7 @@ def test_a_wide_and_deep_graph_does_not_recurse() -> None:
     for _ in range(3000):  # shared twice at every step: paths double, nodes do not
         x, y = x + y, x - y
         x, y = x * 0.5, y * 0.5
-    assert np.isfinite(float(x))
+    assert np.isfinite(x.item())
 
 
 def test_a_large_value_above_a_relieved_chain_is_planned() -> None:
@@ -269,9 +269,9 @@ def test_an_error_in_a_block_names_its_operation(threads: int, where: int) -> No
 @modes
 def test_linalg_errors_keep_their_type(mode: Mode) -> None:
     with mode():
-        singular = xp.linalg.inv(xp.asarray(np.zeros((2, 2))))
-        with pytest.raises(np.linalg.LinAlgError, match=r"^inv .*: Singular matrix"):
-            np.asarray(singular)
+        broken = xp.linalg.svdvals(xp.full((2, 2), np.nan))
+        with pytest.raises(np.linalg.LinAlgError, match=r"^svdvals .*: SVD did not converge"):
+            np.asarray(broken)
 
 
 @modes

@@ -51,6 +51,10 @@ def pending(*outs):
     assert all(current(out).value is None or current(out).prim is None for out in outs)
 
 
+# What fails on the data where it is called is computed there, too.
+ASKED = ("cholesky", "cholesky_upper", "inv", "matrix_power_-1", "matrix_power_-3")
+
+
 def complex_eig(x):
     return tuple(map(as_complex, np.linalg.eig(x)))
 
@@ -129,7 +133,7 @@ def test_square(name, dtype, lead):
     for m in (0, 1, 4):
         x = random((*lead, m, m), dtype)
         x = positive(x) if "cholesky" in name else x
-        compare(ours, theirs, x)
+        compare(ours, theirs, x, name not in ASKED)
 
 
 @pytest.mark.parametrize("lead", LEADS)
@@ -150,12 +154,12 @@ def test_integers_become_float64_as_in_numpy(name, dtype):
     x = np.array([[3, 1, 0], [1, 5, 1], [0, 1, 4]]).astype(dtype)
     if dtype == "bool":
         x = np.eye(3, dtype=bool)
-    compare(ours, theirs, x)
+    compare(ours, theirs, x, name not in ASKED)
 
 
-def compare(ours, theirs, x):
+def compare(ours, theirs, x, lazy=True):
     out, expected = ours(xp.asarray(x)), theirs(x)
-    if x.size:
+    if x.size and lazy:
         pending(*(out if isinstance(out, tuple) else (out,)))
     if isinstance(expected, tuple):
         assert len(out) == len(expected)
@@ -291,7 +295,6 @@ def test_solve(dtypes, a, b):
     if dtypes[0] == "int8":
         x = x + 50 * np.eye(a[-1], dtype="int8")
     out = xp.linalg.solve(xp.asarray(x), xp.asarray(y))
-    pending(out)
     same(out, np.linalg.solve(x, y))
 
 
@@ -495,9 +498,14 @@ BROKEN = np.full((2, 2), np.nan)
     ],
 )
 def test_errors_of_the_data_name_the_function_and_the_line(name, call):
+    told = pytest.raises(LinAlgError, match=rf"^{name} \(called at .*test_linalg.py:\d+\): \w+")
+    if name in ("inv", "matrix_power", "solve", "cholesky"):
+        with told:
+            call()
+        return
     out = call()
     for _ in range(2):  # asked again, it fails again
-        with pytest.raises(LinAlgError, match=rf"^{name} \(called at .*test_linalg.py:\d+\): \w+"):
+        with told:
             np.asarray(out)
 
 
