@@ -99,9 +99,11 @@ class Array:
     # -- what it is --------------------------------------------------------------------------------
 
     @property  # type: ignore[misc]
-    def __class__(self) -> type[Array]:
+    def __class__(self) -> type[Any]:
         """What `isinstance` takes it for besides: without axes, a number, as NumPy's scalars are."""
-        return Array if self.shape else _NUMBERS.get(self.dtype.kind, Array)
+        if not self.shape:
+            return _NUMBERS.get(self.dtype.kind, Array)
+        return np.ndarray if sys._getframe(1).f_code.co_qualname in _WANT_NDARRAY else Array
 
     @property
     def dtype(self) -> np.dtype:
@@ -333,6 +335,16 @@ _NUMBERS: dict[str, type[Array]] = {"i": _Integral, "u": _Integral, "f": _Real, 
 # Functions of libraries that write to what `numpy.asarray` gives them, or count on the strides that we tell:
 # that of scipy.ndimage's `output=`, and NumPy's own.
 _WANT_MEMORY = {"_get_output", "as_strided"}
+# And those that ask for NumPy's class where an array of ours would do, as they make one of NumPy's of it or
+# go through its elements: of pandas (`groupby`, `set_index`) and scikit-learn (`GridSearchCV`).
+_WANT_NDARRAY = {
+    "DataFrame.set_index",
+    "Grouping.__init__",
+    "ParameterGrid.__init__",
+    "_convert_grouper",
+    "factorize",
+    "get_grouper",
+}
 
 
 def read_only(value: np.ndarray) -> np.ndarray:

@@ -330,7 +330,12 @@ def star_names() -> set[str]:
 
 
 # Functions of pandas that go on to make a NumPy array of what they find to be an array.
-_PANDAS_ASKS = {"_ensure_arraylike", "is_array_like_deprecate_non_pandas", "is_bool_indexer"}
+_PANDAS_ASKS = {
+    "_ensure_arraylike",
+    "convert_to_list_like",
+    "is_array_like_deprecate_non_pandas",
+    "is_bool_indexer",
+}
 
 
 def _pandas_kind(self: Array) -> str:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from .hooks import after_import
+
 # More than that many are not kept: frames of an animation, say.
 LIMIT = 100
 # A pixel is another where a colour differs by more than this, of 255; so many pixels of a figure may be.
 _LEVELS, _SHARE = 16, 0.001
-_MODULE = "matplotlib.backend_bases"
 
 
 class Recorder:
@@ -28,27 +26,11 @@ class Recorder:
 
     def on(self) -> None:
         """Begin: when Matplotlib is imported, its saving and showing is watched."""
-        sys.meta_path.insert(0, self)
+        after_import("matplotlib.backend_bases", self._found)
 
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """Watch the module that saves and shows as soon as it is there."""
-        if name != _MODULE:
-            return None
-        sys.meta_path.remove(self)
-        spec = find_spec(name)
-        assert spec is not None
-        assert spec.loader is not None
-        load = spec.loader.exec_module
-
-        def load_and_watch(module: ModuleType) -> None:
-            load(module)
-            self._watch(module.FigureCanvasBase, "print_figure", lambda canvas: canvas.figure)
-            self._watch(module.FigureManagerBase, "show", lambda manager: manager.canvas.figure)
-
-        spec.loader.exec_module = load_and_watch  # type: ignore[method-assign]
-        return spec
+    def _found(self, module: ModuleType) -> None:
+        self._watch(module.FigureCanvasBase, "print_figure", lambda canvas: canvas.figure)
+        self._watch(module.FigureManagerBase, "show", lambda manager: manager.canvas.figure)
 
     def _watch(self, owner: type, method: str, figure_of: Callable[[Any], Any]) -> None:
         original = getattr(owner, method)

@@ -11,6 +11,9 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from .hooks import after_import
+from .tables import take_numbers
+
 _PACKAGE = Path(__file__).parents[1]
 _INSTALLED = [Path(folder) for folder in set(sysconfig.get_paths().values())]
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
@@ -81,6 +84,7 @@ class Redirect:
 
     def on(self) -> None:
         """Begin."""
+        after_import("pandas._libs.lib", take_numbers)
         self._import, builtins.__import__ = builtins.__import__, self._statement
         self._import_module, importlib.import_module = importlib.import_module, self._function
 

@@ -153,3 +153,18 @@ def test_scipy_writes_into_arrays() -> None:
     ndimage.uniform_filter(x, 3, output=out)
     assert np.array_equal(np.asarray(out), ndimage.uniform_filter(np.asarray(x), 3))
     assert np.array_equal(np.asarray(before), np.ones((4, 4)))
+
+
+def test_pandas_groups_by_arrays() -> None:
+    table = OTHERS["table"]().T
+    same(lambda x, _: table.groupby(x > 2).sum())
+    same(lambda x, _: table["a"].groupby(x.astype(int)).mean())
+    same(lambda x, _: table.set_index(x))
+    same(lambda x, _: list(map(list, _pandas().factorize(x[::-1]))))
+    same(lambda x, _: _pandas().Categorical(x.astype(int)))
+
+
+def test_searches_over_parameters_in_arrays() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    found = list(selection.ParameterGrid({"alpha": xp.asarray([0.5, 2.0]), "fit": [True]}))
+    assert [float(p["alpha"]) for p in found] == [0.5, 2.0]
