@@ -15,6 +15,7 @@ _DEFAULTS: dict[str, Any] = {
     "cache_size": 1024,  # its limit in megabytes
     "compile_after": 1.0,  # seconds that a region spends on the host before it is compiled
     "compile_timeout": 600.0,  # seconds that a compilation may take
+    "float_warnings": False,  # whether floating-point errors of elements warn, as NumPy's do
 }
 _REAL = (int, float)
 _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
@@ -24,6 +25,7 @@ _RULES: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "cache_size": ("a number of megabytes from 1 on", lambda value: type(value) is int and value >= 1),
     "compile_after": ("a number of seconds from 0 on", lambda value: type(value) in _REAL and value >= 0),
     "compile_timeout": ("a number of seconds above 0", lambda value: type(value) in _REAL and value > 0),
+    "float_warnings": ("True or False", lambda value: type(value) is bool),
 }
 
 
@@ -43,6 +45,8 @@ def check(name: str, value: Any) -> None:
 
 def _parsed(text: str, kind: type) -> Any:
     """Return what an environment variable says, as text if it is not of that kind: `check` names what is."""
+    if kind is bool:
+        return {"1": True, "0": False}.get(text, text)
     try:
         return kind(text)
     except ValueError:

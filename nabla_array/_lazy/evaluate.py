@@ -16,8 +16,8 @@ from numpy import ndarray
 from . import host, tiers
 from .aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
 from .config import settings
+from .faults import listener, listening, one_by_one, tell
 from .fusion import SCANS
-from .host import quiet
 from .node import NO_PARAMS, Node, evaluate_hook, origin
 from .program import Line, held_outside, linearize, pending_order
 from .regions import Plan, Region, plan
@@ -28,10 +28,10 @@ lock = threading.RLock()  # whoever reads or changes pending nodes holds it
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 
 
-# Runs `(function, *args)` without NumPy's warnings; a copy of the context each time, since a finalizer may
+# Runs `(function, *args)` where faults are heard; a copy of the context each time, since a finalizer may
 # evaluate something in the midst of an evaluation.
-def _quietly(function: Callable[..., Any], *args: Any) -> Any:
-    return quiet.copy().run(function, *args)
+def _listening(function: Callable[..., Any], *args: Any) -> Any:
+    return listening.copy().run(function, *args)
 
 
 def evaluate(nodes: Sequence[Node]) -> None:
@@ -44,11 +44,13 @@ def evaluate(nodes: Sequence[Node]) -> None:
         # A pending node of medium size alone weighs this much, so below it there is none.
         if max([n.depth for n in roots]) < MEDIUM_WEIGHT and settings["mode"] != "max":
             for n in roots:
-                _quietly(_value_below, n)
+                _listening(_value_below, n)
         else:
             _run_deep(roots)
         stats.evaluations += 1
         stats.host_seconds += perf_counter() - start
+        if listener.heard:
+            tell()
 
 
 def value_of(node: Node) -> Any:
@@ -61,9 +63,11 @@ def value_of(node: Node) -> Any:
         return node.value
     with lock:  # what `evaluate` does, without its detours
         start = perf_counter()
-        value = quiet.copy().run(_value_below, node)
+        value = listening.copy().run(_value_below, node)
         stats.evaluations += 1
         stats.host_seconds += perf_counter() - start
+        if listener.heard:
+            tell()
     return value
 
 
@@ -97,7 +101,7 @@ def _run_shallow(node: Node) -> Any:
     This recurses, which is what makes it fast, and only ever MEDIUM_WEIGHT deep.
     """
     inputs = node.inputs
-    if node.params is not NO_PARAMS or len(inputs) > 2:
+    if node.params or len(inputs) > 2:
         i = None
         for i in inputs:
             _value_below(i)
@@ -155,6 +159,9 @@ def _run_one(node: Node) -> Any:
     return value
 
 
+one_by_one.update((_run_shallow.__code__, _run_one.__code__))
+
+
 def _located(error: Exception, node: Node) -> Exception:
     """Return the error with the name of the operation, and the user's line where it is known."""
     message = f"{origin(node)}: {error}"
@@ -189,7 +196,7 @@ def _run_deep(roots: list[Node]) -> None:
     if scheduled is None:
         order.reverse()
         while order:  # popped, so that the list does not count as a user
-            _quietly(_run_one, order.pop())
+            _listening(_run_one, order.pop())
         return
     steps, line = scheduled
     stats.regions += sum(isinstance(s, Region) for s in steps.steps)
@@ -197,8 +204,9 @@ def _run_deep(roots: list[Node]) -> None:
     owned = frozenset(k for k, more in enumerate(shared) if not more)
     env: list[Any] = [n.value for n in line.inputs] + [None] * len(line.program.eqns)
     try:
-        _quietly(tiers.run, steps, env, owned)
+        _listening(tiers.run, steps, env, owned)
     except host.StepFailed as failure:
+        listener.heard.clear()
         raise _located(failure.error, order[line.numbers.index(failure.eqn)]) from None
     finally:
         # Also after an error: an owned input may have been written over, so what was computed from it
@@ -208,3 +216,5 @@ def _run_deep(roots: list[Node]) -> None:
                 node.value = env[k]
                 node.inputs = ()
                 node.depth = 0
+    if listener.heard:
+        tell(order)

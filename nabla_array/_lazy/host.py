@@ -33,15 +33,9 @@ _PARALLEL = 4
 _APART = 1024
 
 
-def _quiet_context() -> contextvars.Context:
-    context = contextvars.Context()
-    context.run(np.seterr, all="ignore")
-    return context
-
-
-# Evaluation runs in a context without NumPy's floating-point warnings: they would name a line that
-# has nothing to do with the operation.
-quiet = _quiet_context()
+# A context without NumPy's floating-point warnings.
+quiet = contextvars.Context()
+quiet.run(np.seterr, all="ignore")
 
 
 def as_value(result: Any) -> Any:
@@ -401,7 +395,8 @@ def _spread(work: Callable[[list[Any]], Any], blocks: list[Any]) -> list[Any]:
         return [work(blocks)]
     cuts = [len(blocks) * t // n for t in range(n + 1)]
     parts = [blocks[a:b] for a, b in itertools.pairwise(cuts)]
-    tasks = [_pool(max(threads() - 1, 1)).submit(_quiet_context().run, work, part) for part in parts[1:]]
+    pool = _pool(max(threads() - 1, 1))
+    tasks = [pool.submit(contextvars.copy_context().run, work, part) for part in parts[1:]]
     try:
         first = work(parts[0])
     finally:

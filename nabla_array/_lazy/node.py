@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -19,6 +20,17 @@ if TYPE_CHECKING:
 LIMIT = 1000
 
 NO_PARAMS: dict[str, Any] = {}
+
+
+class Marked(dict[str, Any]):
+    """The params of a node with NumPy's error state when it was recorded, if that was not the usual one."""
+
+    def __init__(self, params: dict[str, Any], state: dict[str, str]) -> None:
+        super().__init__(params)
+        self.state = state
+
+
+UNHEARD = Marked({}, dict.fromkeys(("divide", "over", "under", "invalid"), "ignore"))
 
 
 # The tapes that run (tape.py), and their function, which is told of every node with inputs meanwhile.
@@ -101,11 +113,17 @@ _origins: WeakKeyDictionary[Node, str] = WeakKeyDictionary()
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
-def user_line() -> str:
-    """Return `file:line` of the innermost frame outside this package."""
+def user_frame() -> FrameType:
+    """Return the innermost frame outside this package."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
+    return frame
+
+
+def user_line() -> str:
+    """Return `file:line` of the innermost frame outside this package."""
+    frame = user_frame()
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .aval import Aval, aval_of
-from .node import NO_PARAMS, Node, record
+from .node import UNHEARD, Node, record
 
 Kind = Literal["elementwise", "reduce", "broadcast", "view", "call"]
 Dims = tuple[tuple[int, ...], ...]
@@ -149,8 +149,8 @@ class Primitive:
         self.dtypes: dict[Any, Any] = {}
 
     def __call__(self, *inputs: Node, **params: Any) -> Node:
-        """Record the operation on nodes."""
-        return record(self, inputs, params or NO_PARAMS)
+        """Record the operation on nodes, as rules do: no warning comes of it."""
+        return record(self, inputs, params or UNHEARD)
 
     def __repr__(self) -> str:
         return self.name

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import get_ident
 from typing import Any, NamedTuple
@@ -67,6 +67,10 @@ class Tape:
         return out
 
 
+# What marks the nodes that a thread records, innermost last.
+_marks: dict[int, list[Callable[[Node], None]]] = {}
+
+
 def _note(node: Node) -> None:
     me = get_ident()
     for tape in tuple(_running):
@@ -77,6 +81,8 @@ def _note(node: Node) -> None:
                     assert node.prim is not None
                     tape.entries.append(Entry(node, node.prim, node.inputs, node.params))
                     break
+    if me in _marks:
+        _marks[me][-1](node)
 
 
 note_hook.append(_note)
@@ -98,6 +104,30 @@ def running(tape: Tape) -> Iterator[None]:
         yield
     finally:
         _running.remove(tape)
+
+
+@contextmanager
+def marking(mark: Callable[[Node], None]) -> Iterator[None]:
+    """Give each node that this thread records meanwhile to `mark`."""
+    me = get_ident()
+    inert = Tape(())  # it makes whoever records tell `_note`, and is no thread's
+    inert.thread = -1
+    marks = _marks.setdefault(me, [])
+    marks.append(mark)
+    _running.append(inert)
+    try:
+        yield
+    finally:
+        _running.remove(inert)
+        marks.pop()
+        if not marks:
+            del _marks[me]
+
+
+def is_taping() -> bool:
+    """Say whether a tape of this thread's runs."""
+    me = get_ident()
+    return any(tape.thread == me for tape in _running)
 
 
 @contextmanager

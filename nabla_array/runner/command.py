@@ -46,6 +46,8 @@ def run(args: argparse.Namespace) -> int:
     if args.record is not None:
         Recorder(args.record).on()
     if not args.numpy:
+        # As under NumPy, unless somebody said otherwise; and for processes that the script starts.
+        config.float_warnings = os.environ.setdefault("NABLA_ARRAY_FLOAT_WARNINGS", "1") == "1"
         Redirect(Own(Path.cwd() if args.module else script.resolve().parent)).on()
     began = time.perf_counter()
     try:

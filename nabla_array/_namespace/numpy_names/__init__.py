@@ -23,6 +23,7 @@ CHAPTERS = {
         "identity indices kaiser logspace mask_indices require tri tril_indices tril_indices_from "
         "triu_indices triu_indices_from vander"
     ),
+    "errors": "errstate seterr",
     "grids": "c_ index_exp mgrid ogrid r_ s_",
     "joining": (
         "append array_split atleast_3d block column_stack delete dsplit dstack fliplr flipud hsplit "

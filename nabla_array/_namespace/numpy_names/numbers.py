@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.faults import unheard
 from ..._lazy.primitives.elementwise import complex_
 from ..._lazy.primitives.signals import correlate as correlate_p
 from ..array import Array, apply
@@ -243,6 +244,7 @@ def isreal(x: Any) -> Array:
 
 
 @numpys
+@unheard()
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
     """Test which elements are equal within tolerances: ``abs(a - b) <= atol + rtol * abs(b)``.
 
@@ -332,6 +334,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     array([1. , 1.5, 2.5, 3. ])
     """
     x = as_array("gradient", f)
+    if x.dtype.kind == "b":
+        raise TypeError("gradient: booleans have no differences; a numeric dtype would work")
     axes = (
         list(range(x.ndim))
         if axis is None
@@ -456,7 +460,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> xp.interp(2.5, [1, 2, 3], [3, 2, 0])
     np.float64(1.0)
     """
-    at, points = astype(as_array("interp", x), _F64), astype(as_array("interp", xp), _F64)
+    at, points = as_array("interp", x), as_array("interp", xp)
+    if "c" in (at.dtype.kind, points.dtype.kind):
+        raise TypeError("interp: complex numbers are not in order; real ones would work for x and xp")
+    at, points = astype(at, _F64), astype(points, _F64)
     values = as_array("interp", fp)
     values = astype(values, np.dtype(np.complex128) if values.dtype.kind == "c" else _F64)
     if points.ndim != 1 or values.ndim != 1:

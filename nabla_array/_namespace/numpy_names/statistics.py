@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.faults import unheard
 from ..._lazy.primitives.indexing import scatter
 from ..array import Array, apply, from_value
 from ..creation import asarray, zeros
@@ -190,6 +191,7 @@ def _checked_quantile(
 
 
 @numpys
+@unheard()
 def quantile(
     a: Any,
     q: Any,
@@ -210,6 +212,7 @@ def quantile(
 
 
 @numpys
+@unheard()
 def percentile(
     a: Any,
     q: Any,
@@ -352,7 +355,8 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     index = as_array("bincount", x)
     if index.ndim != 1:
         raise ValueError(f"object too {'deep' if index.ndim else 'shallow'} for desired array")
-    if index.size and not np.can_cast(index.dtype, _INTP, "safe"):
+    given = index.size or isinstance(x, Array | np.ndarray)  # an empty list is one of integers
+    if given and not np.can_cast(index.dtype, _INTP, "safe"):
         raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP} according to the rule 'safe'")
     value = index._value()
     if operator.index(minlength) < 0:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.faults import unheard
 from ..array import Array
 from ..elementwise import abs as abs_
 from ..elementwise import (
@@ -183,6 +184,7 @@ def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> 
 
 
 @numpys
+@unheard()
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -242,6 +244,7 @@ def _variance(
 
 
 @numpys
+@unheard()
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -264,6 +267,7 @@ def nanvar(
 
 
 @numpys
+@unheard()
 def nanstd(
     a: Any,
     axis: Any = None,
@@ -332,6 +336,7 @@ def _nan_quantile(
 
 
 @numpys
+@unheard()
 def nanquantile(
     a: Any,
     q: Any,
@@ -352,6 +357,7 @@ def nanquantile(
 
 
 @numpys
+@unheard()
 def nanpercentile(
     a: Any,
     q: Any,
@@ -372,6 +378,7 @@ def nanpercentile(
 
 
 @numpys
+@unheard()
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
