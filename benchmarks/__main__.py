@@ -9,7 +9,19 @@ from pathlib import Path
 
 from rich.console import Console
 
-from . import auto, cold, elementwise, fused, fuzz_tiers, fuzz_transforms, memory, overhead, transforms, warm
+from . import (
+    auto,
+    cold,
+    elementwise,
+    fused,
+    fuzz_tiers,
+    fuzz_transforms,
+    memory,
+    npbench,
+    overhead,
+    transforms,
+    warm,
+)
 from .measure import machine, show, write
 
 SUITES = {
@@ -28,9 +40,9 @@ _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 def main(argv: list[str] | None = None) -> int:
     """Run the benchmarks named on the command line; returns 1 where a target is missed."""
     argv = sys.argv[1:] if argv is None else argv
-    fuzzes = {"fuzz-tiers": fuzz_tiers.main, "fuzz-transforms": fuzz_transforms.main}
-    if argv and argv[0] in fuzzes:  # no benchmark, and with settings of its own
-        return fuzzes[argv[0]](argv[1:])
+    others = {"fuzz-tiers": fuzz_tiers.main, "fuzz-transforms": fuzz_transforms.main, "npbench": npbench.main}
+    if argv and argv[0] in others:  # with settings of its own
+        return others[argv[0]](argv[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("suites", nargs="*", choices=[*SUITES, []], metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--json", action="store_true", help="print JSON, not tables")

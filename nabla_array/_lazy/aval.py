@@ -23,10 +23,12 @@ class Aval:
     """Shape and dtype of a value, interned: equal avals are the same object.
 
     Identity is the equality, so a dictionary keyed by avals costs no Python-level hash.
-    Make one with `aval_of`, never directly.
+    Make one with `aval_of`, never directly. `element` is that of one element, without axes.
     """
 
-    __slots__ = ("__weakref__", "dtype", "nbytes", "ndim", "shape", "size", "weight")
+    __slots__ = ("__weakref__", "dtype", "element", "nbytes", "ndim", "shape", "size", "weight")
+
+    element: Aval
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
         self.shape = shape
@@ -41,18 +43,26 @@ class Aval:
 
 
 _table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
+# The last ones, which a loop may ask for again before anything holds them.
+_recent: dict[tuple, Aval] = {}
+_KEPT = 1000
 _lock = threading.Lock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
     """Return the one aval of this shape (a tuple of ints) and dtype (an `np.dtype` instance)."""
-    found = _table.get((shape, dtype))
+    found = _recent.get((shape, dtype))
     if found is None:
+        element = aval_of((), dtype) if shape else None
         with _lock:
             found = _table.get((shape, dtype))
             if found is None:
                 found = _table[shape, dtype] = Aval(shape, dtype)
+                found.element = found if element is None else element
+            if len(_recent) >= _KEPT:
+                _recent.clear()
+            _recent[shape, dtype] = found
     return found
 
 

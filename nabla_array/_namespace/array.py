@@ -36,16 +36,40 @@ class Step(NamedTuple):
     params: dict[str, Any]
 
 
-class View(NamedTuple):
+class View:
     """What a view looks at: the array that owns the elements, and how it gets from there to here.
 
     `seen` is the owner's node that the view's own node was made from; once the owner has another one
-    (somebody wrote to it), the view makes its node anew.
+    (somebody wrote to it), the view makes its node anew. A view that was read directly (direct.py) knows the
+    array and the key instead of the steps, until these are asked for.
     """
 
-    base: Array
-    steps: tuple[Step, ...]
-    seen: Node
+    __slots__ = ("_part", "_steps", "base", "seen")
+
+    def __init__(
+        self,
+        base: Array,
+        steps: tuple[Step, ...] | None,
+        seen: Node,
+        part: tuple[Array | View, Any, tuple[int, ...]] | None = None,
+    ) -> None:
+        self.base = base
+        self.seen = seen
+        self._steps = steps
+        self._part = part
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The operations that lead from the owner to here."""
+        if self._steps is None:
+            assert self._part is not None
+            whole, key, shape = self._part
+            self._steps = steps_hook[0](whole.steps if type(whole) is View else (), key, shape)
+        return self._steps
+
+    def is_part(self, x: Array, key: Any) -> bool:
+        """Say whether this is of what was read as ``x[key]``, with that very key."""
+        return self._part is not None and self._part[1] is key and self._part[0] is (x._view or x)
 
 
 class Array:
@@ -413,8 +437,8 @@ def view(x: Array, prim: Primitive, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
     node = current(x)
     out = Array(*bind(prim, ((node, x._levels),), params or NO_PARAMS))
-    base, steps, seen = x._view or View(x, (), node)
-    out._view = View(base, add_step(steps, Step(prim, params)), seen)
+    seen = x._view or View(x, (), node)
+    out._view = View(seen.base, add_step(seen.steps, Step(prim, params)), seen.seen)
     if frozen and id(x) in frozen:
         freeze(out)
     return out
@@ -483,7 +507,8 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     check_writable(x)
     if x._view is not None and x._view.base._node.aval is not x._view.seen.aval:
         current(x)
-    base, steps, _ = x._view or View(x, (), x._node)
+    seen = x._view or View(x, (), x._node)
+    base, steps = seen.base, seen.steps
     if part is not None:
         steps = add_step(steps, part)
     old = [Array(base._node, base._levels)]
@@ -547,6 +572,8 @@ split_hook: list[Callable[[Array], np.ndarray]] = []
 look_hook: list[Callable[[Array], None]] = [lambda x: None]
 # And what is told that a library asked whether it may look, and heard no.
 asked_hook: list[Callable[[], None]] = []
+# Indexing puts here what gives the steps of a view for those of the whole, a key and the whole's shape.
+steps_hook: list[Callable[[tuple[Step, ...], Any, tuple[int, ...]], tuple[Step, ...]]] = []
 # And what is told of an array that is changed in place.
 write_hook: list[Callable[[Array], None]] = []
 

@@ -15,6 +15,7 @@ from .._lazy.node import LIMIT, NO_PARAMS, Node, note_hook, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import fill_node
+from . import direct
 from .array import Array
 from .promotion import UnheldDtypeError, as_array, elementwise, full
 from .ufuncs import host_hook, make_ufunc, with_options
@@ -63,31 +64,16 @@ Examples
 
 def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
-    rules, like = prim.rules, prim.ufunc
+    rules = prim.rules
 
-    def function(
-        x: Any,
-        /,
-        out: Any = None,
-        where: Any = True,
-        casting: Any = None,
-        order: Any = None,
-        dtype: Any = None,
-        subok: bool = True,
-        signature: Any = None,
-    ) -> Array:
-        if (
-            out is not None
-            or dtype is not None
-            or where is not True
-            or casting is not None
-            or signature is not None
-        ):
-            assert like is not None
-            return with_options(function, like, (x,), out, where, casting, dtype, signature)
-        if type(x) is Array and x._view is None:
+    def function(x: Any) -> Array:
+        if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
             a = x._node
             out = rules.get(a.aval)
+            if out is not None and not out.shape and not x._levels and not tapes:
+                found = direct.numbers(prim, out, a)
+                if found is not None:
+                    return found
             if out is not None and not (x._levels and is_seeing()):
                 depth = a.depth + out.weight
                 if depth < LIMIT:
@@ -102,41 +88,21 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
 
     This is the hot path of every small expression: it makes no call that can be avoided.
     """
-    rules, new, like = prim.rules, object.__new__, prim.ufunc
+    rules, new = prim.rules, object.__new__
 
-    def function(
-        x1: Any,
-        x2: Any,
-        /,
-        out: Any = None,
-        where: Any = True,
-        casting: Any = None,
-        order: Any = None,
-        dtype: Any = None,
-        subok: bool = True,
-        signature: Any = None,
-    ) -> Array:
-        if (
-            out is not None
-            or dtype is not None
-            or where is not True
-            or casting is not None
-            or signature is not None
-        ):
-            assert like is not None
-            return with_options(function, like, (x1, x2), out, where, casting, dtype, signature)
+    def function(x1: Any, x2: Any) -> Array:
         a: Node | None
         b: Node | None
-        if type(x1) is Array and x1._view is None:
+        if type(x1) is Array and ((seen := x1._view) is None or seen.base._node is seen.seen):
             a = x1._node
             levels = x1._levels
             if type(x2) is not Array:
                 b = scalar_node(a.aval, x2)
-            elif x2._view is None and x2._levels is levels:
+            elif x2._levels is levels and ((seen := x2._view) is None or seen.base._node is seen.seen):
                 b = x2._node
             else:
                 return slow(x1, x2)
-        elif type(x2) is Array and x2._view is None:
+        elif type(x2) is Array and ((seen := x2._view) is None or seen.base._node is seen.seen):
             b = x2._node
             levels = x2._levels
             a = scalar_node(b.aval, x1)
@@ -147,6 +113,10 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         aval = a.aval
         out = rules.get(aval if b.aval is aval else (aval, b.aval))
         if out is not None:
+            if not out.shape and not levels and not tapes:
+                found = direct.numbers(prim, out, a, b)
+                if found is not None:
+                    return found
             depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
             if depth < LIMIT:
                 # What `Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)` is, in half the time.
@@ -167,6 +137,45 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         return slow(x1, x2)
 
     return function
+
+
+def with_keywords(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
+    """Return a function of one or two operands with the keywords of NumPy's ufuncs besides."""
+
+    def unary(
+        x: Any,
+        /,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = None,
+        order: Any = None,
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Array:
+        if out is dtype is casting is signature is None and where is True:
+            return plain(x)
+        assert like is not None
+        return with_options(unary, like, (x,), out, where, casting, dtype, signature)
+
+    def binary(
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = None,
+        order: Any = None,
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Array:
+        if out is dtype is casting is signature is None and where is True:
+            return plain(x1, x2)
+        assert like is not None
+        return with_options(binary, like, (x1, x2), out, where, casting, dtype, signature)
+
+    return unary if plain.__code__.co_argcount == 1 else binary
 
 
 def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
@@ -245,7 +254,7 @@ PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
 
 
 def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
-    function = unary_call(prim, partial(promoted, prim, name))
+    function = with_keywords(unary_call(prim, partial(promoted, prim, name)), prim.ufunc)
     example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
     _describe(function, name, summary, "x : Array", example)
     PRIMITIVES[function] = prim
@@ -256,7 +265,7 @@ def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Call
 
 def binary(name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
     slow = partial(compared if prim in _HOLDS else promoted, prim, name)
-    function = binary_call(prim, slow)
+    function = with_keywords(binary_call(prim, slow), prim.ufunc)
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
     example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
     _describe(function, name, summary, operands, example)

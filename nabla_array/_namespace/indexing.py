@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._lazy.node import mark_origin
+from .._lazy.node import mark_origin, user_line
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather, scatter
 from .._lazy.primitives.structure import permute, reshape, slice_
-from .array import Array, Step, apply, check_writable, current, view, write
+from . import direct
+from .array import Array, Step, add_step, apply, check_writable, current, steps_hook, view, write
 from .promotion import SCALARS, as_array, astype, broadcast_shapes, broadcast_to, full
 
 _INTP = np.dtype(np.intp)
@@ -81,8 +83,6 @@ def _width(item: Any) -> int:
 
 def _integer(function: str, item: Any) -> Any:
     """Return an item of a key as an int, or as an array of integers or booleans."""
-    if hasattr(type(item), "__array__") and not isinstance(item, Array | np.generic):
-        item = np.asarray(item)  # a pandas series, say
     if hasattr(type(item), "__array__") and not isinstance(item, Array | np.generic):
         item = np.asarray(item)  # a pandas series, say
     if not isinstance(item, bool | Array | np.ndarray | list | tuple):
@@ -216,6 +216,17 @@ def _basic(x: Array, key: _Key) -> Array:
     return view(x, reshape, shape=x.shape) if y is x else y
 
 
+def _steps_of(done: tuple[Step, ...], key: Any, shape: tuple[int, ...]) -> tuple[Step, ...]:
+    """Return the steps that lead to the part ``x[key]`` of what `done` leads to."""
+    parsed = _parse("getitem", key, shape)
+    if parsed.slice["size"] != shape or any(s != 1 for s in parsed.slice["step"]):
+        done = add_step(done, Step(slice_, parsed.slice))
+    return add_step(done, Step(reshape, {"shape": parsed.shape}))
+
+
+steps_hook.append(_steps_of)
+
+
 def _to_place(key: _Key, ndim: int) -> tuple[int, ...]:
     """Return the permutation that takes `gather`'s result, its index axes first, to NumPy's order."""
     k = key.arrays[0].ndim
@@ -256,6 +267,8 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     Raises IndexError for a key that does not fit, ValueError for a value that does not, TypeError for a
     complex value in a real array, OverflowError for a Python integer out of range.
     """
+    if direct.put(x, key, value):
+        return
     check_writable(x)
     if _masked_set(x, key, value):
         return
@@ -321,11 +334,21 @@ def _masked_set(x: Array, key: Any, value: Any) -> bool:
     return True
 
 
+def warn_of_discard() -> None:
+    """Warn that complex numbers become real, as NumPy does."""
+    file, _, line = user_line().rpartition(":")
+    message = "Casting complex values to real discards the imaginary part"
+    warnings.warn_explicit(message, np.exceptions.ComplexWarning, file, int(line))
+
+
 def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
     """Return a value to be written as an array of this dtype and shape, as NumPy's assignment casts."""
     kind = type(value)
-    if (kind is complex or getattr(value, "dtype", dtype).kind == "c") and dtype.kind != "c":
-        raise TypeError(f"{function}: a complex value does not fit into an array of {dtype}")
+    if dtype.kind in "iuf":
+        if kind is complex:
+            raise TypeError(f"{function}: a complex value does not fit into an array of {dtype}")
+        if getattr(value, "dtype", dtype).kind == "c":
+            warn_of_discard()
     if kind in SCALARS:
         return full(shape, int(value) if kind is float and dtype.kind in "iu" else value, dtype)
     # A list becomes an array of this dtype at once, so that an integer in it that does not fit is an error.

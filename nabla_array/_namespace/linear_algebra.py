@@ -11,6 +11,7 @@ import numpy as np
 from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.elementwise import conj
 from .._lazy.primitives.structure import permute, reshape
+from . import direct
 from .array import Array, apply
 from .core_ufuncs import with_core_options
 from .promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
@@ -63,6 +64,8 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options
     if not a.ndim or not b.ndim:
         raise ValueError(f"matmul: needs one axis or more, not shapes {a.shape} and {b.shape}")
     row, column = a.ndim == 1, b.ndim == 1
+    if row and column and (found := direct.inner(a, b)) is not None:
+        return found
     left = apply(reshape, a, shape=(1, *a.shape)) if row else a
     right = apply(reshape, b, shape=(*b.shape, 1)) if column else b
     if left.shape[-1] != right.shape[-2]:

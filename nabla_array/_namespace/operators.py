@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 
+from . import direct
 from . import elementwise as e
 from .array import Array, write
 from .elementwise_calls import PRIMITIVES, binary_call, unary_call
 from .indexing import fitted, getitem, setitem
 from .linear_algebra import matmul
-from .promotion import is_operand
+from .promotion import full, is_operand
 from .ufuncs import host_hook
 
 _Function = Callable[..., Array]
 
+_BOOL = np.dtype(bool)
 _BINARY: dict[str, _Function] = {
     "add": e.add,
     "sub": e.subtract,
@@ -49,6 +51,11 @@ _UNARY: dict[str, _Function] = {
 }
 
 
+def _repeats(name: str, self: Array, other: Any) -> bool:
+    """Say whether a number times a list is the list, so often repeated, which Python knows how to do."""
+    return name == "mul" and isinstance(other, list | tuple) and not self.shape and self.dtype.kind in "iu"
+
+
 def _knows_numpy(other: Any) -> bool:
     """Say whether NumPy's arrays leave operators to this object: it may know those, and not ours (sparse)."""
     kind = type(other)
@@ -63,8 +70,10 @@ def _with_numpy(name: str, left: Any, right: Any) -> Any:
 
 def _forward(name: str, function: _Function) -> _Function:
     def operate(self: Array, other: Any) -> Array:
-        if is_operand(other):
+        if is_operand(other) and not _repeats(name, self, other):
             return function(self, other)
+        if name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
+            return full(self.shape, name == "ne", _BOOL)  # no number is text
         return _with_numpy(name, self, other) if _knows_numpy(other) else NotImplemented
 
     prim = PRIMITIVES.get(function)
@@ -73,26 +82,26 @@ def _forward(name: str, function: _Function) -> _Function:
 
 def _reflected(name: str, function: _Function) -> _Function:
     def operate(self: Array, other: Any) -> Array:
-        if is_operand(other):
+        if is_operand(other) and not _repeats(name, self, other):
             return function(other, self)
         return _with_numpy(name, other, self) if _knows_numpy(other) else NotImplemented
 
     return operate
 
 
-def _in_place(name: str, function: _Function) -> Callable[[Array, Any], Array]:
+def _in_place(name: str, forward: _Function) -> Callable[[Array, Any], Array]:
     def operate(self: Array, other: Any) -> Array:
-        if not is_operand(other):
-            return NotImplemented
-        new = function(self, other)
+        new = forward(self, other)
         # What is a scalar in NumPy (x[0], a sum) is a 0-d array here; as there, `+=` makes a new one.
-        if self._view is None and not self.shape:
+        if new is NotImplemented or (self._view is None and not self.shape):
             return new
         if new.dtype != self.dtype and not np.can_cast(new.dtype, self.dtype, "same_kind"):
             raise TypeError(f"{name}: the result is {new.dtype}, which does not fit into {self.dtype}")
         if new.shape != self.shape:
             raise ValueError(f"{name}: the result's shape {new.shape} is not the array's, {self.shape}")
-        write(self, fitted(name, new, self.dtype, self.shape))
+        fitting = fitted(name, new, self.dtype, self.shape)
+        if not direct.put_whole(self, fitting):
+            write(self, fitting)
         return self
 
     return operate
@@ -110,14 +119,17 @@ def _install(name: str, method: Callable[..., Any]) -> None:
 
 
 for _name, _function in _BINARY.items():
-    _install(f"__{_name}__", _forward(_name, _function))
+    _plain = _forward(_name, _function)
+    _install(f"__i{_name}__", _in_place(f"i{_name}", _plain))
+    _install(f"__{_name}__", _plain)
     _install(f"__r{_name}__", _reflected(_name, _function))
-    _install(f"__i{_name}__", _in_place(f"i{_name}", _function))
 for _name, _function in _COMPARISON.items():
     _install(f"__{_name}__", _forward(_name, _function))
 for _name, _function in _UNARY.items():
     _install(f"__{_name}__", _own(_function))
 _install("__divmod__", lambda self, other: (self // other, self % other))
 _install("__rdivmod__", lambda self, other: (other // self, other % self))
-_install("__getitem__", lambda self, key: getitem(self, key))
+_install(
+    "__getitem__", lambda self, key: y if (y := direct.read(self, key)) is not None else getitem(self, key)
+)
 _install("__setitem__", lambda self, key, value: setitem(self, key, value))

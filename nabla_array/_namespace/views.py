@@ -171,7 +171,7 @@ def _become(x: Array, y: Array, *steps: Step) -> None:
         done = x._view.steps
         for step in steps:
             done = add_step(done, step)
-        x._view = x._view._replace(steps=done)
+        x._view = View(x._view.base, done, x._view.seen)
     x._node, x._levels = current(y), y._levels
     for tell in write_hook:
         tell(x)
