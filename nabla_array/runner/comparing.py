@@ -29,7 +29,7 @@ def compare(options: list[str], command: list[str]) -> int:
     """Run a script under NumPy, then on our arrays, and say what differs; returns the exit status."""
     given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
     with TemporaryDirectory() as folder:
-        theirs = _run(["--numpy", *options, *command], given, Path(folder, "numpy"), show=False)
+        theirs = _run(["--numpy", *command], given, Path(folder, "numpy"), show=False)
         ours = _run([*options, *command], given, Path(folder, "ours"), show=True)
         lines, same = _verdict(ours, theirs)
     print("\nnabla_array against NumPy", *lines, sep="\n  ", file=sys.stderr)
