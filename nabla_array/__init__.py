@@ -46,6 +46,8 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:
     from .inspect import explain as explain
     from .inspect import report as report
+    from .runner.ipython import load_ipython_extension as load_ipython_extension
+    from .runner.ipython import unload_ipython_extension as unload_ipython_extension
 
 __array_api_version__ = "2025.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -66,12 +68,17 @@ _interop.namespace_names.update({k: v for k, v in globals().items() if not k.sta
 sys.meta_path.append(_numpy_modules.Finder())
 
 # Imported when they are first named: most programs never do.
-_LATE = ("explain", "report")
+_LATE = {
+    "explain": ".inspect",
+    "report": ".inspect",
+    "load_ipython_extension": ".runner.ipython",
+    "unload_ipython_extension": ".runner.ipython",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATE:
-        found = getattr(import_module(".inspect", __name__), name)
+        found = getattr(import_module(_LATE[name], __name__), name)
     elif name in ("lib", "random"):
         return import_module(f".{name}", __name__)
     else:

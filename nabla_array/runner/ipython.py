@@ -1,0 +1,50 @@
+"""``%load_ext nabla_array``: in IPython's cells, too, `numpy` means us."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from .imports import Own, Redirect
+
+_on: list[Redirect] = []
+
+
+def load_ipython_extension(ipython: Any) -> None:
+    """Let `import numpy`, in cells and in modules of the current folder, mean nabla_array from now on.
+
+    What was imported before stays what it is. ``%unload_ext nabla_array`` ends it.
+
+    Parameters
+    ----------
+    ipython : InteractiveShell
+        The shell, which calls this on ``%load_ext nabla_array``.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import nabla_array
+    >>> nabla_array.load_ipython_extension(None)  # what %load_ext does
+    >>> nabla_array.unload_ipython_extension(None)
+    """
+    if not _on:
+        _on.append(Redirect(Own(Path.cwd())))
+        _on[0].on()
+
+
+def unload_ipython_extension(ipython: Any) -> None:
+    """Let `import numpy` mean NumPy again.
+
+    Parameters
+    ----------
+    ipython : InteractiveShell
+        The shell, which calls this on ``%unload_ext nabla_array``.
+
+    Examples
+    --------
+    >>> import nabla_array
+    >>> nabla_array.load_ipython_extension(None)
+    >>> nabla_array.unload_ipython_extension(None)  # what %unload_ext does
+    """
+    while _on:
+        _on.pop().off()
