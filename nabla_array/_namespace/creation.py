@@ -43,6 +43,11 @@ def _number(x: Any) -> Any:
     return x._value() if type(x) is Array else x
 
 
+def _check_order(order: Any) -> None:
+    if order not in ("C", "F", "A", "K", None):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+
+
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -357,6 +362,7 @@ def eye(
            [0., 0., 1.]])
     """
     check_device("eye", device)
+    _check_order(order)
     shape = normalize_shape("eye", (N, N if M is None else M))
     return from_value(np.eye(shape[0], shape[1], k, _dtype("eye", dtype)))
 
@@ -404,6 +410,7 @@ def full(
            [7, 7]])
     """
     check_device("full", device)
+    _check_order(order)
     return _filled("full", normalize_shape("full", shape), fill_value, dtype)
 
 
@@ -451,6 +458,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     array([0., 0., 0.])
     """
     check_device("zeros", device)
+    _check_order(order)
     return promotion.full(normalize_shape("zeros", shape), 0, _dtype("zeros", dtype))
 
 
@@ -486,6 +494,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
            [1, 1, 1]], dtype=int8)
     """
     check_device("ones", device)
+    _check_order(order)
     return promotion.full(normalize_shape("ones", shape), 1, _dtype("ones", dtype))
 
 
@@ -520,6 +529,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     (2, 3)
     """
     check_device("empty", device)
+    _check_order(order)
     return promotion.full(normalize_shape("empty", shape), 0, _dtype("empty", dtype))
 
 

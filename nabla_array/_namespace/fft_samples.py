@@ -60,7 +60,7 @@ def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -
     >>> xp.fft.fftfreq(4, d=0.5)
     array([ 0. ,  0.5, -1. , -0.5])
     """
-    points = points_of("fftfreq", n, 0)
+    points = _whole("fftfreq", n)
     half = (points + 1) // 2
     cycles = np.concatenate([np.arange(half), np.arange(half - points, 0)])
     return _frequencies("fftfreq", cycles, points, d, dtype, device)
@@ -102,8 +102,14 @@ def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) 
     >>> xp.fft.rfftfreq(4, d=0.5)
     array([0. , 0.5, 1. ])
     """
-    points = points_of("rfftfreq", n, 0)
+    points = _whole("rfftfreq", n)
     return _frequencies("rfftfreq", np.arange(points // 2 + 1), points, d, dtype, device)
+
+
+def _whole(function: str, n: Any) -> int:
+    if not isinstance(n, int | np.integer):
+        raise ValueError(f"{function}: n should be an integer, not {n!r}")
+    return points_of(function, n, 0)
 
 
 def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Array:

@@ -196,7 +196,6 @@ def test_call_log_and_print(capsys: pytest.CaptureFixture[str]) -> None:
 def test_seterr_lasts() -> None:
     z = xp.zeros(2)
     before = xp.seterr(divide="ignore")
-    usual = dict(faults.usual)
     try:
         assert before == np.geterr() | {"divide": "warn"}
         assert not told(lambda: 1 / z)

@@ -338,6 +338,8 @@ def einsum(
     >>> xp.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 10])
     array([21, 43])
     """
+    if not operands:
+        raise ValueError("must provide at least an operand and a subscripts list to einsum")
     spelled = _spelled((subscripts, *operands))
     sizes = _sizes(spelled)
     common = np.dtype(dtype) if dtype is not None else result_dtype(*spelled.operands)
