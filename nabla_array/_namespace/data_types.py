@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy import (
@@ -134,27 +134,30 @@ def can_cast(from_: Any, to: Any, /, casting: Any = "safe") -> builtins.bool:
     return np.can_cast(_dtype(from_), to, casting)
 
 
-class FloatInfo(NamedTuple):
-    """Limits of a floating-point dtype."""
+class FloatInfo:
+    """NumPy's limits of a floating-point dtype; those that the standard wants as Python floats are such."""
 
-    bits: int
-    eps: float
-    max: float
-    min: float
-    smallest_normal: float
-    smallest_subnormal: float
-    tiny: float
-    resolution: float
-    dtype: np.dtype
+    def __init__(self, info: Any) -> None:
+        self._info = info
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(f"finfo has no attribute {name!r}")
+        value = getattr(self._info, name)
+        return float(value) if isinstance(value, np.floating) else value
+
+    def __repr__(self) -> str:
+        return repr(self._info)
+
+    def __str__(self) -> str:
+        return str(self._info)
 
 
-class IntegerInfo(NamedTuple):
-    """Limits of an integer dtype."""
-
-    bits: int
-    max: int
-    min: int
-    dtype: np.dtype
+def _limited(type: Any) -> np.dtype:
+    """Return the dtype whose limits are asked for: that of an array, a number, or one by its name."""
+    if isinstance(type, int | float | complex):
+        return np.dtype(builtins.type(type))
+    return _dtype(type)
 
 
 def finfo(type: Any, /) -> FloatInfo:
@@ -162,14 +165,14 @@ def finfo(type: Any, /) -> FloatInfo:
 
     Parameters
     ----------
-    type : dtype or Array
+    type : dtype, Array or number
         Of a complex dtype, the limits are those of its parts.
 
     Returns
     -------
     object
-        With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``; from NumPy also
-        ``smallest_subnormal``, ``tiny`` (the smallest normal) and ``resolution``. All are Python numbers.
+        With ``bits``, ``eps``, ``max``, ``min``, ``smallest_normal`` and ``dtype``, and what else NumPy's
+        `finfo` has. All are Python numbers.
 
     Raises
     ------
@@ -186,26 +189,22 @@ def finfo(type: Any, /) -> FloatInfo:
     >>> xp.finfo(xp.float32).eps
     1.1920928955078125e-07
     """
-    dtype = _dtype(type)
+    dtype = _limited(type)
     if dtype.kind not in "fc":
         raise ValueError(f"finfo: {dtype} is no floating-point dtype; float32 or float64 would work")
-    info = np.finfo(dtype)
-    names = ("eps", "max", "min", "smallest_normal", "smallest_subnormal", "tiny", "resolution")
-    return FloatInfo(
-        bits=int(info.bits), dtype=info.dtype, **{name: float(getattr(info, name)) for name in names}
-    )
+    return FloatInfo(np.finfo(dtype))
 
 
-def iinfo(type: Any, /) -> IntegerInfo:
+def iinfo(type: Any, /) -> np.iinfo:
     """Return the limits of an integer dtype.
 
     Parameters
     ----------
-    type : dtype or Array
+    type : dtype, Array or int
 
     Returns
     -------
-    object
+    numpy.iinfo
         With ``bits``, ``max``, ``min`` and ``dtype``.
 
     Raises
@@ -223,11 +222,10 @@ def iinfo(type: Any, /) -> IntegerInfo:
     >>> xp.iinfo(xp.int8).max
     127
     """
-    dtype = _dtype(type)
+    dtype = _limited(type)
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: {dtype} is no integer dtype; int32 or int64 would work")
-    info = np.iinfo(dtype)
-    return IntegerInfo(bits=int(info.bits), max=int(info.max), min=int(info.min), dtype=dtype)
+    return np.iinfo(dtype)
 
 
 def isdtype(dtype: Any, kind: Any) -> builtins.bool:

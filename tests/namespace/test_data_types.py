@@ -64,6 +64,8 @@ def test_finfo(name):
         for field in ("eps", "max", "min", "smallest_normal", "tiny", "resolution", "smallest_subnormal"):
             assert type(getattr(info, field)) is float
             assert getattr(info, field) == float(getattr(wanted, field))
+        assert (info.precision, info.nmant) == (wanted.precision, wanted.nmant)
+        assert (str(info), repr(info)) == (str(wanted), repr(wanted))
 
 
 @pytest.mark.parametrize("name", INTEGERS)
@@ -78,6 +80,11 @@ def test_iinfo(name):
             wanted.dtype,
         )
         assert type(info.max) is type(info.min) is int
+
+
+def test_limits_of_numbers():
+    assert xp.finfo(1.0).dtype == xp.finfo(1j).dtype == xp.float64
+    assert xp.iinfo(5).max == np.iinfo(5).max
 
 
 def test_limits_of_the_other_kind():
