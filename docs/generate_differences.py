@@ -46,6 +46,15 @@ DIFFERENCES = {
             "sorts are stable unless `stable=False`; NumPy's are only with `kind='stable'`",
         ),
         Difference(
+            "np.finfo(np.float32).eps",
+            "np.float32(1.1920929e-07)",
+            "1.1920928955078125e-07",
+            "the standard's: a Python float",
+        ),
+        Difference(
+            "type(np.ones(2)).__name__", "'ndarray'", "'Array'", "`isinstance(x, np.ndarray)` is true"
+        ),
+        Difference(
             "np.__version__ == numpy.__version__", "True", "False", "ours; `numpy.__version__` is NumPy's"
         ),
     ],
@@ -55,6 +64,12 @@ DIFFERENCES = {
             "True",
             "False",
             "they are arrays, and lazy; they print, hash, compare and index as NumPy's scalars",
+        ),
+        Difference(
+            "isinstance(np.ones(2)[0], np.floating)",
+            "True",
+            "False",
+            "`np.issubdtype(x.dtype, np.floating)` asks for the same",
         ),
         Difference("json.dumps(np.ones(2)[0])", "'1.0'", "TypeError", "as for NumPy's float32: `float(x)`"),
         Difference("np.array(5)", "array(5)", "np.int64(5)", "made or computed, they print alike"),
