@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import atexit
-import json
 import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from .._lazy.config import MODES, config
-from .comparing import compare
-from .figures import Recorder
 from .imports import Own, Redirect
-from .reporting import Places
 from .script import run_as_main
 
 
@@ -45,16 +43,19 @@ def run(args: argparse.Namespace) -> int:
         config.mode = args.mode
         os.environ["NABLA_ARRAY_MODE"] = args.mode  # for processes that it starts
     if args.compare:
-        return compare(["--report"] * args.report, ["-m"] * args.module + args.command)
+        status: int = _part("comparing").compare(
+            ["--report"] * args.report, ["-m"] * args.module + args.command
+        )
+        return status
     if args.record is not None:
-        Recorder(args.record).on()
+        _part("figures").Recorder(args.record).on()
     if not args.numpy:
         # As under NumPy, unless somebody said otherwise; and for processes that the script starts.
         config.float_warnings = os.environ.setdefault("NABLA_ARRAY_FLOAT_WARNINGS", "1") == "1"
         own = Own(Path.cwd() if args.module else script.resolve().parent)
         Redirect(own).on()
         if args.report:
-            places = Places(own)
+            places = _part("reporting").Places(own)
             places.on()
             atexit.register(places.write, sys.stderr)  # after the script's own, and after its errors
     began = time.perf_counter()
@@ -62,6 +63,10 @@ def run(args: argparse.Namespace) -> int:
         run_as_main(args.command, args.module)
     finally:
         if args.record is not None:
-            seconds = time.perf_counter() - began
-            (args.record / "run.json").write_text(json.dumps({"seconds": seconds}))
+            (args.record / "seconds").write_text(repr(time.perf_counter() - began))
     return 0
+
+
+def _part(name: str) -> Any:
+    """Return a module that an option needs: without it, a script should not wait for that."""
+    return import_module(f".{name}", __package__)
