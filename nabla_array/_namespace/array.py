@@ -126,6 +126,8 @@ class Array:
     def __class__(self) -> type[Any]:
         """What `isinstance` takes it for besides: without axes, a number, as NumPy's scalars are."""
         if not self.shape:
+            if program_hook and program_hook[0](sys._getframe(1).f_globals):
+                return self.dtype.type
             return _NUMBERS.get(self.dtype.kind, Array)
         return np.ndarray if sys._getframe(1).f_code.co_qualname in _WANT_NDARRAY else Array
 
@@ -564,6 +566,9 @@ def check_device(function: str, device: Any) -> None:
     raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
 
 
+# The runner puts here what says whether code with these global names is of a program written for NumPy, where
+# `isinstance` takes an array without axes for NumPy's scalar.
+program_hook: list[Callable[[dict[str, Any]], bool]] = []
 # What gives an array's own memory, in the order that its strides tell.
 memory_hook: list[Callable[[Array], np.ndarray]] = []
 # `vmap` puts here what gives the one value that a batched array has for all examples that go on together.

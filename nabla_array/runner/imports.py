@@ -11,6 +11,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from .._namespace.array import program_hook
 from .hooks import after_import
 from .tables import take_numbers
 
@@ -85,6 +86,7 @@ class Redirect:
     def on(self) -> None:
         """Begin."""
         after_import("pandas._libs.lib", take_numbers)
+        program_hook.append(self.own.names)
         self._import, builtins.__import__ = builtins.__import__, self._statement
         self._import_module, importlib.import_module = importlib.import_module, self._function
 
@@ -92,6 +94,7 @@ class Redirect:
         """End: what is imported from now on is what it says."""
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
+        program_hook.remove(self.own.names)
 
     def _statement(
         self,

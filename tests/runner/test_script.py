@@ -161,3 +161,34 @@ def test_nothing_to_run_is_said(command: list[str], folder: Path) -> None:
     done = run(*command, folder=folder)
     assert done.returncode == 2
     assert done.stderr.startswith("run: ")
+
+
+SCALARS = """\
+import numbers
+
+import numpy as np
+
+x = np.linspace(0, 1, 5)
+i = np.argmax(x)
+assert isinstance(x[1], float)
+assert isinstance(x.sum(), np.floating)
+assert isinstance(i, (int, np.integer))
+assert not isinstance(i, int)
+assert isinstance(x.any(), np.bool_)
+assert isinstance(i, numbers.Integral)
+assert not isinstance(x, float)
+assert isinstance(x, np.ndarray)
+assert x[1].__class__ is np.float64
+match x[2]:
+    case float():
+        pass
+    case _:
+        raise AssertionError
+print([k for k in (x[0], i) if isinstance(k, float)])
+"""
+
+
+def test_its_arrays_without_axes_are_scalars_to_it(tmp_path: Path) -> None:
+    (tmp_path / "scalars.py").write_text(SCALARS)
+    ours, plain = run("scalars.py", folder=tmp_path), python("scalars.py", folder=tmp_path)
+    assert (ours.stdout, ours.stderr) == (plain.stdout, "")
