@@ -129,7 +129,10 @@ class Array:
             if program_hook and program_hook[0](sys._getframe(1).f_globals):
                 return self.dtype.type
             return _NUMBERS.get(self.dtype.kind, Array)
-        return np.ndarray if sys._getframe(1).f_code.co_qualname in _WANT_NDARRAY else Array
+        asking = sys._getframe(1)
+        if asking.f_code.co_qualname in _WANT_NDARRAY or asking.f_globals.get("__package__") == "scipy.ndimage":
+            return np.ndarray
+        return Array
 
     @property
     def dtype(self) -> np.dtype:
@@ -362,14 +365,17 @@ _NUMBERS: dict[str, type[Array]] = {"i": _Integral, "u": _Integral, "f": _Real, 
 # that of scipy.ndimage's `output=`, and NumPy's own.
 _WANT_MEMORY = {"_get_output", "as_strided"}
 # And those that ask for NumPy's class where an array of ours would do, as they make one of NumPy's of it or
-# go through its elements: of pandas (`groupby`, `set_index`) and scikit-learn (`GridSearchCV`).
+# go through its elements: of Matplotlib, pandas (`groupby`, `set_index`), SciPy and scikit-learn
+# (`GridSearchCV`). All of scipy.ndimage asks it of `output=`, and then wants the memory.
 _WANT_NDARRAY = {
     "DataFrame.set_index",
     "Grouping.__init__",
     "ParameterGrid.__init__",
     "_convert_grouper",
+    "aslinearoperator",
     "factorize",
     "get_grouper",
+    "streamplot",
 }
 
 

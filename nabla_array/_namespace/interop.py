@@ -102,7 +102,7 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
     # What goes in is read-only: a function that writes to an operand fails instead of writing to a copy.
     operands = to_host(name, args)
     written = None
-    if (name in _IN_PLACE or name.endswith(".at")) and type(args[0]) is Array:
+    if (name in _IN_PLACE or name.endswith(".at")) and args and type(args[0]) is Array:
         written = operands[0].copy()
         operands = (written, *operands[1:])
     result = function(*operands, **to_host(name, kwargs))
@@ -339,7 +339,7 @@ _PANDAS_ASKS = {
 
 
 def _pandas_kind(self: Array) -> str:
-    """Answer pandas, which looks for this to tell arrays from other things, where ours do as NumPy's would."""
+    """Answer pandas, which looks for this to tell arrays from other things, where ours do as NumPy's."""
     asking = sys._getframe(1)
     while asking.f_back is not None and asking.f_code.co_name in ("_check", "_instancecheck"):
         asking = asking.f_back

@@ -168,3 +168,31 @@ def test_searches_over_parameters_in_arrays() -> None:
     selection = pytest.importorskip("sklearn.model_selection")
     found = list(selection.ParameterGrid({"alpha": xp.asarray([0.5, 2.0]), "fit": [True]}))
     assert [float(p["alpha"]) for p in found] == [0.5, 2.0]
+
+
+@pytest.mark.parametrize(
+    "call", ["binary_erosion(x > 4, output=out)", "binary_hit_or_miss(x > 4, output=out)"]
+)
+def test_scipy_writes_into_masks(call: str) -> None:
+    ndimage = pytest.importorskip("scipy.ndimage")
+    plain, wanted = np.outer(VALUES, VALUES), np.zeros((4, 4), bool)
+    eval(f"ndimage.{call}", {"ndimage": ndimage, "x": plain, "out": wanted})
+    x, out = xp.asarray(plain), xp.zeros((4, 4), dtype=bool)
+    eval(f"ndimage.{call}", {"ndimage": ndimage, "x": x, "out": out})
+    assert np.array_equal(np.asarray(out), wanted)
+
+
+def test_scipy_writes_distances_and_says_where_it_cannot_write() -> None:
+    ndimage = pytest.importorskip("scipy.ndimage")
+    x = xp.asarray(np.outer(VALUES, VALUES) > 4)
+    with pytest.raises(TypeError, match="'output'"):
+        ndimage.label(x, output=xp.zeros((4, 4), dtype=xp.int32))
+    distances = xp.zeros((4, 4))
+    ndimage.distance_transform_edt(x, distances=distances)
+    assert np.array_equal(np.asarray(distances), ndimage.distance_transform_edt(np.asarray(x)))
+
+
+def test_numpys_arrays_are_written_with_our_values() -> None:
+    plain = np.zeros(4)
+    np.place(plain, xp.asarray(VALUES > 2), xp.asarray([7.0, 8.0]))
+    assert plain.tolist() == [0.0, 0.0, 7.0, 8.0]
