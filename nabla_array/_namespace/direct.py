@@ -19,6 +19,7 @@ from .._lazy import host
 from .._lazy.aval import MEDIUM, Aval, aval_of
 from .._lazy.evaluate import value_of
 from .._lazy.faults import listener, listening, tell
+from .._lazy.leaving import is_traced
 from .._lazy.node import NO_PARAMS, Node, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
@@ -56,6 +57,18 @@ def _is_plain(key: Any) -> bool:
     return _PLAIN.issuperset(map(type, key)) if type(key) is tuple else type(key) in _PLAIN
 
 
+def as_integers(key: Any) -> Any:
+    """Return a key with an int in place of each integer array without axes: a view has such keys in NumPy.
+
+    What a transform must see as an index, an example's own or a part of a program, stays one.
+    """
+    if type(key) is tuple:
+        return tuple(map(as_integers, key)) if Array in map(type, key) else key
+    if type(key) is not Array or key._levels or key._node.aval.shape or key._node.aval.dtype.kind not in "iu":
+        return key
+    return key if tapes and is_traced(current(key)) else operator.index(key)
+
+
 def _fresh_value(x: Array) -> np.ndarray | None:
     """Return the elements of an array where they are known, and nothing written since would change them."""
     if tapes or x._levels:
@@ -76,8 +89,12 @@ def read(x: Array, key: Any) -> Array | None:
         current(x)
     node = x._node
     value: np.ndarray | None = node.value
-    if value is None or not _is_plain(key):
+    if value is None:
         return None
+    if not _is_plain(key):
+        key = as_integers(key)
+        if not _is_plain(key):
+            return None
     try:
         part = value[key]
     except IndexError:  # told elsewhere, in our words
@@ -151,7 +168,9 @@ def _fitting(value: Any, dtype: np.dtype) -> Any:
 def put(x: Array, key: Any, value: Any) -> bool:
     """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
     if not _is_plain(key):
-        return False
+        key = as_integers(key)
+        if not _is_plain(key):
+            return False
     if type(value) is Array and value._view is not None and value._view.is_part(x, key):
         return True  # Python's last step of ``x[key] += v``, which has been written
     if not _is_ready(x):

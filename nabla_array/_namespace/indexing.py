@@ -236,7 +236,7 @@ def _to_place(key: _Key, ndim: int) -> tuple[int, ...]:
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``: a view for a basic key, a copy for one with arrays, as NumPy does."""
-    parsed = _parse("getitem", key, x.shape)
+    parsed = _parse("getitem", direct.as_integers(key), x.shape)
     if parsed.element:
         return apply(reshape, apply(slice_, x, **parsed.slice), shape=())
     y = _basic(x, parsed)
@@ -269,6 +269,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     """
     if direct.put(x, key, value):
         return
+    key = direct.as_integers(key)
     check_writable(x)
     if _masked_set(x, key, value):
         return
