@@ -317,9 +317,9 @@ def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 # compute with (pandas' series, masked arrays), are given to.
 TAKE_ANY_DTYPE = (
     "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_to clip concat "
-    "concatenate cumprod cumsum empty empty_like expand_dims flip full full_like isin matmul max mean min "
-    "moveaxis nonzero ones ones_like prod ravel repeat reshape roll round searchsorted sort squeeze stack "
-    "std sum swapaxes take tile transpose var where zeros zeros_like"
+    "concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims flip full full_like isin "
+    "matmul max mean meshgrid min moveaxis nonzero ones ones_like prod ravel repeat reshape roll round "
+    "searchsorted sort squeeze stack std sum swapaxes take tile transpose var where zeros zeros_like"
 )
 
 
