@@ -371,6 +371,7 @@ _WANT_NDARRAY = {
     "DataFrame.set_index",
     "Grouping.__init__",
     "ParameterGrid.__init__",
+    "_InstancesOf.is_satisfied_by",
     "_convert_grouper",
     "aslinearoperator",
     "factorize",

@@ -196,3 +196,12 @@ def test_numpys_arrays_are_written_with_our_values() -> None:
     plain = np.zeros(4)
     np.place(plain, xp.asarray(VALUES > 2), xp.asarray([7.0, 8.0]))
     assert plain.tolist() == [0.0, 0.0, 7.0, 8.0]
+
+
+def test_scikit_learn_takes_ours_where_it_asks_for_numpys() -> None:
+    weights = pytest.importorskip("sklearn.utils.class_weight").compute_class_weight
+    ours = weights("balanced", classes=xp.asarray([0, 1]), y=xp.asarray([0, 0, 0, 1]))
+    assert (
+        np.asarray(ours).tolist()
+        == weights("balanced", classes=np.arange(2), y=np.asarray([0, 0, 0, 1])).tolist()
+    )
