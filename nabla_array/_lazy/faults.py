@@ -130,13 +130,23 @@ def _state_of(node: Node) -> State:
     return node.params.state if type(node.params) is Marked else usual
 
 
+def _warn(message: str) -> None:
+    frame = user_frame()
+    seen = frame.f_globals.setdefault("__warningregistry__", {})
+    module = frame.f_globals.get("__name__", "<unknown>")  # None would silence it
+    where = frame.f_code.co_filename, frame.f_lineno
+    warnings.warn_explicit(message, RuntimeWarning, *where, module=module, registry=seen)
+
+
+def warn_of_shape(message: str) -> None:
+    """Warn, where that is wanted, of what the shapes of operands show."""
+    if settings["float_warnings"]:
+        _warn(message)
+
+
 def _tell(mode: str, kind: str, message: str) -> FloatingPointError | None:
     if mode == "warn" or (mode == "usual" and settings["float_warnings"]):
-        frame = user_frame()
-        seen = frame.f_globals.setdefault("__warningregistry__", {})
-        module = frame.f_globals.get("__name__", "<unknown>")  # None would silence it
-        where = frame.f_code.co_filename, frame.f_lineno
-        warnings.warn_explicit(message, RuntimeWarning, *where, module=module, registry=seen)
+        _warn(message)
     elif mode == "raise":
         return FloatingPointError(message)
     elif mode == "print":

@@ -200,7 +200,12 @@ def array(
     >>> xp.array([1, 2], dtype=xp.float64)
     array([1., 2.])
     """
-    x = asarray(object, dtype=dtype, copy=copy)
+    try:
+        x = asarray(object, dtype=dtype, copy=copy)
+    except OverflowError as error:
+        if dtype is None:  # NumPy keeps them as Python's
+            raise promotion.UnheldDtypeError(str(error)) from None
+        raise
     if x.ndim < ndmin:
         return view(x, reshape, shape=(1,) * (ndmin - x.ndim) + x.shape)
     return x

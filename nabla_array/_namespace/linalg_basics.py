@@ -236,7 +236,7 @@ def outer(x1: Any, x2: Any, /) -> Array:
     """
     a, b = promote("outer", x1, x2)
     if a.ndim != 1 or b.ndim != 1:
-        raise ValueError(f"outer: needs two vectors (one axis), not shapes {a.shape} and {b.shape}")
+        raise ValueError(f"outer: Input arrays must be one-dimensional, not {a.shape} and {b.shape}")
     return e.multiply(apply(reshape, a, shape=(*a.shape, 1)), b)
 
 

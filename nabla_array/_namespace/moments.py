@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.faults import warn_of_shape
 from .._lazy.primitives import reduction as p
 from .._lazy.primitives.elementwise import add, div, imag, maximum, real, sqrt, square, sub
 from .._lazy.primitives.structure import broadcast, reshape
@@ -85,6 +86,8 @@ def mean(
     x = as_array("mean", a)
     x = _inexact(x) if dtype is None else astype(x, np.dtype(dtype))
     axes = normalize_axes("mean", axis, x.ndim)
+    if not count(x, axes):
+        warn_of_shape("Mean of empty slice")
     # NumPy sums half precision in single precision.
     wide = astype(x, np.dtype(np.float32)) if x.dtype == _HALF and dtype is None else x
     if where is True:
@@ -111,6 +114,8 @@ def _squared(x: Array) -> Array:
 def _variance(name: str, a: Array, axis: Any, correction: float, keepdims: bool, center: Any) -> Array:
     axes = normalize_axes(name, axis, a.ndim)
     n = count(a, axes)
+    if n <= correction:
+        warn_of_shape("Degrees of freedom <= 0 for slice")
     if center is None:
         center = _divide(apply(p.reduce_sum, a, axes=axes), n)
     else:

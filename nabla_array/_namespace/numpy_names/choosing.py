@@ -20,6 +20,7 @@ from ..indexing_functions import take, take_along_axis
 from ..manipulation import moveaxis, reshape, stack, tile
 from ..outputs import deliver
 from ..promotion import (
+    UnheldDtypeError,
     as_array,
     astype,
     broadcast_shapes,
@@ -73,12 +74,14 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     index = as_array("choose", a)
     if index.dtype.kind not in "iub":
         raise TypeError(f"choose: indices must be integers, not {index.dtype}")
+    if not np.can_cast(index.dtype, _INTP):
+        raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP} (choose)")
     arrays = promote("choose", *choices)
     shape = broadcast_shapes("choose", index.shape, *[x.shape for x in arrays])
     index = broadcast_to(within("choose", astype(index, _INTP), len(arrays), mode, negative=False), shape)
     many = stack([broadcast_to(x, shape) for x in arrays])
     y = getitem(take_along_axis(many, reshape(index, (1, *shape)), axis=0), 0)
-    return y if out is None else deliver("choose", out, y)
+    return y if out is None else deliver("choose", out, y, "unsafe")
 
 
 def within(function: str, index: Array, n: int, mode: str, negative: bool = True) -> Array:
@@ -158,7 +161,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
         raise ValueError("condition must be a 1-d array")
     (places,) = nonzero(mask)
     y = take(a, places, axis=axis)
-    return y if out is None else deliver("compress", out, y)
+    return y if out is None else deliver("compress", out, y, "unsafe")
 
 
 @numpys
@@ -297,6 +300,8 @@ def ix_(*args: Any) -> tuple[Array, ...]:
 
 
 def _target(function: str, x: Any) -> Array:
+    if isinstance(x, np.ndarray):
+        raise UnheldDtypeError(f"{function}: writes to arrays of ours, and leaves NumPy's to NumPy")
     if type(x) is not Array:
         raise TypeError(f"{function}: argument 1 must be an array, not {type(x).__name__}")
     return x

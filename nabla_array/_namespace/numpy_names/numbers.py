@@ -18,6 +18,7 @@ from ..elementwise import (
     conj,
     equal,
     exp,
+    imag,
     isfinite,
     isinf,
     isnan,
@@ -25,6 +26,7 @@ from ..elementwise import (
     logical_or,
     minimum,
     multiply,
+    real,
     remainder,
     sin,
     sqrt,
@@ -334,8 +336,6 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     array([1. , 1.5, 2.5, 3. ])
     """
     x = as_array("gradient", f)
-    if x.dtype.kind == "b":
-        raise TypeError("gradient: booleans have no differences; a numeric dtype would work")
     axes = (
         list(range(x.ndim))
         if axis is None
@@ -346,6 +346,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     if edge_order not in (1, 2):
         raise ValueError("'edge_order' greater than 2 not supported")
     spacings = _spacings(x, varargs, axes)
+    boolean = x.dtype.kind == "b"
     x = x if x.dtype.kind in "fc" else astype(x, _F64)
     out = []
     for k, h in zip(axes, spacings, strict=True):
@@ -354,6 +355,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
                 "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) "
                 "elements are required."
             )
+        if boolean:
+            raise TypeError("gradient: booleans have no differences; a numeric dtype would work")
         out.append(moveaxis(_slopes(moveaxis(x, k, -1), h, edge_order), -1, k))
     return out[0] if len(out) == 1 else tuple(out)
 
@@ -383,7 +386,7 @@ def _spacings(x: Array, given: tuple[Any, ...], axes: list[int]) -> list[Any]:
 
 def _slopes(x: Array, h: Any, edge_order: int) -> Array:
     """Return the slopes along the last axis, whose points are `h` apart: a number, or an array of them."""
-    if type(h) is not Array:
+    if type(h) is not Array or not h.ndim:
         inner = (x[..., 2:] - x[..., :-2]) / (2.0 * h)
         h1 = h2 = h3 = h4 = h
     else:
@@ -465,7 +468,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         raise TypeError("interp: complex numbers are not in order; real ones would work for x and xp")
     at, points = astype(at, _F64), astype(points, _F64)
     values = as_array("interp", fp)
-    values = astype(values, np.dtype(np.complex128) if values.dtype.kind == "c" else _F64)
+    if values.dtype.kind == "c":
+        sides = [None if end is None else as_array("interp", end) for end in (left, right)]
+        parts = [
+            interp(at, points, pick(values), *[None if end is None else pick(end) for end in sides], period)
+            for pick in (real, imag)
+        ]
+        return apply(complex_, *[astype(part, _F64) for part in parts])
+    values = astype(values, _F64)
     if points.ndim != 1 or values.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     if points.size != values.size:
@@ -492,9 +502,13 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         i = where(i > n - 1, n - 1, where(i < 1, 1, i)) - 1
         x0, y0 = points[i], values[i]
         dx = points[i + 1] - x0
-        slope = (values[i + 1] - y0) / where(equal(dx, 0), 1.0, dx)
+        x1, y1 = points[i + 1], values[i + 1]
+        slope = (y1 - y0) / where(equal(dx, 0), 1.0, dx)
         between = slope * (at - x0) + y0
-        between = where(equal(at, points[i + 1]), values[i + 1], between)
+        # From the other end where a sample is infinite; and samples are met exactly.
+        between = where(isnan(between), slope * (at - x1) + y1, between)
+        between = where(logical_and(isnan(between), equal(y0, y1)), y0, between)
+        between = where(equal(at, x0), y0, where(equal(at, x1), y1, between))
     out = where(at < points[0], low, where(at > points[-1], high, between))
     return where(isnan(at), at, out)
 

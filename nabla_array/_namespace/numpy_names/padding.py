@@ -45,7 +45,7 @@ _STATISTICS: dict[str, Callable[..., Array]] = {
 
 def _pairs(given: Any, ndim: int, whole: bool = False) -> list[tuple[Any, Any]]:
     """Return (before, after) for each axis, which may be given once for all."""
-    if given is None:
+    if given is None and not whole:
         return [(None, None)] * ndim
     value = np.asarray(given)
     if whole:
@@ -95,6 +95,7 @@ def _odd(x: Array, axis: int, before: int, after: int, mode: str) -> Array:
 
 def _ramp(x: Array, axis: int, count: int, end: Any, front: bool) -> Array:
     edge = getitem(x, along(axis, slice(0, 1) if front else slice(-1, None)))
+    edge = astype(edge, np.dtype(np.float64)) if x.dtype.kind in "iu" else edge  # differences may be negative
     shape = [1] * x.ndim
     shape[axis] = count
     share = (np.arange(count) if front else np.arange(count, 0, -1) - 1).reshape(shape) / builtins.max(
@@ -120,6 +121,8 @@ def _ends(
             part = _ramp(x, axis, count, 0 if value is None else value, front)
         else:
             length = lengths[0] if front else lengths[1]
+            if length is not None and length < 0:
+                raise ValueError("index can't contain negative values")
             length = n if length is None or length > n else length
             if length == 0 and mode in ("maximum", "minimum"):
                 raise ValueError("stat_length of 0 yields no value for padding")

@@ -177,8 +177,8 @@ def _term(text: str) -> list[int]:
 
 def _spelled(args: tuple[Any, ...]) -> _Spelled:
     """Take both of NumPy's ways to write a call: a string, or lists of numbers beside operands."""
-    if not args:
-        raise ValueError("einsum: needs subscripts and one operand or more")
+    if len(args) < 2:
+        raise ValueError("must provide at least an operand and a subscripts list to einsum")
     output: list[int] | None
     if isinstance(args[0], str):
         text = args[0]
@@ -325,7 +325,6 @@ def _found_path(
 
 @numpys
 def einsum(
-    subscripts: Any,
     *operands: Any,
     out: Any = None,
     dtype: Any = None,
@@ -338,9 +337,7 @@ def einsum(
     >>> xp.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 10])
     array([21, 43])
     """
-    if not operands:
-        raise ValueError("must provide at least an operand and a subscripts list to einsum")
-    spelled = _spelled((subscripts, *operands))
+    spelled = _spelled(operands)
     sizes = _sizes(spelled)
     common = np.dtype(dtype) if dtype is not None else result_dtype(*spelled.operands)
     for x in spelled.operands:
@@ -367,20 +364,17 @@ def einsum(
     y = _arranged(x, labels, spelled.output)
     shape = tuple(sizes[i] for i in spelled.output)
     y = broadcast_to(y, shape) if y.shape != shape else y
-    return _given("einsum", out, y)
+    return y if out is None else deliver("einsum", out, y, casting)
 
 
 @numpys
-def einsum_path(subscripts: Any, *operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
+def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
     """Return the order in which `einsum` would multiply, and a text on what that costs.
 
     >>> xp.einsum_path("ij,jk,kl->il", xp.ones((2, 9)), xp.ones((9, 9)), xp.ones((9, 3)))[0]
     ['einsum_path', (0, 1), (0, 1)]
     """
-    shown = [
-        np.broadcast_to(np.zeros((), x.dtype), x.shape) if type(x) is Array else x
-        for x in (subscripts, *operands)
-    ]
+    shown = [np.broadcast_to(np.zeros((), x.dtype), x.shape) if type(x) is Array else x for x in operands]
     return np.einsum_path(*shown, optimize=optimize, einsum_call=einsum_call)
 
 

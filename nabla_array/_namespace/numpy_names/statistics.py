@@ -356,7 +356,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     if index.ndim != 1:
         raise ValueError(f"object too {'deep' if index.ndim else 'shallow'} for desired array")
     given = index.size or isinstance(x, Array | np.ndarray)  # an empty list is one of integers
-    if given and not np.can_cast(index.dtype, _INTP, "safe"):
+    if given and index.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP} according to the rule 'safe'")
     value = index._value()
     if operator.index(minlength) < 0:

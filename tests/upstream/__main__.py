@@ -1,0 +1,75 @@
+"""Run NumPy's own test files on our arrays, each in a process of its own, and on NumPy's.
+
+    python -m tests.upstream [--write] [FILE ...]
+
+prints for each file how many tests passed, failed and were skipped, how many pass with NumPy itself, and the
+classes of failures. FILE is a part of a name, such as `test_einsum`; without one, all of `FILES` run.
+`--write` makes docs/numpy-tests.md of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from .page import PAGE, page
+from .results import Result, read
+
+SECONDS = 600  # that a file may take
+FILES = [
+    *(f"_core/tests/test_{name}.py" for name in ("einsum", "errstate", "function_base", "indexing")),
+    *(f"_core/tests/test_{name}.py" for name in ("indexerrors", "item_selection", "multiarray", "numeric")),
+    *(f"_core/tests/test_{name}.py" for name in ("shape_base", "ufunc", "umath", "umath_complex")),
+    "fft/tests/test_helper.py",
+    "fft/tests/test_pocketfft.py",
+    *(f"lib/tests/test_{name}.py" for name in ("arraypad", "arraysetops", "function_base", "histograms")),
+    *(f"lib/tests/test_{name}.py" for name in ("index_tricks", "nanfunctions", "packbits", "polynomial")),
+    *(f"lib/tests/test_{name}.py" for name in ("shape_base", "stride_tricks", "twodim_base", "type_check")),
+    "lib/tests/test_ufunclike.py",
+    "linalg/tests/test_linalg.py",
+    "linalg/tests/test_regression.py",
+]
+
+
+def run(file: str, ours: bool) -> Result:
+    """Run one file in a process of its own."""
+    with TemporaryDirectory() as folder:
+        out = Path(folder) / "result.json"
+        command = [sys.executable, "-m", "tests.upstream.one", file, str(out), *["--ours"] * ours]
+        environment = {**os.environ, "NABLA_ARRAY_MODE": "host", "PYTHONHASHSEED": "0"}
+        try:
+            subprocess.run(command, env=environment, capture_output=True, timeout=SECONDS, check=False)
+        except subprocess.TimeoutExpired:
+            return Result(file, {"(the whole file)": f"failed: not done after {SECONDS} s"})
+        if not out.exists():
+            return Result(file, {"(the whole file)": "failed: the process ended"})
+        return Result(file, read(out))
+
+
+def main() -> None:
+    """Run what the command line says."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.upstream", description=(__doc__ or "").partition("\n")[0]
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="a part of a file's name")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    args = parser.parse_args()
+    chosen = [f for f in FILES if not args.files or any(part in f for part in args.files)]
+    pairs = []
+    for file in chosen:
+        mine, theirs = run(file, True), run(file, False)
+        pairs.append((mine, theirs))
+        print(f"{file}: {mine.counts()}; NumPy: {theirs.counts()}", flush=True)
+    text = page(pairs)
+    if args.write:
+        PAGE.write_text(text, encoding="utf-8")
+    else:
+        print(text.partition("## Classes of failures")[2])
+
+
+if __name__ == "__main__":
+    main()
