@@ -53,7 +53,7 @@ _UNARY: dict[str, _Function] = {
 
 def _repeats(name: str, self: Array, other: Any) -> bool:
     """Say whether a number times a list is the list, so often repeated, which Python knows how to do."""
-    return name == "mul" and isinstance(other, list | tuple) and not self.shape and self.dtype.kind in "iu"
+    return name == "mul" and not self.shape and isinstance(other, list | tuple) and self.dtype.kind in "iu"
 
 
 def _knows_numpy(other: Any) -> bool:

@@ -45,9 +45,12 @@ class UnheldDtypeError(TypeError):
 
 def is_foreign(x: Any) -> bool:
     """Say whether `x` is an array of a kind that knows better what to do: pandas', masked, a matrix, ..."""
-    if isinstance(x, np.ndarray):
-        return type(x) is not np.ndarray and x.__array_priority__ > 0
-    return type(x) is not Array and hasattr(type(x), "__array_ufunc__")
+    kind = type(x)
+    if kind is Array or kind is np.ndarray:
+        return False
+    if issubclass(kind, np.ndarray):
+        return x.__array_priority__ > 0
+    return hasattr(kind, "__array_ufunc__")
 
 
 def is_operand(x: Any) -> bool:
