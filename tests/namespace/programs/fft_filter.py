@@ -25,7 +25,7 @@ print(k, np.convolve(s, k, "valid")[:5])
 print(irfft(rfft(s)[:10], N)[:4])
 z = np.exp(1j * np.linspace(0, np.pi, 5))
 print(z, z**2, abs(z), z * z.conj(), sep="\n")
-print(np.roots([1, -6, 11, -6]), np.poly([1, 2, 3]), np.polyval([1, 0, -1], 3))
+print(np.real(np.roots([1, -6, 11, -6])), np.poly([1, 2, 3]), np.polyval([1, 0, -1], 3))
 print((1 + 2j) * np.array([1, 1j]), np.array([1 + 1j]) / 2, complex(z[1]))
 z.imag[:] = 0
 print(z)
