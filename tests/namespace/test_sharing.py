@@ -1,0 +1,379 @@
+"""Who sees a write: short programs about names, views, rows and copies, on our arrays and on NumPy's."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+
+PROGRAMS = """
+x = np.arange(3.0)
+s = x[0]
+x[0] = 100
+r = s
+
+X = np.arange(6).reshape(3, 2)
+X[0], X[1] = X[1], X[0]
+r = X
+
+X = np.arange(6).reshape(3, 2)
+i = np.argmax(X[:, 0])
+X[0], X[i] = X[i], X[0]
+r = X
+
+X = np.arange(6).reshape(3, 2)
+i = np.argmax(X[:, 0])
+X[[0, i]] = X[[i, 0]]
+r = X
+
+X = np.arange(6).reshape(3, 2)
+a, b = X[0], X[1]
+a += b
+r = X
+
+X = np.arange(6).reshape(3, 2)
+rows = list(X)
+rows[0][:] = 9
+r = X
+
+X = np.arange(6).reshape(3, 2)
+rows = [row for row in X]
+rows[1] *= 2
+r = X
+
+X = np.arange(6).reshape(3, 2)
+d = {i: row for i, row in enumerate(X)}
+d[2][0] = -1
+r = X
+
+X = np.arange(6).reshape(3, 2)
+q = X[np.array([0, 1])]
+q += 1
+r = X
+
+X = np.arange(6).reshape(3, 2)
+q = X[X > 2]
+q += 1
+r = X
+
+X = np.arange(6).reshape(3, 2)
+X[X > 2] += 1
+r = X
+
+X = np.arange(6).reshape(3, 2)
+X[np.array([0, 0]), 1] += 1
+r = X
+
+x = np.arange(5)
+y = x[1:4]
+z = y[::-1]
+z[0] = 50
+x[2] = 7
+r = (x, y, z)
+
+x = np.arange(5)
+y = x
+x = x + 1
+y[0] = 9
+r = (x, y)
+
+x = np.arange(5)
+y = x
+x += 1
+r = (x, y)
+
+def f(a):
+    a[0] = 1
+    a = a * 2
+    a[1] = 7
+    return a
+x = np.zeros(3)
+y = f(x)
+r = (x, y)
+
+def g(a, acc=[]):
+    acc.append(a)
+    a += 1
+    return acc
+x = np.zeros(2)
+l = g(x)
+g(x)
+r = (x, l)
+
+u = np.zeros((2, 3))
+old, new = u
+old[0] = 1
+old, new = new, old
+old[1] = 2
+r = u
+
+u = np.zeros((3, 3))
+u[1] = [1, 2, 3]
+v = u[1]
+u[1] = v[::-1]
+r = u
+
+u = np.arange(9).reshape(3, 3)
+u[:] = u.T
+r = u
+
+u = np.arange(9).reshape(3, 3)
+u += u.T
+r = u
+
+u = np.arange(9).reshape(3, 3)
+u[1:] -= u[:-1]
+r = u
+
+u = np.arange(4.0)
+u[1:] = u[:-1] + u[1:]
+w = u[1:]
+w /= 2
+r = u
+
+u = np.arange(4)
+np.cumsum(u, out=u)
+r = u
+
+u = np.arange(4.0)
+np.multiply(u[:2], u[2:], out=u[1:3])
+r = u
+
+u = np.arange(4.0)
+v = u.reshape(2, 2)
+u.shape = (4, 1)
+v[0, 0] = 5
+r = u
+
+u = np.arange(6).reshape(2, 3)
+v = u.T.copy()
+v[0] = 9
+w = u.T.reshape(-1)
+w[0] = 8
+r = (u, v, w)
+
+u = np.arange(4)
+v = np.array(u)
+w = np.asarray(u)
+v[0] = 5
+w[1] = 6
+r = (u, v, w)
+
+u = np.arange(4)
+v = u.astype(int)
+w = u.astype(int, copy=False)
+v[0] = 5
+w[1] = 6
+r = u
+
+u = np.arange(4)
+v = np.ravel(u)
+v[0] = 5
+w = u.flatten()
+w[1] = 9
+r = u
+
+u = np.zeros((2, 2))
+v = np.transpose(u)
+v[0, 1] = 3
+w = np.swapaxes(u, 0, 1)
+w[1, 0] = 4
+np.squeeze(u[None])[1, 1] = 5
+np.expand_dims(u, 0)[0, 0, 0] = 1
+r = u
+
+u = np.zeros((2, 2))
+a, b = np.split(u, 2)
+a[:] = 1
+(h,) = np.array_split(u[1:], 1)
+h += 2
+np.hsplit(u, 2)[0][:] *= 10
+r = u
+
+u = np.zeros(4)
+np.atleast_2d(u)[0, 1] = 1
+np.broadcast_arrays(u, 1)[0]
+np.flip(u)[0] = 2
+np.moveaxis(u[None], 0, 1)[2] = 3
+r = u
+
+u = np.zeros(4, complex)
+u.real = 1
+u.imag[1] = 2
+np.real(u)[0] = 5
+r = u
+
+u = np.zeros((3, 3))
+u.diagonal()
+np.fill_diagonal(u, 1)
+u.flat[1] = 5
+u.flat[[2, 3]] = 6
+r = u
+
+u = np.zeros(3)
+it = iter(u)
+u[1] = 5
+r = list(it)
+
+u = np.zeros((2, 2))
+it = iter(u)
+u[1] = 5
+r = list(it)
+
+u = np.zeros(3)
+v = u.view()
+v[0] = 1
+w = u[...]
+w[1] = 2
+y = u[()]
+y[2] = 3
+r = u
+
+u = np.zeros(3)
+u[...] += 1
+u[:] *= 2
+u[[0, 1]] -= 1
+u[u > 1] = 0
+r = u
+
+a = np.zeros(3)
+b = a[:2]
+a = np.ones(3)
+b += 1
+r = (a, b)
+
+a = [np.zeros(2)] * 2
+a[0] += 1
+r = a
+
+a = np.zeros((2, 2))
+a[0] = a[1] = [1, 2]
+r = a
+
+a = b = np.zeros(2)
+a += 1
+r = b
+
+a = np.zeros(2)
+b = a.copy()
+c = a[:].copy()
+a += 1
+r = (b, c)
+
+m = np.zeros((3, 3))
+m[1][1] = 5
+m[:, 0][2] = 7
+m[1:][0][0] = 2
+m[[1]][0][0] = 99
+r = m
+
+m = np.zeros((3, 3))
+idx = np.where(np.eye(3))
+m[idx] = 1
+m[idx[0][0]] += 1
+m[idx[0][1], idx[1][2]] = 4
+r = m
+
+m = np.zeros((4, 4))
+k = np.int64(1)
+m[k : k + 2, k] = 1
+v = m[k]
+v += 1
+m[-k] = 9
+r = m
+
+m = np.zeros((4, 4))
+k = np.array(1)
+m[k : k + 2] += 1
+m[k, k] = 7
+r = m
+
+p = np.array([3, 1, 2])
+o = p.argsort()
+q = p[o]
+q[0] = 9
+p.sort()
+r = (p, q)
+
+p = np.array([3, 1, 2])
+t = p[0]
+p[0] = p[1]
+p[1] = t
+r = p
+
+p = np.arange(10)
+n = len(p)
+for i in range(n // 2):
+    p[i], p[n - 1 - i] = p[n - 1 - i], p[i]
+r = p
+
+h = np.zeros(3, int)
+for i in np.array([0, 1, 1, 2]):
+    h[i] += 1
+r = h
+
+q = [np.arange(2)]
+q += [np.arange(3)]
+r = np.concatenate(q)
+
+s = 0
+for v in np.arange(4.0):
+    s += v
+t = s
+t += 1
+r = (s, t)
+
+best = np.zeros(2)
+X = np.arange(4.0).reshape(2, 2)
+for row in X:
+    best = row if row.sum() > best.sum() else best
+X[1] = 0
+r = best
+
+best = None
+X = np.arange(4.0).reshape(2, 2)
+for row in X:
+    best = row.copy()
+X[1] = 0
+r = best
+
+hist = []
+u = np.zeros(2)
+for i in range(3):
+    u[0] = i
+    hist.append(u)
+r = hist
+
+hist = []
+u = np.zeros(2)
+for i in range(3):
+    u[0] = i
+    hist.append(u.copy())
+r = hist
+
+hist = np.zeros((3, 2))
+u = np.zeros(2)
+for i in range(3):
+    u[0] = i
+    hist[i] = u
+r = hist
+"""
+
+
+def plain(found: Any) -> Any:
+    return [plain(i) for i in found] if isinstance(found, list | tuple) else found.tolist()
+
+
+def result(program: str, module: ModuleType) -> Any:
+    names: dict[str, Any] = {"np": module}
+    exec(program, names)
+    return plain(names["r"])
+
+
+@pytest.mark.parametrize("program", PROGRAMS.strip().split("\n\n"))
+def test_who_sees_a_write(program: str) -> None:
+    assert result(program, xp) == result(program, np)
