@@ -14,6 +14,7 @@ from . import (
     cold,
     elementwise,
     fused,
+    fuzz_numpy,
     fuzz_tiers,
     fuzz_transforms,
     memory,
@@ -40,7 +41,12 @@ _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 def main(argv: list[str] | None = None) -> int:
     """Run the benchmarks named on the command line; returns 1 where a target is missed."""
     argv = sys.argv[1:] if argv is None else argv
-    others = {"fuzz-tiers": fuzz_tiers.main, "fuzz-transforms": fuzz_transforms.main, "npbench": npbench.main}
+    others = {
+        "fuzz-numpy": fuzz_numpy.main,
+        "fuzz-tiers": fuzz_tiers.main,
+        "fuzz-transforms": fuzz_transforms.main,
+        "npbench": npbench.main,
+    }
     if argv and argv[0] in others:  # with settings of its own
         return others[argv[0]](argv[1:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)

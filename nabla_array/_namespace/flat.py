@@ -69,7 +69,7 @@ class FlatIterator:
         new = value if type(value) in SCALARS else as_array("flat", value)
         if type(new) is Array:
             places = np.arange(n)[_host_key(key)]
-            if np.ndim(places) == 0 and new.size != 1:
+            if np.ndim(places) == 0 and new.ndim:
                 raise ValueError("Error setting single item of array.")
             if new.size == 0:
                 return

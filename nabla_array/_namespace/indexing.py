@@ -137,6 +137,7 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
     arrays: dict[int, Any] = {}
     places = []
     lengths = iter(shape)
+    none = advanced and any([isinstance(i, _Fresh) and not i.zeros.size for i in items])  # no element
     for place, item in enumerate(items):
         if type(item) is slice:
             n = next(lengths)
@@ -158,7 +159,7 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
                 out.append(1)
                 continue
             n = next(lengths)
-            if not isinstance(item, Array):
+            if not isinstance(item, Array) and not none:
                 item = array_in_bounds(function, np.asarray(item), len(start), n)
             arrays[len(out)] = item
             start.append(0)
@@ -277,7 +278,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     if not parsed.arrays and _is_own_view(x, parsed, value):
         return
     if parsed.element and type(value) not in SCALARS:
-        value = as_array("setitem", value)
+        value = as_array("setitem", value, x.dtype if type(value) in _READ_AS else None)
         if value.ndim:
             raise ValueError(f"setitem: a value of shape {value.shape} does not fit into one element")
     if not parsed.arrays:

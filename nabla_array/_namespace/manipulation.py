@@ -18,7 +18,7 @@ from .indexing_functions import take
 from .outputs import deliver
 from .promotion import as_array, normalize_axes, normalize_axis, normalize_shape, promote
 from .statistical import reduced_axes
-from .views import aliases, whole_shape
+from .views import aliases, layout, whole_shape
 
 __all__ = [
     "atleast_1d",
@@ -154,7 +154,7 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
 # -- shape -------------------------------------------------------------------------------------------
 
 
-def reshape(a: Any, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | None = None) -> Array:
+def reshape(a: Any, shape: Any, order: Literal["C", "F", "A"] = "C", *, copy: bool | None = None) -> Array:
     """Return the elements of an array in another shape: a view where NumPy gives one, else a copy.
 
     Parameters
@@ -162,8 +162,8 @@ def reshape(a: Any, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | 
     a : Array
     shape : int or tuple of ints
         One of them may be -1, which stands for what is left.
-    order : {"C", "F"}
-        Whether the last axis runs fastest, or the first.
+    order : {"C", "F", "A"}
+        Whether the last axis runs fastest, or ("F") the first; "A" is "F" for what lies so in memory.
     copy : bool, optional
         True always copies, False never does.
 
@@ -189,10 +189,10 @@ def reshape(a: Any, shape: Any, order: Literal["C", "F"] = "C", *, copy: bool | 
     """
     y = as_array("reshape", a)
     target = whole_shape(y, shape)
-    if order == "F":
+    if order == "F" or (order == "A" and _is_fortran(y)):
         return transpose(reshape(transpose(y), target[::-1], copy=copy))
-    if order != "C":
-        raise ValueError(f"reshape: order is {order!r}; 'C' and 'F' would work")
+    if order not in ("C", "A"):
+        raise ValueError(f"reshape: order is {order!r}; 'C', 'F' and 'A' would work")
     if not copy and aliases(y, target):
         return view(y, reshape_p, shape=target)
     if copy is False:
@@ -207,7 +207,8 @@ def ravel(a: Any, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     ----------
     a : Array
     order : {"C", "F", "A", "K"}
-        Whether the last axis runs fastest, or ("F") the first.
+        Whether the last axis runs fastest, or ("F") the first; "A" is "F" for what lies so in memory, and
+        "K" is as it lies there.
 
     Returns
     -------
@@ -225,7 +226,20 @@ def ravel(a: Any, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     """
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    return reshape(as_array("ravel", a), (-1,), order="F" if order == "F" else "C")
+    y = as_array("ravel", a)
+    if order == "K":
+        strides = layout(y).strides
+        y = permute_dims(y, tuple(sorted(range(y.ndim), key=lambda k: -abs(strides[k]))))
+    if order == "F" or (order == "A" and _is_fortran(y)):
+        y = transpose(y)
+    if y._view is None or layout(y).flags.c_contiguous:
+        return view(y, reshape_p, shape=(y.size,))
+    return apply(reshape_p, y, shape=(y.size,))
+
+
+def _is_fortran(x: Array) -> bool:
+    flags = layout(x).flags
+    return bool(flags.f_contiguous and not flags.c_contiguous)
 
 
 def expand_dims(a: Any, axis: Any) -> Array:
@@ -301,6 +315,8 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     axes = single if axis is None else reduced_axes("squeeze", axis, y.ndim)
     if not set(axes) <= set(single):
         raise ValueError(f"squeeze: axes {axes} of shape {y.shape} are not all of size 1")
+    if not axes:  # NumPy's way
+        return y
     return view(y, reshape_p, shape=tuple(n for i, n in enumerate(y.shape) if i not in axes))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import pickle
-import warnings
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +28,7 @@ from . import (
     utility,
 )
 from .array import Array, apply, current, from_value, view, write
-from .indexing import fitted, setitem
+from .indexing import fitted, setitem, warn_of_discard
 from .indexing_functions import take
 from .ufuncs import host_hook
 from .views import field, held_dtype, view_dtype
@@ -70,7 +69,6 @@ def reshape(self: Array, *shape: Any, order: Any = "C", copy: bool | None = None
     """Return the array with another shape, given as one tuple or as several ints."""
     if not shape:
         raise TypeError("reshape() takes exactly 1 argument (0 given)")
-    order = "C" if order in ("A", "K") else order
     return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
@@ -104,8 +102,7 @@ def astype(
     if wanted is None:
         return _host(self, "astype", dtype)
     if self.dtype.kind == "c" and wanted.kind in "iuf":
-        message = "Casting complex values to real discards the imaginary part"
-        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=2)
+        warn_of_discard()
     if wanted == self.dtype:
         return self.copy() if copy else self
     return promotion.astype(self, wanted)

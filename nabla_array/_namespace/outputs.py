@@ -10,13 +10,12 @@ import numpy as np
 
 from .array import Array, write
 from .indexing import fitted
+from .promotion import astype
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def deliver(
-    function: str, out: Any, result: Any, casting: Any = "same_kind", exact: bool = False
-) -> Any:
+def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind", exact: bool = False) -> Any:
     """Write results to the arrays given as `out`, ours or NumPy's, or a tuple of these; returns them.
 
     They are broadcast, unless `exact`.
@@ -37,7 +36,8 @@ def deliver(
                 raise ValueError(
                     f"{function}: a result of shape {value.shape} does not fit into out, {target.shape}"
                 )
-            write(target, fitted(function, value, target.dtype, target.shape))
+            new = astype(value, target.dtype) if type(value) is Array else value  # complex to real, too
+            write(target, fitted(function, new, target.dtype, target.shape))
         elif isinstance(target, np.ndarray):
             np.copyto(target, np.asarray(value), casting=casting)
         elif target is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import reduction as p
 from .._lazy.primitives.structure import concat, reshape
@@ -79,7 +81,7 @@ def cumulative_sum(
     array([0, 1, 3, 6])
     """
     y = _cumulative("cumulative_sum", p.cumsum, 0, x, axis, dtype, include_initial)
-    return y if out is None else deliver("cumulative_sum", out, y)
+    return y if out is None else deliver("cumulative_sum", out, y, "unsafe")
 
 
 def cumulative_prod(
@@ -126,7 +128,7 @@ def cumulative_prod(
     array([1, 2, 6])
     """
     y = _cumulative("cumulative_prod", p.cumprod, 1, x, axis, dtype, include_initial)
-    return y if out is None else deliver("cumulative_prod", out, y)
+    return y if out is None else deliver("cumulative_prod", out, y, "unsafe")
 
 
 def _flat_scan(function: Any, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Array:
@@ -134,7 +136,7 @@ def _flat_scan(function: Any, name: str, a: Any, axis: Any, dtype: Any, out: Any
     if axis is None:
         x, axis = apply(reshape, x, shape=(x.size,)), 0
     if out is not None and dtype is None:
-        dtype = out.dtype
+        dtype = np.result_type(out.dtype, x.dtype)
     return function(x, axis=axis, dtype=dtype, out=out)
 
 

@@ -87,7 +87,7 @@ def _extreme(
 ) -> Array:
     if initial is not None or where is not True or out is not None:
         y = _bounded_extreme(name, prim, as_array(name, x), axis, keepdims, initial, where)
-        return y if out is None else deliver(name, out, y, exact=True)
+        return y if out is None else deliver(name, out, y, "unsafe", exact=True)
     a = as_array(name, x)
     axes = reduced_axes(name, axis, a.ndim)
     if a.size == 0 and builtins.any(a.shape[i] == 0 for i in axes):
@@ -257,14 +257,14 @@ def sum(
     """
     x = as_array("sum", a)
     if out is not None and dtype is None and type(out) is not tuple:
-        dtype = out.dtype
+        dtype = np.result_type(out.dtype, x.dtype)
     x = astype(x, total_dtype(x, dtype))
     if where is not True:
         x = chosen("sum", x, where, 0)
     y = reduce(p.reduce_sum, x, reduced_axes("sum", axis, x.ndim), keepdims)
     if initial is not None:
         y = elementwise(add, "sum", (y, initial))
-    return y if out is None else deliver("sum", out, y, exact=True)
+    return y if out is None else deliver("sum", out, y, "unsafe", exact=True)
 
 
 def prod(
@@ -312,11 +312,11 @@ def prod(
     """
     x = as_array("prod", a)
     if out is not None and dtype is None and type(out) is not tuple:
-        dtype = out.dtype
+        dtype = np.result_type(out.dtype, x.dtype)
     x = astype(x, total_dtype(x, dtype))
     if where is not True:
         x = chosen("prod", x, where, 1)
     y = reduce(p.reduce_prod, x, reduced_axes("prod", axis, x.ndim), keepdims)
     if initial is not None:
         y = elementwise(mul, "prod", (y, initial))
-    return y if out is None else deliver("prod", out, y, exact=True)
+    return y if out is None else deliver("prod", out, y, "unsafe", exact=True)

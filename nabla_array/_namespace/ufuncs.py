@@ -134,8 +134,8 @@ def with_options(
     results = function(*ready)
     many = results if isinstance(results, tuple) else (results,)
     if where is not True:
-        before = [0 if t is None else t for t in outs]
-        many = tuple([_chosen(name, where, y, t) for y, t in zip(many, before, strict=True)])
+        pairs = [(y, 0) if t is None else (astype(y, t.dtype), t) for y, t in zip(many, outs, strict=True)]
+        many = tuple([_chosen(name, where, y, before) for y, before in pairs])
     many = tuple([y if t is None else deliver(name, t, y, casting) for y, t in zip(many, outs, strict=True)])
     return many if isinstance(results, tuple) else many[0]
 
@@ -371,12 +371,13 @@ def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, 
         like.at(a, np.asarray(indices) if type(indices) is Array else indices, np.asarray(b))
         return
     name = f"{like.__name__}.at"
-    if like is np.subtract and a.dtype.kind in "ifc":
-        like, b, function = np.add, elementwise(neg, name, (b,)), _plus
-    mode = None if b is None else _MODES.get(like)
+    subtracts = like is np.subtract and a.dtype.kind in "iufc"
+    mode = None if b is None else "add" if subtracts else _MODES.get(like)
     kind = type(b) if b is None or type(b) in SCALARS[1:] else as_array(name, b).dtype
     if mode is None or like.resolve_dtypes((a.dtype, kind, None))[-1] != a.dtype:  # each step would round
         _host(like, "at", a, indices, *([] if b is None else [b]))
         return
     value = as_array(name, b, a.dtype)
+    if subtracts:
+        value, function = elementwise(neg, name, (value,)), _plus
     combine_at(a, indices, value, mode, function)

@@ -56,6 +56,17 @@ i.astype(np.int32, casting="same_kind")
 i.astype(np.int32, casting="safe")
 x.astype(int, "C", "unsafe", True, False)
 c.astype(float)
+x[0] = c[0]; x
+x[0, 0] = c[0, 0]; x
+x[0, 0] = 1j
+i[:] = c; i
+x[x > 0] = c[0, 0]; x
+x.real = c; x
+x[0] = "3.5"; x
+i[0, 0] = "7"; i
+x[0] = None; x
+i[0] = None
+x[0] = "a"
 c.astype(bool)
 u.astype("i1")
 x.astype("nonsense")
@@ -201,6 +212,17 @@ x.T.ravel()
 x.ravel()[0] = 7; x
 x.T.ravel()[0] = 7; x
 x.ravel("q")
+v[::-1].ravel()[0] = 7; v
+y = v[::-1].ravel(); y[0] = 7; v
+y = v[::-1].reshape(-1); y[0] = 7; v
+y = v[::2].ravel(); y[0] = 7; v
+y = x.T.ravel("F"); y[1] = 7; x
+y = x.T.ravel("K"); y[1] = 7; x
+y = x.T.ravel("A"); y[1] = 7; x
+t.transpose(1, 2, 0).ravel("K")
+t.transpose(1, 0, 2)[::-1].ravel("A")
+y = x.T.reshape(2, 3, order="A"); y[0, 1] = 7; x
+y = x.squeeze(); y is x
 x.repeat(2)
 x.repeat(2, 1)
 x.repeat([1, 2], axis=0)
