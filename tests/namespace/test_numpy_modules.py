@@ -23,6 +23,7 @@ ASSERTIONS = (
 )
 
 
+@pytest.mark.filterwarnings("ignore:The chararray class:DeprecationWarning")
 @pytest.mark.parametrize("name", MODULES.split())
 def test_a_module_is_there_under_both_ways_to_reach_it(name: str) -> None:
     module = importlib.import_module(f"nabla_array.{name}")
