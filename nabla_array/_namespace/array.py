@@ -20,6 +20,7 @@ from .._lazy.node import NO_PARAMS, Node, leaf, record, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.elementwise import complex_, imag, real
+from .._lazy.primitives.indexing import gather, scatter
 from .._lazy.primitives.linalg import diagonal
 from .._lazy.primitives.structure import broadcast, permute, project, reshape, slice_, update_slice
 
@@ -30,10 +31,17 @@ NO_LEVELS: Levels = ()
 
 
 class Step(NamedTuple):
-    """One operation of a view: a primitive that moves elements, with its params."""
+    """One operation of a view: a primitive that moves elements, with its params, and indices that are arrays."""
 
     prim: Primitive
     params: dict[str, Any]
+    indices: tuple[Array, ...] = ()
+
+    def shown(self, memory: np.ndarray) -> np.ndarray:
+        """Return the view that NumPy would have of memory; an index that is not known is taken to be 0."""
+        if not self.indices:
+            return self.prim.host(memory, **self.params)
+        return memory[tuple([0 if a in self.params["axes"] else slice(None) for a in range(memory.ndim)])]
 
 
 class View:
@@ -400,7 +408,8 @@ def current(x: Array) -> Node:
                 return x._node
             steps = (*back, *steps)
         for step in steps:
-            node, levels = bind(step.prim, ((node, levels),), step.params)
+            indices = [(current(i), i._levels) for i in step.indices]
+            node, levels = bind(step.prim, ((node, levels), *indices), step.params)
         x._node, x._levels = node, levels
         x._view = View(seen.base, steps, seen.base._node)
     return x._node
@@ -442,12 +451,12 @@ def from_value(value: np.ndarray) -> Array:
     return Array(leaf(value))
 
 
-def view(x: Array, prim: Primitive, **params: Any) -> Array:
+def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
     node = current(x)
-    out = Array(*bind(prim, ((node, x._levels),), params or NO_PARAMS))
+    out = Array(*bind(prim, ((node, x._levels), *[(current(i), i._levels) for i in indices]), params or NO_PARAMS))
     seen = x._view or View(x, (), node)
-    out._view = View(seen.base, add_step(seen.steps, Step(prim, params)), seen.seen)
+    out._view = View(seen.base, add_step(seen.steps, Step(prim, params, indices)), seen.seen)
     if frozen and id(x) in frozen:
         freeze(out)
     return out
@@ -467,7 +476,7 @@ def add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
     return (*steps[:-1], Step(slice_, {"start": start, "size": new.params["size"], "step": step}))
 
 
-_Put = Callable[[Array, Array, dict[str, Any]], Array]
+_Put = Callable[..., Array]
 
 
 def _put_slice(old: Array, new: Array, params: dict[str, Any]) -> Array:
@@ -489,6 +498,7 @@ _PUT: dict[Primitive, _Put] = {
     real: lambda old, new, params: apply(complex_, new, apply(imag, old)),
     imag: lambda old, new, params: apply(complex_, apply(real, old), new),
     reinterpret: lambda old, new, params: apply(reinterpret, new, dtype=old.dtype),
+    gather: lambda old, new, params, *indices: apply(scatter, old, new, *indices, **params, mode="set"),
 }
 
 # The arrays, by id, that somebody said must not be written to.
@@ -522,10 +532,10 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
         steps = add_step(steps, part)
     old = [Array(base._node, base._levels)]
     for step in steps[:-1]:
-        old.append(apply(step.prim, old[-1], **step.params))
+        old.append(apply(step.prim, old[-1], *step.indices, **step.params))
     written = new
     for step in reversed(steps):
-        written = _PUT[step.prim](old.pop(), written, step.params)
+        written = _PUT[step.prim](old.pop(), written, step.params, *step.indices)
     base._node, base._levels = current(written), written._levels
     for tell in write_hook:
         tell(base)

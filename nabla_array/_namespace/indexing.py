@@ -243,7 +243,11 @@ def getitem(x: Array, key: Any) -> Array:
     y = _basic(x, parsed)
     if not parsed.arrays:
         return y
-    out = apply(gather, y, *parsed.arrays, axes=parsed.axes, batch=0)
+    if all([i.ndim == 0 for i in parsed.arrays]) and y.ndim > len(parsed.arrays):
+        # Numbers that a transform has made indices: what is written to the part is written to the whole.
+        out = view(y, gather, *[i.copy() for i in parsed.arrays], axes=parsed.axes, batch=0)
+    else:
+        out = apply(gather, y, *parsed.arrays, axes=parsed.axes, batch=0)
     mark_origin(out._node, "getitem")
     order = _to_place(parsed, out.ndim)
     return out if order == tuple(range(out.ndim)) else apply(permute, out, axes=order)
