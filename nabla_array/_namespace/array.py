@@ -31,7 +31,7 @@ NO_LEVELS: Levels = ()
 
 
 class Step(NamedTuple):
-    """One operation of a view: a primitive that moves elements, with its params, and indices that are arrays."""
+    """One operation of a view: a primitive that moves elements, its params, and indices that are arrays."""
 
     prim: Primitive
     params: dict[str, Any]
@@ -454,7 +454,8 @@ def from_value(value: np.ndarray) -> Array:
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
     node = current(x)
-    out = Array(*bind(prim, ((node, x._levels), *[(current(i), i._levels) for i in indices]), params or NO_PARAMS))
+    operands = ((node, x._levels), *[(current(i), i._levels) for i in indices])
+    out = Array(*bind(prim, operands, params or NO_PARAMS))
     seen = x._view or View(x, (), node)
     out._view = View(seen.base, add_step(seen.steps, Step(prim, params, indices)), seen.seen)
     if frozen and id(x) in frozen:
