@@ -454,8 +454,8 @@ def from_value(value: np.ndarray) -> Array:
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
     node = current(x)
-    operands = ((node, x._levels), *[(current(i), i._levels) for i in indices])
-    out = Array(*bind(prim, operands, params or NO_PARAMS))
+    others = [(current(i), i._levels) for i in indices] if indices else ()
+    out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
     seen = x._view or View(x, (), node)
     out._view = View(seen.base, add_step(seen.steps, Step(prim, params, indices)), seen.seen)
     if frozen and id(x) in frozen:
