@@ -74,7 +74,7 @@ def reshape(self: Array, *shape: Any, order: Any = "C", copy: bool | None = None
 
 def transpose(self: Array, *axes: Any) -> Array:
     """Return a view with the axes permuted, or reversed if none are given."""
-    if not axes or axes == (None,):
+    if not axes or (len(axes) == 1 and axes[0] is None):
         return self.T
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
     return manipulation.permute_dims(self, tuple(order))

@@ -19,31 +19,37 @@ import pytest
 ROOT = Path(np.__file__).parent
 # Private names of NumPy's that files import for what is public too, and would not be ours otherwise.
 PUBLIC = {
-    "import numpy._core.umath as ncu": "import numpy as ncu",
+    "import numpy._core.umath as ncu": "from tests.upstream.names import umath as ncu",
     "from numpy._core import (": "from numpy import (",
-    "from numpy._core.shape_base import (": "from numpy._core.shape_base import (",
+    "np._core.umath.__dict__.values()": "(getattr(np, name, None) for name in np._core.umath.__dict__)",
 }
-OPTIONS = ("-q", "-p", "no:cacheprovider", "--timeout=60", "-W", "ignore", "--rootdir")
+OPTIONS = ("-q", "--tb=short", "-p", "no:cacheprovider", "--timeout=60", "-W", "ignore", "--rootdir")
 
 
 class Recorder:
-    """Notes for each test whether it passed, was skipped, or why it failed."""
+    """Writes down at once, for each test, whether it passed, was skipped, or why it failed."""
 
-    def __init__(self) -> None:
-        self.tests: dict[str, str] = {}
+    def __init__(self, path: str) -> None:
+        self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115, it is open as long as the process
+
+    def note(self, name: str, outcome: str) -> None:
+        print(json.dumps([name, outcome]), file=self._file, flush=True)
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         name = report.nodeid.partition("::")[2]
         if report.failed:
-            self.tests[name] = _last_line(report)
+            self.note(name, _last_line(report))
         elif report.skipped:
-            self.tests.setdefault(name, "skipped")
+            self.note(name, "skipped")
         elif report.when == "call":
-            self.tests.setdefault(name, "passed")
+            self.note(name, "passed")
 
     def pytest_collectreport(self, report: Any) -> None:
         if report.failed:
-            self.tests["(the whole file)"] = _last_line(report)
+            self.note("(the whole file)", _last_line(report))
+
+    def pytest_sessionfinish(self) -> None:
+        self.note("(the end)", "reached")
 
 
 def _last_line(report: Any) -> str:
@@ -77,9 +83,7 @@ def main(file: str, result: str, *flags: str) -> None:
         copy.write_text(text, encoding="utf-8")
         if flags:
             _redirect(Path(folder))
-        recorder = Recorder()
-        pytest.main([str(copy), *OPTIONS, folder], plugins=[recorder])
-    Path(result).write_text(json.dumps(recorder.tests), encoding="utf-8")
+        pytest.main([str(copy), *OPTIONS, folder], plugins=[Recorder(result)])
 
 
 if __name__ == "__main__":

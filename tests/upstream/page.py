@@ -44,7 +44,7 @@ CLASSES = (
         "Memory",
         r"bytes-like|memoryview|C_CONTIGUOUS|OWNDATA|strides|flags|contiguous|_base|buffer|refcount|read-only"
         r"|object __array__ method not producing|overlap|shares_memory|ctypes|interface",
-        "The test looks at memory: order, alignment, ownership, the buffer protocol. Nobody promises it here.",
+        "The test looks at memory, which nobody promises: order, alignment, ownership, the buffer protocol.",
     ),
     Class(
         "Private to NumPy",
@@ -72,7 +72,7 @@ CLASSES = (
         r"Signature|unexpected keyword|positional argument|has no attribute|missing \d",
         "A name, or a parameter, that there is not.",
     ),
-    Class("Too long", r"Timeout|not done after|the process ended", "The test takes longer than a minute."),
+    Class("Too long", r"Timeout|not run:", "A test takes longer than a minute, or the file longer than ten."),
     Class(
         "Values",
         r"Arrays are not|not almost equal|Not equal to tolerance|Items are not equal|not equal|mismatch"
