@@ -10,6 +10,7 @@ from rich.console import Console
 from benchmarks import elementwise, fused
 from benchmarks.__main__ import SUITES, main
 from benchmarks.measure import OURS, Claim, Row, geometric_mean, race, show, write
+from benchmarks.npbench_program import Program, element_reads
 
 
 @pytest.mark.parametrize("suite", SUITES)
@@ -71,3 +72,73 @@ def test_race_takes_turns():
     best = race({"a": lambda: calls.append("a"), "b": lambda: calls.append("b")}, rounds=2)
     assert {*calls[:2]} == {*calls[2:]} == {"a", "b"}
     assert set(best) == {"a", "b"}
+
+
+KERNEL = """
+import numpy as np
+
+
+def kernel(A, n):
+    A[1:-1] += 1.0
+    for i in range(n):
+        for j in range(n):
+            A[i, j] = A[i, j] * 2 + np.exp(-A[j, i])
+    return np.sum(A)
+"""
+INITIALIZE = """
+import numpy as np
+
+
+def initialize(n):
+    return np.fromfunction(lambda i, j: (i + 1.0) / (j + 1.0), (n, n))
+"""
+ABOUT = {
+    "relative_path": "loops/twice",
+    "module_name": "twice",
+    "func_name": "kernel",
+    "parameters": {"S": {"n": 20}},
+    "init": {"func_name": "initialize", "input_args": ["n"], "output_args": ["A"]},
+    "input_args": ["A", "n"],
+    "array_args": ["A"],
+    "output_args": ["A"],
+}
+
+
+@pytest.fixture
+def npbench(tmp_path):
+    """A folder like NPBench's, with one program."""
+    program = tmp_path / "npbench" / "benchmarks" / "loops" / "twice"
+    program.mkdir(parents=True)
+    (program / "twice.py").write_text(INITIALIZE)
+    (program / "twice_numpy.py").write_text(KERNEL)
+    (tmp_path / "bench_info").mkdir()
+    (tmp_path / "bench_info" / "twice.json").write_text(json.dumps({"benchmark": ABOUT}))
+    return tmp_path
+
+
+def test_npbench_runs_programs_unchanged(npbench, capsys):
+    main(["npbench", f"--npbench={npbench}", "--preset=S", "--budget=0", "--processes=1"])
+    printed = capsys.readouterr().out
+    assert "1 of 1 programs right" in printed
+    assert "geometric mean of fresh processes" in printed
+
+
+def test_npbench_tells_what_is_wrong(npbench, capsys):
+    path = npbench / "npbench" / "benchmarks" / "loops" / "twice" / "twice_numpy.py"
+    path.write_text(KERNEL + "\n\nif np.__name__ != 'numpy':\n    raise OSError('not NumPy')\n")
+    assert main(["npbench", f"--npbench={npbench}", "--preset=S", "--budget=0", "--processes=0"]) == 1
+    printed = capsys.readouterr().out
+    assert "0 of 1 programs right" in printed
+    assert "twice: OSError: not NumPy" in printed
+
+
+def test_npbench_counts_reads_of_elements(npbench):
+    assert element_reads(Program(npbench, "twice", "S")) == 800
+
+
+def test_npbench_wants_a_checkout(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("NPBENCH_DIR", raising=False)
+    for argv in (["npbench"], ["npbench", f"--npbench={tmp_path}"]):
+        with pytest.raises(SystemExit):
+            main(argv)
+    assert "github.com/spcl/npbench" in capsys.readouterr().err

@@ -88,6 +88,15 @@ def leaf(value: np.ndarray) -> Node:
     return Node(None, (), NO_PARAMS, aval_of_value(value), 0, value)
 
 
+class Part(Node):
+    """A leaf that is a small part of some array, or was computed at once from such: loops are made of these.
+
+    Operations on it are done at once, since recording them would take longer.
+    """
+
+    __slots__ = ()
+
+
 # `evaluate.evaluate` puts itself here: recording must be able to ask for it, and may not import it.
 evaluate_hook: list[Callable[[list[Node]], None]] = []
 

@@ -7,7 +7,7 @@ import numbers
 import operator
 import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -16,7 +16,7 @@ from .._lazy import tiers
 from .._lazy.evaluate import value_of
 from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
-from .._lazy.node import NO_PARAMS, Node, leaf, record, tapes
+from .._lazy.node import NO_PARAMS, Node, Part, leaf, record, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.elementwise import complex_, imag, real
@@ -138,7 +138,10 @@ class Array:
                 return self.dtype.type
             return _NUMBERS.get(self.dtype.kind, Array)
         asking = sys._getframe(1)
-        if asking.f_code.co_qualname in _WANT_NDARRAY or asking.f_globals.get("__package__") == "scipy.ndimage":
+        if (
+            asking.f_code.co_qualname in _WANT_NDARRAY
+            or asking.f_globals.get("__package__") == "scipy.ndimage"
+        ):
             return np.ndarray
         return Array
 
@@ -436,8 +439,20 @@ def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
     nodes = [x._node if x._view is None else current(x) for x in arrays]
     levels = [x._levels for x in arrays]
     if not any(levels):
+        if not tapes and is_direct(prim, nodes):
+            found = part_hook[0](prim, nodes, prim.aval(*[n.aval for n in nodes], **params), params)
+            if found is not None:
+                return found
         return Array(record(prim, tuple(nodes), params or NO_PARAMS))
     return Array(*bind(prim, list(zip(nodes, levels, strict=True)), params or NO_PARAMS))
+
+
+def is_direct(prim: Primitive, nodes: Sequence[Node]) -> bool:
+    """Say whether an operation is better done at once: on parts of arrays, or on numbers."""
+    for n in nodes:
+        if type(n) is Part:
+            return True
+    return prim.kind == "elementwise" and all([n.aval.ndim == 0 for n in nodes])
 
 
 def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, ...]:
@@ -455,7 +470,11 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
     node = current(x)
     others = [(current(i), i._levels) for i in indices] if indices else ()
-    out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
+    out = None
+    if type(node) is Part and not (tapes or indices):
+        out = part_hook[0](prim, [node], prim.aval(node.aval, **params), params)
+    if out is None:
+        out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
     seen = x._view or View(x, (), node)
     out._view = View(seen.base, add_step(seen.steps, Step(prim, params, indices)), seen.seen)
     if frozen and id(x) in frozen:
@@ -595,6 +614,8 @@ split_hook: list[Callable[[Array], np.ndarray]] = []
 look_hook: list[Callable[[Array], None]] = [lambda x: None]
 # And what is told that a library asked whether it may look, and heard no.
 asked_hook: list[Callable[[], None]] = []
+# `direct` puts here what applies a primitive to parts of arrays at once, if it can.
+part_hook: list[Callable[[Primitive, list[Node], Any, dict[str, Any]], Array | None]] = []
 # Indexing puts here what gives the steps of a view for those of the whole, a key and the whole's shape.
 steps_hook: list[Callable[[tuple[Step, ...], Any, tuple[int, ...]], tuple[Step, ...]]] = []
 # And what is told of an array that is changed in place.

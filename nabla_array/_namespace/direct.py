@@ -7,10 +7,9 @@ references say that no pending node, no other view and nobody outside will look 
 
 from __future__ import annotations
 
-import math
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,11 @@ from .._lazy.aval import MEDIUM, Aval, aval_of
 from .._lazy.evaluate import value_of
 from .._lazy.faults import listener, listening, tell
 from .._lazy.leaving import is_traced
-from .._lazy.node import NO_PARAMS, Node, tapes
+from .._lazy.node import NO_PARAMS, Node, Part, leaf, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
-from .array import NO_LEVELS, Array, View, current, frozen, write_hook
+from .array import NO_LEVELS, Array, View, current, frozen, part_hook, write_hook
 
 # Numbers of Python that NumPy's assignment takes as we do, for kinds of dtypes.
 _FITTING = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
@@ -35,7 +34,7 @@ _new = object.__new__
 
 def _known(value: np.ndarray, aval: Aval) -> Array:
     """Return an array of these elements; what `Array(leaf(value))` is, in half the time."""
-    node = _new(Node)
+    node = _new(Part)
     node.prim = None
     node.inputs = ()
     node.params = NO_PARAMS
@@ -49,11 +48,12 @@ def _known(value: np.ndarray, aval: Aval) -> Array:
     return y
 
 
-_PLAIN = frozenset({int, slice})
+# What a view's key is made of.
+_PLAIN = frozenset({int, slice, type(None), type(...)})
 
 
 def _is_plain(key: Any) -> bool:
-    """Say whether a key is made of integers and slices alone."""
+    """Say whether a key gives an element or a view, and holds no array."""
     return _PLAIN.issuperset(map(type, key)) if type(key) is tuple else type(key) in _PLAIN
 
 
@@ -69,6 +69,20 @@ def as_integers(key: Any) -> Any:
     return key if tapes and is_traced(current(key)) else operator.index(key)
 
 
+def _for_numpy(key: Any) -> Any:
+    """Return a key with NumPy's arrays in the place of ours; None where one is pending, or no index."""
+    if type(key) is not tuple:
+        return _index(key)
+    items = [k if type(k) in _PLAIN else _index(k) for k in key]
+    # None stands for a new axis in a key, and here for what cannot be told.
+    return None if any([n is None and k is not None for n, k in zip(items, key, strict=True)]) else (*items,)
+
+
+def _index(k: Any) -> Any:
+    value = _fresh_value(k) if type(k) is Array else k if type(k) is np.ndarray else None
+    return value if value is not None and value.dtype.kind in "iub" and value.nbytes < MEDIUM else None
+
+
 def _fresh_value(x: Array) -> np.ndarray | None:
     """Return the elements of an array where they are known, and nothing written since would change them."""
     if tapes or x._levels:
@@ -80,6 +94,21 @@ def _fresh_value(x: Array) -> np.ndarray | None:
     return value
 
 
+def _gives_little(aval: Aval, key: Any) -> bool:
+    """Say whether a key takes a small part of an array."""
+    if aval.nbytes < MEDIUM and _is_plain(key):
+        return True
+    try:
+        return bool(_like(aval)[key].nbytes < MEDIUM)
+    except IndexError:  # told elsewhere, in our words
+        return False
+
+
+def _like(aval: Aval) -> np.ndarray:
+    """Return an array that takes no memory."""
+    return np.ndarray(aval.shape, aval.dtype, bytes(aval.dtype.itemsize), strides=(0,) * aval.ndim)
+
+
 def read(x: Array, key: Any) -> Array | None:
     """Return ``x[key]``; None where it must be recorded."""
     if tapes or x._levels:
@@ -89,18 +118,28 @@ def read(x: Array, key: Any) -> Array | None:
         current(x)
     node = x._node
     value: np.ndarray | None = node.value
-    if value is None:
-        return None
-    if not _is_plain(key):
+    plain = _is_plain(key)
+    if not plain:
+        if type(key) is Array and key._node.aval.dtype.kind == "b" and key.shape == x.shape != ():
+            return _chosen(x, key)
         key = as_integers(key)
-        if not _is_plain(key):
+        plain = _is_plain(key)
+        key = key if plain else _for_numpy(key)
+        if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= MEDIUM)):
             return None
+    if value is None:
+        # Whoever reads a small part of what is pending will read others.
+        if not _gives_little(node.aval, key):
+            return None
+        value = value_of(node)
     try:
         part = value[key]
     except IndexError:  # told elsewhere, in our words
         return None
     if type(part) is not np.ndarray:
         return _known(np.asarray(part), node.aval.element)
+    if not plain:
+        return _known(part, aval_of(part.shape, part.dtype)) if part.nbytes < MEDIUM else None
     if part.nbytes >= MEDIUM or (frozen and id(x) in frozen):
         return None
     out = _known(part, aval_of(part.shape, part.dtype))
@@ -112,6 +151,14 @@ def read(x: Array, key: Any) -> Array | None:
     return out
 
 
+def _chosen(x: Array, mask: Array) -> Array | None:
+    """Return the elements where a mask is true: how many there are is known once it is computed."""
+    if mask._levels:
+        return None
+    value = value_of(current(x))[value_of(current(mask))]
+    return _known(value, aval_of(value.shape, value.dtype)) if value.nbytes < MEDIUM else Array(leaf(value))
+
+
 def _counts(owner: Array) -> tuple[int, int]:
     node = owner._node
     return sys.getrefcount(node), sys.getrefcount(node.value)
@@ -121,30 +168,46 @@ def _counts(owner: Array) -> tuple[int, int]:
 _ALONE = _counts(Array(Node(None, (), NO_PARAMS, aval_of((1,), np.dtype(float)), 0, np.empty(1))))
 
 
-def _target(x: Array) -> np.ndarray | None:
-    """Return the memory of `x` to be written to, if nobody else would see that who should not."""
+def _looks_at(x: Array, owner: Array) -> bool:
+    """Say whether a view uses its owner's memory, and nobody but the view knows its node."""
+    part = x._node.value
+    return part is not None and part.base is owner._node.value and sys.getrefcount(x._node) == _ALONE[0] - 1
+
+
+def _target(x: Array, new: Any) -> np.ndarray | None:
+    """Return the memory of `x` to write `new` to, if nobody else would see that who should not."""
     view = x._view
     owner = x if view is None else view.base
-    value = owner._node.value
-    if value is None or not host.can_write(value):
+    if owner._node.value is None or not host.can_write(owner._node.value):
         return None
-    del value
-    if view is None:
-        return owner._node.value if _counts(owner) == _ALONE else None
-    part = x._node.value
-    # Beside the owner, the view knows its node and uses its memory; only the view may know its own node.
-    if part is None or part.base is not owner._node.value or sys.getrefcount(x._node) != _ALONE[0] - 1:
-        return None
-    return part if _counts(owner) == (_ALONE[0] + 1, _ALONE[1] + 1) else None
+    # Beside the owner, a view of it knows its node and uses its memory.
+    users = 0
+    for y in (x, new):
+        if type(y) is Array and y._view is not None and y._view.base is owner:
+            if not _looks_at(y, owner):
+                return None
+            users += 1
+    del y
+    return x._node.value if _counts(owner) == (_ALONE[0] + users, _ALONE[1] + users) else None
 
 
-def _is_ready(x: Array) -> bool:
-    """Compute an array that is to be written to, if it is small or not yet begun."""
+def _own_memory(x: Array) -> np.ndarray | None:
+    """Give an array that shares its elements with others memory of its own, if it is small or just made."""
+    node = x._node
+    if x._view is not None or (node.aval.nbytes >= MEDIUM and node.prim is not fill):
+        return None
+    value: np.ndarray = node.value.copy()
+    x._node = leaf(value)
+    return value
+
+
+def _is_ready(x: Array, key: Any) -> bool:
+    """Compute an array that is to be written to, if that is a small part of it."""
     if tapes or frozen or x._levels:
         return False
     node = current(x) if x._view is None else x._view.base._node
     if node.value is None:
-        if node.prim is not fill and node.aval.nbytes >= MEDIUM:
+        if node.prim is not fill and (x._view is not None or not _gives_little(node.aval, key)):
             return False
         value_of(node)
         current(x)
@@ -169,16 +232,19 @@ def put(x: Array, key: Any, value: Any) -> bool:
     """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
     if not _is_plain(key):
         key = as_integers(key)
-        if not _is_plain(key):
+        key = key if _is_plain(key) else _for_numpy(key)
+        if key is None:
             return False
     if type(value) is Array and value._view is not None and value._view.is_part(x, key):
         return True  # Python's last step of ``x[key] += v``, which has been written
-    if not _is_ready(x):
+    if not _is_ready(x, key):
         return False
     fitting = _fitting(value, x._node.aval.dtype)
     if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= MEDIUM):
         return False
-    target = _target(x)
+    target = _target(x, value)
+    if target is None:
+        target = _own_memory(x)
     if target is None:
         return False
     try:
@@ -196,12 +262,18 @@ def put_whole(x: Array, new: Array) -> bool:
     return x._view is not None and x._node.aval.nbytes < MEDIUM and put(x, (), new)
 
 
-def inner(x: Array, y: Array) -> Array | None:
-    """Return the inner product of two small vectors of one dtype; None where it must be recorded."""
+def product(x: Array, y: Array) -> Array | None:
+    """Return the matrix product of parts, or of two small vectors; None where it must be recorded."""
     a, b = _fresh_value(x), _fresh_value(y)
-    if a is None or b is None or a.shape != b.shape or a.nbytes >= MEDIUM:
+    if a is None or b is None or a.nbytes >= MEDIUM or b.nbytes >= MEDIUM:
         return None
-    return _known(np.asarray(_heard(np.matmul, a, b)), x._node.aval.element)
+    if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
+        return None
+    try:
+        value = np.asarray(_heard(np.matmul, a, b))
+    except ValueError:  # told elsewhere, in our words
+        return None
+    return None if listener.heard else _known(value, aval_of(value.shape, value.dtype))
 
 
 # What Python's numbers give bit for bit as NumPy's do, as long as the result is finite, or fits.
@@ -217,7 +289,13 @@ _QUICK: dict[Primitive, Callable[[Any, Any], Any]] = {
     e.gt: operator.gt,
     e.ge: operator.ge,
 }
-_FLOAT, _INT = aval_of((), np.dtype(np.float64)), aval_of((), np.dtype(np.int64))
+_FLOAT = aval_of((), np.dtype(np.float64))
+_BITS = {e.and_: operator.and_, e.or_: operator.or_, e.xor: operator.xor, e.shift_right: operator.rshift}
+_QUICK_INTEGERS = {**_QUICK, **_BITS, e.floor_divide: operator.floordiv, e.remainder: operator.mod}
+del _QUICK_INTEGERS[e.div]
+_BOUNDS = {
+    aval_of((), np.dtype(t)): (np.iinfo(t).min.__int__(), np.iinfo(t).max.__int__()) for t in "bhilqBHILQ"
+}
 
 
 def _number(node: Node) -> Any:
@@ -228,8 +306,21 @@ def _number(node: Node) -> Any:
     return value
 
 
-def numbers(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> Array | None:
-    """Return what a primitive gives for numbers (0-d values) that are known; None if they are not."""
+def _quickly(prim: Primitive, of: Aval, x: Any, y: Any) -> Any:
+    """Return what Python makes of two numbers of one dtype; None where that may not be NumPy's result."""
+    try:
+        if of is _FLOAT:
+            value = _QUICK[prim](x.item(), y.item())
+            return value if value - value == 0 else None  # finite, or a truth value
+        low, high = _BOUNDS[of]
+        value = _QUICK_INTEGERS[prim](x.item(), y.item())
+        return value if low <= value <= high else None
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+
+
+def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> Array | None:
+    """Return what a primitive gives for numbers or parts that are known; None if they are not."""
     x = _number(a)
     if x is None:
         return None
@@ -239,24 +330,68 @@ def numbers(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> Arra
         y = _number(b)
         if y is None:
             return None
-        quick = _QUICK.get(prim)
-        if quick is not None and a.aval is b.aval is _FLOAT:
-            try:
-                value = quick(x.item(), y.item())
-            except ZeroDivisionError:
-                value = math.nan
-            if value - value == 0:  # finite, or a truth value
-                return _known(np.array(value), aval)
-        elif quick is not None and a.aval is b.aval is _INT and aval is not _FLOAT:
-            value = quick(x.item(), y.item())
-            if -0x8000_0000_0000_0000 <= value < 0x8000_0000_0000_0000:
-                return _known(np.array(value), aval)
+        if not aval.shape and a.aval is b.aval:
+            value = _quickly(prim, a.aval, x, y)
+            if value is not None:
+                return _known(np.array(value, aval.dtype), aval)
         value = _heard(prim.host, x, y)
     if listener.heard:
         tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
     return _known(np.asarray(value), aval)
 
 
-def _heard(function: Callable[..., Any], *args: Any) -> Any:
+# The avals that results have, by what they are made of: the last ones.
+_spread: dict[tuple[Primitive, Aval, Aval], Aval | None] = {}
+
+
+def broadcast(prim: Primitive, a: Node, b: Node) -> Array | None:
+    """Return what `elementwise` does for parts of one dtype that broadcast; None if they do not."""
+    if a.value is None or b.value is None or a.aval is b.aval:
+        return None
+    key = prim, a.aval, b.aval
+    try:
+        aval = _spread[key]
+    except KeyError:
+        if len(_spread) > 1000:
+            _spread.clear()
+        aval = _spread[key] = _spread_aval(*key)
+    return None if aval is None else elementwise(prim, aval, a, b)
+
+
+def _spread_aval(prim: Primitive, a: Aval, b: Aval) -> Aval | None:
+    if a.dtype is not b.dtype or a.dtype.kind not in "iufc":
+        return None
+    try:
+        whole = aval_of(np.broadcast_shapes(a.shape, b.shape), a.dtype)
+        return prim.aval(whole, whole) if _is_small(whole) else None
+    except (TypeError, ValueError):  # told elsewhere, in our words
+        return None
+
+
+def _is_small(aval: Any) -> bool:
+    return type(aval) is Aval and aval.nbytes < MEDIUM
+
+
+def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, Any]) -> Array | None:
+    """Return what a primitive gives for parts that are known; None where it must be recorded."""
+    if not _is_small(aval):
+        return None
+    values = [n.prim.host(**n.params) if n.value is None and n.prim is fill else n.value for n in nodes]
+    if any([v is None for v in values]):
+        return None
+    try:
+        value = host.as_value(_heard(prim.host, *values, **params))
+    except host.DATA_ERRORS:  # told where it is looked at
+        listener.heard.clear()
+        return None
+    if listener.heard:
+        tell([Node(prim, tuple(nodes), params, aval, 0)])
+    return _known(value, aval)
+
+
+part_hook.append(apply)
+
+
+def _heard(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """Call a function where NumPy's faults are heard, to be told of at the user's line."""
-    return listening.copy().run(function, *args)
+    return listening.copy().run(function, *args, **params)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .._lazy.aval import Aval
 from .._lazy.levels import is_seeing
-from .._lazy.node import LIMIT, NO_PARAMS, Node, note_hook, tapes
+from .._lazy.node import LIMIT, NO_PARAMS, Node, Part, note_hook, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import fill_node
@@ -70,8 +70,8 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
         if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
             a = x._node
             out = rules.get(a.aval)
-            if out is not None and not out.shape and not x._levels and not tapes:
-                found = direct.numbers(prim, out, a)
+            if out is not None and (not out.shape or type(a) is Part) and not tapes and not x._levels:
+                found = direct.elementwise(prim, out, a)
                 if found is not None:
                     return found
             if out is not None and not (x._levels and is_seeing()):
@@ -113,8 +113,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         aval = a.aval
         out = rules.get(aval if b.aval is aval else (aval, b.aval))
         if out is not None:
-            if not out.shape and not levels and not tapes:
-                found = direct.numbers(prim, out, a, b)
+            if (not out.shape or type(a) is Part or type(b) is Part) and not tapes and not levels:
+                found = direct.elementwise(prim, out, a, b)
                 if found is not None:
                     return found
             depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
@@ -134,6 +134,10 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
                 y._levels = levels
                 y._view = None
                 return y
+        elif (type(a) is Part or type(b) is Part) and not tapes and not levels:
+            found = direct.broadcast(prim, a, b)
+            if found is not None:
+                return found
         return slow(x1, x2)
 
     return function
@@ -178,6 +182,12 @@ def with_keywords(plain: Callable[..., Array], like: np.ufunc | None) -> Callabl
     return unary if plain.__code__.co_argcount == 1 else binary
 
 
+def _learn(prim: Primitive, avals: tuple[Aval, ...], result: Aval) -> None:
+    if len(prim.rules) > 1000:
+        prim.rules.clear()
+    prim.rules[avals[0] if avals[0] is avals[-1] else avals] = result
+
+
 def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     """Promote, broadcast and record; the next call with operands like these takes the short way."""
     try:
@@ -188,10 +198,12 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
         return host_hook[1](prim.ufunc, name, operands, {}, error)
     node = y._node
     if node.prim is prim and len(node.inputs) == len(operands):
-        if len(prim.rules) > 1000:
-            prim.rules.clear()
-        avals = tuple([n.aval for n in node.inputs])
-        prim.rules[avals[0] if avals[0] is avals[-1] else avals] = node.aval
+        _learn(prim, tuple([n.aval for n in node.inputs]), node.aval)
+    elif type(node) is Part:  # done at once, so what it was given is not known any more
+        avals = tuple([x._node.aval for x in operands if type(x) is Array])
+        same = avals and (avals[0].dtype == node.aval.dtype or node.aval.dtype.kind == "b")
+        if same and avals[0] is avals[-1] and avals[0].shape == node.aval.shape:
+            _learn(prim, avals, node.aval)
     return y
 
 
@@ -240,7 +252,10 @@ def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any
                     f"but {len(operands)} were given"
                 )
             if out is None and dtype is None and where is True and casting is None and signature is None:
-                return plain(*operands)
+                try:
+                    return plain(*operands)
+                except UnheldDtypeError as error:
+                    return host_hook[1](like, like.__name__, operands, {}, error)
             return with_options(plain, like, operands, out, where, casting, dtype, signature)
 
         make_ufunc(function, like)
@@ -285,16 +300,15 @@ def scalar_node(aval: Aval, value: Any) -> Node | None:
     """
     kind = type(value)
     if kind is not float and kind is not int:
-        return None
-    key = (aval, kind, value)
+        if kind is not aval.dtype.type:
+            return None
+        value = value.item()
+        kind = type(value)
+    # -0.0 equals 0.0; nan is a new key each time.
+    key = (aval, kind, value if value or kind is int else str(value))
     node = _scalars.get(key)
     if node is None:
-        # 0.0 and -0.0 are one key, nan is a new one each time.
-        if (
-            value == 0
-            or value != value
-            or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu"))
-        ):
+        if value != value or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu")):
             return None
         try:
             node = fill_node(aval, value)
