@@ -377,3 +377,20 @@ def result(program: str, module: ModuleType) -> Any:
 @pytest.mark.parametrize("program", PROGRAMS.strip().split("\n\n"))
 def test_who_sees_a_write(program: str) -> None:
     assert result(program, xp) == result(program, np)
+
+
+@pytest.mark.parametrize(
+    "copied",
+    [
+        lambda x: xp.einsum("ii->i", x),
+        lambda x: xp.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)),
+        lambda x: xp.lib.stride_tricks.sliding_window_view(x, 2, axis=0),
+        lambda x: xp.lib.stride_tricks.sliding_window_view(x, (), axis=()),
+    ],
+)
+def test_copies_that_are_views_in_numpy_cannot_be_written_to(copied: Any) -> None:
+    x = xp.eye(3)
+    with pytest.raises(ValueError, match="read-only"):
+        copied(x)[0] = 5
+    x[0] = 7
+    assert x[0].tolist() == [7, 7, 7]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
+from ..array import Array, freeze
 from ..core_ufuncs import with_core_options
 from ..elementwise import conj, multiply
 from ..indexing import getitem
@@ -364,7 +364,12 @@ def einsum(
     y = _arranged(x, labels, spelled.output)
     shape = tuple(sizes[i] for i in spelled.output)
     y = broadcast_to(y, shape) if y.shape != shape else y
-    return y if out is None else deliver("einsum", out, y, casting)
+    if out is not None:
+        return deliver("einsum", out, y, casting)
+    first = spelled.inputs[0]
+    if len(spelled.inputs) == 1 and set(first) == wanted and len(first) > len(wanted):
+        freeze(y)  # a diagonal, which is a view in NumPy and can be written to; here it is a copy
+    return y
 
 
 @numpys

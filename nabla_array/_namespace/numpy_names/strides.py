@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array
+from ..array import Array, freeze
 from ..indexing import getitem
 from ..indexing_functions import take
 from ..manipulation import reshape
@@ -24,7 +24,7 @@ numpys = numpys_in("numpy.lib.stride_tricks", np.lib.stride_tricks)
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Array:
-    """Return all windows of a shape into an array (here: a copy, as if read-only).
+    """Return all windows of a shape into an array (here: a copy, read-only).
 
     >>> xp.lib.stride_tricks.sliding_window_view(xp.arange(4), 2)
     array([[0, 1],
@@ -63,14 +63,14 @@ def sliding_window_view(
         y = take(y, places, axis=k)  # the window's axis comes next to its own
         order = [*range(k + 1), *range(k + 2, y.ndim), k + 1]
         y = y.transpose(order)
-    return y
+    return _read_only(y.copy())
 
 
 @numpys
 def as_strided(
     x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True
 ) -> Array:
-    """Return the elements that strides lead to, in bytes from the first one (here: a copy).
+    """Return the elements that strides lead to, in bytes from the first one (here: a copy, read-only).
 
     >>> x = xp.arange(4)
     >>> xp.lib.stride_tricks.as_strided(x, (3, 2), (8, 8))
@@ -93,4 +93,10 @@ def as_strided(
         place += np.arange(n).reshape((-1,) + (1,) * (len(target) - k - 1)) * (by // y.itemsize)
     if place.size and not 0 <= place.min() <= place.max() < y.size:
         raise ValueError("as_strided: the strides lead out of the array")
-    return getitem(reshape(y, (-1,)), place)
+    return _read_only(getitem(reshape(y, (-1,)), place))
+
+
+def _read_only(copy: Array) -> Array:
+    """Return a copy that cannot be written to: in NumPy it would be a view."""
+    freeze(copy)
+    return copy
