@@ -78,7 +78,7 @@ def test_long_chains_in_every_thread() -> None:
         x = start + float(k)
         for _ in range(3000):
             x = x + 1.0
-        return float(x)
+        return float(x[0])
 
     assert at_once(work) == [3000.0 + k for k in range(THREADS)]
 
