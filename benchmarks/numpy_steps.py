@@ -120,12 +120,15 @@ def write(m: Machine) -> None:
         )
 
 
-def is_standards(name: str, *operands: Any) -> bool:
-    """Say whether the result would be the standard's, which NumPy's is not: infinities divided."""
-    return (
-        name in ("floor_divide", "remainder", "ifloordiv", "imod")
-        and not np.isfinite(np.concatenate([np.ravel(x) for x in operands])).all()
-    )
+def is_told_apart(name: str, x: Any, y: Any) -> bool:
+    """Say whether a known difference would show.
+
+    Infinities are divided as the standard says; an integer to a negative power fails once it is evaluated.
+    """
+    values = np.concatenate([np.ravel(x), np.ravel(y)])
+    if name in ("floor_divide", "remainder", "ifloordiv", "imod"):
+        return not np.isfinite(values).all()
+    return name in ("power", "ipow") and values.dtype.kind in "iu" and bool((values < 0).any())
 
 
 def update(x: Any, key: Any, function: Any, value: Any) -> None:
@@ -154,7 +157,7 @@ def in_place(m: Machine) -> None:
     name = m.pick(*IN_PLACE)
     function = getattr(operator, name)
     new, wanted = m.value(theirs.dtype, theirs.shape)
-    if is_standards(name, theirs, wanted):
+    if is_told_apart(name, theirs, wanted):
         return
     if not theirs.shape and ours._view is None:
         # What would be a scalar in NumPy: `+=` makes a new one.
@@ -339,7 +342,7 @@ def binary(m: Machine) -> None:
     _, ours, theirs = m.some()
     value = m.value(theirs.dtype, theirs.shape)
     name = m.pick(*BINARY)
-    if is_standards(name, theirs, value[1]):
+    if is_told_apart(name, theirs, value[1]):
         return
     pair = ((ours, theirs), value) if m.flip() else (value, (ours, theirs))
     m.compute(f"{name}{pair[0][1]!r}, {pair[1][1]!r}", lambda np, o: getattr(np, name)(*o), *pair)
@@ -552,7 +555,7 @@ def out(m: Machine) -> None:
         "clip": lambda np, a, b, t: a.clip(0, 3, out=t),
         "cumsum": lambda np, a, b, t: a.cumsum(axis, out=t),
     }
-    if is_standards(name, first[1], second[1]):
+    if is_told_apart(name, first[1], second[1]):
         return
     overlap = any(np.may_share_memory(target[1], a) for a in (first[1], second[1]))
     if kind == "where" and overlap:  # NumPy writes where the mask is false, too
