@@ -60,7 +60,9 @@ def is_operand(x: Any) -> bool:
 
 def _check_kind(function: str, x: Any) -> None:
     if is_foreign(x):
-        raise UnheldDtypeError(f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it")
+        raise UnheldDtypeError(
+            f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it"
+        )
 
 
 def require(function: str, category: str, *arrays: Array) -> None:
@@ -85,6 +87,8 @@ def host_array(function: str, x: Any, dtype: Any, copy: bool | None) -> np.ndarr
     """Return what NumPy makes of `x`, or the memory that it exports with DLPack if NumPy cannot."""
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         x = np.from_dlpack(x)
+    if dtype is None and isinstance(x, np.ndarray) and x.dtype.kind == "O":
+        raise UnheldDtypeError(f"{function}: no arrays of dtype object; numbers and booleans would work")
     try:
         return checked(function, np.array(x, dtype=dtype, copy=copy))
     except OverflowError as error:
@@ -94,7 +98,7 @@ def host_array(function: str, x: Any, dtype: Any, copy: bool | None) -> np.ndarr
 def checked(function: str, value: np.ndarray) -> np.ndarray:
     """Return `value` in native byte order; raises TypeError for dtypes that are not numbers."""
     if value.dtype.kind not in "biufc":
-        if value.dtype.kind == "O" and value.size and all(type(i) is int for i in value.flat):
+        if value.dtype.kind == "O" and any(type(i) is int and not -(2**63) <= i < 2**64 for i in value.flat):
             raise OverflowError(f"{function}: a Python integer is out of bounds for int64 and uint64")
         raise UnheldDtypeError(
             f"{function}: no arrays of dtype {value.dtype}; numbers and booleans would work"

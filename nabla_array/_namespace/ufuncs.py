@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from .indexing import combine_at, getitem
 from .outputs import deliver
 from .promotion import (
     SCALARS,
+    UnheldDtypeError,
     as_array,
     astype,
     broadcast_shapes,
@@ -89,7 +89,22 @@ def make_ufunc(function: Function, like: np.ufunc) -> None:
     function.__dict__.update({name: getattr(like, name) for name in shared})
     function.__name__ = like.__name__
     for method in (reduce, accumulate, reduceat, outer, at):
-        function.__dict__[method.__name__] = partial(method, function, like)
+        function.__dict__[method.__name__] = _method(method, function, like)
+
+
+def _method(method: Function, function: Function, like: np.ufunc) -> Function:
+    """Return a method of a ufunc; what we cannot hold goes to NumPy's."""
+    name = method.__name__
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return method(function, like, *args, **kwargs)
+        except UnheldDtypeError as error:
+            return host_hook[1](getattr(like, name), f"{like.__name__}.{name}", args, kwargs, error)
+
+    call.__name__ = name
+    call.__doc__ = method.__doc__
+    return call
 
 
 def with_options(
@@ -102,7 +117,25 @@ def with_options(
     dtype: Any,
     signature: Any,
 ) -> Any:
-    """Call a ufunc with more than its operands."""
+    """Call a ufunc with more than its operands; with what we cannot hold, NumPy's."""
+    try:
+        return _with_options(function, like, args, out, where, casting, dtype, signature)
+    except UnheldDtypeError as error:
+        given = {"out": out, "where": where, "casting": casting, "dtype": dtype, "signature": signature}
+        options = {name: value for name, value in given.items() if value is not None}
+        return host_hook[1](like, like.__name__, args, options, error)
+
+
+def _with_options(
+    function: Function,
+    like: np.ufunc,
+    args: tuple[Any, ...],
+    out: Any,
+    where: Any,
+    casting: Any,
+    dtype: Any,
+    signature: Any,
+) -> Any:
     name = like.__name__
     if out is not None and like.nout > 1 and not isinstance(out, tuple):
         raise TypeError("'out' must be a tuple of arrays")
