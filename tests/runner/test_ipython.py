@@ -42,3 +42,8 @@ def test_cells(tmp_path: Path) -> None:
     (tmp_path / "cells.py").write_text(CELLS)
     done = python("cells.py", folder=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+    said = "imported before, so still NumPy; import it again to have nabla_array"
+    assert [line for line in done.stdout.splitlines() if "before" in line] == [
+        f"numpy: {said}",
+        f"numpy, np: {said}",
+    ]
