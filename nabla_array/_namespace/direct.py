@@ -28,7 +28,6 @@ from .array import NO_LEVELS, Array, View, current, frozen, part_hook, write_hoo
 # Numbers of Python that NumPy's assignment takes as we do, for kinds of dtypes.
 _FITTING = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
 
-
 _new = object.__new__
 
 
@@ -273,7 +272,10 @@ def product(x: Array, y: Array) -> Array | None:
         value = np.asarray(_heard(np.matmul, a, b))
     except ValueError:  # told elsewhere, in our words
         return None
-    return None if listener.heard else _known(value, aval_of(value.shape, value.dtype))
+    if listener.heard:  # told of where it is looked at
+        listener.heard.clear()
+        return None
+    return _known(value, aval_of(value.shape, value.dtype))
 
 
 # What Python's numbers give bit for bit as NumPy's do, as long as the result is finite, or fits.
@@ -293,9 +295,7 @@ _FLOAT = aval_of((), np.dtype(np.float64))
 _BITS = {e.and_: operator.and_, e.or_: operator.or_, e.xor: operator.xor, e.shift_right: operator.rshift}
 _QUICK_INTEGERS = {**_QUICK, **_BITS, e.floor_divide: operator.floordiv, e.remainder: operator.mod}
 del _QUICK_INTEGERS[e.div]
-_BOUNDS = {
-    aval_of((), np.dtype(t)): (np.iinfo(t).min.__int__(), np.iinfo(t).max.__int__()) for t in "bhilqBHILQ"
-}
+_BOUNDS = {aval_of((), np.dtype(t)): (int(np.iinfo(t).min), int(np.iinfo(t).max)) for t in "bhilqBHILQ"}
 
 
 def _number(node: Node) -> Any:
