@@ -16,7 +16,7 @@ from .array import Array, apply, view
 from .indexing import getitem
 from .indexing_functions import take
 from .outputs import deliver
-from .promotion import as_array, normalize_axes, normalize_axis, normalize_shape, promote
+from .promotion import as_array, listed, normalize_axes, normalize_axis, normalize_shape, promote
 from .statistical import reduced_axes
 from .views import aliases, layout, whole_shape
 
@@ -410,7 +410,7 @@ def permute_dims(a: Any, axes: Any = None) -> Array:
         return y.T
     if axes is None:
         return y.T
-    many = axes if isinstance(axes, tuple | list) else (axes,)
+    many = listed(axes)
     order = tuple(normalize_axis("permute_dims", a, y.ndim) for a in many)
     if sorted(order) != list(range(y.ndim)):
         raise ValueError(f"permute_dims: {tuple(many)} is no permutation of the axes of shape {y.shape}")
@@ -476,7 +476,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     (3, 4, 2)
     """
     y = as_array("moveaxis", a)
-    pair = [a if isinstance(a, tuple | list) else (a,) for a in (source, destination)]
+    pair = [listed(source), listed(destination)]
     for axes in pair:
         normalize_axes("moveaxis", tuple(axes), y.ndim)  # checks them; the order is lost
     old, new = ([normalize_axis("moveaxis", a, y.ndim) for a in axes] for axes in pair)

@@ -200,10 +200,18 @@ def promote(function: str, *operands: Any) -> list[Array]:
     return [astype(x, dtype) if type(x) is Array else full((), x, dtype) for x in arrays]
 
 
+def listed(numbers: Any) -> tuple[Any, ...] | list[Any]:
+    """Return sizes or axes that were given as one number, a sequence, a range, or an array."""
+    if isinstance(numbers, tuple | list):
+        return numbers
+    if isinstance(numbers, Array | np.ndarray) and numbers.ndim:
+        return tuple(numbers.tolist())
+    return tuple(numbers) if isinstance(numbers, range) else (numbers,)
+
+
 def normalize_shape(function: str, shape: Any) -> tuple[int, ...]:
     """Return a shape (an int or a sequence of them) as a tuple; raises ValueError for negative sizes."""
-    many = shape if isinstance(shape, tuple | list) else (shape,)
-    out = tuple(map(operator.index, many))
+    out = tuple(map(operator.index, listed(shape)))
     if any(n < 0 for n in out):
         raise ValueError(f"{function}: negative dimensions are not allowed: {out}")
     return out

@@ -87,6 +87,8 @@ def make_ufunc(function: Function, like: np.ufunc) -> None:
     """Give a function the attributes and the methods of a ufunc of NumPy's."""
     shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes")
     function.__dict__.update({name: getattr(like, name) for name in shared})
+    # Where it is found, for pickle.
+    function.__module__, function.__qualname__ = "nabla_array", like.__name__
     function.__name__ = like.__name__
     for method in (reduce, accumulate, reduceat, outer, at):
         function.__dict__[method.__name__] = _method(method, function, like)

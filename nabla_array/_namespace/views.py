@@ -33,7 +33,7 @@ from .array import (
     write_hook,
 )
 from .indexing import setitem
-from .promotion import full, normalize_shape
+from .promotion import full, listed, normalize_shape
 
 
 def layout(x: Array, first: np.ndarray | None = None) -> np.ndarray:
@@ -151,7 +151,7 @@ def aliases(x: Array, shape: tuple[int, ...]) -> bool:
 
 def whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
     """Return `shape` with its -1 worked out."""
-    given = tuple(map(operator.index, shape if isinstance(shape, tuple | list) else (shape,)))
+    given = tuple(map(operator.index, listed(shape)))
     unknown = [i for i, n in enumerate(given) if n < 0]
     known = math.prod(n for n in given if n >= 0)
     if len(unknown) > 1:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pickle
 
 import numpy as np
 import pytest
@@ -213,3 +214,17 @@ def test_a_ufunc_from_a_python_function() -> None:
     assert isinstance(add, xp.ufunc)
     assert np.asarray(add(xp.asarray([1, 2]), 3)).tolist() == [4, 5]
     assert xp.vectorize(lambda a: a + 1)(xp.asarray([1, 2])).tolist() == [2, 3]
+
+
+def test_a_ufunc_can_be_pickled() -> None:
+    for name in UFUNCS:
+        mine = getattr(xp, name)
+        assert pickle.loads(pickle.dumps(mine)) is mine
+
+
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+def test_objects_go_to_numpys() -> None:
+    big = np.array([1, 2**70], dtype=object)
+    assert xp.add.reduce(big) == 2**70 + 1
+    assert xp.logical_not(big).tolist() == [False, False]
+    assert xp.add(big, big, out=np.zeros(2, object)).tolist() == [2, 2**71]

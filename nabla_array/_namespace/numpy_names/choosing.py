@@ -26,6 +26,7 @@ from ..promotion import (
     broadcast_shapes,
     broadcast_to,
     full,
+    listed,
     normalize_axis,
     promote,
     result_dtype,
@@ -260,7 +261,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     >>> xp.unravel_index([2, 4], (2, 3))
     (array([0, 1]), array([2, 1]))
     """
-    sizes = tuple(map(operator.index, shape)) if isinstance(shape, tuple | list) else (operator.index(shape),)
+    sizes = tuple(map(operator.index, listed(shape)))
     index = as_array("unravel_index", indices)
     if index.dtype.kind not in "iu" and index.size:
         raise TypeError("only int indices permitted")

@@ -16,7 +16,7 @@ from ..creation import full
 from ..indexing import getitem, setitem
 from ..indexing_functions import take
 from ..manipulation import concat, flip, moveaxis, reshape, swapaxes
-from ..promotion import as_array, astype, normalize_axis
+from ..promotion import as_array, astype, listed, normalize_axis
 from .described import numpys
 
 _ALL = slice(None)
@@ -339,7 +339,7 @@ def resize(a: Any, new_shape: Any) -> Array:
            [3, 1]])
     """
     x = flat("resize", a)
-    shape = tuple(new_shape) if isinstance(new_shape, tuple | list) else (operator.index(new_shape),)
+    shape = tuple(map(operator.index, listed(new_shape)))
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
     n = math.prod(shape)
