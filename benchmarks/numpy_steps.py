@@ -494,7 +494,7 @@ FUNCTIONS = (
         "triu",
         "gradient",
     ),
-    *("interp", "digitize", "average", "cross", "inner", "tensordot", "searchsorted", "isin", "trapezoid"),
+    *("interp", "digitize", "average", "inner", "tensordot", "searchsorted", "isin", "trapezoid"),
 )
 
 

@@ -113,7 +113,7 @@ def view_as(self: Array, dtype: Any = None, type: Any = None) -> Any:
 
     One that arrays here cannot have gives a copy of NumPy's, as do its subclasses.
     """
-    if isinstance(dtype, builtins.type) and issubclass(dtype, Array | np.ndarray):
+    if isinstance(dtype, builtins.type) and (dtype == Array or issubclass(dtype, np.ndarray)):
         dtype, type = None, dtype
     if type is not None and not issubclass(Array, type) and type is not np.ndarray:
         return np.asarray(self).view(*[] if dtype is None else [dtype], type=type)

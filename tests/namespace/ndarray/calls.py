@@ -335,6 +335,11 @@ x.var(axis=1, keepdims=True)
 x.var(where=b)
 x.var(5)
 x.view().flags.owndata
+x.view(np.ndarray)
+x.view(type=np.ndarray)
+x.view(int, np.ndarray)
+y = x.view(np.ndarray); y[0] = 1; x
+type(x.view(np.ndarray)) == np.ndarray
 x.view(int)
 x.view(np.int64)
 x.view("i8")
