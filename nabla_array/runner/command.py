@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         print("run: no script given; run script.py or run -m module would work", file=sys.stderr)
         return 2
     script = Path(args.command[0])
-    if not args.module and not script.is_file():
+    if not args.module and (script.is_dir() or not script.exists()):
         print(f"run: there is no script {script}", file=sys.stderr)
         return 2
     if args.mode is not None:
