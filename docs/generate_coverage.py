@@ -82,6 +82,12 @@ CHAPTERS = {
     ),
 }
 
+
+def flat(x: Any) -> Any:
+    """Return an array in one axis, which computes nothing."""
+    return xp.reshape(x, (-1,))
+
+
 # Every function is tried on x (3 x 3), on (x, x), and on integers, unless it stands here.
 CALLS: dict[str, Callable[..., Any]] = {
     "__getitem__": lambda f, x, i: [x[0], x[::-1], x[..., None], x[i[:, 0] % 3]],
@@ -111,19 +117,19 @@ CALLS: dict[str, Callable[..., Any]] = {
     "isdtype": lambda f, x, i: f(xp.int32, "integral"),
     "linspace": lambda f, x, i: f(0.0, 1.0, 5),
     "matrix_power": lambda f, x, i: f(x, 3),
-    "meshgrid": lambda f, x, i: f(x[0], x[1]),
+    "meshgrid": lambda f, x, i: f(flat(x), flat(x)),
     "moveaxis": lambda f, x, i: f(x, 0, 1),
     "ones": lambda f, x, i: f((3, 3)),
-    "outer": lambda f, x, i: f(x[0], x[1]),
+    "outer": lambda f, x, i: f(flat(x), flat(x)),
     "permute_dims": lambda f, x, i: f(x, (1, 0)),
     "repeat": lambda f, x, i: f(x, 2),
     "reshape": lambda f, x, i: f(x, (9,)),
     "rfftfreq": lambda f, x, i: f(4),
     "roll": lambda f, x, i: f(x, 1),
-    "searchsorted": lambda f, x, i: f(x[0], x[0]),
-    "squeeze": lambda f, x, i: f(x[:1], axis=0),
+    "searchsorted": lambda f, x, i: f(flat(x), flat(x)),
+    "squeeze": lambda f, x, i: f(xp.reshape(x, (1, 9)), axis=0),
     "stack": lambda f, x, i: f([x, x]),
-    "take": lambda f, x, i: f(x, i[:, 0] % 3, axis=0),
+    "take": lambda f, x, i: f(x, flat(i) % 3, axis=0),
     "take_along_axis": lambda f, x, i: f(x, i % 3, axis=0),
     "tile": lambda f, x, i: f(x, (2, 1)),
     "where": lambda f, x, i: f(x > 0, x, -x),
@@ -136,8 +142,8 @@ CALLS["__index__"] = lambda f, x, i: f(i[0, 0])
 NOTES = {
     "T": "as NumPy's: any number of axes, not two only",
     "__dlpack__": "hands the elements over",
-    "__getitem__": "a boolean mask as key evaluates: the result's shape depends on data",
-    "__setitem__": "every key kind of NumPy; views alias as NumPy's do",
+    "__getitem__": "evaluates for a small part, and for a mask: the result's shape depends on data",
+    "__setitem__": "small arrays are evaluated for it; every key of NumPy's, and views alias as there",
     "empty": "zeros",
     "empty_like": "zeros",
     "expm1": "complex: the standard's infinities, where NumPy gives nan",
