@@ -1,0 +1,178 @@
+"""`ndarray` as a class, memory that C writes to, and what is set of an array within transforms."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import functools
+import gc
+import pickle
+from typing import Any, get_type_hints
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array import transforms as t
+
+X = np.array([1.0, 2.0, 3.0, 4.0])
+
+
+def test_both_kinds_of_arrays_are_instances() -> None:
+    for x in (xp.ones(3), xp.ones(3)[0], np.ones(3), np.zeros(2, "S3")):
+        assert isinstance(x, xp.ndarray)
+    for thing in (3.0, [1.0], None, np.float64(1)):
+        assert not isinstance(thing, xp.ndarray)
+    assert issubclass(xp.Array, xp.ndarray)
+    assert issubclass(np.matrix, xp.ndarray)
+    assert not issubclass(list, xp.ndarray)
+    kind = type(xp.ones(3))
+    assert kind == xp.ndarray
+    assert {xp.ndarray: "found"}[kind] == "found"
+
+
+def test_patterns_and_dispatch_know_the_class() -> None:
+    match xp.ones(2):
+        case xp.ndarray():
+            pass
+        case _:
+            pytest.fail("no array")
+
+    @functools.singledispatch
+    def kind(x: Any) -> str:
+        return "other"
+
+    @kind.register(xp.ndarray)
+    def _(x: Any) -> str:
+        return "array"
+
+    assert [kind(x) for x in (xp.ones(2), 3)] == ["array", "other"]
+
+
+def test_annotations() -> None:
+    @dataclasses.dataclass
+    class Data:
+        x: xp.ndarray
+        y: xp.ndarray | None = None
+
+    namespace = {"np": xp}
+    source = "def f(a: np.ndarray, b: 'np.ndarray[int, float]' = None) -> np.ndarray | None: ..."
+    exec(source, namespace)
+    assert get_type_hints(namespace["f"])["a"] is xp.ndarray
+    again = pickle.loads(pickle.dumps(xp.ones(2)))
+    assert Data(again).x is again
+
+
+def test_a_subclass_is_numpys() -> None:
+    class Named(xp.ndarray):  # type: ignore[misc]
+        name = "n"
+
+    x = np.arange(3.0).view(Named)
+    assert (type(x), x.name, isinstance(x, np.ndarray)) == (Named, "n", True)
+    assert type(Named.__mro__[1]) is type
+    assert Named.__mro__[1] is np.ndarray
+
+
+def test_an_array_over_a_buffer_shares_it() -> None:
+    buffer = bytearray(16)
+    x = xp.ndarray((2,), float, buffer)
+    x[1] = 2.5
+    assert np.frombuffer(buffer)[1] == 2.5
+    assert type(x) is np.ndarray  # which ours, that are computed, could not be
+
+
+def test_c_writes_where_ctypes_points() -> None:
+    x = xp.arange(4.0)
+    view, doubled = x[::2], x * 2
+    first = x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    first[2] = 7.0
+    again = x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    again[0] = 5.0
+    np.testing.assert_array_equal(np.asarray(x), [5, 1, 7, 3])
+    np.testing.assert_array_equal(np.asarray(view), [5, 7])
+    np.testing.assert_array_equal(np.asarray(doubled), [0, 2, 4, 6])
+    assert view.ctypes.strides[:] == [16]
+    assert view.ctypes.data == x.ctypes.data
+    x.data[1] = 9.0
+    assert float(x[1]) == 9.0
+    x.flags.writeable = False
+    assert x.data.readonly
+
+
+def test_a_resized_array_lets_go_of_views() -> None:
+    x = xp.arange(4.0)
+    view = x[1:]
+    with pytest.raises(ValueError, match="referenced"):
+        x.resize(6)
+    x.resize(6, refcheck=False)
+    x[1] = 9.0
+    np.testing.assert_array_equal(np.asarray(view), [1, 2, 3])
+    view[0] = 5.0
+    np.testing.assert_array_equal(np.asarray(x), [0, 9, 2, 3, 0, 0])
+    del view
+    gc.collect()
+    x.resize(2)
+    np.testing.assert_array_equal(np.asarray(x), [0, 9])
+
+
+def test_a_read_only_array_is_forgotten_with_its_id() -> None:
+    for _ in range(100):
+        x = xp.ones(2)
+        x.flags.writeable = False
+        del x
+        y = xp.ones(2)
+        y[0] = 2.0
+
+
+def changed(np: Any, x: Any) -> Any:
+    """Set a shape and write through views from before and after."""
+    y = x * 2
+    whole = y[1:]
+    y.shape = (2, 2)
+    row = y[0]
+    y.flat[3] = y.flat[0] ** 2
+    row *= x[1]
+    whole += 1
+    return (y**2).sum() + (y.view(complex).real * x[:2]).sum()
+
+
+def difference(f: Any, x: np.ndarray) -> np.ndarray:
+    h = 1e-6
+    return np.array([(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(x.size)])
+
+
+def test_what_is_set_has_derivatives_and_batches() -> None:
+    def ours(x: Any) -> Any:
+        return changed(xp, x)
+
+    def theirs(x: np.ndarray) -> Any:
+        return changed(np, x)
+
+    x, many = xp.asarray(X), xp.asarray(np.stack([X, X + 1]))
+    np.testing.assert_allclose(np.asarray(ours(x)), theirs(X))
+    np.testing.assert_allclose(np.asarray(t.grad(ours)(x)), difference(theirs, X), rtol=1e-6)
+    np.testing.assert_allclose(np.asarray(t.vmap(ours)(many)), [theirs(X), theirs(X + 1)])
+    gradients = [difference(theirs, X), difference(theirs, X + 1)]
+    np.testing.assert_allclose(np.asarray(t.vmap(t.grad(ours))(many)), gradients, rtol=1e-6)
+    compiled = t.compile(ours)
+    for _ in range(2):
+        np.testing.assert_allclose(np.asarray(compiled(x)), theirs(X))
+
+
+def test_a_compiled_function_may_set_the_shape_of_its_argument() -> None:
+    def f(x: Any) -> Any:
+        x.shape = (2, 2)
+        return x.sum(0)
+
+    compiled = t.compile(f)
+    for _ in range(2):
+        x = xp.asarray(X)
+        np.testing.assert_array_equal(np.asarray(compiled(x)), [4, 6])
+        assert x.shape == (2, 2)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "i8", "c16", "u1"])
+def test_bits_read_as_another_dtype_under_vmap(dtype: str) -> None:
+    x = np.arange(12.0).reshape(3, 4)
+    got = t.vmap(lambda row: row.view(dtype))(xp.asarray(x))
+    np.testing.assert_array_equal(np.asarray(got), x.view(dtype))
