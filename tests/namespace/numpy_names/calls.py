@@ -1027,6 +1027,10 @@ np.add("a", x)
 np.multiply(x, 2, out=x); x
 np.sqrt(v, where=v > 0, out=np.zeros(4))
 np.exp(x, out=x); x
+np.degrees(v)
+np.radians(v)
+np.errstate(all="ignore")(np.sqrt)(v)
+np.seterr()
 np.exp(i, dtype=np.float32)
 np.sin(x, out=np.zeros((2, 3)))
 np.negative(b)
@@ -1557,6 +1561,8 @@ np.diff(np.arange("2020-01-01", "2020-01-03", dtype="M8[D]"))
 np.count_nonzero(np.array(["a", ""]))
 np.meshgrid(np.array(["a"]), np.array(["b"]))
 list(np.ndenumerate(np.array(["a", "b"])))
+sorted(np.seterr())
+bool(np.errstate(all="ignore"))
 """
 
 
