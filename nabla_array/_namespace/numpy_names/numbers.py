@@ -469,9 +469,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     at, points = astype(at, _F64), astype(points, _F64)
     values = as_array("interp", fp)
     if values.dtype.kind == "c":
-        sides = [None if end is None else as_array("interp", end) for end in (left, right)]
+        ends = {"left": left, "right": right}
+        given = {side: as_array("interp", end) for side, end in ends.items() if end is not None}
         parts = [
-            interp(at, points, pick(values), *[None if end is None else pick(end) for end in sides], period)
+            interp(at, points, pick(values), period=period, **{k: pick(v) for k, v in given.items()})
             for pick in (real, imag)
         ]
         return apply(complex_, *[astype(part, _F64) for part in parts])

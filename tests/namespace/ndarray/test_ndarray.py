@@ -141,6 +141,7 @@ def difference(f: Any, x: np.ndarray) -> np.ndarray:
     return np.array([(f(x + h * e) - f(x - h * e)) / (2 * h) for e in np.eye(x.size)])
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy's own, from 2.5 on
 def test_what_is_set_has_derivatives_and_batches() -> None:
     def ours(x: Any) -> Any:
         return changed(xp, x)
