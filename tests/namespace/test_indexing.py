@@ -210,10 +210,13 @@ def test_wrong_values(dtype: Any, key: Any, value: Any) -> None:
     np.testing.assert_array_equal(np.asarray(x), a, strict=True)
 
 
-def test_a_complex_value_does_not_fit_into_a_real_array() -> None:
+def test_the_imaginary_parts_of_a_complex_array_are_discarded_with_a_warning() -> None:
     x = xp.zeros(2)
-    with pytest.raises(TypeError, match="setitem: a complex value does not fit into an array of float64"):
+    with pytest.warns(np.exceptions.ComplexWarning, match="discards the imaginary part"):
         x[:] = xp.asarray([1j, 2])
+    assert x.tolist() == [0, 2]
+    with pytest.raises(TypeError):
+        x[0] = 1j
 
 
 def test_an_index_that_is_not_known_fails_at_evaluation_and_names_the_line() -> None:
