@@ -44,7 +44,7 @@ def _number(x: Any) -> Any:
 
 
 def _check_order(order: Any) -> None:
-    if order not in ("C", "F", "A", "K", None):
+    if order is not None and str(order).upper() not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 

@@ -86,7 +86,7 @@ def as_strided(
     place = np.full(target, (shown.ctypes.data - first.ctypes.data) // y.itemsize)
     y = y if y._view is None else y._view.base
     for k, (n, by) in enumerate(zip(target, steps, strict=True)):
-        if by % y.itemsize:
+        if n > 1 and by % y.itemsize:
             raise ValueError(
                 f"as_strided: a stride of {by} bytes is no multiple of an element's {y.itemsize}"
             )
