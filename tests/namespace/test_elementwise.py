@@ -9,7 +9,7 @@ from typing import Any
 import array_api_strict as strict
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -263,6 +263,7 @@ def test_what_is_no_array(wrong: Any) -> None:
 @given(pairs(), st.sampled_from([None, 0, 1, -1]), st.sampled_from([None, 0, 2, 1]))
 def test_clip_with_scalars(operands: tuple[np.ndarray, np.ndarray], low: Any, high: Any) -> None:
     x = operands[0]
+    assume(not (x.dtype.kind == "b" and low is None and high is None))  # NumPy refuses that
     got = np.asarray(xp.clip(xp.asarray(x), low, high))
     np.testing.assert_array_equal(got, np.clip(x, low, high), strict=True)  # but for the sign of 0
 
