@@ -16,6 +16,7 @@ import numpy as np
 import nabla_array as xp
 
 PAGE = Path(__file__).with_name("numpy-coverage.md")
+RELEASE = "NumPy " + np.__version__.rpartition(".")[0]
 MANUAL = "https://numpy.org/doc/stable/reference"
 MODULES = {
     "numpy": (np, xp),
@@ -110,9 +111,9 @@ def page() -> str:
         "",
         f"<!-- Written by {Path(__file__).name}; `python docs/{Path(__file__).name}` writes it anew. -->",
         "",
-        f"Every name of `__all__` in `numpy`, `numpy.linalg`, `numpy.fft` and `numpy.random` ({len(table)} "
-        f"names) and what it is in `import nabla_array as np`. Of the {len(numeric)} functions that compute "
-        f"with numbers (random ones aside), {share:.0f} percent are ours.",
+        f"Every name of `__all__` in `numpy`, `numpy.linalg`, `numpy.fft` and `numpy.random` of {RELEASE} "
+        f"({len(table)} names) and what it is in `import nabla_array as np`. Of the {len(numeric)} functions "
+        f"that compute with numbers (random ones aside), {share:.0f} percent are ours.",
         "",
         *[f"- *{kind}* ({counts[kind]}): {text}." for kind, text in KINDS.items()],
     ]

@@ -57,6 +57,8 @@ def test_most_functions_of_numbers_are_ours() -> None:
 
 def test_the_page_is_up_to_date() -> None:
     text = GENERATOR.PAGE.read_text(encoding="utf-8")
+    if GENERATOR.RELEASE not in text:
+        pytest.skip("the page lists the names of another release of NumPy's")
     assert text == GENERATOR.page(), "run `python docs/generate_numpy_coverage.py`"
 
 

@@ -145,8 +145,9 @@ r = u
 
 u = np.arange(4.0)
 v = u.reshape(2, 2)
-u.shape = (4, 1)
+w = v.reshape(4, 1)
 v[0, 0] = 5
+w[3] = 6
 r = u
 
 u = np.arange(6).reshape(2, 3)
