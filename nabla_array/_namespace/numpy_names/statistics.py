@@ -27,7 +27,7 @@ from ..indexing import getitem
 from ..interop import host_call
 from ..manipulation import broadcast_to, concat, reshape
 from ..outputs import deliver
-from ..promotion import as_array, astype, full, normalize_axes, normalize_axis
+from ..promotion import SCALARS, as_array, astype, full, normalize_axes, normalize_axis
 from ..searching import searchsorted, where
 from ..sorting import sort
 from ..statistical import max as max_
@@ -160,7 +160,7 @@ def _quantile(function: str, a: Any, q: Any, axis: Any, method: str, keepdims: b
     else:
         t = place - below
         t = t.reshape(t.shape + (1,) * len(rest))
-        y = between(low, at(np.minimum(below + 1, n - 1)), t if t.ndim else float(t))
+        y = between(low, at(np.minimum(below + 1, n - 1)), t.item() if type(q) in SCALARS else t)
     if x.dtype.kind == "f":  # nan goes last, and spreads
         last = getitem(rows, (Ellipsis, -1))
         y = where(isnan(last), np.nan, y)

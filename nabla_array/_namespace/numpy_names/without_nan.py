@@ -26,7 +26,7 @@ from ..indexing_functions import take_along_axis
 from ..interop import host_call
 from ..manipulation import reshape, stack
 from ..outputs import deliver
-from ..promotion import as_array, astype, normalize_axes
+from ..promotion import SCALARS, as_array, astype, normalize_axes
 from ..scans import cumprod, cumsum
 from ..searching import argmax, argmin, where
 from ..statistical import max as max_
@@ -332,7 +332,7 @@ def _nan_quantile(
         y, kept = _at_fraction(name, x, f, axis)
         parts.append(reshape(y, kept) if keepdims else y)
     y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
-    return _given(name, out, y)
+    return _given(name, out, astype(y, x.dtype) if type(q) in SCALARS else y)
 
 
 @numpys

@@ -1,4 +1,4 @@
-"""Sizes and axes given as arrays and ranges, as in NumPy."""
+"""What NumPy's own tests found: sizes and axes given as arrays and ranges, infinite samples, and so on."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ np.interp(v, [0.0, 1.0, 2.0], [1.0, np.inf, 2.0])
 np.interp(v, [0.0, 1.0, 2.0], [1j, 2.0, np.inf])
 np.pad(u, 3, mode="linear_ramp", end_values=9)
 np.array([0, 2**64, 0])
+np.quantile(f, 0.4)
+np.quantile(f, np.array(0.4))
+np.percentile(f, [40])
+np.nanquantile(f, 0.4)
+np.nanpercentile(f, np.array([40.0]))
 """
 
 
