@@ -23,7 +23,7 @@ PUBLIC = {
     "from numpy._core import (": "from numpy import (",
     "np._core.umath.__dict__.values()": "(getattr(np, name, None) for name in np._core.umath.__dict__)",
 }
-OPTIONS = ("-q", "--tb=short", "-p", "no:cacheprovider", "--timeout=60", "-W", "ignore", "--rootdir")
+OPTIONS = ("-q", "--tb=short", "-p", "no:cacheprovider", "--timeout=20", "-W", "ignore", "--rootdir")
 
 
 class Recorder:

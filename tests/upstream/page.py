@@ -73,7 +73,7 @@ CLASSES = (
         r"Signature|unexpected keyword|positional argument|has no attribute|missing \d",
         "A name, or a parameter, that there is not.",
     ),
-    Class("Too long", r"Timeout|not run:", "A test takes longer than a minute, or the file longer than ten."),
+    Class("Too long", r"Timeout|not run:", "A test takes longer than 20 seconds, or the file longer than ten minutes."),
     Class(
         "Values",
         r"Arrays are not|not almost equal|Not equal to tolerance|Items are not equal|not equal|mismatch"
