@@ -36,6 +36,9 @@ from ._namespace.interop import to_host
 
 __all__ = list(theirs.__all__)
 
+# Arguments that hold no array.
+_SIMPLE: set[type] = {type(None), bool, int, float, str}
+
 
 def _knows_us(names: dict[str, Any]) -> bool:
     """Say whether a module, given by its names, has imported something of ours, or has not imported NumPy."""
@@ -43,8 +46,17 @@ def _knows_us(names: dict[str, Any]) -> bool:
         return False
     if names.get("np") is not np and names.get("numpy") is not np:
         return True
-    homes = [v.__name__ if type(v) is ModuleType else getattr(v, "__module__", None) for v in names.values()]
+    homes = [
+        v.__name__ if type(v) is ModuleType else getattr(v, "__module__", None) for v in [*names.values()]
+    ]
     return any(type(home) is str and home.partition(".")[0] == "nabla_array" for home in homes)
+
+
+def _given(sample: np.ndarray, names: dict[str, Any]) -> Any:
+    """Return what the module with these names gets for an array of NumPy's."""
+    if sample.dtype.kind not in "biufc" or not _knows_us(names):
+        return sample
+    return from_value(sample if sample.base is None else sample.copy())
 
 
 def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -56,6 +68,9 @@ def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and _SIMPLE.issuperset(map(type, args)):
+            result = function(*args)
+            return result if type(result) is not np.ndarray else _given(result, sys._getframe(1).f_globals)
         target: Any = args[place] if len(args) > place else kwargs.get(written)
         buffer = np.array(target) if type(target) is Array else target
 
@@ -66,11 +81,9 @@ def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
         if buffer is not target:
             write(target, from_value(buffer))
             return target if result is buffer else result
-        if type(result) is not np.ndarray or result is target or result.dtype.kind not in "biufc":
+        if type(result) is not np.ndarray or result is target:
             return result
-        if not _knows_us(sys._getframe(1).f_globals):
-            return result
-        return from_value(result if result.base is None else result.copy())
+        return _given(result, sys._getframe(1).f_globals)
 
     # Without its examples, which are NumPy's to test.
     draw.__doc__ = (function.__doc__ or "").partition("Examples\n")[0]
@@ -110,6 +123,7 @@ class RandomState(theirs.RandomState):
 
 
 for _kind in (Generator, RandomState):
+    _SIMPLE.add(_kind)
     for _name, _method in vars(_kind.__base__).items():
         if callable(_method) and not _name.startswith("_"):
             setattr(_kind, _name, _drawing(_method))
