@@ -19,6 +19,7 @@ from ._lazy.config import config as config
 from ._namespace import array as _array
 from ._namespace import flat as _flat  # noqa: F401
 from ._namespace import interop as _interop
+from ._namespace import libraries as _libraries  # noqa: F401
 from ._namespace import methods as _methods  # noqa: F401
 from ._namespace import numpy_modules as _numpy_modules
 from ._namespace import operators as _operators  # noqa: F401

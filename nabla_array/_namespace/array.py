@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import numbers
 import operator
 import sys
 import weakref
@@ -25,7 +24,7 @@ from .._lazy.primitives.linalg import diagonal
 from .._lazy.primitives.structure import broadcast, permute, project, reshape, slice_, update_slice
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from types import FrameType, ModuleType
 
 NO_LEVELS: Levels = ()
 
@@ -132,18 +131,8 @@ class Array:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[Any]:
-        """What `isinstance` takes it for besides: without axes, a number, as NumPy's scalars are."""
-        if not self.shape:
-            if program_hook and program_hook[0](sys._getframe(1).f_globals):
-                return self.dtype.type
-            return _NUMBERS.get(self.dtype.kind, Array)
-        asking = sys._getframe(1)
-        if (
-            asking.f_code.co_qualname in _WANT_NDARRAY
-            or asking.f_globals.get("__package__") == "scipy.ndimage"
-        ):
-            return np.ndarray
-        return Array
+        """What `isinstance` takes it for besides (libraries.py)."""
+        return class_hook[0](self, sys._getframe(1))
 
     @property
     def dtype(self) -> np.dtype:
@@ -356,39 +345,9 @@ class Array:
         return zeros
 
 
-class _Integral(Array):
-    __slots__ = ()
-
-
-class _Real(Array):
-    __slots__ = ()
-
-
-class _Complex(Array):
-    __slots__ = ()
-
-
-numbers.Integral.register(_Integral)
-numbers.Real.register(_Real)
-numbers.Complex.register(_Complex)
-_NUMBERS: dict[str, type[Array]] = {"i": _Integral, "u": _Integral, "f": _Real, "c": _Complex}
 # Functions of libraries that write to what `numpy.asarray` gives them, or count on the strides that we tell:
 # that of scipy.ndimage's `output=`, and NumPy's own.
 _WANT_MEMORY = {"_get_output", "as_strided"}
-# And those that ask for NumPy's class where an array of ours would do, as they make one of NumPy's of it or
-# go through its elements: of Matplotlib, pandas (`groupby`, `set_index`), SciPy and scikit-learn
-# (`GridSearchCV`). All of scipy.ndimage asks it of `output=`, and then wants the memory.
-_WANT_NDARRAY = {
-    "DataFrame.set_index",
-    "Grouping.__init__",
-    "ParameterGrid.__init__",
-    "_InstancesOf.is_satisfied_by",
-    "_convert_grouper",
-    "aslinearoperator",
-    "factorize",
-    "get_grouper",
-    "streamplot",
-}
 
 
 def read_only(value: np.ndarray) -> np.ndarray:
@@ -604,8 +563,8 @@ def check_device(function: str, device: Any) -> None:
 
 
 # The runner puts here what says whether code with these global names is of a program written for NumPy, where
-# `isinstance` takes an array without axes for NumPy's scalar.
-program_hook: list[Callable[[dict[str, Any]], bool]] = []
+# `libraries` puts here what says whose instance an array is, to the code that runs in a frame.
+class_hook: list[Callable[[Array, FrameType], type[Any]]] = []
 # What gives an array's own memory, in the order that its strides tell.
 memory_hook: list[Callable[[Array], np.ndarray]] = []
 # `vmap` puts here what gives the one value that a batched array has for all examples that go on together.

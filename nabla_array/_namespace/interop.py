@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -21,7 +20,7 @@ from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .outputs import deliver
 from .promotion import UnheldDtypeError, is_foreign
-from .ufuncs import host_hook
+from .ufuncs import host_hook, make_ufunc
 
 Namespace = Mapping[str, Any]
 
@@ -51,8 +50,6 @@ ALIASES = {
     "mod": "remainder",
     "power": "pow",
     "right_shift": "bitwise_right_shift",
-    "radians": "deg2rad",
-    "degrees": "rad2deg",
     "true_divide": "divide",
 }
 # NumPy's names for parameters that the standard calls otherwise.
@@ -243,6 +240,7 @@ _SHARED = {
     "errstate",
     "format_float_positional",
     "format_float_scientific",
+    "frompyfunc",
     "get_include",
     "get_printoptions",
     "getbufsize",
@@ -275,6 +273,8 @@ def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             return function(*to_host(name, args), **to_host(name, kwargs))
         return host_call(function, name, args, kwargs)
 
+    if isinstance(function, np.ufunc):
+        make_ufunc(call, function)
     call.__dict__["runs_on_host"] = name.rpartition(".")[2] not in _SHARED
     return call
 
@@ -329,26 +329,6 @@ def star_names() -> set[str]:
     return {*np.__all__, *own} - _NO_ATTRIBUTES
 
 
-# Functions of pandas that go on to make a NumPy array of what they find to be an array.
-_PANDAS_ASKS = {
-    "_ensure_arraylike",
-    "convert_to_list_like",
-    "is_array_like_deprecate_non_pandas",
-    "is_bool_indexer",
-}
-
-
-def _pandas_kind(self: Array) -> str:
-    """Answer pandas, which looks for this to tell arrays from other things, where ours do as NumPy's."""
-    asking = sys._getframe(1)
-    while asking.f_back is not None and asking.f_code.co_name in ("_check", "_instancecheck"):
-        asking = asking.f_back
-    if asking.f_code.co_name in _PANDAS_ASKS:
-        return "extension"
-    raise AttributeError("_typ")
-
-
 host_hook.extend((host_call, elsewhere))
-Array._typ = property(_pandas_kind)  # type: ignore[attr-defined]
 Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
 Array.__array_function__ = array_function  # type: ignore[attr-defined]

@@ -1,0 +1,86 @@
+"""What libraries ask of an array's class where an array of ours would do: they know NumPy's alone.
+
+Most ask for methods and protocols, which are there. Some compare classes first, and then make a NumPy array
+of what they were given: to these, by name, ours say that they are such. Everybody else is told the truth.
+"""
+
+from __future__ import annotations
+
+import numbers
+import sys
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from .array import Array, class_hook
+
+
+class _Integral(Array):
+    __slots__ = ()
+
+
+class _Real(Array):
+    __slots__ = ()
+
+
+class _Complex(Array):
+    __slots__ = ()
+
+
+numbers.Integral.register(_Integral)
+numbers.Real.register(_Real)
+numbers.Complex.register(_Complex)
+_NUMBERS: dict[str, type[Array]] = {"i": _Integral, "u": _Integral, "f": _Real, "c": _Complex}
+
+# Functions that make a NumPy array of what they take for one, or go through its elements: of Matplotlib,
+# pandas (`groupby`, `set_index`), SciPy and scikit-learn (`GridSearchCV`).
+_WANT_NDARRAY = {
+    "DataFrame.set_index",
+    "Grouping.__init__",
+    "ParameterGrid.__init__",
+    "_InstancesOf.is_satisfied_by",
+    "_convert_grouper",
+    "aslinearoperator",
+    "factorize",
+    "get_grouper",
+    "streamplot",
+}
+# All of scipy.ndimage asks it of `output=`, and then wants the memory.
+_WANT_NDARRAY_IN = "scipy.ndimage"
+# Functions of pandas that do so with what they find to be an array of an extension's.
+_PANDAS_ASKS = {
+    "_ensure_arraylike",
+    "convert_to_list_like",
+    "is_array_like_deprecate_non_pandas",
+    "is_bool_indexer",
+}
+
+# The runner puts here what says whether global names are of the program that runs.
+program_hook: list[Callable[[dict[str, Any]], bool]] = []
+
+
+def _class_for(x: Array, asking: FrameType) -> type[Any]:
+    """Return the class that an array has besides its own: without axes, a number's, as NumPy's scalars."""
+    if not x.shape:
+        if program_hook and program_hook[0](asking.f_globals):
+            return x.dtype.type
+        return _NUMBERS.get(x.dtype.kind, Array)
+    if asking.f_code.co_qualname in _WANT_NDARRAY or asking.f_globals.get("__package__") == _WANT_NDARRAY_IN:
+        return np.ndarray
+    return Array
+
+
+def _pandas_kind(self: Array) -> str:
+    """Answer pandas, which looks for this to tell arrays from other things, where ours do as NumPy's."""
+    asking = sys._getframe(1)
+    while asking.f_back is not None and asking.f_code.co_name in ("_check", "_instancecheck"):
+        asking = asking.f_back
+    if asking.f_code.co_name in _PANDAS_ASKS:
+        return "extension"
+    raise AttributeError("_typ")
+
+
+class_hook.append(_class_for)
+Array._typ = property(_pandas_kind)  # type: ignore[attr-defined]
