@@ -202,7 +202,7 @@ def _own_memory(x: Array) -> np.ndarray | None:
 
 def _is_ready(x: Array, key: Any) -> bool:
     """Compute an array that is to be written to, if that is a small part of it."""
-    if tapes or frozen or x._levels:
+    if tapes or x._levels or (frozen and id(x) in frozen):
         return False
     node = current(x) if x._view is None else x._view.base._node
     if node.value is None:

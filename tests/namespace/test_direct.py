@@ -140,3 +140,15 @@ def test_transforms_see_loops_over_elements() -> None:
     np.testing.assert_allclose(vmap(total)(points), [by_hand(np.asarray(p)) for p in points])
     a, b, c = 1.5, -2.0, 0.5
     np.testing.assert_allclose(grad(total)(x), [2 * a * b * c, a * a * c + c, a * a * b + b])
+
+
+def test_a_read_only_array_elsewhere_changes_nothing() -> None:
+    fixed = xp.broadcast_to(known([1.0]), (3,))
+    held = known([1.0, 2.0]).imag
+    x = known([1.0, 2.0, 3.0])
+    before = memory(x)
+    x[0] = 5.0
+    assert memory(x) == before
+    for y in (fixed, held):
+        with pytest.raises(ValueError, match="read-only"):
+            y[0] = 1.0
