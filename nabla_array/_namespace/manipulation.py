@@ -189,6 +189,7 @@ def reshape(a: Any, shape: Any, order: Literal["C", "F", "A"] = "C", *, copy: bo
     """
     y = as_array("reshape", a)
     target = whole_shape(y, shape)
+    order = order.upper() if order in ("c", "f", "a") else order
     if order == "F" or (order == "A" and _is_fortran(y)):
         return transpose(reshape(transpose(y), target[::-1], copy=copy))
     if order not in ("C", "A"):
@@ -224,6 +225,7 @@ def ravel(a: Any, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     >>> xp.ravel(xp.ones((2, 2)))
     array([1., 1., 1., 1.])
     """
+    order = order.upper() if order in ("c", "f", "a", "k") else order
     if order not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     y = as_array("ravel", a)

@@ -73,7 +73,11 @@ CLASSES = (
         r"Signature|unexpected keyword|positional argument|has no attribute|missing \d",
         "A name, or a parameter, that there is not.",
     ),
-    Class("Too long", r"Timeout|not run:", "A test takes longer than 20 seconds, or the file longer than ten minutes."),
+    Class(
+        "Too long",
+        r"Timeout|not run:",
+        "A test takes longer than 20 seconds; or the time for the file was over, and (the rest) did not run.",
+    ),
     Class(
         "Values",
         r"Arrays are not|not almost equal|Not equal to tolerance|Items are not equal|not equal|mismatch"
