@@ -472,13 +472,11 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         if len(set(x.shape)) > 1:
             raise ValueError("All dimensions of input must be of equal length")
         step = 1 + sum(math.prod(x.shape[k + 1 :]) for k in range(x.ndim - 1))
-    places = np.arange(x.size)[:end:step]
-    old = reshape(x.copy(), (-1,))
+    places = slice(None, end, step)
     new = val if isinstance(val, bool | int | float | complex) else flat("fill_diagonal", val)
     if type(new) is Array:
-        new = _repeated(astype(new, x.dtype), places.shape) if new.size else new
-    setitem(old, places, new)
-    write(x, apply(reshape_p, old, shape=x.shape))
+        new = _repeated(astype(new, x.dtype), (len(range(x.size)[places]),)) if new.size else new
+    setitem(view(x, reshape_p, shape=(x.size,)), places, new)
 
 
 # -- order -------------------------------------------------------------------------------------------
