@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.faults import unheard
+from ..._lazy.node import tapes
 from ..._lazy.primitives.indexing import scatter
 from ..array import Array, apply, from_value
 from ..creation import asarray, zeros
@@ -419,12 +420,13 @@ def histogram(
     (array([0, 2, 1]), array([0, 1, 2, 3]))
     """
     x = as_array("histogram", a)
-    if weights is None:
-        counts, edges = np.histogram(
-            x._value(), bins._value() if type(bins) is Array else bins, range, density
-        )
+    w = None if weights is None else as_array("histogram", weights)
+    if w is None or not (tapes or w._levels):
+        given = bins._value() if type(bins) is Array else bins
+        known = None if w is None else w._value()
+        counts, edges = np.histogram(x._value(), given, range, density, known)
         return from_value(counts), from_value(edges)
-    w = as_array("histogram", weights)
+    # Within transforms, the weights stay what is transformed.
     if w.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
     bounds = histogram_bin_edges(x, bins, range)
