@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy import host
-from .._lazy.aval import MEDIUM, Aval, aval_of
+from .._lazy.aval import LARGE, Aval, aval_of
 from .._lazy.evaluate import value_of
 from .._lazy.faults import listener, listening, tell
 from .._lazy.leaving import is_traced
@@ -79,7 +79,7 @@ def _for_numpy(key: Any) -> Any:
 
 def _index(k: Any) -> Any:
     value = _fresh_value(k) if type(k) is Array else k if type(k) is np.ndarray else None
-    return value if value is not None and value.dtype.kind in "iub" and value.nbytes < MEDIUM else None
+    return value if value is not None and value.dtype.kind in "iub" and value.nbytes < LARGE else None
 
 
 def _fresh_value(x: Array) -> np.ndarray | None:
@@ -95,10 +95,10 @@ def _fresh_value(x: Array) -> np.ndarray | None:
 
 def _gives_little(aval: Aval, key: Any) -> bool:
     """Say whether a key takes a small part of an array."""
-    if aval.nbytes < MEDIUM and _is_plain(key):
+    if aval.nbytes < LARGE and _is_plain(key):
         return True
     try:
-        return bool(_like(aval)[key].nbytes < MEDIUM)
+        return bool(_like(aval)[key].nbytes < LARGE)
     except IndexError:  # told elsewhere, in our words
         return False
 
@@ -124,7 +124,7 @@ def read(x: Array, key: Any) -> Array | None:
         key = as_integers(key)
         plain = _is_plain(key)
         key = key if plain else _for_numpy(key)
-        if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= MEDIUM)):
+        if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
             return None
     if value is None:
         # Whoever reads a small part of what is pending will read others.
@@ -138,8 +138,8 @@ def read(x: Array, key: Any) -> Array | None:
     if type(part) is not np.ndarray:
         return _known(np.asarray(part), node.aval.element)
     if not plain:
-        return _known(part, aval_of(part.shape, part.dtype)) if part.nbytes < MEDIUM else None
-    if part.nbytes >= MEDIUM or (frozen and id(x) in frozen):
+        return _known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
+    if part.nbytes >= LARGE or (frozen and id(x) in frozen):
         return None
     out = _known(part, aval_of(part.shape, part.dtype))
     shape = node.aval.shape
@@ -155,7 +155,7 @@ def _chosen(x: Array, mask: Array) -> Array | None:
     if mask._levels:
         return None
     value = value_of(current(x))[value_of(current(mask))]
-    return _known(value, aval_of(value.shape, value.dtype)) if value.nbytes < MEDIUM else Array(leaf(value))
+    return _known(value, aval_of(value.shape, value.dtype)) if value.nbytes < LARGE else Array(leaf(value))
 
 
 def _counts(owner: Array) -> tuple[int, int]:
@@ -193,7 +193,7 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
 def _own_memory(x: Array) -> np.ndarray | None:
     """Give an array that shares its elements with others memory of its own, if it is small or just made."""
     node = x._node
-    if x._view is not None or (node.aval.nbytes >= MEDIUM and node.prim is not fill):
+    if x._view is not None or (node.aval.nbytes >= LARGE and node.prim is not fill):
         return None
     value: np.ndarray = node.value.copy()
     x._node = leaf(value)
@@ -239,7 +239,7 @@ def put(x: Array, key: Any, value: Any) -> bool:
     if not _is_ready(x, key):
         return False
     fitting = _fitting(value, x._node.aval.dtype)
-    if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= MEDIUM):
+    if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= LARGE):
         return False
     target = _target(x, value)
     if target is None:
@@ -258,13 +258,13 @@ def put(x: Array, key: Any, value: Any) -> bool:
 
 def put_whole(x: Array, new: Array) -> bool:
     """Make all elements of a view equal those of `new`, which has its shape and dtype."""
-    return x._view is not None and x._node.aval.nbytes < MEDIUM and put(x, (), new)
+    return x._view is not None and x._node.aval.nbytes < LARGE and put(x, (), new)
 
 
 def product(x: Array, y: Array) -> Array | None:
     """Return the matrix product of parts, or of two small vectors; None where it must be recorded."""
     a, b = _fresh_value(x), _fresh_value(y)
-    if a is None or b is None or a.nbytes >= MEDIUM or b.nbytes >= MEDIUM:
+    if a is None or b is None or a.nbytes >= LARGE or b.nbytes >= LARGE:
         return None
     if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
         return None
@@ -369,7 +369,7 @@ def _spread_aval(prim: Primitive, a: Aval, b: Aval) -> Aval | None:
 
 
 def _is_small(aval: Any) -> bool:
-    return type(aval) is Aval and aval.nbytes < MEDIUM
+    return type(aval) is Aval and aval.nbytes < LARGE
 
 
 def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, Any]) -> Array | None:
