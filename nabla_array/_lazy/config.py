@@ -70,9 +70,13 @@ def _from_environment() -> dict[str, Any]:
 settings = _from_environment()
 
 
+# Asking takes as long as adding two arrays of a thousand elements.
+_CORES = os.cpu_count() or 1
+
+
 def threads() -> int:
     """Return the number of threads in force."""
-    return settings["threads"] or os.cpu_count() or 1
+    return settings["threads"] or _CORES
 
 
 class _Scope:
