@@ -48,4 +48,5 @@ def read(path: Path) -> dict[str, str]:
 
 def message_class(message: str) -> str:
     """Return an exception's message without what differs from test to test."""
-    return re.sub(r"0x[0-9a-f]+|\d+", "#", message)[:90].strip()
+    text = re.sub(r"/\S*/", "", message)  # folders
+    return re.sub(r"0x[0-9a-f]+|\d+", "#", text)[:90].strip()
