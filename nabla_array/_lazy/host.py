@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -118,11 +118,11 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
         out = np.empty(rows, x.dtype)
         cuts = [rows * i // pieces for i in range(pieces + 1)]
 
-        def fill(parts: list[tuple[int, int]]) -> None:
+        def fill(parts: Iterable[tuple[int, int]]) -> None:
             for a, b in parts:
                 reduce(table[a:b], axis=1, out=out[a:b])
 
-        _spread(fill, list(itertools.pairwise(cuts)))
+        _spread(fill, list(itertools.pairwise(cuts)), in_order=False)
         return out.reshape(x.shape[: axes[0]])
     # NumPy sums pairwise: a half that is a multiple of 8 elements, and the rest, each in the same way.
     flat = [x.reshape(-1)]
@@ -263,7 +263,7 @@ class _Kernel:
         return _Bound(registers, calls)
 
     def run(
-        self, env: list[Any], outs: dict[int, np.ndarray], blocks: list[tuple[slice, ...]]
+        self, env: list[Any], outs: dict[int, np.ndarray], blocks: Iterable[tuple[slice, ...]]
     ) -> dict[int, list[np.ndarray]]:
         """Run over some blocks, writing to `outs`; returns the partial results of joined outputs."""
         parts: dict[int, list[np.ndarray]] = {k: [] for k in self.region.joined}
@@ -371,7 +371,7 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
         else:
             outs[k] = np.empty(kernel.avals[k].shape, kernel.avals[k].dtype)
     blocks = _blocks(region.lead, kernel.rows)
-    parts = _spread(lambda some: kernel.run(env, outs, some), blocks)
+    parts = _spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
     for k, out in outs.items():
         env[k] = out
     for k in region.joined:
@@ -388,21 +388,26 @@ def _workers(blocks: int) -> int:
     return max(1, min(threads(), blocks // _PARALLEL))
 
 
-def _spread(work: Callable[[list[Any]], Any], blocks: list[Any]) -> list[Any]:
-    """Give each thread a run of blocks; the results come in the blocks' order."""
+def _spread(work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bool = True) -> list[Any]:
+    """Have threads work on blocks; returns what each gives.
+
+    In order, each gets a run of them, and the results are in the blocks' order. Else each takes the next
+    one that is left, so that a thread which does not get a core holds nobody up.
+    """
     n = _workers(len(blocks))
     if n == 1:
         return [work(blocks)]
     cuts = [len(blocks) * t // n for t in range(n + 1)]
-    parts = [blocks[a:b] for a, b in itertools.pairwise(cuts)]
+    left = iter(blocks)
+    parts = [blocks[a:b] if in_order else left for a, b in itertools.pairwise(cuts)]
     pool = _pool(max(threads() - 1, 1))
     tasks = [pool.submit(contextvars.copy_context().run, work, part) for part in parts[1:]]
     try:
         first = work(parts[0])
     finally:
-        for task in tasks:
-            task.wait()  # after an error too: nobody may read on in what the caller then changes
-    return [first, *[task.result() for task in tasks]]
+        for task in tasks:  # after an error too: nobody may read on in what the caller then changes
+            task.wait() if in_order else task.drop()
+    return [first, *[found for task in tasks if (found := task.result()) is not None]]
 
 
 _pool = lru_cache(1)(Pool)

@@ -14,13 +14,16 @@ class Task:
     def __init__(self, function: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self._function = function
         self._args = args
+        self._taken = threading.Lock()
         self._done = threading.Lock()
         self._done.acquire()
         self._value: Any = None
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Make the call, here."""
+        """Make the call, here, unless it is dropped."""
+        if not self._taken.acquire(blocking=False):
+            return
         try:
             self._value = self._function(*self._args)
         except BaseException as error:  # `result` raises it, in the thread that asks
@@ -28,13 +31,20 @@ class Task:
         finally:
             self._done.release()
 
+    def drop(self) -> None:
+        """Let the call never begin; if it has begun, return once it is over."""
+        if self._taken.acquire(blocking=False):
+            self._done.release()
+        else:
+            self.wait()
+
     def wait(self) -> None:
         """Return once the call is over."""
         with self._done:
             pass
 
     def result(self) -> Any:
-        """Return what the call returned, once it is over, or raise what it raised."""
+        """Return what the call returned, once it is over, or raise what it raised; None if it was dropped."""
         self.wait()
         if self._error is not None:
             raise self._error
