@@ -141,8 +141,8 @@ def race(program: Program, libraries: list[str], budget: float) -> dict[str, Any
     calls, wrong, best = {}, {}, {}
     wanted: Any = None
     for library in libraries:  # the first call is not counted
-        values = given(arguments, library)
         try:
+            values = given(arguments, library)
             call = program.kernel(library)
             seconds, result = _timed(call, values, library)
             ok = library == NUMPY or is_same((result, values), wanted)

@@ -23,6 +23,9 @@ settings.register_profile(
 )
 settings.load_profile("default")
 
+# Programs that tests run in processes of their own: to import them is to run them.
+collect_ignore_glob = ["namespace/programs/*", "runner/scripts/*"]
+
 
 @pytest.fixture(autouse=True, scope="session")
 def _nothing_is_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:

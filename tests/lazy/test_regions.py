@@ -13,7 +13,6 @@ from nabla_array import Array
 from nabla_array._lazy.evaluate import schedule
 from nabla_array._lazy.program import pending_order
 from nabla_array._lazy.regions import Plan, Region, plan
-from nabla_array._namespace import direct
 
 from .execution import in_blocks
 
@@ -42,12 +41,6 @@ def steps(*arrays: Array) -> list[str]:
         elif name(step.eqn) != "fill":
             out.append(name(step.eqn))
     return out
-
-
-@pytest.fixture(autouse=True)
-def parts_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Record what is done with parts of arrays as if they were large."""
-    monkeypatch.setattr(direct, "LARGE", 0)
 
 
 @pytest.fixture
