@@ -265,7 +265,7 @@ def small_disk(folder: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", str(folder)], check=True)
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 def test_a_full_disk_is_an_error_of_add_and_leaves_no_rubbish(tmp_path: Path) -> None:
