@@ -6,7 +6,6 @@ import builtins
 import pickle
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from types import GenericAlias
 from typing import Any
 
@@ -240,7 +239,8 @@ def dump(self: Array, file: Any) -> None:
     if hasattr(file, "write"):
         file.write(dumps(self))
     else:
-        Path(file).write_bytes(dumps(self))
+        with open(file, "wb") as out:
+            out.write(dumps(self))
 
 
 def setstate(self: Array, state: Any) -> None:
