@@ -102,7 +102,7 @@ def is_same(found: Any, wanted: Any) -> bool:
     for x, y in zip(some, others, strict=True):
         if x.shape != y.shape:
             return False
-        digits = 1e-3 if x.dtype.char in "efF" else 1e-6
+        digits = 1e-3 if x.dtype.char in "efF" else 1e-8
         scale = np.abs(y[np.isfinite(y)]).max(initial=0) if y.dtype.kind in "fc" else 0
         if not np.allclose(x, y, rtol=digits, atol=digits * scale, equal_nan=True):
             return False

@@ -261,15 +261,18 @@ def put_whole(x: Array, new: Array) -> bool:
     return x._view is not None and x._node.aval.nbytes < LARGE and put(x, (), new)
 
 
-def product(x: Array, y: Array) -> Array | None:
-    """Return the matrix product of parts, or of two small vectors; None where it must be recorded."""
+def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
+    """Return what `numpy.matmul` or `numpy.dot` gives for parts, or small vectors; None if it is recorded.
+
+    On operands that are no BLAS's, as reversed ones, the two round differently.
+    """
     a, b = _fresh_value(x), _fresh_value(y)
     if a is None or b is None or a.nbytes >= LARGE or b.nbytes >= LARGE:
         return None
     if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
         return None
     try:
-        value = np.asarray(_heard(np.matmul, a, b))
+        value = np.asarray(_heard(function, a, b))
     except ValueError:  # told elsewhere, in our words
         return None
     if listener.heard:  # told of where it is looked at

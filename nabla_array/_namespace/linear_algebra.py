@@ -64,7 +64,7 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options
     if not a.ndim or not b.ndim:
         raise ValueError(f"matmul: needs one axis or more, not shapes {a.shape} and {b.shape}")
     row, column = a.ndim == 1, b.ndim == 1
-    if (found := direct.product(a, b)) is not None:
+    if (found := direct.product(np.matmul, a, b)) is not None:
         return found
     left = apply(reshape, a, shape=(1, *a.shape)) if row else a
     right = apply(reshape, b, shape=(*b.shape, 1)) if column else b

@@ -152,3 +152,11 @@ def test_a_read_only_array_elsewhere_changes_nothing() -> None:
     for y in (fixed, held):
         with pytest.raises(ValueError, match="read-only"):
             y[0] = 1.0
+
+
+@pytest.mark.parametrize("function", ["dot", "matmul"])
+def test_products_of_reversed_parts_have_numpys_bits(function: str) -> None:
+    a, b = np.random.default_rng(0).standard_normal((2, 501))
+    x, y = known(a), known(b)
+    wanted = getattr(np, function)(a[::-1], b)
+    assert float(getattr(xp, function)(x[::-1], y[:])) == float(wanted)

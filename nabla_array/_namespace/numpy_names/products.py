@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import direct
 from ..array import Array, freeze
 from ..core_ufuncs import with_core_options
 from ..elementwise import conj, multiply
@@ -46,6 +47,8 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     x, y = as_array("dot", a), as_array("dot", b)
     if not x.ndim or not y.ndim:
         return _given("dot", out, multiply(x, y))
+    if (found := direct.product(np.dot, x, y)) is not None:
+        return _given("dot", out, found)
     if y.ndim <= 2:
         if x.shape[-1] != y.shape[0]:
             raise ValueError(
