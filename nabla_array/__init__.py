@@ -12,9 +12,6 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from . import fft as fft
-from . import linalg as linalg
-from . import special as special
 from ._lazy.config import config as config
 from ._namespace import array as _array
 from ._namespace import flat as _flat  # noqa: F401
@@ -45,6 +42,9 @@ from ._namespace.utility import *  # noqa: F403
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from . import fft as fft
+    from . import linalg as linalg
+    from . import special as special
     from .inspect import explain as explain
     from .inspect import report as report
     from .runner.ipython import load_ipython_extension as load_ipython_extension
@@ -69,6 +69,7 @@ _interop.namespace_names.update({k: v for k, v in globals().items() if not k.sta
 sys.meta_path.append(_numpy_modules.Finder())
 
 # Imported when they are first named: most programs never do.
+_LATE_MODULES = ("fft", "lib", "linalg", "random", "special")
 _LATE = {
     "explain": ".inspect",
     "report": ".inspect",
@@ -80,7 +81,7 @@ _LATE = {
 def __getattr__(name: str) -> Any:
     if name in _LATE:
         found = getattr(import_module(_LATE[name], __name__), name)
-    elif name in ("lib", "random"):
+    elif name in _LATE_MODULES:
         return import_module(f".{name}", __name__)
     else:
         found = _interop.numpy_name(name)
@@ -89,7 +90,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *__all__})
+    return sorted({*globals(), *_LATE, *_LATE_MODULES, *__all__})
 
 
 # What a star imports: NumPy's names, and ours.

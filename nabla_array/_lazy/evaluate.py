@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy import ndarray
 
-from . import host, tiers
+from . import host
 from .aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
 from .config import settings
 from .faults import listener, listening, one_by_one, tell
@@ -191,6 +191,8 @@ def _is_alone(order: list[Node]) -> bool:
 
 
 def _run_deep(roots: list[Node]) -> None:
+    from . import tiers
+
     order = pending_order(roots)
     scheduled = None if settings["mode"] != "max" and _is_alone(order) else schedule(order)
     if scheduled is None:

@@ -11,17 +11,19 @@ import threading
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from .aval import LARGE, Aval
 from .config import threads
-from .pool import Pool
 from .primitive import Primitive
 from .primitives.elementwise import pow_
 from .program import Eqn, Program
 from .regions import Plan, Region
+
+if TYPE_CHECKING:
+    from .pool import Pool
 
 # Elements of a block: larger ones fall out of the cache, smaller ones leave threads to wait for Python.
 BLOCK = 1 << 16
@@ -410,7 +412,11 @@ def _spread(work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: b
     return [first, *[found for task in tasks if (found := task.result()) is not None]]
 
 
-_pool = lru_cache(1)(Pool)
+@lru_cache(1)
+def _pool(workers: int) -> Pool:
+    from .pool import Pool
+
+    return Pool(workers)
 
 
 # A forked child has none of its parent's threads.

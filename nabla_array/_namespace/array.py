@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .._lazy import tiers
 from .._lazy.evaluate import value_of
 from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
@@ -558,6 +557,8 @@ def check_device(function: str, device: Any) -> None:
         return
     found = ""
     if isinstance(device, str) and device.startswith("gpu:"):
+        from .._lazy import tiers
+
         found = f" ({tiers.accelerators()})"
     raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._lazy.node import user_line
 from .._lazy.stats import stats
-from . import elementwise, fft, linalg, linear_algebra, numpy_names, special
+from . import elementwise, linear_algebra, numpy_names, special
 from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .outputs import deliver
@@ -194,7 +194,7 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
         return None
     part = function.__module__.removeprefix("numpy").lstrip(".")
     if part in ("linalg", "fft"):
-        found = getattr({"linalg": linalg, "fft": fft}[part], name, None) or numpy_names.find(name, part)
+        found = getattr(import_module(f".{part}", __package__), name, None) or numpy_names.find(name, part)
     elif part == "lib.stride_tricks":
         found = numpy_names.find(name, "lib")
     else:
