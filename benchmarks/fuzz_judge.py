@@ -23,8 +23,10 @@ _EXACT = (
 # Products too: MAX would contract them with sums, our kernel does not let it.
 _ROUNDED = {"add", "sub", "mul", "div", "sqrt", "square", "reciprocal"}
 _ULPS = 4
-# Ways in which rounding may go, of which the extent is estimated.
-_WAYS = 6
+# Ways in which rounding may go, of which the extent is estimated; so many more where these show a difference.
+_WAYS, _MORE = 6, 200
+# What products may end in where their order decides.
+_EXTREMES = (0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan)
 
 
 class Disagreement(NamedTuple):
@@ -72,6 +74,13 @@ def judge(program: Program, inputs: tuple[np.ndarray, ...], seen: Mapping[int, n
     What was seen is taken as it is for what follows. What was not, inside a fused kernel, may be off by
     as much as is allowed.
     """
+    verdict = _judged(program, inputs, seen, _WAYS)
+    return _judged(program, inputs, seen, _MORE) if verdict.disagreements else verdict
+
+
+def _judged(
+    program: Program, inputs: tuple[np.ndarray, ...], seen: Mapping[int, np.ndarray], count: int
+) -> Verdict:
     rng = np.random.default_rng(0)
     base = len(program.inputs)
     values = [_Value(x) for x in inputs]
@@ -84,7 +93,7 @@ def judge(program: Program, inputs: tuple[np.ndarray, ...], seen: Mapping[int, n
         wanted = on_host(eqn.prim, xs, params)
         ways = None
         if any(v.ways is not None for v in operands) or is_open(eqn.prim, xs, params) is not None:
-            ways = [_way(eqn, [v.way(s) for v in operands], wanted, s) for s in range(_WAYS)]
+            ways = [_way(eqn, [v.way(s) for v in operands], wanted, rng, s) for s in range(count)]
         allowed, hidden = _error(eqn, xs, wanted)
         got = seen.get(k)
         if got is not None:
@@ -97,11 +106,13 @@ def judge(program: Program, inputs: tuple[np.ndarray, ...], seen: Mapping[int, n
             if wrong.any():
                 found.append(Disagreement(k, got, wanted, tuple(xs), wrong))
             hidden = np.zeros_like(hidden)
-        values.append(_value(wanted if got is None else got, wanted, ways, hidden, rng))
+        values.append(_value(wanted if got is None else got, wanted, ways, hidden, rng, count))
     return Verdict(found, compared, unstable)
 
 
-def _way(eqn: Eqn, xs: list[np.ndarray], wanted: np.ndarray, number: int) -> np.ndarray:
+def _way(
+    eqn: Eqn, xs: list[np.ndarray], wanted: np.ndarray, rng: np.random.Generator, number: int
+) -> np.ndarray:
     """Return what comes of other operands; where anything may, something else on each way."""
     params = dict(eqn.params)
     try:
@@ -112,7 +123,8 @@ def _way(eqn: Eqn, xs: list[np.ndarray], wanted: np.ndarray, number: int) -> np.
     if anything is None:
         return y
     other = ~y if y.dtype == np.bool else -y if y.dtype.kind == "f" else y + y.dtype.type(number + 1)
-    return np.where(anything, other if number % 2 or y.dtype.kind in "iu" else y, y)
+    # One by one: the signs of two may cancel in what follows.
+    return np.where(anything & (rng.random(y.shape) < 0.5), other, y)
 
 
 def _error(eqn: Eqn, xs: list[np.ndarray], wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -209,6 +221,7 @@ def _value(
     ways: list[np.ndarray] | None,
     hidden: np.ndarray,
     rng: np.random.Generator,
+    count: int,
 ) -> _Value:
     """Return a value around what was seen, with the spread of its operands and of its own rounding."""
     if wanted.dtype.kind != "f":
@@ -218,7 +231,7 @@ def _value(
     if ways is None and not hidden.any() and not flushable.any():
         return _Value(seen)
     made = []
-    for s in range(_WAYS):
+    for s in range(count):
         sign = (1, -1)[s] if s < 2 else rng.choice([-1, 1], wanted.shape)
         way = wanted if ways is None else ways[s]
         with np.errstate(all="ignore"):
@@ -226,5 +239,9 @@ def _value(
             moved = np.where(np.isfinite(way) & np.isfinite(wanted) & np.isfinite(seen), moved, way)
             same = (way == wanted) | (np.isnan(way) & np.isnan(wanted))
             moved = np.where(same & (hidden == 0), seen, moved).astype(seen.dtype)
+            # Where the order of products decides, whether they overflow on the way, all may come of it.
+            moved = np.where(np.isfinite(hidden), moved, rng.choice(_EXTREMES, wanted.shape)).astype(
+                seen.dtype
+            )
         made.append(_flushed(moved) if s % 2 else moved)
     return _Value(seen, made)

@@ -168,8 +168,12 @@ def _located(error: Exception, node: Node) -> Exception:
     return type(error)(message)
 
 
-def _is_large(aval: Any) -> bool:
-    return aval.nbytes >= LARGE if isinstance(aval, Aval) else any(a.nbytes >= LARGE for a in aval)
+def _is_large(node: Node) -> bool:
+    """Say whether a node has many elements to compute: a view has none."""
+    aval = node.aval
+    if not isinstance(aval, Aval):
+        return any(a.nbytes >= LARGE for a in aval)
+    return aval.nbytes >= LARGE and node.prim.kind != "view"  # type: ignore[union-attr]
 
 
 def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
@@ -177,7 +181,7 @@ def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
 
     None: all of them are small, they are run one by one.
     """
-    if settings["mode"] != "max" and not any(_is_large(n.aval) for n in order):
+    if settings["mode"] != "max" and not any(map(_is_large, order)):
         return None
     kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
     line = linearize(order, kept)

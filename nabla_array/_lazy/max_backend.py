@@ -231,12 +231,16 @@ def runner(
 ) -> Callable[..., Any]:
     """Return `(*ndarrays) -> list of ndarrays` for a model; no contiguous array is copied."""
     from max.driver import Buffer
+    from max.dtype import DType
 
     def run(*arrays: np.ndarray) -> list[np.ndarray]:
         buffers = []
         for a, shape in zip(arrays, inputs, strict=True):
             own = a if a.flags.c_contiguous and a.flags.writeable else np.array(a, order="C")
-            buffers.append(Buffer.from_numpy(own.reshape(shape)))
+            if shape or own.dtype != np.bool:
+                buffers.append(Buffer.from_numpy(own.reshape(shape)))
+            else:  # MAX 26.7 fails on booleans without axes
+                buffers.append(Buffer.from_numpy(own.reshape(1)).view(DType.bool, ()))
         results = model.execute(*buffers)
         return [r.to_numpy().reshape(shape) for r, shape in zip(results, outputs, strict=True)]
 

@@ -17,13 +17,16 @@ import numpy as np
 from .._lazy import host
 from .._lazy.aval import LARGE, Aval, aval_of
 from .._lazy.evaluate import value_of
-from .._lazy.faults import listener, listening, tell
+from .._lazy.faults import heard, listener, tell
 from .._lazy.leaving import is_traced
 from .._lazy.node import NO_PARAMS, Node, Part, leaf, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
 from .array import NO_LEVELS, Array, View, current, frozen, part_hook, write_hook
+
+# Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
+PART = 1 << 22
 
 # Numbers of Python that NumPy's assignment takes as we do, for kinds of dtypes.
 _FITTING = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
@@ -117,7 +120,7 @@ def read(x: Array, key: Any) -> Array | None:
         current(x)
     node = x._node
     value: np.ndarray | None = node.value
-    plain = _is_plain(key)
+    plain = type(key) is int or _is_plain(key)
     if not plain:
         if type(key) is Array and key._node.aval.dtype.kind == "b" and key.shape == x.shape != ():
             return _chosen(x, key)
@@ -139,7 +142,7 @@ def read(x: Array, key: Any) -> Array | None:
         return _known(np.asarray(part), node.aval.element)
     if not plain:
         return _known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
-    if part.nbytes >= LARGE or (frozen and id(x) in frozen):
+    if part.nbytes >= PART or (frozen and id(x) in frozen):
         return None
     out = _known(part, aval_of(part.shape, part.dtype))
     shape = node.aval.shape
@@ -193,7 +196,7 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
 def _own_memory(x: Array) -> np.ndarray | None:
     """Give an array that shares its elements with others memory of its own, if it is small or just made."""
     node = x._node
-    if x._view is not None or (node.aval.nbytes >= LARGE and node.prim is not fill):
+    if x._view is not None or (node.aval.nbytes >= PART and node.prim is not fill):
         return None
     value: np.ndarray = node.value.copy()
     x._node = leaf(value)
@@ -239,7 +242,7 @@ def put(x: Array, key: Any, value: Any) -> bool:
     if not _is_ready(x, key):
         return False
     fitting = _fitting(value, x._node.aval.dtype)
-    if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= LARGE):
+    if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART):
         return False
     target = _target(x, value)
     if target is None:
@@ -258,7 +261,7 @@ def put(x: Array, key: Any, value: Any) -> bool:
 
 def put_whole(x: Array, new: Array) -> bool:
     """Make all elements of a view equal those of `new`, which has its shape and dtype."""
-    return x._view is not None and x._node.aval.nbytes < LARGE and put(x, (), new)
+    return x._view is not None and x._node.aval.nbytes < PART and put(x, (), new)
 
 
 def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
@@ -267,12 +270,12 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
     On operands that are no BLAS's, as reversed ones, the two round differently.
     """
     a, b = _fresh_value(x), _fresh_value(y)
-    if a is None or b is None or a.nbytes >= LARGE or b.nbytes >= LARGE:
+    if a is None or b is None or a.nbytes >= PART or b.nbytes >= PART:
         return None
     if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
         return None
     try:
-        value = np.asarray(_heard(function, a, b))
+        value = np.asarray(heard(function, a, b))
     except ValueError:  # told elsewhere, in our words
         return None
     if listener.heard:  # told of where it is looked at
@@ -301,14 +304,6 @@ del _QUICK_INTEGERS[e.div]
 _BOUNDS = {aval_of((), np.dtype(t)): (int(np.iinfo(t).min), int(np.iinfo(t).max)) for t in "bhilqBHILQ"}
 
 
-def _number(node: Node) -> Any:
-    """Return the value of a node that is known, or of a literal; None for what is pending."""
-    value = node.value
-    if value is None and node.prim is fill:
-        return node.params["value"].value
-    return value
-
-
 def _quickly(prim: Primitive, of: Aval, x: Any, y: Any) -> Any:
     """Return what Python makes of two numbers of one dtype; None where that may not be NumPy's result."""
     try:
@@ -324,23 +319,27 @@ def _quickly(prim: Primitive, of: Aval, x: Any, y: Any) -> Any:
 
 def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> Array | None:
     """Return what a primitive gives for numbers or parts that are known; None if they are not."""
-    x = _number(a)
+    x = a.value
     if x is None:
-        return None
-    if b is None:
-        value = _heard(prim.host, x)
-    else:
-        y = _number(b)
-        if y is None:
+        if a.prim is not fill:
             return None
+        x = a.params["value"].value
+    if b is None:
+        value = heard(prim.host, x)
+    else:
+        y = b.value
+        if y is None:
+            if b.prim is not fill:
+                return None
+            y = b.params["value"].value
         if not aval.shape and a.aval is b.aval:
             value = _quickly(prim, a.aval, x, y)
             if value is not None:
                 return _known(np.array(value, aval.dtype), aval)
-        value = _heard(prim.host, x, y)
+        value = heard(prim.host, x, y)
     if listener.heard:
         tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
-    return _known(np.asarray(value), aval)
+    return _known(value if type(value) is np.ndarray else np.asarray(value), aval)
 
 
 # The avals that results have, by what they are made of: the last ones.
@@ -358,7 +357,9 @@ def broadcast(prim: Primitive, a: Node, b: Node) -> Array | None:
         if len(_spread) > 1000:
             _spread.clear()
         aval = _spread[key] = _spread_aval(*key)
-    return None if aval is None else elementwise(prim, aval, a, b)
+    if aval is None or (aval.nbytes >= LARGE and not type(a) is type(b) is Part):
+        return None
+    return elementwise(prim, aval, a, b)
 
 
 def _spread_aval(prim: Primitive, a: Aval, b: Aval) -> Aval | None:
@@ -372,18 +373,21 @@ def _spread_aval(prim: Primitive, a: Aval, b: Aval) -> Aval | None:
 
 
 def _is_small(aval: Any) -> bool:
-    return type(aval) is Aval and aval.nbytes < LARGE
+    return type(aval) is Aval and aval.nbytes < PART
 
 
 def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, Any]) -> Array | None:
     """Return what a primitive gives for parts that are known; None where it must be recorded."""
     if not _is_small(aval):
         return None
+    # What parts are spread to, on the way to something large, is for blocks.
+    if aval.nbytes >= LARGE and not any([n.aval.nbytes >= LARGE for n in nodes]):
+        return None
     values = [n.prim.host(**n.params) if n.value is None and n.prim is fill else n.value for n in nodes]
     if any([v is None for v in values]):
         return None
     try:
-        value = host.as_value(_heard(prim.host, *values, **params))
+        value = host.as_value(heard(prim.host, *values, **params))
     except host.DATA_ERRORS:  # told where it is looked at
         listener.heard.clear()
         return None
@@ -393,8 +397,3 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
 
 
 part_hook.append(apply)
-
-
-def _heard(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
-    """Call a function where NumPy's faults are heard, to be told of at the user's line."""
-    return listening.copy().run(function, *args, **params)

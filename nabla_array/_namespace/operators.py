@@ -92,6 +92,8 @@ def _reflected(name: str, function: _Function) -> _Function:
 def _in_place(name: str, forward: _Function) -> Callable[[Array, Any], Array]:
     def operate(self: Array, other: Any) -> Array:
         new = forward(self, other)
+        if type(new) is Array and new._node.aval is self._node.aval and direct.put_whole(self, new):
+            return self
         # What is a scalar in NumPy (x[0], a sum) is a 0-d array here; as there, `+=` makes a new one.
         if new is NotImplemented or (self._view is None and not self.shape):
             return new

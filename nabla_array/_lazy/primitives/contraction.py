@@ -13,6 +13,13 @@ from ..primitive import Primitive
 from .structure import permute, reshape
 
 
+def _host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Multiply; BLAS reads a row many times, which takes long where its elements lie far apart."""
+    if x.ndim == 2 and x.shape[0] == 1 and x.strides[1] > x.itemsize:
+        x = x.copy()
+    return np.matmul(x, y)
+
+
 def _matmul_aval(x: Aval, y: Aval) -> Aval:
     if x.dtype != y.dtype or x.shape[:-2] != y.shape[:-2] or x.shape[-1] != y.shape[-2]:
         raise ValueError(f"matmul: inner sizes differ: {x} @ {y} ({x.shape[-1]} against {y.shape[-2]})")
@@ -70,5 +77,5 @@ def apart(y: Node, lead: tuple[int, ...], n: int) -> Node:
 
 # Operands have two axes or more; the leading ones are equal.
 matmul = Primitive(
-    "matmul", _matmul_aval, np.matmul, jvp=_matmul_jvp, transpose=_matmul_transpose, mixed=_matmul_mixed
+    "matmul", _matmul_aval, _host, jvp=_matmul_jvp, transpose=_matmul_transpose, mixed=_matmul_mixed
 )
