@@ -223,7 +223,7 @@ def _note(disagreements: Sequence[Disagreement], case: Case, group: Group, found
 def _told(d: Disagreement, case: Case, numbers: tuple[int, ...]) -> Finding:
     eqn = case.program.eqns[d.number - len(case.inputs)]
     dtypes = ", ".join(x.dtype.name for x in d.operands)
-    at = tuple(int(i[0]) for i in np.nonzero(d.where))
+    at = tuple(map(int, np.argwhere(d.where)[0]))
     lines = [f"{np.count_nonzero(d.where)} of {d.where.size} elements, the first at {at}:"]
     lines.append(f"MAX {d.got[at]!r}, host {d.wanted[at]!r}")
     lines += [f"operand {o[at]!r}" for o in d.operands if o.shape == d.got.shape]

@@ -161,6 +161,8 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
             n = next(lengths)
             if not isinstance(item, Array) and not none:
                 item = array_in_bounds(function, np.asarray(item), len(start), n)
+            elif not none and not n and item.size:
+                raise IndexError(f"{function}: an index is out of bounds for axis {len(start)} with size 0")
             arrays[len(out)] = item
             start.append(0)
             size.append(n)
