@@ -221,13 +221,15 @@ def index_of(name: str) -> Lowering:
     return lower
 
 
-def cumsum(b: Any, x: Any, out: Any, axis: int) -> Any:
-    """Add up along an axis."""
-    return b.cast(b.ops.cumsum(b.cast(x, _wide(out.dtype)), axis), out.dtype)
+def scan(name: str) -> Callable[..., Any]:
+    """Return the lowering of a running sum or product along an axis, which our kernel wants last.
 
+    MAX's own sum starts at 0, to which -0 adds as 0.
+    """
 
-def cumprod(b: Any, x: Any, out: Any, axis: int) -> Any:
-    """Multiply up along an axis, which our kernel wants last."""
-    order = [*(i for i in range(len(out.shape)) if i != axis), axis]
-    y = b.custom("nabla.cumprod", b.ops.permute(b.cast(x, _wide(out.dtype)), order))
-    return b.cast(b.ops.permute(y, [order.index(i) for i in range(len(order))]), out.dtype)
+    def lower(b: Any, x: Any, out: Any, axis: int) -> Any:
+        order = [*(i for i in range(len(out.shape)) if i != axis), axis]
+        y = b.custom(name, b.ops.permute(b.cast(x, _wide(out.dtype)), order))
+        return b.cast(b.ops.permute(y, [order.index(i) for i in range(len(order))]), out.dtype)
+
+    return lower

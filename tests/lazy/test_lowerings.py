@@ -258,6 +258,7 @@ def _reduction_cases() -> Iterator[Case]:
         yield Case(r.reduce_sum, "odd" + char, (0,), {"axes": (2,)})
         yield Case(r.reduce_sum, "long" + char, (0,), {"axes": (0,)})
         yield Case(r.cumsum, "long" + char, (0,), {"axis": 0})
+        yield Case(r.cumsum, "odd" + char, (0,), {"axis": 2})
 
 
 CASES = [*_elementwise_cases(), *_move_cases(), *_reduction_cases()]

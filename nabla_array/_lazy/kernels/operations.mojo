@@ -432,6 +432,24 @@ struct Isfinite(ElementwiseUnaryMixedOp):
         return arithmetic.isfinite[dtype, out_dtype](x)
 
 
+@extensibility.register("nabla.cumsum")
+struct CumSum:
+    """Sums along the last axis."""
+
+    @staticmethod
+    def execute[
+        dtype: DType, rank: Int
+    ](output: OutputTensor[dtype=dtype, rank=rank, ...], x: InputTensor[dtype=dtype, rank=rank, ...]):
+        var n = x.dim_size[rank - 1]()
+        var size = x.size()
+        for start in range(0, size, max(n, 1)):
+            # To -0 all add as they are; of integers it is 0.
+            var total = -Scalar[dtype](0)
+            for i in range(start, start + n):
+                total += x.unsafe_ptr().unsafe_load(i)
+                output.unsafe_ptr().unsafe_store(i, total)
+
+
 @extensibility.register("nabla.cumprod")
 struct CumProd:
     """Products along the last axis."""

@@ -148,7 +148,7 @@ def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any
 cumsum: Primitive = _scan(
     "cumsum",
     np.add,
-    low.cumsum,
+    low.scan("nabla.cumsum"),
     transpose=lambda ct, wanted, x, axis: (flipped(cumsum(flipped(ct, axis), axis=axis), axis),),
 )
-cumprod: Primitive = _scan("cumprod", np.multiply, low.cumprod, jvp=_cumprod_jvp)
+cumprod: Primitive = _scan("cumprod", np.multiply, low.scan("nabla.cumprod"), jvp=_cumprod_jvp)
