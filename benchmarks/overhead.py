@@ -97,7 +97,7 @@ def _numpy_steps(count: int) -> None:
 
 def run(quick: bool) -> list[Row]:
     """Measure everything here; `quick` only tries whether it works."""
-    rounds, number = (1, 3) if quick else (15, 1000)
+    rounds, number = (1, 3) if quick else (60, 500)
     counts = (20, 40, 80) if quick else (25_000, 50_000, 100_000)
     return [
         imports(1 if quick else 10),

@@ -64,7 +64,7 @@ Examples
 
 def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
-    rules = prim.rules
+    rules, new = prim.rules, object.__new__
 
     def function(x: Any) -> Array:
         if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
@@ -77,7 +77,21 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
             if out is not None and not (x._levels and is_seeing()):
                 depth = a.depth + out.weight
                 if depth < LIMIT:
-                    return Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
+                    # As in `binary_call`.
+                    node = new(Node)
+                    node.prim = prim
+                    node.inputs = (a,)
+                    node.params = NO_PARAMS
+                    node.aval = out
+                    node.depth = depth
+                    node.value = None
+                    if tapes:
+                        note_hook[0](node)
+                    y = new(Array)
+                    y._node = node
+                    y._levels = x._levels
+                    y._view = None
+                    return y
         return slow(x)
 
     return function
