@@ -224,12 +224,12 @@ def index_of(name: str) -> Lowering:
 def scan(name: str) -> Callable[..., Any]:
     """Return the lowering of a running sum or product along an axis, which our kernel wants last.
 
-    MAX's own sum starts at 0, to which -0 adds as 0.
+    Floats are summed in 64 bits. MAX's own sum starts at 0, to which -0 adds as 0.
     """
 
     def lower(b: Any, x: Any, out: Any, axis: int) -> Any:
         order = [*(i for i in range(len(out.shape)) if i != axis), axis]
-        y = b.custom(name, b.ops.permute(b.cast(x, _wide(out.dtype)), order))
-        return b.cast(b.ops.permute(y, [order.index(i) for i in range(len(order))]), out.dtype)
+        y = b.custom(name, b.ops.permute(x, order))
+        return b.ops.permute(y, [order.index(i) for i in range(len(order))])
 
     return lower

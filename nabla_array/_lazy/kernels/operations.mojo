@@ -440,14 +440,15 @@ struct CumSum:
     def execute[
         dtype: DType, rank: Int
     ](output: OutputTensor[dtype=dtype, rank=rank, ...], x: InputTensor[dtype=dtype, rank=rank, ...]):
+        comptime wide = DType.float64 if dtype.is_floating_point() else dtype
         var n = x.dim_size[rank - 1]()
         var size = x.size()
         for start in range(0, size, max(n, 1)):
             # To -0 all add as they are; of integers it is 0.
-            var total = -Scalar[dtype](0)
+            var total = -Scalar[wide](0)
             for i in range(start, start + n):
-                total += x.unsafe_ptr().unsafe_load(i)
-                output.unsafe_ptr().unsafe_store(i, total)
+                total += x.unsafe_ptr().unsafe_load(i).cast[wide]()
+                output.unsafe_ptr().unsafe_store(i, total.cast[dtype]())
 
 
 @extensibility.register("nabla.cumprod")
@@ -458,10 +459,11 @@ struct CumProd:
     def execute[
         dtype: DType, rank: Int
     ](output: OutputTensor[dtype=dtype, rank=rank, ...], x: InputTensor[dtype=dtype, rank=rank, ...]):
+        comptime wide = DType.float64 if dtype.is_floating_point() else dtype
         var n = x.dim_size[rank - 1]()
         var size = x.size()
         for start in range(0, size, max(n, 1)):
-            var product = Scalar[dtype](1)
+            var product = Scalar[wide](1)
             for i in range(start, start + n):
-                product *= x.unsafe_ptr().unsafe_load(i)
-                output.unsafe_ptr().unsafe_store(i, product)
+                product *= x.unsafe_ptr().unsafe_load(i).cast[wide]()
+                output.unsafe_ptr().unsafe_store(i, product.cast[dtype]())
