@@ -95,6 +95,11 @@ class Part(Node):
     """
 
     __slots__ = ()
+    # Of the class, so that who makes one has two attributes to set.
+    prim = None
+    inputs = ()
+    params = NO_PARAMS
+    depth = 0
 
 
 # `evaluate.evaluate` puts itself here: recording must be able to ask for it, and may not import it.
