@@ -10,7 +10,7 @@ import numpy as np
 
 from .._lazy.aval import aval_of
 from .._lazy.primitive import Primitive, resolve
-from .._lazy.primitives.creation import fill_node
+from .._lazy.primitives.creation import fill, fill_node
 from .._lazy.primitives.elementwise import cast
 from .._lazy.primitives.structure import broadcast, concat, reshape
 from .array import Array, apply, from_value
@@ -143,6 +143,9 @@ def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     """Return `x` broadcast to `shape`, which it must fit."""
     if x.shape == shape:
         return x
+    node = x._node
+    if node.prim is fill and x._view is None and not x._levels:  # a number stays one
+        return Array(fill_node(aval_of(shape, node.aval.dtype), node.params["value"].value))
     first = len(shape) - x.ndim
     return apply(broadcast, x, shape=shape, axes=tuple(range(first, len(shape))))
 
