@@ -85,13 +85,13 @@ def draw(done: list[Iteration], path: Path) -> None:
     for name, color in (("host", "tab:blue"), (MAX, "tab:orange")):
         some = [i for i in done if (i.where == MAX) == (name == MAX)]
         axes.plot([i.start for i in some], [1000 * i.seconds for i in some], ".", color=color, label=name)
-    marks = {"being compiled": "compilation begins", MAX: "MAX takes over"}
-    for words, text in marks.items():
-        first = next((i.start for i in done if i.where.endswith(words)), None)
-        if first is not None:
-            axes.axvline(first, color="gray", linewidth=1)
-            place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "bottom", "ha": "right"}
-            axes.annotate(text, (first, 0.03), **place)
+    compiled = [i.start for i in done if i.where.endswith("being compiled")]
+    on_max = [i.start for i in done if i.where == MAX]
+    for starts, text in ((compiled, "compilation begins"), (on_max, "MAX takes over")):
+        if starts:
+            axes.axvline(starts[0], color="gray", linewidth=1)
+            place = {"xycoords": ("data", "axes fraction"), "rotation": 90, "va": "center", "ha": "right"}
+            axes.annotate(text, (starts[0], 0.32), **place)
     # The few iterations that met something else on the machine would make the rest small.
     usual = median(1000 * i.seconds for i in done if i.where != MAX)
     axes.set(xlabel="seconds since the start", ylabel="milliseconds an iteration", ylim=(0, 1.5 * usual))
