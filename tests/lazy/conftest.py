@@ -10,6 +10,7 @@ from nabla_array._namespace import direct
 @pytest.fixture(autouse=True, scope="package")
 def _everything_is_recorded() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(direct, "PART", 0)
+        for name in ("LARGE", "PART"):
+            patch.setattr(direct, name, 0)
         patch.setattr(direct, "elementwise", lambda *args: None)
         yield
