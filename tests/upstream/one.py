@@ -23,7 +23,7 @@ PUBLIC = {
     "from numpy._core import (": "from numpy import (",
     "np._core.umath.__dict__.values()": "(getattr(np, name, None) for name in np._core.umath.__dict__)",
 }
-# Some hand what they are given to C functions of the tests, which take it for one of NumPy's arrays and crash.
+# Some hand what they are given to C functions of the tests, which take it for NumPy's own and crash.
 UNSAFE = "not incref_elide"
 OPTIONS = (
     "-q",
