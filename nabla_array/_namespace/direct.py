@@ -77,11 +77,11 @@ def _for_numpy(key: Any) -> Any:
 
 
 def _index(k: Any) -> Any:
-    value = _fresh_value(k) if type(k) is Array else k if type(k) is np.ndarray else None
+    value = fresh_value(k) if type(k) is Array else k if type(k) is np.ndarray else None
     return value if value is not None and value.dtype.kind in "iub" and value.nbytes < LARGE else None
 
 
-def _fresh_value(x: Array) -> np.ndarray | None:
+def fresh_value(x: Array) -> np.ndarray | None:
     """Return the elements of an array where they are known, and nothing written since would change them."""
     if tapes or x._levels:
         return None
@@ -265,7 +265,7 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
 
     On operands that are no BLAS's, as reversed ones, the two round differently.
     """
-    a, b = _fresh_value(x), _fresh_value(y)
+    a, b = fresh_value(x), fresh_value(y)
     if a is None or b is None or a.nbytes >= PART or b.nbytes >= PART:
         return None
     if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._lazy.aval import LARGE
 from .._lazy.node import mark_origin, user_line
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather, scatter
@@ -161,6 +162,8 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
             n = next(lengths)
             if not isinstance(item, Array) and not none:
                 item = array_in_bounds(function, np.asarray(item), len(start), n)
+            elif not none and (known := direct.fresh_value(item)) is not None and known.nbytes < LARGE:
+                array_in_bounds(function, known, len(start), n)
             elif not none and not n and item.size:
                 raise IndexError(f"{function}: an index is out of bounds for axis {len(start)} with size 0")
             arrays[len(out)] = item
