@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 import nabla_array as xp
+import nabla_array.fft
+import nabla_array.linalg
 from nabla_array._lazy.stats import stats
 
 PAGE = Path(__file__).with_name("coverage.md")
