@@ -317,17 +317,13 @@ def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> 
     """Return what a primitive gives for numbers or parts that are known; None if they are not."""
     x = a.value
     if x is None:
-        if a.prim is not fill:
-            return None
-        x = a.params["value"].value
+        return None
     if b is None:
         value = heard(prim.host, x)
     else:
         y = b.value
         if y is None:
-            if b.prim is not fill:
-                return None
-            y = b.params["value"].value
+            return None
         if not aval.shape and a.aval is b.aval:
             value = _quickly(prim, a.aval, x, y)
             if value is not None:
@@ -379,7 +375,7 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
     # What parts are spread to, on the way to something large, is for blocks.
     if aval.nbytes >= LARGE and not any([n.aval.nbytes >= LARGE for n in nodes]):
         return None
-    values = [n.prim.host(**n.params) if n.value is None and n.prim is fill else n.value for n in nodes]
+    values = [n.value for n in nodes]  # numbers have theirs from the start
     if any([v is None for v in values]):
         return None
     try:
