@@ -15,10 +15,10 @@ test: $(VENV)/test.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
-# One stamp for each set of extras, newer than pyproject.toml once it is installed.
+# One stamp for each set of extras, newer than what is installed (and compiled) from.
 $(VENV)/demo.stamp: EXTRAS := scipy,plot
 $(VENV)/test.stamp: EXTRAS := test,scipy,plot
-$(VENV)/%.stamp: pyproject.toml
+$(VENV)/%.stamp: pyproject.toml nabla_array/_namespace/_fast.c
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "needs Python 3.11 or later; name one with PYTHON=...")'
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'

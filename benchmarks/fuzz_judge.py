@@ -97,8 +97,8 @@ def _judged(
         allowed, hidden = _error(eqn, xs, wanted)
         got = seen.get(k)
         if got is not None:
-            spread, vague = _spread(wanted, ways)
-            wrong = _differ(got, wanted, allowed + 2 * spread, eqn.prim.name) & ~vague
+            spread, vague, signs = _spread(wanted, ways)
+            wrong = _differ(got, wanted, allowed + 2 * spread, signs | (eqn.prim.name in _PICKS)) & ~vague
             # Sums of such size that their order decides whether they overflow.
             wrong &= np.isfinite(allowed)
             compared += wrong.size
@@ -122,7 +122,9 @@ def _way(
     anything = is_open(eqn.prim, xs, params)
     if anything is None:
         return y
-    other = ~y if y.dtype == np.bool else -y if y.dtype.kind == "f" else y + y.dtype.type(number + 1)
+    other = (
+        ~y if y.dtype == np.bool else -y if y.dtype.kind == "f" else y + np.int64(number + 1).astype(y.dtype)
+    )
     # One by one: the signs of two may cancel in what follows.
     return np.where(anything & (rng.random(y.shape) < 0.5), other, y)
 
@@ -169,15 +171,15 @@ def _accumulated(name: str, x: np.ndarray, params: dict[str, Any], wanted: np.nd
     return np.where(total >= limit, np.inf, bound).astype(np.longdouble)
 
 
-def _spread(wanted: np.ndarray, ways: list[np.ndarray] | None) -> tuple[Any, np.ndarray]:
-    """Return how far the ways of rounding are apart, and where they have nothing in common."""
-    vague = np.zeros(wanted.shape, bool)
+def _spread(wanted: np.ndarray, ways: list[np.ndarray] | None) -> tuple[Any, np.ndarray, np.ndarray]:
+    """Return how far the ways of rounding are apart; where they share nothing; where zeros have two signs."""
+    vague, signs = np.zeros(wanted.shape, bool), np.zeros(wanted.shape, bool)
     if ways is None:
-        return np.longdouble(0), vague
+        return np.longdouble(0), vague, signs
     if wanted.dtype.kind != "f":
         for way in ways:
             vague |= way != wanted
-        return np.longdouble(0), vague
+        return np.longdouble(0), vague, signs
     spread = np.zeros(wanted.shape, np.longdouble)
     finite = np.isfinite(wanted)
     for way in ways:
@@ -186,17 +188,21 @@ def _spread(wanted: np.ndarray, ways: list[np.ndarray] | None) -> tuple[Any, np.
         both = finite & same
         apart = np.where(both, way, 0).astype(np.longdouble) - np.where(both, wanted, 0)
         spread = np.maximum(spread, np.abs(apart))
-    return spread, vague
+        signs |= (way == 0) & (wanted == 0) & (np.signbit(way) != np.signbit(wanted))
+    return spread, vague, signs
 
 
 def _flushed(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) < np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
 
 
-def _differ(got: np.ndarray, wanted: np.ndarray, allowed: Any, name: str) -> np.ndarray:
-    """Say where a result is wrong: by more than allowed, or not the same nan, infinity or sign of zero."""
+def _differ(got: np.ndarray, wanted: np.ndarray, allowed: Any, signs: Any) -> np.ndarray:
+    """Say where a result is wrong: by more than allowed, or not the same nan, infinity or sign of zero.
+
+    `signs` says of which zeros the sign is open.
+    """
     if got.shape != wanted.shape or got.dtype != wanted.dtype:
-        raise AssertionError(f"{name}: {got.dtype}{got.shape} for {wanted.dtype}{wanted.shape}")
+        raise AssertionError(f"{got.dtype}{got.shape} for {wanted.dtype}{wanted.shape}")
     if wanted.dtype.kind != "f":
         return np.asarray(got != wanted)
     tiny = np.finfo(wanted.dtype).tiny
@@ -208,10 +214,9 @@ def _differ(got: np.ndarray, wanted: np.ndarray, allowed: Any, name: str) -> np.
     both = finite & np.isfinite(got)
     apart = np.abs(np.where(both, got, 0).astype(np.longdouble) - np.where(both, wanted, 0))
     wrong = odd | (apart > allowed)
-    if name not in _PICKS:
-        # Where rounding has a say there is no zero to speak of, but a small number.
-        exact = allowed <= tiny + _ULPS * np.finfo(wanted.dtype).smallest_subnormal
-        wrong |= (got == 0) & (wanted == 0) & (np.signbit(got) != np.signbit(wanted)) & exact
+    # Where rounding has a say there is no zero to speak of, but a small number.
+    exact = allowed <= tiny + _ULPS * np.finfo(wanted.dtype).smallest_subnormal
+    wrong |= (got == 0) & (wanted == 0) & (np.signbit(got) != np.signbit(wanted)) & exact & ~np.asarray(signs)
     return np.asarray(wrong)
 
 
@@ -232,13 +237,17 @@ def _value(
         return _Value(seen)
     made = []
     for s in range(count):
-        sign = (1, -1)[s] if s < 2 else rng.choice([-1, 1], wanted.shape)
+        # All up, all down, each at random; and anywhere between, which decides where a remainder is taken.
+        sign: Any = (1, -1)[s] if s < 2 else rng.choice([-1, 1], wanted.shape)
+        if s >= _WAYS:
+            sign = rng.uniform(-1, 1, wanted.shape)
         way = wanted if ways is None else ways[s]
         with np.errstate(all="ignore"):
             moved = seen.astype(np.longdouble) + (way.astype(np.longdouble) - wanted) + sign * hidden
             moved = np.where(np.isfinite(way) & np.isfinite(wanted) & np.isfinite(seen), moved, way)
             same = (way == wanted) | (np.isnan(way) & np.isnan(wanted))
             moved = np.where(same & (hidden == 0), seen, moved).astype(seen.dtype)
+            moved = np.where((way == 0) & (seen == 0) & (hidden == 0), way, moved)
             # Where the order of products decides, whether they overflow on the way, all may come of it.
             moved = np.where(np.isfinite(hidden), moved, rng.choice(_EXTREMES, wanted.shape)).astype(
                 seen.dtype

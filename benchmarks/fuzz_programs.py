@@ -15,7 +15,8 @@ from nabla_array._lazy.max_backend import primitives
 from nabla_array._lazy.node import Node, leaf, record
 from nabla_array._lazy.primitive import Primitive
 from nabla_array._lazy.primitives.creation import Literal, fill, fill_node
-from nabla_array._lazy.primitives.elementwise import cast, copysign, signbit
+from nabla_array._lazy.primitives.elementwise import cast, copysign, maximum, minimum, signbit
+from nabla_array._lazy.primitives.reduction import reduce_max, reduce_min
 from nabla_array._lazy.primitives.structure import broadcast
 from nabla_array._lazy.program import Eqn, Program, linearize, pending_order
 
@@ -91,7 +92,8 @@ def on_host(prim: Primitive, xs: Sequence[np.ndarray], params: dict[str, Any]) -
 def is_open(prim: Primitive, xs: Sequence[np.ndarray], params: dict[str, Any]) -> np.ndarray | None:
     """Say for which elements neither NumPy nor the standard says what the result is; None: for no one.
 
-    Those are casts of floats to integers that do not have them, and the sign of nan.
+    Those are casts of floats to integers that do not have them, the sign of nan, and that of the larger, or
+    smaller, of two zeros.
     """
     if prim is cast and xs[0].dtype.kind == "f" and params["dtype"].kind in "iu":
         info = np.iinfo(params["dtype"])
@@ -102,6 +104,12 @@ def is_open(prim: Primitive, xs: Sequence[np.ndarray], params: dict[str, Any]) -
     if prim in (signbit, copysign):
         nan = np.isnan(xs[-1])
         return nan if nan.any() else None
+    if prim in (maximum, minimum, reduce_max, reduce_min) and xs[0].dtype.kind == "f":
+        x = np.stack(xs) if len(xs) == 2 else xs[0]
+        axes = params.get("axes", 0)
+        positive, negative = [((x == 0) & (np.signbit(x) == s)).any(axis=axes) for s in (False, True)]
+        zero = np.asarray(positive & negative & (on_host(prim, xs, params) == 0))
+        return zero if zero.any() else None
     return None
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from .._lazy import host
-from .._lazy.aval import LARGE, Aval, aval_of
+from .._lazy.aval import LARGE as LARGE
+from .._lazy.aval import Aval, aval_of
 from .._lazy.evaluate import value_of
 from .._lazy.faults import heard, listener, tell
 from .._lazy.leaving import is_traced

@@ -15,7 +15,7 @@ from .._lazy.node import LIMIT, NO_PARAMS, Node, Part, note_hook, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import fill_node
-from . import direct
+from . import direct, fast
 from .array import Array
 from .promotion import UnheldDtypeError, as_array, elementwise, full
 from .ufuncs import host_hook, make_ufunc, with_options
@@ -283,7 +283,8 @@ PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
 
 
 def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
-    function = with_keywords(unary_call(prim, partial(promoted, prim, name)), prim.ufunc)
+    call = unary_call(prim, partial(promoted, prim, name))
+    function = with_keywords(fast.wrap("unary", call, prim.name, prim), prim.ufunc)
     example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
     _describe(function, name, summary, "x : Array", example)
     PRIMITIVES[function] = prim
@@ -294,7 +295,8 @@ def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Call
 
 def binary(name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
     slow = partial(compared if prim in _HOLDS else promoted, prim, name)
-    function = with_keywords(binary_call(prim, slow), prim.ufunc)
+    call = binary_call(prim, slow)
+    function = with_keywords(fast.wrap("binary", call, prim.name, prim), prim.ufunc)
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
     example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
     _describe(function, name, summary, operands, example)

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from . import direct
+from .._lazy.primitives.contraction import matmul as matmul_p
+from . import direct, fast
 from . import elementwise as e
 from .array import Array, write
 from .elementwise_calls import PRIMITIVES, binary_call, unary_call
@@ -77,7 +78,9 @@ def _forward(name: str, function: _Function) -> _Function:
         return _with_numpy(name, self, other) if _knows_numpy(other) else NotImplemented
 
     prim = PRIMITIVES.get(function)
-    return binary_call(prim, operate) if prim else operate
+    if function is matmul:
+        return fast.wrap("binary", operate, "matmul", matmul_p, np.matmul)
+    return fast.wrap("binary", binary_call(prim, operate), prim.name, prim) if prim else operate
 
 
 def _reflected(name: str, function: _Function) -> _Function:
@@ -86,10 +89,11 @@ def _reflected(name: str, function: _Function) -> _Function:
             return function(other, self)
         return _with_numpy(name, other, self) if _knows_numpy(other) else NotImplemented
 
-    return operate
+    prim = PRIMITIVES.get(function)
+    return fast.wrap("reflected", operate, prim.name, prim) if prim else operate
 
 
-def _in_place(name: str, forward: _Function) -> Callable[[Array, Any], Array]:
+def _in_place(name: str, function: _Function, forward: _Function) -> Callable[[Array, Any], Array]:
     def operate(self: Array, other: Any) -> Array:
         new = forward(self, other)
         if type(new) is Array and new._node.aval is self._node.aval and direct.put_whole(self, new):
@@ -106,12 +110,20 @@ def _in_place(name: str, forward: _Function) -> Callable[[Array, Any], Array]:
             write(self, fitting)
         return self
 
-    return operate
+    prim = PRIMITIVES.get(function)
+    return fast.wrap("in_place", operate, prim.name, prim) if prim else operate
 
 
 def _own(function: _Function) -> _Function:
     prim = PRIMITIVES.get(function)
-    return unary_call(prim, function) if prim else lambda self: function(self)
+    if prim is None:
+        return lambda self: function(self)
+    return fast.wrap("unary", unary_call(prim, function), prim.name, prim)
+
+
+def _getitem(self: Array, key: Any) -> Array:
+    y = direct.read(self, key)
+    return y if y is not None else getitem(self, key)
 
 
 def _install(name: str, method: Callable[..., Any]) -> None:
@@ -122,7 +134,7 @@ def _install(name: str, method: Callable[..., Any]) -> None:
 
 for _name, _function in _BINARY.items():
     _plain = _forward(_name, _function)
-    _install(f"__i{_name}__", _in_place(f"i{_name}", _plain))
+    _install(f"__i{_name}__", _in_place(f"i{_name}", _function, _plain))
     _install(f"__{_name}__", _plain)
     _install(f"__r{_name}__", _reflected(_name, _function))
 for _name, _function in _COMPARISON.items():
@@ -131,7 +143,7 @@ for _name, _function in _UNARY.items():
     _install(f"__{_name}__", _own(_function))
 _install("__divmod__", lambda self, other: (self // other, self % other))
 _install("__rdivmod__", lambda self, other: (other // self, other % self))
-_install(
-    "__getitem__", lambda self, key: y if (y := direct.read(self, key)) is not None else getitem(self, key)
-)
-_install("__setitem__", lambda self, key, value: setitem(self, key, value))
+_install("__getitem__", fast.wrap("getitem", _getitem, "getitem"))
+_install("__setitem__", fast.wrap("setitem", lambda self, key, value: setitem(self, key, value), "setitem"))
+for _name in ("bool", "float", "int", "index"):
+    _install(f"__{_name}__", fast.wrap("scalar", getattr(Array, f"__{_name}__"), _name))

@@ -1,0 +1,13 @@
+from collections.abc import Callable
+from typing import Any
+
+def setup(*known: Any) -> None: ...
+def limit(part: int, large: int) -> None: ...
+def wrap(
+    way: str,
+    slow: Callable[..., Any],
+    name: str,
+    prim: Any = None,
+    host: Any = None,
+    types: tuple[int, ...] = (),
+) -> Callable[..., Any]: ...

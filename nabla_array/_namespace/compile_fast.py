@@ -1,0 +1,43 @@
+"""Hatchling's hook that compiles `_fast.c` where the package is built, if there is a compiler."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from setuptools import Distribution, Extension
+from setuptools.command.build_ext import build_ext
+
+FOLDER = "nabla_array/_namespace"
+
+
+class CompileFast(BuildHookInterface):
+    """Put the compiled module beside its source; without it, operators take Python's way."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Compile, and say that the wheel is for this machine's kind; warns where that fails."""
+        source = os.path.join(FOLDER, "_fast.c")
+        extension = Extension(
+            "nabla_array._namespace._fast",
+            [source],
+            include_dirs=[np.get_include()],
+            extra_compile_args=[] if os.name == "nt" else ["-O2"],
+        )
+        command = build_ext(Distribution({"name": "nabla_array", "ext_modules": [extension]}))
+        command.build_lib = self.root
+        command.build_temp = os.path.join(self.root, "build")
+        before = os.getcwd()
+        os.chdir(self.root)
+        try:
+            command.ensure_finalized()
+            command.run()
+        except Exception as error:  # of many classes: no compiler, no headers of Python's
+            self.app.display_warning(f"_fast.c is not compiled ({error}): small arrays are slower")
+            return
+        finally:
+            os.chdir(before)
+        build_data["artifacts"] += [f"{FOLDER}/_fast.*.so", f"{FOLDER}/_fast.*.pyd"]
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
