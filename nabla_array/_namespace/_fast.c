@@ -119,13 +119,13 @@ find_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
     return aval;
 }
 
-/* Return an array with a value (stolen) that may be like the elements of a node. */
+/* Return an array with a value (stolen) that may be like that of a node, if one is given. */
 static PyObject *
 known_array(PyObject *value, PyObject *node)
 {
-    PyArrayObject *new = (PyArrayObject *)value, *old = (PyArrayObject *)VALUE_OF(node);
+    PyArrayObject *new = (PyArrayObject *)value, *old = node == NULL ? NULL : (PyArrayObject *)VALUE_OF(node);
     int ndim = PyArray_NDIM(new);
-    if (PyArray_DESCR(new) == PyArray_DESCR(old) && ndim == PyArray_NDIM(old) &&
+    if (old != NULL && PyArray_DESCR(new) == PyArray_DESCR(old) && ndim == PyArray_NDIM(old) &&
         PyArray_CompareLists(PyArray_DIMS(new), PyArray_DIMS(old), ndim)) {
         return known(value, Py_NewRef(SLOT(node, n_aval)));
     }
@@ -340,43 +340,37 @@ typedef struct {
     PyObject *prim;
     PyObject *host;  /* NumPy's function */
     enum op op;
-    int reflected;
+    int reflected, is_ufunc, nin;
     char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x' */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */
 } Fast;
 
-/* Return 1 if NumPy noted a fault since, having told of it; 0 if not, -1 if that raised. */
-static int
-told(Fast *f, PyObject *x, PyObject *y, PyObject *value)
+/* Return how many faults NumPy noted that nobody was told of, -1 for an error. */
+static Py_ssize_t
+count_heard(void)
 {
-    PyObject *heard = PyObject_GetAttr(listener, s_heard), *nodes, *aval, *done;
-    Py_ssize_t n;
+    PyObject *heard = PyObject_GetAttr(listener, s_heard);
+    Py_ssize_t n = heard == NULL ? -1 : PyList_GET_SIZE(heard);
+    Py_XDECREF(heard);
+    return n;
+}
+
+/* Tell of the faults that NumPy noted at what was computed from some nodes (stolen); returns -1 if that raised. */
+static int
+told(Fast *f, PyObject *nodes, PyObject *value)
+{
     PyArrayObject *array = (PyArrayObject *)value;
-    if (heard == NULL) {
-        return -1;
-    }
-    n = PyList_GET_SIZE(heard);
-    Py_DECREF(heard);
-    if (n == 0) {
-        return 0;
-    }
-    if (IS_ARRAY(x) && y != NULL && IS_ARRAY(y)) {
-        nodes = PyTuple_Pack(2, NODE(x), NODE(y));
-    }
-    else {
-        nodes = PyTuple_Pack(1, NODE(IS_ARRAY(x) ? x : y));
-    }
-    aval = find_aval(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_DESCR(array));
-    done = nodes && aval ? PyObject_CallFunctionObjArgs(tell, f->prim, nodes, aval, NULL) : NULL;
+    PyObject *aval = find_aval(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_DESCR(array));
+    PyObject *done = nodes && aval ? PyObject_CallFunctionObjArgs(tell, f->prim, nodes, aval, NULL) : NULL;
     Py_XDECREF(nodes);
     Py_XDECREF(aval);
     Py_XDECREF(done);
-    return done == NULL ? -1 : 1;
+    return done == NULL ? -1 : 0;
 }
 
 /* Call NumPy's function where its faults are heard; NULL, without an error, where Python should do it. */
 static PyObject *
-call_host(PyObject *host, PyObject *const *args, Py_ssize_t n)
+call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *context = PyDict_GetItemWithError(faults, s_entered), *value;
     if (context == NULL || PyContext_Enter(context) < 0) {
@@ -384,7 +378,7 @@ call_host(PyObject *host, PyObject *const *args, Py_ssize_t n)
         return NULL;
     }
     Py_INCREF(context);
-    value = PyObject_Vectorcall(host, args, (size_t)n, NULL);
+    value = PyObject_Vectorcall(host, args, (size_t)n, names);
     if (value != NULL && !PyArray_CheckExact(value)) {
         Py_SETREF(value, PyArray_FROM_O(value));
     }
@@ -445,7 +439,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     PyArrayObject *a = NULL, *b = NULL, *some;
     PyObject *args[3], *value, *m, *n;
     Py_ssize_t many = 0;
-    int is_part, done;
+    int is_part;
     if (is_watched() || (IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
         (y != NULL && IS_ARRAY(y) && (b = fresh(y)) == NULL)) {
         return NULL;
@@ -473,7 +467,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         }
     }
     is_part = Py_TYPE(m) == Part || Py_TYPE(n) == Part;
-    if (f->host == Py_None || !is_usual(f, some)) {
+    if (f->host == Py_None || (into != NULL && !f->is_ufunc) || !is_usual(f, some)) {
         return NULL;
     }
     if (f->op == MATMUL) {
@@ -506,53 +500,20 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     /* Somebody may let go of the operands while NumPy works. */
     Py_XINCREF(a);
     Py_XINCREF(b);
-    value = call_host(f->host, args, many);
+    value = call_host(f->host, args, many, NULL);
     Py_XDECREF(a);
     Py_XDECREF(b);
     if (value == NULL) {
         return NULL;
     }
-    done = told(f, x, y, value);
-    if (done >= 0 && into == NULL) {
+    if (count_heard() != 0 && told(f, PyTuple_Pack(2, m, n), value) < 0) {
+        Py_CLEAR(value);
+    }
+    else if (into == NULL) {
         value = known_array(value, m);
     }
-    if (done < 0 || value == NULL) {
-        if (done < 0) {
-            Py_CLEAR(value);
-        }
-        *failed = 1;
-    }
+    *failed = value == NULL;
     return value;
-}
-
-static PyObject *
-call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Fast *f = (Fast *)self;
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (n == 2 && names == NULL) {
-        int failed = 0;
-        PyObject *x = args[f->reflected], *y = args[!f->reflected];
-        PyObject *found = compute(f, x, y, NULL, &failed);
-        if (found != NULL || failed) {
-            return found;
-        }
-    }
-    return PyObject_Vectorcall(f->slow, args, nargsf, names);
-}
-
-static PyObject *
-call_unary(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Fast *f = (Fast *)self;
-    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && IS_ARRAY(args[0])) {
-        int failed = 0;
-        PyObject *found = compute(f, args[0], NULL, NULL, &failed);
-        if (found != NULL || failed) {
-            return found;
-        }
-    }
-    return PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
 /* Tell of an array that is written to; returns -1 if that raised. */
@@ -585,17 +546,17 @@ uses(PyObject *y, PyObject *owner)
     return 1;
 }
 
-/* Return the elements of `x` (borrowed) to be written to, if nobody else would see that who should not, or NULL.
+/* Return the elements of `x` (borrowed) to be written to, if nobody but `others` would see that, or NULL.
  *
  * `*owner` becomes the array that they are of. Each count is of what is known: the owner has its node and a view's
  * `seen` names it; the node has its value and a view's memory is based on it.
  */
 static PyArrayObject *
-target(PyObject *x, PyObject *other, PyObject **owner)
+target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 {
     PyObject *view = SLOT(x, x_view);
     PyArrayObject *value = fresh(x), *memory;
-    int mine, others;
+    Py_ssize_t many;
     if (value == NULL) {
         return NULL;
     }
@@ -608,13 +569,92 @@ target(PyObject *x, PyObject *other, PyObject **owner)
     if (!PyArray_CHKFLAGS(memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) {
         return NULL;
     }
-    mine = uses(x, *owner);
-    others = other != NULL && IS_ARRAY(other) ? uses(other, *owner) : 0;
-    if (mine < 0 || others < 0 || Py_REFCNT(NODE(*owner)) != 1 + mine + others ||
-        Py_REFCNT(memory) != 1 + mine + others) {
+    if ((many = uses(x, *owner)) < 0) {
         return NULL;
     }
-    return value;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int seen = others[i] == x, used;
+        for (Py_ssize_t k = 0; k < i; k++) {
+            seen |= others[k] == others[i];
+        }
+        if (!seen && IS_ARRAY(others[i])) {
+            if ((used = uses(others[i], *owner)) < 0) {
+                return NULL;
+            }
+            many += used;
+        }
+    }
+    return Py_REFCNT(NODE(*owner)) == 1 + many && Py_REFCNT(memory) == 1 + many ? value : NULL;
+}
+
+/* Do an operator with `out=` and `where=`; NULL, without an error, where the package must. */
+static PyObject *
+compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int *failed)
+{
+    PyObject *out = NULL, *owner, *value, *given[4];
+    PyArrayObject *memory;
+    Py_ssize_t keywords = PyTuple_GET_SIZE(names);
+    if (!f->is_ufunc || n != f->nin || keywords > 2 || IS_COMPARISON(f->op) || is_watched() ||
+        PyDict_GET_SIZE(frozen) != 0) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < keywords; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *arg = args[n + i];
+        if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && IS_ARRAY(arg)) {
+            out = arg;
+        }
+        else if (PyUnicode_CompareWithASCIIString(name, "where") != 0 || !IS_ARRAY(arg) || fresh(arg) == NULL ||
+                 PyArray_DESCR(fresh(arg)) != truth_dtype) {
+            return NULL;
+        }
+    }
+    if (out == NULL) {
+        return NULL;
+    }
+    memory = target(out, args, n + keywords, &owner);
+    if (memory == NULL || !is_usual(f, memory) ||
+        PyArray_NBYTES(memory) >= (Py_TYPE(NODE(out)) == Part ? part_bytes : large_bytes)) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n + keywords; i++) {
+        PyArrayObject *array = IS_ARRAY(args[i]) ? fresh(args[i]) : NULL;
+        if (i < n && (array == NULL ? !is_number(args[i], memory) : PyArray_DESCR(array) != PyArray_DESCR(memory))) {
+            return NULL;
+        }
+        given[i] = array != NULL ? (PyObject *)array : args[i];
+    }
+    value = call_host(f->host, given, n, names);
+    if (value == NULL) {
+        return NULL;
+    }
+    if (count_heard() != 0 && told(f, PyTuple_Pack(1, NODE(out)), value) < 0) {
+        *failed = 1;
+    }
+    Py_DECREF(value);
+    if (*failed || note_write(owner) < 0) {
+        *failed = 1;
+        return NULL;
+    }
+    return Py_NewRef(out);
+}
+
+static PyObject *
+call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    int failed = 0;
+    PyObject *found = NULL;
+    if (names != NULL && PyTuple_GET_SIZE(names) != 0) {
+        found = compute_into(f, args, n, names, &failed);
+    }
+    else if (n == 1 && f->nin == 1) {
+        found = IS_ARRAY(args[0]) ? compute(f, args[0], NULL, NULL, &failed) : NULL;
+    }
+    else if (n == 2 && f->nin == 2) {
+        found = compute(f, args[f->reflected], args[!f->reflected], NULL, &failed);
+    }
+    return found != NULL || failed ? found : PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
 /* x += y: into the memory of a view; an array that owns its elements gets the new ones. */
@@ -647,8 +687,8 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         Py_DECREF(found);
         return note_write(x) < 0 ? NULL : Py_NewRef(x);
     }
-    memory = target(x, y == x ? NULL : y, &owner);
-    if (memory == NULL || y == x || PyArray_NBYTES(memory) >= part_bytes) {
+    memory = target(x, &y, 1, &owner);
+    if (memory == NULL || PyArray_NBYTES(memory) >= part_bytes) {
         goto slow;
     }
     found = compute(f, x, y, (PyObject *)memory, &failed);
@@ -853,7 +893,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
             return 0;
         }
     }
-    memory = target(x, y, &owner);
+    memory = target(x, &y, 1, &owner);
     if (memory == NULL || (new == NULL && !is_number(y, memory)) || (new != NULL && PyArray_DESCR(new) != PyArray_DESCR(memory))) {
         return 0;
     }
@@ -923,6 +963,93 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
     return PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
+/* -- functions of NumPy's that take whole arrays ------------------------------------------------------------ */
+
+enum { MOST = 16 };
+
+/* Put into `*out` (a new reference) what NumPy's function is given for an argument; returns 0 for one not so simple.
+ *
+ * `*bytes` counts those of the arrays; `*part` becomes a node of theirs that is a part of something.
+ */
+static int
+argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **part, int nested)
+{
+    if (IS_ARRAY(arg)) {
+        PyArrayObject *value = fresh(arg);
+        if (value == NULL || PyArray_SIZE(value) == 0 || !is_usual(f, value) ||
+            (*bytes += PyArray_NBYTES(value)) >= part_bytes) {
+            return 0;
+        }
+        if (Py_TYPE(NODE(arg)) == Part) {
+            *part = NODE(arg);
+        }
+        *out = Py_NewRef((PyObject *)value);
+        return 1;
+    }
+    if (arg == Py_None || PyBool_Check(arg) || PyLong_CheckExact(arg) || PyFloat_CheckExact(arg)) {
+        *out = Py_NewRef(arg);
+        return 1;
+    }
+    if (!nested && (PyTuple_CheckExact(arg) || PyList_CheckExact(arg))) {
+        Py_ssize_t n = PySequence_Fast_GET_SIZE(arg);
+        PyObject *list = PyTuple_New(n);
+        for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
+            PyObject *item;
+            if (!argument(f, PySequence_Fast_GET_ITEM(arg, i), &item, bytes, part, 1)) {
+                Py_CLEAR(list);
+                break;
+            }
+            PyTuple_SET_ITEM(list, i, item);
+        }
+        *out = list;
+        PyErr_Clear();
+        return list != NULL;
+    }
+    return 0;
+}
+
+/* A function of arrays, one of them at least a part, whose result NumPy gives as the package does. */
+static PyObject *
+call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names), ready = 0;
+    PyObject *given[MOST], *part = NULL, *value = NULL;
+    npy_intp bytes = 0;
+    if (n == 0 || n + keywords > MOST || is_watched()) {
+        goto slow;
+    }
+    while (ready < n + keywords && argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
+        ready++;
+    }
+    if (ready == n + keywords && part != NULL) {
+        value = call_host(f->host, given, n, names);
+    }
+    while (ready > 0) {
+        Py_DECREF(given[--ready]);
+    }
+    if (value == NULL) {
+        goto slow;
+    }
+    /* Faults are told of by the package, which knows the operation. */
+    if (count_heard() != 0) {
+        PyObject *heard = PyObject_GetAttr(listener, s_heard);
+        if (heard == NULL || PyList_SetSlice(heard, 0, PY_SSIZE_T_MAX, NULL) < 0) {
+            PyErr_Clear();
+        }
+        Py_XDECREF(heard);
+        Py_DECREF(value);
+        goto slow;
+    }
+    if (!PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA) || !is_usual(f, (PyArrayObject *)value)) {
+        Py_DECREF(value);
+        goto slow;
+    }
+    return known_array(value, NULL);
+slow:
+    return PyObject_Vectorcall(f->slow, args, nargsf, names);
+}
+
 /* -- the wrapping type ----------------------------------------------------------------------------------- */
 
 static void
@@ -951,14 +1078,32 @@ fast_get(PyObject *self, PyObject *object, PyObject *type)
     return object == NULL || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
 }
 
+/* pickle finds it where the function behind it says that it is. */
+static PyObject *
+fast_reduce(PyObject *self, PyObject *unused)
+{
+    return PyObject_GetAttrString(((Fast *)self)->slow, "__qualname__");
+}
+
+static PyMethodDef fast_methods[] = {
+    {"__reduce__", fast_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
 /* What else one asks of a function (its name, its signature) is asked of the one behind it. */
 static PyObject *
 fast_getattro(PyObject *self, PyObject *name)
 {
-    return PyUnicode_CompareWithASCIIString(name, "__class__") == 0 ? Py_NewRef((PyObject *)Py_TYPE(self))
-           : PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0
-               ? Py_NewRef(((Fast *)self)->slow)
-               : PyObject_GetAttr(((Fast *)self)->slow, name);
+    static const char *const own[] = {"__class__", "__reduce__", "__reduce_ex__"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, own[i]) == 0) {
+            return PyObject_GenericGetAttr(self, name);
+        }
+    }
+    if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {
+        return Py_NewRef(((Fast *)self)->slow);
+    }
+    return PyObject_GetAttr(((Fast *)self)->slow, name);
 }
 
 static int
@@ -981,6 +1126,7 @@ static PyTypeObject FastType = {
     .tp_vectorcall_offset = offsetof(Fast, call),
     .tp_call = PyVectorcall_Call,
     .tp_descr_get = fast_get,
+    .tp_methods = fast_methods,
     .tp_getattro = fast_getattro,
     .tp_setattro = fast_setattro,
     .tp_repr = fast_repr,
@@ -998,7 +1144,8 @@ new_fast(vectorcallfunc call, PyObject *slow, PyObject *prim, PyObject *host)
         f->host = Py_NewRef(host);
         f->op = OTHER;
         f->kind = 0;
-        f->reflected = 0;
+        f->reflected = f->is_ufunc = 0;
+        f->nin = 2;
         f->types = 0;
         PyObject_GC_Track((PyObject *)f);
     }
@@ -1009,8 +1156,9 @@ static const struct {
     const char *name;
     vectorcallfunc call;
 } ways[] = {
-    {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_unary},   {"in_place", call_in_place},
+    {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
+    {"whole", call_whole},
 };
 
 /* wrap(way, slow, name, prim=None, host=None, types=()): see `fast.py` */
@@ -1032,6 +1180,8 @@ wrap(PyObject *module, PyObject *args)
         return PyErr_Format(PyExc_ValueError, "wrap: no way to wrap %s", way);
     }
     f->reflected = strcmp(way, "reflected") == 0;
+    f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
+    f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
     f->kind = strcmp(name, "index") == 0 ? 'x' : name[0];
     for (int op = 0; op < OTHER; op++) {
         if (strcmp(name, op_names[op]) == 0) {

@@ -8,7 +8,7 @@ import numpy as np
 
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.structure import reshape
-from . import promotion
+from . import fast, promotion
 from .array import Array, apply, check_device, from_value, view
 from .promotion import as_array, astype, broadcast_to, checked, host_array, normalize_shape
 
@@ -754,13 +754,14 @@ def meshgrid(
     return tuple(rows if sparse else [broadcast_to(x, tuple(shape)) for x in rows])
 
 
+@fast.whole(np.tril)
 def tril(m: Any, k: int = 0) -> Array:
     """Return the lower triangle of a matrix, or of each in a stack; the rest is zeros.
 
     Parameters
     ----------
     m : Array
-        Of two axes or more.
+        Of two axes or more; one with a single axis is each row of a square matrix, as in NumPy.
     k : int
         The diagonal above which there are zeros: 0 is the main one, positive ones lie above it.
 
@@ -770,8 +771,8 @@ def tril(m: Any, k: int = 0) -> Array:
 
     Raises
     ------
-    ValueError
-        If `m` has fewer than two axes.
+    TypeError
+        If `m` has no axes.
 
     References
     ----------
@@ -787,13 +788,14 @@ def tril(m: Any, k: int = 0) -> Array:
     return _triangle("tril", m, k, lower=True)
 
 
+@fast.whole(np.triu)
 def triu(m: Any, k: int = 0) -> Array:
     """Return the upper triangle of a matrix, or of each in a stack; the rest is zeros.
 
     Parameters
     ----------
     m : Array
-        Of two axes or more.
+        Of two axes or more; one with a single axis is each row of a square matrix, as in NumPy.
     k : int
         The diagonal below which there are zeros: 0 is the main one, positive ones lie above it.
 
@@ -803,8 +805,8 @@ def triu(m: Any, k: int = 0) -> Array:
 
     Raises
     ------
-    ValueError
-        If `m` has fewer than two axes.
+    TypeError
+        If `m` has no axes.
 
     References
     ----------
@@ -822,8 +824,10 @@ def triu(m: Any, k: int = 0) -> Array:
 
 def _triangle(function: str, x: Any, k: int, lower: bool) -> Array:
     y = as_array(function, x)
-    if y.ndim < 2:
-        raise ValueError(f"{function}: needs two axes or more, not shape {y.shape}")
-    below = np.tri(y.shape[-2], y.shape[-1], k if lower else k - 1, np.bool)
-    mask = broadcast_to(from_value(below if lower else ~below), y.shape)
-    return apply(select, mask, y, promotion.full(y.shape, 0, y.dtype))
+    if not y.ndim:
+        raise TypeError(f"{function}: needs an axis or more, not shape {y.shape}")
+    rows = y.shape[-2] if y.ndim > 1 else y.shape[0]  # as in NumPy, a vector is each row
+    below = np.tri(rows, y.shape[-1], k if lower else k - 1, np.bool)
+    shape = (*y.shape[:-2], *below.shape)
+    mask = broadcast_to(from_value(below if lower else ~below), shape)
+    return apply(select, mask, broadcast_to(y, shape), promotion.full(shape, 0, y.dtype))

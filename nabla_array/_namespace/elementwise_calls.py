@@ -283,8 +283,8 @@ PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
 
 
 def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
-    call = unary_call(prim, partial(promoted, prim, name))
-    function = with_keywords(fast.wrap("unary", call, prim.name, prim), prim.ufunc)
+    function = with_keywords(unary_call(prim, partial(promoted, prim, name)), prim.ufunc)
+    function = fast.wrap("unary", function, prim.name, prim)
     example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
     _describe(function, name, summary, "x : Array", example)
     PRIMITIVES[function] = prim
@@ -295,8 +295,8 @@ def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Call
 
 def binary(name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
     slow = partial(compared if prim in _HOLDS else promoted, prim, name)
-    call = binary_call(prim, slow)
-    function = with_keywords(fast.wrap("binary", call, prim.name, prim), prim.ufunc)
+    function = with_keywords(binary_call(prim, slow), prim.ufunc)
+    function = fast.wrap("binary", function, prim.name, prim)
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
     example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
     _describe(function, name, summary, operands, example)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from . import direct
 from .array import Array, View, frozen, write_hook
 
 _Function = Callable[..., Any]
+F = TypeVar("F", bound=_Function)
 
 try:
     if os.environ.get("NABLA_ARRAY_COMPILED") == "0":
@@ -28,10 +29,12 @@ def _tell(prim: Primitive, nodes: tuple[Node, ...], result: aval.Aval) -> None:
     faults.tell([Node(prim, nodes, NO_PARAMS, result, 0)])
 
 
-def _types(ufunc: np.ufunc) -> tuple[int, ...]:
-    """Return the dtypes, by NumPy's number, of which a ufunc takes operands as they are."""
-    loops = {t[0] for t in ufunc.types if t[: ufunc.nin] == t[0] * ufunc.nin}
-    return tuple(np.dtype(t).num for t in loops & set("?bhilqBHILQfdFD"))
+def _types(function: Any) -> tuple[int, ...]:
+    """Return the dtypes, by NumPy's number, of which a function takes operands as they are."""
+    held = set("?bhilqBHILQfdFD")
+    if isinstance(function, np.ufunc):
+        held &= {t[0] for t in function.types if t[: function.nin] == t[0] * function.nin}
+    return tuple(np.dtype(t).num for t in held)
 
 
 def wrap(way: str, slow: _Function, name: str, prim: Primitive | None = None, host: Any = None) -> _Function:
@@ -40,7 +43,7 @@ def wrap(way: str, slow: _Function, name: str, prim: Primitive | None = None, ho
     Parameters
     ----------
     way
-        "binary", "reflected", "unary", "in_place", "getitem", "setitem" or "scalar".
+        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar" or "whole".
     name
         The primitive's, or that of a class: what `scalar` makes.
     host
@@ -51,6 +54,15 @@ def wrap(way: str, slow: _Function, name: str, prim: Primitive | None = None, ho
     if host is None and prim is not None and prim.host is prim.ufunc:
         host = prim.ufunc
     return compiled.wrap(way, slow, name, prim, host, _types(host) if host is not None else ())
+
+
+def whole(function: Any) -> Callable[[F], F]:
+    """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does."""
+
+    def decorate(slow: F) -> F:
+        return cast(F, wrap("whole", slow, slow.__name__, host=function))
+
+    return decorate
 
 
 def limit() -> None:

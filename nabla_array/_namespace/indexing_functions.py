@@ -10,6 +10,7 @@ from .._lazy.node import mark_origin
 from .._lazy.primitives.elementwise import maximum, minimum, remainder
 from .._lazy.primitives.indexing import gather
 from .._lazy.primitives.structure import permute, reshape
+from . import fast
 from .array import Array, apply
 from .indexing import array_in_bounds
 from .outputs import deliver
@@ -30,6 +31,7 @@ def _indices(function: str, indices: Any, axis: int, n: int, error: type[Excepti
     return astype(out, _INTP)
 
 
+@fast.whole(np.take)
 def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Array:
     """Return the elements at some indices along an axis.
 

@@ -11,7 +11,7 @@ import numpy as np
 from .._lazy.primitives.structure import broadcast, permute, slice_
 from .._lazy.primitives.structure import concat as concat_p
 from .._lazy.primitives.structure import reshape as reshape_p
-from . import promotion
+from . import fast, promotion
 from .array import Array, apply, view
 from .indexing import getitem
 from .indexing_functions import take
@@ -554,6 +554,7 @@ def flip(m: Any, axis: Any = None) -> Array:
     return view(y, slice_, start=start, size=y.shape, step=step)
 
 
+@fast.whole(np.roll)
 def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     """Return an array with its elements shifted; those that leave at one end enter at the other.
 
@@ -611,6 +612,7 @@ def _rolled(x: Array, by: int, axis: int) -> Array:
 # -- joining, splitting, repeating -------------------------------------------------------------------
 
 
+@fast.whole(np.concat)
 def concat(
     arrays: Any,
     axis: int | None = 0,
@@ -699,6 +701,7 @@ def _concat_into(
     return join([promotion.astype(x, np.dtype(dtype)) for x in xs], axis=axis)
 
 
+@fast.whole(np.stack)
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Array:
@@ -790,6 +793,7 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(getitem(y, (*key, i)) for i in range(y.shape[len(key)]))
 
 
+@fast.whole(np.repeat)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Return an array with each element repeated.
 

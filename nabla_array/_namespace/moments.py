@@ -11,6 +11,7 @@ from .._lazy.faults import warn_of_shape
 from .._lazy.primitives import reduction as p
 from .._lazy.primitives.elementwise import add, div, imag, maximum, real, sqrt, square, sub
 from .._lazy.primitives.structure import broadcast, reshape
+from . import fast
 from .array import Array, apply
 from .outputs import deliver
 from .promotion import (
@@ -43,6 +44,7 @@ def _divide(total: Array, n: float) -> Array:
     return astype(apply(div, total, full_like(total, n)), dtype)
 
 
+@fast.whole(np.mean)
 def mean(
     a: Any,
     axis: Any = None,
@@ -163,6 +165,7 @@ def _spread(
     return _variance(name, x, axis, ddof, keepdims, center)
 
 
+@fast.whole(np.var)
 def var(
     a: Any,
     axis: Any = None,
@@ -217,6 +220,7 @@ def var(
     return y if out is None else deliver("var", out, y, exact=True)
 
 
+@fast.whole(np.std)
 def std(
     a: Any,
     axis: Any = None,

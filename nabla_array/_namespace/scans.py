@@ -9,6 +9,7 @@ import numpy as np
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import reduction as p
 from .._lazy.primitives.structure import concat, reshape
+from . import fast
 from .array import Array, apply
 from .outputs import deliver
 from .promotion import (
@@ -140,6 +141,7 @@ def _flat_scan(function: Any, name: str, a: Any, axis: Any, dtype: Any, out: Any
     return function(x, axis=axis, dtype=dtype, out=out)
 
 
+@fast.whole(np.cumsum)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """Return the sums of the elements up to each one, NumPy's way: of the flattened array by default.
 

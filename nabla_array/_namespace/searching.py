@@ -13,6 +13,7 @@ from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather
 from .._lazy.primitives.ordering import searchsorted as searchsorted_p
 from .._lazy.primitives.structure import reshape
+from . import fast
 from .array import Array, apply, from_value
 from .outputs import deliver
 from .promotion import (
@@ -43,6 +44,7 @@ def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, keepdim
     return apply(reshape, out, shape=kept) if keepdims else out
 
 
+@fast.whole(np.argmax)
 def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the largest element along an axis, the first of equal ones.
 
@@ -80,6 +82,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     return y if out is None else deliver("argmax", out, y, exact=True)
 
 
+@fast.whole(np.argmin)
 def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the smallest element along an axis, the first of equal ones.
 
@@ -237,6 +240,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
 _MISSING: Any = object()
 
 
+@fast.whole(np.where)
 def where(condition: Any, x1: Any = _MISSING, x2: Any = _MISSING, /) -> Any:
     """Return elements of `x1` where the condition is true, and of `x2` elsewhere.
 

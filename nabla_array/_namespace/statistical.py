@@ -13,6 +13,7 @@ from .._lazy.primitives import reduction as p
 from .._lazy.primitives.elementwise import add, maximum, minimum, mul
 from .._lazy.primitives.elementwise import select as select_p
 from .._lazy.primitives.structure import reshape
+from . import fast
 from .array import Array, apply
 from .outputs import deliver
 from .promotion import (
@@ -119,6 +120,7 @@ def _bounded_extreme(
     return elementwise(pair, name, (reduce(prim, a, axes, keepdims), initial))
 
 
+@fast.whole(np.max)
 def max(
     a: Any,
     axis: Any = None,
@@ -166,6 +168,7 @@ def max(
     return _extreme("max", p.reduce_max, a, axis, out, keepdims, initial, where)
 
 
+@fast.whole(np.min)
 def min(
     a: Any,
     axis: Any = None,
@@ -213,6 +216,7 @@ def min(
     return _extreme("min", p.reduce_min, a, axis, out, keepdims, initial, where)
 
 
+@fast.whole(np.sum)
 def sum(
     a: Any,
     axis: Any = None,
@@ -267,6 +271,7 @@ def sum(
     return y if out is None else deliver("sum", out, y, "unsafe", exact=True)
 
 
+@fast.whole(np.prod)
 def prod(
     a: Any,
     axis: Any = None,

@@ -10,6 +10,7 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives.elementwise import ne, sub
 from .._lazy.primitives.reduction import reduce_all, reduce_any
 from .._lazy.primitives.structure import broadcast, concat, slice_
+from . import fast
 from .array import Array, apply
 from .outputs import deliver
 from .promotion import as_array, astype, normalize_axis, promote
@@ -25,6 +26,7 @@ def _truth(name: str, prim: Primitive, x: Any, axis: Any, keepdims: bool, where:
     return reduce(prim, a, reduced_axes(name, axis, a.ndim), keepdims)
 
 
+@fast.whole(np.all)
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether all elements along axes are true.
 
@@ -60,6 +62,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     return y if out is None else deliver("all", out, y, "unsafe", exact=True)
 
 
+@fast.whole(np.any)
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether any element along axes is true.
 
@@ -115,6 +118,7 @@ def _part(x: Array, axis: int, first: int) -> Array:
     return apply(slice_, x, start=start, size=size, step=(1,) * x.ndim)
 
 
+@fast.whole(np.diff)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """Return the differences of neighbours along an axis.
 

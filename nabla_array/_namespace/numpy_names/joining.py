@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.primitives.structure import concat as concat_p
+from .. import fast
 from ..array import Array, apply
 from ..creation import full
 from ..indexing import getitem, setitem
@@ -79,6 +80,7 @@ def _joined(xs: list[Array], axis: int, dtype: Any, casting: Any) -> Array:
     return concat(xs, axis=axis, dtype=dtype, casting=casting)
 
 
+@fast.whole(np.vstack)
 @numpys
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """Join arrays along the first axis; vectors count as rows.
@@ -90,6 +92,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     return _joined(_with_axes("vstack", tup, 2), 0, dtype, casting)
 
 
+@fast.whole(np.hstack)
 @numpys
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """Join arrays along the second axis, vectors along the first.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import direct
+from .. import direct, fast
 from ..array import Array, freeze
 from ..core_ufuncs import with_core_options
 from ..elementwise import conj, multiply
@@ -37,6 +37,7 @@ def _given(function: str, out: Any, y: Array) -> Array:
     return y if out is None else deliver(function, out, y)
 
 
+@fast.whole(np.dot)
 @numpys
 def dot(a: Any, b: Any, out: Any = None) -> Array:
     """Return the sum of products over the last axis of `a` and the last but one of `b`.
@@ -59,6 +60,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     return _given("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))))
 
 
+@fast.whole(np.inner)
 @numpys
 def inner(a: Any, b: Any, /) -> Array:
     """Return the sum of products over the last axes.
@@ -72,6 +74,7 @@ def inner(a: Any, b: Any, /) -> Array:
     return tensordot(x, y, axes=((-1,), (-1,)))
 
 
+@fast.whole(np.outer)
 @numpys
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Return the products of each element of one array with each of another, both flattened.
@@ -84,6 +87,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     return _given("outer", out, multiply(reshape(x, (-1, 1)), y))
 
 
+@fast.whole(np.vdot)
 @numpys
 def vdot(a: Any, b: Any, /) -> Array:
     """Return the dot product of the flattened arrays, the first one conjugated.
