@@ -341,6 +341,7 @@ typedef struct {
     PyObject *host;  /* NumPy's function */
     enum op op;
     int reflected, is_ufunc, nin;
+    Py_ssize_t out;   /* the place of the argument that `whole` would write to */
     char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x' */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */
 } Fast;
@@ -1008,6 +1009,12 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
     return 0;
 }
 
+static inline int
+is_out(PyObject *name)
+{
+    return PyUnicode_CompareWithASCIIString(name, "out") == 0;
+}
+
 /* A function of arrays, one of them at least a part, whose result NumPy gives as the package does. */
 static PyObject *
 call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -1019,7 +1026,9 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     if (n == 0 || n + keywords > MOST || is_watched()) {
         goto slow;
     }
-    while (ready < n + keywords && argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
+    /* Nothing is written to: `out` is for the package. */
+    while (ready < n + keywords && !(ready < n ? ready == f->out : is_out(PyTuple_GET_ITEM(names, ready - n))) &&
+           argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
         ready++;
     }
     if (ready == n + keywords && part != NULL) {
@@ -1146,6 +1155,7 @@ new_fast(vectorcallfunc call, PyObject *slow, PyObject *prim, PyObject *host)
         f->kind = 0;
         f->reflected = f->is_ufunc = 0;
         f->nin = 2;
+        f->out = -1;
         f->types = 0;
         PyObject_GC_Track((PyObject *)f);
     }
@@ -1161,14 +1171,15 @@ static const struct {
     {"whole", call_whole},
 };
 
-/* wrap(way, slow, name, prim=None, host=None, types=()): see `fast.py` */
+/* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fast.py` */
 static PyObject *
 wrap(PyObject *module, PyObject *args)
 {
     const char *way, *name;
     PyObject *slow, *prim = Py_None, *host = Py_None, *types = no_levels;
     Fast *f = NULL;
-    if (!PyArg_ParseTuple(args, "sOs|OOO!", &way, &slow, &name, &prim, &host, &PyTuple_Type, &types)) {
+    Py_ssize_t out = -1;
+    if (!PyArg_ParseTuple(args, "sOs|OOO!n", &way, &slow, &name, &prim, &host, &PyTuple_Type, &types, &out)) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
@@ -1182,6 +1193,7 @@ wrap(PyObject *module, PyObject *args)
     f->reflected = strcmp(way, "reflected") == 0;
     f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
     f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
+    f->out = out;
     f->kind = strcmp(name, "index") == 0 ? 'x' : name[0];
     for (int op = 0; op < OTHER; op++) {
         if (strcmp(name, op_names[op]) == 0) {

@@ -10,4 +10,5 @@ def wrap(
     prim: Any = None,
     host: Any = None,
     types: tuple[int, ...] = (),
+    out: int = -1,
 ) -> Callable[..., Any]: ...

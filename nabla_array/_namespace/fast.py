@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from inspect import signature
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -37,7 +38,9 @@ def _types(function: Any) -> tuple[int, ...]:
     return tuple(np.dtype(t).num for t in held)
 
 
-def wrap(way: str, slow: _Function, name: str, prim: Primitive | None = None, host: Any = None) -> _Function:
+def wrap(
+    way: str, slow: _Function, name: str, prim: Primitive | None = None, host: Any = None, out: int = -1
+) -> _Function:
     """Return a function that answers simple calls in the place of `slow`, or `slow` where none is compiled.
 
     Parameters
@@ -48,19 +51,23 @@ def wrap(way: str, slow: _Function, name: str, prim: Primitive | None = None, ho
         The primitive's, or that of a class: what `scalar` makes.
     host
         NumPy's function in place of the primitive's.
+    out
+        The place of the argument that `slow` would write to.
     """
     if compiled is None:
         return slow
     if host is None and prim is not None and prim.host is prim.ufunc:
         host = prim.ufunc
-    return compiled.wrap(way, slow, name, prim, host, _types(host) if host is not None else ())
+    return compiled.wrap(way, slow, name, prim, host, _types(host) if host is not None else (), out)
 
 
 def whole(function: Any) -> Callable[[F], F]:
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does."""
 
     def decorate(slow: F) -> F:
-        return cast(F, wrap("whole", slow, slow.__name__, host=function))
+        names = list(signature(slow).parameters)
+        out = names.index("out") if "out" in names else -1
+        return cast(F, wrap("whole", slow, slow.__name__, host=function, out=out))
 
     return decorate
 

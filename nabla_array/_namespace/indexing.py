@@ -160,7 +160,8 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
                 out.append(1)
                 continue
             n = next(lengths)
-            if not isinstance(item, Array) and not none:
+            # As NumPy, which forgives arrays that index nothing, but no number.
+            if type(item) is int or not (none or isinstance(item, Array)):
                 item = array_in_bounds(function, np.asarray(item), len(start), n)
             elif not none and (known := direct.fresh_value(item)) is not None and known.nbytes < LARGE:
                 array_in_bounds(function, known, len(start), n)
