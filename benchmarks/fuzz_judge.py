@@ -122,9 +122,10 @@ def _way(
     anything = is_open(eqn.prim, xs, params)
     if anything is None:
         return y
-    other = (
-        ~y if y.dtype == np.bool else -y if y.dtype.kind == "f" else y + np.int64(number + 1).astype(y.dtype)
-    )
+    if y.dtype.kind in "iu":  # what does not fit is cut, often to 0
+        other = np.where(rng.random(y.shape) < 0.5, 0, y + np.int64(number + 1).astype(y.dtype))
+    else:
+        other = ~y if y.dtype == np.bool else -y
     # One by one: the signs of two may cancel in what follows.
     return np.where(anything & (rng.random(y.shape) < 0.5), other, y)
 
