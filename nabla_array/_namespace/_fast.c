@@ -35,7 +35,7 @@ static PyArray_Descr *truth_dtype;
 static Py_ssize_t x_node, x_levels, x_view;           /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
-static Py_ssize_t a_element;                          /* an Aval */
+static Py_ssize_t a_element, a_shape;                 /* an Aval */
 static PyObject *s_entered, *s_heard, *truth_aval;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
@@ -87,9 +87,8 @@ known(PyObject *value, PyObject *aval)
     return x;
 }
 
-/* Return the aval of a shape and a dtype. */
 static PyObject *
-find_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
+find_any_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
 {
     PyObject *shape = PyTuple_New(ndim), *key, *aval;
     if (shape == NULL) {
@@ -116,6 +115,44 @@ find_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
         aval = PyObject_CallObject(aval_of, key);
     }
     Py_DECREF(key);
+    return aval;
+}
+
+/* The avals that were asked for last, by what one hopes are different places for different ones. */
+enum { PLACES = 256, AXES = 3 };
+static struct {
+    PyObject *aval;
+    int type, ndim;
+    npy_intp dims[AXES];
+} places[PLACES];
+
+/* Return the aval of a shape and a dtype. */
+static PyObject *
+find_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
+{
+    npy_uintp place = (npy_uintp)dtype->type_num * 31 + (npy_uintp)ndim;
+    PyObject *aval;
+    int same;
+    if (ndim > AXES) {
+        return find_any_aval(ndim, dims, dtype);
+    }
+    for (int i = 0; i < ndim; i++) {
+        place = place * 31 + (npy_uintp)dims[i];
+    }
+    place %= PLACES;
+    same = places[place].aval != NULL && places[place].type == dtype->type_num && places[place].ndim == ndim;
+    if (same && PyArray_CompareLists(places[place].dims, dims, ndim)) {
+        return Py_NewRef(places[place].aval);
+    }
+    aval = find_any_aval(ndim, dims, dtype);
+    if (aval != NULL && PyArray_ISNBO(dtype->byteorder)) {
+        Py_XSETREF(places[place].aval, Py_NewRef(aval));
+        places[place].type = dtype->type_num;
+        places[place].ndim = ndim;
+        for (int i = 0; i < ndim; i++) {
+            places[place].dims[i] = dims[i];
+        }
+    }
     return aval;
 }
 
@@ -457,7 +494,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     if (b == NULL) {
         n = m;
     }
-    if (a != NULL && b != NULL && PyArray_DESCR(a) != PyArray_DESCR(b)) {
+    if (a != NULL && b != NULL && PyArray_DESCR(a) != PyArray_DESCR(b) && !(f->is_ufunc && is_usual(f, b))) {
         return NULL;
     }
     if (f->op != OTHER && into == NULL && SLOT(m, n_aval) == SLOT(n, n_aval) && PyArray_NDIM(some) == 0) {
@@ -472,7 +509,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         return NULL;
     }
     if (f->op == MATMUL) {
-        if (a == NULL || b == NULL || !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)) ||
+        if (a == NULL || b == NULL || PyArray_NDIM(a) == 0 || PyArray_NDIM(b) == 0 || !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)) ||
             PyArray_NBYTES(a) >= part_bytes || PyArray_NBYTES(b) >= part_bytes) {
             return NULL;
         }
@@ -820,12 +857,11 @@ read_part(PyObject *x, PyObject *key)
     }
     seen = SLOT(x, x_view);
     whole = seen == Py_None ? x : seen;
-    PyObject *shape = PyObject_GetAttrString(SLOT(node, n_aval), "shape");
+    PyObject *shape = SLOT(SLOT(node, n_aval), a_shape);
     SLOT(view, v_base) = Py_NewRef(seen == Py_None ? x : SLOT(seen, v_base));
     SLOT(view, v_seen) = Py_NewRef(seen == Py_None ? node : SLOT(seen, v_seen));
     SLOT(view, v_steps) = Py_NewRef(Py_None);
-    SLOT(view, v_part) = shape != NULL ? PyTuple_Pack(3, whole, plain, shape) : NULL;
-    Py_XDECREF(shape);
+    SLOT(view, v_part) = PyTuple_Pack(3, whole, plain, shape);
     Py_DECREF(plain);
     Py_SETREF(SLOT(out, x_view), view);
     if (SLOT(view, v_part) == NULL) {
@@ -895,14 +931,18 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
         }
     }
     memory = target(x, &y, 1, &owner);
-    if (memory == NULL || (new == NULL && !is_number(y, memory)) || (new != NULL && PyArray_DESCR(new) != PyArray_DESCR(memory))) {
+    if (memory == NULL || (new == NULL && !is_number(y, memory)) ||
+        (new != NULL && !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING))) {
         return 0;
     }
     type = PyArray_DESCR(memory)->type_num;
     if (new == NULL && (type == NPY_BOOL || (PyFloat_CheckExact(y) && PyTypeNum_ISINTEGER(type)))) {
         return 0;
     }
-    data = new == NULL || PyArray_NDIM(new) == 0 ? element(memory, key) : NULL;
+    data = NULL;
+    if (new == NULL || (PyArray_NDIM(new) == 0 && PyArray_DESCR(new) == PyArray_DESCR(memory))) {
+        data = element(memory, key);
+    }
     if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(type, data, y, new)) {
         return note_write(owner) < 0 ? -1 : 1;
     }
@@ -1162,6 +1202,27 @@ new_fast(vectorcallfunc call, PyObject *slow, PyObject *prim, PyObject *host)
     return f;
 }
 
+/* numpy.add(x, y) and the like, for which NumPy asks `x.__array_ufunc__(numpy.add, "__call__", x, y)` */
+static PyObject *
+call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if ((n == 4 || n == 5) && names == NULL && PyUnicode_Check(args[2]) &&
+        PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
+        PyObject *own = PyDict_GetItemWithError(f->host, args[1]);
+        if (own != NULL && Py_TYPE(own) == &FastType && ((Fast *)own)->nin == n - 3) {
+            int failed = 0;
+            PyObject *found = compute((Fast *)own, args[3], n == 5 ? args[4] : NULL, NULL, &failed);
+            if (found != NULL || failed) {
+                return found;
+            }
+        }
+        PyErr_Clear();
+    }
+    return PyObject_Vectorcall(f->slow, args, nargsf, names);
+}
+
 static const struct {
     const char *name;
     vectorcallfunc call;
@@ -1169,6 +1230,7 @@ static const struct {
     {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
     {"whole", call_whole},
+    {"array_ufunc", call_array_ufunc},
 };
 
 /* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fast.py` */
@@ -1202,6 +1264,28 @@ wrap(PyObject *module, PyObject *args)
     }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
         f->types |= (npy_uint64)1 << PyLong_AsLong(PyTuple_GET_ITEM(types, i));
+    }
+    return (PyObject *)f;
+}
+
+/* like(fast, slow): the short way of one function for another */
+static PyObject *
+like(PyObject *module, PyObject *args)
+{
+    Fast *old, *f;
+    PyObject *slow;
+    if (!PyArg_ParseTuple(args, "O!O", &FastType, &old, &slow)) {
+        return NULL;
+    }
+    f = new_fast(old->call, slow, old->prim, old->host);
+    if (f != NULL) {
+        f->op = old->op;
+        f->reflected = old->reflected;
+        f->is_ufunc = old->is_ufunc;
+        f->nin = old->nin;
+        f->out = old->out;
+        f->kind = old->kind;
+        f->types = old->types;
     }
     return (PyObject *)f;
 }
@@ -1248,7 +1332,8 @@ setup(PyObject *module, PyObject *args)
         (x_view = offset_of(array, "_view")) < 0 || (n_aval = offset_of(node, "aval")) < 0 ||
         (n_value = offset_of(node, "value")) < 0 || (v_base = offset_of(view, "base")) < 0 ||
         (v_seen = offset_of(view, "seen")) < 0 || (v_steps = offset_of(view, "_steps")) < 0 ||
-        (v_part = offset_of(view, "_part")) < 0 || (a_element = offset_of(aval, "element")) < 0) {
+        (v_part = offset_of(view, "_part")) < 0 || (a_element = offset_of(aval, "element")) < 0 ||
+        (a_shape = offset_of(aval, "shape")) < 0) {
         return NULL;
     }
     Array = (PyTypeObject *)Py_NewRef(array);
@@ -1267,6 +1352,7 @@ setup(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
+    {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, and other arrays, are recorded."},
     {"wrap", wrap, METH_VARARGS, "Return a function that answers simple calls in the place of another."},
     {NULL, NULL, 0, NULL},
@@ -1291,5 +1377,9 @@ PyInit__fast(void)
     if (no_levels == NULL || s_entered == NULL || s_heard == NULL || PyType_Ready(&FastType) < 0) {
         return NULL;
     }
-    return PyModule_Create(&definition);
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddObjectRef(module, "Fast", (PyObject *)&FastType) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
 }

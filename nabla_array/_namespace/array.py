@@ -47,7 +47,7 @@ class View:
 
     `seen` is the owner's node that the view's own node was made from; once the owner has another one
     (somebody wrote to it), the view makes its node anew. A view that was read directly (direct.py) knows the
-    array and the key instead of the steps, until these are asked for.
+    array and the key (or the last step) instead of the steps, until these are asked for.
     """
 
     __slots__ = ("_part", "_steps", "base", "seen")
@@ -67,11 +67,20 @@ class View:
     @property
     def steps(self) -> tuple[Step, ...]:
         """The operations that lead from the owner to here."""
-        if self._steps is None:
-            assert self._part is not None
-            whole, key, shape = self._part
-            self._steps = steps_hook[0](whole.steps if type(whole) is View else (), key, shape)
-        return self._steps
+        parts = []
+        view: Array | View | None = self
+        while type(view) is View and view._steps is None:
+            assert view._part is not None
+            parts.append(view._part)
+            view = view._part[0]
+        if not parts:
+            assert self._steps is not None
+            return self._steps
+        done = view._steps or () if type(view) is View else ()
+        for _, key, shape in reversed(parts):
+            done = add_step(done, key) if type(key) is Step else steps_hook[0](done, key, shape)
+        self._steps = done
+        return done
 
     def is_part(self, x: Array, key: Any) -> bool:
         """Say whether this is of what was read as ``x[key]``, with that very key."""
@@ -434,7 +443,7 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     if out is None:
         out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
     seen = x._view or View(x, (), node)
-    out._view = View(seen.base, add_step(seen.steps, Step(prim, params, indices)), seen.seen)
+    out._view = View(seen.base, None, seen.seen, (seen, Step(prim, params, indices), ()))
     if frozen and id(x) in frozen:
         freeze(out)
     return out

@@ -12,6 +12,7 @@ import numpy as np
 from .._lazy import aval, faults
 from .._lazy.node import NO_PARAMS, Node, Part, tapes
 from .._lazy.primitive import Primitive
+from .._lazy.primitives.contraction import matmul
 from . import direct
 from .array import Array, View, frozen, write_hook
 
@@ -46,11 +47,11 @@ def wrap(
     Parameters
     ----------
     way
-        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar" or "whole".
+        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "whole" or "array_ufunc".
     name
         The primitive's, or that of a class: what `scalar` makes.
     host
-        NumPy's function in place of the primitive's.
+        NumPy's function in place of the primitive's; for "array_ufunc", our functions by NumPy's.
     out
         The place of the argument that `slow` would write to.
     """
@@ -70,6 +71,22 @@ def whole(function: Any) -> Callable[[F], F]:
         return cast(F, wrap("whole", slow, slow.__name__, host=function, out=out))
 
     return decorate
+
+
+def product(function: Any) -> Callable[[F], F]:
+    """Do what `whole` does for a function of two arrays that multiplies them as BLAS does."""
+
+    def decorate(slow: F) -> F:
+        return cast(F, wrap("binary", slow, "matmul", matmul, function))
+
+    return decorate
+
+
+def like(function: _Function, slow: _Function) -> _Function:
+    """Return `slow` with the short way that a function has, if it has one."""
+    if compiled is None or not isinstance(function, compiled.Fast):
+        return slow
+    return compiled.like(function, slow)
 
 
 def limit() -> None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._lazy.node import user_line
 from .._lazy.stats import stats
-from . import elementwise, linear_algebra, numpy_names, special
+from . import elementwise, fast, linear_algebra, numpy_names, special
 from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .outputs import deliver
@@ -310,7 +310,7 @@ def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         except UnheldDtypeError as error:
             return elsewhere(theirs, name, args, kwargs, error)
 
-    return call
+    return fast.like(function, call)
 
 
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to
@@ -330,5 +330,5 @@ def star_names() -> set[str]:
 
 
 host_hook.extend((host_call, elsewhere))
-Array.__array_ufunc__ = array_ufunc  # type: ignore[attr-defined]
+Array.__array_ufunc__ = fast.wrap("array_ufunc", array_ufunc, "array_ufunc", host=_UFUNCS)  # type: ignore[attr-defined]
 Array.__array_function__ = array_function  # type: ignore[attr-defined]

@@ -44,7 +44,7 @@ def _divide(total: Array, n: float) -> Array:
     return astype(apply(div, total, full_like(total, n)), dtype)
 
 
-@fast.whole(np.mean)
+@fast.whole(np.ndarray.mean)
 def mean(
     a: Any,
     axis: Any = None,
@@ -165,7 +165,7 @@ def _spread(
     return _variance(name, x, axis, ddof, keepdims, center)
 
 
-@fast.whole(np.var)
+@fast.whole(np.ndarray.var)
 def var(
     a: Any,
     axis: Any = None,
@@ -220,7 +220,7 @@ def var(
     return y if out is None else deliver("var", out, y, exact=True)
 
 
-@fast.whole(np.std)
+@fast.whole(np.ndarray.std)
 def std(
     a: Any,
     axis: Any = None,

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.elementwise import pow_ as pow_p
 from . import direct, fast
 from . import elementwise as e
@@ -80,7 +79,7 @@ def _forward(name: str, function: _Function) -> _Function:
 
     prim = PRIMITIVES.get(function)
     if function is matmul:
-        return fast.wrap("binary", operate, "matmul", matmul_p, np.matmul)
+        return fast.product(np.matmul)(operate)
     if function is e.pow:  # NumPy's operator takes other roads than its function
         return fast.wrap("binary", operate, "pow", pow_p, operator.pow)
     return fast.wrap("binary", binary_call(prim, operate), prim.name, prim) if prim else operate

@@ -141,7 +141,7 @@ def _flat_scan(function: Any, name: str, a: Any, axis: Any, dtype: Any, out: Any
     return function(x, axis=axis, dtype=dtype, out=out)
 
 
-@fast.whole(np.cumsum)
+@fast.whole(np.ndarray.cumsum)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """Return the sums of the elements up to each one, NumPy's way: of the flattened array by default.
 

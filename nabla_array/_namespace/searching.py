@@ -44,7 +44,7 @@ def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, keepdim
     return apply(reshape, out, shape=kept) if keepdims else out
 
 
-@fast.whole(np.argmax)
+@fast.whole(np.ndarray.argmax)
 def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the largest element along an axis, the first of equal ones.
 
@@ -82,7 +82,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     return y if out is None else deliver("argmax", out, y, exact=True)
 
 
-@fast.whole(np.argmin)
+@fast.whole(np.ndarray.argmin)
 def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the smallest element along an axis, the first of equal ones.
 

@@ -120,7 +120,7 @@ def _bounded_extreme(
     return elementwise(pair, name, (reduce(prim, a, axes, keepdims), initial))
 
 
-@fast.whole(np.max)
+@fast.whole(np.ndarray.max)
 def max(
     a: Any,
     axis: Any = None,
@@ -168,7 +168,7 @@ def max(
     return _extreme("max", p.reduce_max, a, axis, out, keepdims, initial, where)
 
 
-@fast.whole(np.min)
+@fast.whole(np.ndarray.min)
 def min(
     a: Any,
     axis: Any = None,
@@ -216,7 +216,7 @@ def min(
     return _extreme("min", p.reduce_min, a, axis, out, keepdims, initial, where)
 
 
-@fast.whole(np.sum)
+@fast.whole(np.ndarray.sum)
 def sum(
     a: Any,
     axis: Any = None,
@@ -271,7 +271,7 @@ def sum(
     return y if out is None else deliver("sum", out, y, "unsafe", exact=True)
 
 
-@fast.whole(np.prod)
+@fast.whole(np.ndarray.prod)
 def prod(
     a: Any,
     axis: Any = None,

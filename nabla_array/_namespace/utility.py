@@ -26,7 +26,7 @@ def _truth(name: str, prim: Primitive, x: Any, axis: Any, keepdims: bool, where:
     return reduce(prim, a, reduced_axes(name, axis, a.ndim), keepdims)
 
 
-@fast.whole(np.all)
+@fast.whole(np.ndarray.all)
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether all elements along axes are true.
 
@@ -62,7 +62,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     return y if out is None else deliver("all", out, y, "unsafe", exact=True)
 
 
-@fast.whole(np.any)
+@fast.whole(np.ndarray.any)
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether any element along axes is true.
 

@@ -37,7 +37,7 @@ def _given(function: str, out: Any, y: Array) -> Array:
     return y if out is None else deliver(function, out, y)
 
 
-@fast.whole(np.dot)
+@fast.product(np.dot)
 @numpys
 def dot(a: Any, b: Any, out: Any = None) -> Array:
     """Return the sum of products over the last axis of `a` and the last but one of `b`.
@@ -60,7 +60,6 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     return _given("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))))
 
 
-@fast.whole(np.inner)
 @numpys
 def inner(a: Any, b: Any, /) -> Array:
     """Return the sum of products over the last axes.
