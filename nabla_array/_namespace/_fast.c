@@ -406,21 +406,31 @@ told(Fast *f, PyObject *nodes, PyObject *value)
     return done == NULL ? -1 : 0;
 }
 
-/* Call NumPy's function where its faults are heard; NULL, without an error, where Python should do it. */
+/* Call NumPy's function where its faults are heard; NULL where Python should do it, and say what is wrong.
+ *
+ * An error is set only for what is none of Python's `Exception`: somebody presses Ctrl-C.
+ */
 static PyObject *
 call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *context = PyDict_GetItemWithError(faults, s_entered), *value;
+    Py_ssize_t all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
     if (context == NULL || PyContext_Enter(context) < 0) {
         PyErr_Clear(); /* somebody is in there */
         return NULL;
     }
     Py_INCREF(context);
+    for (Py_ssize_t i = 0; i < all; i++) { /* other threads may let go of them while NumPy works */
+        Py_INCREF(args[i]);
+    }
     value = PyObject_Vectorcall(host, args, (size_t)n, names);
+    for (Py_ssize_t i = 0; i < all; i++) {
+        Py_DECREF(args[i]);
+    }
     if (value != NULL && !PyArray_CheckExact(value)) {
         Py_SETREF(value, PyArray_FROM_O(value));
     }
-    if (value == NULL) {
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
     }
     if (PyContext_Exit(context) < 0) {
@@ -450,7 +460,7 @@ is_number(PyObject *o, PyArrayObject *with)
 static int
 is_small(PyArrayObject *a, PyObject *m, PyArrayObject *b, PyObject *n)
 {
-    npy_intp size = 1, p, q;
+    npy_intp size = PyArray_ITEMSIZE(a) > PyArray_ITEMSIZE(b) ? PyArray_ITEMSIZE(a) : PyArray_ITEMSIZE(b), p, q;
     int i = PyArray_NDIM(a), j = PyArray_NDIM(b);
     int both = Py_TYPE(m) == Part && Py_TYPE(n) == Part;
     while (i > 0 || j > 0) {
@@ -460,11 +470,11 @@ is_small(PyArrayObject *a, PyObject *m, PyArrayObject *b, PyObject *n)
             return 0;
         }
         size *= p == 1 ? q : p;
-        if (size * PyArray_ITEMSIZE(a) >= part_bytes) {
+        if (size >= part_bytes) {
             return 0;
         }
     }
-    return both || size * PyArray_ITEMSIZE(a) < large_bytes;
+    return both || size < large_bytes;
 }
 
 /* Compute an operator at once; NULL, without an error, where the package must, and with one where `*failed` is set.
@@ -509,8 +519,9 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         return NULL;
     }
     if (f->op == MATMUL) {
-        if (a == NULL || b == NULL || PyArray_NDIM(a) == 0 || PyArray_NDIM(b) == 0 || !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)) ||
-            PyArray_NBYTES(a) >= part_bytes || PyArray_NBYTES(b) >= part_bytes) {
+        if (a == NULL || b == NULL || PyArray_NDIM(a) == 0 || PyArray_NDIM(b) == 0 ||
+            !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)) || PyArray_NBYTES(a) >= part_bytes ||
+            PyArray_NBYTES(b) >= part_bytes) {
             return NULL;
         }
     }
@@ -535,22 +546,18 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     if (into != NULL) {
         args[many++] = into;
     }
-    /* Somebody may let go of the operands while NumPy works. */
-    Py_XINCREF(a);
-    Py_XINCREF(b);
+    Py_INCREF(m);
+    Py_INCREF(n);
     value = call_host(f->host, args, many, NULL);
-    Py_XDECREF(a);
-    Py_XDECREF(b);
-    if (value == NULL) {
-        return NULL;
-    }
-    if (count_heard() != 0 && told(f, PyTuple_Pack(2, m, n), value) < 0) {
+    if (value != NULL && count_heard() != 0 && told(f, PyTuple_Pack(2, m, n), value) < 0) {
         Py_CLEAR(value);
     }
-    else if (into == NULL) {
+    else if (value != NULL && into == NULL) {
         value = known_array(value, m);
     }
-    *failed = value == NULL;
+    Py_DECREF(m);
+    Py_DECREF(n);
+    *failed = value == NULL && PyErr_Occurred() != NULL;
     return value;
 }
 
@@ -663,17 +670,12 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
     }
     value = call_host(f->host, given, n, names);
     if (value == NULL) {
+        *failed = PyErr_Occurred() != NULL;
         return NULL;
     }
-    if (count_heard() != 0 && told(f, PyTuple_Pack(1, NODE(out)), value) < 0) {
-        *failed = 1;
-    }
+    *failed = (count_heard() != 0 && told(f, PyTuple_Pack(1, NODE(out)), value) < 0) || note_write(owner) < 0;
     Py_DECREF(value);
-    if (*failed || note_write(owner) < 0) {
-        *failed = 1;
-        return NULL;
-    }
-    return Py_NewRef(out);
+    return *failed ? NULL : Py_NewRef(out);
 }
 
 static PyObject *
@@ -700,12 +702,14 @@ static PyObject *
 call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Fast *f = (Fast *)self;
-    PyObject *x = args[0], *y = args[1], *owner, *found;
+    PyObject *x, *y, *owner, *found;
     PyArrayObject *memory;
     int failed = 0;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(x) || PyDict_GET_SIZE(frozen) != 0) {
+    if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(args[0]) || PyDict_GET_SIZE(frozen) != 0) {
         goto slow;
     }
+    x = args[0];
+    y = args[1];
     if (SLOT(x, x_view) == Py_None) {
         found = compute(f, x, y, NULL, &failed);
         if (failed) {
@@ -1078,6 +1082,9 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         Py_DECREF(given[--ready]);
     }
     if (value == NULL) {
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
         goto slow;
     }
     /* Faults are told of by the package, which knows the operation. */

@@ -20,7 +20,7 @@ from tempfile import TemporaryDirectory
 from .page import PAGE, page
 from .results import Result, read
 
-SECONDS = 600  # that a file may take
+SECONDS = 1500  # that a file may take
 FILES = [
     *(f"_core/tests/test_{name}.py" for name in ("einsum", "errstate", "function_base", "indexing")),
     *(f"_core/tests/test_{name}.py" for name in ("indexerrors", "item_selection", "multiarray", "numeric")),
@@ -58,6 +58,8 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="a folder for results: what is there is not run again")
     parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
     args = parser.parse_args()
+    if args.keep is not None:
+        args.keep.mkdir(parents=True, exist_ok=True)
     chosen = [f for f in FILES if not args.files or any(part in f for part in args.files)]
     pairs = []
     for file in chosen:
