@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nabla_array as xp
@@ -26,7 +26,7 @@ needs_compiled = pytest.mark.skipif(fast.compiled is None, reason="_fast.c is no
 
 DTYPES = list("?bhilBHILfdFD")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 127.0, 255.0, 1e30, np.inf, -np.inf, np.nan]
-NUMBERS = [0, 1, -1, 3, 40, 200, -129, 2**40, 0.0, -0.0, 0.5, -2.0, 1e39, np.inf, np.nan, np.float64(1.5)]
+NUMBERS = [0, 1, -1, 3, 40, 200, -129, 2**40, 0.0, -0.0, 0.5, -2.0, np.inf, np.nan, np.float64(1.5)]
 SHAPES = [(), (3,), (1,), (2, 3), (3, 1), (0,)]
 
 
@@ -62,11 +62,11 @@ def outcome(function: Callable[..., Any], *args: Any) -> tuple[Any, list[str]]:
         warnings.simplefilter("always")
         try:
             result = function(*args)
+            value = np.asarray(result)
         except Exception as error:  # compared by its class
             return type(error), []
         if result is NotImplemented:
             return result, []
-        value = np.asarray(result)
     return (value.dtype, value.shape, value.tobytes()), sorted({str(w.message) for w in told})
 
 
@@ -99,6 +99,7 @@ def test_in_place_operators_give_what_the_python_behind_them_gives(data: st.Data
 
 @needs_compiled
 @pytest.mark.parametrize("name", ["neg", "abs", "invert", "bool", "int", "float", "index"])
+@settings(max_examples=30)
 @given(st.data())
 def test_methods_of_one_array_give_what_the_python_behind_them_gives(name: str, data: st.DataObject) -> None:
     value = part(data.draw)
@@ -108,6 +109,7 @@ def test_methods_of_one_array_give_what_the_python_behind_them_gives(name: str, 
 
 @needs_compiled
 @pytest.mark.parametrize("name", UNARY)
+@settings(max_examples=30)
 @given(st.data())
 def test_functions_with_out_and_where_give_what_is_behind_them(name: str, data: st.DataObject) -> None:
     value = part(data.draw)
@@ -124,6 +126,7 @@ def test_functions_with_out_and_where_give_what_is_behind_them(name: str, data: 
 
 @needs_compiled
 @pytest.mark.parametrize("name", SHORT + SUMS)
+@settings(max_examples=30)
 @given(st.data())
 def test_functions_of_parts_give_what_the_python_behind_them_gives(name: str, data: st.DataObject) -> None:
     value = part(data.draw)
@@ -220,7 +223,7 @@ def test_a_wrong_way_is_refused() -> None:
 
 def test_the_package_does_without_what_is_compiled() -> None:
     program = "import nabla_array._namespace.fast as f; assert f.compiled is None; import sys; "
-    program += "import sys; sys.exit(benchmarks.__main__.main('fuzz-numpy --programs 150 --seed 43'.split()))"
+    program += "import benchmarks.__main__ as b; sys.exit(b.main('fuzz-numpy --programs 150'.split()))"
     done = subprocess.run(
         [sys.executable, "-c", program],
         env={**os.environ, "NABLA_ARRAY_COMPILED": "0"},
