@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from inspect import signature
+from inspect import unwrap
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -17,6 +17,8 @@ from . import direct
 from .array import Array, View, frozen, write_hook
 
 _Function = Callable[..., Any]
+# The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.
+_HELD = {t: np.dtype(t).num for t in "?bhilqBHILQfdFD"}
 F = TypeVar("F", bound=_Function)
 
 try:
@@ -33,10 +35,10 @@ def _tell(prim: Primitive, nodes: tuple[Node, ...], result: aval.Aval) -> None:
 
 def _types(function: Any) -> tuple[int, ...]:
     """Return the dtypes, by NumPy's number, of which a function takes operands as they are."""
-    held = set("?bhilqBHILQfdFD")
-    if isinstance(function, np.ufunc):
-        held &= {t[0] for t in function.types if t[: function.nin] == t[0] * function.nin}
-    return tuple(np.dtype(t).num for t in held)
+    if not isinstance(function, np.ufunc):
+        return tuple(_HELD.values())
+    loops = {t[0] for t in function.types if t[: function.nin] == t[0] * function.nin}
+    return tuple([_HELD[t] for t in loops if t in _HELD])
 
 
 def wrap(
@@ -66,7 +68,8 @@ def whole(function: Any) -> Callable[[F], F]:
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does."""
 
     def decorate(slow: F) -> F:
-        names = list(signature(slow).parameters)
+        code = unwrap(slow).__code__
+        names = code.co_varnames[: code.co_argcount]
         out = names.index("out") if "out" in names else -1
         return cast(F, wrap("whole", slow, slow.__name__, host=function, out=out))
 
