@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from .page import PAGE, page
+from .page import PAGE, page, write
 from .results import Result, read
 
 SECONDS = 1500  # that a file may take
@@ -66,11 +66,10 @@ def main() -> None:
         mine, theirs = run(file, True, args.keep), run(file, False, args.keep)
         pairs.append((mine, theirs))
         print(f"{file}: {mine.counts()}; NumPy: {theirs.counts()}", flush=True)
-    text = page(pairs)
     if args.write:
-        PAGE.write_text(text, encoding="utf-8")
+        write(pairs)
     else:
-        print(text.partition("## Classes of failures")[2])
+        print(page(pairs).partition("## Classes of failures")[2])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ import numpy as np
 from .results import Counts, Result, message_class
 
 PAGE = Path(__file__).parents[2] / "docs" / "numpy-tests.md"
+GUIDE = PAGE.with_name("porting.md")
 
 
 class Class(NamedTuple):
@@ -101,8 +102,8 @@ def _part(result: Result) -> str:
     return " *in part*" if "(the rest)" in result.tests else ""
 
 
-def page(pairs: list[tuple[Result, Result]]) -> str:
-    """Return the page for pairs of results, ours and NumPy's."""
+def table(pairs: list[tuple[Result, Result]]) -> list[str]:
+    """Return the lines of the table of files."""
     mine = [a.counts() for a, _ in pairs]
     theirs = [b.counts() for _, b in pairs]
     rows = [
@@ -110,6 +111,16 @@ def page(pairs: list[tuple[Result, Result]]) -> str:
         for (a, b), m, t in zip(pairs, mine, theirs, strict=True)
     ]
     m, t = _sum(mine), _sum(theirs)
+    return [
+        "| file | passed | failed | skipped | NumPy passes |",
+        "|---|---|---|---|---|",
+        *rows,
+        f"| all | {m.passed} | {m.failed} | {m.skipped} | {t.passed} |",
+    ]
+
+
+def page(pairs: list[tuple[Result, Result]]) -> str:
+    """Return the page for pairs of results, ours and NumPy's."""
     lines = [
         "# NumPy's own tests",
         "",
@@ -118,15 +129,21 @@ def page(pairs: list[tuple[Result, Result]]) -> str:
         "",
         "Where a number is *in part*, the time for the file was over before its end.",
         "",
-        "| file | passed | failed | skipped | NumPy passes |",
-        "|---|---|---|---|---|",
-        *rows,
-        f"| all | {m.passed} | {m.failed} | {m.skipped} | {t.passed} |",
+        *table(pairs),
         "",
         "## Classes of failures",
         "",
     ]
     return "\n".join([*lines, *_classes(pairs)]) + "\n"
+
+
+def write(pairs: list[tuple[Result, Result]]) -> None:
+    """Write the page, and its table into the porting guide."""
+    PAGE.write_text(page(pairs), encoding="utf-8")
+    mark, end = "<!-- files: written by python -m tests.upstream -->\n", "<!-- end of files -->"
+    before, _, rest = GUIDE.read_text(encoding="utf-8").partition(mark)
+    after = rest.partition(end)[2]
+    GUIDE.write_text("\n".join([before + mark.rstrip(), *table(pairs), end]) + after, encoding="utf-8")
 
 
 def _classes(pairs: list[tuple[Result, Result]]) -> list[str]:
