@@ -509,7 +509,7 @@ def _kth(function: str, kth: Any, x: Array, axis: int | None) -> None:
     if value.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
     for k in value.reshape(-1).tolist():
-        if not -n <= k < n:
+        if x.size and not -n <= k < n:
             raise ValueError(f"kth(={k}) out of bounds ({n})")
 
 
