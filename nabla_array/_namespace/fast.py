@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from inspect import unwrap
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -27,6 +28,9 @@ try:
     from . import _fast as compiled
 except ImportError:  # there was no compiler when this was installed, say
     compiled = None  # type: ignore[assignment]
+
+# What functions of ours are instances of.
+FUNCTIONS = (FunctionType,) if compiled is None else (FunctionType, compiled.Fast)
 
 
 def _tell(prim: Primitive, nodes: tuple[Node, ...], result: aval.Aval) -> None:

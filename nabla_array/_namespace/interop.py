@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache, wraps
 from importlib import import_module
-from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -199,7 +198,7 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
         found = numpy_names.find(name, "lib")
     else:
         found = own_names().get(ALIASES.get(name, name)) or numpy_names.find(name)
-    return found if isinstance(found, FunctionType) else None
+    return found if isinstance(found, fast.FUNCTIONS) else None
 
 
 def array_function(self: Array, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:

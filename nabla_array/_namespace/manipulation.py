@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._lazy.primitives.structure import broadcast, permute
+from .._lazy.primitives.structure import broadcast, permute, slice_
 from .._lazy.primitives.structure import concat as concat_p
 from .._lazy.primitives.structure import reshape as reshape_p
 from . import fast, promotion
 from .array import Array, apply, view
+from .direct import fresh_value
 from .indexing import getitem
 from .indexing_functions import take
 from .outputs import deliver
@@ -549,9 +550,11 @@ def flip(m: Any, axis: Any = None) -> Array:
     """
     y = as_array("flip", m)
     axes = normalize_axes("flip", axis, y.ndim)
-    if not axes:
-        return view(y, reshape_p, shape=y.shape)
-    return y[tuple([slice(None, None, -1 if i in axes else 1) for i in range(y.ndim)])]
+    if axes and fresh_value(y) is not None:
+        return y[tuple([slice(None, None, -1 if i in axes else 1) for i in range(y.ndim)])]
+    start = tuple(max(n - 1, 0) if i in axes else 0 for i, n in enumerate(y.shape))
+    step = tuple(-1 if i in axes else 1 for i in range(y.ndim))
+    return view(y, slice_, start=start, size=y.shape, step=step)
 
 
 @fast.whole(np.roll)

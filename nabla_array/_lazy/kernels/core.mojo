@@ -49,6 +49,12 @@ def is_nan[w: SIMDLength](x: F64[w]) -> Mask[w]:
 
 
 @always_inline
+def nan_or[w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
+    """Return `y`, but nan where `x` is: the compiler may turn comparisons round, which nan survives one way only."""
+    return is_nan(x).select(x, y)
+
+
+@always_inline
 def horner[coefficients: List[Float64], w: SIMDLength](x: F64[w]) -> F64[w]:
     """Return the polynomial with these coefficients, the constant one first."""
     comptime n = len(coefficients)

@@ -61,7 +61,7 @@ comptime LOG_REST: List[Float64] = [
 def clamp[w: SIMDLength](x: F64[w], low: Float64, high: Float64) -> F64[w]:
     """Return `x` between bounds; nan stays."""
     var y = x.gt(high).select(F64[w](high), x)
-    return y.lt(low).select(F64[w](low), y)
+    return nan_or(x, y.lt(low).select(F64[w](low), y))
 
 
 struct Reduced[w: SIMDLength](TrivialRegisterPassable):
@@ -271,7 +271,7 @@ def pow[w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
     out = from_bits(bits(out) | odd.select(sign_bit(x), U64[w](0)))
     out = (x.lt(0) & ~whole & a.lt(INF)).select(F64[w](NAN), out)
     var one = x.eq(1) | y.eq(0) | (x.eq(-1) & magnitude(y).eq(INF))
-    return one.select(F64[w](1), out)
+    return one.select(F64[w](1), nan_or(x, nan_or(y, out)))
 
 
 @always_inline

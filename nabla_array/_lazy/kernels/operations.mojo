@@ -4,6 +4,7 @@ import extensibility
 from extensibility import *
 
 from . import arithmetic, exponential, single, trigonometric
+from .core import nan_or
 
 
 @extensibility.register("nabla.exp")
@@ -11,7 +12,8 @@ struct Exp(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
         comptime if dtype == DType.float64:
-            return exponential.exp(x.cast[DType.float64]()).cast[dtype]()
+            var y = x.cast[DType.float64]()
+            return nan_or(y, exponential.exp(y)).cast[dtype]()
         else:
             return single.exp(x.cast[DType.float32]()).cast[dtype]()
 
@@ -19,20 +21,23 @@ struct Exp(ElementwiseUnaryOp):
 struct Exp2(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.exp2(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.exp2(y)).cast[dtype]()
 
 @extensibility.register("nabla.expm1")
 struct Expm1(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.expm1(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.expm1(y)).cast[dtype]()
 
 @extensibility.register("nabla.log")
 struct Log(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
         comptime if dtype == DType.float64:
-            return exponential.log(x.cast[DType.float64]()).cast[dtype]()
+            var y = x.cast[DType.float64]()
+            return nan_or(y, exponential.log(y)).cast[dtype]()
         else:
             return single.log(x.cast[DType.float32]()).cast[dtype]()
 
@@ -40,44 +45,51 @@ struct Log(ElementwiseUnaryOp):
 struct Log1p(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.log1p(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.log1p(y)).cast[dtype]()
 
 @extensibility.register("nabla.log2")
 struct Log2(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.log2(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.log2(y)).cast[dtype]()
 
 @extensibility.register("nabla.log10")
 struct Log10(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.log10(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.log10(y)).cast[dtype]()
 
 @extensibility.register("nabla.cbrt")
 struct Cbrt(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.cbrt(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.cbrt(y)).cast[dtype]()
 
 @extensibility.register("nabla.sinh")
 struct Sinh(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.sinh(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.sinh(y)).cast[dtype]()
 
 @extensibility.register("nabla.cosh")
 struct Cosh(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.cosh(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.cosh(y)).cast[dtype]()
 
 @extensibility.register("nabla.tanh")
 struct Tanh(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
         comptime if dtype == DType.float64:
-            return exponential.tanh(x.cast[DType.float64]()).cast[dtype]()
+            var y = x.cast[DType.float64]()
+            return nan_or(y, exponential.tanh(y)).cast[dtype]()
         else:
             return single.tanh(x.cast[DType.float32]()).cast[dtype]()
 
@@ -85,55 +97,64 @@ struct Tanh(ElementwiseUnaryOp):
 struct Asinh(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.asinh(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.asinh(y)).cast[dtype]()
 
 @extensibility.register("nabla.acosh")
 struct Acosh(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.acosh(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.acosh(y)).cast[dtype]()
 
 @extensibility.register("nabla.atanh")
 struct Atanh(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.atanh(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, exponential.atanh(y)).cast[dtype]()
 
 @extensibility.register("nabla.sin")
 struct Sin(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return trigonometric.sin(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, trigonometric.sin(y)).cast[dtype]()
 
 @extensibility.register("nabla.cos")
 struct Cos(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return trigonometric.cos(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, trigonometric.cos(y)).cast[dtype]()
 
 @extensibility.register("nabla.tan")
 struct Tan(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return trigonometric.tan(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, trigonometric.tan(y)).cast[dtype]()
 
 @extensibility.register("nabla.asin")
 struct Asin(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return trigonometric.asin(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, trigonometric.asin(y)).cast[dtype]()
 
 @extensibility.register("nabla.acos")
 struct Acos(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return trigonometric.acos(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, trigonometric.acos(y)).cast[dtype]()
 
 @extensibility.register("nabla.atan")
 struct Atan(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return trigonometric.atan(x.cast[DType.float64]()).cast[dtype]()
+        var y = x.cast[DType.float64]()
+        return nan_or(y, trigonometric.atan(y)).cast[dtype]()
 
 @extensibility.register("nabla.logaddexp")
 struct Logaddexp(ElementwiseBinaryOp):
@@ -141,7 +162,9 @@ struct Logaddexp(ElementwiseBinaryOp):
     def elementwise[
         dtype: DType, width: SIMDLength
     ](x: SIMD[dtype, width], y: SIMD[dtype, width]) -> SIMD[dtype, width]:
-        return exponential.logaddexp(x.cast[DType.float64](), y.cast[DType.float64]()).cast[dtype]()
+        var a = x.cast[DType.float64]()
+        var b = y.cast[DType.float64]()
+        return nan_or(a, nan_or(b, exponential.logaddexp(a, b))).cast[dtype]()
 
 @extensibility.register("nabla.atan2")
 struct Atan2(ElementwiseBinaryOp):

@@ -57,6 +57,12 @@ def word[w: SIMDLength](x: F32[w]) -> U32[w]:
 
 
 @always_inline
+def nan_or[w: SIMDLength](x: F32[w], y: F32[w]) -> F32[w]:
+    """Do what `core.nan_or` does."""
+    return (word(x) & UInt32(0x7FFF_FFFF)).gt(0x7F80_0000).select(x, y)
+
+
+@always_inline
 def exp[w: SIMDLength](x: F32[w]) -> F32[w]:
     var shifted = fma(x, F32[w](LOG2E), F32[w](SHIFT))
     var k = shifted - SHIFT
@@ -65,8 +71,7 @@ def exp[w: SIMDLength](x: F32[w]) -> F32[w]:
     # Times 2^k, in the bits of the exponent; between the bounds, the result has one.
     var out = bitcast[DType.float32, w](word(y) + (word(shifted) << 23))
     out = x.lt(EXP_LEAST).select(F32[w](0), out)
-    # This compares false with nan, which stays.
-    return x.le(EXP_MOST).select(out, x.gt(EXP_MOST).select(F32[w](INFINITE), x))
+    return nan_or(x, x.le(EXP_MOST).select(out, F32[w](INFINITE)))
 
 
 @always_inline
@@ -83,7 +88,7 @@ def log[w: SIMDLength](x: F32[w]) -> F32[w]:
     # Subnormal numbers are zero here, as everywhere in MAX.
     out = x.lt(Float32(1.1754944e-38)).select(F32[w](-INFINITE), out)
     out = (x.lt(0)).select(F32[w](INFINITE - INFINITE), out)
-    return x.lt(INFINITE).select(out, x)
+    return nan_or(x, x.lt(INFINITE).select(out, x))
 
 
 @always_inline
@@ -93,4 +98,4 @@ def tanh[w: SIMDLength](x: F32[w]) -> F32[w]:
     var z = a * a
     var small = fma(a * z, polynomial[TANH](z), a)
     var large = 1 - 2 / (exp(2 * a) + 1)
-    return bitcast[DType.float32, w](word(a.lt(Float32(0.625)).select(small, large)) | sign)
+    return nan_or(x, bitcast[DType.float32, w](word(a.lt(Float32(0.625)).select(small, large)) | sign))
