@@ -212,11 +212,32 @@ def ge[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> Mas
     return x.ge(y)
 
 
+# What follows looks at the bits of sizes, since the compiler takes it that there is no nan.
 @always_inline
-def isfinite[dtype: DType, out_dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[out_dtype, w]:
+def size_bits[dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[integer_of[dtype], w]:
+    return bitcast[integer_of[dtype], w](x) & Scalar[integer_of[dtype]].MAX
+
+
+@always_inline
+def infinite_bits[dtype: DType]() -> Scalar[integer_of[dtype]]:
     comptime I = integer_of[dtype]
     comptime infinity = Scalar[I](0x7F80_0000) if dtype == DType.float32 else Scalar[I](0x7FF0_0000_0000_0000)
-    return (bitcast[I, w](x) & Scalar[I].MAX).lt(infinity).cast[out_dtype]()
+    return infinity
+
+
+@always_inline
+def isfinite[dtype: DType, out_dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[out_dtype, w]:
+    return size_bits(x).lt(infinite_bits[dtype]()).cast[out_dtype]()
+
+
+@always_inline
+def isinf[dtype: DType, out_dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[out_dtype, w]:
+    return size_bits(x).eq(infinite_bits[dtype]()).cast[out_dtype]()
+
+
+@always_inline
+def isnan[dtype: DType, out_dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[out_dtype, w]:
+    return size_bits(x).gt(infinite_bits[dtype]()).cast[out_dtype]()
 
 
 @always_inline

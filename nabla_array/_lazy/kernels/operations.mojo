@@ -455,6 +455,24 @@ struct Isfinite(ElementwiseUnaryMixedOp):
         return arithmetic.isfinite[dtype, out_dtype](x)
 
 
+@extensibility.register("nabla.isinf")
+struct Isinf(ElementwiseUnaryMixedOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, out_dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
+        return arithmetic.isinf[dtype, out_dtype](x)
+
+
+@extensibility.register("nabla.isnan")
+struct Isnan(ElementwiseUnaryMixedOp):
+    @staticmethod
+    def elementwise[
+        dtype: DType, out_dtype: DType, width: SIMDLength
+    ](x: SIMD[dtype, width]) -> SIMD[out_dtype, width]:
+        return arithmetic.isnan[dtype, out_dtype](x)
+
+
 @extensibility.register("nabla.cumsum")
 struct CumSum:
     """Sums along the last axis."""
