@@ -38,6 +38,7 @@ class CompileFast(BuildHookInterface):
             return
         finally:
             os.chdir(before)
-        build_data["artifacts"] += [f"{FOLDER}/_fast.*.so", f"{FOLDER}/_fast.*.pyd"]
+        # This one alone: others, of other Pythons, may lie beside it.
+        build_data["artifacts"] += [os.path.relpath(path, self.root) for path in command.get_outputs()]
         build_data["pure_python"] = False
         build_data["infer_tag"] = True
