@@ -1,4 +1,4 @@
-"""A pytest plugin: gather what MAX could run of everything that a session evaluates, on the host.
+"""A pytest plugin: record everything, and gather what MAX could run of what a session evaluates, on the host.
 
 `NABLA_ARRAY_GATHER` names the file that the programs are written to, one a line.
 """
@@ -13,10 +13,12 @@ import pytest
 
 from nabla_array._lazy import tiers
 
+from ..recorded import everything_recorded
+
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtestloop(session: pytest.Session) -> Iterator[None]:
-    with tiers.gather() as keys:
+    with everything_recorded(), tiers.gather() as keys:
         result = yield
     Path(os.environ["NABLA_ARRAY_GATHER"]).write_text("\n".join(sorted(keys)), encoding="utf-8")
     return result

@@ -4,15 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from nabla_array._namespace import direct, fast
+from ..recorded import everything_recorded
 
 
 @pytest.fixture(autouse=True, scope="package")
 def _everything_is_recorded() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("LARGE", "PART"):
-            patch.setattr(direct, name, 0)
-        patch.setattr(direct, "elementwise", lambda *args: None)
-        fast.limit()
+    with everything_recorded():
         yield
-    fast.limit()
