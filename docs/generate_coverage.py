@@ -90,9 +90,11 @@ def flat(x: Any) -> Any:
     return xp.reshape(x, (-1,))
 
 
-# Every function is tried on x (3 x 3), on (x, x), and on integers, unless it stands here.
+# What is done with arrays of fewer elements is done at once.
+N = 60
+# Every function is tried on x (N x N), on (x, x), and on integers, unless it stands here.
 CALLS: dict[str, Callable[..., Any]] = {
-    "__getitem__": lambda f, x, i: [x[0], x[::-1], x[..., None], x[i[:, 0] % 3]],
+    "__getitem__": lambda f, x, i: [x[0], x[::-1], x[..., None], x[i[:, 0] % N]],
     "__setitem__": lambda f, x, i: operator.setitem(x, (0, slice(None)), 5.0) or x,
     "__array_namespace__": lambda f, x, i: x.__array_namespace__(),
     "__dlpack_device__": lambda f, x, i: x.__dlpack_device__(),
@@ -101,9 +103,10 @@ CALLS: dict[str, Callable[..., Any]] = {
     "asarray": lambda f, x, i: f([1.0, 2.0]),
     "astype": lambda f, x, i: f(x, xp.float32),
     "broadcast_shapes": lambda f, x, i: f((3, 1), (3,)),
-    "broadcast_to": lambda f, x, i: f(x, (2, 3, 3)),
+    "broadcast_to": lambda f, x, i: f(x, (2, N, N)),
     "can_cast": lambda f, x, i: f(x, xp.float32),
     "concat": lambda f, x, i: f([x, x]),
+    "cross": lambda f, x, i: f(xp.reshape(x, (-1, 3)), xp.reshape(x, (-1, 3))),
     "cumulative_prod": lambda f, x, i: f(x, axis=0),
     "cumulative_sum": lambda f, x, i: f(x, axis=0),
     "empty": lambda f, x, i: f((3, 3)),
@@ -125,14 +128,14 @@ CALLS: dict[str, Callable[..., Any]] = {
     "outer": lambda f, x, i: f(flat(x), flat(x)),
     "permute_dims": lambda f, x, i: f(x, (1, 0)),
     "repeat": lambda f, x, i: f(x, 2),
-    "reshape": lambda f, x, i: f(x, (9,)),
+    "reshape": lambda f, x, i: f(x, (N * N,)),
     "rfftfreq": lambda f, x, i: f(4),
     "roll": lambda f, x, i: f(x, 1),
     "searchsorted": lambda f, x, i: f(flat(x), flat(x)),
-    "squeeze": lambda f, x, i: f(xp.reshape(x, (1, 9)), axis=0),
+    "squeeze": lambda f, x, i: f(xp.reshape(x, (1, N * N)), axis=0),
     "stack": lambda f, x, i: f([x, x]),
-    "take": lambda f, x, i: f(x, flat(i) % 3, axis=0),
-    "take_along_axis": lambda f, x, i: f(x, i % 3, axis=0),
+    "take": lambda f, x, i: f(x, flat(i) % N, axis=0),
+    "take_along_axis": lambda f, x, i: f(x, i % N, axis=0),
     "tile": lambda f, x, i: f(x, (2, 1)),
     "where": lambda f, x, i: f(x > 0, x, -x),
     "zeros": lambda f, x, i: f((3, 3)),
@@ -218,8 +221,8 @@ def _try(name: str, f: Callable[..., Any]) -> tuple[str, int]:
     call = CALLS.get(name.rpartition(".")[2])
     error: Exception | None = None
     for attempt in [call] if call else arguments:
-        x = xp.asarray(np.eye(3) + 1) * 2
-        i = xp.asarray(np.arange(9).reshape(3, 3)) + 1
+        x = xp.asarray(np.eye(N) + 1) * 2
+        i = xp.asarray(np.arange(N * N).reshape(N, N)) + 1
         before = stats.evaluations
         try:
             result = attempt(f, x, i)

@@ -82,7 +82,7 @@ DIFFERENCES = {
     ],
     "Errors that only elements show": [
         Difference(
-            'x = np.ones(2); y = x[np.array([5]) + 0]; "later"',
+            'x = np.ones(2); y = x[5 * np.ones(1, int)]; "later"',
             "IndexError",
             "'later'",
             "raised where a value is needed; the message names the line that recorded it",

@@ -11,6 +11,8 @@ from hypothesis import HealthCheck, settings
 
 from nabla_array import config
 
+from .recorded import everything_recorded
+
 # `deadline` off: the first example of a test may load what later ones find. No database: the tree stays
 # clean, and a failing example is printed as code.
 settings.register_profile(
@@ -25,6 +27,13 @@ settings.load_profile("default")
 
 # Programs that tests run in processes of their own: to import them is to run them.
 collect_ignore_glob = ["namespace/programs/*", "runner/scripts/*"]
+
+
+@pytest.fixture
+def recorded() -> Iterator[None]:
+    """Record everything in a test, however small."""
+    with everything_recorded():
+        yield
 
 
 @pytest.fixture(autouse=True, scope="session")

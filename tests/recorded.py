@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from nabla_array._namespace import direct, fast
+from nabla_array._namespace import array, direct, fast
 
 
 @contextmanager
@@ -14,6 +14,7 @@ def everything_recorded() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("LARGE", "PART"):
             patch.setattr(direct, name, 0)
+        patch.setattr(array, "TINY", 0)
         patch.setattr(direct, "elementwise", lambda *args: None)
         fast.limit()
         yield

@@ -138,6 +138,7 @@ def test_a_broadcast_operand_counts_once() -> None:
     assert (region.reads, region.writes, region.unstored) == (BIG.nbytes + BIG[0].nbytes, BIG.nbytes, 0)
 
 
+@pytest.mark.usefixtures("recorded")
 def test_small_arrays_run_one_by_one() -> None:
     explanation = explain(xp.sin(xp.asarray([1.0, 2.0])) + 1)
     assert [step.kind for step in explanation.steps] == ["small"]
@@ -152,6 +153,7 @@ def test_an_evaluated_array_says_so() -> None:
     assert text.startswith("float64[2]: evaluated, 16 B\nfloat64[500, 500]: pending as %2\n1 operation, ")
 
 
+@pytest.mark.usefixtures("recorded")
 def test_long_steps_are_cut_short() -> None:
     x = xp.asarray([1.0])
     for _ in range(100):
@@ -265,7 +267,7 @@ def fresh() -> object:
     vars(stats).update(before)
 
 
-@pytest.mark.usefixtures("fresh")
+@pytest.mark.usefixtures("fresh", "recorded")
 def test_report_counts() -> None:
     assert report()[:5] == (0, 0, 0, 0.0, {})
     eval(xp.asarray(BIG) * 2 + 1)

@@ -101,6 +101,10 @@ class Part(Node):
     params = NO_PARAMS
     depth = 0
 
+    def __init__(self, value: np.ndarray) -> None:
+        self.aval = aval_of_value(value)
+        self.value = value
+
 
 # `evaluate.evaluate` puts itself here: recording must be able to ask for it, and may not import it.
 evaluate_hook: list[Callable[[list[Node]], None]] = []

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._lazy.config import settings
 from .._lazy.evaluate import value_of
 from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
@@ -428,9 +429,17 @@ def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, .
     return tuple(Array(record(project, (node,), {"index": i}), levels) for i in range(len(node.aval)))
 
 
+# Bytes below which what is known is computed with at once.
+TINY = 1 << 14
+
+
 def from_value(value: np.ndarray) -> Array:
-    """Return an array of these elements; nobody may write to `value` from now on."""
-    return Array(leaf(value))
+    """Return an array of these elements; nobody may write to `value` from now on.
+
+    Operations on few elements take less time than it takes to record them; `max` mode shows MAX all it can.
+    """
+    is_tiny = value.nbytes < TINY and settings["mode"] != "max"
+    return Array(Part(value) if is_tiny else leaf(value))
 
 
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
@@ -438,8 +447,8 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     node = current(x)
     others = [(current(i), i._levels) for i in indices] if indices else ()
     out = None
-    if type(node) is Part and not (tapes or indices):
-        out = part_hook[0](prim, [node], prim.aval(node.aval, **params), params)
+    if type(node) is Part and not (tapes or indices or x._levels):
+        out = part_hook[1](prim, node, params)
     if out is None:
         out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
     seen = x._view or View(x, (), node)
@@ -583,8 +592,8 @@ split_hook: list[Callable[[Array], np.ndarray]] = []
 look_hook: list[Callable[[Array], None]] = [lambda x: None]
 # And what is told that a library asked whether it may look, and heard no.
 asked_hook: list[Callable[[], None]] = []
-# `direct` puts here what applies a primitive to parts of arrays at once, if it can.
-part_hook: list[Callable[[Primitive, list[Node], Any, dict[str, Any]], Array | None]] = []
+# `direct` puts here what applies a primitive to parts of arrays at once, if it can, and what gives views.
+part_hook: list[Callable[..., Array | None]] = []
 # Indexing puts here what gives the steps of a view for those of the whole, a key and the whole's shape.
 steps_hook: list[Callable[[tuple[Step, ...], Any, tuple[int, ...]], tuple[Step, ...]]] = []
 # And what is told of an array that is changed in place.

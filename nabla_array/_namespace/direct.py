@@ -389,4 +389,17 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
     return _known(value, aval)
 
 
-part_hook.append(apply)
+def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
+    """Return what a primitive that moves no elements gives for a part; None where it must be recorded."""
+    assert node.value is not None
+    try:
+        value = host.as_value(prim.host(node.value, **params))
+    except host.DATA_ERRORS:  # told elsewhere, in our words
+        return None
+    # As in `apply`: what is spread to something large is for blocks.
+    if value.nbytes >= PART or value.nbytes >= LARGE > node.aval.nbytes:
+        return None
+    return _known(value, aval_of(value.shape, value.dtype))
+
+
+part_hook += [apply, view]

@@ -1,4 +1,4 @@
-"""The compiled short way of operators (`_fast.c`), where there is one: Python's is the meaning."""
+"""The compiled short way of operators (`compiled/`), where there is one: Python's is the meaning."""
 
 from __future__ import annotations
 

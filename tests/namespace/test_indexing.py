@@ -108,6 +108,7 @@ def test_a_mask_writes_one_value_for_each_row() -> None:
     np.testing.assert_array_equal(np.asarray(ours), theirs)
 
 
+@pytest.mark.usefixtures("recorded")
 def test_writing_stays_lazy() -> None:
     x = xp.asarray([3.0, 1.0, 2.0]) + 1
     x[1:] = x[:-1] * 2
@@ -219,6 +220,7 @@ def test_the_imaginary_parts_of_a_complex_array_are_discarded_with_a_warning() -
         x[0] = 1j
 
 
+@pytest.mark.usefixtures("recorded")
 def test_an_index_that_is_not_known_fails_at_evaluation_and_names_the_line() -> None:
     x = xp.arange(3)
     out = x[xp.asarray([5]) + 1]

@@ -18,7 +18,7 @@ a = np.zeros((20, 20))
 a[0] = 1
 for _ in range(5):
     smooth(a)
-x = np.linspace(0, 1, 100)
+x = np.linspace(0, 1, 10_000)
 for _ in range(120):
     x = np.cos(x)
     if x[0] > 2:

@@ -1,7 +1,8 @@
-"""Hatchling's hook that compiles `_fast.c` where the package is built, if there is a compiler."""
+"""Hatchling's hook that compiles `module.c` where the package is built, if there is a compiler."""
 
 from __future__ import annotations
 
+import glob
 import os
 from typing import Any
 
@@ -10,18 +11,19 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext
 
-FOLDER = "nabla_array/_namespace"
+FOLDER = "nabla_array/_namespace/compiled"
 
 
 class CompileFast(BuildHookInterface):
-    """Put the compiled module beside its source; without it, operators take Python's way."""
+    """Put the compiled module where the package looks for it; without it, operators take Python's way."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Compile, and say that the wheel is for this machine's kind; warns where that fails."""
-        source = os.path.join(FOLDER, "_fast.c")
+        source = os.path.join(FOLDER, "module.c")
         extension = Extension(
             "nabla_array._namespace._fast",
             [source],
+            depends=sorted(glob.glob(os.path.join(FOLDER, "*.h"))),
             include_dirs=[np.get_include()],
             extra_compile_args=[] if os.name == "nt" else ["-O2"],
         )
@@ -34,7 +36,7 @@ class CompileFast(BuildHookInterface):
             command.ensure_finalized()
             command.run()
         except Exception as error:  # of many classes: no compiler, no headers of Python's
-            self.app.display_warning(f"_fast.c is not compiled ({error}): small arrays are slower")
+            self.app.display_warning(f"{source} is not compiled ({error}): small arrays are slower")
             return
         finally:
             os.chdir(before)

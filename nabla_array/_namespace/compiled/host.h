@@ -1,0 +1,98 @@
+/* Calls of NumPy, whose faults are heard. */
+
+typedef struct {
+    PyObject_HEAD
+    vectorcallfunc call;
+    PyObject *slow;  /* the function behind it, which answers where this does not */
+    PyObject *prim;
+    PyObject *host;  /* NumPy's function */
+    enum op op;
+    int reflected, is_ufunc, nin;
+    Py_ssize_t out;   /* the place of the argument that `whole` would write to */
+    int is_where;     /* whether it is NumPy's `where`, which takes integers that a dtype has not */
+    char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x' */
+    npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */
+} Fast;
+
+static PyTypeObject FastType;
+
+/* Return how many faults NumPy noted that nobody was told of, -1 for an error. */
+static Py_ssize_t
+count_heard(void)
+{
+    PyObject *heard = PyObject_GetAttr(listener, s_heard);
+    Py_ssize_t n = heard == NULL ? -1 : PyList_GET_SIZE(heard);
+    Py_XDECREF(heard);
+    return n;
+}
+
+/* Tell of the faults that NumPy noted at what was computed from some nodes (stolen); returns -1 if that raised. */
+static int
+told(Fast *f, PyObject *nodes, PyObject *value)
+{
+    PyArrayObject *array = (PyArrayObject *)value;
+    PyObject *aval = find_aval(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_DESCR(array));
+    PyObject *done = nodes && aval ? PyObject_CallFunctionObjArgs(tell, f->prim, nodes, aval, NULL) : NULL;
+    Py_XDECREF(nodes);
+    Py_XDECREF(aval);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
+/* Call NumPy's function where its faults are heard; NULL where Python should do it, and say what is wrong.
+ *
+ * An error is set only for what is none of Python's `Exception`: somebody presses Ctrl-C.
+ */
+static PyObject *
+call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *context = PyDict_GetItemWithError(faults, s_entered), *value;
+    Py_ssize_t all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    if (context == NULL || PyContext_Enter(context) < 0) {
+        PyErr_Clear(); /* somebody is in there */
+        return NULL;
+    }
+    Py_INCREF(context);
+    for (Py_ssize_t i = 0; i < all; i++) { /* other threads may let go of them while NumPy works */
+        Py_INCREF(args[i]);
+    }
+    value = PyObject_Vectorcall(host, args, (size_t)n, names);
+    for (Py_ssize_t i = 0; i < all; i++) {
+        Py_DECREF(args[i]);
+    }
+    if (value != NULL && !PyArray_CheckExact(value)) {
+        Py_SETREF(value, PyArray_CheckScalar(value) ? PyArray_FROM_O(value) : NULL); /* `where(x)` gives a tuple */
+    }
+    if (value == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
+        PyErr_Clear();
+    }
+    if (PyContext_Exit(context) < 0) {
+        Py_CLEAR(value);
+    }
+    Py_DECREF(context);
+    return value;
+}
+
+/* Say whether NumPy's function gives for this dtype what the package's does. */
+static inline int
+is_usual(Fast *f, PyArrayObject *a)
+{
+    int type = PyArray_DESCR(a)->type_num;
+    return type < 64 && (f->types >> type & 1);
+}
+
+/* Return whether NumPy noted faults, having forgotten them: the package, which knows the operation, tells of them. */
+static int
+forget_heard(void)
+{
+    PyObject *heard;
+    if (count_heard() == 0) {
+        return 0;
+    }
+    heard = PyObject_GetAttr(listener, s_heard);
+    if (heard == NULL || PyList_SetSlice(heard, 0, PY_SSIZE_T_MAX, NULL) < 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(heard);
+    return 1;
+}

@@ -1,0 +1,261 @@
+/* x[key] and x[key] = y, and bool(x) and the like. */
+
+/* Read an index: an int, or an array of one integer that is known; returns 0 for anything else. */
+static inline int
+as_index(PyObject *key, npy_intp *out)
+{
+    if (PyLong_CheckExact(key)) {
+        *out = PyLong_AsSsize_t(key);
+        if (*out == -1 && PyErr_Occurred()) {
+            PyErr_Clear();
+            return 0;
+        }
+        return 1;
+    }
+    if (IS_ARRAY(key)) {
+        PyArrayObject *value = fresh(key);
+        long long i;
+        if (value == NULL || PyArray_NDIM(value) != 0 || !PyArray_ISBEHAVED_RO(value) ||
+            !load_integer(PyArray_DESCR(value)->type_num, PyArray_DATA(value), &i)) {
+            return 0;
+        }
+        *out = (npy_intp)i;
+        return 1;
+    }
+    return 0;
+}
+
+/* Return where the one element is that a key gives, NULL if it does not give one that is there. */
+static char *
+element(PyArrayObject *value, PyObject *key)
+{
+    char *data = PyArray_BYTES(value);
+    int ndim = PyArray_NDIM(value), many = PyTuple_CheckExact(key);
+    if (ndim == 0 || ndim != (many ? (int)PyTuple_GET_SIZE(key) : 1)) {
+        return NULL;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        npy_intp i, n = PyArray_DIM(value, axis);
+        if (!as_index(many ? PyTuple_GET_ITEM(key, axis) : key, &i) || i >= n || i < -n) {
+            return NULL;
+        }
+        data += (i < 0 ? i + n : i) * PyArray_STRIDE(value, axis);
+    }
+    return data;
+}
+
+static inline int
+is_plain(PyObject *item)
+{
+    return PyLong_CheckExact(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
+}
+
+/* Return a key that gives a view (a new reference), with ints in it for numbers; NULL, without an error, if not. */
+static PyObject *
+plain_key(PyObject *key)
+{
+    npy_intp i;
+    PyObject *out = NULL;
+    if (!PyTuple_CheckExact(key)) {
+        return is_plain(key) ? Py_NewRef(key) : as_index(key, &i) ? PyLong_FromSsize_t(i) : NULL;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(key), plain = 0;
+    while (plain < n && is_plain(PyTuple_GET_ITEM(key, plain))) {
+        plain++;
+    }
+    if (plain == n) {
+        return Py_NewRef(key);
+    }
+    out = PyTuple_New(n);
+    for (Py_ssize_t k = 0; out != NULL && k < n; k++) {
+        PyObject *item = PyTuple_GET_ITEM(key, k);
+        PyObject *ready = is_plain(item) ? Py_NewRef(item) : as_index(item, &i) ? PyLong_FromSsize_t(i) : NULL;
+        if (ready == NULL) {
+            Py_CLEAR(out);
+            break;
+        }
+        PyTuple_SET_ITEM(out, k, ready);
+    }
+    PyErr_Clear();
+    return out;
+}
+
+/* x[key] */
+static PyObject *
+read_part(PyObject *x, PyObject *key)
+{
+    PyArrayObject *value;
+    PyObject *plain, *part, *out, *seen, *view, *node = NODE(x), *whole;
+    char *data;
+    if (is_watched() || (value = fresh(x)) == NULL) {
+        return NULL;
+    }
+    data = element(value, key);
+    if (data != NULL) {
+        return known_number(PyArray_DESCR(value), data, SLOT(SLOT(node, n_aval), a_element));
+    }
+    if (PyDict_GET_SIZE(frozen) != 0 || (plain = plain_key(key)) == NULL) {
+        return NULL;
+    }
+    part = PyObject_GetItem((PyObject *)value, plain);
+    if (part == NULL || !PyArray_CheckExact(part) || PyArray_NBYTES((PyArrayObject *)part) >= part_bytes) {
+        PyErr_Clear(); /* told elsewhere, in our words */
+        Py_XDECREF(part);
+        Py_DECREF(plain);
+        return NULL;
+    }
+    out = known_array(part, node);
+    view = out != NULL ? View->tp_alloc(View, 0) : NULL;
+    if (view == NULL) {
+        Py_XDECREF(out);
+        Py_DECREF(plain);
+        return NULL;
+    }
+    seen = SLOT(x, x_view);
+    whole = seen == Py_None ? x : seen;
+    PyObject *shape = SLOT(SLOT(node, n_aval), a_shape);
+    SLOT(view, v_base) = Py_NewRef(seen == Py_None ? x : SLOT(seen, v_base));
+    SLOT(view, v_seen) = Py_NewRef(seen == Py_None ? node : SLOT(seen, v_seen));
+    SLOT(view, v_steps) = Py_NewRef(Py_None);
+    SLOT(view, v_part) = PyTuple_Pack(3, whole, plain, shape);
+    Py_DECREF(plain);
+    Py_SETREF(SLOT(out, x_view), view);
+    if (SLOT(view, v_part) == NULL) {
+        Py_CLEAR(out);
+    }
+    return out;
+}
+
+static PyObject *
+call_getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && IS_ARRAY(args[0])) {
+        PyObject *found = read_part(args[0], args[1]);
+        if (found != NULL || PyErr_Occurred()) {
+            return found;
+        }
+    }
+    return PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
+}
+
+/* Write a number where `data` points; returns 0 where NumPy should do it. */
+static int
+write_number(int type, char *data, PyObject *y, PyArrayObject *value)
+{
+    double real;
+    long long integer, kept;
+    if (!load(y, value, type, &real, &integer)) {
+        return 0;
+    }
+    switch (type) {
+    case NPY_DOUBLE: *(double *)data = real; return 1;
+    case NPY_FLOAT:
+        if (value == NULL && !isfinite((float)real)) {
+            return 0;
+        }
+        *(float *)data = (float)real;
+        return 1;
+    default:
+        if (!store_integer(type, integer, &kept)) {
+            return 0;
+        }
+        store_integer(type, integer, data);
+        return 1;
+    }
+}
+
+/* x[key] = y; returns 1 if that is done, 0 if the package must do it, -1 for an error. */
+static int
+write_part(PyObject *x, PyObject *key, PyObject *y)
+{
+    PyObject *owner, *plain;
+    PyArrayObject *memory, *new = NULL;
+    char *data;
+    int type, done;
+    if (is_watched() || PyDict_GET_SIZE(frozen) != 0) {
+        return 0;
+    }
+    if (IS_ARRAY(y)) {
+        PyObject *view = SLOT(y, x_view);
+        if (view != Py_None && SLOT(view, v_part) != Py_None && SLOT(view, v_part) != NULL &&
+            PyTuple_GET_ITEM(SLOT(view, v_part), 1) == key &&
+            PyTuple_GET_ITEM(SLOT(view, v_part), 0) == (SLOT(x, x_view) == Py_None ? x : SLOT(x, x_view))) {
+            return 1; /* Python's last step of `x[key] += v`, which has been written */
+        }
+        if ((new = fresh(y)) == NULL || PyArray_NBYTES(new) >= part_bytes) {
+            return 0;
+        }
+    }
+    memory = target(x, &y, 1, &owner);
+    if (memory == NULL || (new == NULL && !is_number(y, memory)) ||
+        (new != NULL && !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING))) {
+        return 0;
+    }
+    type = PyArray_DESCR(memory)->type_num;
+    if (new == NULL && (type == NPY_BOOL || (PyFloat_CheckExact(y) && PyTypeNum_ISINTEGER(type)))) {
+        return 0;
+    }
+    data = NULL;
+    if (new == NULL || (PyArray_NDIM(new) == 0 && PyArray_DESCR(new) == PyArray_DESCR(memory))) {
+        data = element(memory, key);
+    }
+    if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(type, data, y, new)) {
+        return note_write(owner) < 0 ? -1 : 1;
+    }
+    plain = plain_key(key);
+    if (plain == NULL) {
+        return 0;
+    }
+    done = PyObject_SetItem((PyObject *)memory, plain, new != NULL ? (PyObject *)new : y);
+    Py_DECREF(plain);
+    if (done < 0) {
+        PyErr_Clear(); /* told elsewhere, in our words */
+        return 0;
+    }
+    return note_write(owner) < 0 ? -1 : 1;
+}
+
+static PyObject *
+call_setitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && IS_ARRAY(args[0])) {
+        int done = write_part(args[0], args[1], args[2]);
+        if (done != 0) {
+            return done < 0 ? NULL : Py_NewRef(Py_None);
+        }
+    }
+    return PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
+}
+
+/* bool(x), float(x), int(x), operator.index(x) of one element */
+static PyObject *
+call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyArrayObject *value;
+    Fast *f = (Fast *)self;
+    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
+        (value = fresh(args[0])) != NULL && PyArray_NDIM(value) == 0) {
+        int type = PyArray_DESCR(value)->type_num;
+        int is_real = type == NPY_DOUBLE || type == NPY_FLOAT;
+        double real = 0;
+        long long integer = 0;
+        if (type == NPY_BOOL && f->kind == 'b') { /* one byte, aligned anyway */
+            return PyBool_FromLong(*(npy_bool *)PyArray_DATA(value));
+        }
+        if (load(NULL, value, type, &real, &integer)) {
+            if (f->kind == 'b') {
+                return PyBool_FromLong(is_real ? real != 0 : integer != 0);
+            }
+            if (f->kind == 'f') {
+                return PyFloat_FromDouble(is_real ? real : (double)integer);
+            }
+            if (!is_real) {
+                return PyLong_FromLongLong(integer);
+            }
+            if (f->kind == 'i' && isfinite(real)) {
+                return PyLong_FromDouble(real);
+            }
+        }
+    }
+    return PyObject_Vectorcall(f->slow, args, nargsf, names);
+}

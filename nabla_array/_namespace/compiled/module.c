@@ -1,0 +1,290 @@
+/* The short way of operators, for arrays whose elements are known: what `direct.py` does, without Python's time.
+ *
+ * Each object made here wraps the Python function of an operator. It answers by itself where both operands are
+ * known, small, and of one dtype, and nothing watches (no tape, no batch level, no stale view); anything else, each
+ * error among it, is left to the function, which knows how to say it. So the package gives the same results where
+ * this file could not be compiled, later. The global interpreter lock is held throughout.
+ */
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <Python.h>
+#include <structmember.h>
+
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+
+#include <math.h>
+#include <stddef.h>
+
+/* One unit: what is small is inlined. Each file uses those before it. */
+#include "values.h"
+#include "numbers.h"
+#include "host.h"
+#include "operators.h"
+#include "keys.h"
+#include "functions.h"
+
+static void
+fast_dealloc(PyObject *self)
+{
+    Fast *f = (Fast *)self;
+    PyObject_GC_UnTrack(self);
+    Py_CLEAR(f->slow);
+    Py_CLEAR(f->prim);
+    Py_CLEAR(f->host);
+    PyObject_GC_Del(self);
+}
+
+static int
+fast_traverse(PyObject *self, visitproc visit, void *arg)
+{
+    Py_VISIT(((Fast *)self)->slow);
+    Py_VISIT(((Fast *)self)->prim);
+    Py_VISIT(((Fast *)self)->host);
+    return 0;
+}
+
+static PyObject *
+fast_get(PyObject *self, PyObject *object, PyObject *type)
+{
+    return object == NULL || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+/* pickle finds it where the function behind it says that it is. */
+static PyObject *
+fast_reduce(PyObject *self, PyObject *unused)
+{
+    return PyObject_GetAttrString(((Fast *)self)->slow, "__qualname__");
+}
+
+static PyMethodDef fast_methods[] = {
+    {"__reduce__", fast_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+/* What else one asks of a function (its name, its signature) is asked of the one behind it. */
+static PyObject *
+fast_getattro(PyObject *self, PyObject *name)
+{
+    static const char *const own[] = {"__class__", "__reduce__", "__reduce_ex__"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (PyUnicode_CompareWithASCIIString(name, own[i]) == 0) {
+            return PyObject_GenericGetAttr(self, name);
+        }
+    }
+    if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {
+        return Py_NewRef(((Fast *)self)->slow);
+    }
+    return PyObject_GetAttr(((Fast *)self)->slow, name);
+}
+
+static int
+fast_setattro(PyObject *self, PyObject *name, PyObject *value)
+{
+    return PyObject_SetAttr(((Fast *)self)->slow, name, value);
+}
+
+static PyObject *
+fast_repr(PyObject *self)
+{
+    return PyObject_Repr(((Fast *)self)->slow);
+}
+
+static PyTypeObject FastType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nabla_array._namespace._fast.Fast",
+    .tp_basicsize = sizeof(Fast),
+    .tp_dealloc = fast_dealloc,
+    .tp_traverse = fast_traverse,
+    .tp_vectorcall_offset = offsetof(Fast, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = fast_get,
+    .tp_methods = fast_methods,
+    .tp_getattro = fast_getattro,
+    .tp_setattro = fast_setattro,
+    .tp_repr = fast_repr,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_HAVE_GC,
+};
+
+static Fast *
+new_fast(vectorcallfunc call, PyObject *slow, PyObject *prim, PyObject *host)
+{
+    Fast *f = PyObject_GC_New(Fast, &FastType);
+    if (f != NULL) {
+        f->call = call;
+        f->slow = Py_NewRef(slow);
+        f->prim = Py_NewRef(prim);
+        f->host = Py_NewRef(host);
+        f->op = OTHER;
+        f->kind = 0;
+        f->reflected = f->is_ufunc = f->is_where = 0;
+        f->nin = 2;
+        f->out = -1;
+        f->types = 0;
+        PyObject_GC_Track((PyObject *)f);
+    }
+    return f;
+}
+
+static const struct {
+    const char *name;
+    vectorcallfunc call;
+} ways[] = {
+    {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
+    {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
+    {"whole", call_whole},
+    {"array_ufunc", call_array_ufunc},
+};
+
+/* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fast.py` */
+static PyObject *
+wrap(PyObject *module, PyObject *args)
+{
+    const char *way, *name;
+    PyObject *slow, *prim = Py_None, *host = Py_None, *types = no_levels;
+    Fast *f = NULL;
+    Py_ssize_t out = -1;
+    if (!PyArg_ParseTuple(args, "sOs|OOO!n", &way, &slow, &name, &prim, &host, &PyTuple_Type, &types, &out)) {
+        return NULL;
+    }
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        if (strcmp(way, ways[i].name) == 0 && (f = new_fast(ways[i].call, slow, prim, host)) == NULL) {
+            return NULL;
+        }
+    }
+    if (f == NULL) {
+        return PyErr_Format(PyExc_ValueError, "wrap: no way to wrap %s", way);
+    }
+    f->reflected = strcmp(way, "reflected") == 0;
+    f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
+    f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
+    f->out = out;
+    f->is_where = strcmp(name, "where") == 0;
+    f->kind = strcmp(name, "index") == 0 ? 'x' : name[0];
+    for (int op = 0; op < OTHER; op++) {
+        if (strcmp(name, op_names[op]) == 0) {
+            f->op = (enum op)op;
+        }
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
+        f->types |= (npy_uint64)1 << PyLong_AsLong(PyTuple_GET_ITEM(types, i));
+    }
+    return (PyObject *)f;
+}
+
+/* like(fast, slow): the short way of one function for another */
+static PyObject *
+like(PyObject *module, PyObject *args)
+{
+    Fast *old, *f;
+    PyObject *slow;
+    if (!PyArg_ParseTuple(args, "O!O", &FastType, &old, &slow)) {
+        return NULL;
+    }
+    f = new_fast(old->call, slow, old->prim, old->host);
+    if (f != NULL) {
+        f->op = old->op;
+        f->reflected = old->reflected;
+        f->is_ufunc = old->is_ufunc;
+        f->nin = old->nin;
+        f->out = old->out;
+        f->is_where = old->is_where;
+        f->kind = old->kind;
+        f->types = old->types;
+    }
+    return (PyObject *)f;
+}
+
+/* limit(part, large): see `direct.py` */
+static PyObject *
+limit(PyObject *module, PyObject *args)
+{
+    if (!PyArg_ParseTuple(args, "nn", &part_bytes, &large_bytes)) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+/* Return where a class keeps a slot, -1 with an error if it does not. */
+static Py_ssize_t
+offset_of(PyObject *type, const char *name)
+{
+    PyObject *slot = PyObject_GetAttrString(type, name);
+    Py_ssize_t offset = -1;
+    if (slot != NULL) {
+        if (Py_TYPE(slot) == &PyMemberDescr_Type) {
+            offset = ((PyMemberDescrObject *)slot)->d_member->offset;
+        }
+        else {
+            PyErr_Format(PyExc_TypeError, "setup: %s is no slot", name);
+        }
+        Py_DECREF(slot);
+    }
+    return offset;
+}
+
+/* setup(Array, Node, Part, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell) */
+static PyObject *
+setup(PyObject *module, PyObject *args)
+{
+    PyObject *array, *node, *part, *view, *aval, *running;
+    if (!PyArg_ParseTuple(args, "OOOOOO!O!O!O!OO!OO", &array, &node, &part, &view, &aval, &PyList_Type, &running,
+                          &PyDict_Type, &frozen, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
+                          &PyDict_Type, &faults, &listener, &tell)) {
+        return NULL;
+    }
+    if ((x_node = offset_of(array, "_node")) < 0 || (x_levels = offset_of(array, "_levels")) < 0 ||
+        (x_view = offset_of(array, "_view")) < 0 || (n_aval = offset_of(node, "aval")) < 0 ||
+        (n_value = offset_of(node, "value")) < 0 || (v_base = offset_of(view, "base")) < 0 ||
+        (v_seen = offset_of(view, "seen")) < 0 || (v_steps = offset_of(view, "_steps")) < 0 ||
+        (v_part = offset_of(view, "_part")) < 0 || (a_element = offset_of(aval, "element")) < 0 ||
+        (a_shape = offset_of(aval, "shape")) < 0) {
+        return NULL;
+    }
+    Array = (PyTypeObject *)Py_NewRef(array);
+    Part = (PyTypeObject *)Py_NewRef(part);
+    View = (PyTypeObject *)Py_NewRef(view);
+    Py_INCREF(frozen);
+    Py_INCREF(notes);
+    Py_INCREF(recent);
+    Py_INCREF(aval_of);
+    Py_INCREF(faults);
+    Py_INCREF(listener);
+    Py_INCREF(tell);
+    tapes = Py_NewRef(running);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"setup", setup, METH_VARARGS, "Take what operators must know of."},
+    {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
+    {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, and other arrays, are recorded."},
+    {"wrap", wrap, METH_VARARGS, "Return a function that answers simple calls in the place of another."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_fast",
+    .m_doc = "The short way of operators.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+PyMODINIT_FUNC
+PyInit__fast(void)
+{
+    import_array();
+    no_levels = PyTuple_New(0);
+    truth_dtype = PyArray_DescrFromType(NPY_BOOL);
+    s_entered = PyUnicode_InternFromString("_entered");
+    s_heard = PyUnicode_InternFromString("heard");
+    if (no_levels == NULL || s_entered == NULL || s_heard == NULL || PyType_Ready(&FastType) < 0) {
+        return NULL;
+    }
+    PyObject *module = PyModule_Create(&definition);
+    if (module != NULL && PyModule_AddObjectRef(module, "Fast", (PyObject *)&FastType) < 0) {
+        Py_CLEAR(module);
+    }
+    return module;
+}

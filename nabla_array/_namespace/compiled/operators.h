@@ -1,0 +1,322 @@
+/* Operators on whole arrays, in place and with `out=` too. */
+
+/* Say whether this is a number that takes the dtype of the array that it meets. */
+static inline int
+is_number(PyObject *o, PyArrayObject *with)
+{
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) ||
+           (Py_TYPE(o) == &PyDoubleArrType_Type && PyArray_DESCR(with)->type_num == NPY_DOUBLE);
+}
+
+/* Say whether the result of arrays that broadcast is small enough to be computed at once. */
+static int
+is_small(PyArrayObject *a, PyObject *m, PyArrayObject *b, PyObject *n)
+{
+    npy_intp size = PyArray_ITEMSIZE(a) > PyArray_ITEMSIZE(b) ? PyArray_ITEMSIZE(a) : PyArray_ITEMSIZE(b), p, q;
+    int i = PyArray_NDIM(a), j = PyArray_NDIM(b);
+    int both = Py_TYPE(m) == Part && Py_TYPE(n) == Part;
+    while (i > 0 || j > 0) {
+        p = i > 0 ? PyArray_DIM(a, --i) : 1;
+        q = j > 0 ? PyArray_DIM(b, --j) : 1;
+        if (p != q && p != 1 && q != 1) {
+            return 0;
+        }
+        size *= p == 1 ? q : p;
+        if (size >= part_bytes) {
+            return 0;
+        }
+    }
+    return both || size < large_bytes;
+}
+
+static inline int
+is_double(PyObject *o)
+{
+    return PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type;
+}
+
+/* Compute a function of one or two of Python's floats (`y` may be NULL); NULL, without an error, if it is not so. */
+static PyObject *
+compute_floats(Fast *f, PyObject *x, PyObject *y)
+{
+    PyObject *args[2] = {x, y}, *value;
+    if (!f->is_ufunc || !(f->types >> NPY_DOUBLE & 1) || !is_double(x) || (y != NULL && !is_double(y))) {
+        return NULL;
+    }
+    value = call_host(f->host, args, y == NULL ? 1 : 2, NULL);
+    if (value != NULL && forget_heard()) {
+        Py_CLEAR(value);
+    }
+    return value == NULL ? NULL : known_array(value, NULL);
+}
+
+/* Compute an operator at once; NULL, without an error, where the package must, and with one where `*failed` is set.
+ *
+ * `y` is NULL for an operator on one array; with `into`, the result is written there.
+ */
+static PyObject *
+compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
+{
+    PyArrayObject *a = NULL, *b = NULL, *some;
+    PyObject *args[3], *value, *m, *n;
+    Py_ssize_t many = 0;
+    int is_part;
+    if (is_watched() || (IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
+        (y != NULL && IS_ARRAY(y) && (b = fresh(y)) == NULL)) {
+        return NULL;
+    }
+    some = a != NULL ? a : b;
+    if (some == NULL) {
+        value = into == NULL ? compute_floats(f, x, y) : NULL;
+        *failed = value == NULL && PyErr_Occurred() != NULL;
+        return value;
+    }
+    m = NODE(a != NULL ? x : y);
+    n = NODE(b != NULL ? y : x);
+    if ((a == NULL && !is_number(x, some)) || (y != NULL && b == NULL && !is_number(y, some))) {
+        return NULL;
+    }
+    if (b == NULL) {
+        n = m;
+    }
+    if (a != NULL && b != NULL && PyArray_DESCR(a) != PyArray_DESCR(b) && !(f->is_ufunc && is_usual(f, b))) {
+        return NULL;
+    }
+    if (f->op != OTHER && into == NULL && SLOT(m, n_aval) == SLOT(n, n_aval) && PyArray_NDIM(some) == 0) {
+        value = numbers(f->op, x, a, y, b, SLOT(m, n_aval));
+        if (value != NULL || PyErr_Occurred()) {
+            *failed = value == NULL;
+            return value;
+        }
+    }
+    is_part = Py_TYPE(m) == Part || Py_TYPE(n) == Part;
+    if (f->host == Py_None || (into != NULL && !f->is_ufunc) || !is_usual(f, some)) {
+        return NULL;
+    }
+    if (f->op == MATMUL) {
+        if (a == NULL || b == NULL || PyArray_NDIM(a) == 0 || PyArray_NDIM(b) == 0 ||
+            !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)) || PyArray_NBYTES(a) >= part_bytes ||
+            PyArray_NBYTES(b) >= part_bytes) {
+            return NULL;
+        }
+    }
+    else if (SLOT(m, n_aval) == SLOT(n, n_aval)) {
+        if (!is_part && PyArray_NDIM(some) != 0) {
+            return NULL;
+        }
+    }
+    else if (!is_part || !is_small(a, m, b, n)) {
+        return NULL;
+    }
+    if (y != NULL && (a == NULL || b == NULL)) {
+        int type = PyArray_DESCR(some)->type_num;
+        if (type == NPY_BOOL || (PyTypeNum_ISINTEGER(type) && !PyLong_CheckExact(a == NULL ? x : y))) {
+            return NULL;
+        }
+    }
+    args[many++] = a != NULL ? (PyObject *)a : x;
+    if (y != NULL) {
+        args[many++] = b != NULL ? (PyObject *)b : y;
+    }
+    if (into != NULL) {
+        args[many++] = into;
+    }
+    Py_INCREF(m);
+    Py_INCREF(n);
+    value = call_host(f->host, args, many, NULL);
+    if (value != NULL && count_heard() != 0 && told(f, PyTuple_Pack(2, m, n), value) < 0) {
+        Py_CLEAR(value);
+    }
+    else if (value != NULL && into == NULL) {
+        value = known_array(value, m);
+    }
+    Py_DECREF(m);
+    Py_DECREF(n);
+    *failed = value == NULL && PyErr_Occurred() != NULL;
+    return value;
+}
+
+/* Tell of an array that is written to; returns -1 if that raised. */
+static int
+note_write(PyObject *owner)
+{
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(notes); i++) {
+        PyObject *done = PyObject_CallOneArg(PyList_GET_ITEM(notes, i), owner);
+        if (done == NULL) {
+            return -1;
+        }
+        Py_DECREF(done);
+    }
+    return 0;
+}
+
+/* Return how many views of the owner's memory `y` is, 0 or 1; -1 if it is one that others know. */
+static inline int
+uses(PyObject *y, PyObject *owner)
+{
+    PyObject *view = SLOT(y, x_view), *part;
+    if (view == Py_None || SLOT(view, v_base) != owner) {
+        return 0;
+    }
+    part = VALUE_OF(NODE(y));
+    if (part == NULL || !PyArray_CheckExact(part) || PyArray_BASE((PyArrayObject *)part) != VALUE_OF(NODE(owner)) ||
+        Py_REFCNT(NODE(y)) != 1) {
+        return -1;
+    }
+    return 1;
+}
+
+/* Return the elements of `x` (borrowed) to be written to, if nobody but `others` would see that, or NULL.
+ *
+ * `*owner` becomes the array that they are of. Each count is of what is known: the owner has its node and a view's
+ * `seen` names it; the node has its value and a view's memory is based on it.
+ */
+static PyArrayObject *
+target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
+{
+    PyObject *view = SLOT(x, x_view);
+    PyArrayObject *value = fresh(x), *memory;
+    Py_ssize_t many;
+    if (value == NULL) {
+        return NULL;
+    }
+    *owner = view == Py_None ? x : SLOT(view, v_base);
+    if (PyTuple_GET_SIZE(SLOT(*owner, x_levels)) != 0 || VALUE_OF(NODE(*owner)) == NULL ||
+        !PyArray_CheckExact(VALUE_OF(NODE(*owner)))) {
+        return NULL;
+    }
+    memory = (PyArrayObject *)VALUE_OF(NODE(*owner));
+    if (!PyArray_CHKFLAGS(memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) {
+        return NULL;
+    }
+    if ((many = uses(x, *owner)) < 0) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int seen = others[i] == x, used;
+        for (Py_ssize_t k = 0; k < i; k++) {
+            seen |= others[k] == others[i];
+        }
+        if (!seen && IS_ARRAY(others[i])) {
+            if ((used = uses(others[i], *owner)) < 0) {
+                return NULL;
+            }
+            many += used;
+        }
+    }
+    return Py_REFCNT(NODE(*owner)) == 1 + many && Py_REFCNT(memory) == 1 + many ? value : NULL;
+}
+
+/* Do an operator with `out=` and `where=`; NULL, without an error, where the package must. */
+static PyObject *
+compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int *failed)
+{
+    PyObject *out = NULL, *owner, *value, *given[4];
+    PyArrayObject *memory;
+    Py_ssize_t keywords = PyTuple_GET_SIZE(names);
+    if (!f->is_ufunc || n != f->nin || keywords > 2 || IS_COMPARISON(f->op) || is_watched() ||
+        PyDict_GET_SIZE(frozen) != 0) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < keywords; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *arg = args[n + i];
+        if (PyUnicode_CompareWithASCIIString(name, "out") == 0 && IS_ARRAY(arg)) {
+            out = arg;
+        }
+        else if (PyUnicode_CompareWithASCIIString(name, "where") != 0 || !IS_ARRAY(arg) || fresh(arg) == NULL ||
+                 PyArray_DESCR(fresh(arg)) != truth_dtype) {
+            return NULL;
+        }
+    }
+    if (out == NULL) {
+        return NULL;
+    }
+    memory = target(out, args, n + keywords, &owner);
+    if (memory == NULL || !is_usual(f, memory) ||
+        PyArray_NBYTES(memory) >= (Py_TYPE(NODE(out)) == Part ? part_bytes : large_bytes)) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n + keywords; i++) {
+        PyArrayObject *array = IS_ARRAY(args[i]) ? fresh(args[i]) : NULL;
+        if (i < n && (array == NULL ? !is_number(args[i], memory) : PyArray_DESCR(array) != PyArray_DESCR(memory))) {
+            return NULL;
+        }
+        given[i] = array != NULL ? (PyObject *)array : args[i];
+    }
+    value = call_host(f->host, given, n, names);
+    if (value == NULL) {
+        *failed = PyErr_Occurred() != NULL;
+        return NULL;
+    }
+    *failed = (count_heard() != 0 && told(f, PyTuple_Pack(1, NODE(out)), value) < 0) || note_write(owner) < 0;
+    Py_DECREF(value);
+    return *failed ? NULL : Py_NewRef(out);
+}
+
+static PyObject *
+call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    int failed = 0;
+    PyObject *found = NULL;
+    if (names != NULL && PyTuple_GET_SIZE(names) != 0) {
+        found = compute_into(f, args, n, names, &failed);
+    }
+    else if (n == 1 && f->nin == 1) {
+        found = compute(f, args[0], NULL, NULL, &failed);
+    }
+    else if (n == 2 && f->nin == 2) {
+        found = compute(f, args[f->reflected], args[!f->reflected], NULL, &failed);
+    }
+    return found != NULL || failed ? found : PyObject_Vectorcall(f->slow, args, nargsf, names);
+}
+
+/* x += y: into the memory of a view; an array that owns its elements gets the new ones. */
+static PyObject *
+call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    PyObject *x, *y, *owner, *found;
+    PyArrayObject *memory;
+    int failed = 0;
+    if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(args[0]) || PyDict_GET_SIZE(frozen) != 0) {
+        goto slow;
+    }
+    x = args[0];
+    y = args[1];
+    if (SLOT(x, x_view) == Py_None) {
+        found = compute(f, x, y, NULL, &failed);
+        if (failed) {
+            return NULL;
+        }
+        if (found == NULL) {
+            goto slow;
+        }
+        if (PyArray_NDIM((PyArrayObject *)VALUE_OF(NODE(x))) == 0) {
+            return found; /* a scalar in NumPy: `+=` makes a new one */
+        }
+        if (SLOT(NODE(found), n_aval) != SLOT(NODE(x), n_aval)) {
+            Py_DECREF(found);
+            goto slow;
+        }
+        Py_SETREF(NODE(x), Py_NewRef(NODE(found)));
+        Py_DECREF(found);
+        return note_write(x) < 0 ? NULL : Py_NewRef(x);
+    }
+    memory = target(x, &y, 1, &owner);
+    if (memory == NULL || PyArray_NBYTES(memory) >= part_bytes) {
+        goto slow;
+    }
+    found = compute(f, x, y, (PyObject *)memory, &failed);
+    if (failed) {
+        return NULL;
+    }
+    if (found == NULL) {
+        goto slow;
+    }
+    Py_DECREF(found);
+    return note_write(owner) < 0 ? NULL : Py_NewRef(x);
+slow:
+    return PyObject_Vectorcall(f->slow, args, nargsf, names);
+}

@@ -1,0 +1,170 @@
+/* What the package told of itself, and arrays whose elements are known. */
+
+static PyTypeObject *Array, *Part, *View;
+static PyObject *no_levels; /* the empty tuple */
+static PyObject *tapes;     /* list: not empty while somebody must see each node */
+static PyObject *frozen;    /* dict: not empty while some array is read-only */
+static PyObject *notes;     /* list of functions that are told of an array that is written to */
+static PyObject *recent;    /* dict: (shape, dtype) -> aval, the last ones */
+static PyObject *aval_of;   /* the function behind it */
+static PyObject *faults;    /* dict of the module: `_entered`, a context where faults are heard */
+static PyObject *listener;  /* what hears them: `heard`, a list */
+static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
+static Py_ssize_t part_bytes, large_bytes;
+static PyArray_Descr *truth_dtype;
+
+static Py_ssize_t x_node, x_levels, x_view;           /* where an Array has its slots */
+static Py_ssize_t n_aval, n_value;                    /* a Node */
+static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
+static Py_ssize_t a_element, a_shape;                 /* an Aval */
+static PyObject *s_entered, *s_heard, *truth_aval;
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+#define IS_ARRAY(o) (Py_TYPE(o) == Array)
+#define NODE(x) SLOT(x, x_node)
+#define VALUE_OF(node) SLOT(node, n_value)
+
+/* Say whether each step must be recorded, or left to Python at least. */
+static inline int
+is_watched(void)
+{
+    return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0;
+}
+
+/* Return the elements of an array (borrowed) if they are known and up to date; NULL, without an error, if not. */
+static inline PyArrayObject *
+fresh(PyObject *x)
+{
+    PyObject *view = SLOT(x, x_view), *value;
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
+        return NULL;
+    }
+    if (view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen)) {
+        return NULL;
+    }
+    value = VALUE_OF(NODE(x));
+    return value != NULL && PyArray_CheckExact(value) ? (PyArrayObject *)value : NULL;
+}
+
+/* Return a new array with a node, an aval and a value, which is stolen, as the aval is. */
+static PyObject *
+known(PyObject *value, PyObject *aval)
+{
+    PyObject *node = NULL, *x = NULL;
+    if (value != NULL && aval != NULL && (node = Part->tp_alloc(Part, 0)) != NULL) {
+        x = Array->tp_alloc(Array, 0);
+    }
+    if (x == NULL) {
+        Py_XDECREF(value);
+        Py_XDECREF(aval);
+        Py_XDECREF(node);
+        return NULL;
+    }
+    SLOT(node, n_aval) = aval;
+    SLOT(node, n_value) = value;
+    SLOT(x, x_node) = node;
+    SLOT(x, x_levels) = Py_NewRef(no_levels);
+    SLOT(x, x_view) = Py_NewRef(Py_None);
+    return x;
+}
+
+static PyObject *
+find_any_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
+{
+    PyObject *shape = PyTuple_New(ndim), *key, *aval;
+    if (shape == NULL) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim; i++) {
+        PyObject *n = PyLong_FromSsize_t(dims[i]);
+        if (n == NULL) {
+            Py_DECREF(shape);
+            return NULL;
+        }
+        PyTuple_SET_ITEM(shape, i, n);
+    }
+    key = PyTuple_Pack(2, shape, (PyObject *)dtype);
+    Py_DECREF(shape);
+    if (key == NULL) {
+        return NULL;
+    }
+    aval = PyDict_GetItemWithError(recent, key);
+    if (aval != NULL) {
+        Py_INCREF(aval);
+    }
+    else if (!PyErr_Occurred()) {
+        aval = PyObject_CallObject(aval_of, key);
+    }
+    Py_DECREF(key);
+    return aval;
+}
+
+/* The avals that were asked for last, by what one hopes are different places for different ones. */
+enum { PLACES = 256, AXES = 3 };
+static struct {
+    PyObject *aval;
+    int type, ndim;
+    npy_intp dims[AXES];
+} places[PLACES];
+
+/* Return the aval of a shape and a dtype. */
+static PyObject *
+find_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
+{
+    npy_uintp place = (npy_uintp)dtype->type_num * 31 + (npy_uintp)ndim;
+    PyObject *aval;
+    int same;
+    if (ndim > AXES) {
+        return find_any_aval(ndim, dims, dtype);
+    }
+    for (int i = 0; i < ndim; i++) {
+        place = place * 31 + (npy_uintp)dims[i];
+    }
+    place %= PLACES;
+    same = places[place].aval != NULL && places[place].type == dtype->type_num && places[place].ndim == ndim;
+    if (same && PyArray_CompareLists(places[place].dims, dims, ndim)) {
+        return Py_NewRef(places[place].aval);
+    }
+    aval = find_any_aval(ndim, dims, dtype);
+    if (aval != NULL && PyArray_ISNBO(dtype->byteorder)) {
+        Py_XSETREF(places[place].aval, Py_NewRef(aval));
+        places[place].type = dtype->type_num;
+        places[place].ndim = ndim;
+        for (int i = 0; i < ndim; i++) {
+            places[place].dims[i] = dims[i];
+        }
+    }
+    return aval;
+}
+
+/* Return an array with a value (stolen) that may be like that of a node, if one is given. */
+static PyObject *
+known_array(PyObject *value, PyObject *node)
+{
+    PyArrayObject *new = (PyArrayObject *)value, *old = node == NULL ? NULL : (PyArrayObject *)VALUE_OF(node);
+    int ndim = PyArray_NDIM(new);
+    if (old != NULL && PyArray_DESCR(new) == PyArray_DESCR(old) && ndim == PyArray_NDIM(old) &&
+        PyArray_CompareLists(PyArray_DIMS(new), PyArray_DIMS(old), ndim)) {
+        return known(value, Py_NewRef(SLOT(node, n_aval)));
+    }
+    return known(value, find_aval(ndim, PyArray_DIMS(new), PyArray_DESCR(new)));
+}
+
+/* Return a new array of one element, which `data` points to; `aval` is borrowed, or NULL for that of a truth value. */
+static PyObject *
+known_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
+{
+    PyObject *value;
+    if (aval == NULL) { /* a truth value */
+        if (truth_aval == NULL && (truth_aval = find_aval(0, NULL, dtype)) == NULL) {
+            return NULL;
+        }
+        aval = truth_aval;
+    }
+    Py_INCREF(dtype);
+    value = PyArray_NewFromDescr(&PyArray_Type, dtype, 0, NULL, NULL, NULL, 0, NULL);
+    if (value != NULL) {
+        memcpy(PyArray_DATA((PyArrayObject *)value), data, PyDataType_ELSIZE(dtype));
+    }
+    return known(value, Py_NewRef(aval));
+}
