@@ -22,9 +22,7 @@ from nabla_array import transforms as T
 from nabla_array._lazy.node import Part
 from nabla_array._namespace import fast
 
-needs_compiled = pytest.mark.skipif(
-    fast.compiled is None, reason="nothing is compiled: no compiler"
-)
+needs_compiled = pytest.mark.skipif(fast.compiled is None, reason="nothing is compiled: no compiler")
 
 DTYPES = list("?bhilBHILfdFD")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 127.0, 255.0, 1e30, np.inf, -np.inf, np.nan]
