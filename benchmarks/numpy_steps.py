@@ -498,6 +498,8 @@ FUNCTIONS = (
         "gradient",
     ),
     *("interp", "digitize", "average", "inner", "tensordot", "searchsorted", "isin", "trapezoid"),
+    *("which", "argwhere", "diffs", "cumprod", "round", "flip", "array of two", "var", "percentile", "cov"),
+    *("allclose", "array_equal", "broadcast_to", "moveaxis", "split", "take_along_axis", "argmax", "ravel"),
 )
 
 
@@ -532,6 +534,22 @@ def function(m: Machine) -> None:
         "tensordot": lambda np, a, b: np.tensordot(a, b, axes=0),
         "searchsorted": lambda np, a, b: np.searchsorted([1, 2, 4], a),
         "trapezoid": lambda np, a, b: np.trapezoid(a, axis=axis),
+        "which": lambda np, a, b: np.where(a > k),
+        "argwhere": lambda np, a, b: np.argwhere(a > k),
+        "diffs": lambda np, a, b: np.diff(a, n=max(k, 1), prepend=1, axis=axis),
+        "cumprod": lambda np, a, b: np.cumprod(a, axis=axis),
+        "round": lambda np, a, b: np.round(a, k),
+        "flip": lambda np, a, b: np.flip(a, axis).copy(),
+        "array of two": lambda np, a, b: np.array([a, a]),
+        "var": lambda np, a, b: np.var(a, axis=axis, ddof=1),
+        "percentile": lambda np, a, b: np.percentile(a, [25, 50], axis=axis),
+        "cov": lambda np, a, b: np.cov(a),
+        "broadcast_to": lambda np, a, b: np.broadcast_to(a, (2, *a.shape)) + 1,
+        "moveaxis": lambda np, a, b: np.moveaxis(a, 0, -1) * 2,
+        "split": lambda np, a, b: [p + 1 for p in np.array_split(a, 2, axis=axis or 0)],
+        "take_along_axis": lambda np, a, b: np.take_along_axis(a, np.argsort(a, axis=axis), axis=axis),
+        "argmax": lambda np, a, b: np.argmax(a, axis=axis),
+        "ravel": lambda np, a, b: np.ravel(a) * 2,
     }
     if name == "triu" and first[1].ndim < 2:
         return

@@ -164,7 +164,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if not out.ndim:
         raise ValueError("diff: needs one axis or more, not a 0-d array")
     k = normalize_axis("diff", axis, out.ndim)
-    ends = {name: end for name, end in (("prepend", prepend), ("append", append)) if end is not None}
+    given = (("prepend", prepend), ("append", append))
+    # A number here has a dtype of its own, as in NumPy.
+    ends = {name: as_array("diff", end) for name, end in given if end is not None}
     if ends:
         out, *others = promote("diff", out, *ends.values())
         put = {name: _fitted_end(name, end, out, k) for name, end in zip(ends, others, strict=True)}

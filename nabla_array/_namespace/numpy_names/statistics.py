@@ -132,7 +132,7 @@ def _quantile(function: str, a: Any, q: Any, axis: Any, method: str, keepdims: b
     x = as_array(function, a)
     if x.dtype.kind == "c":
         raise TypeError(f"a must be an array of real numbers, not {x.dtype}")
-    if x.dtype.kind == "b" or (x.dtype.kind in "iu" and method not in ("lower", "higher")):
+    if x.dtype.kind in "iu" and method not in ("lower", "higher"):
         x = astype(x, _F64)
     given = as_array(function, q)
     fractions = given._value() / 100 if percent else np.asarray(given._value())
@@ -180,7 +180,7 @@ def _checked_quantile(
     weights: Any,
 ) -> Array:
     x = as_array(function, a)
-    if weights is not None or method not in _PLACES:
+    if weights is not None or method not in _PLACES or x.dtype.kind == "b":
         theirs = {"quantile": np.quantile, "percentile": np.percentile}[function]
         y = host_call(
             theirs, function, (a, q), dict(axis=axis, method=method, keepdims=keepdims, weights=weights)
