@@ -162,6 +162,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return from_value(checked("from_dlpack", np.from_dlpack(x, **options)))
 
 
+@fast.whole(np.array)
 def array(
     object: Any,
     dtype: Any = None,

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy.primitives import elementwise as p
+from . import fast
 from .array import Array, apply
 from .elementwise_calls import binary, composed, unary
 from .outputs import deliver
@@ -512,6 +513,7 @@ def imag(val: Any) -> Array:
     return as_array("imag", val).imag
 
 
+@fast.whole(np.round)
 def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     """Round each element to the nearest number with `decimals` decimals, halves to the even one.
 
@@ -547,6 +549,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     return y if out is None else deliver("round", out, y)
 
 
+@fast.whole(np.clip)
 def clip(
     a: Any,
     min: Any = None,

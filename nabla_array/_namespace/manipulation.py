@@ -856,6 +856,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     return apply(reshape_p, many, shape=(*before, n * each, *after))
 
 
+@fast.whole(np.tile)
 def tile(A: Any, reps: Any) -> Array:
     """Return an array repeated as a whole along its axes.
 

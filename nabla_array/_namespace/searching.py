@@ -120,6 +120,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     return y if out is None else deliver("argmin", out, y, exact=True)
 
 
+@fast.whole(np.count_nonzero)
 def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero along axes.
 
@@ -186,6 +187,7 @@ def nonzero(a: Any) -> tuple[Array, ...]:
     return tuple([from_value(i) for i in a._value().nonzero()])
 
 
+@fast.whole(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
     """Return where each element of `v` would go into the sorted `a` so that it stays sorted.
 

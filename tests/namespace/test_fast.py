@@ -37,9 +37,10 @@ def words(text: str) -> list[str]:
 BINARY = words("add sub mul truediv floordiv mod pow and or xor lshift rshift matmul eq ne lt le gt ge")
 IN_PLACE = words("add sub mul truediv floordiv mod and or xor lshift rshift")
 UNARY = words("sqrt exp sin log square floor isnan ceil sign")
-SUMS = words("sum mean std var dot")
+SUMS = words("sum mean std var dot trace interp median average cross einsum norm")
 SHORT = words("prod max min any all argmax argmin cumsum diff concat stack hstack vstack where roll repeat")
-SHORT += words("triu tril outer")
+SHORT += words("triu tril outer clip round searchsorted count_nonzero tile array diag bincount append insert")
+SHORT += words("delete kron")
 
 
 def part(draw: Any) -> np.ndarray:
@@ -131,12 +132,31 @@ def test_functions_with_out_and_where_give_what_is_behind_them(name: str, data: 
 @given(st.data())
 def test_functions_of_parts_give_what_the_python_behind_them_gives(name: str, data: st.DataObject) -> None:
     value = part(data.draw)
-    function = getattr(xp, name)
+    function = xp.linalg.norm if name == "norm" else getattr(xp, name)
     x = read(value)
     args: tuple[Any, ...] = (x,)
+    more = {
+        "clip": [(x, -1, 2.5), (x, None, x), (x, 0, 300)],
+        "round": [(x,), (x, 2), (x, -1)],
+        "searchsorted": [(x, 1.0), (x, x, "right")],
+        "tile": [(x, 2), (x, (2, 1))],
+        "array": [(x,), ([x, x],), ([x, 1.5],), ([x, [x]],)],
+        "diag": [(x,), (x, 1)],
+        "bincount": [(x,), (x, None, 5)],
+        "append": [(x, 1.5), (x, x, 0)],
+        "insert": [(x, 1, 5), (x, 0, x, 0)],
+        "delete": [(x, 1), (x, 0, 0)],
+        "trace": [(x,), (x, 1)],
+        "interp": [(x, x, x), (0.5, x, x)],
+        "average": [(x,), (x, 0, x)],
+        "einsum": [("...->", x), ("...,...->...", x, x)],
+        "norm": [(x,), (x, 1), (x, None, 0)],
+    }
     if name in {"concat", "stack", "hstack", "vstack"}:
         args = ([x, read(part(data.draw))],)
-    elif name in {"dot", "outer"}:
+    elif name in more:
+        args = data.draw(st.sampled_from(more[name]))
+    elif name in {"dot", "outer", "cross", "kron"}:
         args = (x, read(part(data.draw)))
     elif name == "where":
         args = (read(value != 0), x, data.draw(st.sampled_from([x, 0, 1.5, -1, 300, 2**70])))

@@ -28,7 +28,8 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
             return 0;
         }
     }
-    if (arg == Py_None || PyBool_Check(arg) || PyLong_CheckExact(arg) || PyFloat_CheckExact(arg)) {
+    if (arg == Py_None || PyBool_Check(arg) || PyLong_CheckExact(arg) || PyFloat_CheckExact(arg) ||
+        PyUnicode_CheckExact(arg)) {
         *out = Py_NewRef(arg);
         return 1;
     }
@@ -88,7 +89,8 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         Py_DECREF(value);
         goto slow;
     }
-    if (!PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA) || !is_usual(f, (PyArrayObject *)value)) {
+    /* One that has another owner is an argument, or a view of one. */
+    if (Py_REFCNT(value) != 1 || !PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA) || !is_usual(f, (PyArrayObject *)value)) {
         Py_DECREF(value);
         goto slow;
     }

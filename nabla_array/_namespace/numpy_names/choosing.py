@@ -13,6 +13,7 @@ import numpy as np
 from ..._lazy.primitives.elementwise import select as select_p
 from ..._lazy.primitives.linalg import diagonal as diagonal_p
 from ..._lazy.primitives.structure import reshape as reshape_p
+from .. import fast
 from ..array import Array, apply, from_value, view, write
 from ..elementwise import floor_divide, logical_or, remainder
 from ..indexing import fitted, getitem, setitem
@@ -209,6 +210,7 @@ def _plane(function: str, x: Array, axis1: int, axis2: int) -> Array:
     return moveaxis(x, (i, j), (-2, -1))
 
 
+@fast.whole(np.trace)
 @numpys
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None

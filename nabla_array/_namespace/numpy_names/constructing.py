@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import fast
 from ..array import Array, from_value
 from ..creation import arange, asarray, eye, linspace, ones, zeros
 from ..data_types import result_type
@@ -213,6 +214,7 @@ def fromfunction(
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 
+@fast.whole(np.diag)
 @numpys
 def diag(v: Any, k: int = 0) -> Array:
     """Return a matrix with a vector on its diagonal, or the diagonal of a matrix.

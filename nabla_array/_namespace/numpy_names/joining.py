@@ -34,6 +34,7 @@ def along(axis: int, key: Any) -> tuple[Any, ...]:
     return (*[_ALL] * axis, key)
 
 
+@fast.whole(np.append)
 @numpys
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """Return an array with more elements at its end.
@@ -282,6 +283,7 @@ def _places(function: str, obj: Any, n: int) -> np.ndarray | int:
     return int(value) if value.ndim == 0 else value.reshape(-1)
 
 
+@fast.whole(np.delete)
 @numpys
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     """Return an array without some places along an axis.
@@ -299,6 +301,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     return take(x, np.flatnonzero(keep), axis=k)
 
 
+@fast.whole(np.insert)
 @numpys
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """Return an array with values put in before some places along an axis.

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import fast
 from ..array import Array
 from ..elementwise import abs as abs_
 from ..elementwise import divide, multiply
@@ -24,6 +25,7 @@ numpys = numpys_in("numpy.linalg", np.linalg)
 _LinAlgError = np.linalg.LinAlgError
 
 
+@fast.whole(np.linalg.norm)
 @numpys
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """Return the norm of a vector or a matrix, or of those along axes.

@@ -11,6 +11,7 @@ import numpy as np
 from ..._lazy.faults import unheard
 from ..._lazy.primitives.elementwise import complex_
 from ..._lazy.primitives.signals import correlate as correlate_p
+from .. import fast
 from ..array import Array, apply
 from ..elementwise import (
     abs,
@@ -456,6 +457,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     return concat([first, astype(rest_of, first.dtype)], axis=k)
 
 
+@fast.whole(np.interp)
 @numpys
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Return values between samples, on straight lines.

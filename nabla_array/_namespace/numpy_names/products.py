@@ -100,6 +100,7 @@ def vdot(a: Any, b: Any, /) -> Array:
     return vecdot(x, y)
 
 
+@fast.whole(np.kron)
 @numpys
 def kron(a: Any, b: Any) -> Array:
     """Return the Kronecker product: blocks of the second array scaled by the elements of the first.
@@ -115,6 +116,7 @@ def kron(a: Any, b: Any) -> Array:
     return reshape(multiply(wide, inner_), tuple(p * q for p, q in zip(s, t, strict=True)))
 
 
+@fast.whole(np.cross)
 @numpys
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
@@ -329,6 +331,7 @@ def _found_path(
     return tuple(map(tuple, found[1:]))
 
 
+@fast.whole(np.einsum)
 @numpys
 def einsum(
     *operands: Any,

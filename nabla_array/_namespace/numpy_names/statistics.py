@@ -12,6 +12,7 @@ import numpy as np
 from ..._lazy.faults import unheard
 from ..._lazy.node import tapes
 from ..._lazy.primitives.indexing import scatter
+from .. import fast
 from ..array import Array, apply, from_value
 from ..creation import asarray, zeros
 from ..elementwise import (
@@ -53,6 +54,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Ar
     return y if out is None else deliver("ptp", out, y)
 
 
+@fast.whole(np.average)
 @numpys
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
@@ -233,6 +235,7 @@ def percentile(
     return _checked_quantile("percentile", True, a, q, axis, out, method, keepdims, weights)
 
 
+@fast.whole(np.median)
 @numpys
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
@@ -346,6 +349,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # -- counting ----------------------------------------------------------------------------------------
 
 
+@fast.whole(np.bincount)
 @numpys
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """Return how often each integer from 0 on occurs, or the sum of the weights that it has.
