@@ -53,11 +53,14 @@ def wrap(
     Parameters
     ----------
     way
-        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "whole" or "array_ufunc".
+        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "whole" or
+        "array_ufunc".
     name
-        The primitive's, or that of a class: what `scalar` makes.
+        The primitive's; that of a class, which `scalar` makes; what `view` is given: "T" (nothing, and
+        reverses the axes), "shape", "all" (nothing, and makes one axis).
     host
-        NumPy's function in place of the primitive's; for "array_ufunc", our functions by NumPy's.
+        NumPy's function in place of the primitive's; for "view", the class of its steps; for "array_ufunc",
+        our functions by NumPy's.
     out
         The place of the argument that `slow` would write to.
     """

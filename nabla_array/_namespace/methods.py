@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._lazy.primitives.bits import reinterpret
+from .._lazy.primitives.structure import permute, slice_
 from .._lazy.primitives.structure import reshape as reshape_p
-from .._lazy.primitives.structure import slice_
 from . import (
     elementwise,
+    fast,
     manipulation,
     moments,
     numpy_names,
@@ -26,7 +27,7 @@ from . import (
     statistical,
     utility,
 )
-from .array import Array, apply, current, from_value, view, write
+from .array import Array, Step, apply, current, from_value, view, write
 from .indexing import fitted, setitem, warn_of_discard
 from .indexing_functions import take
 from .ufuncs import host_hook
@@ -305,9 +306,9 @@ _METHODS: dict[str, Any] = {
     "partition": partition,
     "prod": statistical.prod,
     "put": put,
-    "ravel": ravel,
+    "ravel": fast.wrap("view", ravel, "all", reshape_p, Step),
     "repeat": repeat,
-    "reshape": reshape,
+    "reshape": fast.wrap("view", reshape, "shape", reshape_p, Step),
     "round": elementwise.round,
     "searchsorted": searching.searchsorted,
     "setfield": setfield,
@@ -320,10 +321,12 @@ _METHODS: dict[str, Any] = {
     "tobytes": tobytes,
     "tofile": tofile,
     "trace": _numpys("trace"),
-    "transpose": transpose,
+    "transpose": fast.wrap("view", transpose, "T", permute, Step),
     "var": moments.var,
     "view": view_as,
 }
 
-for _name, _method in _METHODS.items():
+_ATTRIBUTES = {"T": property(fast.wrap("view", Array.T.fget, "T", permute, Step))}  # type: ignore[attr-defined]
+
+for _name, _method in (_METHODS | _ATTRIBUTES).items():
     setattr(Array, _name, _method)

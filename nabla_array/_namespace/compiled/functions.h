@@ -57,6 +57,17 @@ is_out(PyObject *name)
     return PyUnicode_CompareWithASCIIString(name, "out") == 0;
 }
 
+/* Say whether an array is no argument, and no view of one. */
+static int
+is_alone(PyArrayObject *value)
+{
+    PyObject *base = PyArray_BASE(value);
+    if (Py_REFCNT(value) == 1 && base != NULL && PyArray_CheckExact(base)) {
+        value = (PyArrayObject *)base;
+    }
+    return Py_REFCNT(value) == 1 && PyArray_CHKFLAGS(value, NPY_ARRAY_OWNDATA);
+}
+
 /* A function of arrays, one of them at least a part, whose result NumPy gives as the package does. */
 static PyObject *
 call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -89,8 +100,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         Py_DECREF(value);
         goto slow;
     }
-    /* One that has another owner is an argument, or a view of one. */
-    if (Py_REFCNT(value) != 1 || !PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA) || !is_usual(f, (PyArrayObject *)value)) {
+    if (!is_alone((PyArrayObject *)value) || !is_usual(f, (PyArrayObject *)value)) {
         Py_DECREF(value);
         goto slow;
     }

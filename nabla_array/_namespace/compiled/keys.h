@@ -80,12 +80,33 @@ plain_key(PyObject *key)
     return out;
 }
 
+/* Return an array whose elements `part` (stolen) are those of `x` that a key (or the last step of a view) gives. */
+static PyObject *
+view_of(PyObject *x, PyObject *part, PyObject *key)
+{
+    PyObject *node = NODE(x), *seen = SLOT(x, x_view), *shape = SLOT(SLOT(node, n_aval), a_shape);
+    PyObject *out = known_array(part, node), *view = out != NULL ? View->tp_alloc(View, 0) : NULL;
+    if (view == NULL) {
+        Py_XDECREF(out);
+        return NULL;
+    }
+    SLOT(view, v_base) = Py_NewRef(seen == Py_None ? x : SLOT(seen, v_base));
+    SLOT(view, v_seen) = Py_NewRef(seen == Py_None ? node : SLOT(seen, v_seen));
+    SLOT(view, v_steps) = Py_NewRef(Py_None);
+    SLOT(view, v_part) = PyTuple_Pack(3, seen == Py_None ? x : seen, key, shape);
+    Py_SETREF(SLOT(out, x_view), view);
+    if (SLOT(view, v_part) == NULL) {
+        Py_CLEAR(out);
+    }
+    return out;
+}
+
 /* x[key] */
 static PyObject *
 read_part(PyObject *x, PyObject *key)
 {
     PyArrayObject *value;
-    PyObject *plain, *part, *out, *seen, *view, *node = NODE(x), *whole;
+    PyObject *plain, *part, *out, *node = NODE(x);
     char *data;
     if (is_watched() || (value = fresh(x)) == NULL) {
         return NULL;
@@ -104,25 +125,95 @@ read_part(PyObject *x, PyObject *key)
         Py_DECREF(plain);
         return NULL;
     }
-    out = known_array(part, node);
-    view = out != NULL ? View->tp_alloc(View, 0) : NULL;
-    if (view == NULL) {
-        Py_XDECREF(out);
-        Py_DECREF(plain);
+    out = view_of(x, part, plain);
+    Py_DECREF(plain);
+    return out;
+}
+
+/* Return the elements of an array in a shape, given as arguments of `reshape`; NULL where that is not so simple. */
+static PyObject *
+reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
+{
+    npy_intp dims[NPY_MAXDIMS];
+    PyArray_Dims shape = {dims, 0};
+    PyObject *part, *memory = PyArray_BASE(value) != NULL ? PyArray_BASE(value) : (PyObject *)value;
+    if (n == 1 && PyTuple_CheckExact(args[0])) {
+        n = PyTuple_GET_SIZE(args[0]);
+        args = &PyTuple_GET_ITEM(args[0], 0);
+    }
+    if (n > NPY_MAXDIMS) {
         return NULL;
     }
-    seen = SLOT(x, x_view);
-    whole = seen == Py_None ? x : seen;
-    PyObject *shape = SLOT(SLOT(node, n_aval), a_shape);
-    SLOT(view, v_base) = Py_NewRef(seen == Py_None ? x : SLOT(seen, v_base));
-    SLOT(view, v_seen) = Py_NewRef(seen == Py_None ? node : SLOT(seen, v_seen));
-    SLOT(view, v_steps) = Py_NewRef(Py_None);
-    SLOT(view, v_part) = PyTuple_Pack(3, whole, plain, shape);
-    Py_DECREF(plain);
-    Py_SETREF(SLOT(out, x_view), view);
-    if (SLOT(view, v_part) == NULL) {
-        Py_CLEAR(out);
+    for (; shape.len < n; shape.len++) {
+        if (!PyLong_CheckExact(args[shape.len])) {
+            return NULL;
+        }
+        dims[shape.len] = PyLong_AsSsize_t(args[shape.len]);
     }
+    part = PyErr_Occurred() ? NULL : PyArray_Newshape(value, &shape, NPY_CORDER);
+    if (part != NULL && PyArray_BASE((PyArrayObject *)part) != memory) { /* a copy */
+        Py_CLEAR(part);
+    }
+    PyErr_Clear(); /* told elsewhere, in our words */
+    return part;
+}
+
+/* Return the step from an array to what has its axes reversed, or another shape (a new reference). */
+static PyObject *
+step_to(Fast *f, PyArrayObject *part)
+{
+    int ndim = PyArray_NDIM(part);
+    PyObject *numbers = PyTuple_New(ndim), *params = NULL, *step = NULL;
+    for (int i = 0; numbers != NULL && i < ndim; i++) {
+        PyObject *number = PyLong_FromSsize_t(f->kind == 'T' ? ndim - 1 - i : PyArray_DIM(part, i));
+        if (number == NULL) {
+            Py_CLEAR(numbers);
+            break;
+        }
+        PyTuple_SET_ITEM(numbers, i, number);
+    }
+    if (numbers != NULL && (params = PyDict_New()) != NULL &&
+        PyDict_SetItemString(params, f->kind == 'T' ? "axes" : "shape", numbers) == 0) {
+        step = PyObject_CallFunctionObjArgs(f->host, f->prim, params, NULL);
+    }
+    Py_XDECREF(numbers);
+    Py_XDECREF(params);
+    return step;
+}
+
+/* x.T, x.reshape(shape), x.ravel() of a part */
+static PyObject *
+call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    PyArrayObject *value;
+    PyObject *part = NULL, *step, *out, *all = NULL;
+    int takes_shape = f->kind == 's';
+    if (n >= 1 && (n == 1) != takes_shape && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
+        PyDict_GET_SIZE(frozen) == 0 && (value = fresh(args[0])) != NULL && Py_TYPE(NODE(args[0])) == Part) {
+        if (f->kind == 'T') {
+            part = PyArray_Transpose(value, NULL);
+        }
+        else if (takes_shape) {
+            part = reshaped(value, args + 1, n - 1);
+        }
+        else if ((all = PyLong_FromLong(-1)) != NULL) {
+            part = reshaped(value, &all, 1);
+            Py_DECREF(all);
+        }
+    }
+    if (part == NULL) {
+        PyErr_Clear();
+        return PyObject_Vectorcall(f->slow, args, nargsf, names);
+    }
+    step = step_to(f, (PyArrayObject *)part);
+    if (step == NULL) {
+        Py_DECREF(part);
+        return NULL;
+    }
+    out = view_of(args[0], part, step);
+    Py_DECREF(step);
     return out;
 }
 

@@ -132,8 +132,7 @@ static const struct {
 } ways[] = {
     {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
-    {"whole", call_whole},
-    {"array_ufunc", call_array_ufunc},
+    {"view", call_view},         {"whole", call_whole},        {"array_ufunc", call_array_ufunc},
 };
 
 /* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fast.py` */
