@@ -261,13 +261,27 @@ def put_whole(x: Array, new: Array) -> bool:
     return x._view is not None and x._node.aval.nbytes < PART and put(x, (), new)
 
 
+def _moved(x: Array) -> np.ndarray | None:
+    """Return what `fresh_value` does; of a view that is pending, too, since no data moves."""
+    value = fresh_value(x)
+    node = x._node
+    if value is not None or tapes or x._levels or node.prim is None or node.prim.kind != "view":
+        return value
+    values = [n.value for n in node.inputs]
+    return None if any([v is None for v in values]) else node.prim.host(*values, **node.params)
+
+
 def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
     """Return what `numpy.matmul` or `numpy.dot` gives for parts, or small vectors; None if it is recorded.
 
     On operands that are no BLAS's, as reversed ones, the two round differently.
     """
-    a, b = fresh_value(x), fresh_value(y)
-    if a is None or b is None or a.nbytes >= PART or b.nbytes >= PART:
+    a, b = _moved(x), _moved(y)
+    if a is None or b is None:
+        return None
+    # A vector of a part may meet a large matrix: what comes out is small.
+    small, large = sorted((a.nbytes, b.nbytes))
+    if large >= PART and (small >= PART or {a.ndim, b.ndim} != {1, 2}):
         return None
     if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
         return None
