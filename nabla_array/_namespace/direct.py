@@ -119,7 +119,7 @@ def read(x: Array, key: Any) -> Array | None:
     value: np.ndarray | None = node.value
     plain = type(key) is int or _is_plain(key)
     if not plain:
-        if type(key) is Array and key._node.aval.dtype.kind == "b" and key.shape == x.shape != ():
+        if type(key) is Array and _is_mask(key, x):
             return _chosen(x, key)
         key = as_integers(key)
         plain = _is_plain(key)
@@ -150,12 +150,17 @@ def read(x: Array, key: Any) -> Array | None:
     return out
 
 
-def _chosen(x: Array, mask: Array) -> Array | None:
+def _is_mask(key: Array, x: Array) -> bool:
+    """Say whether a key chooses among the elements, and may be looked at."""
+    if tapes or x._levels or key._levels:
+        return False
+    return key._node.aval.dtype.kind == "b" and key.shape == x.shape != ()
+
+
+def _chosen(x: Array, mask: Array) -> Array:
     """Return the elements where a mask is true: how many there are is known once it is computed."""
-    if mask._levels:
-        return None
     value = value_of(current(x))[value_of(current(mask))]
-    return _known(value, aval_of(value.shape, value.dtype)) if value.nbytes < LARGE else Array(leaf(value))
+    return _known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
 
 
 def _counts(owner: Array) -> tuple[int, int]:
@@ -230,6 +235,8 @@ def _fitting(value: Any, dtype: np.dtype) -> Any:
 def put(x: Array, key: Any, value: Any) -> bool:
     """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
     if not _is_plain(key):
+        if type(key) is Array and x.nbytes < LARGE and _is_mask(key, x):
+            value_of(current(key))  # to record the write would take longer
         key = as_integers(key)
         key = key if _is_plain(key) else _for_numpy(key)
         if key is None:

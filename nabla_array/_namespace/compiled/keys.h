@@ -198,7 +198,7 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
         else if (takes_shape) {
             part = reshaped(value, args + 1, n - 1);
         }
-        else if ((all = PyLong_FromLong(-1)) != NULL) {
+        else if (PyArray_IS_C_CONTIGUOUS(value) && (all = PyLong_FromLong(-1)) != NULL) { /* `ravel` copies others */
             part = reshaped(value, &all, 1);
             Py_DECREF(all);
         }
