@@ -202,6 +202,14 @@ def _learn(prim: Primitive, avals: tuple[Aval, ...], result: Aval) -> None:
     prim.rules[avals[0] if avals[0] is avals[-1] else avals] = result
 
 
+def _gives(prim: Primitive, avals: tuple[Aval, ...]) -> Any:
+    """Return the aval of a result; None for operands that the primitive does not take."""
+    try:
+        return prim.aval(*avals)
+    except (TypeError, ValueError):
+        return None
+
+
 def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     """Promote, broadcast and record; the next call with operands like these takes the short way."""
     try:
@@ -215,8 +223,7 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
         _learn(prim, tuple([n.aval for n in node.inputs]), node.aval)
     elif type(node) is Part:  # done at once, so what it was given is not known any more
         avals = tuple([x._node.aval for x in operands if type(x) is Array])
-        same = avals and (avals[0].dtype == node.aval.dtype or node.aval.dtype.kind == "b")
-        if same and avals[0] is avals[-1] and avals[0].shape == node.aval.shape:
+        if avals and avals[0] is avals[-1] and _gives(prim, (avals[0],) * len(operands)) is node.aval:
             _learn(prim, avals, node.aval)
     return y
 

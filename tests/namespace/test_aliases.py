@@ -16,6 +16,7 @@ def test_a_numpy_name_is_our_function(name: str) -> None:
     assert ours is getattr(xp, ALIASES[name]) or ours.__module__.startswith("nabla_array")
 
 
+@pytest.mark.usefixtures("recorded")
 def test_a_numpy_name_stays_in_the_graph() -> None:
     before = stats.fallbacks.copy()
     x = xp.array([0.0, 0.5])

@@ -82,6 +82,7 @@ def test_full_takes_the_dtype_of_its_value(value: Any) -> None:
     same(xp.full((2, 2), value), np.full((2, 2), value))
 
 
+@pytest.mark.usefixtures("recorded")
 def test_full_of_an_array_is_lazy_and_a_copy() -> None:
     x = xp.asarray([1.0, 2.0])
     y = xp.full((2, 2), x + 1)
@@ -146,6 +147,7 @@ def test_asarray_of_buffers() -> None:
     same(xp.asarray(np.arange(3, dtype=">i4")), np.arange(3, dtype=np.int32))
 
 
+@pytest.mark.usefixtures("recorded")
 def test_asarray_stacks_arrays_lazily() -> None:
     x = xp.asarray([1, 2], dtype=xp.int8) + 1
     y = xp.asarray([x, [3, 4], np.asarray([5.5, 6], np.float32)])

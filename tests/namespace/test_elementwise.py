@@ -304,6 +304,7 @@ def test_positive_is_a_copy() -> None:
     assert np.asarray(x).tolist() == [1.0, 2.0]
 
 
+@pytest.mark.usefixtures("recorded")
 def test_results_are_lazy() -> None:
     x = xp.asarray([1.0, 2.0])
     for name in UNARY:

@@ -124,6 +124,9 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     Py_INCREF(m);
     Py_INCREF(n);
     value = call_host(f->host, args, many, NULL);
+    if (value != NULL && !f->is_ufunc && forget_heard()) {
+        Py_CLEAR(value); /* it may be another function of NumPy's that noted them: `x ** 2` is a square */
+    }
     if (value != NULL && count_heard() != 0 && told(f, PyTuple_Pack(2, m, n), value) < 0) {
         Py_CLEAR(value);
     }
