@@ -279,6 +279,14 @@ m[idx[0][0]] += 1
 m[idx[0][1], idx[1][2]] = 4
 r = m
 
+m = np.ones((4, 4)) * 2
+m.fill(2.5)
+v = np.flip(m, 1).reshape(16)
+v[:] = 0
+w = np.flip(m, 0).T.reshape(4, 2, 2)
+w[0] = 1
+r = m
+
 m = np.zeros((4, 4))
 k = np.int64(1)
 m[k : k + 2, k] = 1

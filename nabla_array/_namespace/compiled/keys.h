@@ -144,6 +144,12 @@ reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     if (n > NPY_MAXDIMS) {
         return NULL;
     }
+    for (int axis = 0; axis < PyArray_NDIM(value); axis++) {
+        /* Equal elements may lie in one place here, where NumPy has memory for each, and so copies or not. */
+        if (PyArray_STRIDE(value, axis) == 0 && PyArray_DIM(value, axis) > 1) {
+            return NULL;
+        }
+    }
     for (; shape.len < n; shape.len++) {
         if (!PyLong_CheckExact(args[shape.len])) {
             return NULL;
