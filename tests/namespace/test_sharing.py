@@ -287,6 +287,16 @@ w = np.flip(m, 0).T.reshape(4, 2, 2)
 w[0] = 1
 r = m
 
+m = np.arange(6.0).reshape(2, 3) * 1
+v = m.T
+np.multiply(v, 2, out=v)
+w = v.ravel()
+v += v % 2
+u = m.reshape(-1)
+u[1] = 7
+m[0, 0] = 5
+r = (m, w, u, v.reshape(6))
+
 m = np.zeros((4, 4))
 k = np.int64(1)
 m[k : k + 2, k] = 1

@@ -144,12 +144,6 @@ reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     if (n > NPY_MAXDIMS) {
         return NULL;
     }
-    for (int axis = 0; axis < PyArray_NDIM(value); axis++) {
-        /* Equal elements may lie in one place here, where NumPy has memory for each, and so copies or not. */
-        if (PyArray_STRIDE(value, axis) == 0 && PyArray_DIM(value, axis) > 1) {
-            return NULL;
-        }
-    }
     for (; shape.len < n; shape.len++) {
         if (!PyLong_CheckExact(args[shape.len])) {
             return NULL;
@@ -187,6 +181,17 @@ step_to(Fast *f, PyArrayObject *part)
     return step;
 }
 
+/* Say whether the elements of an array's owner lie as NumPy's do, so that NumPy copies them where it does there.
+ *
+ * Equal ones may lie in one place, and what was written through a view may lie in the view's order.
+ */
+static int
+lies_as_numpys(PyObject *x, PyArrayObject *value)
+{
+    PyObject *view = SLOT(x, x_view), *memory = view == Py_None ? (PyObject *)value : VALUE_OF(SLOT(view, v_seen));
+    return memory != NULL && PyArray_CheckExact(memory) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory);
+}
+
 /* x.T, x.reshape(shape), x.ravel() of a part */
 static PyObject *
 call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -200,6 +205,9 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
         PyDict_GET_SIZE(frozen) == 0 && (value = fresh(args[0])) != NULL && Py_TYPE(NODE(args[0])) == Part) {
         if (f->kind == 'T') {
             part = PyArray_Transpose(value, NULL);
+        }
+        else if (!lies_as_numpys(args[0], value)) {
+            part = NULL;
         }
         else if (takes_shape) {
             part = reshaped(value, args + 1, n - 1);

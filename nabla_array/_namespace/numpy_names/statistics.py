@@ -289,7 +289,7 @@ def cov(
     rows = [p.T if not rowvar and p.shape[0] != 1 else p for p in rows]
     x = concat(rows, axis=0) if len(rows) > 1 else rows[0]
     if not x.shape[0]:
-        return zeros((0, 0), dtype=wide)
+        return zeros((0, 0))
     ddof = ddof if ddof is not None else 0 if bias else 1
     w = _cov_weights(fweights, aweights, x.shape[1])
     mean = average(x, axis=1, weights=w)
