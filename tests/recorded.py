@@ -11,11 +11,13 @@ from nabla_array._namespace import array, direct, fast
 @contextmanager
 def everything_recorded() -> Iterator[None]:
     """Within it nothing is computed at a call that can wait (direct.py, fast.py)."""
-    with pytest.MonkeyPatch.context() as patch:
-        for name in ("LARGE", "PART"):
-            patch.setattr(direct, name, 0)
-        patch.setattr(array, "TINY", 0)
-        patch.setattr(direct, "elementwise", lambda *args: None)
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            for name in ("LARGE", "PART"):
+                patch.setattr(direct, name, 0)
+            patch.setattr(array, "TINY", 0)
+            patch.setattr(direct, "elementwise", lambda *args: None)
+            fast.limit()
+            yield
+    finally:
         fast.limit()
-        yield
-    fast.limit()

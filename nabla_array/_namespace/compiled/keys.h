@@ -199,22 +199,20 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     Fast *f = (Fast *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     PyArrayObject *value;
-    PyObject *part = NULL, *step, *out, *all = NULL;
+    PyObject *part = NULL, *step, *out;
     int takes_shape = f->kind == 's';
     if (n >= 1 && (n == 1) != takes_shape && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
         PyDict_GET_SIZE(frozen) == 0 && (value = fresh(args[0])) != NULL && Py_TYPE(NODE(args[0])) == Part) {
         if (f->kind == 'T') {
             part = PyArray_Transpose(value, NULL);
         }
-        else if (!lies_as_numpys(args[0], value)) {
-            part = NULL;
-        }
-        else if (takes_shape) {
-            part = reshaped(value, args + 1, n - 1);
-        }
-        else if (PyArray_IS_C_CONTIGUOUS(value) && (all = PyLong_FromLong(-1)) != NULL) { /* `ravel` copies others */
-            part = reshaped(value, &all, 1);
-            Py_DECREF(all);
+        else if (lies_as_numpys(args[0], value)) {
+            if (takes_shape) {
+                part = reshaped(value, args + 1, n - 1);
+            }
+            else if (PyArray_IS_C_CONTIGUOUS(value)) { /* `ravel` copies others */
+                part = PyArray_Ravel(value, NPY_CORDER);
+            }
         }
     }
     if (part == NULL) {
