@@ -22,7 +22,8 @@ LAYERS = ("_lazy", "_namespace", "transforms", "distributed")
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {"concurrent", "dask", "distributed", "matplotlib", "max", "mojo", "rich", "scipy", "sklearn"}
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
-LATE_OWN = {f"nabla_array._lazy.{name}" for name in ("artifacts", "compiler", "max_backend", "pool", "tiers")}
+LATE_OWN = {f"nabla_array._lazy.{name}" for name in ("accelerator", "artifacts", "compiler", "max_backend")}
+LATE_OWN |= {f"nabla_array._lazy.{name}" for name in ("pool", "tiers")}
 
 # What `import nabla_array` must not bring in.
 HEAVY = {"dask", "distributed", "matplotlib", "max", "pandas", "rich", "scipy", "sklearn", "torch"}

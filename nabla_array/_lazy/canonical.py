@@ -25,7 +25,7 @@ class Canonical(NamedTuple):
     Attributes
     ----------
     key
-        Its text, which `parse` reads; equal texts are equal programs.
+        Its text, which `parse` reads; equal texts are equal programs (`for_target`: on one accelerator).
     inputs, outputs
         The shapes that the inputs take, and that the outputs of the original program have.
     """
@@ -46,11 +46,12 @@ class CanonicalEqn(NamedTuple):
 
 
 class CanonicalProgram(NamedTuple):
-    """What `parse` makes of a key: inputs are (shape, dtype)."""
+    """What `parse` makes of a key: inputs are (shape, dtype), `target` says what it is compiled for."""
 
     inputs: tuple[tuple[tuple[str | int, ...], np.dtype], ...]
     eqns: tuple[CanonicalEqn, ...]
     outputs: tuple[int, ...]
+    target: str = ""
 
 
 class _Axes:
@@ -295,9 +296,14 @@ def _read(value: Any) -> Any:
     return value
 
 
+def for_target(key: str, target: str) -> str:
+    """Return the text of a CPU's program as that of an accelerator's."""
+    return f"{key[:-1]}, {target!r})"
+
+
 def parse(key: str) -> CanonicalProgram:
     """Read the text of a canonical program."""
-    inputs, eqns, outputs = literal_eval(key)
+    inputs, eqns, outputs, *target = literal_eval(key)
     return CanonicalProgram(
         tuple((shape, np.dtype(dtype)) for shape, dtype in inputs),
         tuple(
@@ -305,6 +311,7 @@ def parse(key: str) -> CanonicalProgram:
             for prim, ins, params, shape, dtype in eqns
         ),
         outputs,
+        *target,
     )
 
 

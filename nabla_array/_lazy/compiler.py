@@ -43,8 +43,9 @@ class Pending:
         Why it failed.
     """
 
-    def __init__(self, compiler: Compiler, key: str) -> None:
+    def __init__(self, compiler: Compiler, key: str, target: str) -> None:
         self.key = key
+        self.target = target
         self.state = "waiting"
         self.message = ""
         self.attempts = 0
@@ -89,16 +90,17 @@ class Compiler:
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
 
-    def request(self, key: str, awaited: bool = False) -> Pending:
+    def request(self, key: str, awaited: bool = False, target: str = "") -> Pending:
         """Ask for a program, and return at once; asking again is the same request.
 
-        A worker that is started while something is `awaited` does not stand aside for others.
+        Only programs of one `target` are compiled together. A worker that is started while something is
+        `awaited` does not stand aside for others.
         """
         with self._changed:
             self._awaited |= awaited
             pending = self._pendings.get(key)
             if pending is None:
-                pending = Pending(self, key)
+                pending = Pending(self, key, target)
                 self._pendings[key] = pending
                 self._waiting.append(pending)
                 self._start_thread()
@@ -166,7 +168,9 @@ class Compiler:
         with self._changed:
             # What has failed before waits for what has not.
             if self._waiting:
-                batch = [self._waiting.popleft() for _ in range(min(_BATCH, len(self._waiting)))]
+                target = self._waiting[0].target
+                batch = [p for p in self._waiting if p.target == target][:_BATCH]
+                self._waiting = deque(p for p in self._waiting if p not in batch)
             else:
                 batch = self._again.popleft() if self._again else []
             for pending in batch:

@@ -19,6 +19,7 @@ from .config import settings
 from .faults import listener, listening, one_by_one, tell
 from .fusion import SCANS
 from .node import NO_PARAMS, Node, evaluate_hook, origin
+from .primitives.placement import host_value, in_use, resident
 from .program import Line, held_outside, linearize, pending_order
 from .regions import Plan, Region, plan
 from .stats import stats
@@ -34,23 +35,35 @@ def _listening(function: Callable[..., Any], *args: Any) -> Any:
     return listening.copy().run(function, *args)
 
 
+# `accelerator` puts itself here, which evaluates each node on its device.
+settle_hook: list[Callable[[list[Node], Callable[[list[Node]], None]], None]] = []
+
+
 def evaluate(nodes: Sequence[Node]) -> None:
     """Fill in the values of `nodes`, and of what is alive of the pending nodes below them."""
     with lock:
-        roots = [n for n in nodes if n.value is None]
+        roots = [n for n in nodes if n.value is None and n.prim is not resident]
         if not roots:
             return
-        start = perf_counter()
-        # A pending node of medium size alone weighs this much, so below it there is none.
-        if max([n.depth for n in roots]) < MEDIUM_WEIGHT and settings["mode"] != "max":
-            for n in roots:
-                _listening(_value_below, n)
+        if in_use:
+            settle_hook[0](roots, _evaluate_here)
         else:
-            _run_deep(roots)
-        stats.evaluations += 1
-        stats.host_seconds += perf_counter() - start
-        if listener.heard:
-            tell()
+            _evaluate_here(roots)
+
+
+def _evaluate_here(roots: list[Node]) -> None:
+    """Evaluate pending nodes below which nothing is on an accelerator."""
+    start = perf_counter()
+    # A pending node of medium size alone weighs this much, so below it there is none.
+    if max([n.depth for n in roots]) < MEDIUM_WEIGHT and settings["mode"] != "max":
+        for n in roots:
+            _listening(_value_below, n)
+    else:
+        _run_deep(roots)
+    stats.evaluations += 1
+    stats.host_seconds += perf_counter() - start
+    if listener.heard:
+        tell()
 
 
 def value_of(node: Node) -> Any:
@@ -58,6 +71,9 @@ def value_of(node: Node) -> Any:
     value = node.value
     if value is not None:
         return value
+    if in_use:
+        evaluate((node,))
+        return host_value(node)
     if node.depth >= MEDIUM_WEIGHT or settings["mode"] == "max":
         evaluate((node,))
         return node.value
@@ -72,6 +88,17 @@ def value_of(node: Node) -> Any:
 
 
 evaluate_hook.append(evaluate)
+
+
+def heard(order: list[Node], function: Callable[..., Any], *args: Any) -> None:
+    """Run a function that computes the nodes of `order`, and tell of their floating-point errors."""
+    try:
+        _listening(function, *args)
+    except host.StepFailed:
+        listener.heard.clear()
+        raise
+    if listener.heard:
+        tell(order)
 
 
 def _refs(node: Node, place: int) -> tuple[int, int]:
@@ -121,7 +148,7 @@ def _run_shallow(node: Node) -> Any:
     try:
         value = node.prim.host(x) if y is None else node.prim.host(x, y)  # type: ignore[union-attr]
     except host.DATA_ERRORS as error:
-        raise _located(error, node) from None
+        raise located(error, node) from None
     if type(value) is not ndarray:
         value = host.as_value(value)
     node.value = value
@@ -152,7 +179,7 @@ def _run_one(node: Node) -> Any:
     try:
         value = host.as_value(function(*[i.value for i in node.inputs], **node.params))
     except host.DATA_ERRORS as error:
-        raise _located(error, node) from None
+        raise located(error, node) from None
     node.value = value
     node.inputs = ()
     node.depth = 0
@@ -162,7 +189,7 @@ def _run_one(node: Node) -> Any:
 one_by_one.update((_run_shallow.__code__, _run_one.__code__))
 
 
-def _located(error: Exception, node: Node) -> Exception:
+def located(error: Exception, node: Node) -> Exception:
     """Return the error with the name of the operation, and the user's line where it is known."""
     message = f"{origin(node)}: {error}"
     return type(error)(message)
@@ -210,10 +237,9 @@ def _run_deep(roots: list[Node]) -> None:
     owned = frozenset(k for k, more in enumerate(shared) if not more)
     env: list[Any] = [n.value for n in line.inputs] + [None] * len(line.program.eqns)
     try:
-        _listening(tiers.run, steps, env, owned)
+        heard(order, tiers.run, steps, env, owned)
     except host.StepFailed as failure:
-        listener.heard.clear()
-        raise _located(failure.error, order[line.numbers.index(failure.eqn)]) from None
+        raise located(failure.error, order[line.numbers.index(failure.eqn)]) from None
     finally:
         # Also after an error: an owned input may have been written over, so what was computed from it
         # must not be computed again.
@@ -222,5 +248,3 @@ def _run_deep(roots: list[Node]) -> None:
                 node.value = env[k]
                 node.inputs = ()
                 node.depth = 0
-    if listener.heard:
-        tell(order)

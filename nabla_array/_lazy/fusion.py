@@ -44,7 +44,8 @@ SCANS = (cumsum, cumprod)
 _FLOATS = (np.float32, np.float64)
 
 
-def _runs_on_max(aval: Aval, kinds: str) -> bool:
+def runs_on_max(aval: Aval, kinds: str) -> bool:
+    """Say whether MAX has values of this dtype, if it is of these kinds, and of this size."""
     dtype = aval.dtype
     return dtype.kind in kinds and (dtype.kind != "f" or dtype.type in _FLOATS) and aval.size > 0
 
@@ -54,8 +55,8 @@ def _is_lowered(eqn: Eqn, program: Program) -> bool:
     prim = eqn.prim
     if prim.max is None or prim.dims is None or not isinstance(eqn.aval, Aval):
         return False
-    return _runs_on_max(eqn.aval, "fiub") and all(
-        _runs_on_max(program.aval(i), prim.max_kinds) for i in eqn.ins
+    return runs_on_max(eqn.aval, "fiub") and all(
+        runs_on_max(program.aval(i), prim.max_kinds) for i in eqn.ins
     )
 
 
@@ -76,7 +77,7 @@ class _Grouping:
     other in a circle.
     """
 
-    def __init__(self, program: Program, everything: bool) -> None:
+    def __init__(self, program: Program, everything: bool, accelerator: bool) -> None:
         self.program = program
         self.base = len(program.inputs)
         self.users: dict[int, list[int]] = {}
@@ -87,7 +88,9 @@ class _Grouping:
         for eqn in program.eqns:
             # On the host a reshape of what is there already costs nothing, and no size is part of the key.
             outside = eqn.prim is reshape and not self.fused[eqn.ins[0]]
-            self.fused.append(eqn.prim is not fill and not outside and _is_lowered(eqn, program))
+            # Our kernels of scans go from element to element.
+            here = accelerator and eqn.prim in SCANS
+            self.fused.append(eqn.prim is not fill and not (outside or here) and _is_lowered(eqn, program))
         while True:
             groups = self._groups()
             lost = [
@@ -193,6 +196,9 @@ def _with_drops(parts: list[Part], program: Program) -> list[Part]:
 
 
 @lru_cache(512)
-def parts(program: Program, everything: bool = False) -> tuple[Part, ...]:
-    """Return the parts of a program in order; `everything`: also what MAX can do, but not faster."""
-    return tuple(_Grouping(program, everything).parts())
+def parts(program: Program, everything: bool = False, accelerator: bool = False) -> tuple[Part, ...]:
+    """Return the parts of a program in order.
+
+    `everything`: also what MAX can do, but not faster; `accelerator`: what it can do there.
+    """
+    return tuple(_Grouping(program, everything, accelerator).parts())

@@ -20,6 +20,7 @@ from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
 from .primitive import Primitive
 from .primitives.creation import fill
 from .primitives.structure import slice_
+from .stats import stats
 
 _KERNELS = Path(__file__).parent / "kernels"
 _MODULES = ("creation", "elementwise", "structure", "reduction", "contraction", "indexing", "ordering")
@@ -35,13 +36,14 @@ def primitives() -> dict[str, Primitive]:
 class Builder:
     """What a lowering sees of MAX: its operations, and how constants, casts and our kernels are made."""
 
-    def __init__(self) -> None:
+    def __init__(self, target: str = "") -> None:
         from max.dtype import DType
         from max.graph import DeviceRef, StaticDim, ops
 
         self._is_known = lambda dim: isinstance(dim, StaticDim)
         self.ops: Any = ops
-        self.device = DeviceRef.CPU()
+        number, api, _ = parsed_target(target)
+        self.device = DeviceRef.CPU() if api == "cpu" else DeviceRef.GPU(number)
         self._dtype_of = DType.from_numpy
 
     def dtype(self, dtype: np.dtype | type) -> Any:
@@ -109,7 +111,7 @@ class Builder:
     def _size(self, size: Size) -> Any:
         from max.graph import Dim, TensorValue
 
-        n = self.cast(TensorValue(Dim(size.name)), size.dtype)
+        n = self.cast(TensorValue(Dim(size.name)).to(self.device), size.dtype)
         return self.custom("nabla.sub", n, self.constant(size.less, size.dtype)) if size.less else n
 
     def _shape(self, shape: tuple[str | int, ...]) -> Any:
@@ -129,7 +131,7 @@ class Result:
 def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path]) -> None:
     from max.graph import Graph, TensorType
 
-    b = Builder()
+    b = Builder(program.target)
     types = [TensorType(b.dtype(dtype), shape, b.device) for shape, dtype in program.inputs]
     with Graph(name, input_types=types, module=module, custom_extensions=kernels) as graph:
         env = [i.tensor for i in graph.inputs]
@@ -155,18 +157,45 @@ def build_kernels(folder: Path) -> list[Path]:
 
 
 def compile_programs(keys: Sequence[str], path: Path) -> None:
-    """Compile canonical programs into one file; the graph of number i is called g{i}."""
-    from max.driver import CPU
+    """Compile canonical programs of one target into one file; the graph of number i is called g{i}."""
     from max.engine import InferenceSession
     from max.graph import Module
 
+    programs = [parse(key) for key in keys]
+    (target,) = {p.target for p in programs}
+    device = _device_to_compile_for(target)
     with tempfile.TemporaryDirectory() as folder:
         kernels = build_kernels(Path(folder))
         module = Module()
-        for i, key in enumerate(keys):
-            _build(parse(key), f"g{i}", module, kernels)
-        session = InferenceSession(devices=[CPU()], custom_extensions=kernels)
+        for i, program in enumerate(programs):
+            _build(program, f"g{i}", module, kernels)
+        session = InferenceSession(devices=[device], custom_extensions=kernels)
         session.compile(module).export_mef(path)
+
+
+def parsed_target(target: str) -> tuple[int, str, str]:
+    """Return the number, the programming interface and the architecture of a target; "" is the CPU."""
+    number, api, architecture = target.split() if target else ("0", "cpu", "")
+    return int(number), api, architecture
+
+
+def _device(target: str) -> Any:
+    from max import driver
+
+    number, api, _ = parsed_target(target)
+    return driver.CPU() if api == "cpu" else driver.Accelerator(number)
+
+
+def _device_to_compile_for(target: str) -> Any:
+    """Return MAX's device; of an accelerator that is not here, one that can only be compiled for."""
+    from max import driver
+
+    number, api, architecture = parsed_target(target)
+    if api != "cpu" and driver.accelerator_count() <= number:
+        driver.set_virtual_device_api(api)
+        driver.set_virtual_device_target_arch(architecture)
+        driver.set_virtual_device_count(number + 1)
+    return _device(target)
 
 
 def _import() -> None:
@@ -188,32 +217,56 @@ def _import() -> None:
         atexit.register(context.__enter__)
 
 
-def accelerators() -> list[str]:
-    """Return the names of the accelerators that MAX finds."""
+@lru_cache(1)
+def accelerators() -> dict[str, str]:
+    """Return the accelerators that MAX finds, by name, with the target that a program for each has."""
+    _import()
+    import max.engine  # noqa: F401  (not later, in a thread that loads: with the driver in use that would crash)
     from max.driver import Accelerator, accelerator_count
 
-    return [f"gpu:{i} ({Accelerator(i).architecture_name})" for i in range(accelerator_count())]
+    devices = [Accelerator(i) for i in range(accelerator_count())]
+    return {f"gpu:{i}": f"{i} {d.api} {d.architecture_name}" for i, d in enumerate(devices)}
 
 
-@lru_cache(1)
-def _session() -> Any:
+def upload(array: np.ndarray, device: str) -> Any:
+    """Return a buffer with these elements on an accelerator."""
+    there = _device(accelerators()[device])
+    buffer = _as_buffer(array, array.shape)
+    if there.is_host:  # the CPU in the place of an accelerator
+        return buffer.copy()
+    buffer = buffer.to(there)
+    there.synchronize()  # the array may be written to from now on
+    stats.uploaded += array.nbytes
+    return buffer
+
+
+def download(buffer: Any) -> np.ndarray:
+    """Return an array with the elements of a buffer on an accelerator."""
     from max.driver import CPU
+
+    array: np.ndarray = buffer.to(CPU()).to_numpy()
+    stats.downloaded += array.nbytes
+    return array
+
+
+@lru_cache(8)
+def _session(target: str) -> Any:
     from max.engine import InferenceSession
 
-    return InferenceSession(devices=[CPU()])
+    return InferenceSession(devices=[_device(target)])
 
 
 _loaded: dict[str, dict[str, Any]] = {}
 
 
-def load(name: str, mef: bytes) -> dict[str, Any]:
+def load(name: str, mef: bytes, target: str = "") -> dict[str, Any]:
     """Return the models of a compiled file by name, once for each file, which `name` tells."""
     _import()
     from max.engine import read
 
     models = _loaded.get(name)
     if models is None:
-        models = _loaded[name] = dict(_session().init_all(read(io.BytesIO(mef))))
+        models = _loaded[name] = dict(_session(target).init_all(read(io.BytesIO(mef))))
     return models
 
 
@@ -230,18 +283,32 @@ def runner(
     model: Any, inputs: tuple[tuple[int, ...], ...], outputs: tuple[tuple[int, ...], ...]
 ) -> Callable[..., Any]:
     """Return `(*ndarrays) -> list of ndarrays` for a model; no contiguous array is copied."""
-    from max.driver import Buffer
-    from max.dtype import DType
 
     def run(*arrays: np.ndarray) -> list[np.ndarray]:
-        buffers = []
-        for a, shape in zip(arrays, inputs, strict=True):
-            own = a if a.flags.c_contiguous and a.flags.writeable else np.array(a, order="C")
-            if shape or own.dtype != np.bool:
-                buffers.append(Buffer.from_numpy(own.reshape(shape)))
-            else:  # MAX 26.7 fails on booleans without axes
-                buffers.append(Buffer.from_numpy(own.reshape(1)).view(DType.bool, ()))
-        results = model.execute(*buffers)
+        results = model.execute(*[_as_buffer(a, s) for a, s in zip(arrays, inputs, strict=True)])
         return [r.to_numpy().reshape(shape) for r, shape in zip(results, outputs, strict=True)]
 
     return run
+
+
+def buffer_runner(
+    model: Any, inputs: tuple[tuple[int, ...], ...], outputs: tuple[tuple[int, ...], ...]
+) -> Callable[..., Any]:
+    """Return `(*buffers) -> list of buffers` for a model of an accelerator, where they stay."""
+
+    def run(*buffers: Any) -> list[Any]:
+        results = model.execute(*[b.view(b.dtype, s) for b, s in zip(buffers, inputs, strict=True)])
+        return [r.view(r.dtype, s) for r, s in zip(results, outputs, strict=True)]
+
+    return run
+
+
+def _as_buffer(array: np.ndarray, shape: tuple[int, ...]) -> Any:
+    """Return a buffer of this shape on an array's memory; on that of a copy where MAX could not use it."""
+    from max.driver import Buffer
+    from max.dtype import DType
+
+    own = array if array.flags.c_contiguous and array.flags.writeable else np.array(array, order="C")
+    if shape or own.dtype != np.bool:
+        return Buffer.from_numpy(own.reshape(shape))
+    return Buffer.from_numpy(own.reshape(1)).view(DType.bool, ())  # MAX 26.7 fails on those without axes

@@ -10,6 +10,7 @@ from .aval import Aval
 from .node import Node
 from .primitive import Primitive
 from .primitives.creation import fill
+from .primitives.placement import resident
 
 
 class Eqn(NamedTuple):
@@ -93,7 +94,7 @@ def pending_order(roots: Sequence[Node]) -> list[Node]:
         node, expanded = stack.pop()
         if expanded:
             order.append(node)
-        elif node.value is None and id(node) not in done:
+        elif node.value is None and node.prim is not resident and id(node) not in done:
             done.add(id(node))
             stack.append((node, True))
             stack.extend((i, False) for i in reversed(node.inputs))

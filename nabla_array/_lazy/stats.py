@@ -18,6 +18,8 @@ class Stats:
         self.regions = 0
         self.compiled = 0
         self.host_seconds = 0.0
+        self.uploaded = 0
+        self.downloaded = 0
         self.fallbacks.clear()
 
 

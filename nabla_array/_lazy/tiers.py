@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from .canonical import Canonical, canonicalize, parse
+from .canonical import Canonical, canonicalize, for_target, parse
 from .config import config
 from .fusion import Part, parts
 from .host import StepFailed, run_plan
@@ -38,6 +38,8 @@ class Kernel:
 
     Attributes
     ----------
+    target
+        The accelerator that it is compiled for, as MAX is told; of the CPU's, "".
     state
         "new", "loading" (looked for in the cache, or being loaded), "cold" (not compiled), "compiling",
         "ready" or "failed".
@@ -52,8 +54,9 @@ class Kernel:
         kept the machine busy.
     """
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, target: str) -> None:
         self.key = key
+        self.target = target
         self.state = "new"
         self.message = ""
         self.host_seconds = 0.0
@@ -74,9 +77,9 @@ class Kernel:
         """Count time on the host, and take the next step towards a compiled form when it is due."""
         self.host_seconds += seconds
         if self.state == "new":
-            if _is_worth_max():
+            if self.target or _is_worth_max():
                 self._find()
-        elif self.state == "cold" and self.host_seconds >= config.compile_after:
+        elif self.state == "cold" and (self.target or self.host_seconds >= config.compile_after):
             self.request()
         elif self.state == "compiling":
             self._poll()
@@ -99,7 +102,7 @@ class Kernel:
             try:
                 from . import max_backend
 
-                self.model = max_backend.load(found.name, found.mef)[found.graph]
+                self.model = max_backend.load(found.name, found.mef, self.target)[found.graph]
             except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
                 self.fail(f"cannot be loaded: {error}")
             else:
@@ -110,7 +113,7 @@ class Kernel:
         """Ask for the compilation; `awaited`: somebody does nothing else meanwhile."""
         from .compiler import default_compiler
 
-        self.pending = default_compiler().request(self.key, awaited)
+        self.pending = default_compiler().request(self.key, awaited, self.target)
         self.state = "compiling"
 
     def _poll(self) -> None:
@@ -166,19 +169,6 @@ class Kernel:
         self.state, self.message = "failed", message
 
 
-def accelerators() -> str:
-    """Say what accelerators MAX finds."""
-    try:
-        from . import max_backend
-
-        found = max_backend.accelerators()
-    except ImportError as error:
-        return f"MAX cannot be imported: {error}"
-    if not found:
-        return "MAX finds no accelerator"
-    return f"MAX finds {', '.join(found)}, on which nothing runs yet"
-
-
 def problems() -> tuple[str, ...]:
     """Return what went wrong with the cache, or with compiling."""
     if f"{__package__}.artifacts" not in sys.modules:  # nothing was looked for
@@ -192,11 +182,12 @@ def problems() -> tuple[str, ...]:
 _kernels: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 
 
-def kernel(key: str) -> Kernel:
-    """Return the one kernel of a canonical program."""
+def kernel(key: str, target: str = "") -> Kernel:
+    """Return the one kernel of a canonical program for the CPU, or for an accelerator."""
+    key = for_target(key, target) if target else key
     found = _kernels.get(key)
     if found is None:
-        found = _kernels[key] = Kernel(key)
+        found = _kernels[key] = Kernel(key, target)
     return found
 
 
@@ -230,7 +221,7 @@ def gather() -> Iterator[set[str]]:
 def prepare(keys: Iterable[str]) -> list[Kernel]:
     """Have programs compiled, together, where they are not yet; returns their kernels."""
     wanted = [kernel(key) for key in keys]
-    _compile_and_wait(wanted)
+    compile_and_wait(wanted)
     return wanted
 
 
@@ -268,17 +259,17 @@ def _after_fork() -> None:
 class Step:
     """A part of a program, made ready to run on either tier."""
 
-    def __init__(self, part: Part, canonical: Canonical | None) -> None:
+    def __init__(self, part: Part, canonical: Canonical | None, target: str = "") -> None:
         self.part = part
         self.canonical = canonical
-        self.kernel = kernel(canonical.key) if canonical is not None else None
+        self.kernel = kernel(canonical.key, target) if canonical is not None else None
         self.plan: Plan | None = None
         program = part.program
         sizes = [program.aval(i) for i in range(len(program.inputs) + len(program.eqns))]
         self.size = max(getattr(a, "nbytes", 0) for a in sizes).bit_length()
         # What the part adds to the time of the whole, roughly.
         self.work = sum(getattr(e.aval, "nbytes", 0) for e in program.eqns if e.ins)
-        self.execute: Callable[..., list[np.ndarray]] | None = None
+        self.execute: Callable[..., list[Any]] | None = None
 
     def on_host(self, ins: list[Any]) -> list[Any]:
         """Run it with NumPy, which takes the inputs' references over."""
@@ -297,16 +288,15 @@ class Step:
             self.kernel.spent(perf_counter() - start)
         return [env[i] for i in program.outputs]
 
-    def on_max(self, ins: list[Any]) -> list[np.ndarray]:
-        """Run the compiled form."""
+    def on_max(self, ins: list[Any]) -> list[Any]:
+        """Run the compiled form, of an accelerator on MAX's buffers."""
         assert self.kernel is not None
         assert self.canonical is not None
         if self.execute is None:
             from . import max_backend
 
-            self.execute = max_backend.runner(
-                self.kernel.model, self.canonical.inputs, self.canonical.outputs
-            )
+            make = max_backend.buffer_runner if self.kernel.target else max_backend.runner
+            self.execute = make(self.kernel.model, self.canonical.inputs, self.canonical.outputs)
         start = perf_counter()
         out = self.execute(*ins)
         self.kernel.max_seconds += perf_counter() - start
@@ -348,24 +338,30 @@ class Step:
             if max_seconds > 4 * host_seconds:
                 break
         if all(agree(g, w) for g, w in zip(got, wanted, strict=True)):
-            self._note(chosen, max_seconds / host_seconds, chosen.max_seconds - before)
+            ratio = max_seconds / host_seconds
+            self.note(ratio < 0.95)
+            if ratio >= 0.95:
+                cost = chosen.max_seconds - before
+                chosen.again[self.size] = chosen.host_seconds + max(_AGAIN_AFTER, _AGAIN_TIMES * cost)
+                chosen.message = f"not faster: {ratio:.1f} of the host's time"
         else:
-            self._distrust(chosen)
+            self.distrust()
         return wanted
 
-    def _note(self, chosen: Kernel, ratio: float, cost: float) -> None:
+    def note(self, faster: bool) -> None:
+        """Remember for this size, in later processes too, whether MAX is to run it."""
         from .artifacts import default_store
 
-        faster = chosen.faster[self.size] = ratio < 0.95
-        default_store().note(chosen.key, self.size, faster)
-        if not faster:
-            chosen.again[self.size] = chosen.host_seconds + max(_AGAIN_AFTER, _AGAIN_TIMES * cost)
-            chosen.message = f"not faster: {ratio:.1f} of the host's time"
+        assert self.kernel is not None
+        self.kernel.faster[self.size] = faster
+        default_store().note(self.kernel.key, self.size, faster)
 
-    def _distrust(self, chosen: Kernel) -> None:
-        """Never use it again, for no size and in no later process."""
+    def distrust(self) -> None:
+        """Never use it again, for no size and in no later process: its results are wrong."""
         from .artifacts import FAILURES, default_store
 
+        chosen = self.kernel
+        assert chosen is not None
         chosen.fail("its results differ from the host's")
         default_store().add_failure(chosen.key, chosen.message, FAILURES)
 
@@ -408,7 +404,7 @@ def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
     steps = () if mode == "host" else _cut(whole.program, mode == "max")
     candidates = [s for s in steps if s.kernel is not None]
     if mode == "max":
-        _compile_and_wait([s.kernel for s in candidates if s.kernel is not None])
+        compile_and_wait([s.kernel for s in candidates if s.kernel is not None])
     elif not any(s.is_on_max(False) for s in candidates):
         start = perf_counter()
         run_plan(whole, env, owned)
@@ -427,7 +423,8 @@ def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
                 env[i] = value
 
 
-def _compile_and_wait(wanted: list[Kernel]) -> None:
+def compile_and_wait(wanted: list[Kernel]) -> None:
+    """Have kernels compiled, together, where they are not yet, and loaded."""
     waiting = [k for k in dict.fromkeys(wanted) if k.state not in ("ready", "failed")]
     for k in waiting:
         if k.state == "new":

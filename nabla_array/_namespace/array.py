@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from .._lazy.config import settings
+from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import value_of
 from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
@@ -21,6 +22,7 @@ from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.elementwise import complex_, imag, real
 from .._lazy.primitives.indexing import gather, scatter
 from .._lazy.primitives.linalg import diagonal
+from .._lazy.primitives.placement import in_use, transfer
 from .._lazy.primitives.structure import broadcast, permute, project, reshape, slice_, update_slice
 
 if TYPE_CHECKING:
@@ -179,15 +181,15 @@ class Array:
 
     @property
     def device(self) -> str:
-        """The device that holds the array: ``"cpu"``."""
-        return "cpu"
+        """The device that holds the array: ``"cpu"``, or an accelerator as ``"gpu:0"``."""
+        return device_of(current(self)) if in_use else CPU
 
     def to_device(self, device: str, /, *, stream: Any = None) -> Array:
-        """Return the array on `device`; raises ValueError for one that is not there."""
+        """Return the array on `device`, which may be itself; raises ValueError for one that is not there."""
         check_device("to_device", device)
         if stream is not None:
-            raise ValueError(f"to_device: a CPU has no streams; stream must be None, not {stream!r}")
-        return self
+            raise ValueError(f"to_device: there are no streams; stream must be None, not {stream!r}")
+        return placed(self, device)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         """Return the `nabla_array` module; raises ValueError for a version that it does not have."""
@@ -248,7 +250,7 @@ class Array:
         )
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """Return DLPack's number for the CPU."""
+        """Return DLPack's number for the CPU, to which elements on an accelerator are fetched."""
         return (1, 0)
 
     def item(self, *args: Any) -> Any:
@@ -570,15 +572,26 @@ def answer_for_laziness(x: Array) -> bool:
 
 
 def check_device(function: str, device: Any) -> None:
-    """Raise ValueError unless `device` is None or the CPU."""
-    if device is None or device == "cpu":
+    """Raise ValueError unless `device` is None, the CPU or an accelerator that MAX finds."""
+    if device is None or (isinstance(device, str) and device in (CPU, *in_use)):
         return
     found = ""
     if isinstance(device, str) and device.startswith("gpu:"):
-        from .._lazy import tiers
+        from .._lazy import accelerator
 
-        found = f" ({tiers.accelerators()})"
+        names, said = accelerator.names()
+        if device in names:
+            in_use.append(device)
+            return
+        found = f" ({said})"
     raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
+
+
+def placed(x: Array, device: Any) -> Array:
+    """Return an array on a device that `check_device` has let through; None is where it is."""
+    if not in_use or device is None or device == x.device:
+        return x
+    return Array(*bind(transfer, ((current(x), x._levels),), {"source": x.device, "device": device}))
 
 
 # The runner puts here what says whether code with these global names is of a program written for NumPy, where

@@ -9,7 +9,7 @@ import numpy as np
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.structure import reshape
 from . import fast, promotion
-from .array import Array, apply, check_device, from_value, view
+from .array import Array, apply, check_device, from_value, placed, view
 from .promotion import as_array, astype, broadcast_to, checked, host_array, normalize_shape
 
 __all__ = [
@@ -100,7 +100,10 @@ def asarray(
     array([2., 3., 5.])
     """
     check_device("asarray", device)
-    wanted = None if dtype is None else _dtype("asarray", dtype)
+    return placed(_as_array(a, None if dtype is None else _dtype("asarray", dtype), copy), device)
+
+
+def _as_array(a: Any, wanted: np.dtype | None, copy: bool | None) -> Array:
     if type(a) is Array:
         if wanted is not None and wanted != a.dtype:
             if copy is False:
@@ -155,11 +158,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     check_device("from_dlpack", device)
     if type(x) is Array:
-        return x.copy()
+        return placed(x.copy(), device)
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ method")
-    options = {"device": device, "copy": copy} if device is not None or copy is not None else {}
-    return from_value(checked("from_dlpack", np.from_dlpack(x, **options)))
+    options: dict[str, Any] = {} if device is None and copy is None else {"device": "cpu", "copy": copy}
+    return placed(from_value(checked("from_dlpack", np.from_dlpack(x, **options))), device)
 
 
 @fast.whole(np.array)
@@ -261,7 +264,7 @@ def arange(
     known = [_number(x) for x in (first, last, step)]
     if known[2] == 0:
         raise ZeroDivisionError(f"arange: no range from {known[0]} to {known[1]} has steps of 0")
-    return from_value(checked("arange", np.arange(*known, dtype=wanted)))
+    return placed(from_value(checked("arange", np.arange(*known, dtype=wanted))), device)
 
 
 def linspace(
@@ -319,7 +322,7 @@ def linspace(
     with np.errstate(all="ignore"):
         first, last = _number(start), _number(stop)
         value, step = np.linspace(first, last, num, endpoint, retstep=True, dtype=wanted, axis=axis)
-    out = from_value(checked("linspace", value))
+    out = placed(from_value(checked("linspace", value)), device)
     return (out, from_value(np.asarray(step)) if np.ndim(step) else step) if retstep else out
 
 
@@ -370,7 +373,7 @@ def eye(
     check_device("eye", device)
     _check_order(order)
     shape = normalize_shape("eye", (N, N if M is None else M))
-    return from_value(np.eye(shape[0], shape[1], k, _dtype("eye", dtype)))
+    return placed(from_value(np.eye(shape[0], shape[1], k, _dtype("eye", dtype))), device)
 
 
 def full(
@@ -417,7 +420,7 @@ def full(
     """
     check_device("full", device)
     _check_order(order)
-    return _filled("full", normalize_shape("full", shape), fill_value, dtype)
+    return placed(_filled("full", normalize_shape("full", shape), fill_value, dtype), device)
 
 
 def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Array:
@@ -465,7 +468,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     """
     check_device("zeros", device)
     _check_order(order)
-    return promotion.full(normalize_shape("zeros", shape), 0, _dtype("zeros", dtype))
+    return placed(promotion.full(normalize_shape("zeros", shape), 0, _dtype("zeros", dtype)), device)
 
 
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
@@ -501,7 +504,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
     """
     check_device("ones", device)
     _check_order(order)
-    return promotion.full(normalize_shape("ones", shape), 1, _dtype("ones", dtype))
+    return placed(promotion.full(normalize_shape("ones", shape), 1, _dtype("ones", dtype)), device)
 
 
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
@@ -536,7 +539,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     """
     check_device("empty", device)
     _check_order(order)
-    return promotion.full(normalize_shape("empty", shape), 0, _dtype("empty", dtype))
+    return placed(promotion.full(normalize_shape("empty", shape), 0, _dtype("empty", dtype)), device)
 
 
 def full_like(
@@ -584,17 +587,16 @@ def full_like(
     check_device("full_like", device)
     like = as_array("full_like", a)
     target = like.shape if shape is None else normalize_shape("full_like", shape)
-    return _filled("full_like", target, fill_value, _dtype("full_like", dtype, like.dtype))
+    out = _filled("full_like", target, fill_value, _dtype("full_like", dtype, like.dtype))
+    return placed(out, like.device if device is None else device)
 
 
 def _like(function: str, x: Any, value: int, dtype: Any, shape: Any, device: Any) -> Array:
     check_device(function, device)
     like = as_array(function, x)
-    return promotion.full(
-        like.shape if shape is None else normalize_shape(function, shape),
-        value,
-        _dtype(function, dtype, like.dtype),
-    )
+    target = like.shape if shape is None else normalize_shape(function, shape)
+    out = promotion.full(target, value, _dtype(function, dtype, like.dtype))
+    return placed(out, like.device if device is None else device)
 
 
 def zeros_like(

@@ -22,7 +22,7 @@ from numpy import (
     uint64,
 )
 
-from .array import Array, check_device
+from .array import Array, check_device, placed
 from .promotion import as_array, result_dtype
 from .promotion import astype as cast
 
@@ -92,7 +92,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
     array([1, 2])
     """
     check_device("astype", device)
-    a, wanted = as_array("astype", x), np.dtype(dtype)
+    a, wanted = placed(as_array("astype", x), device), np.dtype(dtype)
     if wanted.kind not in "biufc":
         raise TypeError(f"astype: no arrays of dtype {wanted}; numbers and booleans would work")
     if a.dtype.kind == "c" and wanted.kind in "iuf":

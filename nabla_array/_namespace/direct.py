@@ -24,6 +24,7 @@ from .._lazy.node import NO_PARAMS, Node, Part, leaf, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
+from .._lazy.primitives.placement import in_use
 from .array import NO_LEVELS, Array, View, current, frozen, part_hook, write_hook
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
@@ -119,7 +120,7 @@ def read(x: Array, key: Any) -> Array | None:
     value: np.ndarray | None = node.value
     plain = type(key) is int or _is_plain(key)
     if not plain:
-        if type(key) is Array and _is_mask(key, x):
+        if type(key) is Array and not in_use and _is_mask(key, x):
             return _chosen(x, key)
         key = as_integers(key)
         plain = _is_plain(key)
@@ -128,7 +129,7 @@ def read(x: Array, key: Any) -> Array | None:
             return None
     if value is None:
         # Whoever reads a small part of what is pending will read others.
-        if not _gives_little(node.aval, key):
+        if in_use or not _gives_little(node.aval, key):
             return None
         value = value_of(node)
     try:
@@ -211,6 +212,8 @@ def _is_ready(x: Array, key: Any) -> bool:
         return False
     node = current(x) if x._view is None else x._view.base._node
     if node.value is None:
+        if in_use:
+            return False
         if node.prim is not fill and (x._view is not None or not _gives_little(node.aval, key)):
             return False
         value_of(node)
@@ -235,7 +238,7 @@ def _fitting(value: Any, dtype: np.dtype) -> Any:
 def put(x: Array, key: Any, value: Any) -> bool:
     """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
     if not _is_plain(key):
-        if type(key) is Array and x.nbytes < LARGE and _is_mask(key, x):
+        if type(key) is Array and not in_use and x.nbytes < LARGE and _is_mask(key, x):
             value_of(current(key))  # to record the write would take longer
         key = as_integers(key)
         key = key if _is_plain(key) else _for_numpy(key)

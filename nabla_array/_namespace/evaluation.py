@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._lazy.evaluate import evaluate, value_of
+from .._lazy.primitives.placement import in_use
 from .array import Array, current
 
 __all__ = ["eval"]
@@ -47,7 +48,7 @@ def eval(*arrays: Any) -> Any:
     >>> xp.explain(x)
     float64[2]: evaluated, 16 B
     """
-    if len(arrays) == 1 and type(arrays[0]) is Array:  # the usual case, often of small arrays
+    if len(arrays) == 1 and type(arrays[0]) is Array and not in_use:  # the usual case, often of small arrays
         value_of(current(arrays[0]))
     else:
         evaluate([current(x) for x in arrays_in(arrays)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._lazy.primitives.structure import concat, slice_
 from . import elementwise as e
-from .array import Array, apply, check_device, from_value
+from .array import Array, apply, check_device, from_value, placed
 from .promotion import as_array, astype, normalize_axis
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
@@ -118,7 +118,7 @@ def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, 
     if wanted.kind != "f":
         raise TypeError(f"{function}: needs a real dtype, not {wanted}")
     step = e.divide(1.0, e.multiply(d, n)) if isinstance(d, Array) else 1.0 / (d * n)
-    return astype(e.multiply(from_value(cycles.astype(np.float64)), step), wanted)
+    return placed(astype(e.multiply(from_value(cycles.astype(np.float64)), step), wanted), device)
 
 
 def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Array:

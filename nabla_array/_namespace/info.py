@@ -40,8 +40,10 @@ class Info:
         return "cpu"
 
     def devices(self) -> tuple[str, ...]:
-        """Return the devices that creation functions take."""
-        return _Devices(("cpu",))
+        """Return the devices that creation functions take: the CPU, and the accelerators that MAX finds."""
+        from .._lazy import accelerator
+
+        return _Devices(("cpu", *accelerator.names()[0]))
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
         """Return the dtypes that creation functions choose, by kind."""

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from .._lazy import tiers
 from .._lazy.aval import Aval
 from .._lazy.config import config
+from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import lock, schedule
 from .._lazy.host import blocks_and_threads
 from .._lazy.node import Node
 from .._lazy.primitives.creation import fill
+from .._lazy.primitives.placement import resident
 from .._lazy.program import Eqn, Program, linearize, pending_order
 from .._lazy.regions import Call, Region, plan
 from .._namespace.array import current
@@ -253,13 +255,21 @@ def _explain(roots: list[Node]) -> Explanation:
     with lock:
         order = pending_order(roots)
         scheduled = schedule(order)
-        pending = [n for n in roots if n.value is None]
+        pending = [n for n in roots if n.value is None and n.prim is not resident]
         line = scheduled[1] if scheduled else linearize(order, pending)
         program = line.program
         numbers = {id(n): k for n, k in zip(order, line.numbers, strict=True)}
         results = tuple((n.aval, numbers.get(id(n))) for n in roots)
-        parts = tiers.steps_of(program) if scheduled and config.mode != "host" else ()
-    trusted = config.mode == "max"
+        device = device_of(roots[0])
+        if config.mode == "host" or not (scheduled or device != CPU):
+            parts: tuple[tiers.Step, ...] = ()
+        elif device == CPU:
+            parts = tiers.steps_of(program)
+        else:
+            from .._lazy import accelerator
+
+            parts = accelerator.steps_of(program, device)
+    trusted = config.mode == "max" or device != CPU
     if any(p.is_on_max(trusted) for p in parts):
         steps = tuple(step for p in parts for step in _part(program, p, trusted))
     elif scheduled:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy import tiers
 from .._lazy.evaluate import lock
+from .._lazy.primitives.placement import in_use
 from .._lazy.stats import stats
 
 if TYPE_CHECKING:
@@ -50,6 +51,8 @@ class Report(NamedTuple):
         NumPy functions that nabla_array lacks and NumPy ran instead, with the number of calls.
     kernels
         What MAX could run, the most expensive first; not reset.
+    uploaded, downloaded
+        Bytes sent to accelerators and fetched from them.
     problems
         What went wrong with the cache of compiled programs, or with compiling; not reset.
     """
@@ -61,6 +64,8 @@ class Report(NamedTuple):
     fallbacks: dict[str, int]
     kernels: tuple[KernelReport, ...]
     problems: tuple[str, ...]
+    uploaded: int
+    downloaded: int
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by name."""
@@ -74,6 +79,7 @@ class Report(NamedTuple):
             ("regions", str(self.regions)),
             ("run by MAX", str(self.compiled)),
             ("seconds", f"{self.seconds:.4f}"),
+            *[("transfers", f"{self.uploaded} B to accelerators, {self.downloaded} B back")][: len(in_use)],
             ("fallbacks", ", ".join(f"{name} ({n})" for name, n in calls) or "none"),
             *[("could fuse" if i == 0 else "", str(k)) for i, k in enumerate(self.kernels[:_SHOWN])],
             *[("problems" if i == 0 else "", text) for i, text in enumerate(self.problems)],
@@ -130,6 +136,8 @@ def report(*, reset: bool = False) -> Report:
             dict(stats.fallbacks),
             _kernels(),
             tiers.problems(),
+            stats.uploaded,
+            stats.downloaded,
         )
         if reset:
             stats.reset()

@@ -11,10 +11,12 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._lazy.config import MODES, config, settings
+from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import evaluate
 from .._lazy.host import DATA_ERRORS, quiet
 from .._lazy.levels import Levels, align_to_force, frames, in_force
 from .._lazy.node import Node, tapes
+from .._lazy.primitives.placement import in_use, transfer
 from .._lazy.stats import stats
 from .._lazy.straight import Source, is_small, write
 from .._namespace.array import Array, current
@@ -323,7 +325,8 @@ class _Cache:
             return self._fall_back(args, kwargs)
         self.count_hit()
         recipe = entry.recipe
-        if not recipe.batched and not running_tapes() and not any(_levels(given)):
+        elsewhere = in_use and _is_elsewhere(recipe)
+        if not (recipe.batched or elsewhere or running_tapes() or any(_levels(given))):
             out = self._run(entry, given, args, kwargs)
             if out is not MISS:
                 return out
@@ -520,6 +523,13 @@ def _recipe(made: Traced, written: Mapping[int, Array]) -> Recipe:
 
 def _array(leaf: Any) -> Array:
     return leaf if type(leaf) is Array else as_array("compile", leaf)
+
+
+def _is_elsewhere(recipe: Recipe) -> bool:
+    """Say whether a program computes on an accelerator, whatever its arguments."""
+    return any(e.prim is transfer for e in recipe.program.eqns) or any(
+        device_of(n) != CPU for n in recipe.captured
+    )
 
 
 def _levels(given: Call) -> list[Levels]:

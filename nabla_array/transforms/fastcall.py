@@ -14,6 +14,7 @@ from .._lazy.config import config
 from .._lazy.evaluate import lock, value_of
 from .._lazy.host import StepFailed
 from .._lazy.node import NO_PARAMS, Node
+from .._lazy.primitives.placement import in_use
 from .._lazy.program import Program
 from .._lazy.regions import plan
 from .._lazy.straight import Source, is_small, write
@@ -212,6 +213,8 @@ class _Matcher:
             self.source.line(f"{node} = {name}._node if {name}._view is None else {look}")
             self.unless(f"{node}.aval is {self.source.bind(aval)}")
             self.source.line(f"{value} = {node}.value")
+            # What may be on an accelerator is recorded.
+            self.unless(f"({value} is not None or not {self.source.bind(in_use)})")
             self.source.line(f"if {value} is None: {value} = {self.source.bind(value_of)}({node})")
         else:
             same = f"{name}.shape == {aval.shape} and {name}.dtype == {self.source.bind(aval.dtype)}"

@@ -98,7 +98,7 @@ class Compiler:
         self.requests: list[str] = []
         self.refused: dict[str, str] = {}
 
-    def request(self, key: str, awaited: bool = False) -> Any:
+    def request(self, key: str, awaited: bool = False, target: str = "") -> Any:
         self.requests.append(key)
         message = self.refused.get(key, self.refused.get("all", ""))
         if not message:
@@ -130,7 +130,7 @@ def numpy_as_max(run: Run = execute) -> Iterator[Compiler]:
     store = Store()
     fake = Compiler(store)
 
-    def everything(name: str, mef: bytes) -> dict[str, str]:
+    def everything(name: str, mef: bytes, target: str) -> dict[str, str]:
         return {name: name}
 
     def lowered(eqn: Eqn, program: Program) -> bool:

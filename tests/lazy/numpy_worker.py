@@ -44,7 +44,7 @@ def install(load: bool = True) -> None:
         max_backend.runner = runner_of(execute)
     # Tests run beside each other, and a worker that stands aside would wait for the others.
     request = compiler.Compiler.request
-    compiler.Compiler.request = lambda self, key, awaited=True: request(self, key, True)
+    compiler.Compiler.request = lambda self, key, awaited=True, target="": request(self, key, True, target)
     on_host = tiers.Step.on_host
 
     def late(self: tiers.Step, ins: list[Any]) -> list[Any]:

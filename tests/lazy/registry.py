@@ -24,6 +24,7 @@ from nabla_array._lazy.primitives import (
     indexing,
     linalg,
     ordering,
+    placement,
     reduction,
     signals,
     structure,
@@ -245,6 +246,7 @@ def _structure_rows() -> Iterator[Row]:
     yield Row(structure.alias, (x,))
     yield Row(structure.stop_gradient, (x,))
     yield Row(structure.barrier, (x,))
+    yield Row(placement.transfer, (x,), {"source": "cpu", "device": "cpu"})
     wrong_broadcast = ((avals("d3"), {"shape": (2, 4), "axes": (1,)}, ValueError),)
     yield Row(structure.broadcast, (x,), {"shape": (4, 3, 2, 6), "axes": (0, 1, 3)}, wrong=wrong_broadcast)
     yield Row(structure.broadcast, (random("d"),), {"shape": (2, 0, 3), "axes": ()})
@@ -410,10 +412,10 @@ ROWS: list[Row] = [
 ]
 
 # `project` takes a tuple of values, not values: it is tested through the primitives that have several
-# results. `hole` stands where a value is to come, and has none.
+# results. `hole` stands where a value is to come, and has none; `resident` has one that is on an accelerator.
 # The custom calls hold rules that a user gave: transforms/test_derivatives.py tests them.
 CUSTOM = {custom.again_call, custom.custom_jvp_call, custom.custom_vjp_call}
-WITHOUT_ROW = {structure.project, bodies.hole, *CUSTOM}
+WITHOUT_ROW = {structure.project, bodies.hole, placement.resident, *CUSTOM}
 
 
 # Derivatives: where functions are smooth, in double precision.

@@ -28,13 +28,43 @@ def fmod[w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
     var a = magnitude(x)
     var b = magnitude(y)
     var q = (a / b).__trunc__()
-    if any(q.gt(4503599627370496.0)):
-        return c_library["fmod"](a, b)
+    var far = q.gt(4503599627370496.0)
+    if any(far):
+        return far_fmod(a, b, far)
+    return near_fmod(a, b, q)
+
+
+@always_inline
+def near_fmod[w: SIMDLength](a: F64[w], b: F64[w], q: F64[w]) -> F64[w]:
     # The quotient is off by one at most, and each of these remainders is exact.
     var r = fma(-q, b, a)
     r = r.lt(0).select(r + b, r)
     r = r.ge(b).select(r - b, r)
     return b.eq(INF).select(a.lt(INF).select(a, F64[w](NAN)), r)
+
+
+@no_inline
+def far_fmod[w: SIMDLength](a: F64[w], b: F64[w], far: Mask[w]) -> F64[w]:
+    """Return the remainder where some quotients do not fit into a double: by long division, 11 bits at a time."""
+    var out = near_fmod(a, b, (a / b).__trunc__())
+    comptime for i in range(w):
+        if far[i]:
+            out[i] = long_division(a[i], b[i])
+    return out
+
+
+def long_division(a: Float64, b: Float64) -> Float64:
+    if not (a < INF and b > 0):
+        return NAN
+    var x = Decoded(a)
+    var y = Decoded(b)
+    var r = x.mantissa % y.mantissa
+    var shift = x.exponent - y.exponent
+    while shift > 0:
+        var step = min(shift, 11)
+        r = (r << UInt64(step)) % y.mantissa
+        shift -= step
+    return scale(Float64(r), U64[1](y.exponent))
 
 
 @always_inline

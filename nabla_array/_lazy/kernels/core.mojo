@@ -1,6 +1,8 @@
-"""What the kernels share: bits of doubles, polynomials, powers of two, the C library lane by lane."""
+"""What the kernels share: bits of doubles, polynomials, powers of two.
 
-from std.ffi import external_call
+No kernel calls the C library, which accelerators do not have.
+"""
+
 from std.math import fma
 from std.memory import bitcast
 
@@ -79,18 +81,15 @@ def scale[w: SIMDLength](x: F64[w], k: U64[w]) -> F64[w]:
     return (x * power_of_two(half)) * power_of_two(k - half)
 
 
-@always_inline
-def c_library[name: StaticString, w: SIMDLength](x: F64[w]) -> F64[w]:
-    """Call a C function on each lane, where no vector code is at hand."""
-    var out = F64[w]()
-    comptime for i in range(w):
-        out[i] = external_call[name, Float64](x[i])
-    return out
+struct Decoded(TrivialRegisterPassable):
+    """A positive finite double as an integer times 2^exponent."""
 
+    var mantissa: UInt64
+    var exponent: Int
 
-@always_inline
-def c_library[name: StaticString, w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
-    var out = F64[w]()
-    comptime for i in range(w):
-        out[i] = external_call[name, Float64](x[i], y[i])
-    return out
+    @always_inline
+    def __init__(out self, x: Float64):
+        var field = bits(x) >> 52
+        var fraction = bits(x) & 0xF_FFFF_FFFF_FFFF
+        self.mantissa = fraction if field == 0 else fraction | (UInt64(1) << 52)
+        self.exponent = Int(max(field, 1)) - 1075

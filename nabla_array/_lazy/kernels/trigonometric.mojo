@@ -1,5 +1,6 @@
 """Sines, tangents and their inverses, of doubles, within 2 ulp or so."""
 
+from std.bit import count_leading_zeros
 from std.math import fma, sqrt
 
 from .core import *
@@ -8,8 +9,43 @@ comptime PI_2 = 1.5707963267948966
 comptime PI_2_REST = 6.123233995736766e-17
 comptime PI_2_LAST = -1.4973849048591698e-33
 comptime TWO_OVER_PI = 0.6366197723675814
-# Up to here three doubles of pi / 2 are enough; beyond, the C library reduces by all its digits.
+# Up to here three doubles of pi / 2 are enough; beyond, all digits are needed that the angle's exponent reaches.
 comptime LARGE = 1048576.0
+# The bits of 2 / pi, after 64 that are 0.
+comptime DIGITS = SIMD[DType.uint64, 32](
+    0x0000000000000000,
+    0xA2F9836E4E441529,
+    0xFC2757D1F534DDC0,
+    0xDB6295993C439041,
+    0xFE5163ABDEBBC561,
+    0xB7246E3A424DD2E0,
+    0x06492EEA09D1921C,
+    0xFE1DEB1CB129A73E,
+    0xE88235F52EBB4484,
+    0xE99C7026B45F7E41,
+    0x3991D639835339F4,
+    0x9C845F8BBDF9283B,
+    0x1FF897FFDE05980F,
+    0xEF2F118B5A0A6D1F,
+    0x6D367ECF27CB09B7,
+    0x4F463F669E5FEA2D,
+    0x7527BAC7EBE5F17B,
+    0x3D0739F78A5292EA,
+    0x6BFB5FB11F8D5D08,
+    0x56033046FC7B6BAB,
+    0xF0CFBC209AF4361D,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+    0,
+)
 
 # (sin(r) / r - 1) / z of z = r^2, for |r| <= pi / 4.
 comptime SIN: List[Float64] = [
@@ -63,8 +99,60 @@ comptime ASIN: List[Float64] = [
 ]
 
 
+@always_inline
+def product(x: UInt64, y: UInt64) -> Tuple[UInt64, UInt64]:
+    """Return the high and the low half."""
+    var xy = UInt128(x) * UInt128(y)
+    return UInt64(xy >> 64), UInt64(xy & 0xFFFF_FFFF_FFFF_FFFF)
+
+
+def reduced(x: Float64) -> Tuple[UInt64, Float64, Float64]:
+    """Return the quadrant of a finite angle beyond LARGE, and what is left, up to pi / 4, as a sum of two.
+
+    After Payne and Hanek (1983): of x 2 / pi modulo 4 come 192 bits, 190 of them behind the point.
+    """
+    var a = Decoded(x)
+    var digits = materialize[DIGITS]()
+    # Digits before this one add multiples of 4.
+    var start = a.exponent + 62
+    var word = start >> 6
+    var shift = UInt64(start & 63)
+    var window = SIMD[DType.uint64, 4](0)
+    comptime for i in range(3):
+        var next = (digits[word + i + 1] >> 1) >> (63 - shift)
+        window[i] = (digits[word + i] << shift) | next
+    var last = product(a.mantissa, window[2])
+    var middle = product(a.mantissa, window[1])
+    var m = middle[1] + last[0]
+    var h = a.mantissa * window[0] + middle[0] + (UInt64(1) if m < last[0] else UInt64(0))
+    var l = last[1]
+    var quadrant = h >> 62
+    h = (h << 2) | (m >> 62)
+    m = (m << 2) | (l >> 62)
+    l = l << 2
+    var negative = h >> 63 == 1
+    if negative:  # nearer to the next one
+        quadrant += 1
+        l = ~l + 1
+        m = ~m + (UInt64(1) if l == 0 else UInt64(0))
+        h = ~h + (UInt64(1) if l == 0 and m == 0 else UInt64(0))
+    var zeros = UInt64(0)
+    if h == 0:  # as near as doubles come to a multiple of pi / 2
+        h, m, l, zeros = m, l, UInt64(0), UInt64(64)
+    var n = UInt64(count_leading_zeros(h))
+    h = (h << n) | ((m >> 1) >> (63 - n))
+    m = (m << n) | ((l >> 1) >> (63 - n))
+    zeros += n
+    var high = Float64(h >> 11) * power_of_two(-(zeros + 53))
+    var low = Float64(((h & 0x7FF) << 53) | (m >> 11)) * power_of_two(-(zeros + 117))
+    if negative:
+        high, low = -high, -low
+    var r = high * PI_2
+    return quadrant, r, fma(high, PI_2, -r) + (high * PI_2_REST + low * PI_2)
+
+
 struct Angle[w: SIMDLength](TrivialRegisterPassable):
-    """The quadrant of an angle up to LARGE, and sine and cosine of what is left, below pi / 4."""
+    """The quadrant of an angle, and sine and cosine of what is left, up to pi / 4."""
 
     var quadrant: U64[Self.w]
     var sin: F64[Self.w]
@@ -82,11 +170,23 @@ struct Angle[w: SIMDLength](TrivialRegisterPassable):
         var r = first - term
         var back = r - first
         var low = ((first - (r - back)) - (term + back)) - fma(k, F64[Self.w](PI_2_LAST), rest)
+        if any(x.gt(LARGE)):
+            Self.reduce(x, self.quadrant, r, low)
         var z = r * r
         var half = 0.5 * z
         self.sin = r + fma(r * z, horner[SIN](z), low * (1 - half))
         var c = 1 - half
         self.cos = c + (((1 - c) - half) + fma(z * z, horner[COS](z), -r * low))
+
+    @staticmethod
+    @no_inline
+    def reduce(x: F64[Self.w], mut quadrant: U64[Self.w], mut r: F64[Self.w], mut low: F64[Self.w]):
+        """Replace the quadrant and what is left of it where the angle is large."""
+        comptime for i in range(Self.w):
+            if x[i] == INF:
+                r[i] = NAN
+            elif x[i] > LARGE:
+                quadrant[i], r[i], low[i] = reduced(x[i])
 
 
 @always_inline
@@ -98,28 +198,19 @@ def turned[w: SIMDLength](x: Angle[w], quadrant: U64[w]) -> F64[w]:
 
 @always_inline
 def sin[w: SIMDLength](x: F64[w]) -> F64[w]:
-    var a = magnitude(x)
-    if any(a.gt(LARGE)):
-        return c_library["sin"](x)
-    var angle = Angle[w](a)
+    var angle = Angle[w](magnitude(x))
     return from_bits(bits(turned(angle, angle.quadrant)) ^ sign_bit(x))
 
 
 @always_inline
 def cos[w: SIMDLength](x: F64[w]) -> F64[w]:
-    var a = magnitude(x)
-    if any(a.gt(LARGE)):
-        return c_library["cos"](x)
-    var angle = Angle[w](a)
+    var angle = Angle[w](magnitude(x))
     return turned(angle, angle.quadrant + 1)
 
 
 @always_inline
 def tan[w: SIMDLength](x: F64[w]) -> F64[w]:
-    var a = magnitude(x)
-    if any(a.gt(LARGE)):
-        return c_library["tan"](x)
-    var angle = Angle[w](a)
+    var angle = Angle[w](magnitude(x))
     var y = turned(angle, angle.quadrant) / turned(angle, angle.quadrant + 1)
     return from_bits(bits(y) ^ sign_bit(x))
 
