@@ -57,15 +57,31 @@ def nan_or[w: SIMDLength](x: F64[w], y: F64[w]) -> F64[w]:
 
 
 @always_inline
-def horner[coefficients: List[Float64], w: SIMDLength](x: F64[w]) -> F64[w]:
-    """Return the polynomial with these coefficients, the constant one first."""
-    comptime n = len(coefficients)
-    comptime last = coefficients[n - 1]
-    var out = F64[w](last)
-    comptime for i in range(2, n + 1):
-        comptime c = coefficients[n - i]
-        out = fma(out, x, F64[w](c))
-    return out
+def raised[n: Int, dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[dtype, w]:
+    """Return x^n, for a power of two n."""
+    comptime if n == 1:
+        return x
+    else:
+        var root = raised[n // 2](x)
+        return root * root
+
+
+@always_inline
+def polynomial[
+    coefficients: List[Float64], first: Int = 0, n: Int = len(coefficients), *, dtype: DType, w: SIMDLength
+](x: SIMD[dtype, w]) -> SIMD[dtype, w]:
+    """Return the polynomial with the `n` coefficients from `first` on, the constant one first.
+
+    By Estrin's scheme, whose halves do not wait for each other as the steps of Horner's do.
+    """
+    comptime if n == 1:
+        comptime c = Scalar[dtype](coefficients[first])
+        return SIMD[dtype, w](c)
+    else:
+        comptime half = 1 if n == 2 else 2 if n <= 4 else 4 if n <= 8 else 8
+        comptime assert n <= 2 * half, "polynomials have 16 coefficients at most"
+        var low = polynomial[coefficients, first, half](x)
+        return fma(polynomial[coefficients, first + half, n - half](x), raised[half](x), low)
 
 
 @always_inline

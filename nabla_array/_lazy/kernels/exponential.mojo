@@ -82,7 +82,7 @@ struct Reduced[w: SIMDLength](TrivialRegisterPassable):
         var r = high + more
         var r_low = (high - r) + more
         self.r = r
-        self.rest = fma(r * r, horner[EXP](r), r_low)
+        self.rest = fma(r * r, polynomial[EXP](r), r_low)
 
     @always_inline
     def exp(self) -> F64[Self.w]:
@@ -93,12 +93,17 @@ struct Reduced[w: SIMDLength](TrivialRegisterPassable):
 
 @always_inline
 def exp[w: SIMDLength](x: F64[w]) -> F64[w]:
-    var y = Reduced[w](x)
+    var shifted = fma(x, F64[w](LOG2_E), F64[w](SHIFTER))
+    var k = shifted - SHIFTER
+    var r = fma(k, F64[w](-LN2_LOW), fma(k, F64[w](-LN2_HIGH), x))
+    var y = fma(r * r, polynomial[EXP](r), r) + 1
     # Times 2^k, in the bits of the exponent; between the bounds, the result has one.
-    var out = from_bits(bits(y.r + y.rest + 1) + (y.k << 52))
-    out = x.lt(EXP_LEAST).select(F64[w](0), out)
-    # This compares false with nan, which stays.
-    return x.le(EXP_MOST).select(out, x.gt(EXP_MOST).select(F64[w](INF), x))
+    var out = from_bits(bits(y) + (bits(shifted) << 52))
+    # What lies beyond them is rare, and to select it every time costs a third of the whole.
+    if any(bits(magnitude(x)).gt(bits(F64[w](-EXP_LEAST)))):
+        out = x.lt(EXP_LEAST).select(F64[w](0), out)
+        out = nan_or(x, x.le(EXP_MOST).select(out, F64[w](INF)))
+    return out
 
 
 @always_inline
@@ -106,7 +111,7 @@ def exp2[w: SIMDLength](x: F64[w]) -> F64[w]:
     var y = clamp(x, -1080, 1025)
     var shifted = y + SHIFTER
     var r = (y - (shifted - SHIFTER)) * LN2
-    return scale(fma(r * r, horner[EXP](r), r) + 1, bits(shifted) - bits(F64[w](SHIFTER)))
+    return scale(fma(r * r, polynomial[EXP](r), r) + 1, bits(shifted) - bits(F64[w](SHIFTER)))
 
 
 @always_inline
@@ -156,7 +161,7 @@ def log_sum[w: SIMDLength](m: F64[w], high: F64[w], low: F64[w]) -> F64[w]:
     var s = f / (m + 1)
     var z = s * s
     var half = 0.5 * f * f
-    var rest = fma(s, fma(z, horner[LOG](z), half), low)
+    var rest = fma(s, fma(z, polynomial[LOG](z), half), low)
     return high - ((half - rest) - f)
 
 
@@ -234,7 +239,7 @@ def log_pair[w: SIMDLength](x: F64[w]) -> Pair[w]:
     var square = quotient.times(quotient)
     var cube = quotient.times(square)
     var third = cube.times(Pair[w](F64[w](0.6666666666666666), F64[w](3.700743415417188e-17)))
-    var rest = cube.high * square.high * horner[LOG_REST](square.high)
+    var rest = cube.high * square.high * polynomial[LOG_REST](square.high)
     var first = Pair[w].sum(2 * s, third.high)
     var all = Pair[w].sum(y.k * LN2_HIGH, first.high)
     var low = fma(y.k, F64[w](LN2_LOW), rest + (third.low + 2 * s_low) + first.low) + all.low

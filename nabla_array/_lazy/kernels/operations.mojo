@@ -12,8 +12,7 @@ struct Exp(ElementwiseUnaryOp):
     @staticmethod
     def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
         comptime if dtype == DType.float64:
-            var y = x.cast[DType.float64]()
-            return nan_or(y, exponential.exp(y)).cast[dtype]()
+            return exponential.exp(x.cast[DType.float64]()).cast[dtype]()
         else:
             return single.exp(x.cast[DType.float32]()).cast[dtype]()
 

@@ -6,7 +6,7 @@ The polynomials are interpolations at Chebyshev nodes, computed with 60 digits.
 from std.math import fma
 from std.memory import bitcast
 
-from .core import Mask
+from .core import polynomial
 
 comptime F32[w: SIMDLength] = SIMD[DType.float32, w]
 comptime U32[w: SIMDLength] = SIMD[DType.uint32, w]
@@ -40,18 +40,6 @@ comptime TANH: List[Float64] = [
 
 
 @always_inline
-def polynomial[coefficients: List[Float64], w: SIMDLength](x: F32[w]) -> F32[w]:
-    """Return the polynomial with these coefficients, the constant one first."""
-    comptime n = len(coefficients)
-    comptime last = Float32(coefficients[n - 1])
-    var out = F32[w](last)
-    comptime for i in range(2, n + 1):
-        comptime c = Float32(coefficients[n - i])
-        out = fma(out, x, F32[w](c))
-    return out
-
-
-@always_inline
 def word[w: SIMDLength](x: F32[w]) -> U32[w]:
     return bitcast[DType.uint32, w](x)
 
@@ -70,8 +58,11 @@ def exp[w: SIMDLength](x: F32[w]) -> F32[w]:
     var y = fma(r * r, polynomial[EXP](r), r) + 1
     # Times 2^k, in the bits of the exponent; between the bounds, the result has one.
     var out = bitcast[DType.float32, w](word(y) + (word(shifted) << 23))
-    out = x.lt(EXP_LEAST).select(F32[w](0), out)
-    return nan_or(x, x.le(EXP_MOST).select(out, F32[w](INFINITE)))
+    # What lies beyond them is rare, as in `exponential.exp`.
+    if any((word(x) & UInt32(0x7FFF_FFFF)).gt(word(F32[w](-EXP_LEAST)))):
+        out = x.lt(EXP_LEAST).select(F32[w](0), out)
+        out = nan_or(x, x.le(EXP_MOST).select(out, F32[w](INFINITE)))
+    return out
 
 
 @always_inline

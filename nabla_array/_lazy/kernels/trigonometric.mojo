@@ -174,9 +174,9 @@ struct Angle[w: SIMDLength](TrivialRegisterPassable):
             Self.reduce(x, self.quadrant, r, low)
         var z = r * r
         var half = 0.5 * z
-        self.sin = r + fma(r * z, horner[SIN](z), low * (1 - half))
+        self.sin = r + fma(r * z, polynomial[SIN](z), low * (1 - half))
         var c = 1 - half
-        self.cos = c + (((1 - c) - half) + fma(z * z, horner[COS](z), -r * low))
+        self.cos = c + (((1 - c) - half) + fma(z * z, polynomial[COS](z), -r * low))
 
     @staticmethod
     @no_inline
@@ -222,7 +222,7 @@ def atan_ratio[w: SIMDLength](n: F64[w], d: F64[w]) -> F64[w]:
     var middle = n.gt(0.41421356237309503 * d)
     var t = large.select(-d, middle.select(n - d, n)) / large.select(n, middle.select(n + d, d))
     var z = t * t
-    var y = fma(t * z, horner[ATAN](z), t)
+    var y = fma(t * z, polynomial[ATAN](z), t)
     var turn = large.select(F64[w](1), middle.select(F64[w](0.5), F64[w](0)))
     return fma(turn, F64[w](PI_2), fma(turn, F64[w](PI_2_REST), y))
 
@@ -260,7 +260,7 @@ struct Arc[w: SIMDLength](TrivialRegisterPassable):
         var halved = 0.5 * (1 - a)
         var z = self.large.select(halved, a * a)
         var s = self.large.select(sqrt(halved), a)
-        self.arc = fma(s * z, horner[ASIN](z), s)
+        self.arc = fma(s * z, polynomial[ASIN](z), s)
 
 
 @always_inline
