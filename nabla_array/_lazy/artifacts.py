@@ -30,7 +30,14 @@ FAILURES = 2
 _STALE = 86400.0
 # Bytes beyond which the log of the workers is begun anew.
 _LOG = 1 << 20
-_SOURCES = ("kernels/*.mojo", "primitives/*.py", "canonical.py", "lowerings.py", "max_backend.py")
+_SOURCES = (
+    "kernels/*.mojo",
+    "primitives/*.py",
+    "canonical.py",
+    "columns.py",
+    "lowerings.py",
+    "max_backend.py",
+)
 
 
 class Artifact(NamedTuple):

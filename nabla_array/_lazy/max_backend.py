@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
+from .columns import taken_apart
 from .primitive import Primitive
 from .primitives.creation import fill
 from .primitives.structure import slice_
@@ -131,6 +132,7 @@ class Result:
 def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path]) -> None:
     from max.graph import Graph, TensorType
 
+    program = taken_apart(program, primitives())
     b = Builder(program.target)
     types = [TensorType(b.dtype(dtype), shape, b.device) for shape, dtype in program.inputs]
     with Graph(name, input_types=types, module=module, custom_extensions=kernels) as graph:
