@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from ._lazy.config import config as config
 from ._namespace import array as _array
-from ._namespace import flat as _flat  # noqa: F401
 from ._namespace import interop as _interop
 from ._namespace import libraries as _libraries  # noqa: F401
 from ._namespace import methods as _methods  # noqa: F401
@@ -22,33 +21,33 @@ from ._namespace import numpy_modules as _numpy_modules
 from ._namespace import operators as _operators  # noqa: F401
 from ._namespace import scalars as _scalars  # noqa: F401
 from ._namespace.array import Array as Array
-from ._namespace.constants import *  # noqa: F403
 from ._namespace.creation import *  # noqa: F403
 from ._namespace.data_types import *  # noqa: F403
 from ._namespace.elementwise import *  # noqa: F403
 from ._namespace.evaluation import *  # noqa: F403
 from ._namespace.indexing_functions import *  # noqa: F403
-from ._namespace.info import *  # noqa: F403
 from ._namespace.linear_algebra import *  # noqa: F403
 from ._namespace.manipulation import *  # noqa: F403
-from ._namespace.moments import *  # noqa: F403
-from ._namespace.ndarray import *  # noqa: F403
 from ._namespace.scans import *  # noqa: F403
-from ._namespace.searching import *  # noqa: F403
-from ._namespace.sets import *  # noqa: F403
 from ._namespace.sorting import *  # noqa: F403
 from ._namespace.statistical import *  # noqa: F403
 from ._namespace.utility import *  # noqa: F403
-from .version import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import fft as fft
     from . import linalg as linalg
     from . import special as special
+    from ._namespace.constants import *  # noqa: F403
+    from ._namespace.info import *  # noqa: F403
+    from ._namespace.moments import *  # noqa: F403
+    from ._namespace.ndarray import *  # noqa: F403
+    from ._namespace.searching import *  # noqa: F403
+    from ._namespace.sets import *  # noqa: F403
     from .inspect import explain as explain
     from .inspect import report as report
     from .runner.ipython import load_ipython_extension as load_ipython_extension
     from .runner.ipython import unload_ipython_extension as unload_ipython_extension
+    from .version import __version__ as __version__
 
 __array_api_version__ = "2025.12"
 _VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
@@ -61,7 +60,7 @@ def _this(api_version: str | None) -> ModuleType:
 
 
 _array.namespace_hook.append(_this)
-for _name in _interop.TAKE_ANY_DTYPE.split():
+for _name in _interop.TAKE_ANY_DTYPE & globals().keys():
     globals()[_name] = _interop.or_host(globals()[_name], _name)
 _interop.namespace_names.update({k: v for k, v in globals().items() if not k.startswith("_")})
 
@@ -71,6 +70,10 @@ sys.meta_path.append(_numpy_modules.Finder())
 # Imported when they are first named: most programs never do.
 _LATE_MODULES = ("fft", "lib", "linalg", "random", "special")
 _LATE = {
+    **dict.fromkeys(("e", "inf", "nan", "newaxis", "pi"), "._namespace.constants"),
+    "__array_namespace_info__": "._namespace.info",
+    "__version__": ".version",
+    "ndarray": "._namespace.ndarray",
     "explain": ".inspect",
     "report": ".inspect",
     "load_ipython_extension": ".runner.ipython",
@@ -83,6 +86,8 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module(_LATE[name], __name__), name)
     elif name in _LATE_MODULES:
         return import_module(f".{name}", __name__)
+    elif name == "__all__":  # what a star imports: NumPy's names, and ours
+        found = sorted(_interop.star_names())
     else:
         found = _interop.numpy_name(name)
     globals()[name] = found
@@ -90,8 +95,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_LATE_MODULES, *__all__})
-
-
-# What a star imports: NumPy's names, and ours.
-__all__ = sorted(_interop.star_names())
+    return sorted({*globals(), *_LATE, *_LATE_MODULES, *_interop.star_names()})

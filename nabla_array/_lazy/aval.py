@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-import threading
+from _thread import allocate_lock  # what `threading` gives; importing that takes a millisecond
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -46,7 +46,7 @@ _table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
 # The last ones, which a loop may ask for again before anything holds them.
 _recent: dict[tuple, Aval] = {}
 _KEPT = 1000
-_lock = threading.Lock()
+_lock = allocate_lock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
+from _thread import RLock  # `threading` takes a millisecond to import
 from collections.abc import Callable, Sequence
 from functools import partial
 from time import perf_counter
@@ -24,7 +24,7 @@ from .program import Line, held_outside, linearize, pending_order
 from .regions import Plan, Region, plan
 from .stats import stats
 
-lock = threading.RLock()  # whoever reads or changes pending nodes holds it
+lock = RLock()  # whoever reads or changes pending nodes holds it
 # Forking waits for what other threads evaluate: the child would inherit the lock, and not the thread.
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 

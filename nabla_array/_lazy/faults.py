@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextvars
 import sys
 import warnings
+from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from threading import get_ident
 from types import CodeType, FrameType
 from typing import Any
 

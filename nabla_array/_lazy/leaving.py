@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from threading import get_ident
+from _thread import get_ident
 
-from .autodiff import is_differentiable, varies
 from .node import Node, tapes
 from .tape import Tape
 
 
 def differentiating(node: Node) -> list[Tape]:
     """Return the tapes of this thread's derivatives that depend on what becomes of the node's value."""
-    if not is_differentiable(node.aval):
-        return []
     me = get_ident()
-    return [t for t in tapes if t.thread == me and t.derivative and node in t and varies(t, node)]
+    mine = [t for t in tapes if t.thread == me and t.derivative and node in t]
+    if not mine:  # no derivative runs, most often
+        return []
+    from .autodiff import is_differentiable, varies
+
+    return [t for t in mine if varies(t, node)] if is_differentiable(node.aval) else []
 
 
 def is_traced(node: Node) -> bool:

@@ -7,7 +7,7 @@ by the outer only.
 
 from __future__ import annotations
 
-import threading
+from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -32,7 +32,7 @@ class Frame:
         self.size = size
 
 
-class _Frames(threading.local):
+class _Frames(local):
     def __init__(self) -> None:
         self.stack: list[Any] = []
         self.seen: dict[int, tuple[Node, Levels]] | None = None

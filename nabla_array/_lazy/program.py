@@ -123,12 +123,15 @@ def held_outside(nodes: list[Node], order: list[Node]) -> list[bool]:
     return [count - inside.get(id(n), 0) > _ALONE for n, count in zip(nodes, counts, strict=True)]
 
 
-class Line(NamedTuple):
+class Line:
     """A program made from nodes: the nodes that are its inputs, and the number of each node's value."""
 
-    program: Program
-    inputs: list[Node]
-    numbers: list[int]
+    __slots__ = ("inputs", "numbers", "program")
+
+    def __init__(self, program: Program, inputs: list[Node], numbers: list[int]) -> None:
+        self.program = program
+        self.inputs = inputs
+        self.numbers = numbers
 
 
 def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from threading import get_ident
 from typing import Any, NamedTuple
 
 from .node import Node, note_hook

@@ -21,9 +21,8 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.elementwise import complex_, imag, real
 from .._lazy.primitives.indexing import gather, scatter
-from .._lazy.primitives.linalg import diagonal
 from .._lazy.primitives.placement import in_use, transfer
-from .._lazy.primitives.structure import broadcast, permute, project, reshape, slice_, update_slice
+from .._lazy.primitives.structure import broadcast, diagonal, permute, project, reshape, slice_, update_slice
 
 if TYPE_CHECKING:
     from types import FrameType, ModuleType

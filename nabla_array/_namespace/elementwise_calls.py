@@ -159,7 +159,10 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
 
 def with_keywords(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
     """Return a function of one or two operands with the keywords of NumPy's ufuncs besides."""
+    return (_unary if plain.__code__.co_argcount == 1 else _binary)(plain, like)
 
+
+def _unary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
     def unary(
         x: Any,
         /,
@@ -176,6 +179,10 @@ def with_keywords(plain: Callable[..., Array], like: np.ufunc | None) -> Callabl
         assert like is not None
         return with_options(unary, like, (x,), out, where, casting, dtype, signature)
 
+    return unary
+
+
+def _binary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
     def binary(
         x1: Any,
         x2: Any,
@@ -193,7 +200,7 @@ def with_keywords(plain: Callable[..., Array], like: np.ufunc | None) -> Callabl
         assert like is not None
         return with_options(binary, like, (x1, x2), out, where, casting, dtype, signature)
 
-    return unary if plain.__code__.co_argcount == 1 else binary
+    return binary
 
 
 def _learn(prim: Primitive, avals: tuple[Aval, ...], result: Aval) -> None:

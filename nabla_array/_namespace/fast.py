@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import lru_cache
 from inspect import unwrap
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -20,6 +21,7 @@ from .array import Array, View, frozen, write_hook
 _Function = Callable[..., Any]
 # The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.
 _HELD = {t: np.dtype(t).num for t in "?bhilqBHILQfdFD"}
+_EVERY = tuple(_HELD.values())
 F = TypeVar("F", bound=_Function)
 
 try:
@@ -37,10 +39,9 @@ def _tell(prim: Primitive, nodes: tuple[Node, ...], result: aval.Aval) -> None:
     faults.tell([Node(prim, nodes, NO_PARAMS, result, 0)])
 
 
-def _types(function: Any) -> tuple[int, ...]:
-    """Return the dtypes, by NumPy's number, of which a function takes operands as they are."""
-    if not isinstance(function, np.ufunc):
-        return tuple(_HELD.values())
+@lru_cache(None)
+def _types(function: np.ufunc) -> tuple[int, ...]:
+    """Return the dtypes, by NumPy's number, of which a ufunc takes operands as they are."""
     loops = {t[0] for t in function.types if t[: function.nin] == t[0] * function.nin}
     return tuple([_HELD[t] for t in loops if t in _HELD])
 
@@ -68,7 +69,8 @@ def wrap(
         return slow
     if host is None and prim is not None and prim.host is prim.ufunc:
         host = prim.ufunc
-    return compiled.wrap(way, slow, name, prim, host, _types(host) if host is not None else (), out)
+    types = _types(host) if isinstance(host, np.ufunc) else _EVERY
+    return compiled.wrap(way, slow, name, prim, host, types if host is not None else (), out)
 
 
 def whole(function: Any) -> Callable[[F], F]:

@@ -111,14 +111,3 @@ def _place(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _host_key(key: Any) -> Any:
     return key._value() if type(key) is Array else key
-
-
-def _set_flat(self: Array, value: Any) -> None:
-    FlatIterator(self)[...] = value
-
-
-Array.flat = property(  # type: ignore[attr-defined]
-    FlatIterator,
-    _set_flat,
-    doc="The elements in a row, in C order: an iterator that can be indexed and assigned to.",
-)

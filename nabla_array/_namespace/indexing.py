@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -26,24 +26,38 @@ _READ_AS = (list, tuple, str, bytes, type(None))
 _PLAIN = frozenset({int, slice})
 
 
-class _Fresh(NamedTuple):
+class _Fresh:
     """What a 0-d boolean in a key stands for: a new axis, indexed by `zeros` (one 0, or nothing)."""
 
-    zeros: np.ndarray
+    __slots__ = ("zeros",)
+
+    def __init__(self, zeros: np.ndarray) -> None:
+        self.zeros = zeros
 
 
-class _Key(NamedTuple):
+class _Key:
     """A key taken apart: a slice and a reshape, then perhaps index arrays on axes of their result.
 
     Where the arrays stood side by side in the key, their axes stay at that place, else they come first.
     """
 
-    slice: dict[str, tuple[int, ...]]
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-    arrays: tuple[Array, ...]
-    side_by_side: bool
-    element: bool
+    __slots__ = ("arrays", "axes", "element", "shape", "side_by_side", "slice")
+
+    def __init__(
+        self,
+        slice: dict[str, tuple[int, ...]],
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+        arrays: tuple[Array, ...],
+        side_by_side: bool,
+        element: bool,
+    ) -> None:
+        self.slice = slice
+        self.shape = shape
+        self.axes = axes
+        self.arrays = arrays
+        self.side_by_side = side_by_side
+        self.element = element
 
 
 def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -14,7 +15,7 @@ import numpy as np
 
 from .._lazy.node import user_line
 from .._lazy.stats import stats
-from . import elementwise, fast, linear_algebra, numpy_names, special
+from . import elementwise, fast, linear_algebra, numpy_names
 from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .outputs import deliver
@@ -127,7 +128,7 @@ def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwarg
     if own is not None and ufunc.signature is None:
         return (own if method == "__call__" else getattr(own, method))(*inputs, **kwargs)
     out = kwargs.pop("out", None)
-    own = (own or special.of_ufunc(ufunc)) if method == "__call__" and not kwargs else None
+    own = (own or _scipys(ufunc)) if method == "__call__" and not kwargs else None
     if own is not None:
         result = own(*inputs)
     else:
@@ -145,6 +146,15 @@ def _late_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Return our function for a ufunc of NumPy's that the standard does not have."""
     name = ufunc.__name__
     return numpy_names.find(name) if getattr(np, name, None) is ufunc else None
+
+
+def _scipys(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return our function for a ufunc of SciPy's."""
+    if "scipy.special" not in sys.modules:
+        return None
+    from . import special
+
+    return special.of_ufunc(ufunc)
 
 
 @lru_cache(None)
@@ -285,7 +295,7 @@ def numpy_name(name: str) -> Any:
     """
     own = numpy_names.find(ALIASES.get(name, name))
     if own is not None:
-        return own
+        return or_host(own, name) if name in TAKE_ANY_DTYPE else own
     if name in ALIASES and name not in _NOT_OURS:
         return namespace_names[ALIASES[name]]
     found = None if name.startswith("_") else getattr(np, name, None)
@@ -314,12 +324,13 @@ def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to
 # compute with (pandas' series, masked arrays), are given to.
-TAKE_ANY_DTYPE = (
+_TAKE_ANY_DTYPE = (
     "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_to clip concat "
     "concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims flip full full_like isin "
     "matmul max mean meshgrid min moveaxis nonzero ones ones_like prod ravel repeat reshape roll round "
     "searchsorted sort squeeze stack std sum swapaxes take tile transpose var where zeros zeros_like"
 )
+TAKE_ANY_DTYPE = set(_TAKE_ANY_DTYPE.split())
 
 
 def star_names() -> set[str]:

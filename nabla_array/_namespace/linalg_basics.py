@@ -16,6 +16,7 @@ from .._lazy.primitives import linalg as p
 from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.reduction import reduce_max, reduce_min, reduce_sum
 from .._lazy.primitives.structure import concat, permute, reshape, slice_
+from .._lazy.primitives.structure import diagonal as diagonal_p
 from . import elementwise as e
 from .array import Array, apply, apply_many, from_value, view
 from .linear_algebra import axis_last
@@ -163,7 +164,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]))
     array([1, 4])
     """
-    return view(matrices("diagonal", x), p.diagonal, offset=operator.index(offset))
+    return view(matrices("diagonal", x), diagonal_p, offset=operator.index(offset))
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
@@ -199,7 +200,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     >>> xp.linalg.trace(xp.asarray([[1.0, 2.0], [3.0, 4.0]]))
     np.float64(5.0)
     """
-    y = apply(p.diagonal, matrices("trace", x), offset=operator.index(offset))
+    y = apply(diagonal_p, matrices("trace", x), offset=operator.index(offset))
     if dtype is None:
         dtype = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(y.dtype.kind, y.dtype)
     return apply(reduce_sum, astype(y, np.dtype(dtype)), axes=(y.ndim - 1,))

@@ -18,11 +18,9 @@ from . import (
     elementwise,
     fast,
     manipulation,
-    moments,
     numpy_names,
     promotion,
     scans,
-    searching,
     sorting,
     statistical,
     utility,
@@ -50,6 +48,17 @@ def _numpys(name: str) -> Callable[..., Any]:
     method.__name__ = name
     method.__doc__ = f"Do what the function `{name}` does with the array as its first argument."
     return method
+
+
+class _Late:
+    """A method that is a function of a late chapter, imported when it is asked for, and then in its place."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, x: Array | None, kind: type) -> Any:
+        setattr(Array, self._name, _find(self._name))
+        return getattr(kind if x is None else x, self._name)
 
 
 # -- shape -----------------------------------------------------------------------------------------
@@ -270,6 +279,18 @@ def delitem(self: Array, key: Any) -> None:
     raise ValueError("cannot delete array elements")
 
 
+def flat(self: Array) -> Any:
+    """The elements in a row, in C order: an iterator that can be indexed and assigned to."""
+    from .flat import FlatIterator
+
+    return FlatIterator(self)
+
+
+def set_flat(self: Array, value: Any) -> None:
+    """Assign to the elements in a row."""
+    flat(self)[...] = value
+
+
 _METHODS: dict[str, Any] = {
     "__array_wrap__": array_wrap,
     "__class_getitem__": classmethod(GenericAlias),
@@ -278,8 +299,8 @@ _METHODS: dict[str, Any] = {
     "__setstate__": setstate,
     "all": utility.all,
     "any": utility.any,
-    "argmax": searching.argmax,
-    "argmin": searching.argmin,
+    "argmax": _Late("argmax"),
+    "argmin": _Late("argmin"),
     "argpartition": _numpys("argpartition"),
     "argsort": argsort,
     "astype": astype,
@@ -300,9 +321,9 @@ _METHODS: dict[str, Any] = {
     "flatten": flatten,
     "getfield": getfield,
     "max": statistical.max,
-    "mean": moments.mean,
+    "mean": _Late("mean"),
     "min": statistical.min,
-    "nonzero": searching.nonzero,
+    "nonzero": _Late("nonzero"),
     "partition": partition,
     "prod": statistical.prod,
     "put": put,
@@ -310,11 +331,11 @@ _METHODS: dict[str, Any] = {
     "repeat": repeat,
     "reshape": fast.wrap("view", reshape, "shape", reshape_p, Step),
     "round": elementwise.round,
-    "searchsorted": searching.searchsorted,
+    "searchsorted": _Late("searchsorted"),
     "setfield": setfield,
     "sort": sort,
     "squeeze": squeeze,
-    "std": moments.std,
+    "std": _Late("std"),
     "sum": statistical.sum,
     "swapaxes": manipulation.swapaxes,
     "take": take,
@@ -322,11 +343,14 @@ _METHODS: dict[str, Any] = {
     "tofile": tofile,
     "trace": _numpys("trace"),
     "transpose": fast.wrap("view", transpose, "T", permute, Step),
-    "var": moments.var,
+    "var": _Late("var"),
     "view": view_as,
 }
 
-_ATTRIBUTES = {"T": property(fast.wrap("view", Array.T.fget, "T", permute, Step))}  # type: ignore[attr-defined]
+_ATTRIBUTES = {
+    "T": property(fast.wrap("view", Array.T.fget, "T", permute, Step)),  # type: ignore[attr-defined]
+    "flat": property(flat, set_flat),
+}
 
 for _name, _method in (_METHODS | _ATTRIBUTES).items():
     setattr(Array, _name, _method)

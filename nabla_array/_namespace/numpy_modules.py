@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from importlib import import_module
 from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -71,6 +70,8 @@ class Finder:
         parts = name.split(".")
         if parts[0] != "nabla_array" or any(part.startswith("_") for part in parts):
             return None
+        from importlib.util import find_spec
+
         if find_spec(f"numpy.{parts[1]}") is None or find_spec(_theirs(name)) is None:
             return None
         return ModuleSpec(name, self, is_package=True)  # type: ignore[arg-type]

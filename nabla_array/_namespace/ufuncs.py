@@ -91,22 +91,31 @@ def make_ufunc(function: Function, like: np.ufunc) -> None:
     function.__module__, function.__qualname__ = "nabla_array", like.__name__
     function.__name__ = like.__name__
     for method in (reduce, accumulate, reduceat, outer, at):
-        function.__dict__[method.__name__] = _method(method, function, like)
+        function.__dict__[method.__name__] = _Method(method, function, like)
 
 
-def _method(method: Function, function: Function, like: np.ufunc) -> Function:
-    """Return a method of a ufunc; what we cannot hold goes to NumPy's."""
-    name = method.__name__
+class _Method:
+    """A method of a ufunc; what we cannot hold goes to NumPy's. (An import makes hundreds: no closures.)"""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    __slots__ = ("_function", "_like", "_method")
+
+    def __init__(self, method: Function, function: Function, like: np.ufunc) -> None:
+        self._method, self._function, self._like = method, function, like
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        like, name = self._like, self._method.__name__
         try:
-            return method(function, like, *args, **kwargs)
+            return self._method(self._function, like, *args, **kwargs)
         except UnheldDtypeError as error:
             return host_hook[1](getattr(like, name), f"{like.__name__}.{name}", args, kwargs, error)
 
-    call.__name__ = name
-    call.__doc__ = method.__doc__
-    return call
+    @property
+    def __name__(self) -> str:
+        return self._method.__name__
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return self._method.__doc__
 
 
 def with_options(

@@ -14,10 +14,10 @@ from ..aval import Aval, aval_of
 from ..node import Node, leaf
 from ..primitive import Primitive
 from .contraction import apart, matmul, side_by_side, turned
-from .creation import fill_like, fill_node
+from .creation import fill_like
 from .elementwise import abs_, cast, complex_, conj, eq, imag, ratio, real
 from .reduction import argmax, reduce_sum
-from .structure import broadcast, project, reshape, span, update_slice
+from .structure import broadcast, diagonal, project, span
 
 
 def _real(dtype: np.dtype) -> np.dtype:
@@ -398,28 +398,3 @@ def _pinv_jvp(tangents: Any, out: Node, x: Node, y: Node) -> Node | None:
 # The second operand, known to be the pseudo-inverse of the first, as which it is differentiated: its singular
 # vectors have no derivative where values are equal, and it has.
 pinv = Primitive("pinv", _pinv_aval, lambda x, y: y, jvp=_pinv_jvp)
-
-
-def _diagonal_aval(x: Aval, offset: int) -> Aval:
-    *lead, m, n = x.shape
-    size = min(m + min(offset, 0), n - max(offset, 0))
-    return aval_of((*lead, max(size, 0)), x.dtype)
-
-
-def _diagonal_transpose(ct: Node, wanted: Any, x: Node, offset: int) -> tuple[Node]:
-    """Write into zeros, of which a diagonal is every (n + 1)th, row by row."""
-    *lead, m, n = x.aval.shape
-    zero = fill_node(aval_of((*lead, m * n), x.aval.dtype), 0)
-    first = offset if offset >= 0 else -offset * n
-    step = (*[1] * len(lead), n + 1)
-    return (reshape(update_slice(zero, ct, start=(*[0] * len(lead), first), step=step), shape=x.aval.shape),)
-
-
-# Of any dtype: the elements x[..., i, i + offset].
-diagonal: Primitive = Primitive(
-    "diagonal",
-    _diagonal_aval,
-    lambda x, offset: np.diagonal(x, offset, -2, -1),
-    kind="view",
-    transpose=_diagonal_transpose,
-)

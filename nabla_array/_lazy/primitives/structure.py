@@ -11,7 +11,7 @@ from .. import lowerings as low
 from ..aval import Aval, aval_of
 from ..node import Node
 from ..primitive import Dims, Primitive, alike, prefix, shift
-from .creation import fill_like
+from .creation import fill_like, fill_node
 
 
 def _reshape_aval(x: Aval, shape: tuple[int, ...]) -> Aval:
@@ -242,6 +242,31 @@ concat = Primitive(
     dims=_concat_dims,
     max=low.concat,
     transpose=_concat_transpose,
+)
+
+
+def _diagonal_aval(x: Aval, offset: int) -> Aval:
+    *lead, m, n = x.shape
+    size = min(m + min(offset, 0), n - max(offset, 0))
+    return aval_of((*lead, max(size, 0)), x.dtype)
+
+
+def _diagonal_transpose(ct: Node, wanted: Any, x: Node, offset: int) -> tuple[Node]:
+    """Write into zeros, of which a diagonal is every (n + 1)th, row by row."""
+    *lead, m, n = x.aval.shape
+    zero = fill_node(aval_of((*lead, m * n), x.aval.dtype), 0)
+    first = offset if offset >= 0 else -offset * n
+    step = (*[1] * len(lead), n + 1)
+    return (reshape(update_slice(zero, ct, start=(*[0] * len(lead), first), step=step), shape=x.aval.shape),)
+
+
+# Of any dtype: the elements x[..., i, i + offset].
+diagonal: Primitive = Primitive(
+    "diagonal",
+    _diagonal_aval,
+    lambda x, offset: np.diagonal(x, offset, -2, -1),
+    kind="view",
+    transpose=_diagonal_transpose,
 )
 
 

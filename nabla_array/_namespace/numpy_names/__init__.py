@@ -1,4 +1,4 @@
-"""NumPy's names beyond the standard: one module a chapter, imported when one of its names is first used."""
+"""NumPy's names beyond the standard, and some of its chapters: one module each, imported at first use."""
 
 from __future__ import annotations
 
@@ -50,6 +50,12 @@ CHAPTERS = {
         "nanquantile nanstd nansum nanvar"
     ),
 }
+# Chapters of the standard that many programs do without.
+STANDARD = {
+    ".moments": "mean std var",
+    ".searching": "argmax argmin count_nonzero nonzero searchsorted where",
+    ".sets": "isin unique_all unique_counts unique_inverse unique_values",
+}
 LINALG = {"more_linalg": "cond lstsq multi_dot norm tensorinv tensorsolve"}
 FFT = {"more_fft": "fft2 ifft2 irfft2 rfft2"}
 LIB = {"strides": "as_strided sliding_window_view"}
@@ -59,7 +65,7 @@ def _homes(chapters: dict[str, str]) -> dict[str, str]:
     return {name: module for module, names in chapters.items() for name in names.split()}
 
 
-HOMES = {"": _homes(CHAPTERS), "linalg": _homes(LINALG), "fft": _homes(FFT), "lib": _homes(LIB)}
+HOMES = {"": _homes(CHAPTERS | STANDARD), "linalg": _homes(LINALG), "fft": _homes(FFT), "lib": _homes(LIB)}
 
 
 def find(name: str, part: str = "") -> Any:

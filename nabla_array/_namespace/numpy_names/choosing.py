@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.primitives.elementwise import select as select_p
-from ..._lazy.primitives.linalg import diagonal as diagonal_p
+from ..._lazy.primitives.structure import diagonal as diagonal_p
 from ..._lazy.primitives.structure import reshape as reshape_p
 from .. import fast
 from ..array import Array, apply, from_value, view, write
