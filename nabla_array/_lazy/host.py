@@ -7,11 +7,11 @@ import itertools
 import math
 import os
 import sys
-import threading
+from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -160,7 +160,7 @@ def _blocks(lead: tuple[int, ...], rows: int) -> list[tuple[slice, ...]]:
     return list(itertools.product(*cuts))
 
 
-class _Scratch(threading.local):
+class _Scratch(local):
     """A thread's buffers for the insides of blocks, kept: fresh memory costs more than a block's work."""
 
     def __init__(self) -> None:
@@ -178,6 +178,11 @@ class _Scratch(threading.local):
 
 
 _scratch = _Scratch()
+
+_Getter = Callable[[dict[int, Any]], tuple[Any, ...]]
+# What is done to a block: an equation's number, whether the result is kept, else it is written to an input;
+# the function, and what gets its operands.
+_BlockCall = tuple[int, bool, Callable[..., Any], _Getter]
 
 
 class _Kernel:
@@ -242,8 +247,8 @@ class _Kernel:
                     free.setdefault(self.avals[i], []).append(slots[i])
         return slots
 
-    def bind(self, lead: tuple[int, ...]) -> _Bound:
-        """Make ready for blocks of this shape: allocate buffers, fix the calls."""
+    def bind(self, lead: tuple[int, ...]) -> tuple[dict[int, Any], list[_BlockCall]]:
+        """Make ready for blocks of this shape: the arrays in place, and the calls."""
         registers: dict[int, Any] = {}
         calls: list[_BlockCall] = []
         for k, eqn in self.steps:
@@ -255,14 +260,14 @@ class _Kernel:
                 if seen is not None and np.may_share_memory(seen, registers[eqn.ins[0]]):
                     registers[k] = seen  # a view of a buffer is the same for every block
                 else:
-                    calls.append(_BlockCall(k, True, look, _getter(eqn.ins)))
+                    calls.append((k, True, look, _getter(eqn.ins)))
             elif k in self.region.joined:
-                calls.append(_BlockCall(k, True, partial(prim.host, **params), _getter(eqn.ins)))
+                calls.append((k, True, partial(prim.host, **params), _getter(eqn.ins)))
             else:
                 if k in self.slots:
                     registers[k] = _scratch.array(self.slots[k], shape, self.avals[k].dtype)
-                calls.append(_BlockCall(k, False, _writer(prim, params), _getter((*eqn.ins, k))))
-        return _Bound(registers, calls)
+                calls.append((k, False, _writer(prim, params), _getter((*eqn.ins, k))))
+        return registers, calls
 
     def run(
         self, env: list[Any], outs: dict[int, np.ndarray], blocks: Iterable[tuple[slice, ...]]
@@ -270,17 +275,18 @@ class _Kernel:
         """Run over some blocks, writing to `outs`; returns the partial results of joined outputs."""
         parts: dict[int, list[np.ndarray]] = {k: [] for k in self.region.joined}
         moving = [(i, env[i]) for i in self.region.inputs] + list(outs.items())
-        bound, ready = _Bound({}, []), None
+        registers: dict[int, Any] = {}
+        calls: list[_BlockCall] = []
+        ready = None
         for block in blocks:
             lead = tuple([s.stop - s.start for s in block])
             if lead != ready:
-                bound, ready = self.bind(lead), lead
-            registers = bound.registers
+                (registers, calls), ready = self.bind(lead), lead
             for k, whole in moving:
                 registers[k] = whole[block]
             k = -1
             try:
-                for k, keep, function, get in bound.calls:
+                for k, keep, function, get in calls:
                     result = function(*get(registers))
                     if keep:
                         registers[k] = result
@@ -292,23 +298,7 @@ class _Kernel:
         return parts
 
 
-class _BlockCall(NamedTuple):
-    """What is done to a block for equation `k`: its result is kept, or is written to an input."""
-
-    k: int
-    keep: bool
-    function: Callable[..., Any]
-    get: Callable[[dict[int, Any]], tuple[Any, ...]]
-
-
-class _Bound(NamedTuple):
-    """A kernel for blocks of one shape: the arrays in place, and the calls."""
-
-    registers: dict[int, Any]
-    calls: list[_BlockCall]
-
-
-def _getter(keys: tuple[int, ...]) -> Callable[[dict[int, Any]], tuple[Any, ...]]:
+def _getter(keys: tuple[int, ...]) -> _Getter:
     if len(keys) == 1:
         (key,) = keys
         return lambda registers: (registers[key],)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import threading
+from _queue import SimpleQueue  # `queue` brings others: 1 ms
 from collections.abc import Callable
-from queue import SimpleQueue
 from typing import Any
 
 
