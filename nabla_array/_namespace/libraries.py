@@ -9,6 +9,7 @@ from __future__ import annotations
 import numbers
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from types import FrameType
 from typing import Any
 
@@ -16,23 +17,22 @@ import numpy as np
 
 from .array import Array, class_hook
 
-
-class _Integral(Array):
-    __slots__ = ()
+_NUMBERS = {"i": numbers.Integral, "u": numbers.Integral, "f": numbers.Real, "c": numbers.Complex}
 
 
-class _Real(Array):
-    __slots__ = ()
+@lru_cache(None)
+def _number(kind: str) -> type[Array]:
+    """Return the class of numbers of a kind of dtypes, of whose instances arrays without axes are.
 
+    Made late: each operator that is put into `Array` while it has subclasses is put into all of them.
+    """
+    abstract = _NUMBERS.get(kind)
+    if abstract is None:
+        return Array
+    made = type(f"_{abstract.__name__}", (Array,), {"__slots__": ()})
+    abstract.register(made)
+    return made
 
-class _Complex(Array):
-    __slots__ = ()
-
-
-numbers.Integral.register(_Integral)
-numbers.Real.register(_Real)
-numbers.Complex.register(_Complex)
-_NUMBERS: dict[str, type[Array]] = {"i": _Integral, "u": _Integral, "f": _Real, "c": _Complex}
 
 # Functions that make a NumPy array of what they take for one, or go through its elements: of Matplotlib,
 # pandas (`groupby`, `set_index`), SciPy and scikit-learn (`GridSearchCV`).
@@ -66,7 +66,7 @@ def _class_for(x: Array, asking: FrameType) -> type[Any]:
     if not x.shape:
         if program_hook and program_hook[0](asking.f_globals):
             return x.dtype.type
-        return _NUMBERS.get(x.dtype.kind, Array)
+        return _number(x.dtype.kind)
     if asking.f_code.co_qualname in _WANT_NDARRAY or asking.f_globals.get("__package__") == _WANT_NDARRAY_IN:
         return np.ndarray
     return Array
