@@ -221,13 +221,15 @@ def _import() -> None:
 
 @lru_cache(1)
 def accelerators() -> dict[str, str]:
-    """Return the accelerators that MAX finds, by name, with the target that a program for each has."""
+    """Return the accelerators that MAX can use, by name, with the target that a program for each has."""
     _import()
     import max.engine  # noqa: F401  (not later, in a thread that loads: with the driver in use that would crash)
     from max.driver import Accelerator, accelerator_count
 
     devices = [Accelerator(i) for i in range(accelerator_count())]
-    return {f"gpu:{i}": f"{i} {d.api} {d.architecture_name}" for i, d in enumerate(devices)}
+    return {
+        f"gpu:{i}": f"{i} {d.api} {d.architecture_name}" for i, d in enumerate(devices) if d.is_compatible
+    }
 
 
 def upload(array: np.ndarray, device: str) -> Any:

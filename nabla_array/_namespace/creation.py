@@ -66,7 +66,7 @@ def asarray(
     dtype : dtype, optional
         Data type of the result; NumPy's choice where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        Where it is to be, ``"cpu"`` or ``"gpu:0"``, ...; where it is, by default.
     copy : bool, optional
         True always copies; None copies what is not an `Array` already (a NumPy array may change
         later, a pending computation must not see that); False shares the memory, which must not be
@@ -129,7 +129,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     x : object
         With the methods ``__dlpack__`` and ``__dlpack_device__``.
     device : str, optional
-        ``"cpu"`` or None.
+        Where it is to be, ``"cpu"`` or ``"gpu:0"``, ...; where it is, by default.
     copy : bool, optional
         True copies the memory; None and False share it where they can. Nothing here ever writes to
         shared memory; its owner should not either, or pending computations would see that.
@@ -236,7 +236,7 @@ def arange(
     dtype : dtype, optional
         Data type of the result; the default integer or floating-point one where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -293,7 +293,7 @@ def linspace(
     axis : int, optional
         Where the values run if `start` or `stop` are arrays.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -348,7 +348,7 @@ def eye(
     dtype : dtype, optional
         Data type of the result; the default floating-point one where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -394,7 +394,7 @@ def full(
     dtype : dtype, optional
         Data type of the result; that of the value where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -445,7 +445,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     dtype : dtype, optional
         Data type of the result; the default floating-point one where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -480,7 +480,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
     dtype : dtype, optional
         Data type of the result; the default floating-point one where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -516,7 +516,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     dtype : dtype, optional
         Data type of the result; the default floating-point one where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -561,7 +561,7 @@ def full_like(
     dtype : dtype, optional
         Data type of the result; that of `a` where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
 
     Returns
     -------
@@ -616,7 +616,7 @@ def zeros_like(
     dtype : dtype, optional
         Data type of the result; that of `a` where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
 
     Returns
     -------
@@ -652,7 +652,7 @@ def ones_like(
     dtype : dtype, optional
         Data type of the result; that of `a` where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
 
     Returns
     -------
@@ -688,7 +688,7 @@ def empty_like(
     dtype : dtype, optional
         Data type of the result; that of `prototype` where it is None.
     device : str, optional
-        ``"cpu"`` or None.
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
 
     Returns
     -------

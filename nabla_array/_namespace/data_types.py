@@ -70,7 +70,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
     copy : bool, optional
         If False, `x` itself comes back where it has the dtype already.
     device : str, optional
-        ``"cpu"`` or None.
+        Where the result is to be, ``"cpu"`` or ``"gpu:0"``, ...; where `x` is, by default.
 
     Returns
     -------

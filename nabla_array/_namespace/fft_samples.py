@@ -36,7 +36,7 @@ def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -
     dtype : dtype, optional
         Real; float64 by default.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
@@ -78,7 +78,7 @@ def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) 
     dtype : dtype, optional
         Real; float64 by default.
     device : str, optional
-        ``"cpu"`` or None.
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
 
     Returns
     -------
