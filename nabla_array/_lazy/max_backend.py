@@ -219,9 +219,15 @@ def _import() -> None:
         atexit.register(context.__enter__)
 
 
+# What drivers of accelerators put there: NVIDIA's, AMD's, and that of Windows.
+_DRIVERS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
+
+
 @lru_cache(1)
 def accelerators() -> dict[str, str]:
     """Return the accelerators that MAX can use, by name, with the target that a program for each has."""
+    if sys.platform == "linux" and not any(map(os.path.exists, _DRIVERS)):
+        return {}  # nor would MAX find any, which takes seconds to import
     _import()
     import max.engine  # noqa: F401  (not later, in a thread that loads: with the driver in use that would crash)
     from max.driver import Accelerator, accelerator_count
