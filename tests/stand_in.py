@@ -12,8 +12,6 @@ from nabla_array._lazy.primitives.placement import in_use
 @contextmanager
 def accelerators(*names: str) -> Iterator[None]:
     """Let MAX find accelerators of these names."""
-    import max.engine  # noqa: F401  (as `max_backend.accelerators` does where there are any)
-
     found = {name: f"{i} cpu stand-in" for i, name in enumerate(names)}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(max_backend, "accelerators", lambda: found)

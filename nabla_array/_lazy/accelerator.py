@@ -177,7 +177,9 @@ class _Step(tiers.Step):
     def run_there(self, ins: list[Placed], mode: str) -> list[Placed]:
         """Run it there if it is compiled; the first results of each size are compared with the host's."""
         chosen = self.kernel
-        if chosen is None or chosen.state != "ready" or mode == "host":
+        if mode == "host":
+            return self._run_here(ins, counted=False)
+        if chosen is None or chosen.state != "ready":
             return self._run_here(ins)
         try:
             there = self.on_max([x.there() for x in ins])
@@ -195,5 +197,5 @@ class _Step(tiers.Step):
             self.distrust()
         return wanted
 
-    def _run_here(self, ins: list[Placed]) -> list[Placed]:
-        return [placed(self.device, v) for v in self.on_host([x.here() for x in ins])]
+    def _run_here(self, ins: list[Placed], counted: bool = True) -> list[Placed]:
+        return [placed(self.device, v) for v in self.on_host([x.here() for x in ins], counted)]

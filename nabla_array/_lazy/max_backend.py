@@ -229,7 +229,6 @@ def accelerators() -> dict[str, str]:
     if sys.platform == "linux" and not any(map(os.path.exists, _DRIVERS)):
         return {}  # nor would MAX find any, which takes seconds to import
     _import()
-    import max.engine  # noqa: F401  (not later, in a thread that loads: with the driver in use that would crash)
     from max.driver import Accelerator, accelerator_count
 
     devices = [Accelerator(i) for i in range(accelerator_count())]
@@ -241,11 +240,9 @@ def accelerators() -> dict[str, str]:
 def upload(array: np.ndarray, device: str) -> Any:
     """Return a buffer with these elements on an accelerator."""
     there = _device(accelerators()[device])
-    buffer = _as_buffer(array, array.shape)
-    if there.is_host:  # the CPU in the place of an accelerator
-        return buffer.copy()
-    buffer = buffer.to(there)
-    there.synchronize()  # the array may be written to from now on
+    here = _as_buffer(array, array.shape)
+    buffer = here.copy(there)
+    there.synchronize()  # threads of MAX's copy, which do not keep the array's memory alive
     stats.uploaded += array.nbytes
     return buffer
 
@@ -254,6 +251,7 @@ def download(buffer: Any) -> np.ndarray:
     """Return an array with the elements of a buffer on an accelerator."""
     from max.driver import CPU
 
+    buffer.device.synchronize()
     array: np.ndarray = buffer.to(CPU()).to_numpy()
     stats.downloaded += array.nbytes
     return array
@@ -295,7 +293,8 @@ def runner(
     """Return `(*ndarrays) -> list of ndarrays` for a model; no contiguous array is copied."""
 
     def run(*arrays: np.ndarray) -> list[np.ndarray]:
-        results = model.execute(*[_as_buffer(a, s) for a, s in zip(arrays, inputs, strict=True)])
+        buffers = [_as_buffer(a, s) for a, s in zip(arrays, inputs, strict=True)]  # alive until all is done
+        results = model.execute(*buffers)
         return [r.to_numpy().reshape(shape) for r, shape in zip(results, outputs, strict=True)]
 
     return run

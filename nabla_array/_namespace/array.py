@@ -350,7 +350,7 @@ class Array:
         """The imaginary part, as a view; zeros where the dtype is real."""
         if self.dtype.kind == "c":
             return view(self, imag)
-        zeros = from_value(np.zeros(self.shape, self.dtype))
+        zeros = placed(from_value(np.zeros(self.shape, self.dtype)), self.device)
         freeze(zeros)
         return zeros
 
@@ -521,6 +521,8 @@ def check_writable(x: Array) -> None:
 def write(x: Array, new: Array, part: Step | None = None) -> None:
     """Make `x`, or the `part` of it, equal `new` (of its shape and dtype) for all that share elements."""
     check_writable(x)
+    if in_use:
+        new = placed(new, x.device)  # what is written does not move the array
     if x._view is not None and x._view.base._node.aval is not x._view.seen.aval:
         current(x)
     seen = x._view or View(x, (), x._node)

@@ -180,10 +180,20 @@ def test_writes_reach_views_and_stay_there() -> None:
     assert (x.device, row.device) == (GPU, GPU)
 
 
-def test_what_is_there_may_be_written_to_an_array_of_the_host() -> None:
-    x = xp.zeros(3)
-    x[1:] = there(2)
-    assert (x.device, x.tolist()) == ("cpu", [0.0, 1.0, 2.0])
+@pytest.mark.parametrize("n", [3, 1_000_000])
+def test_what_is_written_does_not_move_an_array(n: int) -> None:
+    x, y = xp.zeros(n), there(n)
+    x[1:] = there(n - 1)
+    y[1:] = xp.zeros(n - 1)
+    assert (x.device, y.device) == ("cpu", GPU)
+    assert (float(x[-1]), float(y[-1])) == (n - 1, 0.0)
+    x[:] = there(n)
+    y[:] = xp.zeros(n)
+    assert (x.device, y.device) == ("cpu", GPU)
+    assert (float(x[-1]), float(y[0])) == (n, 0.0)
+    y.fill(7)
+    assert (y.device, float(y[1])) == (GPU, 7.0)
+    assert xp.imag(y).device == GPU
 
 
 def test_the_arrays_own_memory_is_not_shared() -> None:
