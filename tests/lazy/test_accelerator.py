@@ -112,6 +112,17 @@ def test_what_fails_there_runs_on_the_host(monkeypatch: pytest.MonkeyPatch) -> N
     assert step.kernel.status() == "host: cannot be run: the accelerator fell off the bus"
 
 
+@pytest.mark.usefixtures("_stand_in")
+def test_the_mode_host_compiles_nothing() -> None:
+    x = xp.linspace(0, 1, 3000, device=GPU)
+    y = xp.sin(x) * 5 - x
+    (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
+    with xp.config(mode="host"):
+        xp.eval(y)
+    assert step.kernel is not None
+    assert (step.kernel.state, step.kernel.host_seconds) == ("new", 0.0)
+
+
 def _program(x: xp.Array) -> accelerator.Program:
     order = accelerator.pending_order([x._node.inputs[0], x._node])
     moves = [n for n in order if n.prim is accelerator.transfer]
