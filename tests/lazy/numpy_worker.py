@@ -32,7 +32,7 @@ def compile_programs(keys: Sequence[str], path: Path) -> None:
     path.write_text(json.dumps(list(keys)))
 
 
-def _load(name: str, mef: bytes) -> dict[str, Any]:
+def _load(name: str, mef: bytes, target: str) -> dict[str, Any]:
     return {f"g{i}": key for i, key in enumerate(json.loads(mef))}
 
 
