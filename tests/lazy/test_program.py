@@ -23,7 +23,7 @@ def vector(n: int = 3) -> Node:
 
 
 def program(*outputs: Node) -> Program:
-    return linearize(pending_order(outputs), outputs)[0]
+    return linearize(pending_order(outputs), outputs).program
 
 
 def test_inputs_are_numbered_by_identity() -> None:
