@@ -161,7 +161,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         return placed(x.copy(), device)
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ method")
-    options: dict[str, Any] = {} if device is None and copy is None else {"device": "cpu", "copy": copy}
+    options: dict[str, Any] = {} if copy is None else {"copy": copy}
+    if device is not None:
+        options["device"] = "cpu"
     return placed(from_value(checked("from_dlpack", np.from_dlpack(x, **options))), device)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from .._lazy import host
 from .._lazy.aval import LARGE as LARGE
 from .._lazy.aval import Aval, aval_of
+from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import value_of
 from .._lazy.faults import heard, listener, tell
 from .._lazy.leaving import is_traced
@@ -129,7 +130,7 @@ def read(x: Array, key: Any) -> Array | None:
             return None
     if value is None:
         # Whoever reads a small part of what is pending will read others.
-        if in_use or not _gives_little(node.aval, key):
+        if device_of(node) != CPU or not _gives_little(node.aval, key):
             return None
         value = value_of(node)
     try:
@@ -212,7 +213,7 @@ def _is_ready(x: Array, key: Any) -> bool:
         return False
     node = current(x) if x._view is None else x._view.base._node
     if node.value is None:
-        if in_use:
+        if device_of(node) != CPU:
             return False
         if node.prim is not fill and (x._view is not None or not _gives_little(node.aval, key)):
             return False
