@@ -206,8 +206,8 @@ def find(name: str) -> Any:
         return getattr(xp.Array, name, None)
     where: Any = xp
     for part in name.split("."):
-        where = vars(where).get(part) if where is not None else None  # NumPy's names do not count
-    return where
+        where = getattr(where, part, None)
+    return None if hasattr(where, "runs_on_host") else where  # NumPy's functions do not count
 
 
 def _try(name: str, f: Callable[..., Any]) -> tuple[str, int]:

@@ -297,6 +297,17 @@ u[1] = 7
 m[0, 0] = 5
 r = (m, w, u, v.reshape(6))
 
+m = (np.arange(24.0) * (1 + 1j)).reshape(2, 3, 4) * 1
+v = m.view()
+i = v.imag
+np.negative(v.real, out=i)
+w = i.ravel()
+t = i.reshape(6, 4)
+parts = [*v]
+w[:] = 5
+t[0] = 6
+r = (m, *parts)
+
 m = np.zeros((4, 4))
 k = np.int64(1)
 m[k : k + 2, k] = 1

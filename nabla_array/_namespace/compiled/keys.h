@@ -181,15 +181,20 @@ step_to(Fast *f, PyArrayObject *part)
     return step;
 }
 
-/* Say whether the elements of an array's owner lie as NumPy's do, so that NumPy copies them where it does there.
+/* Say whether an array's elements lie as NumPy's do, so that NumPy copies them where it does there.
  *
- * Equal ones may lie in one place, and what was written through a view may lie in the view's order.
+ * Equal ones may lie in one place, what was written through a view may lie in the view's order, and what was
+ * written to the whole of a view has memory of its own until the view is made anew.
  */
 static int
 lies_as_numpys(PyObject *x, PyArrayObject *value)
 {
     PyObject *view = SLOT(x, x_view), *memory = view == Py_None ? (PyObject *)value : VALUE_OF(SLOT(view, v_seen));
-    return memory != NULL && PyArray_CheckExact(memory) && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory);
+    if (memory == NULL || !PyArray_CheckExact(memory) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory)) {
+        return 0;
+    }
+    char *start = PyArray_BYTES((PyArrayObject *)memory);
+    return PyArray_BYTES(value) >= start && PyArray_BYTES(value) <= start + PyArray_NBYTES((PyArrayObject *)memory);
 }
 
 /* x.T, x.reshape(shape), x.ravel() of a part */
