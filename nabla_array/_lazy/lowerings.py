@@ -93,7 +93,18 @@ def slice_(b: Any, x: Any, out: Any, slices: list[slice]) -> Any:
     for axis, s in enumerate(slices):
         if s.step < 0:
             x = b.ops.gather(x, _places(b, s, out.shape[axis]), axis)
-    return b.ops.slice_tensor(x, [s if s.step > 0 else slice(None) for s in slices])
+    # MAX fuses slices with other operands where it is told that sizes are theirs; proving that later is too late.
+    return b.ops.slice_tensor(
+        x,
+        [
+            slice(None) if s.step < 0 or x.shape[axis] == n else (_bounded(s), n)
+            for axis, (s, n) in enumerate(zip(slices, out.shape, strict=True))
+        ],
+    )
+
+
+def _bounded(s: slice) -> slice:
+    return s if s.stop is not None else slice(s.start, np.iinfo(np.int64).max, s.step)
 
 
 def _places(b: Any, s: slice, size: Any) -> Any:
