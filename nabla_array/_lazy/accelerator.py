@@ -186,7 +186,6 @@ class _Step(tiers.Step):
         except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
             chosen.fail(f"cannot be run: {error}")
             return self._run_here(ins)
-        stats.compiled += 1
         outs = [Placed(self.device, a, there=t) for a, t in zip(self.avals, there, strict=True)]
         if mode == "max" or self.size in chosen.faster:
             return outs

@@ -93,7 +93,7 @@ def slice_(b: Any, x: Any, out: Any, slices: list[slice]) -> Any:
     for axis, s in enumerate(slices):
         if s.step < 0:
             x = b.ops.gather(x, _places(b, s, out.shape[axis]), axis)
-    # MAX fuses slices with other operands where it is told that sizes are theirs; proving that later is too late.
+    # MAX fuses slices with other operands where it is told that the sizes are theirs; later is too late.
     return b.ops.slice_tensor(
         x,
         [

@@ -67,7 +67,7 @@ def test_a_hot_region_moves_to_max(fake: Compiler) -> None:
     assert kernel().state == "compiling"
     run(1)
     assert (kernel().state, kernel().hits) == ("ready", 0)
-    run(1)
+    run(2)
     assert set(kernel().faster.values()) == {True}
     assert kernel().status() == "MAX"
     before = kernel().hits
@@ -108,16 +108,16 @@ def test_nothing_happens_in_host_mode(fake: Compiler) -> None:
 
 @pytest.mark.usefixtures("slow_host")
 def test_each_size_class_is_tried(fake: Compiler) -> None:
-    run(5)
+    run(9)
     tried = set(kernel().faster)
-    run(2, 8 * N)
+    run(6, 8 * N)
     assert len(kernel().faster) == len(tried) + 1
     assert len(fake.requests) == 1
 
 
 @pytest.mark.usefixtures("slow_host")
 def test_what_was_tried_before_is_trusted_at_once(fake: Compiler) -> None:
-    run(5)
+    run(9)
     tiers._after_fork()  # as in a new process
     run(1)
     run(1)
@@ -127,7 +127,7 @@ def test_what_was_tried_before_is_trusted_at_once(fake: Compiler) -> None:
 
 def test_the_loser_is_not_used_again() -> None:
     with numpy_as_max(slowly), xp.config(mode="auto", compile_after=0.0):
-        run(4)
+        run(5)
         hits = kernel().hits
         assert set(kernel().faster.values()) == {False}
         run(3)
@@ -135,12 +135,36 @@ def test_the_loser_is_not_used_again() -> None:
         assert "not faster" in kernel().status()
 
 
+@pytest.mark.parametrize(("seconds", "tier"), [(0.02, "MAX"), (0.06, "host")])
+def test_one_slow_run_decides_nothing(monkeypatch: pytest.MonkeyPatch, seconds: float, tier: str) -> None:
+    """The host takes 40 ms and MAX so many seconds, but for one run of each that something else held up."""
+    on_host, delays = tiers.Step.on_host, {"host": iter([0.04, 0.3]), "MAX": iter([0.3, seconds, 0.15])}
+
+    def late(self: tiers.Step, ins: list[object]) -> list[object]:
+        time.sleep(next(delays["host"], 0.04))
+        return on_host(self, ins)
+
+    def late_max(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
+        time.sleep(next(delays["MAX"], seconds))
+        return execute(key, *inputs)
+
+    monkeypatch.setattr(tiers.Step, "on_host", late)
+    with numpy_as_max(late_max), xp.config(mode="auto", compile_after=0.0):
+        run(3)
+        assert kernel().status() == "compiled, to be tried on MAX"
+        run(5)
+        assert not kernel().faster
+        run(1)
+        assert not kernel().trials
+        assert kernel().status().startswith(tier)
+
+
 @pytest.mark.usefixtures("slow_host")
 def test_a_loser_has_another_chance() -> None:
     busy = [True]
 
     def at_first_slowly(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
-        time.sleep(0.2 if busy else 0)
+        time.sleep(0.3 if busy else 0)
         return execute(key, *inputs)
 
     with numpy_as_max(at_first_slowly), xp.config(mode="auto", compile_after=0.0):
