@@ -275,7 +275,7 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     return found != NULL || failed ? found : PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
-/* x += y: into the memory of a view; an array that owns its elements gets the new ones. */
+/* x += y: into the memory, where nobody else looks at that; an array that owns its elements may get new ones. */
 static PyObject *
 call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -288,7 +288,8 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     x = args[0];
     y = args[1];
-    if (SLOT(x, x_view) == Py_None) {
+    memory = target(x, &y, 1, &owner);
+    if (SLOT(x, x_view) == Py_None && (memory == NULL || PyArray_NDIM(memory) == 0)) {
         found = compute(f, x, y, NULL, &failed);
         if (failed) {
             return NULL;
@@ -307,7 +308,6 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         Py_DECREF(found);
         return note_write(x) < 0 ? NULL : Py_NewRef(x);
     }
-    memory = target(x, &y, 1, &owner);
     if (memory == NULL || PyArray_NBYTES(memory) >= part_bytes) {
         goto slow;
     }
