@@ -144,6 +144,22 @@ def hidden() -> Iterator[list[Tape]]:
             tape.thread = me
 
 
+@contextmanager
+def forgotten() -> Iterator[None]:
+    """Let this thread's tapes for derivatives forget in the end what it records meanwhile.
+
+    Until then they know it, so that what leaves the graph is noticed.
+    """
+    me = get_ident()
+    lengths = [(t, len(t.entries)) for t in _running if t.thread == me and t.derivative]
+    try:
+        yield
+    finally:
+        for tape, n in lengths:
+            tape.members.difference_update([id(entry.node) for entry in tape.entries[n:]])
+            del tape.entries[n:]
+
+
 def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node], dict[int, int]]:
     """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
     after the tape's sources), and the number of each node's value by the node's id."""

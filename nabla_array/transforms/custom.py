@@ -15,7 +15,7 @@ from .._lazy.primitives.custom import again_call, custom_jvp_call, custom_vjp_ca
 from .._lazy.primitives.structure import barrier, project
 from .._lazy.primitives.structure import stop_gradient as stop_gradient_p
 from .._lazy.program import Program
-from .._lazy.tape import hidden, taping
+from .._lazy.tape import forgotten, hidden, program_of, taping
 from .._namespace.array import Array, apply, current
 from .._namespace.elementwise import add, multiply
 from .calls import array_leaf, decorator, fresh, is_array_like, named
@@ -243,7 +243,9 @@ class custom_jvp(_Custom):
         leaves, tree = tree_flatten(tuple(diff))
         arrays = [array_leaf("custom_jvp", x) for x in leaves]
         with hidden() as derivatives:
-            traced = trace(lambda *xs: self.fun(*self._joined(args, tree_unflatten(tree, xs))), arrays)
+            traced = trace(
+                lambda *xs: self.fun(*self._joined(args, tree_unflatten(tree, xs))), arrays, everything=True
+            )
         if any(n in tape for tape in derivatives for n in traced.captured):
             raise ValueError(
                 f"custom_jvp: {self.fun.__name__} captures an array that is being differentiated, "
@@ -275,8 +277,14 @@ class _VjpRule(_Rule):
         self.of = of
         self.others: list[Any] = []
         self.residuals: list[Any] = []
+        self.captured = 0
 
-    def pull(self, ct: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+    def pull(self, ct: Sequence[Node | None], wanted: Sequence[bool], operands: Sequence[Node]) -> list[Any]:
+        if any(wanted[len(operands) - self.captured :]):
+            raise NotImplementedError(
+                "custom_vjp: the function captures an array that is being differentiated, of which its rule "
+                "knows nothing; make it an argument"
+            )
         levels = self.levels_of(operands)
         outs = operands[: self.outs]
         args = operands[self.outs : self.outs + self.args]
@@ -355,10 +363,11 @@ class custom_vjp(_Custom):
             return self.fun(*args)
         leaves, tree = tree_flatten(tuple(diff))
         arrays = [array_leaf("custom_vjp", x) for x in leaves]
-        inside = [Array(current(x), x._levels) for x in arrays]
+        inside = [fresh(x) for x in arrays]
         self._running.forward = True
         try:
-            pair = self.forward(*self._joined(args, tree_unflatten(tree, inside)))
+            with taping([x._node for x in inside], derivative=False, everything=True) as tape:
+                pair = self.forward(*self._joined(args, tree_unflatten(tree, inside)))
         finally:
             self._running.forward = False
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -381,6 +390,10 @@ class custom_vjp(_Custom):
         )
         rule.others = [None if i in of else x for i, x in enumerate(outs)]
         rule.residuals = [_SAVED if type(x) is Array else x for x in residuals]
+        _, captured, _ = program_of(tape, [n for n in map(current, results) if n in tape])
+        captured += [n for n in map(current, results) if n not in tape]
+        rule.captured = len(captured)
+        nodes += captured
         return tree_unflatten(out_tree, _returned(outs, _record(custom_vjp_call, rule, nodes), of))
 
 
@@ -452,8 +465,8 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
             some, more = tree_unflatten(tree, _returned(leaves, xs, places))
             return fun(*some, **more)
 
-        with hidden():
-            traced = trace(of_arrays, arrays)
+        with forgotten():
+            traced = trace(of_arrays, arrays, everything=True)
         outputs = traced.program.outputs
         found = {k: leaf for k, leaf in zip(traced.numbers, traced.leaves, strict=True) if k is not None}
         results = [found[k] for k in outputs if k in found]

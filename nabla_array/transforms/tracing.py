@@ -49,11 +49,14 @@ class Traced(NamedTuple):
     arguments: dict[int, int]
 
 
-def trace(fun: Callable[..., Any], arrays: Sequence[Array]) -> Traced:
-    """Run `fun`, which takes arrays, on fresh ones of the same values, and write down what it records."""
+def trace(fun: Callable[..., Any], arrays: Sequence[Array], everything: bool = False) -> Traced:
+    """Run `fun`, which takes arrays, on fresh ones of the same values, and write down what it records.
+
+    `everything`: also what does not depend on the arrays, so that nothing that is captured was made in `fun`.
+    """
     sources = [fresh(x) for x in arrays]
     given = [Array(x._node, x._levels) for x in sources]
-    with taping([x._node for x in sources], derivative=False) as tape:
+    with taping([x._node for x in sources], derivative=False, everything=everything) as tape:
         leaves, tree = tree_flatten(fun(*given))
         nodes = [current(x) if type(x) is Array else None for x in leaves]
         written = {i: current(x) for i, x in enumerate(given) if current(x) is not sources[i]._node}

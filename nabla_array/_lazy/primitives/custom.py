@@ -28,7 +28,7 @@ custom_vjp_call = Primitive(
     "custom_vjp_call",
     **_HOST,
     jvp=lambda tangents, out, *operands, rule: tangents[: rule.outs],
-    transpose=lambda ct, wanted, *operands, rule: rule.pull(ct, operands),
+    transpose=lambda ct, wanted, *operands, rule: rule.pull(ct, wanted, operands),
 )
 
 # Computed again for its derivative: with rules for both.
