@@ -6,11 +6,19 @@ from typing import Any, Literal
 
 import numpy as np
 
-from .._lazy.primitives.elementwise import select
+from .._lazy.primitives.elementwise import floor, select
 from .._lazy.primitives.structure import reshape
 from . import fast, promotion
-from .array import Array, apply, check_device, from_value, placed, view
-from .promotion import as_array, astype, broadcast_to, checked, host_array, normalize_shape
+from .array import Array, apply, check_device, check_leaves, from_value, placed, view
+from .promotion import (
+    as_array,
+    astype,
+    broadcast_to,
+    checked,
+    host_array,
+    normalize_axis,
+    normalize_shape,
+)
 
 __all__ = [
     "arange",
@@ -263,6 +271,9 @@ def arange(
     check_device("arange", device)
     wanted = None if dtype is None else _dtype("arange", dtype)
     first, last = (0, start) if stop is None else (start, stop)
+    for x in (first, step):  # `last` only says how many there are
+        if type(x) is Array:
+            check_leaves("arange", x)
     known = [_number(x) for x in (first, last, step)]
     if known[2] == 0:
         raise ZeroDivisionError(f"arange: no range from {known[0]} to {known[1]} has steps of 0")
@@ -320,12 +331,41 @@ def linspace(
     wanted = None if dtype is None else _dtype("linspace", dtype)
     if num < 0:
         raise ValueError(f"linspace: num must be non-negative, not {num}")
+    if type(start) is Array or type(stop) is Array:
+        y, step = _spaced(start, stop, num, endpoint, wanted, axis)
+        return (placed(y, device), step) if retstep else placed(y, device)
     # A step of a range near the largest float is infinite, as in NumPy; that is no news to anybody.
     with np.errstate(all="ignore"):
-        first, last = _number(start), _number(stop)
-        value, step = np.linspace(first, last, num, endpoint, retstep=True, dtype=wanted, axis=axis)
+        value, step = np.linspace(start, stop, num, endpoint, retstep=True, dtype=wanted, axis=axis)
     out = placed(from_value(checked("linspace", value)), device)
     return (out, from_value(np.asarray(step)) if np.ndim(step) else step) if retstep else out
+
+
+def _spaced(
+    start: Any, stop: Any, num: int, endpoint: bool, wanted: np.dtype | None, axis: int
+) -> tuple[Array, Any]:
+    """Return evenly spaced values and their distance, recorded by the steps that NumPy takes."""
+    a, b = [np.zeros((), x.dtype) if type(x) is Array else x for x in (start, stop)]
+    dtype = checked("linspace", np.linspace(a, b, 0)).dtype
+    first, last = [astype(as_array("linspace", x), dtype) for x in (start, stop)]
+    change: Array = last - first
+    parts = num - 1 if endpoint else num
+    y: Any = from_value(np.arange(num, dtype=dtype).reshape((num,) + (1,) * change.ndim))
+    step: Any = np.nan
+    if parts > 0:
+        step = change / parts
+        tiny = broadcast_to((step == 0).any(), np.broadcast_shapes(y.shape, step.shape))  # for any float
+        y = apply(select, tiny, y / parts * change, y * step)
+    else:
+        y = y * change
+    y = y + first
+    if endpoint and num > 1:
+        y[-1] = last
+    if wanted is not None and wanted.kind in "iu":
+        y = apply(floor, y)
+    k = normalize_axis("linspace", axis, y.ndim)
+    y = y.transpose((*range(1, k + 1), 0, *range(k + 1, y.ndim))) if k else y
+    return astype(y, dtype if wanted is None else wanted), step
 
 
 def eye(

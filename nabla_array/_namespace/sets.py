@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._lazy.node import tapes
 from .._lazy.primitives.elementwise import not_
 from .._lazy.primitives.ordering import isin as isin_p
 from .._lazy.primitives.structure import reshape
 from .array import Array, apply, from_value
+from .indexing_functions import take
 from .promotion import as_array, full, promote
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -105,10 +107,9 @@ def unique_all(x: Any, /) -> UniqueAllResult:
     >>> xp.unique_all(xp.asarray([3, 1, 3])).inverse_indices
     array([1, 0, 1])
     """
-    value = as_array("unique_all", x)._value()
-    found = np.unique(value, return_index=True, return_inverse=True, return_counts=True, equal_nan=False)
-    values, indices, inverse, counts = found
-    return UniqueAllResult(*map(from_value, (values, indices, inverse.reshape(value.shape), counts)))
+    array = as_array("unique_all", x)
+    values, indices, inverse, counts = _unique(array, index=True, inverse=True, counts=True)
+    return UniqueAllResult(values, *map(from_value, (indices, inverse.reshape(array.shape), counts)))
 
 
 def unique_counts(x: Any, /) -> UniqueCountsResult:
@@ -133,8 +134,8 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     >>> xp.unique_counts(xp.asarray([3, 1, 3])).counts
     array([1, 2])
     """
-    value = as_array("unique_counts", x)._value()
-    return UniqueCountsResult(*map(from_value, np.unique(value, return_counts=True, equal_nan=False)))
+    values, _, counts = _unique(as_array("unique_counts", x), counts=True)
+    return UniqueCountsResult(values, from_value(counts))
 
 
 def unique_inverse(x: Any, /) -> UniqueInverseResult:
@@ -159,9 +160,9 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
     >>> xp.unique_inverse(xp.asarray([3, 1, 3])).values
     array([1, 3])
     """
-    value = as_array("unique_inverse", x)._value()
-    values, inverse = np.unique(value, return_inverse=True, equal_nan=False)
-    return UniqueInverseResult(from_value(values), from_value(inverse.reshape(value.shape)))
+    array = as_array("unique_inverse", x)
+    values, _, inverse = _unique(array, inverse=True)
+    return UniqueInverseResult(values, from_value(inverse.reshape(array.shape)))
 
 
 def unique_values(x: Any, /) -> Array:
@@ -186,4 +187,20 @@ def unique_values(x: Any, /) -> Array:
     >>> xp.unique_values(xp.asarray([3, 1, 3]))
     array([1, 3])
     """
-    return from_value(np.unique(as_array("unique_values", x)._value(), equal_nan=False))
+    values: Array = _unique(as_array("unique_values", x))[0]
+    return values
+
+
+def _unique(x: Array, index: bool = False, inverse: bool = False, counts: bool = False) -> list[Any]:
+    """Return the distinct elements, their indices if these are wanted or else None, and what else is wanted.
+
+    While transforms run, the elements are taken from `x`, so a derivative goes through.
+    """
+    find: Any = np.unique
+    found = find(x._value(), index or bool(tapes), inverse, counts, equal_nan=False)
+    if type(found) is not tuple:
+        return [from_value(found), None]
+    values, *more = found
+    if not (index or tapes):
+        return [from_value(values), None, *more]
+    return [take(x, more[0]) if tapes else from_value(values), *more]

@@ -57,6 +57,29 @@ def test_linspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any) -
     same(xp.linspace(start, stop, num, endpoint=endpoint, dtype=dtype), wanted)
 
 
+@pytest.mark.parametrize("endpoint", [True, False])
+@pytest.mark.parametrize("num", [0, 1, 2, 5])
+@pytest.mark.parametrize(
+    "stop", [7, 3.5, np.float32(2.3), np.asarray([4.1, -0.3, 2.0]), np.asarray([5], np.int8)]
+)
+@pytest.mark.parametrize(
+    "start", [np.asarray(0.1), np.asarray([[1.5], [2]], np.float32), np.asarray([2, 0, 7])]
+)
+def test_linspace_of_arrays(start: Any, stop: Any, num: int, endpoint: bool) -> None:
+    given = [xp.asarray(x) if isinstance(x, np.ndarray) else x for x in (start, stop)]
+    for dtype in (None, np.float32, np.int64):
+        for axis in (0, -1):
+            more: Any = {"dtype": dtype, "axis": axis, "retstep": True}
+            (ours, step), (wanted, theirs) = [
+                f(*ends, num, endpoint, **more)
+                for f, ends in ((xp.linspace, given), (np.linspace, (start, stop)))
+            ]
+            same(ours, wanted)
+            np.testing.assert_array_equal(np.asarray(step), theirs)
+    smallest = np.asarray(5e-324)  # of which no part is a number
+    same(xp.linspace(0, xp.asarray(smallest), 4), np.linspace(0, smallest, 4))
+
+
 def test_linspace_complex() -> None:
     same(xp.linspace(1, 1 + 2j, 5), np.linspace(1, 1 + 2j, 5))
 

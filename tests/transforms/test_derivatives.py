@@ -393,6 +393,27 @@ def test_custom_vjp() -> None:
     close(grad(lambda x: xp.sum(10 * clip(-1.0, 2.0, x)))(xp.asarray(X)), 2 * np.ones(3))
 
 
+def test_a_rule_for_cotangents_knows_nothing_of_captured_arrays() -> None:
+    def f(k: Any, x: Any = 2.0) -> Any:
+        g = custom_vjp(lambda x: x * k**2)
+        g.defvjp(lambda x: (g(x), k), lambda k, ct: (5 * ct * k,))
+        return g(x)
+
+    for captures in (f, lambda k: custom_vjp_of(lambda x: k)(1.0), lambda k: f(k, k)):
+        with pytest.raises(NotImplementedError, match="captures an array that is being differentiated"):
+            grad(captures)(3.0)
+    close(grad(f, 1)(3.0, 2.0), 15.0)
+    close(grad(lambda k: grad(f, 1)(k, 2.0))(3.0), 5.0)  # by way of the residuals
+    close(grad(lambda k: f(stop_gradient(k), k))(3.0), 15.0)
+    close(jvp(f, (3.0,), (1.0,))[1], 12.0)
+
+
+def custom_vjp_of(f: Any) -> Any:
+    g = custom_vjp(f)
+    g.defvjp(lambda x: (f(x), None), lambda _, ct: (ct,))
+    return g
+
+
 def test_a_forward_rule_may_call_the_function() -> None:
     f = custom_vjp(lambda x: xp.sin(x))
     f.defvjp(lambda x: (f(x), x), lambda x, ct: (2 * ct * xp.cos(x),))
@@ -422,6 +443,81 @@ def test_checkpoint() -> None:
     close(grad(lambda x: xp.sum(vmap(again)(x)))(xp.stack([x, x])), vmap(grad(plain))(xp.stack([x, x])))
     close(grad(lambda k: checkpoint(lambda x: xp.sum(x) * k)(x))(2.0), X.sum())  # captured
     close(grad(lambda y: checkpoint(lambda x: x if x > 0 else -x)(y))(-2.0), -1.0)
+
+
+def test_what_a_checkpointed_function_computes_from_captured_arrays_has_derivatives() -> None:
+    def f(k: Any) -> Any:
+        return checkpoint(lambda x: (k**2 * x, k**3))(5.0)
+
+    close(grad(lambda k: f(k)[0])(2.0), 20.0)
+    close(grad(lambda k: f(k)[1])(2.0), 12.0)
+    close(grad(grad(lambda k: f(k)[0]))(2.0), 10.0)
+    close(jvp(lambda k: sum(f(k)), (2.0,), (1.0,))[1], 32.0)
+    close(grad(checkpoint(lambda k: checkpoint(lambda: k**2)()))(3.0), 6.0)
+    close(vmap(grad(lambda k: f(k)[0]))(xp.asarray(X)), 10 * X)
+    close(grad(lambda k: xp.sum(vmap(checkpoint(lambda x: k**2 * x))(xp.asarray(X))))(2.0), 4 * X.sum())
+
+
+@pytest.mark.parametrize("transform", [checkpoint, vmap, lambda f: lambda x: checkpoint(lambda: f(x))()])
+def test_values_that_leave_a_transformed_function_are_noticed(transform: Any) -> None:
+    f = transform(lambda x: xp.sum(x * np.sin(np.asarray(x))))
+    x = xp.ones((2, 3))
+    for call in (grad(lambda x: xp.sum(f(x))), lambda x: jvp(f, (x,), (x,)), hessian(lambda x: xp.sum(f(x)))):
+        with pytest.raises(TypeError, match="a value that is being differentiated leaves for NumPy"):
+            call(x)
+    with pytest.raises(TypeError, match="has made Python numbers"):
+        grad(checkpoint(lambda x: float(x)))(2.0)
+
+
+Y = np.asarray([[1.0, 2.0, 0.5, 3.0], [2.0, 1.0, 7.0, 1.5], [0.2, 0.1, 3.0, 9.0]])
+# Functions of what is a parameter rather than data, for NumPy (m is np) and for us.
+PARAMETERS: dict[str, Callable[[Any, Any], Any]] = {
+    "linspace": lambda m, x: m.linspace(x[0], x[1], 5),
+    "linspace of arrays": lambda m, x: m.linspace(x[:2], x[2:], 3, endpoint=False, axis=-1),
+    "step of linspace": lambda m, x: m.linspace(1.0, x[1], 5, retstep=True)[1],
+    "logspace": lambda m, x: m.logspace(x[0], x[1], 3, base=x[2] + 1),
+    "geomspace": lambda m, x: m.geomspace(x[0], x[1], 4),
+    "quantile": lambda m, x: m.quantile(m.asarray(Y), x / 3, axis=1),
+    "quantile of another kind": lambda m, x: m.quantile(m.asarray(Y[0]), x[0], method="hazen"),
+    "percentile": lambda m, x: m.percentile(m.asarray(Y[0]), x * 20),
+    "nanquantile": lambda m, x: m.nanquantile(m.asarray(Y), x / 3, axis=1),
+    "nanpercentile": lambda m, x: m.nanpercentile(m.asarray(Y), x[0]),
+    "even coordinates": lambda m, x: m.gradient(m.asarray([1.0, 2.0, 5.0, 7.0]), x[0] * m.arange(4.0)),
+    "coordinates": lambda m, x: m.gradient(m.asarray([1.0, 2.0, 5.0, 7.0]), m.cumsum(x), edge_order=2),
+    "weights of cov": lambda m, x: m.cov(m.asarray(Y), aweights=x),
+    "weights of cov, biased": lambda m, x: m.cov(m.asarray(Y), aweights=x, bias=True),
+    "edges of a histogram": lambda m, x: m.histogram(x, 3)[1],
+    "density between edges": lambda m, x: m.histogram(m.asarray([0.5, 1.0, 1.5]), x[:2], density=True)[0],
+    "setxor1d": lambda m, x: m.setxor1d(x, x[:2]) ** 2,
+    "unique_values": lambda m, x: m.unique_values(x) ** 2,
+    "unique_counts": lambda m, x: m.unique_counts(x)[0] ** 2,
+    "unique_inverse": lambda m, x: m.unique_inverse(x)[0] ** 2,
+    "unique_all": lambda m, x: m.unique_all(x)[0] ** 2,
+}
+
+
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_parameters_have_derivatives(name: str) -> None:
+    f, x, h = PARAMETERS[name], np.asarray([0.31, 1.23, 0.83, 1.74]), 1e-6
+    columns = [(f(np, x + h * e) - f(np, x - h * e)) / (2 * h) for e in np.eye(4)]
+    wanted = np.stack(columns, axis=-1)
+    for transform in (jacfwd, jacrev, lambda f: jacrev(checkpoint(f))):
+        found = transform(lambda x: f(xp, x))(xp.asarray(x))
+        np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: xp.sum(xp.arange(x, x + 2)),
+        lambda x: xp.sum(xp.arange(0.0, 3.0, x)),
+        lambda x: xp.sum(xp.histogram2d(xp.ones(2), xp.ones(2), 2, weights=x * xp.ones(2))[0]),
+    ],
+)
+def test_parameters_without_derivatives_are_refused(call: Callable[..., Any]) -> None:
+    with pytest.raises(TypeError, match="a value that is being differentiated leaves"):
+        grad(call)(1.0)
+    assert grad(lambda x: xp.sum(xp.arange(0.0, x)))(3.0) == 0
 
 
 def test_stop_gradient() -> None:

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.faults import unheard
+from ..._lazy.leaving import differentiating
 from ..._lazy.primitives.elementwise import complex_
 from ..._lazy.primitives.signals import correlate as correlate_p
 from .. import fast
-from ..array import Array, apply
+from ..array import Array, apply, current
 from ..elementwise import (
     abs,
     atan2,
@@ -358,7 +359,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
             )
         if boolean:
             raise TypeError("gradient: booleans have no differences; a numeric dtype would work")
-        out.append(moveaxis(_slopes(moveaxis(x, k, -1), h, edge_order), -1, k))
+        out.append(astype(moveaxis(_slopes(moveaxis(x, k, -1), h, edge_order), -1, k), x.dtype))
     return out[0] if len(out) == 1 else tuple(out)
 
 
@@ -381,7 +382,8 @@ def _spacings(x: Array, given: tuple[Any, ...], axes: list[int]) -> list[Any]:
             raise ValueError("when 1d, distances must match the length of the corresponding dimension")
         steps = diff(astype(points, _F64) if points.dtype.kind in "iub" else points)
         value = steps._value()
-        out.append(float(value[0]) if value.size and (value == value[0]).all() else steps)
+        even = value.size and (value == value[0]).all() and not differentiating(current(steps))
+        out.append(float(value[0]) if even else steps)
     return out
 
 

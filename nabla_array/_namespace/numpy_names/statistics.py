@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.faults import unheard
+from ..._lazy.leaving import differentiating
 from ..._lazy.node import tapes
 from ..._lazy.primitives.indexing import scatter
 from .. import fast
-from ..array import Array, apply, from_value
-from ..creation import asarray, zeros
+from ..array import Array, apply, current, from_value
+from ..creation import asarray, linspace, zeros
 from ..elementwise import (
     clip,
     conj,
@@ -26,7 +27,7 @@ from ..elementwise import (
     subtract,
 )
 from ..indexing import getitem
-from ..interop import host_call
+from ..interop import host_call, to_host
 from ..manipulation import broadcast_to, concat, reshape
 from ..outputs import deliver
 from ..promotion import SCALARS, as_array, astype, full, normalize_axes, normalize_axis
@@ -161,7 +162,10 @@ def _quantile(function: str, a: Any, q: Any, axis: Any, method: str, keepdims: b
     if method in ("lower", "higher"):
         y = low
     else:
-        t = place - below
+        t: Any = place - below
+        if tapes and type(q) not in SCALARS:  # a derivative by q goes through
+            exact = astype(given, fractions.dtype) / (100 if percent else 1)
+            t = clip(_PLACES[method](exact, n), 0, n - 1) - below
         t = t.reshape(t.shape + (1,) * len(rest))
         y = between(low, at(np.minimum(below + 1, n - 1)), t.item() if type(q) in SCALARS else t)
     if x.dtype.kind == "f":  # nan goes last, and spreads
@@ -293,7 +297,7 @@ def cov(
     ddof = ddof if ddof is not None else 0 if bias else 1
     w = _cov_weights(fweights, aweights, x.shape[1])
     mean = average(x, axis=1, weights=w)
-    total: Any = x.shape[1] if w is None else float(w.sum())
+    total: Any = x.shape[1] if w is None else w.sum()
     if w is None:
         fact = total - ddof
     elif ddof == 0:
@@ -301,13 +305,14 @@ def cov(
     elif aweights is None:
         fact = total - ddof
     else:
-        fact = total - ddof * float((w * as_array("cov", aweights)).sum()) / total
+        fact = total - ddof * (w * as_array("cov", aweights)).sum() / total
     fact = fact if fact > 0 else 0.0
     off = x - reshape(mean, (-1, 1))
+    fact = astype(fact, off.real.dtype) if type(fact) is Array else float(fact)
     weighted = off if w is None else off * w
     # The very elements, transposed: BLAS multiplies these in half the time.
     turned = conj(weighted.T) if weighted.dtype.kind == "c" else weighted.T
-    scaled = (off @ turned) / float(fact)
+    scaled = (off @ turned) / fact
     return scaled.squeeze()
 
 
@@ -411,9 +416,16 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     >>> xp.histogram_bin_edges([0.0, 4.0], bins=4)
     array([0., 1., 2., 3., 4.])
     """
-    known = as_array("histogram_bin_edges", a)._value()
+    x = as_array("histogram_bin_edges", a)
     given = bins._value() if type(bins) is Array else bins
-    return from_value(np.histogram_bin_edges(known, given, range, weights))
+    known = np.histogram_bin_edges(x._value(), given, range, weights)
+    if tapes and type(bins) is Array and bins.ndim:
+        return bins
+    if tapes and range is None and np.ndim(given) == 0 and differentiating(current(x)):
+        low, high = min_(x), max_(x)
+        off = 0.0 if known[0] == low._value() else 0.5  # there is no range between equal elements
+        return astype(linspace(low - off, high + off, known.size), known.dtype)
+    return from_value(known)
 
 
 @numpys
@@ -427,27 +439,35 @@ def histogram(
     """
     x = as_array("histogram", a)
     w = None if weights is None else as_array("histogram", weights)
-    if w is None or not (tapes or w._levels):
+    if not (tapes or (w is not None and w._levels)):
         given = bins._value() if type(bins) is Array else bins
         known = None if w is None else w._value()
         counts, edges = np.histogram(x._value(), given, range, density, known)
         return from_value(counts), from_value(edges)
-    # Within transforms, the weights stay what is transformed.
+    # Within transforms, the weights and the edges stay what is transformed.
+    bounds = histogram_bin_edges(x, bins, range)
+    if w is None:
+        counts_ = from_value(np.histogram(x._value(), bounds._value())[0])
+    else:
+        counts_ = _weighed(x, bounds, w)
+    if density:
+        return counts_ / (bounds[1:] - bounds[:-1]) / counts_.sum(), bounds
+    return counts_, bounds
+
+
+def _weighed(x: Array, bounds: Array, w: Array) -> Array:
+    """Return the sums of the weights of what falls between bounds."""
     if w.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
-    bounds = histogram_bin_edges(x, bins, range)
     values, w = reshape(x, (-1,)), reshape(w, (-1,))
     n = bounds.size - 1
     place = searchsorted(bounds, values, side="right") - 1
     place = where(values == bounds[-1], n - 1, place)
     inside = logical_and(place >= 0, place < n)
     total = np.result_type(w.dtype, np.int64) if w.dtype.kind in "biu" else w.dtype
-    counts_ = added_at(
+    return added_at(
         zeros((n,), dtype=total), where(inside, place, 0), astype(where(inside, w, w.dtype.type(0)), total)
     )
-    if density:
-        return counts_ / (bounds[1:] - bounds[:-1]) / counts_.sum(), bounds
-    return counts_, bounds
 
 
 @numpys
@@ -466,7 +486,7 @@ def histogramdd(
     else:
         known = as_array("histogramdd", sample)._value()
     given = [b._value() if type(b) is Array else b for b in bins] if isinstance(bins, list | tuple) else bins
-    w = None if weights is None else as_array("histogramdd", weights)._value()
+    w = None if weights is None else to_host("histogramdd", as_array("histogramdd", weights))
     counts, edges = np.histogramdd(known, given, range, density, w)
     return from_value(counts), tuple(map(from_value, edges))
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.node import tapes
 from ..array import Array, from_value
 from ..indexing_functions import take
 from ..manipulation import concat
@@ -77,7 +78,13 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     array([1, 3])
     """
     x, y = [flat("setxor1d", a) for a in promote("setxor1d", ar1, ar2)]
-    return from_value(np.setxor1d(x._value(), y._value(), assume_unique))
+    found = np.setxor1d(x._value(), y._value(), assume_unique)
+    if not tapes:
+        return from_value(found)
+    # The elements are taken from the arrays, so a derivative goes through.
+    both = concat([x, y])
+    order = np.argsort(both._value(), kind="stable")
+    return take(both, order[np.searchsorted(both._value()[order], found)])
 
 
 @numpys

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.faults import unheard
+from ..._lazy.node import tapes
 from ..array import Array
 from ..elementwise import abs as abs_
 from ..elementwise import (
@@ -299,7 +300,7 @@ def _sorted_counts(name: str, a: Any, axis: Any) -> tuple[Array, Array, tuple[in
     return rows, count, kept
 
 
-def _at_fraction(name: str, a: Any, q: float, axis: Any) -> tuple[Array, tuple[int, ...]]:
+def _at_fraction(name: str, a: Any, q: Any, axis: Any) -> tuple[Array, tuple[int, ...]]:
     rows, count, kept = _sorted_counts(name, a, axis)
     place = maximum(multiply(subtract(count, 1), q), 0.0)
     low = astype(floor(place), np.dtype(np.intp))
@@ -327,8 +328,11 @@ def _nan_quantile(
             if percent
             else "Quantiles must be in the range [0, 1]"
         )
+    each: Any = fractions.reshape(-1).tolist()
+    if tapes and type(q) not in SCALARS:  # a derivative by q goes through
+        each = reshape(astype(as_array(name, q), _F64) / (100 if percent else 1), (-1,))
     parts = []
-    for f in fractions.reshape(-1).tolist():
+    for f in each:
         y, kept = _at_fraction(name, x, f, axis)
         parts.append(reshape(y, kept) if keepdims else y)
     y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
