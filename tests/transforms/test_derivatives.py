@@ -13,6 +13,7 @@ import nabla_array as xp
 from nabla_array.transforms import (
     check_grads,
     checkpoint,
+    compile,
     custom_jvp,
     custom_vjp,
     grad,
@@ -518,6 +519,23 @@ def test_parameters_without_derivatives_are_refused(call: Callable[..., Any]) ->
     with pytest.raises(TypeError, match="a value that is being differentiated leaves"):
         grad(call)(1.0)
     assert grad(lambda x: xp.sum(xp.arange(0.0, x)))(3.0) == 0
+
+
+def test_derivatives_at_special_points() -> None:
+    points, values = [0.0, 1.0, 3.0], [0.0, 3.0, 4.0]
+    for x, wanted in ((0.0, 3.0), (1.0, 0.5), (3.0, 0.5), (0.5, 3.0), (-1.0, 0.0), (4.0, 0.0)):
+        slope = grad(lambda x: xp.interp(x, xp.asarray(points), xp.asarray(values)))
+        close(slope(x), wanted)  # beside a sample, that of the next line
+        close(jvp(slope, (x,), (1.0,))[1], 0.0)
+    by_points, by_values = grad(lambda p, v: xp.interp(1.0, p, v), (0, 1))(
+        xp.asarray(points), xp.asarray(values)
+    )
+    close(by_points, [0.0, -0.5, 0.0])
+    close(by_values, [0.0, 1.0, 0.0])
+    jump = compile(lambda x: xp.interp(x, xp.asarray([0.0, 1.0, 1.0]), xp.asarray([5.0, 6.0, 7.0])))
+    close(jump(xp.asarray([0.5, 1.0])), [5.5, 7.0])
+    close(vmap(grad(grad(xp.sinc)))(xp.asarray([0.0, 1.0])), [-(np.pi**2) / 3, 2.0])
+    assert grad(xp.sinc)(np.float32(0)).dtype == np.float32
 
 
 def test_stop_gradient() -> None:

@@ -90,8 +90,11 @@ def sinc(x: Any) -> Array:
     array([1., 0.])
     """
     y = multiply(inexact("sinc", x), math.pi)
-    y = where(equal(y, 0), y.dtype.type(np.finfo(y.dtype).eps), y)
-    return sin(y) / y
+    zero = equal(y, 0)
+    far, near = where(zero, y.dtype.type(1), y), where(zero, y, y.dtype.type(0))
+    # The series is 1 at 0, and has the derivatives there that the quotient has not.
+    series = 1 - near * near / 6 * (1 - near * near / 20 * (1 - near * near / 42))
+    return where(zero, series, sin(far) / far)
 
 
 # Chebyshev coefficients of Cephes (S. Moshier), which NumPy and SciPy use too.
@@ -510,10 +513,13 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         x1, y1 = points[i + 1], values[i + 1]
         slope = (y1 - y0) / where(equal(dx, 0), 1.0, dx)
         between = slope * (at - x0) + y0
-        # From the other end where a sample is infinite; and samples are met exactly.
+        # From the other end where a sample is infinite.
         between = where(isnan(between), slope * (at - x1) + y1, between)
         between = where(logical_and(isnan(between), equal(y0, y1)), y0, between)
-        between = where(equal(at, x0), y0, where(equal(at, x1), y1, between))
+        # Samples are met exactly, by what takes off 0 but has the slope of the line beside them.
+        met0, met1 = [y - (slope * (z - at) + 0.0) for z, y in ((x0, y0), (x1, y1))]
+        between = where(equal(at, x0), where(isnan(met0), y0, met0), between)
+        between = where(equal(at, x1), where(isnan(met1), y1, met1), between)
     out = where(at < points[0], low, where(at > points[-1], high, between))
     return where(isnan(at), at, out)
 
