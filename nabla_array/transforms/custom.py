@@ -18,6 +18,7 @@ from .._lazy.program import Program
 from .._lazy.tape import forgotten, hidden, program_of, taping
 from .._namespace.array import Array, apply, current
 from .._namespace.elementwise import add, multiply
+from .._namespace.promotion import SCALARS
 from .calls import array_leaf, decorator, fresh, is_array_like, named
 from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
 from .tracing import call, trace
@@ -121,6 +122,11 @@ def _returned(leaves: Sequence[Any], made: Sequence[Array], of: Sequence[int]) -
     return out
 
 
+def _array_places(leaves: Sequence[Any]) -> list[int]:
+    """Return where the arrays are among leaves; Python's numbers stay numbers, which promote otherwise."""
+    return [i for i, x in enumerate(leaves) if is_array_like(x) and type(x) not in SCALARS]
+
+
 def _inexact_places(leaves: Sequence[Any]) -> list[int]:
     return [i for i, x in enumerate(leaves) if is_array_like(x) and array_leaf("", x).dtype.kind in "fc"]
 
@@ -162,18 +168,31 @@ class _Custom:
 
 class _JvpRule(_Rule):
     def __init__(
-        self, outs: int, levels: Levels, ndim: int, rule: Callable[..., Any], tree: TreeDef, of: list[int]
+        self,
+        outs: int,
+        levels: Levels,
+        ndim: int,
+        rule: Callable[..., Any],
+        tree: TreeDef,
+        leaves: Sequence[Any],
+        of: list[int],
     ) -> None:
         super().__init__(outs, levels, ndim)
         self.rule = rule
         self.tree = tree
+        self.places = _array_places(leaves)
+        self.numbers = [None if i in self.places else x for i, x in enumerate(leaves)]
         self.of = of
 
     def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
         levels = self.levels_of(operands)
         outs, primals = operands[: self.outs], operands[self.outs :]
         ts = _or_zeros(tangents[self.outs :], primals)
-        given = [tuple(tree_unflatten(self.tree, _arrays(n, levels))) for n in (primals, ts)]
+        still = [None if x is None else type(x)(0) for x in self.numbers]
+        given = [
+            tuple(tree_unflatten(self.tree, _returned(others, _arrays(n, levels), self.places)))
+            for others, n in ((self.numbers, primals), (still, ts))
+        ]
         result = self.rule(*given)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
@@ -241,11 +260,14 @@ class custom_jvp(_Custom):
         if not tapes:
             return self.fun(*args)
         leaves, tree = tree_flatten(tuple(diff))
-        arrays = [array_leaf("custom_jvp", x) for x in leaves]
+        places = _array_places(leaves)
+        arrays = [array_leaf("custom_jvp", leaves[i]) for i in places]
+
+        def of_arrays(*xs: Array) -> Any:
+            return self.fun(*self._joined(args, tree_unflatten(tree, _returned(leaves, xs, places))))
+
         with hidden() as derivatives:
-            traced = trace(
-                lambda *xs: self.fun(*self._joined(args, tree_unflatten(tree, xs))), arrays, everything=True
-            )
+            traced = trace(of_arrays, arrays, everything=True)
         if any(n in tape for tape in derivatives for n in traced.captured):
             raise ValueError(
                 f"custom_jvp: {self.fun.__name__} captures an array that is being differentiated, "
@@ -256,7 +278,9 @@ class custom_jvp(_Custom):
         if not of:
             return tree_unflatten(traced.tree, outs)
         nodes, levels = _aligned([*[array_leaf("custom_jvp", outs[i]) for i in of], *arrays])
-        rule = _JvpRule(len(of), levels, nodes[0].aval.ndim, functools.partial(self.rule, *fixed), tree, of)
+        rule = _JvpRule(
+            len(of), levels, nodes[0].aval.ndim, functools.partial(self.rule, *fixed), tree, leaves, of
+        )
         return tree_unflatten(traced.tree, _returned(outs, _record(custom_jvp_call, rule, nodes), of))
 
 
@@ -277,6 +301,7 @@ class _VjpRule(_Rule):
         self.of = of
         self.others: list[Any] = []
         self.residuals: list[Any] = []
+        self.places: list[int] = []
         self.captured = 0
 
     def pull(self, ct: Sequence[Node | None], wanted: Sequence[bool], operands: Sequence[Node]) -> list[Any]:
@@ -303,6 +328,8 @@ class _VjpRule(_Rule):
         leaves: list[Any] = []
         for c, child in zip(cts, self.args_tree.children, strict=True):
             leaves += [None] * child.num_leaves if c is None else tree_flatten(c)[0]
+        if len(leaves) == self.args_tree.num_leaves:
+            leaves = [leaves[i] for i in self.places]
         return (
             [None] * self.outs
             + _nodes_like("custom_vjp", "cotangents", leaves, args, levels)
@@ -362,12 +389,14 @@ class custom_vjp(_Custom):
         if not tapes or getattr(self._running, "forward", False):
             return self.fun(*args)
         leaves, tree = tree_flatten(tuple(diff))
-        arrays = [array_leaf("custom_vjp", x) for x in leaves]
+        places = _array_places(leaves)
+        arrays = [array_leaf("custom_vjp", leaves[i]) for i in places]
         inside = [fresh(x) for x in arrays]
         self._running.forward = True
         try:
             with taping([x._node for x in inside], derivative=False, everything=True) as tape:
-                pair = self.forward(*self._joined(args, tree_unflatten(tree, inside)))
+                given = tree_unflatten(tree, _returned(leaves, inside, places))
+                pair = self.forward(*self._joined(args, given))
         finally:
             self._running.forward = False
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -390,6 +419,7 @@ class custom_vjp(_Custom):
         )
         rule.others = [None if i in of else x for i, x in enumerate(outs)]
         rule.residuals = [_SAVED if type(x) is Array else x for x in residuals]
+        rule.places = places
         _, captured, _ = program_of(tape, [n for n in map(current, results) if n in tape])
         captured += [n for n in map(current, results) if n not in tape]
         rule.captured = len(captured)
@@ -456,7 +486,7 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     @named(fun, "Checkpointed form")
     def computed_again(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
-        places = [i for i, x in enumerate(leaves) if is_array_like(x)]
+        places = _array_places(leaves)
         if not tapes:
             return fun(*args, **kwargs)
         arrays = [fresh(array_leaf("checkpoint", leaves[i])) for i in places]

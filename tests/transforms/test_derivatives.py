@@ -409,6 +409,31 @@ def test_a_rule_for_cotangents_knows_nothing_of_captured_arrays() -> None:
     close(jvp(f, (3.0,), (1.0,))[1], 12.0)
 
 
+def test_numbers_of_python_stay_numbers() -> None:
+    def scaled(x: Any, by: Any) -> Any:
+        return {"y": x * by["k"], "none": None}
+
+    with_jvp = custom_jvp(scaled)
+    with_jvp.defjvp(lambda p, t: (scaled(*p), {"y": 3 * t[0] * p[1]["k"] + p[0] * t[1]["k"], "none": None}))
+    with_vjp = custom_vjp(scaled)
+    with_vjp.defvjp(
+        lambda x, by: (scaled(x, by), (x, by["k"])),
+        lambda res, ct: (3 * ct["y"] * res[1], {"k": xp.sum(ct["y"] * res[0])}),
+    )
+    x = xp.ones(3, dtype=xp.float32)
+    for f, slope in ((checkpoint(scaled), 2.0), (with_jvp, 6.0), (with_vjp, 6.0)):
+
+        def loss(x: Any, k: Any, f: Any = f) -> Any:
+            return xp.sum(f(x, {"k": k})["y"])
+
+        value, gradient = value_and_grad(loss)(x, 2.0)
+        assert value.dtype == gradient.dtype == xp.float32
+        close(gradient, slope * np.ones(3))
+        assert vmap(grad(loss), in_axes=(0, None))(xp.stack([x, x]), 2.0).dtype == xp.float32
+        assert hessian(loss)(x, 2.0).dtype == xp.float32
+        close(grad(loss, 1)(x, np.float32(2)), 3.0)
+
+
 def custom_vjp_of(f: Any) -> Any:
     g = custom_vjp(f)
     g.defvjp(lambda x: (f(x), None), lambda _, ct: (ct,))
