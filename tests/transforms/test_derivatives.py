@@ -559,6 +559,8 @@ def test_derivatives_at_special_points() -> None:
     close(by_values, [0.0, 1.0, 0.0])
     jump = compile(lambda x: xp.interp(x, xp.asarray([0.0, 1.0, 1.0]), xp.asarray([5.0, 6.0, 7.0])))
     close(jump(xp.asarray([0.5, 1.0])), [5.5, 7.0])
+    one = compile(lambda x: xp.interp(x, xp.asarray([1.0]), xp.asarray([5.0])))
+    close(one(xp.asarray([0.5, np.nan])), np.interp([0.5, np.nan], [1.0], [5.0]))
     close(vmap(grad(grad(xp.sinc)))(xp.asarray([0.0, 1.0])), [-(np.pi**2) / 3, 2.0])
     assert grad(xp.sinc)(np.float32(0)).dtype == np.float32
 

@@ -521,7 +521,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         between = where(equal(at, x0), where(isnan(met0), y0, met0), between)
         between = where(equal(at, x1), where(isnan(met1), y1, met1), between)
     out = where(at < points[0], low, where(at > points[-1], high, between))
-    return where(isnan(at), at, out)
+    return where(isnan(at), at, out) if n > 1 else out
 
 
 def _correlated(function: str, a: Array, v: Array, mode: Any) -> Array:
