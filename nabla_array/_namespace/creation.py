@@ -56,6 +56,7 @@ def _check_order(order: Any) -> None:
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
+@fast.whole(np.array, "list")
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -175,7 +176,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return placed(from_value(checked("from_dlpack", np.from_dlpack(x, **options))), device)
 
 
-@fast.whole(np.array)
+@fast.whole(np.array, "list")
 def array(
     object: Any,
     dtype: Any = None,
@@ -225,6 +226,7 @@ def array(
     return x
 
 
+@fast.whole(np.arange, "count")
 def arange(
     start: Any,
     stop: Any = None,
@@ -418,6 +420,7 @@ def eye(
     return placed(from_value(np.eye(shape[0], shape[1], k, _dtype("eye", dtype))), device)
 
 
+@fast.whole(np.full, "make")
 def full(
     shape: Any,
     fill_value: Any,
@@ -478,6 +481,7 @@ def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Ar
         raise OverflowError(f"{function}: {error}") from None
 
 
+@fast.whole(np.zeros, "make")
 def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array of zeros, which takes no memory.
 
@@ -513,6 +517,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     return placed(promotion.full(normalize_shape("zeros", shape), 0, _dtype("zeros", dtype)), device)
 
 
+@fast.whole(np.ones, "make")
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array of ones, which takes no memory.
 
@@ -549,6 +554,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
     return placed(promotion.full(normalize_shape("ones", shape), 1, _dtype("ones", dtype)), device)
 
 
+@fast.whole(np.zeros, "make")
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array whose elements mean nothing (they are zeros).
 
@@ -584,6 +590,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     return placed(promotion.full(normalize_shape("empty", shape), 0, _dtype("empty", dtype)), device)
 
 
+@fast.whole(np.full_like)
 def full_like(
     a: Any,
     fill_value: Any,
@@ -641,6 +648,7 @@ def _like(function: str, x: Any, value: int, dtype: Any, shape: Any, device: Any
     return placed(out, like.device if device is None else device)
 
 
+@fast.whole(np.zeros_like)
 def zeros_like(
     a: Any,
     dtype: Any = None,
@@ -677,6 +685,7 @@ def zeros_like(
     return _like("zeros_like", a, 0, dtype, shape, device)
 
 
+@fast.whole(np.ones_like)
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -713,6 +722,7 @@ def ones_like(
     return _like("ones_like", a, 1, dtype, shape, device)
 
 
+@fast.whole(np.zeros_like)
 def empty_like(
     prototype: Any,
     dtype: Any = None,

@@ -51,6 +51,8 @@ def _known(value: np.ndarray, aval: Aval) -> Array:
 
 # What a view's key is made of.
 _PLAIN = frozenset({int, slice, type(None), type(...)})
+# What lists in keys are made of, where nothing in them is an array.
+_COUNTED = frozenset({int, bool})
 
 
 def _is_plain(key: Any) -> bool:
@@ -80,6 +82,8 @@ def _for_numpy(key: Any) -> Any:
 
 
 def _index(k: Any) -> Any:
+    if type(k) is list and k and set(map(type, k)) <= _COUNTED:
+        k = np.asarray(k)
     value = fresh_value(k) if type(k) is Array else k if type(k) is np.ndarray else None
     return value if value is not None and value.dtype.kind in "iub" and value.nbytes < LARGE else None
 

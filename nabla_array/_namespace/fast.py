@@ -12,11 +12,12 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from .._lazy import aval, faults
+from .._lazy.config import settings
 from .._lazy.node import NO_PARAMS, Node, Part, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.contraction import matmul
 from . import direct
-from .array import Array, View, frozen, write_hook
+from .array import TINY, Array, View, frozen, write_hook
 
 _Function = Callable[..., Any]
 # The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.
@@ -54,8 +55,8 @@ def wrap(
     Parameters
     ----------
     way
-        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "whole" or
-        "array_ufunc".
+        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc", or
+        one of those of `whole`.
     name
         The primitive's; that of a class, which `scalar` makes; what `view` is given: "T" (nothing, and
         reverses the axes), "shape", "all" (nothing, and makes one axis).
@@ -67,20 +68,27 @@ def wrap(
     """
     if compiled is None:
         return slow
-    if host is None and prim is not None and prim.host is prim.ufunc:
-        host = prim.ufunc
-    types = _types(host) if isinstance(host, np.ufunc) else _EVERY
+    types = _EVERY
+    if host is None and prim is not None and prim.ufunc is not None:
+        host = prim.host
+        types = _types(prim.ufunc)
+    elif isinstance(host, np.ufunc):
+        types = _types(host)
     return compiled.wrap(way, slow, name, prim, host, types if host is not None else (), out)
 
 
-def whole(function: Any) -> Callable[[F], F]:
-    """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does."""
+def whole(function: Any, way: str = "whole") -> Callable[[F], F]:
+    """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
+
+    Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
+    comes first; "count", integers; "list", numbers in a list.
+    """
 
     def decorate(slow: F) -> F:
         code = unwrap(slow).__code__
         names = code.co_varnames[: code.co_argcount]
         out = names.index("out") if "out" in names else -1
-        return cast(F, wrap("whole", slow, slow.__name__, host=function, out=out))
+        return cast(F, wrap(way, slow, slow.__name__, host=function, out=out))
 
     return decorate
 
@@ -104,12 +112,12 @@ def like(function: _Function, slow: _Function) -> _Function:
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:
-        compiled.limit(direct.PART, direct.LARGE)
+        compiled.limit(direct.PART, direct.LARGE, TINY)
 
 
 if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, View, aval.Aval, tapes, frozen, write_hook),
-        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell),
+        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings),
     )
     limit()

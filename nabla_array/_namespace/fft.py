@@ -10,6 +10,7 @@ import numpy as np
 
 from .._lazy.primitives import fourier as p
 from .._lazy.primitives.elementwise import conj
+from . import fast
 from .array import Array, apply
 from .fft_samples import fftfreq, fftshift, ifftshift, points_of, rfftfreq
 from .outputs import takes_out
@@ -92,6 +93,7 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> tuple[list[int | None]
     return [None if n == -1 else operator.index(n) for n in s], where
 
 
+@fast.whole(np.fft.fft)
 @takes_out
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along an axis.
@@ -129,6 +131,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -
     return _along("fft", _complex("fft", a), n, axis, norm, inverse=False)
 
 
+@fast.whole(np.fft.ifft)
 @takes_out
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse discrete Fourier transform along an axis.
@@ -261,6 +264,7 @@ def ifftn(
     return y
 
 
+@fast.whole(np.fft.rfft)
 @takes_out
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the first half of the discrete Fourier transform of real numbers along an axis.
@@ -301,6 +305,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     return _rfft("rfft", _real("rfft", a), n, axis, _norm("rfft", norm))
 
 
+@fast.whole(np.fft.irfft)
 @takes_out
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse of `rfft`: real numbers from the first half of their transform.

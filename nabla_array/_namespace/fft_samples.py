@@ -10,6 +10,7 @@ import numpy as np
 
 from .._lazy.primitives.structure import concat, slice_
 from . import elementwise as e
+from . import fast
 from .array import Array, apply, check_device, from_value, placed
 from .promotion import as_array, astype, normalize_axis
 
@@ -121,6 +122,7 @@ def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, 
     return placed(astype(e.multiply(from_value(cycles.astype(np.float64)), step), wanted), device)
 
 
+@fast.whole(np.fft.fftshift)
 def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Array:
     """Move the element of frequency 0 to the middle of each axis.
 
@@ -148,6 +150,7 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Array:
     return _shifted("fftshift", x, axes, lambda n: n - n // 2)
 
 
+@fast.whole(np.fft.ifftshift)
 def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Array:
     """Undo `fftshift`: move the element in the middle of each axis to its start.
 

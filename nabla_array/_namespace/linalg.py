@@ -13,6 +13,7 @@ from .._lazy.primitives.elementwise import conj, select
 from .._lazy.primitives.reduction import reduce_any, reduce_max, reduce_sum
 from .._lazy.primitives.structure import reshape, stop_gradient
 from . import elementwise as e
+from . import fast
 from .array import Array, apply, apply_many
 from .linalg_basics import (
     asked,
@@ -133,6 +134,7 @@ def cholesky(a: Any, *, upper: bool = False) -> Array:
     return asked(fallible("cholesky", p.cholesky, lapack("cholesky", a, square=True), upper=bool(upper)))
 
 
+@fast.whole(np.linalg.det)
 def det(a: Any) -> Array:
     """Return the determinant of square matrices.
 
@@ -266,6 +268,7 @@ def eigvals(a: Any) -> Array:
     return fallible("eigvals", p.eigvals, lapack("eigvals", a, square=True))
 
 
+@fast.whole(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian (or symmetric) matrices.
 
@@ -308,6 +311,7 @@ def _triangle(function: str, uplo: str) -> str:
     return uplo.upper()
 
 
+@fast.whole(np.linalg.inv)
 def inv(a: Any) -> Array:
     """Return the inverse of square matrices.
 
@@ -340,6 +344,7 @@ def inv(a: Any) -> Array:
     return asked(fallible("inv", p.inv, lapack("inv", a, square=True)))
 
 
+@fast.whole(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the number of singular values of each matrix that are not 0.
 
@@ -387,6 +392,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return apply(reduce_sum, astype(e.greater(s, bound), _INT), axes=(s.ndim - 1,))
 
 
+@fast.whole(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the (Moore-Penrose) pseudo-inverse of matrices.
 
@@ -525,6 +531,7 @@ def slogdet(a: Any) -> SlogdetResult:
     return SlogdetResult(*apply_many(p.slogdet, lapack("slogdet", a, square=True)))
 
 
+@fast.whole(np.linalg.solve)
 def solve(a: Any, b: Any) -> Array:
     """Return the solutions of systems of linear equations, ``a @ out = b``.
 

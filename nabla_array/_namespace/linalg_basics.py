@@ -18,6 +18,7 @@ from .._lazy.primitives.reduction import reduce_max, reduce_min, reduce_sum
 from .._lazy.primitives.structure import concat, permute, reshape, slice_
 from .._lazy.primitives.structure import diagonal as diagonal_p
 from . import elementwise as e
+from . import fast
 from .array import Array, apply, apply_many, from_value, view
 from .linear_algebra import axis_last
 from .promotion import (
@@ -241,6 +242,7 @@ def outer(x1: Any, x2: Any, /) -> Array:
     return e.multiply(apply(reshape, a, shape=(*a.shape, 1)), b)
 
 
+@fast.whole(np.linalg.matrix_power)
 def matrix_power(a: Any, n: int) -> Array:
     """Return square matrices to an integer power.
 

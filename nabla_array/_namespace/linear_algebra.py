@@ -11,7 +11,7 @@ import numpy as np
 from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.elementwise import conj
 from .._lazy.primitives.structure import permute, reshape
-from . import direct
+from . import direct, fast
 from .array import Array, apply
 from .core_ufuncs import with_core_options
 from .promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
@@ -118,6 +118,7 @@ def matrix_transpose(x: Any, /) -> Array:
     return y.mT
 
 
+@fast.whole(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Return the sum of products over some axes of both arrays.
 

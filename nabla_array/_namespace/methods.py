@@ -15,6 +15,7 @@ from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.structure import permute, slice_
 from .._lazy.primitives.structure import reshape as reshape_p
 from . import (
+    direct,
     elementwise,
     fast,
     manipulation,
@@ -25,7 +26,7 @@ from . import (
     statistical,
     utility,
 )
-from .array import Array, Step, apply, current, from_value, view, write
+from .array import TINY, Array, Step, apply, current, from_value, view, write
 from .indexing import fitted, setitem, warn_of_discard
 from .indexing_functions import take
 from .ufuncs import host_hook
@@ -69,6 +70,7 @@ def ravel(self: Array, order: Any = "C") -> Array:
     return manipulation.ravel(self, order)
 
 
+@fast.whole(np.ndarray.flatten)
 def flatten(self: Array, order: Any = "C") -> Array:
     """Return the elements in one axis, as a copy."""
     return ravel(self, order).copy()
@@ -98,6 +100,7 @@ def squeeze(self: Array, axis: Any = None) -> Array:
 # -- dtype -----------------------------------------------------------------------------------------
 
 
+@fast.whole(np.ndarray.astype)
 def astype(
     self: Array, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
 ) -> Any:
@@ -168,9 +171,12 @@ def fill(self: Array, value: Any) -> None:
     """Set every element to `value`."""
     if np.ndim(value):
         raise ValueError("setting an array element with a sequence.")
+    if self.nbytes < TINY and direct.put(self, ..., value):
+        return
     write(self, fitted("fill", value, self.dtype, self.shape))
 
 
+@fast.whole(np.ndarray.clip)
 def clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
     """Limit each element to the range from `min` to `max`."""
     return elementwise.clip(self, min, max, out, **options)
@@ -198,6 +204,7 @@ def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
     _find("put")(self, indices, values, mode)
 
 
+@fast.whole(np.ndarray.repeat)
 def repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
     """Return each element several times."""
     return manipulation.repeat(self, repeats, axis=axis)
@@ -208,6 +215,7 @@ def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, st
     write(self, sorting.sort(self, axis, kind, order, stable=stable))
 
 
+@fast.whole(np.ndarray.argsort)
 def argsort(
     self: Array,
     axis: int | None = -1,

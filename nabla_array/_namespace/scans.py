@@ -172,6 +172,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     return _flat_scan(cumulative_sum, "cumsum", a, axis, dtype, out)
 
 
+@fast.whole(np.ndarray.cumprod)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """Return the products of the elements up to each one, NumPy's way: of the flattened array by default.
 

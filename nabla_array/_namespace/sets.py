@@ -10,6 +10,7 @@ from .._lazy.node import tapes
 from .._lazy.primitives.elementwise import not_
 from .._lazy.primitives.ordering import isin as isin_p
 from .._lazy.primitives.structure import reshape
+from . import fast
 from .array import Array, apply, from_value
 from .indexing_functions import take
 from .promotion import as_array, full, promote
@@ -40,6 +41,7 @@ class UniqueInverseResult(NamedTuple):
     inverse_indices: Array
 
 
+@fast.whole(np.isin)
 def isin(
     element: Any,
     test_elements: Any,

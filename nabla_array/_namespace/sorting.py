@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._lazy.primitives.ordering import argsort as argsort_p
 from .._lazy.primitives.ordering import sort as sort_p
 from .._lazy.primitives.structure import reshape
+from . import fast
 from .array import Array, apply
 from .promotion import as_array, normalize_axis
 
@@ -35,6 +38,7 @@ def _ready(name: str, x: Any, axis: int | None) -> tuple[Array, int]:
     return a, normalize_axis(name, axis, a.ndim)
 
 
+@fast.whole(np.argsort)
 def argsort(
     a: Any,
     axis: int | None = -1,
@@ -85,6 +89,7 @@ def argsort(
     return apply(argsort_p, a, axis=k, descending=bool(descending), stable=steady)
 
 
+@fast.whole(np.sort)
 def sort(
     a: Any,
     axis: int | None = -1,

@@ -56,7 +56,6 @@ SILENT = """
 np.isclose(w, w)
 np.allclose(w, w)
 np.sinc(z)
-np.nanmean(n, axis=1)
 np.nanstd(n)
 np.nanmedian(n)
 np.quantile(w, 0.3)
@@ -125,7 +124,7 @@ def test_no_warning_where_numpy_gives_none(call: str) -> None:
 
 
 def test_the_state_counts_where_an_operation_is_written() -> None:
-    z = xp.zeros(2)
+    z = xp.zeros(5000)  # what is done with fewer is done at once
     with xp.errstate(divide="ignore"):
         silent = 1 / z
     assert not told(lambda: silent)
@@ -252,7 +251,7 @@ def test_a_state_belongs_to_its_thread() -> None:
 
 
 def test_a_warning_names_the_users_line_and_comes_once() -> None:
-    script = "import nabla_array as np\nfor _ in range(3):\n    x = 1 / np.zeros(2)\n    print(x)\n"
+    script = "import nabla_array as np\nfor _ in range(3):\n    x = 1 / np.zeros(5000)\n    print(x)\n"
     environment = {"NABLA_ARRAY_FLOAT_WARNINGS": "1", "NABLA_ARRAY_MODE": "host"}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment

@@ -71,7 +71,7 @@ ERRORS = [
     (lambda: xp.take(X, [2], axis=0), IndexError, "take: index 2 is out of bounds for axis 0 with size 2"),
     (lambda: xp.take(X, np.asarray([0, -7])), IndexError, "take: index -7 is out of bounds"),
     (lambda: xp.take(X, 0, axis=2), IndexError, "take: axis 2"),
-    (lambda: xp.take(X, 1.5, axis=0), TypeError, "take: indices must be integers, not float64"),
+    (lambda: xp.take(X, xp.asarray([1.5]), axis=0), TypeError, "take: indices must be integers, not float64"),
     (lambda: xp.take(xp.ones((0,)), [0]), IndexError, "take: index 0 is out of bounds"),
     (lambda: xp.take_along_axis(X, [[3]]), IndexError, "take_along_axis: index 3 is out of bounds"),
     (lambda: xp.take_along_axis(X, [0]), ValueError, "take_along_axis: 1 axes of indices against 2"),

@@ -251,7 +251,6 @@ ERRORS = [
     (lambda: xp.moveaxis(X, (0, 0), (0, 1)), ValueError, "moveaxis: an axis stands twice"),
     (lambda: xp.flip(X, axis=2), IndexError, "flip: axis 2"),
     (lambda: xp.roll(X, (1, 2, 3), axis=(0, 1)), ValueError, "roll: 3 shifts do not fit 2 axes"),
-    (lambda: xp.roll(X, 1.5), TypeError, "float"),
     (lambda: xp.concat([]), ValueError, "concat: needs one array"),
     (lambda: xp.concat([1, 2]), ValueError, "concat: a 0-d array cannot be joined"),
     (lambda: xp.concat([X, xp.ones(3)]), ValueError, r"concat: shapes \(2, 3\) and \(3,\) differ"),
@@ -262,7 +261,7 @@ ERRORS = [
     (lambda: xp.stack([X], axis=3), IndexError, "stack: axis 3"),
     (lambda: xp.unstack(xp.asarray(1)), ValueError, "unstack: needs one axis"),
     (lambda: xp.repeat(X, -1), ValueError, "repeat: negative repeats: -1"),
-    (lambda: xp.repeat(X, 1.5), TypeError, "repeat: repeats must be integers, not float64"),
+    (lambda: xp.repeat(X, xp.asarray([1.5])), TypeError, "repeat: repeats must be integers, not float64"),
     (lambda: xp.repeat(X, [1, 2], axis=1), ValueError, "repeat: 2 repeats .* do not fit 3 elements"),
     (lambda: xp.tile(X, -1), ValueError, "tile: negative dimensions"),
 ]

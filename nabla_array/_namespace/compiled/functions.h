@@ -1,10 +1,26 @@
 /* Functions of NumPy's that take whole arrays. */
 
-enum { MOST = 16 };
+enum { MOST = 16, LONGEST = 64 };
+
+static inline int
+is_nested(PyObject *o)
+{
+    return PyList_CheckExact(o) || PyTuple_CheckExact(o);
+}
+
+/* Say whether this names a dtype in a way that NumPy shares. */
+static inline int
+is_dtype(PyObject *o)
+{
+    return PyArray_DescrCheck(o) ||
+           (PyType_Check(o) && (o == (PyObject *)&PyFloat_Type || o == (PyObject *)&PyLong_Type ||
+                                o == (PyObject *)&PyBool_Type || o == (PyObject *)&PyComplex_Type ||
+                                PyType_IsSubtype((PyTypeObject *)o, &PyNumberArrType_Type)));
+}
 
 /* Put into `*out` (a new reference) what NumPy's function is given for an argument; returns 0 for one not so simple.
  *
- * `*bytes` counts those of the arrays; `*part` becomes a node of theirs that is a part of something.
+ * `*bytes` counts those of the arrays; `*part` becomes a node of theirs whose elements are at hand.
  */
 static int
 argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **part, int nested)
@@ -15,7 +31,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
             (*bytes += PyArray_NBYTES(value)) >= part_bytes) {
             return 0;
         }
-        if (Py_TYPE(NODE(arg)) == Part) {
+        if (is_at_hand(NODE(arg))) {
             *part = NODE(arg);
         }
         *out = Py_NewRef((PyObject *)value);
@@ -29,16 +45,16 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
         }
     }
     if (arg == Py_None || PyBool_Check(arg) || PyLong_CheckExact(arg) || PyFloat_CheckExact(arg) ||
-        PyUnicode_CheckExact(arg)) {
+        PyUnicode_CheckExact(arg) || is_dtype(arg)) {
         *out = Py_NewRef(arg);
         return 1;
     }
-    if (!nested && (PyTuple_CheckExact(arg) || PyList_CheckExact(arg))) {
+    if (nested < 2 && is_nested(arg)) {
         Py_ssize_t n = PySequence_Fast_GET_SIZE(arg);
         PyObject *list = PyTuple_New(n);
         for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
             PyObject *item;
-            if (!argument(f, PySequence_Fast_GET_ITEM(arg, i), &item, bytes, part, 1)) {
+            if (!argument(f, PySequence_Fast_GET_ITEM(arg, i), &item, bytes, part, nested + 1)) {
                 Py_CLEAR(list);
                 break;
             }
@@ -57,10 +73,13 @@ is_out(PyObject *name)
     return PyUnicode_CompareWithASCIIString(name, "out") == 0;
 }
 
-/* Say whether an array is no argument, and no view of one. */
+/* Say whether a result is one of the package's: no argument, no view of one, and of a dtype that it holds. */
 static int
-is_alone(PyArrayObject *value)
+is_own(Fast *f, PyArrayObject *value)
 {
+    if (!is_usual(f, value) || !PyArray_ISNBO(PyArray_DESCR(value)->byteorder)) {
+        return 0;
+    }
     PyObject *base = PyArray_BASE(value);
     if (Py_REFCNT(value) == 1 && base != NULL && PyArray_CheckExact(base)) {
         value = (PyArrayObject *)base;
@@ -68,7 +87,79 @@ is_alone(PyArrayObject *value)
     return Py_REFCNT(value) == 1 && PyArray_CHKFLAGS(value, NPY_ARRAY_OWNDATA);
 }
 
-/* A function of arrays, one of them at least a part, whose result NumPy gives as the package does. */
+/* Say whether what a shape, or numbers to count through, would make is small: the product of integers bounds it. */
+static int
+is_little(PyObject *const *args, Py_ssize_t n, npy_intp *product)
+{
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (is_nested(args[i])) {
+            if (!is_little(PySequence_Fast_ITEMS(args[i]), PySequence_Fast_GET_SIZE(args[i]), product)) {
+                return 0;
+            }
+        }
+        else if (PyLong_CheckExact(args[i])) {
+            int overflow;
+            long number = PyLong_AsLongAndOverflow(args[i], &overflow);
+            if (overflow || number < 0 || number >= tiny()) {
+                return 0;
+            }
+            *product *= number > 1 ? number : 1;
+        }
+        else {
+            return 0;
+        }
+        if (*product * (npy_intp)sizeof(npy_cdouble) >= tiny()) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Say whether a function is for NumPy: an array is at hand, or what it makes of numbers is small. */
+static int
+is_for_numpy(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *part)
+{
+    npy_intp product = 1;
+    switch (f->kind) {
+    case 'm': return part == NULL && tiny() > 0 && is_little(args, 1, &product) && !(n > 1 && is_nested(args[1]));
+    case 'c': return part == NULL && tiny() > 0 && is_little(args, n, &product);
+    case 'l': return is_nested(args[0]) &&
+                     (part != NULL || (tiny() > 0 && PySequence_Fast_GET_SIZE(args[0]) <= LONGEST));
+    default: return part != NULL;
+    }
+}
+
+/* Return what the package gives for a result of NumPy's (stolen); NULL, without an error, where that is not so simple. */
+static PyObject *
+result_of(Fast *f, PyObject *value)
+{
+    PyObject *out = NULL;
+    if (PyBool_Check(value)) {
+        return value;
+    }
+    if (PyArray_CheckExact(value)) {
+        if (is_own(f, (PyArrayObject *)value)) {
+            return known_array(value, NULL);
+        }
+    }
+    else if (PyTuple_CheckExact(value)) {
+        Py_ssize_t n = PyTuple_GET_SIZE(value);
+        out = PyTuple_New(n);
+        for (Py_ssize_t i = 0; out != NULL && i < n; i++) {
+            PyObject *item = PyTuple_GET_ITEM(value, i), *made;
+            if (!PyArray_CheckExact(item) || !is_own(f, (PyArrayObject *)item) ||
+                (made = known_array(Py_NewRef(item), NULL)) == NULL) {
+                Py_CLEAR(out);
+                break;
+            }
+            PyTuple_SET_ITEM(out, i, made);
+        }
+    }
+    Py_DECREF(value);
+    return out;
+}
+
+/* A function of arrays, one of them at least at hand, or of numbers, whose result NumPy gives as the package does. */
 static PyObject *
 call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -84,27 +175,23 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
            argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
         ready++;
     }
-    if (ready == n + keywords && part != NULL) {
-        value = call_host(f->host, given, n, names);
+    if (ready == n + keywords && is_for_numpy(f, args, n, part)) {
+        value = call_any(f->host, given, n, names);
     }
     while (ready > 0) {
         Py_DECREF(given[--ready]);
     }
-    if (value == NULL) {
-        if (PyErr_Occurred()) {
-            return NULL;
+    if (value != NULL) {
+        if (forget_heard()) {
+            Py_CLEAR(value);
         }
-        goto slow;
+        else {
+            value = result_of(f, value);
+        }
     }
-    if (forget_heard()) {
-        Py_DECREF(value);
-        goto slow;
+    if (value != NULL || PyErr_Occurred()) {
+        return value;
     }
-    if (!is_alone((PyArrayObject *)value) || !is_usual(f, (PyArrayObject *)value)) {
-        Py_DECREF(value);
-        goto slow;
-    }
-    return known_array(value, NULL);
 slow:
     return PyObject_Vectorcall(f->slow, args, nargsf, names);
 }

@@ -10,7 +10,7 @@ typedef struct {
     int reflected, is_ufunc, nin;
     Py_ssize_t out;   /* the place of the argument that `whole` would write to */
     int is_where;     /* whether it is NumPy's `where`, which takes integers that a dtype has not */
-    char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x' */
+    char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x'; of functions, the way: 'w'hole, ... */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */
 } Fast;
 
@@ -41,10 +41,10 @@ told(Fast *f, PyObject *nodes, PyObject *value)
 
 /* Call NumPy's function where its faults are heard; NULL where Python should do it, and say what is wrong.
  *
- * An error is set only for what is none of Python's `Exception`: somebody presses Ctrl-C.
+ * An error is set only for what is none of Python's `Exception`: somebody presses Ctrl-C. Scalars become arrays.
  */
 static PyObject *
-call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
+call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
     PyObject *context = PyDict_GetItemWithError(faults, s_entered), *value;
     Py_ssize_t all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
@@ -60,8 +60,8 @@ call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
     for (Py_ssize_t i = 0; i < all; i++) {
         Py_DECREF(args[i]);
     }
-    if (value != NULL && !PyArray_CheckExact(value)) {
-        Py_SETREF(value, PyArray_CheckScalar(value) ? PyArray_FROM_O(value) : NULL); /* `where(x)` gives a tuple */
+    if (value != NULL && !PyArray_CheckExact(value) && PyArray_CheckScalar(value)) {
+        Py_SETREF(value, PyArray_FROM_O(value));
     }
     if (value == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();
@@ -73,12 +73,32 @@ call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
     return value;
 }
 
+/* Do what `call_any` does for a function that gives one array. */
+static PyObject *
+call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *value = call_any(host, args, n, names);
+    if (value != NULL && !PyArray_CheckExact(value)) {
+        Py_CLEAR(value);
+    }
+    return value;
+}
+
 /* Say whether NumPy's function gives for this dtype what the package's does. */
 static inline int
 is_usual(Fast *f, PyArrayObject *a)
 {
     int type = PyArray_DESCR(a)->type_num;
     return type < 64 && (f->types >> type & 1);
+}
+
+/* Say whether the package's arrays have this dtype. */
+static inline int
+is_held(PyArrayObject *a)
+{
+    int type = PyArray_DESCR(a)->type_num;
+    return PyTypeNum_ISNUMBER(type) && type != NPY_LONGDOUBLE && type != NPY_CLONGDOUBLE && type != NPY_HALF ? 1
+           : type == NPY_BOOL;
 }
 
 /* Return whether NumPy noted faults, having forgotten them: the package, which knows the operation, tells of them. */

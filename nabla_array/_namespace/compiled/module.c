@@ -132,7 +132,8 @@ static const struct {
 } ways[] = {
     {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
-    {"view", call_view},         {"whole", call_whole},        {"array_ufunc", call_array_ufunc},
+    {"view", call_view},         {"whole", call_whole},        {"make", call_whole},
+    {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
 };
 
 /* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fast.py` */
@@ -159,7 +160,7 @@ wrap(PyObject *module, PyObject *args)
     f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
     f->out = out;
     f->is_where = strcmp(name, "where") == 0;
-    f->kind = strcmp(name, "index") == 0 ? 'x' : name[0];
+    f->kind = f->call == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
     for (int op = 0; op < OTHER; op++) {
         if (strcmp(name, op_names[op]) == 0) {
             f->op = (enum op)op;
@@ -194,11 +195,11 @@ like(PyObject *module, PyObject *args)
     return (PyObject *)f;
 }
 
-/* limit(part, large): see `direct.py` */
+/* limit(part, large, tiny): see `direct.py` and `array.py` */
 static PyObject *
 limit(PyObject *module, PyObject *args)
 {
-    if (!PyArg_ParseTuple(args, "nn", &part_bytes, &large_bytes)) {
+    if (!PyArg_ParseTuple(args, "nnn", &part_bytes, &large_bytes, &tiny_bytes)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -222,14 +223,15 @@ offset_of(PyObject *type, const char *name)
     return offset;
 }
 
-/* setup(Array, Node, Part, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell) */
+/* setup(Array, Node, Part, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
+         settings) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
     PyObject *array, *node, *part, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOO!O!O!O!OO!OO", &array, &node, &part, &view, &aval, &PyList_Type, &running,
+    if (!PyArg_ParseTuple(args, "OOOOOO!O!O!O!OO!OOO!", &array, &node, &part, &view, &aval, &PyList_Type, &running,
                           &PyDict_Type, &frozen, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
-                          &PyDict_Type, &faults, &listener, &tell)) {
+                          &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings)) {
         return NULL;
     }
     if ((x_node = offset_of(array, "_node")) < 0 || (x_levels = offset_of(array, "_levels")) < 0 ||
@@ -250,6 +252,7 @@ setup(PyObject *module, PyObject *args)
     Py_INCREF(faults);
     Py_INCREF(listener);
     Py_INCREF(tell);
+    Py_INCREF(settings);
     tapes = Py_NewRef(running);
     Py_RETURN_NONE;
 }
@@ -257,7 +260,7 @@ setup(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
-    {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, and other arrays, are recorded."},
+    {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
     {"wrap", wrap, METH_VARARGS, "Return a function that answers simple calls in the place of another."},
     {NULL, NULL, 0, NULL},
 };
@@ -278,7 +281,8 @@ PyInit__fast(void)
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
     s_entered = PyUnicode_InternFromString("_entered");
     s_heard = PyUnicode_InternFromString("heard");
-    if (no_levels == NULL || s_entered == NULL || s_heard == NULL || PyType_Ready(&FastType) < 0) {
+    s_mode = PyUnicode_InternFromString("mode");
+    if (no_levels == NULL || s_entered == NULL || s_heard == NULL || s_mode == NULL || PyType_Ready(&FastType) < 0) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);

@@ -8,6 +8,21 @@ is_number(PyObject *o, PyArrayObject *with)
            (Py_TYPE(o) == &PyDoubleArrType_Type && PyArray_DESCR(with)->type_num == NPY_DOUBLE);
 }
 
+/* Say whether this is another number, which NumPy promotes as the package does. */
+static inline int
+is_promoted(Fast *f, PyObject *o)
+{
+    return f->is_ufunc && (f->types >> NPY_DOUBLE & 1) &&
+           (PyComplex_CheckExact(o) ? f->types >> NPY_CDOUBLE & 1 : PyArray_IsScalar(o, Number));
+}
+
+/* Say whether the elements of a node are at hand: those of a part, and few that were computed. */
+static inline int
+is_at_hand(PyObject *node)
+{
+    return Py_TYPE(node) == Part || PyArray_NBYTES((PyArrayObject *)VALUE_OF(node)) < tiny();
+}
+
 /* Say whether the result of arrays that broadcast is small enough to be computed at once. */
 static int
 is_small(PyArrayObject *a, PyObject *m, PyArrayObject *b, PyObject *n)
@@ -58,9 +73,9 @@ static PyObject *
 compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
 {
     PyArrayObject *a = NULL, *b = NULL, *some;
-    PyObject *args[3], *value, *m, *n;
+    PyObject *args[3], *value, *m, *n, *number;
     Py_ssize_t many = 0;
-    int is_part;
+    int is_part, is_mixed = 0;
     if (is_watched() || (IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
         (y != NULL && IS_ARRAY(y) && (b = fresh(y)) == NULL)) {
         return NULL;
@@ -73,8 +88,12 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     m = NODE(a != NULL ? x : y);
     n = NODE(b != NULL ? y : x);
-    if ((a == NULL && !is_number(x, some)) || (y != NULL && b == NULL && !is_number(y, some))) {
-        return NULL;
+    number = a == NULL ? x : b == NULL ? y : NULL;
+    if (number != NULL && !is_number(number, some)) {
+        if (into != NULL || !is_promoted(f, number)) {
+            return NULL;
+        }
+        is_mixed = 1;
     }
     if (b == NULL) {
         n = m;
@@ -89,7 +108,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
             return value;
         }
     }
-    is_part = Py_TYPE(m) == Part || Py_TYPE(n) == Part;
+    is_part = is_at_hand(m) || is_at_hand(n);
     if (f->host == Py_None || (into != NULL && !f->is_ufunc) || !is_usual(f, some)) {
         return NULL;
     }
@@ -108,9 +127,10 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     else if (!is_part || !is_small(a, m, b, n)) {
         return NULL;
     }
-    if (y != NULL && (a == NULL || b == NULL)) {
+    if (number != NULL && !is_mixed) {
         int type = PyArray_DESCR(some)->type_num;
-        if (type == NPY_BOOL || (PyTypeNum_ISINTEGER(type) && !PyLong_CheckExact(a == NULL ? x : y))) {
+        is_mixed = PyTypeNum_ISINTEGER(type) && !PyLong_CheckExact(number);
+        if (type == NPY_BOOL || (is_mixed && (into != NULL || !is_promoted(f, number)))) {
             return NULL;
         }
     }
@@ -126,6 +146,9 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     value = call_host(f->host, args, many, NULL);
     if (value != NULL && !f->is_ufunc && forget_heard()) {
         Py_CLEAR(value); /* it may be another function of NumPy's that noted them: `x ** 2` is a square */
+    }
+    if (value != NULL && is_mixed && (forget_heard() || !is_held((PyArrayObject *)value))) {
+        Py_CLEAR(value); /* what is told is told of the promoted number */
     }
     if (value != NULL && count_heard() != 0 && told(f, PyTuple_Pack(2, m, n), value) < 0) {
         Py_CLEAR(value);

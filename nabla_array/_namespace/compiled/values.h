@@ -10,14 +10,15 @@ static PyObject *aval_of;   /* the function behind it */
 static PyObject *faults;    /* dict of the module: `_entered`, a context where faults are heard */
 static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
-static Py_ssize_t part_bytes, large_bytes;
+static PyObject *settings;  /* dict: the mode in force */
+static Py_ssize_t part_bytes, large_bytes, tiny_bytes;
 static PyArray_Descr *truth_dtype;
 
 static Py_ssize_t x_node, x_levels, x_view;           /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
-static PyObject *s_entered, *s_heard, *truth_aval;
+static PyObject *s_entered, *s_heard, *s_mode, *truth_aval;
 
 #define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 #define IS_ARRAY(o) (Py_TYPE(o) == Array)
@@ -29,6 +30,14 @@ static inline int
 is_watched(void)
 {
     return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0;
+}
+
+/* Return below how many bytes what is known is computed with at once: `max` mode shows MAX all it can. */
+static inline Py_ssize_t
+tiny(void)
+{
+    PyObject *mode = PyDict_GetItemWithError(settings, s_mode);
+    return mode != NULL && PyUnicode_CompareWithASCIIString(mode, "max") == 0 ? 0 : tiny_bytes;
 }
 
 /* Return the elements of an array (borrowed) if they are known and up to date; NULL, without an error, if not. */

@@ -484,6 +484,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 # -- order -------------------------------------------------------------------------------------------
 
 
+@fast.whole(np.lexsort)
 @numpys
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """Return the indices that sort by the last key, equal ones by that before it, and so on.

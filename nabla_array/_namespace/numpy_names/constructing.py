@@ -113,6 +113,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
     return from_value(np.tri(operator.index(N), M, k, dtype))
 
 
+@fast.whole(np.vander)
 @numpys
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Return a Vandermonde matrix: powers of the elements, in columns.

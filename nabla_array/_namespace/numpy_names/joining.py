@@ -105,6 +105,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     return _joined(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype, casting)
 
 
+@fast.whole(np.dstack)
 @numpys
 def dstack(tup: Any) -> Array:
     """Join arrays along the third axis.
@@ -116,6 +117,7 @@ def dstack(tup: Any) -> Array:
     return _joined(xs, 2, None, "same_kind")
 
 
+@fast.whole(np.column_stack)
 @numpys
 def column_stack(tup: Any) -> Array:
     """Join arrays along the second axis; vectors count as columns.

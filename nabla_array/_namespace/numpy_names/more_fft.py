@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import fast
 from ..array import Array
 from ..fft import fftn, ifftn, irfftn, rfftn
 from ..outputs import deliver
@@ -18,6 +19,7 @@ def _given(function: str, out: Any, y: Array) -> Array:
     return y if out is None else deliver(function, out, y)
 
 
+@fast.whole(np.fft.fft2)
 @numpys
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
     """Return the Fourier transform along two axes.

@@ -61,6 +61,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     return out
 
 
+@fast.whole(np.linalg.cond)
 @numpys
 def cond(x: Any, p: Any = None) -> Array:
     """Return the condition number of a matrix.

@@ -82,6 +82,7 @@ def fix(x: Any, out: Any = None) -> Array:
     return y if out is None else deliver("fix", out, y)
 
 
+@fast.whole(np.sinc)
 @numpys
 def sinc(x: Any) -> Array:
     """Return ``sin(pi x) / (pi x)``, and 1 at 0.
@@ -134,6 +135,7 @@ def _chebyshev(x: Array, coefficients: tuple[float, ...]) -> Array:
     return out
 
 
+@fast.whole(np.i0)
 @numpys
 def i0(x: Any) -> Array:
     """Return the modified Bessel function of the first kind, of order 0.
@@ -152,6 +154,7 @@ def i0(x: Any) -> Array:
     return where(y <= 8.0, small, large)
 
 
+@fast.whole(np.nan_to_num)
 @numpys
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """Return an array with numbers in place of nan and infinities.
@@ -250,6 +253,7 @@ def isreal(x: Any) -> Array:
     return y.imag == 0 if y.dtype.kind == "c" else full(y.shape, True, np.dtype(bool))
 
 
+@fast.whole(np.isclose)
 @numpys
 @unheard()
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
@@ -268,6 +272,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return logical_or(out, logical_and(isnan(x), isnan(y))) if equal_nan else out
 
 
+@fast.whole(np.allclose)
 @numpys
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Test whether all elements are equal within tolerances.
@@ -333,6 +338,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concat(parts) if len(parts) > 1 else parts[0]
 
 
+@fast.whole(np.gradient)
 @numpys
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the slopes along axes, from differences of second order inside.
@@ -435,6 +441,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     return (d * (high + low) / 2.0).sum(k)
 
 
+@fast.whole(np.unwrap)
 @numpys
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Array:
     """Return angles without jumps: differences of more than half a period are undone.

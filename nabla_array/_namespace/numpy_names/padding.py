@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import fast
 from ..array import Array
 from ..elementwise import floor
 from ..elementwise import round as round_
@@ -135,6 +136,7 @@ def _ends(
     return concat([parts[0], x, parts[1]], axis=axis)
 
 
+@fast.whole(np.pad)
 @numpys
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Return an array with more elements around it.

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import fast
 from ..array import Array
 from ..creation import ones, zeros
 from ..data_types import astype
@@ -66,6 +67,7 @@ def poly(seq_of_zeros: Any) -> Array:
     return out
 
 
+@fast.whole(np.roots)
 @numpys
 def roots(p: Any) -> Array:
     """Return the roots of a polynomial.
@@ -120,6 +122,7 @@ def _aligned(function: str, a: Any, b: Any) -> list[Array]:
     return [x if x.size == n else concat([filled((n - x.size,), 0, x.dtype), x]) for x in xs]
 
 
+@fast.whole(np.polyadd)
 @numpys
 def polyadd(a1: Any, a2: Any) -> Any:
     """Return the sum of two polynomials.
@@ -131,6 +134,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return _like(a1, a2)(x + y)
 
 
+@fast.whole(np.polysub)
 @numpys
 def polysub(a1: Any, a2: Any) -> Any:
     """Return the difference of two polynomials.
@@ -142,6 +146,7 @@ def polysub(a1: Any, a2: Any) -> Any:
     return _like(a1, a2)(x - y)
 
 
+@fast.whole(np.polymul)
 @numpys
 def polymul(a1: Any, a2: Any) -> Any:
     """Return the product of two polynomials.
@@ -220,6 +225,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return _like(p)(x)
 
 
+@fast.whole(np.polyfit)
 @numpys
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False

@@ -60,6 +60,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     return _given("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))))
 
 
+@fast.whole(np.inner)
 @numpys
 def inner(a: Any, b: Any, /) -> Array:
     """Return the sum of products over the last axes.

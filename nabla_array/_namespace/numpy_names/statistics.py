@@ -43,6 +43,7 @@ _F64 = np.dtype(np.float64)
 _INTP = np.dtype(np.intp)
 
 
+@fast.whole(np.ptp)
 @numpys
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Array:
     """Return the range of the elements along axes: the largest less the smallest.
@@ -265,6 +266,7 @@ def median(
 # -- correlation -------------------------------------------------------------------------------------
 
 
+@fast.whole(np.cov)
 @numpys
 def cov(
     m: Any,
@@ -335,6 +337,7 @@ def _cov_weights(fweights: Any, aweights: Any, n: int) -> Array | None:
     return w
 
 
+@fast.whole(np.corrcoef)
 @numpys
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
     """Return the correlation coefficients of variables, each a row of observations.
@@ -389,6 +392,7 @@ def added_at(x: Array, index: Array, values: Array) -> Array:
     return apply(scatter, x, values, index, axes=(0,), batch=0, mode="add")
 
 
+@fast.whole(np.digitize)
 @numpys
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """Return the numbers of the bins that elements fall into.
@@ -428,6 +432,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return from_value(known)
 
 
+@fast.whole(np.histogram)
 @numpys
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.node import tapes
+from .. import fast
 from ..array import Array, from_value
 from ..indexing_functions import take
 from ..manipulation import concat
@@ -16,6 +17,7 @@ from .described import numpys
 from .joining import flat
 
 
+@fast.whole(np.unique)
 @numpys
 def unique(
     ar: Any,
@@ -46,6 +48,7 @@ def unique(
     return (found, *more) if more else found
 
 
+@fast.whole(np.intersect1d)
 @numpys
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return the elements that both arrays have, ascending.
@@ -59,6 +62,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     return (values, from_value(found[1]), from_value(found[2])) if return_indices else values
 
 
+@fast.whole(np.union1d)
 @numpys
 def union1d(ar1: Any, ar2: Any) -> Array:
     """Return the elements that either array has, ascending.
@@ -70,6 +74,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     return y
 
 
+@fast.whole(np.setxor1d)
 @numpys
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """Return the elements that one array alone has, ascending.
@@ -87,6 +92,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return take(both, order[np.searchsorted(both._value()[order], found)])
 
 
+@fast.whole(np.setdiff1d)
 @numpys
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """Return the elements of the first array that the second has not.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..._lazy.faults import unheard
 from ..._lazy.node import tapes
+from .. import fast
 from ..array import Array
 from ..elementwise import abs as abs_
 from ..elementwise import (
@@ -54,6 +55,7 @@ def _given(function: str, out: Any, y: Array) -> Array:
     return y if out is None else deliver(function, out, y)
 
 
+@fast.whole(np.nansum)
 @numpys
 def nansum(
     a: Any,
@@ -73,6 +75,7 @@ def nansum(
     return sum_(x, axis, dtype, out, keepdims, initial, where)
 
 
+@fast.whole(np.nanprod)
 @numpys
 def nanprod(
     a: Any,
@@ -129,6 +132,7 @@ def _extreme(
     return _given(name, out, y)
 
 
+@fast.whole(np.nanmax)
 @numpys
 def nanmax(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -141,6 +145,7 @@ def nanmax(
     return _extreme("nanmax", max_, a, axis, out, keepdims, initial, where)
 
 
+@fast.whole(np.nanmin)
 @numpys
 def nanmin(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -160,6 +165,7 @@ def _place(name: str, find: Callable[..., Array], a: Any, axis: Any, out: Any, k
     return find(x, axis, out, keepdims=keepdims)
 
 
+@fast.whole(np.nanargmax)
 @numpys
 def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the largest element that is not nan.
@@ -170,6 +176,7 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     return _place("nanargmax", argmax, a, axis, out, keepdims)
 
 
+@fast.whole(np.nanargmin)
 @numpys
 def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the smallest element that is not nan.
@@ -184,6 +191,7 @@ def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> 
     return sum_(logical_not(lacking), axis, keepdims=keepdims, where=mask)
 
 
+@fast.whole(np.nanmean)
 @numpys
 @unheard()
 def nanmean(
@@ -244,6 +252,7 @@ def _variance(
     return reshape(y, tuple(n for k, n in enumerate(x.shape) if k not in axes))
 
 
+@fast.whole(np.nanvar)
 @numpys
 @unheard()
 def nanvar(
@@ -267,6 +276,7 @@ def nanvar(
     return _given("nanvar", out, y)
 
 
+@fast.whole(np.nanstd)
 @numpys
 @unheard()
 def nanstd(
