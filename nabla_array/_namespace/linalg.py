@@ -15,6 +15,8 @@ from .._lazy.primitives.structure import reshape, stop_gradient
 from . import elementwise as e
 from . import fast
 from .array import Array, apply, apply_many
+from .indexing_functions import take_along_axis
+from .interop import host_call
 from .linalg_basics import (
     asked,
     cross,
@@ -23,6 +25,7 @@ from .linalg_basics import (
     fallible_many,
     floats,
     lapack,
+    matrices,
     matrix_norm,
     matrix_power,
     outer,
@@ -31,6 +34,7 @@ from .linalg_basics import (
 )
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from .promotion import as_array, astype, broadcast_shapes, broadcast_to, full, full_like, promote
+from .sorting import argsort, sort
 
 __all__ = [
     "LinAlgError",
@@ -354,6 +358,9 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         Of shape ``(..., M, N)``; integers become float64.
     tol : float or Array, optional
         The bound itself, not relative to anything (NumPy's parameter).
+    hermitian : bool
+        Whether the matrices are Hermitian: their lower triangles are read alone, and more cheaply
+        (NumPy's parameter).
     rtol : float or Array, optional
         Singular values up to `rtol` times the largest one count as 0; by default the larger side of the
         matrix times the dtype's epsilon. An array broadcasts against the axes before the matrices.
@@ -387,7 +394,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
         nonzero = e.not_equal(apply(reshape, y, shape=(y.size,)), 0)
         return astype(apply(reduce_any, nonzero, axes=(0,)), _INT)
     y = lapack("matrix_rank", y)
-    s = fallible("matrix_rank", p.svdvals, y)
+    s = _singular_values("matrix_rank", y, hermitian)
     bound = _cutoff("matrix_rank", y, s, rtol) if tol is None else _per_matrix("matrix_rank", tol, s.dtype)
     return apply(reduce_sum, astype(e.greater(s, bound), _INT), axes=(s.ndim - 1,))
 
@@ -402,6 +409,8 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
         Of shape ``(..., M, N)``; integers become float64.
     rcond : float or Array, optional
         NumPy's name for `rtol`.
+    hermitian : bool
+        Whether the matrices are Hermitian: their lower triangles are read alone (NumPy's parameter).
     rtol : float or Array, optional
         Singular values up to `rtol` times the largest one count as 0; by default the larger side of the
         matrix times the dtype's epsilon. An array broadcasts against the axes before the matrices.
@@ -429,12 +438,12 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     array([[0.5, 0. ],
            [0. , 0. ]])
     """
-    y = lapack("pinv", a)
+    y = lapack("pinv", a, square=hermitian)
     if rcond is not None and rtol is not None:
         raise ValueError("pinv: rcond and rtol cannot both be given")
     if not y.shape[-1] or not y.shape[-2]:
         return full((*y.shape[:-2], y.shape[-1], y.shape[-2]), 0, y.dtype)
-    u, s, vh = fallible_many("pinv", p.svd, apply(conj, y) if y.dtype.kind == "c" else y, full=False)
+    u, s, vh = _decomposed("pinv", apply(conj, y) if y.dtype.kind == "c" else y, False, hermitian)
     large = e.greater(s, _cutoff("pinv", y, s, rcond if rtol is None else rtol))
     one = full_like(s, 1)
     # Divided where it is safe, so that a derivative meets no infinity.
@@ -461,15 +470,20 @@ def _per_matrix(function: str, bound: Any, dtype: np.dtype) -> Array:
     return apply(reshape, y, shape=(*y.shape, 1))
 
 
-def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
+# "raw", and what NumPy deprecates.
+_HOST_MODES = ("raw", "full", "f", "economic", "e")
+
+
+def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
     """Return the QR decomposition of matrices.
 
     Parameters
     ----------
     a : Array
         Of shape ``(..., M, N)``; integers become float64.
-    mode : {"reduced", "complete", "r"}
-        Whether Q has ``K = min(M, N)`` columns or M; "r" (NumPy's) returns the reduced R alone.
+    mode : {"reduced", "complete", "r", "raw"}
+        Whether Q has ``K = min(M, N)`` columns or M; "r" (NumPy's) returns the reduced R alone, and "raw"
+        LAPACK's reflectors and their factors, through NumPy on the host.
 
     Returns
     -------
@@ -494,8 +508,10 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r"] = "reduced") -> Any:
     array([[-2.,  1.],
            [ 0.,  3.]])
     """
+    if mode in _HOST_MODES:
+        return host_call(np.linalg.qr, "linalg.qr", (lapack("qr", a),), {"mode": mode})
     if mode not in ("reduced", "complete", "r"):
-        raise ValueError(f"qr: no mode {mode!r}; 'reduced', 'complete' or 'r' would work")
+        raise ValueError(f"qr: no mode {mode!r}; 'reduced', 'complete', 'r' or 'raw' would work")
     out = apply_many(p.qr, lapack("qr", a), mode="reduced" if mode == "r" else mode)
     return out[1] if mode == "r" else QRResult(*out)
 
@@ -588,6 +604,9 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
         Whether U and Vh are square, or have ``K = min(M, N)`` columns and rows.
     compute_uv : bool
         If False (NumPy's parameter), the singular values alone are returned.
+    hermitian : bool
+        Whether the matrices are Hermitian: their lower triangles are read alone, and more cheaply
+        (NumPy's parameter).
 
     Returns
     -------
@@ -612,8 +631,27 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """
     y = lapack("svd", a)
     if not compute_uv:
-        return fallible("svd", p.svdvals, y)
-    return SVDResult(*fallible_many("svd", p.svd, y, full=bool(full_matrices)))
+        return _singular_values("svd", y, hermitian)
+    return SVDResult(*_decomposed("svd", y, bool(full_matrices), hermitian))
+
+
+def _singular_values(function: str, x: Array, hermitian: bool) -> Array:
+    if not hermitian:
+        return fallible(function, p.svdvals, x)
+    w = fallible(function, p.eigvalsh, matrices(function, x, square=True), uplo="L")
+    return sort(e.abs(w), descending=True)
+
+
+def _decomposed(function: str, x: Array, full: bool, hermitian: bool) -> tuple[Array, ...]:
+    """Return U, the singular values and Vh; those of a Hermitian matrix are its eigenvectors, up to signs."""
+    if not hermitian:
+        return fallible_many(function, p.svd, x, full=full)
+    w, vectors = fallible_many(function, p.eigh, matrices(function, x, square=True), uplo="L")
+    # As NumPy orders equal ones.
+    order = argsort(e.abs(w))[..., ::-1]
+    w, u = take_along_axis(w, order), take_along_axis(vectors, order[..., None, :])
+    turned = e.multiply(u, e.sign(w)[..., None, :]).mT
+    return u, e.abs(w), apply(conj, turned) if turned.dtype.kind == "c" else turned
 
 
 def svdvals(x: Any, /) -> Array:

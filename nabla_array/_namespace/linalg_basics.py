@@ -79,7 +79,8 @@ def asked(out: Array) -> Array:
 def fallible_many(function: str, prim: Primitive, x: Array, **params: Any) -> tuple[Array, ...]:
     """Do the same for a primitive that has several results."""
     out = apply_many(prim, x, **params)
-    mark_origin(out[0]._node.inputs[0], function)
+    if out[0]._node.inputs:  # else an error state wanted to know at once, and it did not fail
+        mark_origin(out[0]._node.inputs[0], function)
     return out
 
 

@@ -173,7 +173,7 @@ def _contracted(a: Array, b: Array, axes: Any) -> tuple[tuple[int, ...], tuple[i
     if not isinstance(axes, tuple | list):
         n = operator.index(axes)
         if not 0 <= n <= min(a.ndim, b.ndim):
-            raise ValueError(
+            raise np.exceptions.AxisError(
                 f"tensordot: axes={n} does not fit shapes {a.shape} and {b.shape}; "
                 f"0 to {min(a.ndim, b.ndim)} would work"
             )

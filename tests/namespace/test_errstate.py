@@ -265,3 +265,14 @@ def test_what_is_no_state_is_refused() -> None:
         xp.errstate(speed="ignore")
     with pytest.raises(ValueError, match="never"):
         xp.seterr(divide="never")
+
+
+@pytest.mark.parametrize("name", ["eig", "eigh", "svd", "qr", "slogdet", "lstsq"])
+def test_decompositions_where_faults_raise(name):
+    x = xp.asarray([[2.0, 1.0], [1.0, 3.0]])
+    arguments = (x, x) if name == "lstsq" else (x,)
+    expected = getattr(np.linalg, name)(*map(np.asarray, arguments))
+    with xp.errstate(all="raise"):
+        result = getattr(xp.linalg, name)(*arguments)
+    for mine, theirs in zip(result, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(mine), theirs, atol=1e-12)

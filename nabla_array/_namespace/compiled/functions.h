@@ -51,14 +51,19 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
     }
     if (nested < 2 && is_nested(arg)) {
         Py_ssize_t n = PySequence_Fast_GET_SIZE(arg);
-        PyObject *list = PyTuple_New(n);
+        int is_list = PyList_CheckExact(arg); /* which NumPy does not take for axes */
+        PyObject *list = is_list ? PyList_New(n) : PyTuple_New(n);
         for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
             PyObject *item;
             if (!argument(f, PySequence_Fast_GET_ITEM(arg, i), &item, bytes, part, nested + 1)) {
                 Py_CLEAR(list);
                 break;
             }
-            PyTuple_SET_ITEM(list, i, item);
+            if (is_list) {
+                PyList_SET_ITEM(list, i, item);
+            } else {
+                PyTuple_SET_ITEM(list, i, item);
+            }
         }
         *out = list;
         PyErr_Clear();

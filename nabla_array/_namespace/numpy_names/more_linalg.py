@@ -9,20 +9,24 @@ import numpy as np
 
 from .. import fast
 from ..array import Array
+from ..creation import eye
 from ..elementwise import abs as abs_
-from ..elementwise import divide, multiply
-from ..linalg import inv, matrix_norm, pinv, solve, svdvals, vector_norm
+from ..elementwise import divide, isfinite, isnan, logical_and, logical_not, logical_or, multiply
+from ..linalg import inv, matrix_norm, pinv, slogdet, solve, svdvals, vector_norm
 from ..linear_algebra import matmul
 from ..manipulation import moveaxis, reshape
 from ..outputs import deliver
 from ..promotion import as_array, full, normalize_axis, promote
 from ..searching import where
 from ..statistical import sum as sum_
+from ..utility import all as all_
+from ..utility import any as any_
 from .described import numpys_in
 from .numbers import inexact
 
 numpys = numpys_in("numpy.linalg", np.linalg)
 _LinAlgError = np.linalg.LinAlgError
+_RANK = np.dtype(np.intc)  # LAPACK's
 
 
 @fast.whole(np.linalg.norm)
@@ -70,21 +74,28 @@ def cond(x: Any, p: Any = None) -> Array:
     np.float64(1.0)
     """
     y = inexact("cond", x)
-    if y.ndim < 2 or not y.size:
+    if y.ndim < 2 or not math.prod(y.shape[-2:]):
         raise _LinAlgError("cond is not defined on empty arrays" if y.ndim > 1 else "cond: needs a matrix")
     if p is None or p in (2, -2):
         s = svdvals(y)
         first, last = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
-        return where(
-            last == 0, first.dtype.type(np.inf), divide(first, where(last == 0, first.dtype.type(1), last))
-        )
-    if y.shape[-1] != y.shape[-2]:
-        raise _LinAlgError("Last 2 dimensions of the array must be square")
-    return multiply(norm(y, p, (-2, -1)), norm(inv(y), p, (-2, -1)))
+        singular = last == 0
+        found = divide(first, where(singular, first.dtype.type(1), last))
+    else:
+        if y.shape[-1] != y.shape[-2]:
+            raise _LinAlgError("Last 2 dimensions of the array must be square")
+        one = eye(y.shape[-1], dtype=y.dtype)
+        finite = where(all_(isfinite(y), axis=(-2, -1), keepdims=True), y, one)
+        singular = slogdet(finite).sign == 0  # of the factors that the inverse is made from
+        inverse = inv(where(singular[..., None, None], one, finite))
+        found = multiply(norm(y, p, (-2, -1)), norm(inverse, p, (-2, -1)))
+    # What is no number though all elements are comes of infinities.
+    lost = logical_and(isnan(found), logical_not(any_(isnan(y), axis=(-2, -1))))
+    return where(logical_or(singular, lost), found.dtype.type(np.inf), found)
 
 
 @numpys
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Any, Array]:
+def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
     """Return the least-squares solution of a system, its residuals, the rank and the singular values.
 
     >>> xp.linalg.lstsq([[1.0, 0.0], [0.0, 2.0]], [3.0, 4.0])[0]
@@ -103,19 +114,16 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Any, Array]:
         if rcond is None
         else (np.finfo(x.dtype).eps if rcond == -1 else rcond)
     )
-    if not m or not n:
-        solved = full((n, *y.shape[1:]), 0, x.dtype)
-        return solved, full((0,), 0, x.real.dtype), 0, full((0,), 0, x.real.dtype)
     singular = svdvals(x)
     solved = matmul(pinv(x, rtol=float(cut)), y)
     value = singular._value()
-    rank = int((value > cut * value.max()).sum())
+    rank = int((value > cut * value.max(initial=0)).sum())
     if rank == n and m > n:
         off = abs_(y - matmul(x, solved))
         residuals = reshape(sum_(off * off, 0), (-1,))
     else:
         residuals = full((0,), 0, x.real.dtype)
-    return solved, residuals, rank, singular
+    return solved, residuals, full((), rank, _RANK), singular
 
 
 @numpys
