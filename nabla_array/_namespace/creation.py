@@ -228,7 +228,7 @@ def array(
 
 @fast.whole(np.arange, "count")
 def arange(
-    start: Any,
+    start: Any = None,
     stop: Any = None,
     step: Any = 1,
     dtype: Any = None,
@@ -241,7 +241,7 @@ def arange(
     Parameters
     ----------
     start : int or float
-        The first value; with no `stop`, that is `start` and the first value is 0.
+        The first value, 0 by default; with no `stop`, that is `start` and the first value is 0.
     stop : int or float, optional
     step : int or float
         Distance of two neighbours.
@@ -257,6 +257,8 @@ def arange(
 
     Raises
     ------
+    TypeError
+        If there is no `stop`.
     ZeroDivisionError
         If `step` is 0.
 
@@ -272,7 +274,9 @@ def arange(
     """
     check_device("arange", device)
     wanted = None if dtype is None else _dtype("arange", dtype)
-    first, last = (0, start) if stop is None else (start, stop)
+    first, last = (0, start) if stop is None else (0 if start is None else start, stop)
+    if last is None:
+        raise TypeError("arange() requires stop to be specified.")
     for x in (first, step):  # `last` only says how many there are
         if type(x) is Array:
             check_leaves("arange", x)

@@ -107,7 +107,7 @@ def _dtype(x: Any) -> np.dtype:
     return x.dtype if isinstance(x, Array | np.ndarray | np.generic) else np.dtype(x)
 
 
-def can_cast(from_: Any, to: Any, /, casting: Any = "safe") -> builtins.bool:
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     """Say whether one dtype can be cast to another by the rules of promotion.
 
     Parameters
@@ -160,12 +160,12 @@ def _limited(type: Any) -> np.dtype:
     return _dtype(type)
 
 
-def finfo(type: Any, /) -> FloatInfo:
+def finfo(dtype: Any) -> FloatInfo:
     """Return the limits of a floating-point dtype.
 
     Parameters
     ----------
-    type : dtype, Array or number
+    dtype : dtype, Array or number
         Of a complex dtype, the limits are those of its parts.
 
     Returns
@@ -189,18 +189,18 @@ def finfo(type: Any, /) -> FloatInfo:
     >>> xp.finfo(xp.float32).eps
     1.1920928955078125e-07
     """
-    dtype = _limited(type)
-    if dtype.kind not in "fc":
-        raise ValueError(f"finfo: {dtype} is no floating-point dtype; float32 or float64 would work")
-    return FloatInfo(np.finfo(dtype))
+    limited = _limited(dtype)
+    if limited.kind not in "fc":
+        raise ValueError(f"finfo: {limited} is no floating-point dtype; float32 or float64 would work")
+    return FloatInfo(np.finfo(limited))
 
 
-def iinfo(type: Any, /) -> np.iinfo:
+def iinfo(int_type: Any) -> np.iinfo:
     """Return the limits of an integer dtype.
 
     Parameters
     ----------
-    type : dtype, Array or int
+    int_type : dtype, Array or int
 
     Returns
     -------
@@ -222,7 +222,7 @@ def iinfo(type: Any, /) -> np.iinfo:
     >>> xp.iinfo(xp.int8).max
     127
     """
-    dtype = _limited(type)
+    dtype = _limited(int_type)
     if dtype.kind not in "iu":
         raise ValueError(f"iinfo: {dtype} is no integer dtype; int32 or int64 would work")
     return np.iinfo(dtype)

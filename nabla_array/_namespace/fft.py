@@ -90,7 +90,7 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> tuple[list[int | None]
         return [None] * len(where), where
     if len(s) != len(where):
         raise ValueError(f"{function}: {len(s)} sizes for {len(where)} axes; one for each would work")
-    return [None if n == -1 else operator.index(n) for n in s], where
+    return [None if n is None or n == -1 else operator.index(n) for n in s], where
 
 
 @fast.whole(np.fft.fft)

@@ -25,7 +25,7 @@ def points_of(function: str, n: Any, given: int) -> int:
     return points
 
 
-def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
     """Return the frequencies of the elements of a transform, in cycles per unit of `d`.
 
     Parameters
@@ -34,10 +34,10 @@ def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -
         Points of the transform.
     d : float or Array
         Distance of the samples.
-    dtype : dtype, optional
-        Real; float64 by default.
     device : str, optional
         ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+    dtype : dtype, optional
+        Real; float64 by default.
 
     Returns
     -------
@@ -46,8 +46,10 @@ def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -
 
     Raises
     ------
+    ZeroDivisionError
+        If `n` is 0.
     ValueError
-        If `n` is less than 1 or the device is unknown.
+        If `n` is negative or the device is unknown.
     TypeError
         If the dtype is not real.
 
@@ -67,7 +69,7 @@ def fftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -
     return _frequencies("fftfreq", cycles, points, d, dtype, device)
 
 
-def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Array:
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
     """Return the frequencies of the elements of `rfft`, in cycles per unit of `d`.
 
     Parameters
@@ -76,10 +78,10 @@ def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) 
         Points of the transform.
     d : float or Array
         Distance of the samples.
-    dtype : dtype, optional
-        Real; float64 by default.
     device : str, optional
         ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+    dtype : dtype, optional
+        Real; float64 by default.
 
     Returns
     -------
@@ -88,8 +90,10 @@ def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) 
 
     Raises
     ------
+    ZeroDivisionError
+        If `n` is 0.
     ValueError
-        If `n` is less than 1 or the device is unknown.
+        If `n` is negative or the device is unknown.
     TypeError
         If the dtype is not real.
 
@@ -110,6 +114,8 @@ def rfftfreq(n: int, /, d: Any = 1.0, *, dtype: Any = None, device: Any = None) 
 def _whole(function: str, n: Any) -> int:
     if not isinstance(n, int | np.integer):
         raise ValueError(f"{function}: n should be an integer, not {n!r}")
+    if n == 0:
+        raise ZeroDivisionError(f"{function}: 0 points have no frequencies; 1 or more would work")
     return points_of(function, n, 0)
 
 
@@ -123,7 +129,7 @@ def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, 
 
 
 @fast.whole(np.fft.fftshift)
-def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Array:
+def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     """Move the element of frequency 0 to the middle of each axis.
 
     Parameters
@@ -151,7 +157,7 @@ def fftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Array:
 
 
 @fast.whole(np.fft.ifftshift)
-def ifftshift(x: Any, /, axes: int | Sequence[int] | None = None) -> Array:
+def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     """Undo `fftshift`: move the element in the middle of each axis to its start.
 
     Parameters

@@ -81,8 +81,18 @@ def _forward(name: str, function: _Function) -> _Function:
     if function is matmul:
         return fast.product(np.matmul)(operate)
     if function is e.pow:  # NumPy's operator takes other roads than its function
-        return fast.wrap("binary", operate, "pow", pow_p, operator.pow)
+        return fast.wrap("binary", _squaring(operate), "pow", pow_p, operator.pow)
     return fast.wrap("binary", binary_call(prim, operate), prim.name, prim) if prim else operate
+
+
+def _squaring(operate: Callable[[Array, Any], Array]) -> Callable[[Array, Any], Array]:
+    """Let the square of booleans have the dtype of `square`, which NumPy's operator takes for ``x ** 2``."""
+
+    def power(self: Array, other: Any) -> Array:
+        is_square = type(other) is int and other == 2 and self.dtype == _BOOL
+        return e.square(self) if is_square else operate(self, other)
+
+    return power
 
 
 def _reflected(name: str, function: _Function) -> _Function:

@@ -56,10 +56,13 @@ def _grows(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 
 def takes_out(function: F) -> F:
-    """Let a function take ``out=``, too."""
+    """Let a function take ``out=``, too, after its other parameters."""
+    place = function.__code__.co_argcount
 
     @wraps(function)
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if out is None and len(args) == place + 1:
+            *args, out = args  # type: ignore[assignment]
         y = function(*args, **kwargs)
         return y if out is None else deliver(function.__name__, out, y)
 

@@ -276,3 +276,13 @@ def test_decompositions_where_faults_raise(name):
         result = getattr(xp.linalg, name)(*arguments)
     for mine, theirs in zip(result, expected, strict=True):
         np.testing.assert_allclose(np.asarray(mine), theirs, atol=1e-12)
+
+
+def test_seterr_takes_its_arguments_in_numpys_order():
+    before = xp.seterr("ignore")
+    try:
+        assert np.geterr() == dict.fromkeys(before, "ignore")
+        assert xp.seterr("warn", "raise") == dict.fromkeys(before, "ignore")
+        assert np.geterr() == {**dict.fromkeys(before, "warn"), "divide": "raise"}
+    finally:
+        xp.seterr(**before)

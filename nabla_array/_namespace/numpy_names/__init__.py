@@ -19,7 +19,7 @@ CHAPTERS = {
     ),
     "constructing": (
         "asanyarray asarray_chkfinite ascontiguousarray asfortranarray bartlett blackman common_type "
-        "copy diag diag_indices diag_indices_from diagflat fromfunction geomspace hamming hanning "
+        "copy diag diag_indices diag_indices_from diagflat frombuffer fromfunction geomspace hamming hanning "
         "identity indices kaiser logspace mask_indices require tri tril_indices tril_indices_from "
         "triu_indices triu_indices_from vander"
     ),

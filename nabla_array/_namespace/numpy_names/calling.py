@@ -11,6 +11,7 @@ from ..array import Array, from_value, write
 from ..indexing import getitem
 from ..manipulation import broadcast_to, reshape, stack
 from ..promotion import UnheldDtypeError, as_array, broadcast_shapes
+from ..views import Flags, layout
 
 
 class vectorize:
@@ -150,7 +151,7 @@ class nditer:
     def __init__(self, op: Any, *args: Any, **kwargs: Any) -> None:
         single = not isinstance(op, list | tuple)
         many = [op] if single else list(op)
-        copies = [np.array(x) if type(x) is Array else x for x in many]
+        copies = [_as_in_memory(x) if type(x) is Array else x for x in many]
         self._copied = [(x, c, c.copy()) for x, c in zip(many, copies, strict=True) if type(x) is Array]
         self._it = np.nditer(copies[0] if single else copies, *args, **kwargs)
 
@@ -205,7 +206,21 @@ class nditer:
         for x, copy, before in self._copied:
             if copy.tobytes() != before.tobytes():
                 np.copyto(before, copy)
-                write(x, from_value(copy.copy()))
+                write(x, from_value(np.array(copy, order="C")))
+
+
+def _as_in_memory(x: Array) -> np.ndarray:
+    """Return a copy that lies in memory as NumPy's would, which is the order to go through it."""
+    copy = None
+    if x._view is not None and not x._levels:
+        owner = x._view.base
+        copy = layout(x, np.empty(owner.size, owner.dtype))
+    if copy is None or not copy.flags.writeable:
+        copy = np.array(x)
+    else:
+        copy[...] = x._value()
+    copy.flags.writeable = Flags(x).writeable
+    return copy
 
 
 def broadcast(*args: Any) -> Any:

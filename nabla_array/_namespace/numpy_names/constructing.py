@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable
@@ -9,14 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.primitives.structure import diagonal as diagonal_p
 from .. import fast
-from ..array import Array, from_value
+from ..array import Array, freeze, from_value, view
 from ..creation import arange, asarray, eye, linspace, ones, zeros
 from ..data_types import result_type
 from ..elementwise import cos, divide, log10, multiply, pow, sign, sqrt, subtract
 from ..indexing import getitem, setitem
-from ..manipulation import broadcast_to, moveaxis, reshape, stack
-from ..promotion import as_array, astype
+from ..interop import to_host
+from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape, stack
+from ..promotion import as_array, astype, checked
 from ..searching import nonzero, where
 from .described import numpys
 from .joining import along
@@ -43,6 +46,22 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> A
     array([1, 2])
     """
     return asarray(a, dtype=dtype, **kwargs)
+
+
+@numpys
+def frombuffer(
+    buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None
+) -> Array:
+    """Return a copy of a buffer's memory as an array, which is read-only where the buffer is.
+
+    >>> xp.frombuffer(b"ab", dtype=xp.uint8)
+    array([97, 98], dtype=uint8)
+    """
+    seen = np.frombuffer(to_host("frombuffer", buffer), dtype, count, offset)
+    x = from_value(checked("frombuffer", seen).copy())
+    if not seen.flags.writeable:
+        freeze(x)
+    return x
 
 
 @numpys
@@ -151,6 +170,11 @@ def logspace(
     >>> xp.logspace(0, 2, 3)
     array([  1.,  10., 100.])
     """
+    if not isinstance(base, float | int) and np.ndim(base):  # a row of numbers for each base
+        start, stop, base = [as_array("logspace", x) for x in (start, stop, base)]
+        ndim = builtins.max(start.ndim, stop.ndim, base.ndim)
+        start, stop, base = [reshape(x, (1,) * (ndim - x.ndim) + x.shape) for x in (start, stop, base)]
+        base = expand_dims(base, axis=axis)
     y = pow(base, linspace(start, stop, num=num, endpoint=endpoint, axis=axis))
     return y if dtype is None else astype(y, np.dtype(dtype))
 
@@ -218,7 +242,7 @@ def fromfunction(
 @fast.whole(np.diag)
 @numpys
 def diag(v: Any, k: int = 0) -> Array:
-    """Return a matrix with a vector on its diagonal, or the diagonal of a matrix.
+    """Return a matrix with a vector on its diagonal, or the diagonal of a matrix: a read-only view.
 
     >>> xp.diag([1, 2])
     array([[1, 0],
@@ -226,10 +250,7 @@ def diag(v: Any, k: int = 0) -> Array:
     """
     x = as_array("diag", v)
     if x.ndim == 2:
-        rows, columns = x.shape
-        n = max(min(rows + min(k, 0), columns - max(k, 0)), 0)
-        i = np.arange(n)
-        return getitem(x, (i + max(-k, 0), i + max(k, 0)))
+        return view(x, diagonal_p, offset=operator.index(k))
     if x.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     n = x.size + abs(k)

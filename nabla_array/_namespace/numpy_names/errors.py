@@ -74,7 +74,13 @@ def _changes(all: str | None = None, call: Any = None, **named: str | None) -> d
     return {k: v for k, v in every.items() if v is not None}
 
 
-def seterr(**changes: Any) -> dict[str, Any]:
+def seterr(
+    all: str | None = None,
+    divide: str | None = None,
+    over: str | None = None,
+    under: str | None = None,
+    invalid: str | None = None,
+) -> dict[str, Any]:
     """Decide from now on what becomes of floating-point errors; returns what was decided before.
 
     Parameters and results are those of NumPy's `numpy.seterr`.
@@ -92,7 +98,8 @@ def seterr(**changes: Any) -> dict[str, Any]:
     >>> xp.seterr(**before)["divide"]
     'ignore'
     """
-    before = np.seterr(**changes)
+    changes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
+    before = np.seterr(**changes)  # type: ignore[arg-type]
     # "warn" is what there was before anybody asked, mostly put back: the settings decide.
     faults.usual.update({k: "usual" if v == "warn" else v for k, v in _changes(**changes).items()})
     faults.numpys.update(**np.geterr())

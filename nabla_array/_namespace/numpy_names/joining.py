@@ -371,6 +371,8 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     axes = (
         range(x.ndim) if axis is None else [normalize_axis("trim_zeros", a, x.ndim) for a in np.ravel(axis)]
     )
+    if not x.ndim:
+        return filt
     found = x._value().nonzero()
     key = []
     for k in range(x.ndim):
@@ -380,8 +382,9 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         key.append(slice(first if inside and "f" in parts else 0, stop if inside and "b" in parts else None))
         if inside and not some and "f" not in parts:
             key[-1] = slice(0, 0)
-    out = getitem(x, tuple(key))
-    return out
+    if isinstance(filt, list | tuple) and x.ndim == 1:
+        return filt[key[0]]
+    return getitem(x, tuple(key))
 
 
 # -- turning -----------------------------------------------------------------------------------------

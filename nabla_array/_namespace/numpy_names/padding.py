@@ -117,7 +117,9 @@ def _ends(
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         value = values[0] if front else values[1]
         if mode in ("constant", "empty"):
-            part = full(shape, np.asarray(0 if value is None else value).astype(x.dtype)[()], x.dtype)
+            fill = np.empty((), x.dtype)
+            fill[()] = 0 if value is None else value
+            part = full(shape, fill[()], x.dtype)
         elif mode == "linear_ramp":
             part = _ramp(x, axis, count, 0 if value is None else value, front)
         else:

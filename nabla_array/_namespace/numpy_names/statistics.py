@@ -381,10 +381,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     n = max(int(value.max()) + 1 if value.size else 0, minlength)
     if weights is None:
         return from_value(np.bincount(value.astype(np.intp), minlength=minlength))
-    w = astype(as_array("bincount", weights), _F64)
+    w = as_array("bincount", weights)
+    if w.dtype.kind == "c":
+        raise TypeError(f"Cannot cast array data from {w.dtype} to {_F64} according to the rule 'safe'")
     if w.shape != index.shape:
         raise ValueError("The weights and list don't have the same length.")
-    return added_at(zeros((n,)), astype(index, _INTP), w)
+    if not w.size:
+        return zeros((n,), dtype=_INTP)
+    return added_at(zeros((n,)), astype(index, _INTP), astype(w, _F64))
 
 
 def added_at(x: Array, index: Array, values: Array) -> Array:

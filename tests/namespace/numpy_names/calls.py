@@ -1557,6 +1557,78 @@ np.logical_and(x)
 np.isnan("a")
 """
 
+# Forms that are rarely written.
+RARE = """
+np.logspace(2, 3, num=4, base=[2.0, 3.0])
+np.logspace(2, 3, 4, base=[2.0, 3.0], axis=-1)
+np.logspace([0, 1], [2, 3], 3, base=[[2], [3]])
+np.geomspace(-1, -1000, 4)
+np.geomspace(1j, 1000j, 4)
+np.geomspace(-1 + 0j, 1 + 0j, 5)
+np.geomspace([1, 2j], [100, 200], 3, axis=-1)
+np.trim_zeros([0, 1, 2, 0])
+np.trim_zeros((0, 1, 2, 0), "f")
+np.trim_zeros([0, 0])
+np.trim_zeros([])
+np.trim_zeros(5)
+np.trim_zeros(np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]]), axis=-1)
+np.average(x, axis=0, weights=[1, 2], returned=True, keepdims=True)
+np.arange(stop=5)
+np.arange(stop=5, step=2)
+np.arange()
+np.arange(step=2)
+np.frombuffer(b"\\x01\\x02", np.uint8)
+np.frombuffer(b"abcdefgh", dtype="<i2", count=2, offset=2)
+np.frombuffer(b"abc")
+np.frombuffer(v, np.int64, 2)
+np.frombuffer(b"abcd", np.uint8).flags.writeable
+np.frombuffer(bytearray(b"abcd"), np.uint8).flags.writeable
+a = np.frombuffer(b"abcd", np.uint8); a.__setitem__(0, 1)
+np.diag(x).flags.writeable
+np.diag(m, 1)
+np.diag(m, -2)
+np.diag(x, 9)
+d = np.diag(m); m[0, 0] = 99; d
+d = np.diag(m); d.__setitem__(0, 5)
+b ** 2
+b[0] ** 2
+b ** 3
+b ** 2.0
+b ** b
+np.bincount([0, 1, 1], weights=[1j, 2, 3])
+np.bincount([], weights=[])
+np.pad(i, 1, constant_values=np.nan)
+np.pad(i, 1, constant_values=1.7)
+np.fft.fftfreq(0)
+np.fft.rfftfreq(0)
+np.fft.fftfreq(n=4, d=0.1)
+np.fft.fftfreq(4, 0.1, None)
+np.fft.rfftfreq(n=4)
+np.fft.fftshift(x=v)
+np.fft.ifftshift(x=v)
+np.fft.fft(v, None, -1, None, np.zeros(4, complex))
+np.fft.fft(v, 4, -1, None, None, None)
+np.fft.fftn(t, (2, None), (0, 1))
+np.fft.fft(x, axis=5)
+np.iinfo(int_type=int).max
+np.finfo(dtype=float).bits
+np.can_cast(from_=int, to=float)
+[int(q) for q in np.nditer(i.T)]
+[int(q) for q in np.nditer(i.T, order="C")]
+[int(q) for q in np.nditer(i[::-1, ::-1])]
+[float(q) for q in np.nditer(t.transpose(2, 0, 1))]
+[float(q) for q in np.nditer(np.swapaxes(t, 0, 1)[:, ::-2])]
+[q.tolist() for q in np.nditer(i[:, ::2], flags=["external_loop"])]
+[q.tolist() for q in np.nditer(i.T, flags=["external_loop"], order="C")]
+[float(q) for q in np.nditer(np.broadcast_to(v, (2, 4)))]
+[float(q) for q in np.nditer(np.diag(m))]
+[(int(p), int(q)) for p, q in np.nditer([i.T, np.array([1, 2])])]
+it = np.nditer(i.T, flags=["multi_index"]); [(int(q), it.multi_index) for q in it]
+it = np.nditer(i[:, 1:].T, op_flags=["readwrite"]); [q.__setitem__(..., q * 2) for q in it]; it.close(); i
+np.nditer(np.broadcast_to(v, (2, 4)), op_flags=["readwrite"])
+np.nditer(np.diag(m), op_flags=["readwrite"])
+"""
+
 # What runs through NumPy, counted: the results are NumPy's all the same.
 HOST = """
 np.linalg.qr(x, mode="raw")
@@ -1580,7 +1652,6 @@ np.concatenate((np.array(["b"]), np.array(["a"])))
 np.char.upper(np.array(["b"]))
 np.fromstring("1 2", sep=" ")
 np.fromiter((j for j in range(3)), float)
-np.frombuffer(b"\\x01\\x02", np.uint8)
 np.array([None, 1])
 np.arange("2020-01-01", "2020-01-03", dtype="M8[D]")
 np.datetime64("2020-01-01")
@@ -1595,5 +1666,5 @@ bool(np.errstate(all="ignore"))
 
 TABLES = (
     *(FORMS, DTYPES, WRONG, UFUNCS, CALLS, CHOOSING, CONSTRUCTING, NUMBERS),
-    *(REDUCING, NAN, PRODUCTS, OTHERS),
+    *(REDUCING, NAN, PRODUCTS, OTHERS, RARE),
 )
