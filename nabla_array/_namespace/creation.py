@@ -479,6 +479,8 @@ def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Ar
             raise ValueError(f"{function}: a value of shape {new.shape} does not fit into {shape}")
         return broadcast_to(new, shape).copy()
     wanted = host_array(function, value, None, copy=True).dtype if dtype is None else _dtype(function, dtype)
+    if type(value) is float and wanted.kind in "iu":  # cast as an array is, also what is no number
+        value = np.array(value).astype(wanted)[()]
     try:
         return promotion.full(shape, value, wanted)
     except OverflowError as error:

@@ -273,7 +273,8 @@ def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any
             signature: Any = None,
         ) -> Any:
             if like.nin < len(operands) <= like.nargs:
-                operands, out = operands[: like.nin], operands[like.nin :]
+                given = operands[like.nin :]
+                operands, out = operands[: like.nin], given + (None,) * (like.nout - len(given))
             if len(operands) != like.nin:
                 raise TypeError(
                     f"{like.__name__}() takes from {like.nin} to {like.nargs} positional arguments "

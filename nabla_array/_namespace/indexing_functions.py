@@ -24,6 +24,8 @@ _INTP = np.dtype(np.intp)
 def _indices(function: str, indices: Any, axis: int, n: int, error: type[Exception]) -> Array:
     """Return indices ready for `gather`; those that are no `Array` are known, and checked, now."""
     out = as_array(function, indices)
+    if not out.size and isinstance(indices, list | tuple):
+        return astype(out, _INTP)
     if out.dtype.kind not in "iu":
         raise error(f"{function}: indices must be integers, not {out.dtype}")
     if type(indices) is not Array and out._node.value is not None:

@@ -70,6 +70,7 @@ def with_options(
 ) -> Any:
     """Call a ufunc with more than its operands."""
     name = like.__name__
+    out = None if out is ... else out  # what asks for an array, which all are
     if out is not None and like.nout > 1 and not isinstance(out, tuple):
         raise TypeError("'out' must be a tuple of arrays")
     outs = out if isinstance(out, tuple) else (out,) * like.nout

@@ -135,7 +135,8 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Ar
                 continue
             new = full(y.shape, 0, y.dtype)
             setitem(new, mask, f(mine, *args, **kw))
-        out = where(mask, new, out)
+        # A condition of fewer axes is one of rows.
+        out = where(reshape(mask, mask.shape + (1,) * (y.ndim - mask.ndim)), new, out)
     return out
 
 
@@ -237,7 +238,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     indices = [as_array("ravel_multi_index", i) for i in multi_index]
     if len(indices) != len(shape):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
-    if any(i.dtype.kind not in "iu" for i in indices):
+    if any(i.dtype.kind not in "biu" for i in indices):
         raise TypeError("only int indices permitted")
     if order not in ("C", "F"):
         raise ValueError(f"ravel_multi_index: order is {order!r}; 'C' and 'F' would work")
@@ -265,7 +266,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     """
     sizes = tuple(map(operator.index, listed(shape)))
     index = as_array("unravel_index", indices)
-    if index.dtype.kind not in "iu" and index.size:
+    if index.dtype.kind not in "biu" and index.size:
         raise TypeError("only int indices permitted")
     if order not in ("C", "F"):
         raise ValueError(f"unravel_index: order is {order!r}; 'C' and 'F' would work")

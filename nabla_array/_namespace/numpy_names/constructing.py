@@ -77,12 +77,12 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
 
 @numpys
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
-    """Return an array; the order in memory is not ours to choose.
+    """Return an array of one axis or more; the order in memory is not ours to choose.
 
     >>> xp.asfortranarray([1, 2])
     array([1, 2])
     """
-    return asarray(a, dtype=dtype)
+    return ascontiguousarray(a, dtype)
 
 
 @numpys

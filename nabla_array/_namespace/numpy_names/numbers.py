@@ -64,10 +64,7 @@ def angle(z: Any, deg: bool = False) -> Array:
     array([ 0., 90.])
     """
     x = as_array("angle", z)
-    if x.dtype.kind == "c":
-        y = atan2(x.imag, x.real)
-    else:
-        y = atan2(full(x.shape, 0, inexact("angle", x).dtype), inexact("angle", x))
+    y = atan2(x.imag, x.real) if x.dtype.kind == "c" else atan2(0, x)
     return multiply(y, 180 / math.pi) if deg else y
 
 
@@ -148,7 +145,7 @@ def i0(x: Any) -> Array:
         raise TypeError("i0 not supported for complex values")
     y = abs(inexact("i0", y))
     # Each branch sees numbers of its own range only, so that no derivative meets an infinity.
-    low, high = minimum(y, 8.0), where(y > 8.0, y, 8.0)
+    low, high = minimum(y, 8.0), where(y <= 8.0, 8.0, y)
     small = exp(low) * _chebyshev(low / 2.0 - 2, _I0_SMALL)
     large = exp(high) * _chebyshev(32.0 / high - 2, _I0_LARGE) / sqrt(high)
     return where(y <= 8.0, small, large)
@@ -547,7 +544,7 @@ def _correlated(function: str, a: Array, v: Array, mode: Any) -> Array:
 
 
 def _signals(function: str, a: Any, v: Any) -> list[Array]:
-    xs = promote(function, a, v)
+    xs = promote(function, as_array(function, a), as_array(function, v))
     xs = [x if x.ndim else reshape(x, (1,)) for x in xs]
     if any(x.ndim > 1 for x in xs):
         raise ValueError("object too deep for desired array")
@@ -578,6 +575,8 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
     array([3.5])
     """
     x, y = _signals("correlate", a, v)
+    if not (np.ndim(a) and np.ndim(v)):
+        raise ValueError("object of too small depth for desired array")
     if y.dtype.kind == "c":
         y = conj(y)
     if y.size > x.size:

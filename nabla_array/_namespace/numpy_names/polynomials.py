@@ -103,15 +103,17 @@ def polyval(p: Any, x: Any) -> Any:
     >>> xp.polyval([3, 0, 1], 5)
     np.int64(76)
     """
-    c = _vector("polyval", p)
+    c = as_array("polyval", _plain(p))
+    if not c.ndim:
+        raise TypeError("polyval: coefficients without axes; a sequence of them would work")
     if isinstance(x, np.poly1d):
         out: Any = np.poly1d([0])
         for a in c._value():
             out = out * x + a
         return out
     y = as_array("polyval", x)
-    total: Any = zeros(y.shape, dtype=np.result_type(y.dtype, np.int64 if y.dtype.kind == "b" else y.dtype))
-    for i in range(c.size):
+    total: Any = zeros(y.shape, dtype=y.dtype)
+    for i in range(c.shape[0]):
         total = total * y + c[i]
     return total
 

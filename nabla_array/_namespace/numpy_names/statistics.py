@@ -425,8 +425,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     array([0., 1., 2., 3., 4.])
     """
     x = as_array("histogram_bin_edges", a)
-    given = bins._value() if type(bins) is Array else bins
-    known = np.histogram_bin_edges(x._value(), given, range, weights)
+    given, limits, w = to_host("histogram_bin_edges", [bins, range, weights])
+    known = np.histogram_bin_edges(x._value(), given, limits, w)
     if tapes and type(bins) is Array and bins.ndim:
         return bins
     if tapes and range is None and np.ndim(given) == 0 and differentiating(current(x)):
@@ -449,9 +449,8 @@ def histogram(
     x = as_array("histogram", a)
     w = None if weights is None else as_array("histogram", weights)
     if not (tapes or (w is not None and w._levels)):
-        given = bins._value() if type(bins) is Array else bins
-        known = None if w is None else w._value()
-        counts, edges = np.histogram(x._value(), given, range, density, known)
+        given, limits, known = to_host("histogram", [bins, range, w])
+        counts, edges = np.histogram(x._value(), given, limits, density, known)
         return from_value(counts), from_value(edges)
     # Within transforms, the weights and the edges stay what is transformed.
     bounds = histogram_bin_edges(x, bins, range)
@@ -494,10 +493,9 @@ def histogramdd(
         known: Any = [as_array("histogramdd", s)._value() for s in sample]
     else:
         known = as_array("histogramdd", sample)._value()
-    given = [b._value() if type(b) is Array else b for b in bins] if isinstance(bins, list | tuple) else bins
-    w = None if weights is None else to_host("histogramdd", as_array("histogramdd", weights))
-    counts, edges = np.histogramdd(known, given, range, density, w)
-    return from_value(counts), tuple(map(from_value, edges))
+    given, limits, w = to_host("histogramdd", [bins, range, weights])
+    counts, edges = np.histogramdd(known, given, limits, density, w)
+    return from_value(counts), list(map(from_value, edges))
 
 
 @numpys

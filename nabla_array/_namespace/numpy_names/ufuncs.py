@@ -124,6 +124,13 @@ def floats_of(like: np.ufunc, x: Any) -> Array:
     return astype(y, like.resolve_dtypes((y.dtype, *[None] * like.nout))[0])
 
 
+def _turned(like: np.ufunc, x: Any) -> Array:
+    """Multiply by what a ufunc makes of 1; half precision is multiplied in single."""
+    y = floats_of(like, x)
+    wide = astype(y, np.result_type(y.dtype, np.float32))
+    return astype(multiply(wide, like(wide.dtype.type(1))), y.dtype)
+
+
 @numpys
 def fabs(x: Any, /) -> Array:
     """Return the absolute value of each element, as a float.
@@ -141,8 +148,7 @@ def deg2rad(x: Any, /) -> Array:
     >>> xp.deg2rad([180.0])
     array([3.14159265])
     """
-    y = floats_of(np.deg2rad, x)
-    return multiply(y, np.deg2rad(y.dtype.type(1)))
+    return _turned(np.deg2rad, x)
 
 
 @numpys
@@ -152,8 +158,7 @@ def rad2deg(x: Any, /) -> Array:
     >>> xp.rad2deg([xp.pi])
     array([180.])
     """
-    y = floats_of(np.rad2deg, x)
-    return multiply(y, np.rad2deg(y.dtype.type(1)))
+    return _turned(np.rad2deg, x)
 
 
 @numpys

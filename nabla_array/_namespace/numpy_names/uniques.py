@@ -48,6 +48,11 @@ def unique(
     return (found, *more) if more else found
 
 
+def _both(function: str, *operands: Any) -> list[Array]:
+    """Return arrays of one dtype; numbers are arrays here, too, of their own dtypes."""
+    return promote(function, *[as_array(function, x) for x in operands])
+
+
 @fast.whole(np.intersect1d)
 @numpys
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
@@ -56,7 +61,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     >>> xp.intersect1d([1, 3, 4, 3], [3, 1, 2])
     array([1, 3])
     """
-    x, y = [flat("intersect1d", a) for a in promote("intersect1d", ar1, ar2)]
+    x, y = [flat("intersect1d", a) for a in _both("intersect1d", ar1, ar2)]
     found = np.intersect1d(x._value(), y._value(), assume_unique, True)
     values = take(x, found[1])
     return (values, from_value(found[1]), from_value(found[2])) if return_indices else values
@@ -82,7 +87,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     >>> xp.setxor1d([1, 2], [2, 3])
     array([1, 3])
     """
-    x, y = [flat("setxor1d", a) for a in promote("setxor1d", ar1, ar2)]
+    x, y = [flat("setxor1d", a) for a in _both("setxor1d", ar1, ar2)]
     found = np.setxor1d(x._value(), y._value(), assume_unique)
     if not tapes:
         return from_value(found)

@@ -234,13 +234,13 @@ def _variance(
         ddof = correction
     x, lacking = _filled(name, a, 0)
     if lacking is None:
-        y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask)
+        y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask, mean=center)
         return y
     x = x if dtype is None else astype(x, np.dtype(dtype))
     count = _counted(x, lacking, axis, True, mask)
     if center is None:
         center = astype(divide(sum_(x, axis, keepdims=True, where=mask), count), x.dtype)
-    off = where(lacking, x.dtype.type(0), subtract(x, center))
+    off = where(lacking, x.dtype.type(0), astype(subtract(x, center), x.dtype))
     squares = square(off) if x.dtype.kind != "c" else square(abs_(off))
     left = subtract(count, ddof)
     left = where(left > 0, astype(left, _F64), np.nan)
@@ -326,7 +326,9 @@ def _nan_quantile(
 ) -> Array:
     x = as_array(name, a)
     plain = {"nanquantile": quantile, "nanpercentile": percentile}[name]
-    if x.dtype.kind not in "f" or not x.size:
+    if not x.size:
+        return nanmean(x, axis, out=out, keepdims=keepdims)
+    if x.dtype.kind != "f":
         return plain(x, q, axis, out, False, method, keepdims, weights=weights)
     if method != "linear" or weights is not None:
         options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
