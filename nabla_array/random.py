@@ -90,6 +90,12 @@ def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
     return draw
 
 
+def _known(function: str, seed: Any) -> Any:
+    """Return a seed as NumPy takes it: a number where it has no axes."""
+    value = to_host(function, seed)
+    return value[()] if type(value) is np.ndarray else value
+
+
 class Generator(theirs.Generator):
     """NumPy's `Generator`, whose arrays are ours.
 
@@ -116,7 +122,7 @@ class RandomState(theirs.RandomState):
     """
 
     def __init__(self, seed: Any = None) -> None:
-        super().__init__(to_host("RandomState", seed))
+        super().__init__(_known("RandomState", seed))
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), *super().__reduce__()[1:]
@@ -150,7 +156,7 @@ def default_rng(seed: Any = None) -> Generator:
     """
     if isinstance(seed, Generator):
         return seed
-    return Generator(theirs.default_rng(to_host("default_rng", seed)).bit_generator)
+    return Generator(theirs.default_rng(_known("default_rng", seed)).bit_generator)
 
 
 def __getattr__(name: str) -> Any:

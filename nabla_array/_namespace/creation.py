@@ -19,6 +19,7 @@ from .promotion import (
     normalize_axis,
     normalize_shape,
 )
+from .views import in_order
 
 __all__ = [
     "arange",
@@ -74,6 +75,8 @@ def asarray(
         Sequences may hold arrays, which are stacked and stay lazy.
     dtype : dtype, optional
         Data type of the result; NumPy's choice where it is None.
+    order : {"C", "F", "A", "K"}, optional
+        Arrays have no order in memory; where NumPy would have to copy one to get this, it is copied.
     device : str, optional
         Where it is to be, ``"cpu"`` or ``"gpu:0"``, ...; where it is, by default.
     copy : bool, optional
@@ -109,7 +112,8 @@ def asarray(
     array([2., 3., 5.])
     """
     check_device("asarray", device)
-    return placed(_as_array(a, None if dtype is None else _dtype("asarray", dtype), copy), device)
+    x = _as_array(a, None if dtype is None else _dtype("asarray", dtype), copy)
+    return placed(x if order is None else in_order("asarray", x, order, copy), device)
 
 
 def _as_array(a: Any, wanted: np.dtype | None, copy: bool | None) -> Array:
@@ -196,7 +200,9 @@ def array(
         Data type of the result; NumPy's choice where it is None.
     copy : bool, optional
         As in `asarray`.
-    order, subok, like
+    order : {"C", "F", "A", "K"}, optional
+        As in `asarray`.
+    subok, like
         Of no effect; NumPy has them.
     ndmin : int, optional
         New axes of size 1 come first where there are fewer axes than this.
@@ -216,7 +222,7 @@ def array(
     array([1., 2.])
     """
     try:
-        x = asarray(object, dtype=dtype, copy=copy)
+        x = asarray(object, dtype=dtype, order=order, copy=copy)
     except OverflowError as error:
         if dtype is None:  # NumPy keeps them as Python's
             raise promotion.UnheldDtypeError(str(error)) from None

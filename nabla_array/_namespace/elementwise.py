@@ -609,10 +609,11 @@ def _clip_into(x: Any, low: Any, high: Any, out: Any, options: dict[str, Any]) -
     """Do what `clip` does with the arguments of a ufunc."""
     casting = options.pop("casting", None) or "same_kind"
     mask = options.pop("where", True)
-    y = as_array("clip", x, options.pop("dtype", None))
+    dtype = options.pop("dtype", None)
+    y = as_array("clip", x, dtype)
     if options:
         raise TypeError(f"clip() got an unexpected keyword argument {next(iter(options))!r}")
-    y = clip(y, low, high)
+    y = clip(y, *[b if b is None or dtype is None else as_array("clip", b, dtype) for b in (low, high)])
     if mask is not True:
         before = broadcast_to(astype(as_array("clip", y if out is None else out), y.dtype), y.shape)
         y = apply(p.select, broadcast_to(as_array("clip", mask, bool), y.shape), y, before)

@@ -26,7 +26,7 @@ def _indices(function: str, indices: Any, axis: int, n: int, error: type[Excepti
     out = as_array(function, indices)
     if not out.size and isinstance(indices, list | tuple):
         return astype(out, _INTP)
-    if out.dtype.kind not in "iu":
+    if out.dtype.kind not in ("iu" if error is IndexError else "biu"):
         raise error(f"{function}: indices must be integers, not {out.dtype}")
     if type(indices) is not Array and out._node.value is not None:
         array_in_bounds(function, out._node.value, axis, n)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -593,7 +592,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     y = as_array("roll", a)
     if axis is None:
         return apply(reshape_p, roll(apply(reshape_p, y, shape=(y.size,)), shift, axis=0), shape=y.shape)
-    by = [operator.index(s) for s in (shift if isinstance(shift, tuple | list) else (shift,))]
+    # NumPy's cuts floats off.
+    by = [int(s) for s in (shift if isinstance(shift, tuple | list) else (shift,))]
     axes = [normalize_axis("roll", a, y.ndim) for a in (axis if isinstance(axis, tuple | list) else (axis,))]
     if len(by) != len(axes) and 1 not in (len(by), len(axes)):
         raise ValueError(f"roll: {len(by)} shifts do not fit {len(axes)} axes")

@@ -30,7 +30,7 @@ from .array import TINY, Array, Step, apply, current, from_value, view, write
 from .indexing import fitted, setitem, warn_of_discard
 from .indexing_functions import take
 from .ufuncs import host_hook
-from .views import field, held_dtype, view_dtype
+from .views import field, held_dtype, in_order, view_dtype
 
 
 def _host(self: Array, method: str, *args: Any) -> Any:
@@ -116,7 +116,7 @@ def astype(
     if self.dtype.kind == "c" and wanted.kind in "iuf":
         warn_of_discard()
     if wanted == self.dtype:
-        return self.copy() if copy else self
+        return self.copy() if copy else in_order("astype", self, order)
     return promotion.astype(self, wanted)
 
 

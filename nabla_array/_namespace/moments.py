@@ -99,7 +99,7 @@ def mean(
         total = reduce(p.reduce_sum, wide, axes, keepdims)
         y = elementwise(div, "mean", (total, _number_chosen("mean", wide, where, axes, keepdims)))
     y = astype(y, x.dtype if y.dtype.kind in "fc" and x.dtype.kind in "fc" else y.dtype)
-    return y if out is None else deliver("mean", out, y, exact=True)
+    return y if out is None else deliver("mean", out, y, "unsafe", exact=True)
 
 
 def _number_chosen(function: str, x: Array, where: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -217,7 +217,7 @@ def var(
     np.float64(1.0)
     """
     y = _spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return y if out is None else deliver("var", out, y, exact=True)
+    return y if out is None else deliver("var", out, y, "unsafe", exact=True)
 
 
 @fast.whole(np.ndarray.std)

@@ -226,7 +226,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
     """
     if side not in ("left", "right"):
         raise ValueError(f"searchsorted: no side {side!r}; 'left' or 'right' would work")
-    a, values = promote("searchsorted", a, v)
+    a, values = promote("searchsorted", as_array("searchsorted", a), as_array("searchsorted", v))
     if a.ndim != 1:
         raise ValueError(f"searchsorted: needs a with one axis, not of shape {a.shape}")
     if sorter is not None:

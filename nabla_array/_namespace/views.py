@@ -51,6 +51,24 @@ def layout(x: Array, first: np.ndarray | None = None) -> np.ndarray:
     return shown
 
 
+def in_order(function: str, x: Array, order: str | None, copy: bool | None = None) -> Array:
+    """Return an array, or a copy where NumPy's, to be of this order in memory, would have to be one.
+
+    Who asked for an order may write to what comes, and must not write to more than in NumPy.
+    """
+    name = "K" if order is None else str(order).upper()
+    if name not in ("C", "F", "A", "K"):
+        raise ValueError(f"{function}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if name in "AK" or (name == "C" and x._view is None):
+        return x
+    flags = layout(x).flags
+    if flags.c_contiguous if name == "C" else flags.f_contiguous:
+        return x
+    if copy is False:
+        raise ValueError(f"{function}: an array of order {name} needs a copy, and copy is False")
+    return x.copy()
+
+
 def strides_of(x: Array) -> tuple[int, ...]:
     """Bytes from an element to the next one along each axis, as NumPy would have it."""
     return layout(x).strides

@@ -183,6 +183,7 @@ SEEDS: list[Callable[[ModuleType], Any]] = [
     lambda m: m.random.PCG64DXSM(4),
     lambda m: m.random.RandomState(4),
     lambda m: np.random.default_rng(4),
+    lambda m: m.asarray([3, 4]).sum(),
 ]
 
 

@@ -424,3 +424,55 @@ def test_copies_that_are_views_in_numpy_cannot_be_written_to(copied: Any) -> Non
         copied(x)[0] = 5
     x[0] = 7
     assert x[0].tolist() == [7, 7, 7]
+
+
+ORDERED = """
+np.ascontiguousarray(x)
+np.ascontiguousarray(x.T)
+np.ascontiguousarray(x[:, ::2])
+np.ascontiguousarray(x[1])
+np.ascontiguousarray(v[::-1])
+np.asfortranarray(x)
+np.asfortranarray(x.T)
+np.asfortranarray(v)
+np.asfortranarray(x[:, :1])
+np.asarray(x, order="C")
+np.asarray(x.T, order="C")
+np.asarray(x, order="F")
+np.asarray(x.T, order="F")
+np.asarray(x.T, order="A")
+np.asarray(x, order="X")
+np.asanyarray(x.T, order="C")
+np.asarray_chkfinite(x, order="F")
+np.array(x, copy=None, order="F")
+np.array(x, copy=False, order="F")
+np.array(x.T, copy=False, order="C")
+np.array(x.T, copy=False, order="F")
+np.require(x, requirements="F")
+np.require(x.T, requirements=["C"])
+np.require(x.T, requirements=["F", "W"])
+np.require(x, float, ["O"])
+np.require(x[1:], float, ["O"])
+np.require(np.broadcast_to(v, (2, 3)), float, "W")
+np.require(x, requirements=["X"])
+np.require(x, requirements="CF")
+x.astype(float, order="F", copy=False)
+x.T.astype(float, order="C", copy=False)
+x.T.astype(float, copy=False)
+np.diag(x)
+np.frombuffer(b"12345678")
+"""
+
+
+@pytest.mark.parametrize("call", ORDERED.strip().splitlines())
+def test_what_is_asked_for_in_an_order_is_a_copy_where_numpys_is(call: str) -> None:
+    def changed(namespace: ModuleType) -> Any:
+        x, v = namespace.array(np.arange(6.0).reshape(2, 3)), namespace.array(np.arange(3.0))
+        try:
+            y = eval(call, {"np": namespace, "x": x, "v": v})
+            y[...] = 7
+        except (ValueError, KeyError) as error:
+            return type(error)
+        return np.asarray(x).tolist(), np.asarray(v).tolist()
+
+    assert changed(xp) == changed(np)

@@ -21,6 +21,7 @@ from ..interop import to_host
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape, stack
 from ..promotion import as_array, astype, checked
 from ..searching import nonzero, where
+from ..views import Flags
 from .described import numpys
 from .joining import along
 from .numbers import i0
@@ -45,7 +46,7 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> A
     >>> xp.asanyarray([1, 2])
     array([1, 2])
     """
-    return asarray(a, dtype=dtype, **kwargs)
+    return asarray(a, dtype=dtype, order=order, **kwargs)
 
 
 @numpys
@@ -59,30 +60,31 @@ def frombuffer(
     """
     seen = np.frombuffer(to_host("frombuffer", buffer), dtype, count, offset)
     x = from_value(checked("frombuffer", seen).copy())
-    if not seen.flags.writeable:
+    if not (seen.flags.writeable or type(buffer) is Array):
         freeze(x)
     return x
 
 
 @numpys
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
-    """Return an array of one axis or more; all arrays here are contiguous to those who look.
+    """Return an array of one axis or more, a copy of a view that NumPy would not have in C order.
 
     >>> xp.ascontiguousarray(3)
     array([3])
     """
-    x = asarray(a, dtype=dtype)
+    x = asarray(a, dtype=dtype, order="C")
     return x if x.ndim else reshape(x, (1,))
 
 
 @numpys
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
-    """Return an array of one axis or more; the order in memory is not ours to choose.
+    """Return an array of one axis or more, a copy of one that NumPy would not have in Fortran's order.
 
     >>> xp.asfortranarray([1, 2])
     array([1, 2])
     """
-    return ascontiguousarray(a, dtype)
+    x = asarray(a, dtype=dtype, order="F")
+    return x if x.ndim else reshape(x, (1,))
 
 
 @numpys
@@ -92,22 +94,35 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
     >>> xp.asarray_chkfinite([1, 2])
     array([1, 2])
     """
-    x = asarray(a, dtype=dtype)
+    x = asarray(a, dtype=dtype, order=order)
     if not np.isfinite(x._value()).all():
         raise ValueError("array must not contain infs or NaNs")
     return x
 
 
+_REQUIREMENTS = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("A", "ALIGNED"), "A"),
+    **dict.fromkeys(("W", "WRITEABLE"), "W"),
+    **dict.fromkeys(("O", "OWNDATA"), "O"),
+    **dict.fromkeys(("E", "ENSUREARRAY"), "E"),
+}
+
+
 @numpys
 def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
-    """Return an array that fulfils requirements on its memory, as ours do.
+    """Return an array, or a copy where NumPy's, to fulfil requirements on its memory, would be one.
 
     >>> xp.require([1, 2], requirements=["C"])
     array([1, 2])
     """
-    x = asarray(a, dtype=dtype)
-    kinds = {str(r).upper() for r in requirements or ()}
-    return x.copy() if kinds & {"O", "OWNDATA"} else x
+    kinds = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    if {"C", "F"} <= kinds:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    x = asarray(a, dtype=dtype, order="C" if "C" in kinds else "F" if "F" in kinds else "A")
+    flags = Flags(x)
+    return x.copy() if ("O" in kinds and not flags.owndata) or ("W" in kinds and not flags.writeable) else x
 
 
 @numpys

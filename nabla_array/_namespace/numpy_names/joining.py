@@ -70,7 +70,7 @@ def _with_axes(function: str, arrays: Any, ndim: int) -> list[Array]:
 
 def _several(function: str, arrays: Any) -> Any:
     """Return what `arrays` holds; raises TypeError for what is no sequence, as NumPy does."""
-    if not isinstance(arrays, list | tuple | Array | np.ndarray):
+    if not hasattr(arrays, "__getitem__"):
         raise TypeError(
             f'{function}: arrays to stack must be passed as a "sequence" type such as list or tuple.'
         )

@@ -260,7 +260,7 @@ def median(
             last = rows[..., -1]
             y = where(isnan(last), last, y)
     y = _kept(y, kept, 0) if keepdims else y
-    return y if out is None else deliver("median", out, y)
+    return y if out is None else deliver("median", out, y, "unsafe")
 
 
 # -- correlation -------------------------------------------------------------------------------------

@@ -51,8 +51,8 @@ def _filled(function: str, a: Any, value: Any) -> tuple[Array, Array | None]:
     return where(lacking, x.dtype.type(value), x), lacking
 
 
-def _given(function: str, out: Any, y: Array) -> Array:
-    return y if out is None else deliver(function, out, y)
+def _given(function: str, out: Any, y: Array, casting: str = "same_kind") -> Array:
+    return y if out is None else deliver(function, out, y, casting)
 
 
 @fast.whole(np.nansum)
@@ -211,10 +211,10 @@ def nanmean(
     x, lacking = _filled("nanmean", a, 0)
     if lacking is None:
         y: Array = x.mean(axis, dtype, keepdims=keepdims, where=where)
-        return _given("nanmean", out, y)
+        return _given("nanmean", out, y, "unsafe")
     total = sum_(x, axis, dtype, keepdims=keepdims, where=where)
     y = divide(total, _counted(x, lacking, axis, keepdims, where))
-    return _given("nanmean", out, astype(y, total.dtype))
+    return _given("nanmean", out, astype(y, total.dtype), "unsafe")
 
 
 def _variance(
@@ -273,7 +273,7 @@ def nanvar(
     np.float64(1.0)
     """
     y = _variance("nanvar", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return _given("nanvar", out, y)
+    return _given("nanvar", out, y, "unsafe")
 
 
 @fast.whole(np.nanstd)
@@ -412,4 +412,4 @@ def nanmedian(
         take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
     ]
     y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
-    return _given("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]))
+    return _given("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
