@@ -11,7 +11,7 @@ from .. import fast
 from ..array import Array
 from ..creation import eye
 from ..elementwise import abs as abs_
-from ..elementwise import divide, isfinite, isnan, logical_and, logical_not, logical_or, multiply
+from ..elementwise import divide, isfinite, isnan, multiply
 from ..linalg import inv, matrix_norm, pinv, slogdet, solve, svdvals, vector_norm
 from ..linear_algebra import matmul
 from ..manipulation import moveaxis, reshape
@@ -76,22 +76,24 @@ def cond(x: Any, p: Any = None) -> Array:
     y = inexact("cond", x)
     if y.ndim < 2 or not math.prod(y.shape[-2:]):
         raise _LinAlgError("cond is not defined on empty arrays" if y.ndim > 1 else "cond: needs a matrix")
+    # What is not finite has no decomposition, and is infinite or nan.
+    one = eye(y.shape[-2], y.shape[-1], dtype=y.dtype)
+    finite = all_(isfinite(y), axis=(-2, -1))
+    known = where(finite[..., None, None], y, one)
     if p is None or p in (2, -2):
-        s = svdvals(y)
+        s = svdvals(known)
         first, last = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
         singular = last == 0
         found = divide(first, where(singular, first.dtype.type(1), last))
     else:
         if y.shape[-1] != y.shape[-2]:
             raise _LinAlgError("Last 2 dimensions of the array must be square")
-        one = eye(y.shape[-1], dtype=y.dtype)
-        finite = where(all_(isfinite(y), axis=(-2, -1), keepdims=True), y, one)
-        singular = slogdet(finite).sign == 0  # of the factors that the inverse is made from
-        inverse = inv(where(singular[..., None, None], one, finite))
-        found = multiply(norm(y, p, (-2, -1)), norm(inverse, p, (-2, -1)))
-    # What is no number though all elements are comes of infinities.
-    lost = logical_and(isnan(found), logical_not(any_(isnan(y), axis=(-2, -1))))
-    return where(logical_or(singular, lost), found.dtype.type(np.inf), found)
+        singular = slogdet(known).sign == 0  # of the factors that the inverse is made from
+        inverse = inv(where(singular[..., None, None], one, known))
+        found = multiply(norm(known, p, (-2, -1)), norm(inverse, p, (-2, -1)))
+    infinite, lost = found.dtype.type(np.inf), found.dtype.type(np.nan)
+    unknown = where(any_(isnan(y), axis=(-2, -1)), lost, infinite)
+    return where(finite, where(singular, infinite, found), unknown)
 
 
 @numpys
