@@ -425,7 +425,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     array([0., 1., 2., 3., 4.])
     """
     x = as_array("histogram_bin_edges", a)
-    given, limits, w = to_host("histogram_bin_edges", [bins, range, weights])
+    given = bins._value() if type(bins) is Array else bins
+    limits, w = to_host("histogram_bin_edges", [range, weights])
     known = np.histogram_bin_edges(x._value(), given, limits, w)
     if tapes and type(bins) is Array and bins.ndim:
         return bins
@@ -449,7 +450,7 @@ def histogram(
     x = as_array("histogram", a)
     w = None if weights is None else as_array("histogram", weights)
     if not (tapes or (w is not None and w._levels)):
-        given, limits, known = to_host("histogram", [bins, range, w])
+        given, limits, known = to_host("histogram", [bins, range, w])  # no tape runs
         counts, edges = np.histogram(x._value(), given, limits, density, known)
         return from_value(counts), from_value(edges)
     # Within transforms, the weights and the edges stay what is transformed.
@@ -493,8 +494,10 @@ def histogramdd(
         known: Any = [as_array("histogramdd", s)._value() for s in sample]
     else:
         known = as_array("histogramdd", sample)._value()
-    given, limits, w = to_host("histogramdd", [bins, range, weights])
-    counts, edges = np.histogramdd(known, given, limits, density, w)
+    many = bins if isinstance(bins, list | tuple) else [bins]
+    given = [b._value() if type(b) is Array else b for b in many]
+    limits, w = to_host("histogramdd", [range, weights])
+    counts, edges = np.histogramdd(known, given if many is bins else given[0], limits, density, w)
     return from_value(counts), list(map(from_value, edges))
 
 
