@@ -33,6 +33,7 @@ import numpy.random as theirs
 
 from ._namespace.array import Array, from_value, write
 from ._namespace.interop import to_host
+from ._namespace.ufuncs import call_it
 
 __all__ = list(theirs.__all__)
 
@@ -59,7 +60,7 @@ def _given(sample: np.ndarray, names: dict[str, Any]) -> Any:
     return from_value(sample if sample.base is None else sample.copy())
 
 
-def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
+def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
     """Let a function or method of numpy.random's take our arrays, write to them, and return them."""
     name = function.__name__
     parameters = list(inspect.signature(function).parameters)
@@ -87,7 +88,7 @@ def _drawing(function: Callable[..., Any]) -> Callable[..., Any]:
 
     # Without its examples, which are NumPy's to test.
     draw.__doc__ = (function.__doc__ or "").partition("Examples\n")[0]
-    return draw
+    return call_it(draw, __name__, found)
 
 
 def _known(function: str, seed: Any) -> Any:
@@ -132,7 +133,7 @@ for _kind in (Generator, RandomState):
     _SIMPLE.add(_kind)
     for _name, _method in vars(_kind.__base__).items():
         if callable(_method) and not _name.startswith("_"):
-            setattr(_kind, _name, _drawing(_method))
+            setattr(_kind, _name, _drawing(_method, f"{_kind.__name__}.{_name}"))
 
 
 def default_rng(seed: Any = None) -> Generator:
@@ -169,4 +170,4 @@ def __getattr__(name: str) -> Any:
 for _name in __all__:
     if _name not in globals():
         _theirs = getattr(theirs, _name)
-        globals()[_name] = _theirs if isinstance(_theirs, type) else _drawing(_theirs)
+        globals()[_name] = _theirs if isinstance(_theirs, type) else _drawing(_theirs, _name)

@@ -20,7 +20,7 @@ from .array import Array, check_leaves, from_value, read_only, write
 from .elementwise_calls import PRIMITIVES
 from .outputs import deliver
 from .promotion import UnheldDtypeError, is_foreign
-from .ufuncs import host_hook, make_ufunc
+from .ufuncs import call_it, host_hook, make_ufunc
 
 Namespace = Mapping[str, Any]
 
@@ -285,7 +285,7 @@ def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     if isinstance(function, np.ufunc):
         make_ufunc(call, function)
     call.__dict__["runs_on_host"] = name.rpartition(".")[2] not in _SHARED
-    return call
+    return call_it(call, *f"nabla_array.{name}".rsplit(".", 1))
 
 
 def numpy_name(name: str) -> Any:
@@ -319,7 +319,7 @@ def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
         except UnheldDtypeError as error:
             return elsewhere(theirs, name, args, kwargs, error)
 
-    return fast.like(function, call)
+    return call_it(fast.like(function, call), "nabla_array", name)
 
 
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._lazy.stats import stats
 from .interop import on_host, to_host
+from .ufuncs import call_it
 
 _US = "nabla_array."
 # They concern dtypes, files, text and errors, and compute nothing that we could.
@@ -57,7 +58,7 @@ def _uncounted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
             return function(*args, **kwargs)
         return function(*to_host(name, args), **to_host(name, kwargs))
 
-    return call
+    return call_it(call, *f"{_US}{name}".rsplit(".", 1))
 
 
 class Finder:

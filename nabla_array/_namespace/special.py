@@ -17,6 +17,7 @@ from .array import Array, apply_many
 from .elementwise_calls import promoted, unary_call
 from .promotion import as_array, astype, broadcast_shapes, broadcast_to, promote
 from .searching import where
+from .ufuncs import call_it
 
 # Ours, though SciPy has a ufunc of its own.
 _SAME = ("cbrt", "exp2", "expm1", "log1p")
@@ -33,16 +34,14 @@ def function(name: str) -> Callable[..., Any] | None:
     prim = special("psi" if name == "digamma" else name)
     if prim is None or prim.ufunc is None:
         return None
-    if prim.ufunc.nout > 1:
-        return partial(_several, prim, name)
-    call: Callable[..., Any] = partial(promoted, prim, name)
-    if prim.ufunc.nin == 1:
+    call: Callable[..., Any] = partial(promoted if prim.ufunc.nout == 1 else _several, prim, name)
+    if prim.ufunc.nin == prim.ufunc.nout == 1:
         call = unary_call(prim, call)
 
-    def recorded(*args: Any) -> Array:
+    def recorded(*args: Any) -> Any:
         return call(*args)
 
-    recorded.__name__ = recorded.__qualname__ = name
+    call_it(recorded, "nabla_array.special", name)
     recorded.__doc__ = f"`scipy.special.{name}`, recorded: see SciPy's documentation."
     return recorded
 

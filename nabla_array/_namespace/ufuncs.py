@@ -37,13 +37,18 @@ class ufunc(metaclass=_Ufuncs):
     """
 
 
+def call_it(function: Function, module: str, name: str) -> Function:
+    """Let a function say where it is found, and pickle find it there; returns it."""
+    function.__module__, function.__name__ = module, name.rpartition(".")[2]
+    function.__qualname__ = name
+    return function
+
+
 def make_ufunc(function: Function, like: np.ufunc) -> None:
     """Give a function the attributes and the methods of a ufunc of NumPy's."""
     shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes")
     function.__dict__.update({name: getattr(like, name) for name in shared})
-    # Where it is found, for pickle.
-    function.__module__, function.__qualname__ = "nabla_array", like.__name__
-    function.__name__ = like.__name__
+    call_it(function, "nabla_array", like.__name__)
     for method in ("reduce", "accumulate", "reduceat", "outer", "at"):
         function.__dict__[method] = _Method(method, function, like)
 

@@ -1,8 +1,10 @@
 """NumPy's `lib`: what it holds for users is in its modules, which are NumPy's but for `stride_tricks`."""
 
+from functools import partial
+
 import numpy as np
 
 from .._namespace.numpy_modules import NumpyModule
 from . import stride_tricks as stride_tricks
 
-__getattr__ = NumpyModule(np.lib, __name__).__getattr__
+__getattr__ = partial(getattr, NumpyModule(np.lib, __name__))

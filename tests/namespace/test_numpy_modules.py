@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import importlib
+import pickle
 import sys
+from types import FunctionType
 
 import numpy as np
 import pytest
 
 import nabla_array as xp
 from nabla_array._lazy.stats import stats
+from nabla_array._namespace import fast
 from nabla_array._namespace.interop import HostFallbackWarning
 
 MODULES = (
@@ -36,6 +39,33 @@ def test_a_module_is_there_under_both_ways_to_reach_it(name: str) -> None:
     for part in name.split("."):
         found = getattr(found, part)
     assert found is module
+
+
+OWN = "distributed inspect transforms"
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.parametrize("name", ["", *MODULES.split(), *OWN.split()])
+def test_functions_can_be_pickled(name: str) -> None:
+    module = importlib.import_module(f"nabla_array.{name}".rstrip("."))
+    names = [n for n in dir(module) if not n.startswith("_")]
+    functions = [f for n in names if isinstance(f := getattr(module, n, None), fast.FUNCTIONS)]
+    assert name or len(functions) > 350
+    assert [f for f in functions if pickle.loads(pickle.dumps(f)) is not f] == []
+
+
+@pytest.mark.parametrize("name", ["erf", "fresnel", "gammaln", "zeta"])
+def test_special_functions_can_be_pickled(name: str) -> None:
+    pytest.importorskip("scipy")
+    function = getattr(xp.special, name)
+    assert pickle.loads(pickle.dumps(function)) is function
+
+
+@pytest.mark.parametrize("kind", [xp.random.Generator, xp.random.RandomState])
+def test_methods_of_generators_can_be_pickled(kind: type) -> None:
+    methods = [m for m in vars(kind).values() if isinstance(m, FunctionType) and m.__name__[0] != "_"]
+    assert len(methods) > 30
+    assert [m for m in methods if pickle.loads(pickle.dumps(m)) is not m] == []
 
 
 @pytest.mark.parametrize(
