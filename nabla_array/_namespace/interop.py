@@ -80,7 +80,7 @@ def to_host(function: str, x: Any) -> Any:
     return {k: to_host(function, v) for k, v in x.items()} if type(x) is dict else x
 
 
-def _from_host(x: Any) -> Any:
+def from_host(x: Any) -> Any:
     """Return `x` with every NumPy array and scalar of a dtype that we hold as an array of ours.
 
     Matrices, masked arrays and the like stay what they are: they behave otherwise.
@@ -88,9 +88,9 @@ def _from_host(x: Any) -> Any:
     if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc":
         return from_value(np.array(x))
     if type(x) in (list, tuple):
-        return type(x)(map(_from_host, x))
+        return type(x)(map(from_host, x))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
-        return type(x)(*map(_from_host, x))
+        return type(x)(*map(from_host, x))
     return x
 
 
@@ -109,7 +109,7 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
         warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
     stats.fallbacks[name] += 1
     if written is None:
-        return _from_host(result)
+        return from_host(result)
     write(args[0], from_value(written))
     return None
 

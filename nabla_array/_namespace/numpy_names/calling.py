@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from ..._lazy.levels import frames
+from ..._lazy.node import tapes
 from ..array import Array, from_value, write
 from ..indexing import getitem
+from ..interop import from_host, to_host
 from ..manipulation import broadcast_to, reshape, stack
 from ..promotion import UnheldDtypeError, as_array, broadcast_shapes
 from ..views import Flags, layout
 
 
-class vectorize:
+class vectorize(np.vectorize):
     """Make a function of elements one of arrays, which calls it for each element, as NumPy's does.
 
     With a signature such as ``"(n),(n)->()"`` the function takes and gives arrays. `nabla_array.vmap` does
-    the same at once for all elements.
+    the same at once for all elements. Under a transform the function gets arrays, which are recorded.
 
     References
     ----------
@@ -31,31 +34,31 @@ class vectorize:
     array([3, 5])
     """
 
-    def __init__(
-        self,
-        pyfunc: Callable[..., Any] | None = None,
-        otypes: Any = None,
-        doc: str | None = None,
-        excluded: Any = None,
-        cache: bool = False,
-        signature: str | None = None,
-    ) -> None:
-        self.pyfunc = pyfunc
-        self.otypes = None if otypes is None else [np.dtype(t) for t in otypes]
-        self.excluded = set(excluded or ())
-        self.signature = signature
-        self.__doc__ = doc if doc is not None else getattr(pyfunc, "__doc__", None)
-        self.__name__ = getattr(pyfunc, "__name__", "vectorize")
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function for each element of the broadcast arguments."""
-        if self.pyfunc is None:  # used as a decorator with arguments
-            self.pyfunc = args[0]
-            return self
+        if not callable(self.pyfunc):  # used as a decorator with arguments
+            return super().__call__(*args, **kwargs)
         names = [k for k in kwargs if k not in self.excluded]
         places = [i for i in range(len(args)) if i not in self.excluded]
-        arrays = [as_array("vectorize", args[i]) for i in places]
-        arrays += [as_array("vectorize", kwargs[k]) for k in names]
+        if tapes or frames():
+            return self._recorded(args, kwargs, places, names)
+        given = _put(
+            args, kwargs, places, names, [to_host("vectorize", x) for x in _get(args, kwargs, places, names)]
+        )
+        call = super().__call__
+        if self.signature is not None:
+            call = np.vectorize(self._of_ours, self.otypes, None, self.excluded, signature=self.signature)
+        return from_host(call(*given[0], **given[1]))
+
+    def _of_ours(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function with our arrays in the place of NumPy's; return NumPy's."""
+        ours = {k: from_value(np.array(v)) if type(v) is np.ndarray else v for k, v in kwargs.items()}
+        given = [from_value(np.array(v)) if type(v) is np.ndarray else v for v in args]
+        return to_host("vectorize", self.pyfunc(*given, **ours))
+
+    def _recorded(self, args: Any, kwargs: Any, places: list[int], names: list[str]) -> Any:
+        """Do the same with arrays of one element each, of which a transform sees what becomes."""
+        arrays = [as_array("vectorize", x) for x in _get(args, kwargs, places, names)]
         cores = (
             [_core(t) for t in self.signature.split("->")[0].split("),")]
             if self.signature
@@ -64,9 +67,10 @@ class vectorize:
         loops = [x.shape[: x.ndim - c] for x, c in zip(arrays, cores, strict=True)]
         loop = broadcast_shapes("vectorize", *loops)
         ready = [broadcast_to(x, loop + x.shape[x.ndim - c :]) for x, c in zip(arrays, cores, strict=True)]
-        results = [
-            self._one(args, kwargs, places, names, [getitem(x, i) for x in ready]) for i in np.ndindex(loop)
-        ]
+        results = []
+        for i in np.ndindex(loop):
+            given = _put(args, kwargs, places, names, [getitem(x, i) for x in ready])
+            results.append(self.pyfunc(*given[0], **given[1]))
         if not results:
             if self.otypes is None:
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
@@ -76,24 +80,31 @@ class vectorize:
             return self._joined([(r,) for r in results], loop, 0)
         return tuple(self._joined(results, loop, k) for k in range(len(results[0])))
 
-    def _one(self, args: Any, kwargs: Any, places: Any, names: Any, values: list[Array]) -> Any:
-        given, named = list(args), dict(kwargs)
-        for i, v in zip(places, values, strict=False):
-            given[i] = v if v.ndim or self.signature else v[()]
-        for k, v in zip(names, values[len(places) :], strict=True):
-            named[k] = v
-        assert self.pyfunc is not None
-        return self.pyfunc(*given, **named)
-
     def _joined(self, results: list[Any], loop: tuple[int, ...], k: int) -> Any:
         parts = [r[k] for r in results]
-        dtype = self.otypes[k] if self.otypes else None
+        dtype = np.dtype(self.otypes[k]) if self.otypes else None
         if isinstance(parts[0], str | bytes) or (dtype is not None and dtype.kind not in "biufc"):
             return np.array(parts, dtype).reshape(loop)  # what we cannot hold stays NumPy's
         # NumPy's dtype is that of the first result.
         dtype = as_array("vectorize", parts[0]).dtype if dtype is None else dtype
         many = stack([as_array("vectorize", p, dtype) for p in parts])
         return reshape(many, loop + many.shape[1:])
+
+
+def _get(args: Any, kwargs: Any, places: list[int], names: list[str]) -> list[Any]:
+    """Return the arguments at some places and of some names."""
+    return [args[i] for i in places] + [kwargs[k] for k in names]
+
+
+def _put(
+    args: Any, kwargs: Any, places: list[int], names: list[str], values: list[Any]
+) -> tuple[list[Any], dict[str, Any]]:
+    """Return arguments with others at some places and of some names."""
+    given, named = list(args), dict(kwargs)
+    for i, v in zip(places, values, strict=False):
+        given[i] = v
+    named.update(zip(names, values[len(places) :], strict=True))
+    return given, named
 
 
 def _core(term: str) -> int:
