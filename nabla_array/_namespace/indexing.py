@@ -15,8 +15,17 @@ from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather, scatter
 from .._lazy.primitives.structure import permute, reshape, slice_
 from . import direct
-from .array import Array, Step, add_step, apply, check_writable, current, steps_hook, view, write
-from .promotion import SCALARS, as_array, astype, broadcast_shapes, broadcast_to, full
+from .array import Array, Step, add_step, apply, check_writable, current, from_value, steps_hook, view, write
+from .promotion import (
+    SCALARS,
+    UnheldDtypeError,
+    as_array,
+    astype,
+    broadcast_shapes,
+    broadcast_to,
+    full,
+    is_foreign,
+)
 
 _INTP = np.dtype(np.intp)
 _ALL = slice(None)
@@ -302,7 +311,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     if not parsed.arrays and _is_own_view(x, parsed, value):
         return
     if parsed.element and type(value) not in SCALARS:
-        value = as_array("setitem", value, x.dtype if type(value) in _READ_AS else None)
+        value = _one_as_written(value, x.dtype)
         if value.ndim:
             raise ValueError(f"setitem: a value of shape {value.shape} does not fit into one element")
     if not parsed.arrays:
@@ -350,7 +359,7 @@ def _masked_set(x: Array, key: Any, value: Any) -> bool:
         (key,) = key
     if not isinstance(key, Array | np.ndarray) or key.dtype.kind != "b":
         return False
-    new = value if type(value) in SCALARS else as_array("setitem", value)
+    new = value if type(value) in SCALARS else _as_written("setitem", value, x.dtype)
     if getattr(new, "ndim", 0) > x.ndim - key.ndim or x.shape[: key.ndim] != key.shape:
         return False
     mask = as_array("setitem", key)
@@ -367,6 +376,31 @@ def warn_of_discard() -> None:
     warnings.warn_explicit(message, np.exceptions.ComplexWarning, file, int(line))
 
 
+def _as_written(function: str, value: Any, dtype: np.dtype) -> Array:
+    """Return a value to be written to elements of a dtype as an array, whose dtype may be another still."""
+    try:
+        # A list gets this dtype at once, so that an integer in it that does not fit is an error.
+        return as_array(function, value, dtype if type(value) in _READ_AS else None)
+    except UnheldDtypeError:  # text, dates, objects: NumPy's assignment makes numbers of them
+        given = np.asarray(value)
+        numbers = np.empty(given.shape, dtype)
+        numbers[...] = given
+        return from_value(numbers)
+
+
+def _one_as_written(value: Any, dtype: np.dtype) -> Array:
+    """Return a value to be written to one element as an array."""
+    if (
+        isinstance(value, Array | np.ndarray | np.generic)
+        and value.dtype.kind in "biufc"
+        and not is_foreign(value)
+    ):
+        return as_array("setitem", value)
+    one = np.empty(1, dtype)
+    one[0] = value  # as `float(value)` and the like, which lists have none of
+    return from_value(one.reshape(()))
+
+
 def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Array:
     """Return a value to be written as an array of this dtype and shape, as NumPy's assignment casts."""
     kind = type(value)
@@ -377,8 +411,7 @@ def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -
             warn_of_discard()
     if kind in SCALARS:
         return full(shape, int(value) if kind is float and dtype.kind in "iu" else value, dtype)
-    # A list becomes an array of this dtype at once, so that an integer in it that does not fit is an error.
-    new = astype(as_array(function, value, dtype if kind in _READ_AS else None), dtype)
+    new = astype(_as_written(function, value, dtype), dtype)
     lead = new.ndim - len(shape)
     if lead > 0 and all(n == 1 for n in new.shape[:lead]):
         new = apply(reshape, new, shape=new.shape[lead:])

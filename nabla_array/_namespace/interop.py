@@ -123,15 +123,23 @@ def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, e
 
 
 def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-    """Answer a NumPy ufunc called with one of our arrays among its operands."""
+    """Answer a NumPy ufunc called with one of our arrays among its operands.
+
+    What we cannot hold is NumPy's to refuse: of its error an operator of its arrays may make an answer.
+    """
     own = None if any(map(is_foreign, inputs)) else _UFUNCS.get(ufunc) or _late_ufunc(ufunc)
     if own is not None and ufunc.signature is None:
-        return (own if method == "__call__" else getattr(own, method))(*inputs, **kwargs)
+        try:
+            return (own if method == "__call__" else getattr(own, method))(*inputs, **kwargs)
+        except UnheldDtypeError:
+            own = None
     out = kwargs.pop("out", None)
     own = (own or _scipys(ufunc)) if method == "__call__" and not kwargs else None
+    result = NotImplemented
     if own is not None:
-        result = own(*inputs)
-    else:
+        with suppress(UnheldDtypeError):
+            result = own(*inputs)
+    if result is NotImplemented:
         name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         if out is not None:  # where `where=` is false, what was in `out` stays
             kwargs["out"] = tuple(np.array(t) if type(t) is Array else t for t in out)

@@ -279,7 +279,8 @@ def array_wrap(self: Array, value: Any, context: Any = None, return_scalar: bool
 
 def contains(self: Array, value: Any) -> bool:
     """Say whether any element equals `value`."""
-    return bool(utility.any(self == value))
+    found = self == value
+    return bool((utility if type(found) is Array else np).any(found))
 
 
 def delitem(self: Array, key: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.node import tapes
 from .._lazy.primitives.elementwise import pow_ as pow_p
 from . import direct, fast
 from . import elementwise as e
@@ -15,7 +16,7 @@ from .array import Array, write
 from .elementwise_calls import PRIMITIVES, binary_call, unary_call
 from .indexing import fitted, getitem, setitem
 from .linear_algebra import matmul
-from .promotion import full, is_operand
+from .promotion import UnheldDtypeError, full, is_operand
 from .ufuncs import host_hook
 
 _Function = Callable[..., Array]
@@ -52,30 +53,40 @@ _UNARY: dict[str, _Function] = {
 }
 
 
+_LISTS = (list, tuple, str, bytes, bytearray)
+
+
 def _repeats(name: str, self: Array, other: Any) -> bool:
     """Say whether a number times a list is the list, so often repeated, which Python knows how to do."""
-    return name == "mul" and not self.shape and isinstance(other, list | tuple) and self.dtype.kind in "iu"
+    return name == "mul" and not self.shape and isinstance(other, _LISTS) and self.dtype.kind in "iu"
 
 
-def _knows_numpy(other: Any) -> bool:
-    """Say whether NumPy's arrays leave operators to this object: it may know those, and not ours (sparse)."""
-    kind = type(other)
-    return hasattr(kind, "__array_priority__") and not hasattr(kind, "__array_ufunc__")
+# What has another knows itself what to do with arrays.
+_NUMPYS = np.ndarray.__array_ufunc__
 
 
 def _with_numpy(name: str, left: Any, right: Any) -> Any:
-    other = right if type(left) is Array else left
-    function = getattr(operator, f"__{name}__")
-    return host_hook[0](function, f"{type(other).__name__}.__{name}__", (left, right), {})
+    """Let NumPy's array, or scalar, meet what is no operand here: a Fraction, a date, a set, a matrix."""
+    self, other = (left, right) if type(left) is Array else (right, left)
+    if tapes or self._levels or getattr(type(other), "__array_ufunc__", _NUMPYS) is not _NUMPYS:
+        return NotImplemented
+    mine = self if self.shape else self._value()[()]
+    given = (mine, other) if self is left else (other, mine)
+    return host_hook[0](getattr(operator, f"__{name}__"), f"{type(other).__name__}.__{name}__", given, {})
 
 
 def _forward(name: str, function: _Function) -> _Function:
     def operate(self: Array, other: Any) -> Array:
-        if is_operand(other) and not _repeats(name, self, other):
-            return function(self, other)
+        if _repeats(name, self, other):
+            return NotImplemented
+        if is_operand(other):
+            try:
+                return function(self, other)
+            except UnheldDtypeError:
+                return _with_numpy(name, self, other)
         if name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text
-        return _with_numpy(name, self, other) if _knows_numpy(other) else NotImplemented
+        return _with_numpy(name, self, other)
 
     prim = PRIMITIVES.get(function)
     if function is matmul:
@@ -97,9 +108,14 @@ def _squaring(operate: Callable[[Array, Any], Array]) -> Callable[[Array, Any], 
 
 def _reflected(name: str, function: _Function) -> _Function:
     def operate(self: Array, other: Any) -> Array:
-        if is_operand(other) and not _repeats(name, self, other):
-            return function(other, self)
-        return _with_numpy(name, other, self) if _knows_numpy(other) else NotImplemented
+        if _repeats(name, self, other):
+            return NotImplemented
+        if is_operand(other):
+            try:
+                return function(other, self)
+            except UnheldDtypeError:
+                return _with_numpy(name, other, self)
+        return _with_numpy(name, other, self)
 
     prim = PRIMITIVES.get(function)
     return fast.wrap("reflected", operate, prim.name, prim) if prim else operate
@@ -107,14 +123,17 @@ def _reflected(name: str, function: _Function) -> _Function:
 
 def _in_place(name: str, function: _Function, forward: _Function) -> Callable[[Array, Any], Array]:
     def operate(self: Array, other: Any) -> Array:
+        if self.shape and isinstance(other, np.ndarray) and type(other).__array_ufunc__ is _NUMPYS:
+            other = np.asarray(other)  # a mask is not written, nor does a matrix multiply as such
         new = forward(self, other)
         if type(new) is Array and new._node.aval is self._node.aval and direct.put_whole(self, new):
             return self
         # What is a scalar in NumPy (x[0], a sum) is a 0-d array here; as there, `+=` makes a new one.
         if new is NotImplemented or (self._view is None and not self.shape):
             return new
-        if new.dtype != self.dtype and not np.can_cast(new.dtype, self.dtype, "same_kind"):
-            raise TypeError(f"{name}: the result is {new.dtype}, which does not fit into {self.dtype}")
+        dtype = getattr(new, "dtype", np.dtype(object))
+        if dtype != self.dtype and not np.can_cast(dtype, self.dtype, "same_kind"):
+            raise TypeError(f"{name}: the result is {dtype}, which does not fit into {self.dtype}")
         if new.shape != self.shape:
             raise ValueError(f"{name}: the result's shape {new.shape} is not the array's, {self.shape}")
         fitting = fitted(name, new, self.dtype, self.shape)

@@ -17,7 +17,7 @@ from .array import Array, apply, from_value
 
 SCALARS = (bool, int, float, complex)
 # What a binary operator takes beside an Array; anything else may know better what to do.
-OPERANDS = (Array, *SCALARS, np.ndarray, np.generic, list, tuple)
+OPERANDS = (Array, *SCALARS, np.ndarray, np.generic, list, tuple, range)
 
 _CATEGORIES = {
     "numeric": "iufc",

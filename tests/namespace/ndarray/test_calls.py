@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import copy
+import datetime
+import decimal
+import fractions
 import math
 import pickle
 from typing import Any
@@ -20,7 +23,8 @@ from .calls import HOST, TABLES
 def _names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let calls name modules beside the arrays."""
     arrays = comparing.data
-    modules: dict[str, Any] = {"math": math, "pickle": pickle, "copy": copy}
+    modules: dict[str, Any] = {"math": math, "pickle": pickle, "copy": copy, "datetime": datetime}
+    modules |= {"Fraction": fractions.Fraction, "Decimal": decimal.Decimal}
     monkeypatch.setattr(comparing, "data", lambda: {**arrays(), **modules})
 
 
@@ -33,6 +37,71 @@ def test_a_call_is_numpys(call: str) -> None:
 @pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
 def test_a_call_through_the_host_is_numpys(call: str) -> None:
     comparing.compare(call, host=True)
+
+
+# What NumPy's assignment makes numbers of, or refuses, and its operators take or leave to the object.
+OBJECTS = """
+"3.5"
+"abc"
+b"2"
+np.str_("2")
+None
+Fraction(1, 2)
+Decimal(2)
+datetime.datetime(2020, 1, 1)
+datetime.timedelta(1)
+np.datetime64("2020-01-01")
+np.timedelta64(3, "D")
+np.array(5, dtype=object)
+np.array("5")
+object()
+{1}
+{}
+int
+slice(3)
+[Fraction(1, 2)] * 3
+["1", "2", "3"]
+["1", "b", "3"]
+[None, 1, 2]
+[Decimal(1)] * 3
+np.array(["1", "2", "3"])
+np.array([1, 2, 3], dtype=object)
+np.array([Fraction(1, 2)] * 3)
+[[1], [1, 2], [3]]
+range(3)
+bytearray(b"abc")
+np.matrix([1, 2, 3])
+np.ma.array([1.0, 2, 3], mask=[0, 1, 0])
+"""
+OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", ">="]
+
+
+@pytest.mark.parametrize("value", OBJECTS.strip().splitlines())
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+def test_what_is_no_number_is_assigned_as_to_numpys(value: str) -> None:
+    for x, one in [("x[0]", "x[0, 1]"), ("i[0]", "i[0, 1]"), ("b[0]", "b[0, 1]"), ("c[0]", "c[0, 1]")]:
+        for part in (one, f"{x}[1:]", f"{x}[:]", f"{x}[[2, 0, 1]]"):
+            if "64" in value and x == "i[0]":
+                continue  # which of NumPy's ways take dates for integers has no rule
+            comparing.compare(f"{part} = {value}; {x[0]}", host=True)
+    if not value.startswith("np.ma"):
+        comparing.compare(f"v[v > 1] = {value}; v", host=True)
+        comparing.compare(f"x.fill({value}); x", host=True)
+    comparing.compare(f"s[...] = {value}; s", host=True)
+
+
+@pytest.mark.parametrize("operator", OPERATORS)
+@pytest.mark.parametrize("value", OBJECTS.strip().splitlines())
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_what_is_no_number_meets_operators_as_numpys(value: str, operator: str) -> None:
+    for x in ("x[0]", "i[0]", "x[0, 0]"):
+        if x == "x[0, 0]" and operator == "*" and value[0] in "[b":
+            continue  # an array without axes, as we have here, takes lists
+        comparing.compare(f"{x} {operator} ({value})", host=True)
+        comparing.compare(f"({value}) {operator} {x}", host=True)
+        if operator not in ("==", "!=", "<", ">="):
+            comparing.compare(f"y = {x}.copy(); y {operator}= {value}; y", host=True)
 
 
 # What is not as in NumPy, and why.
