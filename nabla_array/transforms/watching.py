@@ -47,13 +47,20 @@ class Watch:
             f"({self.line}): xp.where and control-flow functions choose without looking"
         )
 
-    def find_captured(self, leaves: Sequence[Any]) -> None:
-        """See whether the function, which has returned `leaves`, changed an array that is not its own."""
+    def captured(self, leaves: Sequence[Any]) -> list[tuple[Array, str]]:
+        """Return the arrays that the function, which has returned `leaves`, changed and that are not its own.
+
+        With each the line that changed it.
+        """
         arrays = [x for x in leaves if type(x) is Array]
         results = {id(x) for x in [*arrays, *(x._view.base for x in arrays if x._view is not None)]}
-        for ref, line in self.written:
-            x = ref()  # its own arrays are gone by now
-            if x is not None and id(x) not in results and not self.line:
+        found = [(ref(), line) for ref, line in self.written]  # its own arrays are gone by now
+        return [(x, line) for x, line in found if x is not None and id(x) not in results]
+
+    def find_captured(self, leaves: Sequence[Any]) -> None:
+        """See whether the function, which has returned `leaves`, changed an array that is not its own."""
+        for _, line in self.captured(leaves):
+            if not self.line:
                 self.line = line
                 if self.refuses:
                     raise TypeError(

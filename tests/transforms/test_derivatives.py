@@ -471,6 +471,38 @@ def test_checkpoint() -> None:
     close(grad(lambda y: checkpoint(lambda x: x if x > 0 else -x)(y))(-2.0), -1.0)
 
 
+def test_a_checkpointed_function_writes_to_its_own_arrays_alone() -> None:
+    total, count = xp.zeros(3), xp.zeros(())
+
+    def layer(x: Any, outside: bool) -> Any:
+        own = xp.zeros(3)
+
+        def add(k: int) -> None:
+            own[k] += x[k] ** 2
+            if k:
+                add(k - 1)
+
+        add(2)
+        count[...] += 1
+        if outside:
+            total[1:] += own[1:]
+        return xp.sum(own)
+
+    values = np.array([0.3, -1.2, 0.7])
+    x = xp.asarray(values)
+    inside, outside = (checkpoint(lambda x, o=o: layer(x, o)) for o in (False, True))
+    close(grad(inside)(x), 2 * values)
+    assert int(count) == 1
+    close(outside(x), (values ** 2).sum())
+    close(total, np.append(0.0, values[1:] ** 2))
+    with pytest.raises(
+        ValueError, match=r"checkpoint: the function writes to an array from outside \(.*\.py"
+    ):
+        grad(outside)(x)
+    with pytest.raises(ValueError, match="checkpoint: the function writes to an array from outside"):
+        jvp(outside, (x,), (x,))
+
+
 def test_what_a_checkpointed_function_computes_from_captured_arrays_has_derivatives() -> None:
     def f(k: Any) -> Any:
         return checkpoint(lambda x: (k**2 * x, k**3))(5.0)
