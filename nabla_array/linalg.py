@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._namespace import numpy_names
+import numpy as np
+
+from ._namespace import fast, interop, numpy_names
+from ._namespace import linalg as _ours
 from ._namespace.linalg import *  # noqa: F403
 from ._namespace.linalg import __all__ as _standard
+
+for _name in _standard:  # matrices, objects
+    _function = getattr(_ours, _name)
+    if isinstance(_function, fast.FUNCTIONS) and hasattr(np.linalg, _name):
+        globals()[_name] = interop.or_host(_function, _name, "linalg")
 
 __all__ = sorted({*_standard, *numpy_names.HOMES["linalg"]})
 

@@ -74,7 +74,8 @@ def to_host(function: str, x: Any) -> Any:
     """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
     if type(x) is Array:
         check_leaves(function, x)
-        return read_only(x._value())
+        # A masked array on what it is given is written to; others fail rather than write to a copy.
+        return x._value().copy() if function.startswith("ma.") else read_only(x._value())
     if type(x) in (list, tuple):
         return type(x)([to_host(function, i) for i in x])
     return {k: to_host(function, v) for k, v in x.items()} if type(x) is dict else x
@@ -96,7 +97,6 @@ def from_host(x: Any) -> Any:
 
 def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function on the host; count it, and name it once in a warning."""
-    # What goes in is read-only: a function that writes to an operand fails instead of writing to a copy.
     operands = to_host(name, args)
     written = None
     if (name in _IN_PLACE or name.endswith(".at")) and args and type(args[0]) is Array:
@@ -316,18 +316,20 @@ def numpy_name(name: str) -> Any:
     return on_host(found, name)
 
 
-def or_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Let a function of ours hand arrays of dtypes that we cannot hold to NumPy's function of that name."""
-    theirs = getattr(np, name)
+def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable[..., Any]:
+    """Let a function of ours hand arrays that we cannot hold to NumPy's of that name (in a `part`)."""
+    theirs = getattr(getattr(np, part) if part else np, name)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except UnheldDtypeError as error:
-            return elsewhere(theirs, name, args, kwargs, error)
+            if part and any([hasattr(type(x), "filled") for x in args]):
+                raise  # NumPy's would use what a mask hides
+            return elsewhere(theirs, f"{part}.{name}".lstrip("."), args, kwargs, error)
 
-    return call_it(fast.like(function, call), "nabla_array", name)
+    return call_it(fast.like(function, call), f"nabla_array.{part}".rstrip("."), name)
 
 
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to

@@ -15,7 +15,7 @@ from . import direct, fast
 from .array import Array, apply
 from .core_ufuncs import with_core_options
 from .promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
-from .ufuncs import call_it, make_ufunc
+from .ufuncs import make_ufunc
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
@@ -255,5 +255,4 @@ def axis_last(function: str, x: Array, axis: Any) -> Array:
 
 
 make_ufunc(matmul, np.matmul)
-call_it(matmul, "nabla_array.linalg", "matmul")  # the namespace's takes any dtype
 make_ufunc(vecdot, np.vecdot)

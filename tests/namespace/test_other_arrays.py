@@ -205,3 +205,73 @@ def test_scikit_learn_takes_ours_where_it_asks_for_numpys() -> None:
         np.asarray(ours).tolist()
         == weights("balanced", classes=np.arange(2), y=np.asarray([0, 0, 0, 1])).tolist()
     )
+
+
+MASKED = """
+m = np.ma.array(x); m[0] = 9
+m = np.ma.array(x, mask=x > 2); m[0] = 9
+m = np.ma.array(x); m[1] = np.ma.masked
+m = np.ma.asarray(x); m.sort()
+m = np.ma.array(x); m.fill(3)
+m = np.ma.array(x.reshape(2, 2)); m.T[0] = 1
+m = np.ma.masked_greater(x, 2); m[0] = 9
+m = np.ma.masked_where(x > 2, x); m += x
+m = x; m += np.ma.array([1.0, 2, 3, 4], mask=[0, 1, 0, 0])
+m = x; m *= np.matrix([1.0, 2, 3, 4])
+m = x.reshape(1, 4); m *= np.matrix([1.0, 2, 3, 4])
+m = x; m[:] = np.ma.array([1.0, 2, 3, 4], mask=[0, 1, 0, 0])
+m = x[0]; m += np.ma.array([1.0, 2], mask=[0, 1])
+m = np.matrix(x); m[0, 0] = 9
+m = np.asmatrix(np.eye(2)) * x.reshape(2, 2)
+m = x.reshape(2, 2) * np.matrix([[1.0, 2], [3, 4]])
+m = x ** np.matrix([1.0, 2, 3, 4])
+"""
+
+
+@pytest.mark.parametrize("program", MASKED.strip().splitlines())
+def test_masked_arrays_and_matrices_are_written(program: str) -> None:
+    results = []
+    for np_ in (xp, np):
+        names: dict[str, Any] = {"np": np_, "x": np_.asarray(VALUES)}
+        try:
+            exec(program, names)
+        except ValueError as error:
+            results.append(type(error))
+        else:
+            m = names["m"]
+            kind = np.ndarray if type(m) is xp.Array else type(m)
+            results.append((kind, repr(np.ma.asarray(m))))
+    assert results[0] == results[1]
+
+
+LINALG = """
+cholesky(m.T @ m)
+cond(m)
+det(m)
+eig(m)
+eigh(m + m.T)
+eigvals(m)
+eigvalsh(m + m.T)
+inv(m)
+lstsq(m, b)
+matrix_power(m, 2)
+matrix_rank(m)
+multi_dot([m, m])
+norm(m)
+pinv(m)
+qr(m)
+slogdet(m)
+solve(m, b)
+svd(m)
+trace(m)
+"""
+
+
+@pytest.mark.parametrize("call", LINALG.strip().splitlines())
+def test_linear_algebra_of_matrices_is_numpys(call: str) -> None:
+    m = np.matrix([[1.0, 2.0], [3.0, 5.0]])
+    names = {"m": m, "b": np.matrix([[1.0], [2.0]])}
+    ours, theirs = (eval(f"linalg.{call}", {"linalg": np_.linalg, **names}) for np_ in (xp, np))
+    for mine, wanted in zip(*[y if isinstance(y, tuple) else (y,) for y in (ours, theirs)], strict=True):
+        assert isinstance(mine, np.matrix) == isinstance(wanted, np.matrix)
+        np.testing.assert_allclose(np.asarray(mine), np.asarray(wanted), 1e-12)
