@@ -132,7 +132,9 @@ class Array:
         __neg__ = __pos__ = __abs__ = __invert__ = _own
         all = any = copy = cumsum = mean = prod = reshape = squeeze = std = sum = transpose = var = _method
 
-    def __init__(self, node: Node, levels: Levels = NO_LEVELS) -> None:
+    def __init__(self, node: Any, levels: Levels = NO_LEVELS) -> None:
+        if not isinstance(node, Node):  # as NumPy's types of numbers are called: by `statistics`, say
+            node = from_value(np.asarray(node if isinstance(node, int | complex) else float(node)))._node
         self._node = node
         self._levels = levels
         self._view = None

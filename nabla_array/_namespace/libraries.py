@@ -47,6 +47,8 @@ _WANT_NDARRAY = {
     "get_grouper",
     "streamplot",
 }
+# Functions of Python's that know no numbers but their own, which NumPy's floats are, and ask them alike.
+_WANT_FLOAT = {"Fraction.__new__"}
 # All of scipy.ndimage asks it of `output=`, and then wants the memory.
 _WANT_NDARRAY_IN = "scipy.ndimage"
 # Functions of pandas that do so with what they find to be an array of an extension's.
@@ -66,6 +68,8 @@ def _class_for(x: Array, asking: FrameType) -> type[Any]:
     if not x.shape:
         if program_hook and program_hook[0](asking.f_globals):
             return x.dtype.type
+        if asking.f_code.co_qualname in _WANT_FLOAT and x.dtype == np.float64:
+            return np.float64
         return _number(x.dtype.kind)
     if asking.f_code.co_qualname in _WANT_NDARRAY or asking.f_globals.get("__package__") == _WANT_NDARRAY_IN:
         return np.ndarray

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import elementwise
 from .array import Array, note_numbers
+from .methods import tobytes
 
 
 def _scalar(x: Array, function: str) -> Any:
@@ -40,8 +43,31 @@ def _of_scalar(name: str) -> Callable[..., Any]:
     return method
 
 
+def _whole(name: str) -> property:
+    def part(self: Array) -> int:
+        if self.shape or self.dtype.kind not in "iu":
+            raise AttributeError(f"{name}: only integers have one, in arrays without axes")
+        return int(getattr(_scalar(self, name), name))
+
+    return property(part, doc=f"The {name} of an integer, as NumPy's scalars have it.")
+
+
+def bytes_(self: Array) -> bytes:
+    """Return the bytes of the elements; so many zeros for an integer, as Python does."""
+    return bytes(int(self)) if not self.shape and self.dtype.kind in "iu" else tobytes(self)
+
+
+def conform(self: Array, protocol: Any) -> Any:
+    """Return what a database is given: a float, or bytes, as of NumPy's."""
+    return float(self) if not self.shape and self.dtype == np.float64 else tobytes(self)
+
+
 _METHODS = {
+    "__bytes__": bytes_,
+    "__conform__": conform,
     "__hash__": hash_,
+    "denominator": _whole("denominator"),
+    "numerator": _whole("numerator"),
     "__round__": round_,
     **{n: _of_scalar(n) for n in ("__trunc__", "as_integer_ratio", "bit_count", "hex", "is_integer")},
 }

@@ -493,7 +493,7 @@ def test_a_checkpointed_function_writes_to_its_own_arrays_alone() -> None:
     inside, outside = (checkpoint(lambda x, o=o: layer(x, o)) for o in (False, True))
     close(grad(inside)(x), 2 * values)
     assert int(count) == 1
-    close(outside(x), (values ** 2).sum())
+    close(outside(x), (values**2).sum())
     close(total, np.append(0.0, values[1:] ** 2))
     with pytest.raises(
         ValueError, match=r"checkpoint: the function writes to an array from outside \(.*\.py"
