@@ -8,8 +8,8 @@ import numpy as np
 
 from .._lazy.primitives.structure import reshape
 from .array import Array, apply, check_writable, view, write
-from .indexing import getitem, setitem
-from .promotion import SCALARS, as_array, astype
+from .indexing import as_written, getitem, setitem
+from .promotion import SCALARS, astype
 from .views import aliases
 
 
@@ -66,7 +66,7 @@ class FlatIterator:
         check_writable(self._x)
         self._next = 0
         n = self._x.size
-        new = value if type(value) in SCALARS else as_array("flat", value)
+        new = value if type(value) in SCALARS else as_written("flat", value, self._x.dtype)
         if type(new) is Array:
             places = np.arange(n)[_host_key(key)]
             if np.ndim(places) == 0 and new.ndim:

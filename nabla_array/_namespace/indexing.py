@@ -359,7 +359,7 @@ def _masked_set(x: Array, key: Any, value: Any) -> bool:
         (key,) = key
     if not isinstance(key, Array | np.ndarray) or key.dtype.kind != "b":
         return False
-    new = value if type(value) in SCALARS else _as_written("setitem", value, x.dtype)
+    new = value if type(value) in SCALARS else as_written("setitem", value, x.dtype)
     if getattr(new, "ndim", 0) > x.ndim - key.ndim or x.shape[: key.ndim] != key.shape:
         return False
     mask = as_array("setitem", key)
@@ -376,7 +376,7 @@ def warn_of_discard() -> None:
     warnings.warn_explicit(message, np.exceptions.ComplexWarning, file, int(line))
 
 
-def _as_written(function: str, value: Any, dtype: np.dtype) -> Array:
+def as_written(function: str, value: Any, dtype: np.dtype) -> Array:
     """Return a value to be written to elements of a dtype as an array, whose dtype may be another still."""
     try:
         # A list gets this dtype at once, so that an integer in it that does not fit is an error.
@@ -411,7 +411,7 @@ def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -
             warn_of_discard()
     if kind in SCALARS:
         return full(shape, int(value) if kind is float and dtype.kind in "iu" else value, dtype)
-    new = astype(_as_written(function, value, dtype), dtype)
+    new = astype(as_written(function, value, dtype), dtype)
     lead = new.ndim - len(shape)
     if lead > 0 and all(n == 1 for n in new.shape[:lead]):
         new = apply(reshape, new, shape=new.shape[lead:])

@@ -109,7 +109,8 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
         warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
     stats.fallbacks[name] += 1
     if written is None:
-        return from_host(result)
+        # What is written to a part of others' memory (of another process, say) is meant for them.
+        return result if name == "frombuffer" and result.flags.writeable else from_host(result)
     write(args[0], from_value(written))
     return None
 
@@ -337,8 +338,8 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
 _TAKE_ANY_DTYPE = (
     "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_to clip concat "
     "concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims flip full full_like isin "
-    "matmul max mean meshgrid min moveaxis nonzero ones ones_like prod ravel repeat reshape roll round "
-    "searchsorted sort squeeze stack std sum swapaxes take tile transpose var where zeros zeros_like"
+    "linspace matmul max mean meshgrid min moveaxis nonzero ones ones_like prod ravel repeat reshape roll "
+    "round searchsorted sort squeeze stack std sum swapaxes take tile transpose var where zeros zeros_like"
 )
 TAKE_ANY_DTYPE = set(_TAKE_ANY_DTYPE.split())
 

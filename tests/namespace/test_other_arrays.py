@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import array
 import copy
 import numbers
 import operator
@@ -196,6 +197,15 @@ def test_numpys_arrays_are_written_with_our_values() -> None:
     plain = np.zeros(4)
     np.place(plain, xp.asarray(VALUES > 2), xp.asarray([7.0, 8.0]))
     assert plain.tolist() == [0.0, 0.0, 7.0, 8.0]
+
+
+@pytest.mark.parametrize("memory", [bytearray(16), array.array("d", [0.0, 0.0])])
+def test_what_is_written_to_a_buffer_is_there(memory: Any) -> None:
+    x = xp.frombuffer(memory)
+    x[1] = xp.asarray(2.5)
+    assert np.frombuffer(memory).tolist() == [0.0, 2.5]
+    assert (x + xp.ones(2)).tolist() == [1.0, 3.5]
+    assert type(xp.frombuffer(bytes(memory))) is xp.Array
 
 
 def test_scikit_learn_takes_ours_where_it_asks_for_numpys() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -228,6 +229,7 @@ def test_objects_go_to_numpys() -> None:
     assert xp.add.reduce(big) == 2**70 + 1
     assert xp.logical_not(big).tolist() == [False, False]
     assert xp.add(big, big, out=np.zeros(2, object)).tolist() == [2, 2**71]
+    assert xp.linspace(Fraction(0), Fraction(1), 3).tolist() == [0, Fraction(1, 2), 1]
 
 
 @pytest.mark.parametrize("call", ["np.sin(x{})", "np.add(x, 1{})", "np.modf(x{})[1]", "np.divmod(i, 2{})[0]"])

@@ -90,6 +90,7 @@ def test_what_is_no_number_is_assigned_as_to_numpys(value: str) -> None:
     if not value.startswith("np.ma"):
         comparing.compare(f"v[v > 1] = {value}; v", host=True)
         comparing.compare(f"x.fill({value}); x", host=True)
+        comparing.compare(f"x.flat[1:4] = {value}; x", host=True)
     comparing.compare(f"s[...] = {value}; s", host=True)
 
 
