@@ -41,6 +41,7 @@ _WANT_NDARRAY = {
     "Grouping.__init__",
     "ParameterGrid.__init__",
     "_InstancesOf.is_satisfied_by",
+    "_ndptr.from_param",
     "_convert_grouper",
     "aslinearoperator",
     "factorize",

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from .._lazy.stats import stats
+from .array import Array
 from .interop import on_host, to_host
 from .ufuncs import call_it
+from .views import memory
 
 _US = "nabla_array."
 # They concern dtypes, files, text and errors, and compute nothing that we could.
@@ -56,6 +58,8 @@ def _uncounted(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     def call(*args: Any, **kwargs: Any) -> Any:
         if args and callable(args[0]):
             return function(*args, **kwargs)
+        if name == "ctypeslib.as_ctypes":  # C may write to it
+            args = tuple([memory(x) if type(x) is Array else x for x in args])
         return function(*to_host(name, args), **to_host(name, kwargs))
 
     return call_it(call, *f"{_US}{name}".rsplit(".", 1))

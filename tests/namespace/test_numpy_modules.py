@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib
 import pickle
 import sys
@@ -140,3 +141,14 @@ def test_classes_are_numpys() -> None:
     assert xp.ma.MaskedArray is np.ma.MaskedArray
     assert xp.typing.NDArray is np.typing.NDArray
     assert xp.lib.NumpyVersion is np.lib.NumpyVersion
+
+
+def test_c_writes_to_arrays() -> None:
+    x = xp.asarray([1.0, 2.0, 3.0])
+    xp.ctypeslib.as_ctypes(x)[0] = 9.0
+    assert x.tolist() == [9.0, 2.0, 3.0]
+    kind = xp.ctypeslib.ndpointer(dtype=xp.float64, ndim=1, flags="C_CONTIGUOUS")
+    ctypes.memset(kind.from_param(x), 0, 16)
+    assert x.tolist() == [0.0, 0.0, 3.0]
+    with pytest.raises(TypeError, match="must have 1 dimension"):
+        kind.from_param(xp.ones((2, 2)))
