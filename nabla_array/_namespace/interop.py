@@ -108,6 +108,10 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
         message = f"{name} runs through NumPy on the host, outside of the graph"
         warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
     stats.fallbacks[name] += 1
+    if isinstance(result, np.generic) and any(
+        [is_foreign(x) and not isinstance(x, np.generic) for x in args]
+    ):
+        return result  # what pandas asks of its own data is to be a number for it
     if written is None:
         # What is written to a part of others' memory (of another process, say) is meant for them.
         return result if name == "frombuffer" and result.flags.writeable else from_host(result)

@@ -208,6 +208,24 @@ def test_what_is_written_to_a_buffer_is_there(memory: Any) -> None:
     assert type(xp.frombuffer(bytes(memory))) is xp.Array
 
 
+PANDAS = """
+table.groupby("w")["p"].agg(np.mean)
+table.groupby("w")["p"].apply(lambda g: np.sum(g))
+table[["p", "q"]].apply(np.sum)
+table[["p", "q"]].apply(lambda row: np.mean(row), axis=1)
+table["p"].agg([np.sum, np.max])
+table.pivot_table(index="w", values="p", aggfunc=np.sum)
+"""
+
+
+@pytest.mark.parametrize("call", PANDAS.strip().splitlines())
+def test_pandas_finds_numbers_in_what_functions_give_it(call: str) -> None:
+    table = _pandas().DataFrame({"p": [1.0, 2.0, 3.0], "q": [1, 2, 3], "w": list("uvu")})
+    mine, theirs = (eval(call, {"np": np_, "table": table}) for np_ in (xp, np))
+    assert str(mine) == str(theirs)
+    assert str(getattr(mine, "dtypes", mine)) == str(getattr(theirs, "dtypes", theirs))
+
+
 def test_scikit_learn_takes_ours_where_it_asks_for_numpys() -> None:
     weights = pytest.importorskip("sklearn.utils.class_weight").compute_class_weight
     ours = weights("balanced", classes=xp.asarray([0, 1]), y=xp.asarray([0, 0, 0, 1]))
