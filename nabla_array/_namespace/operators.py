@@ -16,7 +16,7 @@ from .array import Array, write
 from .elementwise_calls import PRIMITIVES, binary_call, unary_call
 from .indexing import fitted, getitem, setitem
 from .linear_algebra import matmul
-from .promotion import UnheldDtypeError, full, is_operand
+from .promotion import UnheldDtypeError, as_array, full, is_operand
 from .ufuncs import host_hook
 
 _Function = Callable[..., Array]
@@ -65,9 +65,18 @@ def _repeats(name: str, self: Array, other: Any) -> bool:
 _NUMPYS = np.ndarray.__array_ufunc__
 
 
+def _is_as_array(kind: type) -> bool:
+    """Say whether objects of a class count as the arrays that they can be made: they know no operators."""
+    known = ("__array_priority__", "__array_ufunc__")
+    return hasattr(kind, "__array__") and not any([hasattr(kind, name) for name in known])
+
+
 def _with_numpy(name: str, left: Any, right: Any) -> Any:
     """Let NumPy's array, or scalar, meet what is no operand here: a Fraction, a date, a set, a matrix."""
     self, other = (left, right) if type(left) is Array else (right, left)
+    if _is_as_array(type(other)):
+        other = as_array(name, other)
+        return getattr(operator, f"__{name}__")(*((self, other) if self is left else (other, self)))
     if tapes or self._levels or getattr(type(other), "__array_ufunc__", _NUMPYS) is not _NUMPYS:
         return NotImplemented
     mine = self if self.shape else self._value()[()]

@@ -80,7 +80,13 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
         _check_kind(function, x)
     if isinstance(x, list | tuple) and _holds_array(x):
         return _stacked(function, x, dtype)
-    return from_value(host_array(function, x, dtype, copy=True))
+    try:
+        return from_value(host_array(function, x, dtype, copy=True))
+    except ValueError:  # NumPy takes no arrays of ours from an object's `__array__`
+        made = x.__array__() if hasattr(type(x), "__array__") else None
+        if type(made) is not Array:
+            raise
+    return as_array(function, made, dtype)
 
 
 def host_array(function: str, x: Any, dtype: Any, copy: bool | None) -> np.ndarray:

@@ -208,6 +208,37 @@ def test_what_is_written_to_a_buffer_is_there(memory: Any) -> None:
     assert type(xp.frombuffer(bytes(memory))) is xp.Array
 
 
+class Wrapped:
+    """An object of a program's own that can be made an array, ours in a program that imports us."""
+
+    def __init__(self, namespace: Any) -> None:
+        self.values = namespace.asarray([4.0, 1.0])
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.values if dtype is None else self.values.astype(dtype)
+
+
+WRAPPED = """
+np.asarray(w)
+np.asarray(w, dtype=int)
+np.sqrt(w)
+np.sum(w)
+np.concatenate([w, w])
+np.dot(w, w)
+np.ones(2) + w
+w - np.ones(2)
+np.ones(2) == w
+np.ones((2, 2)) @ w
+"""
+
+
+@pytest.mark.parametrize("call", WRAPPED.strip().splitlines())
+def test_objects_that_can_be_made_arrays_of_ours_are_taken_for_these(call: str) -> None:
+    mine, theirs = (eval(call, {"np": np_, "w": Wrapped(np_)}) for np_ in (xp, np))
+    assert type(mine) is xp.Array
+    assert str(mine) == str(theirs)
+
+
 PANDAS = """
 table.groupby("w")["p"].agg(np.mean)
 table.groupby("w")["p"].apply(lambda g: np.sum(g))
