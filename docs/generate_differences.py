@@ -5,6 +5,7 @@ python docs/generate_differences.py
 
 from __future__ import annotations
 
+import datetime
 import json
 import sys
 import warnings
@@ -72,6 +73,18 @@ DIFFERENCES = {
             "the same; `np.issubdtype(x.dtype, np.floating)` is true",
         ),
         Difference("json.dumps(np.ones(2)[0])", "'1.0'", "TypeError", "as for NumPy's float32: `float(x)`"),
+        Difference(
+            "datetime.timedelta(seconds=np.ones(2)[0])",
+            "datetime.timedelta(seconds=1)",
+            "TypeError",
+            "C code that knows Python's numbers alone, as `Decimal` and `time.sleep` are: `float(x)`",
+        ),
+        Difference(
+            "np.timedelta64(np.arange(2)[1], 'D')",
+            "np.timedelta64(1,'D')",
+            "ValueError",
+            "as pandas' `iloc` and `periods=`, C code that knows NumPy's numbers too: `int(i)`",
+        ),
         Difference("np.array(5)", "array(5)", "np.int64(5)", "made or computed, they print alike"),
         Difference(
             "a = np.array(5.0); b = a; a += 1; b",
@@ -117,6 +130,18 @@ DIFFERENCES = {
             "memoryview(np.ones(3)).nbytes", "24", "TypeError", "NumPy and DLPack hand out the memory"
         ),
         Difference(
+            "len(bytearray(np.arange(3)))",
+            "24",
+            "3",
+            "without that memory, Python goes through the elements; `x.tobytes()` and `bytes(x)` have all",
+        ),
+        Difference(
+            "x = np.ones(3); m = np.ma.array(x); m[0] = 5; float(x[0])",
+            "5.0",
+            "1.0",
+            "masked arrays, which are NumPy's, get a copy that they may write to",
+        ),
+        Difference(
             "x = np.eye(2); np.einsum('ii->i', x)[:] = 5; float(x[0, 0])",
             "5.0",
             "ValueError",
@@ -135,7 +160,7 @@ DIFFERENCES = {
 def told(code: str, np: ModuleType) -> str:
     """Run code with `np` meaning a module; returns the repr of its last expression, or an error's type."""
     *statements, expression = code.split("; ")
-    names: dict[str, Any] = {"np": np, "numpy": numpy, "json": json}
+    names: dict[str, Any] = {"np": np, "numpy": numpy, "json": json, "datetime": datetime}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
