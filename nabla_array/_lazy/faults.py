@@ -119,7 +119,7 @@ def tell(order: Iterable[Node] = ()) -> None:
         asked = {_state_of(n)[_KINDS[kind][0]] for n in nodes}
         if len(asked) != 1:  # nobody, or some who want to hear and some who do not
             continue
-        if not nodes[0].aval.shape and name in _OPERATORS:
+        if name in _OPERATORS and not nodes[0].aval.shape:
             name = f"scalar {name}"
         error = _tell(asked.pop(), kind, f"{kind} encountered in {name}")
         errors += [] if error is None else [error]

@@ -22,7 +22,7 @@ from .array import TINY, Array, View, frozen, write_hook
 _Function = Callable[..., Any]
 # The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.
 _HELD = {t: np.dtype(t).num for t in "?bhilqBHILQfdFD"}
-_EVERY = tuple(_HELD.values())
+_EVERY: tuple[int, ...] = (*_HELD.values(),)
 F = TypeVar("F", bound=_Function)
 
 try:

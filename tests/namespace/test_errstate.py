@@ -278,6 +278,15 @@ def test_decompositions_where_faults_raise(name):
         np.testing.assert_allclose(np.asarray(mine), theirs, atol=1e-12)
 
 
+def test_a_decomposition_of_nan_raises_where_faults_do() -> None:
+    for linalg, make in ((np.linalg, np.asarray), (xp.linalg, xp.asarray)):
+        with (
+            xp.errstate(all="raise"),
+            pytest.raises(FloatingPointError, match="invalid value encountered in slogdet"),
+        ):
+            linalg.slogdet(make([[np.nan, 1.0], [2.0, 3.0]]))
+
+
 def test_seterr_takes_its_arguments_in_numpys_order():
     before = xp.seterr("ignore")
     try:
