@@ -95,7 +95,7 @@ DIFFERENCES = {
     ],
     "Errors that only elements show": [
         Difference(
-            'x = np.ones(2); y = x[5 * np.ones(1, int)]; "later"',
+            'x = np.ones(5000); y = x[5000 * np.ones(5000, int)]; "later"',
             "IndexError",
             "'later'",
             "raised where a value is needed; the message names the line that recorded it",

@@ -4,9 +4,13 @@ import os
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # before anybody imports SciPy: its functions take our arrays
 
+import doctest
 from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import pytest
+from _pytest.doctest import DoctestItem
 from hypothesis import HealthCheck, settings
 
 from nabla_array import config
@@ -27,6 +31,19 @@ settings.load_profile("default")
 
 # Programs that tests run in processes of their own: to import them is to run them.
 collect_ignore_glob = ["namespace/programs/*", "runner/scripts/*"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out the examples in docstrings of NumPy's, which functions on the host keep, or the start of."""
+    items[:] = [i for i in items if not (isinstance(i, DoctestItem) and _is_numpys(i.name, i.dtest))]
+
+
+def _is_numpys(name: str, test: doctest.DocTest | None) -> bool:
+    theirs: Any = np
+    for part in name.split(".")[1:]:
+        theirs = getattr(theirs, part, None)
+    text = getattr(theirs, "__doc__", None) or ""
+    return test is not None and text.startswith(str(test.docstring))
 
 
 @pytest.fixture

@@ -113,8 +113,7 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
     ):
         return result  # what pandas asks of its own data is to be a number for it
     if written is None:
-        # What is written to a part of others' memory (of another process, say) is meant for them.
-        return result if name == "frombuffer" and result.flags.writeable else from_host(result)
+        return from_host(result)
     write(args[0], from_value(written))
     return None
 

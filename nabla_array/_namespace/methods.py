@@ -215,7 +215,7 @@ def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, st
     write(self, sorting.sort(self, axis, kind, order, stable=stable))
 
 
-@fast.whole(np.ndarray.argsort)
+@fast.whole(sorting.numpys_argsort)
 def argsort(
     self: Array,
     axis: int | None = -1,

@@ -38,7 +38,12 @@ def _ready(name: str, x: Any, axis: int | None) -> tuple[Array, int]:
     return a, normalize_axis(name, axis, a.ndim)
 
 
-@fast.whole(np.argsort)
+def numpys_argsort(a: np.ndarray, axis: int | None = -1) -> np.ndarray:
+    """Return what NumPy's `argsort` gives where it keeps the order of what is equal, as ours does."""
+    return np.argsort(a, axis, "stable")
+
+
+@fast.whole(numpys_argsort)
 def argsort(
     a: Any,
     axis: int | None = -1,

@@ -50,17 +50,19 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> A
 
 
 @numpys
-def frombuffer(
-    buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None
-) -> Array:
-    """Return a copy of a buffer's memory as an array, which is read-only where the buffer is.
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Any:
+    """Return a copy of a buffer that cannot be written to, and NumPy's array on the memory of one that can.
 
     >>> xp.frombuffer(b"ab", dtype=xp.uint8)
     array([97, 98], dtype=uint8)
     """
     seen = np.frombuffer(to_host("frombuffer", buffer), dtype, count, offset)
+    if seen.flags.writeable and type(buffer) is not Array:
+        return (
+            seen  # others look at that memory (another process, say), and what is written is meant for them
+        )
     x = from_value(checked("frombuffer", seen).copy())
-    if not (seen.flags.writeable or type(buffer) is Array):
+    if type(buffer) is not Array:
         freeze(x)
     return x
 

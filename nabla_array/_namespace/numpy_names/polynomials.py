@@ -148,7 +148,6 @@ def polysub(a1: Any, a2: Any) -> Any:
     return _like(a1, a2)(x - y)
 
 
-@fast.whole(np.polymul)
 @numpys
 def polymul(a1: Any, a2: Any) -> Any:
     """Return the product of two polynomials.

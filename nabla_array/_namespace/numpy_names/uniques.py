@@ -53,7 +53,6 @@ def _both(function: str, *operands: Any) -> list[Array]:
     return promote(function, *[as_array(function, x) for x in operands])
 
 
-@fast.whole(np.intersect1d)
 @numpys
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return the elements that both arrays have, ascending.
@@ -79,7 +78,6 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     return y
 
 
-@fast.whole(np.setxor1d)
 @numpys
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """Return the elements that one array alone has, ascending.
