@@ -231,7 +231,7 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
         "flatten": [(x,), (x, "F")],
     }
     more["allclose"] = more["isclose"]
-    pairs = words("dot outer cross kron union1d intersect1d setdiff1d")
+    pairs = words("dot outer cross kron union1d setdiff1d")
     if name in {"concat", "stack", "hstack", "vstack", "column_stack", "dstack"}:
         return ([x, other],)
     if name in pairs + words("polyadd polysub"):
