@@ -161,7 +161,7 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
     arrays: dict[int, Any] = {}
     places = []
     lengths = iter(shape)
-    none = advanced and any([isinstance(i, _Fresh) and not i.zeros.size for i in items])  # no element
+    none = advanced and not all(map(_takes_some, items))  # no element
     for place, item in enumerate(items):
         if type(item) is slice:
             n = next(lengths)
@@ -204,6 +204,12 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
         side_by_side,
         not advanced and not out and Ellipsis not in (key if isinstance(key, tuple) else (key,)),
     )
+
+
+def _takes_some(item: Any) -> bool:
+    if isinstance(item, _Fresh):
+        return bool(item.zeros.size)
+    return not isinstance(item, Array | np.ndarray) or bool(item.size)
 
 
 def _in_bounds(function: str, i: int, axis: int, n: int) -> int:

@@ -240,3 +240,13 @@ def test_a_read_only_view_says_so_and_nothing_changes() -> None:
         with pytest.raises(ValueError, match="read-only"):
             call()
     assert base.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("value", [True, [True]])
+def test_arrays_beside_a_mask_of_nothing_are_not_checked(value: Any) -> None:
+    for of in (np, xp):
+        x = of.zeros((1, 1, 2, 0))
+        x[of.asarray([[False]]), ..., of.asarray([[5]])] = of.asarray(value)
+        assert x[of.asarray([[False]]), ..., of.asarray([[5]])].shape == (1, 0, 2)
+    with pytest.raises(IndexError):
+        xp.zeros((1, 1, 2, 0))[xp.asarray([[True]]), ..., xp.asarray([[5]])] = xp.asarray(value)
