@@ -20,7 +20,7 @@ _STEPS = """
 from time import perf_counter
 import nabla_array as xp
 from benchmarks.memory import peak
-x = xp.zeros(10)
+x = xp.zeros(3000)  # what is done with fewer is done at once
 for count in {counts}:
     start = perf_counter()
     for _ in range(count):
@@ -90,7 +90,7 @@ def steps(counts: tuple[int, ...]) -> list[Row]:
 
 
 def _numpy_steps(count: int) -> None:
-    x = np.zeros(10)
+    x = np.zeros(3000)
     for _ in range(count):
         x = x + 1
 
