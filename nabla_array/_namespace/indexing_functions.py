@@ -23,6 +23,8 @@ _INTP = np.dtype(np.intp)
 
 def _indices(function: str, indices: Any, axis: int, n: int, error: type[Exception]) -> Array:
     """Return indices ready for `gather`; those that are no `Array` are known, and checked, now."""
+    if type(indices) is float and error is TypeError:  # NumPy takes such a number, but no array of them
+        indices = np.asarray(indices).astype(_INTP)
     out = as_array(function, indices)
     if not out.size and isinstance(indices, list | tuple):
         return astype(out, _INTP)

@@ -839,6 +839,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     else:
         along = normalize_axis("repeat", axis, y.ndim)
     times = repeats._value() if isinstance(repeats, Array) else np.asarray(repeats)
+    if type(repeats) is float:  # NumPy takes such a number, but no array of them
+        times = times.astype(np.intp)
     if times.size and times.dtype.kind not in "iub":
         raise TypeError(f"repeat: repeats must be integers, not {times.dtype}")
     if times.ndim > 1 or times.size not in (1, y.shape[along]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -84,19 +85,26 @@ def _with_numpy(name: str, left: Any, right: Any) -> Any:
     return host_hook[0](getattr(operator, f"__{name}__"), f"{type(other).__name__}.__{name}__", given, {})
 
 
-def _forward(name: str, function: _Function) -> _Function:
+def _operator(name: str, function: _Function, reflected: bool = False) -> _Function:
+    """Return the method of an operator, or of the reflected one, that asks who knows what to do."""
+
     def operate(self: Array, other: Any) -> Array:
         if _repeats(name, self, other):
             return NotImplemented
+        left, right = (other, self) if reflected else (self, other)
         if is_operand(other):
-            try:
-                return function(self, other)
-            except UnheldDtypeError:
-                return _with_numpy(name, self, other)
-        if name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
+            with suppress(UnheldDtypeError):  # NumPy's to answer, or to refuse
+                return function(left, right)
+        elif name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text
-        return _with_numpy(name, self, other)
+        answer: Array = _with_numpy(name, left, right)
+        return answer
 
+    return operate
+
+
+def _forward(name: str, function: _Function) -> _Function:
+    operate = _operator(name, function)
     prim = PRIMITIVES.get(function)
     if function is matmul:
         return fast.product(np.matmul)(operate)
@@ -116,16 +124,7 @@ def _squaring(operate: Callable[[Array, Any], Array]) -> Callable[[Array, Any], 
 
 
 def _reflected(name: str, function: _Function) -> _Function:
-    def operate(self: Array, other: Any) -> Array:
-        if _repeats(name, self, other):
-            return NotImplemented
-        if is_operand(other):
-            try:
-                return function(other, self)
-            except UnheldDtypeError:
-                return _with_numpy(name, other, self)
-        return _with_numpy(name, other, self)
-
+    operate = _operator(name, function, reflected=True)
     prim = PRIMITIVES.get(function)
     return fast.wrap("reflected", operate, prim.name, prim) if prim else operate
 

@@ -85,3 +85,10 @@ ERRORS = [
 def test_errors(call: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         call()
+
+
+@pytest.mark.parametrize("size", [6, 6000])  # of few elements NumPy takes them at once
+def test_a_float_number_is_an_index_and_a_count_as_in_numpy(size: int) -> None:
+    x = np.arange(float(size)).reshape(2, -1)
+    np.testing.assert_array_equal(np.asarray(xp.take(xp.asarray(x), 1.5, axis=0)), np.take(x, 1.5, axis=0))
+    np.testing.assert_array_equal(np.asarray(xp.repeat(xp.asarray(x), 2.5)), np.repeat(x, 2.5))

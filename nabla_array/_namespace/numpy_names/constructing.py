@@ -58,9 +58,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     """
     seen = np.frombuffer(to_host("frombuffer", buffer), dtype, count, offset)
     if seen.flags.writeable and type(buffer) is not Array:
-        return (
-            seen  # others look at that memory (another process, say), and what is written is meant for them
-        )
+        return seen  # others look at that memory (another process, say): what is written is for them
     x = from_value(checked("frombuffer", seen).copy())
     if type(buffer) is not Array:
         freeze(x)
