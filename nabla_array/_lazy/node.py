@@ -106,6 +106,15 @@ class Part(Node):
         self.value = value
 
 
+class Deferred(Node):
+    """An elementwise operation on parts, or on arrays that are not large, which compiled code recorded.
+
+    It runs many of them together, block by block, and makes those that are held parts (`compiled/deferred.h`).
+    """
+
+    __slots__ = ()
+
+
 # `evaluate.evaluate` puts itself here: recording must be able to ask for it, and may not import it.
 evaluate_hook: list[Callable[[list[Node]], None]] = []
 

@@ -21,7 +21,8 @@ from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import value_of
 from .._lazy.faults import heard, listener, tell
 from .._lazy.leaving import is_traced
-from .._lazy.node import NO_PARAMS, Node, Part, leaf, tapes
+from .._lazy.native import compiled
+from .._lazy.node import NO_PARAMS, Deferred, Node, Part, leaf, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
@@ -96,6 +97,8 @@ def fresh_value(x: Array) -> np.ndarray | None:
     if seen is not None and seen.base._node is not seen.seen:
         current(x)
     value: np.ndarray | None = x._node.value
+    if value is None and type(x._node) is Deferred:
+        value = value_of(x._node)
     return value
 
 
@@ -123,6 +126,8 @@ def read(x: Array, key: Any) -> Array | None:
         current(x)
     node = x._node
     value: np.ndarray | None = node.value
+    if value is None and type(node) is Deferred:
+        value = value_of(node)
     plain = type(key) is int or _is_plain(key)
     if not plain:
         if type(key) is Array and not in_use and _is_mask(key, x):
@@ -198,7 +203,10 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
                 return None
             users += 1
     del y
-    return x._node.value if _counts(owner) == (_ALONE[0] + users, _ALONE[1] + users) else None
+    wanted = (_ALONE[0] + users, _ALONE[1] + users)
+    if _counts(owner) != wanted and compiled is not None:
+        compiled.run_all()  # what is pending may look at it, and hold it
+    return x._node.value if _counts(owner) == wanted else None
 
 
 def _own_memory(x: Array) -> np.ndarray | None:

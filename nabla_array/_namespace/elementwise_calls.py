@@ -14,7 +14,7 @@ from .._lazy.levels import is_seeing
 from .._lazy.node import LIMIT, NO_PARAMS, Node, Part, note_hook, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
-from .._lazy.primitives.creation import fill_node
+from .._lazy.primitives.creation import scalar_node
 from . import direct, fast
 from .array import Array
 from .promotion import UnheldDtypeError, as_array, elementwise, full
@@ -319,33 +319,3 @@ def binary(name: str, prim: Primitive, summary: str, x1: str, x2: str, result: s
     if prim.ufunc is not None:
         make_ufunc(function, prim.ufunc)
     return function
-
-
-_scalars: dict[tuple[Aval, type, Any], Node] = {}
-
-
-def scalar_node(aval: Aval, value: Any) -> Node | None:
-    """Return the node of `aval` full of a Python number, if that number takes its dtype and is usual.
-
-    For speed alone: what comes back as None is promoted with all care elsewhere.
-    """
-    kind = type(value)
-    if kind is not float and kind is not int:
-        if kind is not aval.dtype.type:
-            return None
-        value = value.item()
-        kind = type(value)
-    # -0.0 equals 0.0; nan is a new key each time.
-    key = (aval, kind, value if value or kind is int else str(value))
-    node = _scalars.get(key)
-    if node is None:
-        if value != value or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu")):
-            return None
-        try:
-            node = fill_node(aval, value)
-        except OverflowError:
-            return None
-        if len(_scalars) > 1000:
-            _scalars.clear()
-        _scalars[key] = node
-    return node

@@ -13,9 +13,11 @@ import numpy as np
 
 from .._lazy import aval, faults
 from .._lazy.config import settings
-from .._lazy.node import NO_PARAMS, Node, Part, tapes
+from .._lazy.native import compiled
+from .._lazy.node import NO_PARAMS, Deferred, Node, Part, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.contraction import matmul
+from .._lazy.primitives.creation import scalar_node
 from . import direct
 from .array import TINY, Array, View, frozen, write_hook
 
@@ -25,12 +27,6 @@ _HELD = {t: np.dtype(t).num for t in "?bhilqBHILQfdFD"}
 _EVERY: tuple[int, ...] = (*_HELD.values(),)
 F = TypeVar("F", bound=_Function)
 
-try:
-    if os.environ.get("NABLA_ARRAY_COMPILED") == "0":
-        raise ImportError("asked to do without")
-    from . import _fast as compiled
-except ImportError:  # there was no compiler when this was installed, say
-    compiled = None  # type: ignore[assignment]
 
 # What functions of ours are instances of.
 FUNCTIONS = (FunctionType,) if compiled is None else (FunctionType, compiled.Fast)
@@ -112,12 +108,13 @@ def like(function: _Function, slow: _Function) -> _Function:
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:
-        compiled.limit(direct.PART, direct.LARGE, TINY)
+        compiled.limit(direct.PART, direct.LARGE, TINY, TINY)
 
 
 if compiled is not None:
     compiled.setup(
-        *(Array, Node, Part, View, aval.Aval, tapes, frozen, write_hook),
+        *(Array, Node, Part, Deferred, View, aval.Aval, tapes, frozen, write_hook),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings),
+        *(NO_PARAMS, scalar_node, os.cpu_count() or 1),
     )
     limit()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -64,3 +65,33 @@ def fill_node(aval: Aval, value: object) -> Node:
 def fill_like(x: Node, value: object) -> Node:
     """Return the node of an array like `x` full of `value`."""
     return fill_node(x.aval, value)
+
+
+_scalars: dict[tuple[Aval, type, Any], Node] = {}
+
+
+def scalar_node(aval: Aval, value: Any) -> Node | None:
+    """Return the node of `aval` full of a Python number, if that number takes its dtype and is usual.
+
+    For speed alone: what comes back as None is promoted with all care elsewhere.
+    """
+    kind = type(value)
+    if kind is not float and kind is not int:
+        if kind is not aval.dtype.type:
+            return None
+        value = value.item()
+        kind = type(value)
+    # -0.0 equals 0.0; nan is a new key each time.
+    key = (aval, kind, value if value or kind is int else str(value))
+    node = _scalars.get(key)
+    if node is None:
+        if value != value or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu")):
+            return None
+        try:
+            node = fill_node(aval, value)
+        except OverflowError:
+            return None
+        if len(_scalars) > 1000:
+            _scalars.clear()
+        _scalars[key] = node
+    return node

@@ -13,6 +13,7 @@
 
 #include <numpy/arrayobject.h>
 #include <numpy/arrayscalars.h>
+#include <numpy/ufuncobject.h>
 
 #include <math.h>
 #include <stddef.h>
@@ -21,6 +22,8 @@
 #include "values.h"
 #include "numbers.h"
 #include "host.h"
+#include "blocks.h"
+#include "deferred.h"
 #include "operators.h"
 #include "keys.h"
 #include "functions.h"
@@ -92,7 +95,7 @@ fast_repr(PyObject *self)
 }
 
 static PyTypeObject FastType = {
-    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nabla_array._namespace._fast.Fast",
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nabla_array._lazy._fast.Fast",
     .tp_basicsize = sizeof(Fast),
     .tp_dealloc = fast_dealloc,
     .tp_traverse = fast_traverse,
@@ -117,7 +120,7 @@ new_fast(vectorcallfunc call, PyObject *slow, PyObject *prim, PyObject *host)
         f->host = Py_NewRef(host);
         f->op = OTHER;
         f->kind = 0;
-        f->reflected = f->is_ufunc = f->is_where = 0;
+        f->reflected = f->is_ufunc = f->is_strict = f->is_where = 0;
         f->nin = 2;
         f->out = -1;
         f->types = 0;
@@ -135,6 +138,19 @@ static const struct {
     {"view", call_view},         {"whole", call_whole},        {"make", call_whole},
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
 };
+
+/* Say whether a primitive is a ufunc with one result, whole. */
+static int
+is_elementwise(PyObject *prim, PyObject *ufunc)
+{
+    PyObject *kind = PyObject_GetAttrString(prim, "kind"), *host = PyObject_GetAttrString(prim, "host");
+    int is = kind != NULL && host == ufunc && ((PyUFuncObject *)ufunc)->nout == 1 && PyUnicode_Check(kind) &&
+             PyUnicode_CompareWithASCIIString(kind, "elementwise") == 0;
+    PyErr_Clear();
+    Py_XDECREF(kind);
+    Py_XDECREF(host);
+    return is;
+}
 
 /* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fast.py` */
 static PyObject *
@@ -158,6 +174,10 @@ wrap(PyObject *module, PyObject *args)
     f->reflected = strcmp(way, "reflected") == 0;
     f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
     f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
+    f->is_strict = f->is_ufunc && is_elementwise(prim, host);
+    if (f->is_strict) {
+        learn_loops(prim, host);
+    }
     f->out = out;
     f->is_where = strcmp(name, "where") == 0;
     f->kind = f->call == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
@@ -186,6 +206,7 @@ like(PyObject *module, PyObject *args)
         f->op = old->op;
         f->reflected = old->reflected;
         f->is_ufunc = old->is_ufunc;
+        f->is_strict = old->is_strict;
         f->nin = old->nin;
         f->out = old->out;
         f->is_where = old->is_where;
@@ -195,11 +216,11 @@ like(PyObject *module, PyObject *args)
     return (PyObject *)f;
 }
 
-/* limit(part, large, tiny): see `direct.py` and `array.py` */
+/* limit(part, large, tiny, least): see `direct.py` and `array.py` */
 static PyObject *
 limit(PyObject *module, PyObject *args)
 {
-    if (!PyArg_ParseTuple(args, "nnn", &part_bytes, &large_bytes, &tiny_bytes)) {
+    if (!PyArg_ParseTuple(args, "nnnn", &part_bytes, &large_bytes, &tiny_bytes, &least_deferred)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -223,15 +244,39 @@ offset_of(PyObject *type, const char *name)
     return offset;
 }
 
-/* setup(Array, Node, Part, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
-         settings) */
+/* run(node): compute a pending node, and return whether that was done */
+static PyObject *
+run(PyObject *module, PyObject *node)
+{
+    return PyBool_FromLong(IS_PENDING(node) && run_deferred(node, NULL));
+}
+
+/* run_all(): compute what is pending and was recorded here */
+static PyObject *
+run_all(PyObject *module, PyObject *unused)
+{
+    run_pending();
+    Py_RETURN_NONE;
+}
+
+/* forked(): a forked child has none of its parent's threads */
+static PyObject *
+forked(PyObject *module, PyObject *unused)
+{
+    n_workers = 0;
+    Py_RETURN_NONE;
+}
+
+/* setup(Array, Node, Part, Deferred, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
+         settings, no_params, scalar_node, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
-    PyObject *array, *node, *part, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOO!O!O!O!OO!OOO!", &array, &node, &part, &view, &aval, &PyList_Type, &running,
+    PyObject *array, *node, *part, *pending, *view, *aval, *running;
+    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!OOl", &array, &node, &part, &pending, &view, &aval, &PyList_Type, &running,
                           &PyDict_Type, &frozen, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
-                          &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings)) {
+                          &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &no_params, &scalar_node,
+                          &cores)) {
         return NULL;
     }
     if ((x_node = offset_of(array, "_node")) < 0 || (x_levels = offset_of(array, "_levels")) < 0 ||
@@ -239,11 +284,15 @@ setup(PyObject *module, PyObject *args)
         (n_value = offset_of(node, "value")) < 0 || (v_base = offset_of(view, "base")) < 0 ||
         (v_seen = offset_of(view, "seen")) < 0 || (v_steps = offset_of(view, "_steps")) < 0 ||
         (v_part = offset_of(view, "_part")) < 0 || (a_element = offset_of(aval, "element")) < 0 ||
-        (a_shape = offset_of(aval, "shape")) < 0) {
+        (a_shape = offset_of(aval, "shape")) < 0 || (a_dtype = offset_of(aval, "dtype")) < 0 ||
+        (a_weight = offset_of(aval, "weight")) < 0 || (a_nbytes = offset_of(aval, "nbytes")) < 0 ||
+        (n_prim = offset_of(node, "prim")) < 0 || (n_inputs = offset_of(node, "inputs")) < 0 ||
+        (n_params = offset_of(node, "params")) < 0 || (n_depth = offset_of(node, "depth")) < 0) {
         return NULL;
     }
     Array = (PyTypeObject *)Py_NewRef(array);
     Part = (PyTypeObject *)Py_NewRef(part);
+    Deferred = (PyTypeObject *)Py_NewRef(pending);
     View = (PyTypeObject *)Py_NewRef(view);
     Py_INCREF(frozen);
     Py_INCREF(notes);
@@ -253,12 +302,17 @@ setup(PyObject *module, PyObject *args)
     Py_INCREF(listener);
     Py_INCREF(tell);
     Py_INCREF(settings);
+    Py_INCREF(no_params);
+    Py_INCREF(scalar_node);
     tapes = Py_NewRef(running);
     Py_RETURN_NONE;
 }
 
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
+    {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
+    {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
+    {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
     {"wrap", wrap, METH_VARARGS, "Return a function that answers simple calls in the place of another."},
@@ -277,12 +331,17 @@ PyMODINIT_FUNC
 PyInit__fast(void)
 {
     import_array();
+    import_umath();
     no_levels = PyTuple_New(0);
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
     s_entered = PyUnicode_InternFromString("_entered");
     s_heard = PyUnicode_InternFromString("heard");
     s_mode = PyUnicode_InternFromString("mode");
-    if (no_levels == NULL || s_entered == NULL || s_heard == NULL || s_mode == NULL || PyType_Ready(&FastType) < 0) {
+    s_usual = PyUnicode_InternFromString("usual");
+    s_warnings = PyUnicode_InternFromString("float_warnings");
+    s_threads = PyUnicode_InternFromString("threads");
+    if (no_levels == NULL || s_entered == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
+        s_warnings == NULL || s_threads == NULL || PyType_Ready(&FastType) < 0) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);

@@ -8,6 +8,7 @@ typedef struct {
     PyObject *host;  /* NumPy's function */
     enum op op;
     int reflected, is_ufunc, nin;
+    int is_strict;    /* whether the primitive is NumPy's ufunc, element by element */
     Py_ssize_t out;   /* the place of the argument that `whole` would write to */
     int is_where;     /* whether it is NumPy's `where`, which takes integers that a dtype has not */
     char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x'; of functions, the way: 'w'hole, ... */

@@ -76,7 +76,14 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     PyObject *args[3], *value, *m, *n, *number;
     Py_ssize_t many = 0;
     int is_part, is_mixed = 0;
-    if (is_watched() || (IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
+    if (is_watched()) {
+        return NULL;
+    }
+    if (into == NULL && ((value = defer(f, x, y)) != NULL || PyErr_Occurred())) {
+        *failed = value == NULL;
+        return value;
+    }
+    if ((IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
         (y != NULL && IS_ARRAY(y) && (b = fresh(y)) == NULL)) {
         return NULL;
     }
@@ -192,19 +199,24 @@ uses(PyObject *y, PyObject *owner)
     return 1;
 }
 
-/* Return the elements of `x` (borrowed) to be written to, if nobody but `others` would see that, or NULL.
+/* Do what `target` does where nothing is pending but `others`.
  *
  * `*owner` becomes the array that they are of. Each count is of what is known: the owner has its node and a view's
  * `seen` names it; the node has its value and a view's memory is based on it.
  */
 static PyArrayObject *
-target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
+target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 {
     PyObject *view = SLOT(x, x_view);
     PyArrayObject *value = fresh(x), *memory;
     Py_ssize_t many;
     if (value == NULL) {
         return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (IS_ARRAY(others[i])) {
+            fresh(others[i]); /* so that it holds no memory but its own */
+        }
     }
     *owner = view == Py_None ? x : SLOT(view, v_base);
     if (PyTuple_GET_SIZE(SLOT(*owner, x_levels)) != 0 || VALUE_OF(NODE(*owner)) == NULL ||
@@ -231,6 +243,18 @@ target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
         }
     }
     return Py_REFCNT(NODE(*owner)) == 1 + many && Py_REFCNT(memory) == 1 + many ? value : NULL;
+}
+
+/* Return the elements of `x` (borrowed) to be written to, if nobody but `others` would see that, or NULL. */
+static PyArrayObject *
+target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
+{
+    PyArrayObject *value = target_now(x, others, n, owner);
+    if (value == NULL && ring_done != ring_at) {
+        run_pending();
+        value = target_now(x, others, n, owner);
+    }
+    return value;
 }
 
 /* Do an operator with `out=` and `where=`; NULL, without an error, where the package must. */

@@ -11,7 +11,7 @@ static PyObject *faults;    /* dict of the module: `_entered`, a context where f
 static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
 static PyObject *settings;  /* dict: the mode in force */
-static Py_ssize_t part_bytes, large_bytes, tiny_bytes;
+static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_deferred;
 static PyArray_Descr *truth_dtype;
 
 static Py_ssize_t x_node, x_levels, x_view;           /* where an Array has its slots */
@@ -42,7 +42,7 @@ tiny(void)
 
 /* Return the elements of an array (borrowed) if they are known and up to date; NULL, without an error, if not. */
 static inline PyArrayObject *
-fresh(PyObject *x)
+seen(PyObject *x)
 {
     PyObject *view = SLOT(x, x_view), *value;
     if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {

@@ -11,7 +11,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from setuptools import Distribution, Extension
 from setuptools.command.build_ext import build_ext
 
-FOLDER = "nabla_array/_namespace/compiled"
+FOLDER = "nabla_array/_lazy/compiled"
 
 
 class CompileFast(BuildHookInterface):
@@ -21,7 +21,7 @@ class CompileFast(BuildHookInterface):
         """Compile, and say that the wheel is for this machine's kind; warns where that fails."""
         source = os.path.join(FOLDER, "module.c")
         extension = Extension(
-            "nabla_array._namespace._fast",
+            "nabla_array._lazy._fast",
             [source],
             depends=sorted(glob.glob(os.path.join(FOLDER, "*.h"))),
             include_dirs=[np.get_include()],

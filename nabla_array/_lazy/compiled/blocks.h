@@ -1,0 +1,345 @@
+/* Elementwise steps run block by block with the loops of NumPy's ufuncs, so that what is in between stays in a
+ * core's cache: what `host.py` does, without Python's time for each block. Nothing here touches Python's objects
+ * but `start_workers`; the threads need no interpreter.
+ */
+#include <fenv.h>
+#include <pythread.h>
+
+#if defined(__SSE2__)
+#include <xmmintrin.h>
+#endif
+
+enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64, MOST_WORKERS = 63 };
+/* Elements that a block has at least, and bytes of all buffers of one at most. */
+enum { LEAST = 512, CACHED = 1 << 15 };
+/* Innermost axes up to which several rows make one block. */
+enum { SHORT = 192 };
+
+typedef struct {
+    PyUFuncGenericFunction loop;
+    void *data;
+    int many, args[4]; /* the numbers of its operands, the result's last */
+} Step;
+
+typedef struct {
+    char *data;      /* NULL for what stays inside */
+    int slot, live;  /* which of a block's buffers that has; the last step that needs it */
+    npy_intp itemsize, strides[MOST_DIMS];
+} Operand;
+
+typedef struct {
+    int ndim, n_steps, n_operands, n_slots;
+    npy_intp dims[MOST_DIMS], widest;
+    Step steps[MOST_STEPS];
+    Operand operands[MOST_OPERANDS];
+    /* how it is cut */
+    npy_intp length, rows, across, units;
+    npy_intp next; /* the unit that nobody has begun */
+    int faults;
+} Job;
+
+/* Return which of NumPy's floating-point faults this thread has seen, as <fenv.h> names them; forgets them. */
+static inline int
+take_faults(void)
+{
+#if defined(__SSE2__) && FE_INVALID == 1 && FE_DIVBYZERO == 4 && FE_OVERFLOW == 8 && FE_UNDERFLOW == 16
+    unsigned int state = _mm_getcsr();
+    if (state & 0x1d) {
+        _mm_setcsr(state & ~0x3fu);
+    }
+    return (int)(state & 0x1d);
+#else
+    int found = fetestexcept(FE_DIVBYZERO | FE_OVERFLOW | FE_UNDERFLOW | FE_INVALID);
+    if (found) {
+        feclearexcept(found);
+    }
+    return found;
+#endif
+}
+
+/* Merge axes along which every array goes on where it was. */
+static void
+merge_axes(Job *job)
+{
+    int n = 0;
+    for (int axis = 0; axis < job->ndim; axis++) {
+        int merges = n > 0;
+        if (job->dims[axis] == 1) {
+            continue;
+        }
+        for (int k = 0; merges && k < job->n_operands; k++) {
+            Operand *o = &job->operands[k];
+            merges = o->data == NULL || o->strides[n - 1] == o->strides[axis] * job->dims[axis];
+        }
+        if (!merges) {
+            n++;
+        }
+        job->dims[n - 1] = merges ? job->dims[n - 1] * job->dims[axis] : job->dims[axis];
+        for (int k = 0; k < job->n_operands; k++) {
+            job->operands[k].strides[n - 1] = job->operands[k].strides[axis];
+        }
+    }
+    if (n == 0) {
+        job->dims[n++] = 1;
+    }
+    job->ndim = n;
+}
+
+/* Give what stays inside its buffers: a dead one's where that may be written over, as by a ufunc of its own size. */
+static void
+assign_slots(Job *job)
+{
+    int free[MOST_OPERANDS], n_free = 0;
+    job->n_slots = 0;
+    for (int k = 0; k < job->n_operands; k++) {
+        job->operands[k].live = -1;
+    }
+    for (int s = 0; s < job->n_steps; s++) {
+        for (int i = 0; i < job->steps[s].many; i++) {
+            job->operands[job->steps[s].args[i]].live = s;
+        }
+    }
+    for (int s = 0; s < job->n_steps; s++) {
+        Step *step = &job->steps[s];
+        Operand *out = &job->operands[step->args[step->many - 1]];
+        for (int late = 0; late < 2; late++) {
+            for (int i = 0; i < step->many - 1; i++) {
+                Operand *o = &job->operands[step->args[i]];
+                int is_first = 1;
+                for (int j = 0; j < i; j++) {
+                    is_first &= step->args[j] != step->args[i];
+                }
+                if (is_first && o->data == NULL && o->live == s && (o->itemsize != out->itemsize) == late) {
+                    free[n_free++] = o->slot;
+                }
+            }
+            if (late == 0 && out->data == NULL) {
+                out->slot = n_free > 0 ? free[--n_free] : job->n_slots++;
+            }
+        }
+    }
+}
+
+/* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */
+static void
+cut(Job *job)
+{
+    npy_intp inner = job->dims[job->ndim - 1], outer = 1, block;
+    for (int axis = 0; axis < job->ndim - 1; axis++) {
+        outer *= job->dims[axis];
+    }
+    job->widest = 1;
+    for (int k = 0; k < job->n_operands; k++) {
+        if (job->operands[k].itemsize > job->widest) {
+            job->widest = job->operands[k].itemsize;
+        }
+    }
+    block = CACHED / (job->widest * (job->n_slots > 0 ? job->n_slots : 1));
+    block = block < LEAST ? LEAST : block > 8 * LEAST ? 8 * LEAST : block;
+    if (inner <= SHORT && outer > 1) {
+        job->rows = block / inner < MOST_ROWS ? block / inner : MOST_ROWS;
+        job->length = inner;
+        job->across = 1;
+        job->units = (outer + job->rows - 1) / job->rows;
+    }
+    else {
+        npy_intp pieces = (inner + block - 1) / block;
+        job->rows = 1;
+        job->length = (inner + pieces - 1) / pieces;
+        job->across = (inner + job->length - 1) / job->length;
+        job->units = outer * job->across;
+    }
+}
+
+/* Return how many bytes the buffers of a thread take. */
+static inline size_t
+buffer_bytes(Job *job)
+{
+    return (size_t)(job->n_slots * job->rows * job->length * job->widest + 64);
+}
+
+static inline void
+call_step(Step *step, char **data, npy_intp n, const npy_intp *strides)
+{
+    step->loop(data, &n, strides, step->data);
+}
+
+/* Find where row number `row` of each array begins. */
+static inline void
+begin_row(Job *job, npy_intp row, char **starts)
+{
+    npy_intp at[MOST_DIMS];
+    for (int axis = job->ndim - 2; axis >= 0; axis--) {
+        at[axis] = row % job->dims[axis];
+        row /= job->dims[axis];
+    }
+    for (int k = 0; k < job->n_operands; k++) {
+        char *p = job->operands[k].data;
+        for (int axis = 0; p != NULL && axis < job->ndim - 1; axis++) {
+            p += at[axis] * job->operands[k].strides[axis];
+        }
+        starts[k] = p;
+    }
+}
+
+/* Run one piece of a row. */
+static int
+run_piece(Job *job, npy_intp unit, char *const *buffers)
+{
+    npy_intp start = unit % job->across * job->length, inner = job->dims[job->ndim - 1];
+    npy_intp n = inner - start < job->length ? inner - start : job->length;
+    char *starts[MOST_OPERANDS];
+    int faults = 0;
+    begin_row(job, unit / job->across, starts);
+    for (int s = 0; s < job->n_steps; s++) {
+        Step *step = &job->steps[s];
+        char *data[4];
+        npy_intp strides[4];
+        for (int i = 0; i < step->many; i++) {
+            Operand *o = &job->operands[step->args[i]];
+            strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
+            data[i] = o->data == NULL ? buffers[o->slot] : starts[step->args[i]] + start * strides[i];
+        }
+        call_step(step, data, n, strides);
+        faults |= take_faults();
+    }
+    return faults;
+}
+
+/* Run some rows: what stays inside lies in one piece, so that steps on that alone are one call. */
+static int
+run_rows(Job *job, npy_intp unit, char *const *buffers)
+{
+    npy_intp outer = 1, first = unit * job->rows, many, inner = job->length;
+    char *starts[MOST_ROWS][MOST_OPERANDS];
+    int faults = 0;
+    for (int axis = 0; axis < job->ndim - 1; axis++) {
+        outer *= job->dims[axis];
+    }
+    many = outer - first < job->rows ? outer - first : job->rows;
+    for (npy_intp row = 0; row < many; row++) {
+        begin_row(job, first + row, starts[row]);
+    }
+    for (int s = 0; s < job->n_steps; s++) {
+        Step *step = &job->steps[s];
+        char *data[4];
+        npy_intp strides[4];
+        int is_inside = 1;
+        for (int i = 0; i < step->many; i++) {
+            Operand *o = &job->operands[step->args[i]];
+            strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
+            is_inside &= o->data == NULL;
+        }
+        for (npy_intp row = 0; row < (is_inside ? 1 : many); row++) {
+            for (int i = 0; i < step->many; i++) {
+                Operand *o = &job->operands[step->args[i]];
+                data[i] = o->data == NULL ? buffers[o->slot] + row * inner * o->itemsize : starts[row][step->args[i]];
+            }
+            call_step(step, data, is_inside ? many * inner : inner, strides);
+        }
+        faults |= take_faults();
+    }
+    return faults;
+}
+
+/* Run what nobody has begun, until nothing is left. */
+static void
+work(Job *job, char *memory)
+{
+    char *buffers[MOST_OPERANDS];
+    npy_intp unit;
+    int faults = 0;
+    memory += 63 - ((npy_uintp)memory + 63) % 64;
+    for (int slot = 0; slot < job->n_slots; slot++) {
+        buffers[slot] = memory + slot * job->rows * job->length * job->widest;
+    }
+    take_faults();
+    while ((unit = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->units) {
+        faults |= job->rows > 1 ? run_rows(job, unit, buffers) : run_piece(job, unit, buffers);
+    }
+    if (faults) {
+        __atomic_fetch_or(&job->faults, faults, __ATOMIC_RELAXED);
+    }
+}
+
+/* A thread that waits for jobs; `go` is held until there is one, `done` until that is done. */
+typedef struct {
+    PyThread_type_lock go, done;
+    Job *job;
+    char *memory;
+    size_t bytes;
+} Worker;
+
+static Worker workers[MOST_WORKERS];
+static int n_workers;
+
+static char *
+with_room(Worker *w, size_t bytes)
+{
+    if (w->bytes < bytes) {
+        PyMem_RawFree(w->memory);
+        w->memory = PyMem_RawMalloc(bytes);
+        w->bytes = w->memory == NULL ? 0 : bytes;
+    }
+    return w->memory;
+}
+
+static void
+serve(void *arg)
+{
+    Worker *w = arg;
+    for (;;) {
+        PyThread_acquire_lock(w->go, WAIT_LOCK);
+        work(w->job, w->memory);
+        PyThread_release_lock(w->done);
+    }
+}
+
+/* Have at least so many threads, if that can be; returns how many there are. */
+static int
+start_workers(int wanted)
+{
+    while (n_workers < wanted && n_workers < MOST_WORKERS) {
+        Worker *w = &workers[n_workers];
+        w->go = PyThread_allocate_lock();
+        w->done = PyThread_allocate_lock();
+        if (w->go == NULL || w->done == NULL) {
+            break;
+        }
+        PyThread_acquire_lock(w->go, WAIT_LOCK);
+        PyThread_acquire_lock(w->done, WAIT_LOCK);
+        if (PyThread_start_new_thread(serve, w) == PYTHREAD_INVALID_THREAD_ID) {
+            break;
+        }
+        n_workers++;
+    }
+    return n_workers < wanted ? n_workers : wanted;
+}
+
+/* Run a job on this thread and so many others; returns -1 where memory is short. */
+static int
+run_job(Job *job, int others)
+{
+    static Worker own;
+    int begun = 0;
+    size_t bytes;
+    merge_axes(job);
+    assign_slots(job);
+    cut(job);
+    bytes = buffer_bytes(job);
+    job->next = 0;
+    job->faults = 0;
+    if (with_room(&own, bytes) == NULL) {
+        return -1;
+    }
+    others = others < job->units ? start_workers(others) : 0;
+    for (; begun < others && with_room(&workers[begun], bytes) != NULL; begun++) {
+        workers[begun].job = job;
+        PyThread_release_lock(workers[begun].go);
+    }
+    work(job, own.memory);
+    for (int i = 0; i < begun; i++) {
+        PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
+    }
+    return 0;
+}

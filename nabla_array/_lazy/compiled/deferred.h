@@ -1,0 +1,649 @@
+/* Operators that are recorded here, and run together once somebody looks: `Deferred` of node.py. */
+
+static PyTypeObject *Deferred;
+static Py_ssize_t n_prim, n_inputs, n_params, n_depth; /* where a Node has these */
+static Py_ssize_t a_dtype, a_weight, a_nbytes;         /* an Aval */
+static PyObject *no_params;   /* the dict of a node without any */
+static PyObject *scalar_node; /* function(aval, number): its node, or None */
+static long cores;            /* how many threads there are, if settings do not say */
+static PyObject *s_usual, *s_warnings, *s_threads;
+
+#define IS_PENDING(node) (Py_TYPE(node) == Deferred && VALUE_OF(node) == Py_None)
+
+/* The loops of the ufuncs that elementwise primitives are, by the primitive. */
+enum { MOST_LOOPS = 512 };
+static struct {
+    PyObject *prim;
+    PyUFuncObject *ufunc;
+} known_loops[MOST_LOOPS];
+
+static inline size_t
+place_of(PyObject *prim)
+{
+    size_t place = ((size_t)prim >> 4) % MOST_LOOPS;
+    while (known_loops[place].prim != NULL && known_loops[place].prim != prim) {
+        place = (place + 1) % MOST_LOOPS;
+    }
+    return place;
+}
+
+static void
+learn_loops(PyObject *prim, PyObject *ufunc)
+{
+    static int many;
+    size_t place = place_of(prim);
+    if (known_loops[place].prim == NULL && many < MOST_LOOPS / 2) {
+        known_loops[place].prim = Py_NewRef(prim);
+        known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef(ufunc);
+        many++;
+    }
+}
+
+/* Return the number of a ufunc's loop for operands of one dtype, -1 if it has none. */
+static inline int
+find_loop(PyUFuncObject *u, int type)
+{
+    for (int i = 0; i < u->ntypes; i++) {
+        const char *types = u->types + i * u->nargs;
+        if (types[0] == type && (u->nin == 1 || types[1] == type)) {
+            return u->functions[i] == NULL ? -1 : i;
+        }
+    }
+    return -1;
+}
+
+static inline npy_intp
+aval_bytes(PyObject *aval)
+{
+    return PyLong_AsSsize_t(SLOT(aval, a_nbytes));
+}
+
+static inline PyArray_Descr *
+aval_dtype(PyObject *aval)
+{
+    return (PyArray_Descr *)SLOT(aval, a_dtype);
+}
+
+/* Those that were recorded last, weakly, oldest first from `ring_at` on: no more of them are pending. */
+enum { RING = 64 };
+static PyObject *ring[RING];
+static size_t ring_at, ring_done; /* the next place; up to which nothing is pending */
+
+/* Return the node in a place (a new reference) if it is still there, and pending. */
+static PyObject *
+pending_at(size_t place)
+{
+    PyObject *node = NULL;
+    if (ring[place] == NULL) {
+        return NULL;
+    }
+#if PY_VERSION_HEX >= 0x030d0000
+    if (PyWeakref_GetRef(ring[place], &node) < 0) {
+        PyErr_Clear();
+    }
+#else
+    node = PyWeakref_GetObject(ring[place]);
+    node = node == NULL || node == Py_None ? NULL : Py_NewRef(node);
+#endif
+    if (node != NULL && !IS_PENDING(node)) {
+        Py_CLEAR(node);
+    }
+    return node;
+}
+
+/* What a job is made of: the pending nodes, inputs before users, and the arrays and numbers that they begin with. */
+typedef struct {
+    PyObject *nodes[MOST_OPERANDS];
+    int users[MOST_OPERANDS]; /* how many inputs of the pending ones it is */
+    int n_leaves, n_nodes;    /* leaves lie behind the others, from the end on */
+} Tree;
+
+static inline int
+number_in(Tree *tree, PyObject *node)
+{
+    for (int i = 0; i < tree->n_nodes; i++) {
+        if (tree->nodes[i] == node) {
+            return i;
+        }
+    }
+    for (int i = 1; i <= tree->n_leaves; i++) {
+        if (tree->nodes[MOST_OPERANDS - i] == node) {
+            return MOST_OPERANDS - i;
+        }
+    }
+    return -1;
+}
+
+/* Collect what is pending below a node; returns 0 where that is too much, with the node to run before in `*first`. */
+static int
+collect(PyObject *root, Tree *tree, PyObject **first)
+{
+    PyObject *stack[4 * MOST_STEPS];
+    int depth = 0;
+    tree->n_leaves = tree->n_nodes = 0;
+    *first = NULL;
+    stack[depth++] = root;
+    while (depth > 0) {
+        PyObject *node = stack[depth - 1], *inputs;
+        int is_ready = 1;
+        if (number_in(tree, node) >= 0) {
+            depth--;
+            continue;
+        }
+        if (!IS_PENDING(node)) {
+            if (tree->n_nodes + tree->n_leaves == MOST_OPERANDS) {
+                return 0;
+            }
+            tree->nodes[MOST_OPERANDS - ++tree->n_leaves] = node;
+            tree->users[MOST_OPERANDS - tree->n_leaves] = 0;
+            depth--;
+            continue;
+        }
+        inputs = SLOT(node, n_inputs);
+        for (Py_ssize_t i = PyTuple_GET_SIZE(inputs) - 1; i >= 0; i--) {
+            PyObject *input = PyTuple_GET_ITEM(inputs, i);
+            if (number_in(tree, input) < 0) {
+                if (depth == 4 * MOST_STEPS) {
+                    return 0;
+                }
+                stack[depth++] = input;
+                is_ready = 0;
+            }
+        }
+        if (is_ready) {
+            if (tree->n_nodes == MOST_STEPS || tree->n_nodes + tree->n_leaves == MOST_OPERANDS) {
+                return 0;
+            }
+            tree->users[tree->n_nodes] = 0;
+            tree->nodes[tree->n_nodes++] = node;
+            *first = node; /* the largest part of the tree that fits, so far */
+            depth--;
+        }
+    }
+    for (int k = 0; k < tree->n_nodes; k++) {
+        PyObject *inputs = SLOT(tree->nodes[k], n_inputs);
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
+            tree->users[number_in(tree, PyTuple_GET_ITEM(inputs, i))]++;
+        }
+    }
+    return 1;
+}
+
+/* Make an operand of a known array; returns 0 if its elements do not lie as a loop wants them. */
+static int
+set_array(Operand *o, PyArrayObject *array, const npy_intp *dims, int ndim)
+{
+    if (!PyArray_ISBEHAVED_RO(array) || PyArray_NDIM(array) != ndim ||
+        !PyArray_CompareLists(PyArray_DIMS(array), dims, ndim)) {
+        return 0;
+    }
+    o->data = PyArray_BYTES(array);
+    o->itemsize = PyArray_ITEMSIZE(array);
+    for (int axis = 0; axis < ndim; axis++) {
+        o->strides[axis] = PyArray_STRIDE(array, axis);
+    }
+    return 1;
+}
+
+/* Return a new array like those of an aval. */
+static PyObject *
+new_value(PyObject *aval, int ndim, npy_intp *dims)
+{
+    PyArray_Descr *dtype = aval_dtype(aval);
+    Py_INCREF(dtype);
+    return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, NULL, NULL, 0, NULL);
+}
+
+/* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */
+static int
+are_for_somebody(int seen)
+{
+    static const struct {
+        int bit;
+        const char *name;
+    } kinds[] = {{FE_DIVBYZERO, "divide"}, {FE_OVERFLOW, "over"}, {FE_INVALID, "invalid"}};
+    PyObject *states = PyDict_GetItemWithError(faults, s_usual), *state;
+    int is_wanted = PyDict_GetItemWithError(settings, s_warnings) == Py_True;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!(seen & kinds[i].bit)) {
+            continue;
+        }
+        state = states == NULL ? NULL : PyDict_GetItemString(states, kinds[i].name);
+        if (state == NULL || PyUnicode_CompareWithASCIIString(state, "usual") == 0 ? is_wanted
+            : PyUnicode_CompareWithASCIIString(state, "ignore") != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Put the pending nodes of a tree, and the arrays that hold what others need of them, into a job.
+ *
+ * `values[k]` becomes a new array for what is kept of node k, and the node is held; the last, the root's, is `into`
+ * if that is given.
+ * Returns 0 where something is not for this.
+ */
+static int
+make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
+{
+    PyObject *root = tree->nodes[tree->n_nodes - 1], *shape = SLOT(SLOT(root, n_aval), a_shape);
+    int ndim = (int)PyTuple_GET_SIZE(shape), base = tree->n_nodes;
+    npy_intp dims[MOST_DIMS];
+    if (ndim > MOST_DIMS) {
+        return 0;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = job->dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+    }
+    job->ndim = ndim;
+    job->n_steps = tree->n_nodes;
+    job->n_operands = tree->n_nodes + tree->n_leaves;
+    for (int i = 1; i <= tree->n_leaves; i++) {
+        PyObject *value = VALUE_OF(tree->nodes[MOST_OPERANDS - i]);
+        if (!PyArray_CheckExact(value) ||
+            !set_array(&job->operands[base + i - 1], (PyArrayObject *)value, dims, ndim)) {
+            return 0;
+        }
+    }
+    for (int k = 0; k < tree->n_nodes; k++) {
+        PyObject *node = tree->nodes[k], *aval = SLOT(node, n_aval), *inputs = SLOT(node, n_inputs);
+        Py_ssize_t many = PyTuple_GET_SIZE(inputs);
+        Step *step = &job->steps[k];
+        PyUFuncObject *ufunc = known_loops[place_of(SLOT(node, n_prim))].ufunc;
+        int loop = find_loop(ufunc, aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, 0), n_aval))->type_num);
+        if (loop < 0) {
+            return 0;
+        }
+        step->loop = ufunc->functions[loop];
+        step->data = ufunc->data == NULL ? NULL : ((void *const *)ufunc->data)[loop];
+        step->many = (int)many + 1;
+        for (Py_ssize_t i = 0; i < many; i++) {
+            int number = number_in(tree, PyTuple_GET_ITEM(inputs, i));
+            step->args[i] = number < base ? number : base + MOST_OPERANDS - number - 1;
+        }
+        step->args[many] = k;
+        job->operands[k].data = NULL;
+        job->operands[k].itemsize = PyDataType_ELSIZE(aval_dtype(aval));
+        if (k == base - 1 && into != NULL) {
+            values[k] = Py_NewRef((PyObject *)into);
+        }
+        else if (k == base - 1 || Py_REFCNT(node) > tree->users[k]) {
+            values[k] = new_value(aval, ndim, dims);
+        }
+        else {
+            continue;
+        }
+        Py_INCREF(node);
+        if (values[k] == NULL || !set_array(&job->operands[k], (PyArrayObject *)values[k], dims, ndim)) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Let a node be a part whose elements these are (stolen). */
+static void
+settle(PyObject *node, PyObject *value)
+{
+    Py_INCREF(Part);
+    Py_SET_TYPE(node, Part); /* of one layout; what a part has not is of its class */
+    Py_DECREF(Deferred);
+    Py_SETREF(SLOT(node, n_value), value);
+    Py_CLEAR(SLOT(node, n_prim));
+    Py_CLEAR(SLOT(node, n_params));
+    Py_CLEAR(SLOT(node, n_depth));
+    Py_CLEAR(SLOT(node, n_inputs));
+}
+
+/* How many elements, over all steps, a thread must have to do to be worth waking. */
+enum { WORTH_A_THREAD = 1 << 16 };
+
+/* Return how many threads beside this one a job is worth. */
+static int
+others_for(Job *job, npy_intp size)
+{
+    PyObject *wanted;
+    long many = size * job->n_steps / WORTH_A_THREAD, most;
+    if (many < 2) {
+        return 0;
+    }
+    wanted = PyDict_GetItemWithError(settings, s_threads);
+    most = wanted == NULL ? 1 : PyLong_AsLong(wanted);
+    most = most == 0 ? cores : most;
+    return (int)(many < most ? many : most) - 1;
+}
+
+/* Compute a pending node, into memory if that is given; returns 0, without an error, where Python must. */
+static int
+run_deferred(PyObject *root, PyArrayObject *into)
+{
+    Tree tree;
+    Job job;
+    PyObject *values[MOST_STEPS] = {NULL}, *kept[MOST_STEPS] = {NULL}, *first;
+    npy_intp size;
+    int done = 1;
+    while (!collect(root, &tree, &first)) {
+        if (first == NULL || !run_deferred(first, NULL)) {
+            return 0;
+        }
+    }
+    size = aval_bytes(SLOT(root, n_aval)) / PyDataType_ELSIZE(aval_dtype(SLOT(root, n_aval)));
+    done = make_job(&tree, &job, into, values) && run_job(&job, others_for(&job, size)) == 0 &&
+           !are_for_somebody(job.faults);
+    PyErr_Clear();
+    for (int k = 0; k < tree.n_nodes; k++) {
+        kept[k] = values[k] == NULL ? NULL : tree.nodes[k];
+    }
+    for (int k = 0; k < MOST_STEPS; k++) { /* the nodes of the tree that nobody holds go on the way */
+        if (kept[k] != NULL) {
+            if (done && values[k] != (PyObject *)into) {
+                settle(kept[k], values[k]);
+            }
+            else {
+                Py_DECREF(values[k]);
+            }
+            Py_DECREF(kept[k]);
+        }
+    }
+    return done;
+}
+
+/* Compute all that is pending, so that nothing but what is known holds what it was computed from. */
+static void
+run_pending(void)
+{
+    size_t last = ring_at, oldest = last > RING && last - RING > ring_done ? last - RING : ring_done;
+    ring_done = last;
+    while (last-- > oldest) { /* the newest first: what is in between for it may go unseen */
+        PyObject *node = pending_at(last % RING);
+        if (node != NULL) {
+            run_deferred(node, NULL);
+            Py_DECREF(node);
+        }
+    }
+}
+
+/* Return the elements of an array (borrowed) if they are known and up to date, or can be computed here at once. */
+static PyArrayObject *
+fresh(PyObject *x)
+{
+    PyArrayObject *value = seen(x);
+    if (value == NULL && IS_PENDING(NODE(x)) && run_deferred(NODE(x), NULL)) {
+        value = seen(x);
+    }
+    return value;
+}
+
+/* -- recording ----------------------------------------------------------------------------------------------- */
+
+static inline long
+depth_of(PyObject *node)
+{
+    PyObject *depth = Py_TYPE(node) == Part ? NULL : SLOT(node, n_depth);
+    return depth == NULL ? 0 : PyLong_AsLong(depth);
+}
+
+/* Return a pending array of `prim(a, b)`, or `prim(a)`: both are borrowed, the aval is stolen. */
+static PyObject *
+deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
+{
+    PyObject *node = NULL, *x = NULL;
+    long depth = depth_of(a), other = b == NULL ? 0 : depth_of(b);
+    if (aval == NULL || (node = Deferred->tp_alloc(Deferred, 0)) == NULL) {
+        Py_XDECREF(aval);
+        return NULL;
+    }
+    depth = (depth > other ? depth : other) + PyLong_AsLong(SLOT(aval, a_weight));
+    SLOT(node, n_prim) = Py_NewRef(prim);
+    SLOT(node, n_inputs) = b == NULL ? PyTuple_Pack(1, a) : PyTuple_Pack(2, a, b);
+    SLOT(node, n_params) = Py_NewRef(no_params);
+    SLOT(node, n_aval) = aval;
+    SLOT(node, n_depth) = PyLong_FromLong(depth);
+    SLOT(node, n_value) = Py_NewRef(Py_None);
+    if (SLOT(node, n_inputs) == NULL || SLOT(node, n_depth) == NULL || (x = Array->tp_alloc(Array, 0)) == NULL) {
+        Py_DECREF(node);
+        return NULL;
+    }
+    SLOT(x, x_node) = node;
+    SLOT(x, x_levels) = Py_NewRef(no_levels);
+    SLOT(x, x_view) = Py_NewRef(Py_None);
+    PyObject *oldest = pending_at(ring_at % RING);
+    if (oldest != NULL) {
+        run_deferred(oldest, NULL);
+        Py_DECREF(oldest);
+    }
+    Py_XSETREF(ring[ring_at % RING], PyWeakref_NewRef(node, NULL));
+    ring_at++;
+    if (ring[(ring_at - 1) % RING] == NULL) {
+        Py_CLEAR(x);
+    }
+    return x;
+}
+
+/* The nodes of numbers that were met last. */
+enum { NUMBERS = 64 };
+static struct {
+    PyObject *aval, *node;
+    double number;
+    int is_float;
+} numbers_met[NUMBERS];
+
+/* Return the node (borrowed) of an aval full of a number; NULL, without an error, where Python must make it. */
+static PyObject *
+number_node(PyObject *aval, PyObject *number)
+{
+    double value;
+    int is_float = PyFloat_CheckExact(number);
+    npy_uint64 bits;
+    size_t place;
+    PyObject *node;
+    if (!is_float && !PyLong_CheckExact(number) && Py_TYPE(number) != &PyDoubleArrType_Type) {
+        return NULL;
+    }
+    is_float |= !PyLong_CheckExact(number);
+    value = is_float ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
+    if (PyErr_Occurred() || (!is_float && (value > 1e15 || value < -1e15))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    memcpy(&bits, &value, sizeof(bits));
+    place = (size_t)((bits >> 44) ^ bits ^ ((size_t)aval >> 5)) % NUMBERS;
+    if (numbers_met[place].aval == aval && numbers_met[place].is_float == is_float &&
+        memcmp(&numbers_met[place].number, &value, sizeof(value)) == 0) {
+        return numbers_met[place].node;
+    }
+    node = PyObject_CallFunctionObjArgs(scalar_node, aval, number, NULL);
+    if (node == NULL || node == Py_None) {
+        PyErr_Clear();
+        Py_XDECREF(node);
+        return NULL;
+    }
+    Py_XSETREF(numbers_met[place].aval, Py_NewRef(aval));
+    Py_XSETREF(numbers_met[place].node, node);
+    numbers_met[place].number = value;
+    numbers_met[place].is_float = is_float;
+    return node;
+}
+
+/* Say whether an array's elements lie in the order of its axes, as results here do. */
+static int
+lies_in_order(PyArrayObject *value)
+{
+    npy_intp last = NPY_MAX_INTP;
+    for (int axis = 0; axis < PyArray_NDIM(value); axis++) {
+        npy_intp stride = PyArray_STRIDE(value, axis);
+        stride = stride < 0 ? -stride : stride;
+        if (stride != 0 && PyArray_DIM(value, axis) != 1) {
+            if (stride > last) {
+                return 0;
+            }
+            last = stride;
+        }
+    }
+    return PyArray_ISBEHAVED_RO(value) && PyArray_NDIM(value) <= MOST_DIMS;
+}
+
+/* Return a node that repeats the elements of a known one (a new reference). */
+static PyObject *
+spread(PyObject *node, PyObject *aval, int ndim, npy_intp *dims)
+{
+    PyArrayObject *value = (PyArrayObject *)VALUE_OF(node);
+    npy_intp strides[MOST_DIMS];
+    int less = ndim - PyArray_NDIM(value);
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    PyObject *view, *out;
+    for (int axis = 0; axis < ndim; axis++) {
+        int own = axis - less;
+        strides[axis] = own < 0 || PyArray_DIM(value, own) == 1 ? 0 : PyArray_STRIDE(value, own);
+    }
+    Py_INCREF(dtype);
+    view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA(value), 0, NULL);
+    if (view == NULL || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(value)) < 0 ||
+        (out = Part->tp_alloc(Part, 0)) == NULL) {
+        Py_XDECREF(view);
+        return NULL;
+    }
+    SLOT(out, n_aval) = Py_NewRef(aval);
+    SLOT(out, n_value) = view;
+    return out;
+}
+
+/* Put the shape of an aval into `dims`; returns how many axes there are, -1 if those are too many. */
+static inline int
+dims_of(PyObject *aval, npy_intp *dims)
+{
+    PyObject *shape = SLOT(aval, a_shape);
+    int ndim = (int)PyTuple_GET_SIZE(shape);
+    if (ndim > MOST_DIMS) {
+        return -1;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+    }
+    return ndim;
+}
+
+/* Broadcast one shape to another; returns how many axes that has, -1 if it does not fit. */
+static int
+broadcast_dims(npy_intp *dims, int ndim, const npy_intp *others, int many)
+{
+    int most = ndim > many ? ndim : many;
+    for (int axis = most - 1; axis >= 0; axis--) {
+        npy_intp p = axis >= most - ndim ? dims[axis - (most - ndim)] : 1;
+        npy_intp q = axis >= most - many ? others[axis - (most - many)] : 1;
+        if (p != q && p != 1 && q != 1) {
+            return -1;
+        }
+        dims[axis] = p == 1 ? q : p;
+    }
+    return most;
+}
+
+/* Return the node of an operand (borrowed) if it is for this: pending, or known and lying in order. */
+static inline PyObject *
+operand(PyObject *x)
+{
+    PyObject *view = SLOT(x, x_view), *node = NODE(x), *value;
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
+        (view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen))) {
+        return NULL;
+    }
+    if (IS_PENDING(node)) {
+        return node;
+    }
+    value = VALUE_OF(node);
+    return value != NULL && PyArray_CheckExact(value) && lies_in_order((PyArrayObject *)value) ? node : NULL;
+}
+
+/* Record an operator on arrays of middling size, one of which is a part or pending itself, or all of which are not
+ * large; NULL where it is to be done at once, or left to Python. `y` is NULL for an operator on one array.
+ */
+static PyObject *
+defer(Fast *f, PyObject *x, PyObject *y)
+{
+    PyObject *m = NULL, *n = NULL, *aval, *out = NULL;
+    npy_intp bytes, dims[2 * MOST_DIMS], others[MOST_DIMS];
+    PyArray_Descr *dtype;
+    int ndim, loop, result;
+    if (!f->is_strict || (IS_ARRAY(x) && (m = operand(x)) == NULL) ||
+        (y != NULL && IS_ARRAY(y) && (n = operand(y)) == NULL) || (m == NULL && n == NULL)) {
+        return NULL;
+    }
+    aval = SLOT(m != NULL ? m : n, n_aval);
+    if (m != NULL && n != NULL && SLOT(n, n_aval) != aval) { /* they broadcast, perhaps */
+        int many = dims_of(SLOT(n, n_aval), others);
+        if (aval_dtype(SLOT(n, n_aval)) != aval_dtype(aval) || (ndim = dims_of(aval, dims)) < 0 || many < 0 ||
+            (ndim = broadcast_dims(dims, ndim, others, many)) < 0) {
+            return NULL;
+        }
+        bytes = PyDataType_ELSIZE(aval_dtype(aval));
+        for (int axis = 0; axis < ndim; axis++) {
+            if (dims[axis] != 0 && bytes >= part_bytes / dims[axis]) {
+                return NULL;
+            }
+            bytes *= dims[axis];
+        }
+    }
+    else {
+        bytes = aval_bytes(aval);
+        ndim = -1;
+    }
+    if (bytes < least_deferred || bytes >= part_bytes || tiny() == 0) {
+        return NULL;
+    }
+    int is_part = (m != NULL && (Py_TYPE(m) == Part || Py_TYPE(m) == Deferred)) ||
+                  (n != NULL && (Py_TYPE(n) == Part || Py_TYPE(n) == Deferred));
+    if (!is_part && bytes >= large_bytes) {
+        return NULL;
+    }
+    dtype = aval_dtype(aval);
+    loop = dtype->type_num < 64 && (f->types >> dtype->type_num & 1)
+               ? find_loop((PyUFuncObject *)f->host, dtype->type_num) : -1;
+    if (loop < 0) {
+        return NULL;
+    }
+    result = ((PyUFuncObject *)f->host)->types[loop * f->nin + loop + f->nin];
+    Py_XINCREF(m);
+    Py_XINCREF(n);
+    aval = ndim < 0 ? Py_NewRef(aval) : find_aval(ndim, dims, dtype);
+    if (aval == NULL) {
+        goto done;
+    }
+    if (ndim >= 0) {
+        if (SLOT(m, n_aval) != aval) {
+            if (IS_PENDING(m) && !run_deferred(m, NULL)) {
+                goto done;
+            }
+            Py_SETREF(m, spread(m, aval, ndim, dims));
+        }
+        if (m != NULL && SLOT(n, n_aval) != aval) {
+            if (IS_PENDING(n) && !run_deferred(n, NULL)) {
+                goto done;
+            }
+            Py_SETREF(n, spread(n, aval, ndim, dims));
+        }
+    }
+    else if (m == NULL) {
+        m = Py_XNewRef(number_node(aval, x));
+    }
+    else if (n == NULL && y != NULL) {
+        n = Py_XNewRef(number_node(aval, y));
+    }
+    if (m == NULL || (n == NULL && y != NULL)) {
+        goto done;
+    }
+    if (result == dtype->type_num) {
+        out = deferred(f->prim, m, n, Py_NewRef(aval));
+    }
+    else {
+        PyArray_Descr *other = PyArray_DescrFromType(result);
+        ndim = dims_of(aval, dims);
+        out = deferred(f->prim, m, n, find_aval(ndim, dims, other));
+        Py_DECREF(other);
+    }
+done:
+    Py_XDECREF(aval);
+    Py_XDECREF(m);
+    Py_XDECREF(n);
+    return out;
+}
