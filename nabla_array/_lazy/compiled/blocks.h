@@ -13,7 +13,7 @@ enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64, MOST
 /* Elements that a block has at least, and bytes of all buffers of one at most. */
 enum { LEAST = 512, CACHED = 1 << 15 };
 /* Innermost axes up to which several rows make one block. */
-enum { SHORT = 192 };
+enum { SHORT = 192, MANY_ROWS = 8 };
 
 typedef struct {
     PyUFuncGenericFunction loop;
@@ -33,7 +33,9 @@ typedef struct {
     Step steps[MOST_STEPS];
     Operand operands[MOST_OPERANDS];
     /* how it is cut */
-    npy_intp length, rows, across, units;
+    npy_intp outer, length, rows, across, units;
+    npy_intp pitch; /* elements from one row of a buffer to the next */
+    int is_joined;  /* whether rows are run as one, with what lies between them in memory */
     npy_intp next; /* the unit that nobody has begun */
     int faults;
 } Job;
@@ -120,14 +122,34 @@ assign_slots(Job *job)
     }
 }
 
+/* Return how many elements lie from each row to the next in all that is read, 0 if that is not one number. */
+static npy_intp
+common_pitch(Job *job)
+{
+    npy_intp pitch = 0, inner = job->dims[job->ndim - 1];
+    for (int k = 0; k < job->n_operands; k++) {
+        Operand *o = &job->operands[k];
+        npy_intp s = o->strides[job->ndim - 1], t = o->strides[job->ndim - 2];
+        if (o->data == NULL || k < job->n_steps || (s == 0 && t == 0)) {
+            continue;
+        }
+        if (s <= 0 || t <= 0 || t % s != 0 || (pitch != 0 && pitch != t / s)) {
+            return 0;
+        }
+        pitch = t / s;
+    }
+    return pitch >= inner && pitch < inner + inner / 2 ? pitch : 0;
+}
+
 /* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */
 static void
 cut(Job *job)
 {
-    npy_intp inner = job->dims[job->ndim - 1], outer = 1, block;
+    npy_intp inner = job->dims[job->ndim - 1], outer = 1, block, pieces;
     for (int axis = 0; axis < job->ndim - 1; axis++) {
         outer *= job->dims[axis];
     }
+    job->outer = outer;
     job->widest = 1;
     for (int k = 0; k < job->n_operands; k++) {
         if (job->operands[k].itemsize > job->widest) {
@@ -137,15 +159,24 @@ cut(Job *job)
     block = CACHED / (job->widest * (job->n_slots > 0 ? job->n_slots : 1));
     block = block < LEAST ? LEAST : block > 8 * LEAST ? 8 * LEAST : block;
     if (inner <= SHORT && outer > 1) {
-        job->rows = block / inner < MOST_ROWS ? block / inner : MOST_ROWS;
+        npy_intp plane = job->dims[job->ndim - 2];
+        job->pitch = plane >= MANY_ROWS ? common_pitch(job) : 0;
+        job->is_joined = job->pitch > 0;
+        if (!job->is_joined) { /* rows of one plane, or of several */
+            job->pitch = inner;
+            plane = outer;
+        }
+        job->rows = block / job->pitch < MOST_ROWS ? block / job->pitch : MOST_ROWS;
         job->length = inner;
-        job->across = 1;
-        job->units = (outer + job->rows - 1) / job->rows;
+        job->across = (plane + job->rows - 1) / job->rows;
+        job->rows = (plane + job->across - 1) / job->across;
+        job->units = outer / plane * job->across;
     }
     else {
-        npy_intp pieces = (inner + block - 1) / block;
-        job->rows = 1;
-        job->length = (inner + pieces - 1) / pieces;
+        pieces = (inner + block - 1) / block;
+        job->is_joined = 0;
+        job->rows = 0;
+        job->length = job->pitch = (inner + pieces - 1) / pieces;
         job->across = (inner + job->length - 1) / job->length;
         job->units = outer * job->across;
     }
@@ -155,7 +186,7 @@ cut(Job *job)
 static inline size_t
 buffer_bytes(Job *job)
 {
-    return (size_t)(job->n_slots * job->rows * job->length * job->widest + 64);
+    return (size_t)(job->n_slots * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest + 64);
 }
 
 static inline void
@@ -206,17 +237,16 @@ run_piece(Job *job, npy_intp unit, char *const *buffers)
     return faults;
 }
 
-/* Run some rows: what stays inside lies in one piece, so that steps on that alone are one call. */
+/* Run some rows: in one call where none is written to an array, and what lies between them is no matter. */
 static int
 run_rows(Job *job, npy_intp unit, char *const *buffers)
 {
-    npy_intp outer = 1, first = unit * job->rows, many, inner = job->length;
+    npy_intp plane = job->is_joined ? job->dims[job->ndim - 2] : job->outer, inner = job->length;
+    npy_intp first = unit / job->across * plane + unit % job->across * job->rows;
+    npy_intp left = plane - unit % job->across * job->rows, many = left < job->rows ? left : job->rows;
+    npy_intp whole = (many - 1) * job->pitch + inner;
     char *starts[MOST_ROWS][MOST_OPERANDS];
     int faults = 0;
-    for (int axis = 0; axis < job->ndim - 1; axis++) {
-        outer *= job->dims[axis];
-    }
-    many = outer - first < job->rows ? outer - first : job->rows;
     for (npy_intp row = 0; row < many; row++) {
         begin_row(job, first + row, starts[row]);
     }
@@ -224,18 +254,19 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
         Step *step = &job->steps[s];
         char *data[4];
         npy_intp strides[4];
-        int is_inside = 1;
+        int is_one = job->operands[step->args[step->many - 1]].data == NULL;
         for (int i = 0; i < step->many; i++) {
             Operand *o = &job->operands[step->args[i]];
             strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
-            is_inside &= o->data == NULL;
+            is_one &= o->data == NULL || job->is_joined;
         }
-        for (npy_intp row = 0; row < (is_inside ? 1 : many); row++) {
+        for (npy_intp row = 0; row < (is_one ? 1 : many); row++) {
             for (int i = 0; i < step->many; i++) {
                 Operand *o = &job->operands[step->args[i]];
-                data[i] = o->data == NULL ? buffers[o->slot] + row * inner * o->itemsize : starts[row][step->args[i]];
+                data[i] = o->data == NULL ? buffers[o->slot] + row * job->pitch * o->itemsize
+                                          : starts[row][step->args[i]];
             }
-            call_step(step, data, is_inside ? many * inner : inner, strides);
+            call_step(step, data, is_one ? whole : inner, strides);
         }
         faults |= take_faults();
     }
@@ -251,20 +282,24 @@ work(Job *job, char *memory)
     int faults = 0;
     memory += 63 - ((npy_uintp)memory + 63) % 64;
     for (int slot = 0; slot < job->n_slots; slot++) {
-        buffers[slot] = memory + slot * job->rows * job->length * job->widest;
+        buffers[slot] = memory + slot * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest;
     }
     take_faults();
     while ((unit = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->units) {
-        faults |= job->rows > 1 ? run_rows(job, unit, buffers) : run_piece(job, unit, buffers);
+        faults |= job->rows > 0 ? run_rows(job, unit, buffers) : run_piece(job, unit, buffers);
     }
     if (faults) {
         __atomic_fetch_or(&job->faults, faults, __ATOMIC_RELAXED);
     }
 }
 
-/* A thread that waits for jobs; `go` is held until there is one, `done` until that is done. */
+/* A thread that waits for jobs. `go` is released to wake it, once (`is_called`) until it wakes; `done` when a job that
+ * it began is done. One that it did not begin before nothing of it was left is taken back.
+ */
+enum { IDLE, OFFERED, BEGUN };
 typedef struct {
     PyThread_type_lock go, done;
+    int state, is_called;
     Job *job;
     char *memory;
     size_t bytes;
@@ -284,14 +319,24 @@ with_room(Worker *w, size_t bytes)
     return w->memory;
 }
 
+static inline int
+changes(int *state, int from, int to)
+{
+    return __atomic_compare_exchange_n(state, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
 static void
 serve(void *arg)
 {
     Worker *w = arg;
     for (;;) {
         PyThread_acquire_lock(w->go, WAIT_LOCK);
-        work(w->job, w->memory);
-        PyThread_release_lock(w->done);
+        __atomic_store_n(&w->is_called, 0, __ATOMIC_SEQ_CST);
+        if (changes(&w->state, OFFERED, BEGUN)) {
+            work(w->job, w->memory);
+            __atomic_store_n(&w->state, IDLE, __ATOMIC_SEQ_CST);
+            PyThread_release_lock(w->done);
+        }
     }
 }
 
@@ -334,12 +379,18 @@ run_job(Job *job, int others)
     }
     others = others < job->units ? start_workers(others) : 0;
     for (; begun < others && with_room(&workers[begun], bytes) != NULL; begun++) {
-        workers[begun].job = job;
-        PyThread_release_lock(workers[begun].go);
+        Worker *w = &workers[begun];
+        w->job = job;
+        __atomic_store_n(&w->state, OFFERED, __ATOMIC_SEQ_CST);
+        if (!__atomic_exchange_n(&w->is_called, 1, __ATOMIC_SEQ_CST)) {
+            PyThread_release_lock(w->go);
+        }
     }
     work(job, own.memory);
     for (int i = 0; i < begun; i++) {
-        PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
+        if (!changes(&workers[i].state, OFFERED, IDLE)) {
+            PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
+        }
     }
     return 0;
 }

@@ -64,6 +64,21 @@ aval_dtype(PyObject *aval)
     return (PyArray_Descr *)SLOT(aval, a_dtype);
 }
 
+/* Put the shape of an aval into `dims`; returns how many axes there are, -1 if those are too many. */
+static inline int
+dims_of(PyObject *aval, npy_intp *dims)
+{
+    PyObject *shape = SLOT(aval, a_shape);
+    int ndim = (int)PyTuple_GET_SIZE(shape);
+    if (ndim > MOST_DIMS) {
+        return -1;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+    }
+    return ndim;
+}
+
 /* Those that were recorded last, weakly, oldest first from `ring_at` on: no more of them are pending. */
 enum { RING = 64 };
 static PyObject *ring[RING];
@@ -313,28 +328,20 @@ others_for(Job *job, npy_intp size)
     return (int)(many < most ? many : most) - 1;
 }
 
-/* Compute a pending node, into memory if that is given; returns 0, without an error, where Python must. */
+/* Compute a tree, its root into memory if that is given; returns 0, without an error, where Python must. */
 static int
-run_deferred(PyObject *root, PyArrayObject *into)
+run_tree(Tree *tree, PyArrayObject *into)
 {
-    Tree tree;
     Job job;
-    PyObject *values[MOST_STEPS] = {NULL}, *kept[MOST_STEPS] = {NULL}, *first;
-    npy_intp size;
-    int done = 1;
-    while (!collect(root, &tree, &first)) {
-        if (first == NULL || !run_deferred(first, NULL)) {
-            return 0;
-        }
-    }
-    size = aval_bytes(SLOT(root, n_aval)) / PyDataType_ELSIZE(aval_dtype(SLOT(root, n_aval)));
-    done = make_job(&tree, &job, into, values) && run_job(&job, others_for(&job, size)) == 0 &&
-           !are_for_somebody(job.faults);
+    PyObject *values[MOST_STEPS] = {NULL}, *kept[MOST_STEPS], *aval = SLOT(tree->nodes[tree->n_nodes - 1], n_aval);
+    npy_intp size = aval_bytes(aval) / PyDataType_ELSIZE(aval_dtype(aval));
+    int done = make_job(tree, &job, into, values) && run_job(&job, others_for(&job, size)) == 0 &&
+               !are_for_somebody(job.faults);
     PyErr_Clear();
-    for (int k = 0; k < tree.n_nodes; k++) {
-        kept[k] = values[k] == NULL ? NULL : tree.nodes[k];
+    for (int k = 0; k < tree->n_nodes; k++) {
+        kept[k] = values[k] == NULL ? NULL : tree->nodes[k];
     }
-    for (int k = 0; k < MOST_STEPS; k++) { /* the nodes of the tree that nobody holds go on the way */
+    for (int k = 0, many = tree->n_nodes; k < many; k++) { /* those of the tree that nobody holds go on the way */
         if (kept[k] != NULL) {
             if (done && values[k] != (PyObject *)into) {
                 settle(kept[k], values[k]);
@@ -348,6 +355,20 @@ run_deferred(PyObject *root, PyArrayObject *into)
     return done;
 }
 
+/* Compute a pending node; returns 0, without an error, where Python must. */
+static int
+run_deferred(PyObject *root)
+{
+    Tree tree;
+    PyObject *first;
+    while (!collect(root, &tree, &first)) {
+        if (first == NULL || !run_deferred(first)) {
+            return 0;
+        }
+    }
+    return run_tree(&tree, NULL);
+}
+
 /* Compute all that is pending, so that nothing but what is known holds what it was computed from. */
 static void
 run_pending(void)
@@ -357,7 +378,7 @@ run_pending(void)
     while (last-- > oldest) { /* the newest first: what is in between for it may go unseen */
         PyObject *node = pending_at(last % RING);
         if (node != NULL) {
-            run_deferred(node, NULL);
+            run_deferred(node);
             Py_DECREF(node);
         }
     }
@@ -368,10 +389,90 @@ static PyArrayObject *
 fresh(PyObject *x)
 {
     PyArrayObject *value = seen(x);
-    if (value == NULL && IS_PENDING(NODE(x)) && run_deferred(NODE(x), NULL)) {
+    if (value == NULL && IS_PENDING(NODE(x)) && run_deferred(NODE(x))) {
         value = seen(x);
     }
     return value;
+}
+
+/* Say whether the elements of an array are those of another, or surely none of them. */
+static int
+is_apart_or_same(PyArrayObject *a, PyArrayObject *b)
+{
+    char *ends[2][2];
+    PyArrayObject *both[2] = {a, b};
+    int same = PyArray_DATA(a) == PyArray_DATA(b) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+               PyArray_NDIM(a) == PyArray_NDIM(b);
+    for (int i = 0; i < 2; i++) {
+        ends[i][0] = ends[i][1] = PyArray_BYTES(both[i]);
+        for (int axis = 0; axis < PyArray_NDIM(both[i]); axis++) {
+            npy_intp way = (PyArray_DIM(both[i], axis) - 1) * PyArray_STRIDE(both[i], axis);
+            ends[i][way > 0] += way;
+            same = same && PyArray_DIM(a, axis) == PyArray_DIM(b, axis) && PyArray_STRIDE(a, axis) == PyArray_STRIDE(b, axis);
+        }
+        ends[i][1] += PyArray_ITEMSIZE(both[i]);
+    }
+    return same || ends[0][1] <= ends[1][0] || ends[1][1] <= ends[0][0];
+}
+
+/* Compute a pending node, which nobody else knows, into a part of the elements of an array `x`, or all of them.
+ *
+ * `part` is its value itself, or a new view of that. Returns 0 where others would see that, or where elements are
+ * read after others were written. Counts are those of `target`, and what the tree holds.
+ */
+static int
+run_into(PyObject *x, PyArrayObject *part, PyObject *root)
+{
+    PyObject *view = SLOT(x, x_view), *owner = view == Py_None ? x : SLOT(view, v_base), *value = VALUE_OF(NODE(x));
+    PyObject *held = NODE(owner), *memory = VALUE_OF(held), *aval = SLOT(root, n_aval), *first;
+    Py_ssize_t nodes = 1, arrays = 1, mine = 1;
+    npy_intp dims[MOST_DIMS];
+    Tree tree;
+    if (PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || PyDict_GET_SIZE(frozen) != 0 || memory == NULL ||
+        !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
+        !PyArray_CHKFLAGS((PyArrayObject *)memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) ||
+        aval_dtype(aval) != PyArray_DESCR(part) || dims_of(aval, dims) != PyArray_NDIM(part) ||
+        !PyArray_CompareLists(dims, PyArray_DIMS(part), PyArray_NDIM(part)) || !PyArray_ISBEHAVED(part) ||
+        !collect(root, &tree, &first)) {
+        return 0;
+    }
+    for (int i = 1; i <= tree.n_leaves; i++) {
+        PyObject *leaf = tree.nodes[MOST_OPERANDS - i], *elements = VALUE_OF(leaf);
+        int users = tree.users[MOST_OPERANDS - i];
+        if (!PyArray_CheckExact(elements)) {
+            return 0;
+        }
+        if (leaf == NODE(x)) {
+            mine += users;
+        }
+        else if (leaf == held) {
+            nodes += users;
+        }
+        else if (elements == memory) {
+            return 0;
+        }
+        else if (PyArray_BASE((PyArrayObject *)elements) == memory) {
+            if (Py_REFCNT(leaf) != users || Py_REFCNT(elements) != 1) {
+                return 0;
+            }
+            arrays++;
+        }
+        if (!is_apart_or_same((PyArrayObject *)elements, part)) {
+            return 0;
+        }
+    }
+    if (view == Py_None) {
+        nodes += mine - 1;
+    }
+    else if (PyArray_BASE((PyArrayObject *)value) != memory || Py_REFCNT(NODE(x)) != mine) {
+        return 0;
+    }
+    else {
+        nodes++;
+        arrays++;
+    }
+    arrays += (PyObject *)part != value;
+    return Py_REFCNT(held) == nodes && Py_REFCNT(memory) == arrays && run_tree(&tree, part);
 }
 
 /* -- recording ----------------------------------------------------------------------------------------------- */
@@ -409,7 +510,7 @@ deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
     SLOT(x, x_view) = Py_NewRef(Py_None);
     PyObject *oldest = pending_at(ring_at % RING);
     if (oldest != NULL) {
-        run_deferred(oldest, NULL);
+        run_deferred(oldest);
         Py_DECREF(oldest);
     }
     Py_XSETREF(ring[ring_at % RING], PyWeakref_NewRef(node, NULL));
@@ -508,21 +609,6 @@ spread(PyObject *node, PyObject *aval, int ndim, npy_intp *dims)
     return out;
 }
 
-/* Put the shape of an aval into `dims`; returns how many axes there are, -1 if those are too many. */
-static inline int
-dims_of(PyObject *aval, npy_intp *dims)
-{
-    PyObject *shape = SLOT(aval, a_shape);
-    int ndim = (int)PyTuple_GET_SIZE(shape);
-    if (ndim > MOST_DIMS) {
-        return -1;
-    }
-    for (int axis = 0; axis < ndim; axis++) {
-        dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
-    }
-    return ndim;
-}
-
 /* Broadcast one shape to another; returns how many axes that has, -1 if it does not fit. */
 static int
 broadcast_dims(npy_intp *dims, int ndim, const npy_intp *others, int many)
@@ -555,6 +641,22 @@ operand(PyObject *x)
     return value != NULL && PyArray_CheckExact(value) && lies_in_order((PyArrayObject *)value) ? node : NULL;
 }
 
+static Fast *square;
+
+static inline int
+is_two(PyObject *y)
+{
+    return y != NULL && ((PyLong_CheckExact(y) && PyLong_AsDouble(y) == 2) ||
+                         (PyFloat_CheckExact(y) && PyFloat_AS_DOUBLE(y) == 2));
+}
+
+static inline int
+is_float(PyObject *node)
+{
+    int type = aval_dtype(SLOT(node, n_aval))->type_num;
+    return type == NPY_DOUBLE || type == NPY_FLOAT;
+}
+
 /* Record an operator on arrays of middling size, one of which is a part or pending itself, or all of which are not
  * large; NULL where it is to be done at once, or left to Python. `y` is NULL for an operator on one array.
  */
@@ -565,6 +667,10 @@ defer(Fast *f, PyObject *x, PyObject *y)
     npy_intp bytes, dims[2 * MOST_DIMS], others[MOST_DIMS];
     PyArray_Descr *dtype;
     int ndim, loop, result;
+    if (f->op == POW && !f->is_strict && is_two(y) && square != NULL && IS_ARRAY(x) && is_float(NODE(x))) {
+        f = square; /* as NumPy's operator */
+        y = NULL;
+    }
     if (!f->is_strict || (IS_ARRAY(x) && (m = operand(x)) == NULL) ||
         (y != NULL && IS_ARRAY(y) && (n = operand(y)) == NULL) || (m == NULL && n == NULL)) {
         return NULL;
@@ -585,7 +691,7 @@ defer(Fast *f, PyObject *x, PyObject *y)
         }
     }
     else {
-        bytes = aval_bytes(aval);
+        bytes = PyTuple_GET_SIZE(SLOT(aval, a_shape)) == 0 ? 0 : aval_bytes(aval);
         ndim = -1;
     }
     if (bytes < least_deferred || bytes >= part_bytes || tiny() == 0) {
@@ -597,6 +703,9 @@ defer(Fast *f, PyObject *x, PyObject *y)
         return NULL;
     }
     dtype = aval_dtype(aval);
+    if (f->op == POW && PyTypeNum_ISINTEGER(dtype->type_num)) {
+        return NULL; /* its loop can raise */
+    }
     loop = dtype->type_num < 64 && (f->types >> dtype->type_num & 1)
                ? find_loop((PyUFuncObject *)f->host, dtype->type_num) : -1;
     if (loop < 0) {
@@ -611,13 +720,13 @@ defer(Fast *f, PyObject *x, PyObject *y)
     }
     if (ndim >= 0) {
         if (SLOT(m, n_aval) != aval) {
-            if (IS_PENDING(m) && !run_deferred(m, NULL)) {
+            if (IS_PENDING(m) && !run_deferred(m)) {
                 goto done;
             }
             Py_SETREF(m, spread(m, aval, ndim, dims));
         }
         if (m != NULL && SLOT(n, n_aval) != aval) {
-            if (IS_PENDING(n) && !run_deferred(n, NULL)) {
+            if (IS_PENDING(n) && !run_deferred(n)) {
                 goto done;
             }
             Py_SETREF(n, spread(n, aval, ndim, dims));

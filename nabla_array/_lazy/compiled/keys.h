@@ -272,6 +272,28 @@ write_number(int type, char *data, PyObject *y, PyArrayObject *value)
     }
 }
 
+/* x[key] = y for a pending node that nobody else knows; returns what `write_part` does. */
+static int
+write_pending(PyObject *x, PyObject *key, PyObject *node)
+{
+    PyArrayObject *value = fresh(x);
+    PyObject *plain = value == NULL ? NULL : plain_key(key), *part, *view = SLOT(x, x_view);
+    int done = 0;
+    if (plain == NULL) {
+        return 0;
+    }
+    part = PyObject_GetItem((PyObject *)value, plain);
+    Py_DECREF(plain);
+    if (part != NULL && PyArray_CheckExact(part) && run_into(x, (PyArrayObject *)part, node)) {
+        done = note_write(view == Py_None ? x : SLOT(view, v_base)) < 0 ? -1 : 1;
+    }
+    else {
+        PyErr_Clear(); /* told elsewhere, in our words */
+    }
+    Py_XDECREF(part);
+    return done;
+}
+
 /* x[key] = y; returns 1 if that is done, 0 if the package must do it, -1 for an error. */
 static int
 write_part(PyObject *x, PyObject *key, PyObject *y)
@@ -289,6 +311,10 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
             PyTuple_GET_ITEM(SLOT(view, v_part), 1) == key &&
             PyTuple_GET_ITEM(SLOT(view, v_part), 0) == (SLOT(x, x_view) == Py_None ? x : SLOT(x, x_view))) {
             return 1; /* Python's last step of `x[key] += v`, which has been written */
+        }
+        if (IS_PENDING(NODE(y)) && Py_REFCNT(y) == 1 && Py_REFCNT(NODE(y)) == 1 &&
+            (done = write_pending(x, key, NODE(y))) != 0) {
+            return done;
         }
         if ((new = fresh(y)) == NULL || PyArray_NBYTES(new) >= part_bytes) {
             return 0;

@@ -1,8 +1,8 @@
 /* Operators on two numbers, as NumPy computes them. */
 
-enum op { ADD, SUB, MUL, DIV, EQ, NE, LT, LE, GT, GE, AND, OR, XOR, RSHIFT, FLOORDIV, MOD, MATMUL, OTHER };
+enum op { ADD, SUB, MUL, DIV, EQ, NE, LT, LE, GT, GE, AND, OR, XOR, RSHIFT, FLOORDIV, MOD, POW, MATMUL, OTHER };
 static const char *op_names[] = {"add", "sub", "mul", "div", "eq", "ne", "lt", "le", "gt", "ge",
-                                 "and", "or", "xor", "shift_right", "floor_divide", "remainder", "matmul"};
+                                 "and", "or", "xor", "shift_right", "floor_divide", "remainder", "pow", "matmul"};
 
 #define IS_COMPARISON(op) ((op) >= EQ && (op) <= GE)
 

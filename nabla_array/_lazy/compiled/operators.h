@@ -322,6 +322,38 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     return found != NULL || failed ? found : PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
+/* x += y for arrays of middling size; NULL, without an error, where that is not so simple. */
+static PyObject *
+deferred_into(Fast *f, PyObject *x, PyObject *y, int *failed)
+{
+    PyObject *found = is_watched() ? NULL : defer(f, x, y), *owner;
+    int done = 0;
+    if (found == NULL) {
+        *failed = PyErr_Occurred() != NULL;
+        return NULL;
+    }
+    if (SLOT(NODE(found), n_aval) == SLOT(NODE(x), n_aval)) {
+        if (IS_PENDING(NODE(x)) && SLOT(x, x_view) == Py_None && PyDict_GET_SIZE(frozen) == 0) {
+            Py_SETREF(NODE(x), Py_NewRef(NODE(found)));
+            done = 1;
+        }
+        else {
+            PyArrayObject *value = seen(x);
+            done = value != NULL && run_into(x, value, NODE(found));
+        }
+    }
+    Py_DECREF(found);
+    if (!done) {
+        return NULL;
+    }
+    owner = SLOT(x, x_view) == Py_None ? x : SLOT(SLOT(x, x_view), v_base);
+    if (note_write(owner) < 0) {
+        *failed = 1;
+        return NULL;
+    }
+    return Py_NewRef(x);
+}
+
 /* x += y: into the memory, where nobody else looks at that; an array that owns its elements may get new ones. */
 static PyObject *
 call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -335,6 +367,9 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     x = args[0];
     y = args[1];
+    if ((found = deferred_into(f, x, y, &failed)) != NULL || failed) {
+        return found;
+    }
     memory = target(x, &y, 1, &owner);
     if (SLOT(x, x_view) == Py_None && (memory == NULL || PyArray_NDIM(memory) == 0)) {
         found = compute(f, x, y, NULL, &failed);
