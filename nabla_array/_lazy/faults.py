@@ -168,6 +168,16 @@ def _tell(mode: str, kind: str, message: str) -> FloatingPointError | None:
     return None
 
 
+def tell_at_once(bits: int, name: str) -> None:
+    """Tell of faults, by NumPy's numbers for them, as NumPy's function of this name would here."""
+    state = np.geterr()
+    for kind, (key, bit) in _KINDS.items():
+        if bits & bit and (mode := state[key]) != "ignore":  # type: ignore[literal-required]
+            error = _tell(mode, kind, f"{kind} encountered in {name}")
+            if error is not None:
+                raise error
+
+
 def is_urgent(state: State) -> bool:
     """Say whether somebody waits for an exception, or for a call, at the line of the operation."""
     return not {"usual", "warn", "ignore"}.issuperset(state.values())

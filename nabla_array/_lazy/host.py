@@ -17,8 +17,10 @@ import numpy as np
 
 from .aval import LARGE, Aval
 from .config import threads
+from .faults import tell_at_once
+from .native import compiled
 from .primitive import Primitive
-from .primitives.elementwise import pow_
+from .primitives.elementwise import pow_, select
 from .program import Eqn, Program
 from .regions import Plan, Region
 
@@ -200,6 +202,7 @@ class _Kernel:
         self.rows = max(1, BLOCK * (1 + reduces) * math.prod(region.lead) // widest)
         self.slots = self._assign()
         self.heirs = self._heirs()
+        self.compiled = None if compiled is None else _Compiled.of(self)
 
     def _heirs(self) -> dict[int, list[int]]:
         """Name for each output the inputs whose memory it could take: read, element by element, before."""
@@ -298,6 +301,67 @@ class _Kernel:
         return parts
 
 
+class _Compiled:
+    """A region of ufuncs on arrays of one shape, for compiled code, which needs no Python between blocks.
+
+    Attributes
+    ----------
+    steps
+        For each: the ufunc (None for `select`), the numbers of its operands, and the dtype of its result. Results
+        have the first numbers, what the steps begin with (`leaves`) the next.
+    leaves
+        For each the number of the region's input, and what makes a view of that.
+    """
+
+    def __init__(self, kernel: _Kernel) -> None:
+        self.numbers: dict[int, int] = {}
+        self.leaves: list[tuple[int, Callable[..., Any]]] = []
+        self.steps: tuple[tuple[np.ufunc | None, tuple[int, ...], np.dtype], ...] = ()
+        many = sum(eqn.prim.kind == "elementwise" for _, eqn in kernel.steps)
+        places: dict[int, int] = {}
+        for k, eqn in kernel.steps:
+            if eqn.prim.kind == "elementwise":
+                ins = tuple([places[i] if i in places else self._leaf(places, i, many) for i in eqn.ins])
+                function = None if eqn.prim is select else eqn.prim.host
+                self.steps += ((function, ins, eqn.aval.dtype),)  # type: ignore[assignment]
+                places[k] = self.numbers[k] = len(self.numbers)
+            else:
+                self._leaf(places, k, many, eqn.ins[0], partial(eqn.prim.host, **dict(eqn.params)))
+
+    def _leaf(
+        self, places: dict[int, int], k: int, many: int, i: int | None = None, look: Callable[..., Any] = np.asarray
+    ) -> int:
+        self.leaves.append((k if i is None else i, look))
+        places[k] = many + len(self.leaves) - 1
+        return places[k]
+
+    @classmethod
+    def of(cls, kernel: _Kernel) -> _Compiled | None:
+        """Return the region made ready, None if something in it is not for compiled code."""
+        shapes = set()
+        for _, eqn in kernel.steps:
+            kind, prim = eqn.prim.kind, eqn.prim
+            if kind in ("broadcast", "view") and eqn.ins[0] in kernel.region.inputs:
+                continue
+            if kind != "elementwise" or eqn.params or (prim is pow_ and eqn.aval.dtype.kind in "iu"):
+                return None
+            if prim is not select and not (isinstance(prim.host, np.ufunc) and prim.host.nout == 1):
+                return None
+            shapes.add(eqn.aval.shape)
+        kept = [k in kernel.region.outputs for k, eqn in kernel.steps if eqn.prim.kind == "elementwise"]
+        return cls(kernel) if len(shapes) == 1 and kept[-1] and not kernel.region.joined else None
+
+    def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> bool:
+        """Run the region, writing to `outs`; returns False, having done nothing, where Python must."""
+        leaves = [look(env[i]) for i, look in self.leaves]
+        seen = compiled.run_blocks(self.steps, leaves, [outs.get(k) for k in self.numbers])
+        if seen:
+            for (ufunc, _, _), bits in zip(self.steps, seen, strict=True):
+                if bits and ufunc is not None:
+                    tell_at_once(bits, ufunc.__name__)
+        return seen is not None
+
+
 def _getter(keys: tuple[int, ...]) -> _Getter:
     if len(keys) == 1:
         (key,) = keys
@@ -362,8 +426,10 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
                 break
         else:
             outs[k] = np.empty(kernel.avals[k].shape, kernel.avals[k].dtype)
-    blocks = _blocks(region.lead, kernel.rows)
-    parts = _spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
+    parts: list[Any] = []
+    if kernel.compiled is None or not kernel.compiled.run(env, outs):
+        blocks = _blocks(region.lead, kernel.rows)
+        parts = _spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
     for k, out in outs.items():
         env[k] = out
     for k in region.joined:

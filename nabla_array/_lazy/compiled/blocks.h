@@ -14,11 +14,14 @@ enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64, MOST
 enum { LEAST = 512, CACHED = 1 << 15 };
 /* Innermost axes up to which several rows make one block. */
 enum { SHORT = 192, MANY_ROWS = 8 };
+/* Units that a thread takes at once at most: what lies together is read together. */
+enum { GRAIN = 64 };
 
 typedef struct {
     PyUFuncGenericFunction loop;
     void *data;
     int many, args[4]; /* the numbers of its operands, the result's last */
+    int is_quiet;      /* whether NumPy tells of no faults of it */
 } Step;
 
 typedef struct {
@@ -36,8 +39,8 @@ typedef struct {
     npy_intp outer, length, rows, across, units;
     npy_intp pitch; /* elements from one row of a buffer to the next */
     int is_joined;  /* whether rows are run as one, with what lies between them in memory */
-    npy_intp next; /* the unit that nobody has begun */
-    int faults;
+    npy_intp next, grain; /* the unit that nobody has begun; how many a thread takes at once */
+    int faults, step_faults[MOST_STEPS];
 } Job;
 
 /* Return which of NumPy's floating-point faults this thread has seen, as <fenv.h> names them; forgets them. */
@@ -189,10 +192,14 @@ buffer_bytes(Job *job)
     return (size_t)(job->n_slots * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest + 64);
 }
 
+/* Note the faults of a step. A truth value is none's result: what NumPy compares may be nan. */
 static inline void
-call_step(Step *step, char **data, npy_intp n, const npy_intp *strides)
+note_faults(Job *job, int step)
 {
-    step->loop(data, &n, strides, step->data);
+    int found = take_faults();
+    if (found && !job->steps[step].is_quiet) {
+        __atomic_fetch_or(&job->step_faults[step], found, __ATOMIC_RELAXED);
+    }
 }
 
 /* Find where row number `row` of each array begins. */
@@ -214,13 +221,12 @@ begin_row(Job *job, npy_intp row, char **starts)
 }
 
 /* Run one piece of a row. */
-static int
+static void
 run_piece(Job *job, npy_intp unit, char *const *buffers)
 {
     npy_intp start = unit % job->across * job->length, inner = job->dims[job->ndim - 1];
     npy_intp n = inner - start < job->length ? inner - start : job->length;
     char *starts[MOST_OPERANDS];
-    int faults = 0;
     begin_row(job, unit / job->across, starts);
     for (int s = 0; s < job->n_steps; s++) {
         Step *step = &job->steps[s];
@@ -231,14 +237,13 @@ run_piece(Job *job, npy_intp unit, char *const *buffers)
             strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
             data[i] = o->data == NULL ? buffers[o->slot] : starts[step->args[i]] + start * strides[i];
         }
-        call_step(step, data, n, strides);
-        faults |= take_faults();
+        step->loop(data, &n, strides, step->data);
+        note_faults(job, s);
     }
-    return faults;
 }
 
 /* Run some rows: in one call where none is written to an array, and what lies between them is no matter. */
-static int
+static void
 run_rows(Job *job, npy_intp unit, char *const *buffers)
 {
     npy_intp plane = job->is_joined ? job->dims[job->ndim - 2] : job->outer, inner = job->length;
@@ -246,7 +251,6 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
     npy_intp left = plane - unit % job->across * job->rows, many = left < job->rows ? left : job->rows;
     npy_intp whole = (many - 1) * job->pitch + inner;
     char *starts[MOST_ROWS][MOST_OPERANDS];
-    int faults = 0;
     for (npy_intp row = 0; row < many; row++) {
         begin_row(job, first + row, starts[row]);
     }
@@ -266,11 +270,10 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
                 data[i] = o->data == NULL ? buffers[o->slot] + row * job->pitch * o->itemsize
                                           : starts[row][step->args[i]];
             }
-            call_step(step, data, is_one ? whole : inner, strides);
+            step->loop(data, is_one ? &whole : &inner, strides, step->data);
         }
-        faults |= take_faults();
+        note_faults(job, s);
     }
-    return faults;
 }
 
 /* Run what nobody has begun, until nothing is left. */
@@ -279,17 +282,16 @@ work(Job *job, char *memory)
 {
     char *buffers[MOST_OPERANDS];
     npy_intp unit;
-    int faults = 0;
     memory += 63 - ((npy_uintp)memory + 63) % 64;
     for (int slot = 0; slot < job->n_slots; slot++) {
         buffers[slot] = memory + slot * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest;
     }
     take_faults();
-    while ((unit = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->units) {
-        faults |= job->rows > 0 ? run_rows(job, unit, buffers) : run_piece(job, unit, buffers);
-    }
-    if (faults) {
-        __atomic_fetch_or(&job->faults, faults, __ATOMIC_RELAXED);
+    while ((unit = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED)) < job->units) {
+        npy_intp end = unit + job->grain < job->units ? unit + job->grain : job->units;
+        for (; unit < end; unit++) {
+            (job->rows > 0 ? run_rows : run_piece)(job, unit, buffers);
+        }
     }
 }
 
@@ -361,11 +363,18 @@ start_workers(int wanted)
     return n_workers < wanted ? n_workers : wanted;
 }
 
-/* Run a job on this thread and so many others; returns -1 where memory is short. */
+static int is_running; /* whether a thread of Python's has the workers, and the buffers */
+
+/* Run a job on this thread and so many others; returns -1 where memory is short.
+ *
+ * Needs the interpreter's lock, which others may have meanwhile if that is said.
+ */
 static int
-run_job(Job *job, int others)
+run_job(Job *job, int others, int is_long)
 {
-    static Worker own;
+    static Worker mine;
+    Worker *own = &mine, spare = {0};
+    PyThreadState *state = NULL;
     int begun = 0;
     size_t bytes;
     merge_axes(job);
@@ -373,8 +382,15 @@ run_job(Job *job, int others)
     cut(job);
     bytes = buffer_bytes(job);
     job->next = 0;
+    job->grain = job->units / (8 * (others + 1));
+    job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
     job->faults = 0;
-    if (with_room(&own, bytes) == NULL) {
+    memset(job->step_faults, 0, sizeof(job->step_faults));
+    if (is_running) {
+        own = &spare;
+        others = 0;
+    }
+    if (with_room(own, bytes) == NULL) {
         return -1;
     }
     others = others < job->units ? start_workers(others) : 0;
@@ -386,11 +402,27 @@ run_job(Job *job, int others)
             PyThread_release_lock(w->go);
         }
     }
-    work(job, own.memory);
+    if (own == &mine) {
+        is_running = 1;
+    }
+    if (is_long) {
+        state = PyEval_SaveThread();
+    }
+    work(job, own->memory);
     for (int i = 0; i < begun; i++) {
         if (!changes(&workers[i].state, OFFERED, IDLE)) {
             PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
         }
+    }
+    if (state != NULL) {
+        PyEval_RestoreThread(state);
+    }
+    if (own == &mine) {
+        is_running = 0;
+    }
+    PyMem_RawFree(spare.memory);
+    for (int s = 0; s < job->n_steps; s++) {
+        job->faults |= job->step_faults[s];
     }
     return 0;
 }

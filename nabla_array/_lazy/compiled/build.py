@@ -25,7 +25,7 @@ class CompileFast(BuildHookInterface):
             [source],
             depends=sorted(glob.glob(os.path.join(FOLDER, "*.h"))),
             include_dirs=[np.get_include()],
-            extra_compile_args=[] if os.name == "nt" else ["-O2"],
+            extra_compile_args=[] if os.name == "nt" else ["-O3"],
         )
         command = build_ext(Distribution({"name": "nabla_array", "ext_modules": [extension]}))
         command.build_lib = self.root

@@ -106,6 +106,21 @@ pending_at(size_t place)
     return node;
 }
 
+/* Let a step be what a ufunc does for operands of one dtype; returns 0 if it has no loop for them. */
+static int
+set_loop(Step *step, PyUFuncObject *ufunc, int type)
+{
+    int loop = find_loop(ufunc, type);
+    if (loop < 0) {
+        return 0;
+    }
+    step->loop = ufunc->functions[loop];
+    step->data = ufunc->data == NULL ? NULL : ((void *const *)ufunc->data)[loop];
+    step->many = ufunc->nargs;
+    step->is_quiet = ufunc->types[loop * ufunc->nargs + ufunc->nin] == NPY_BOOL;
+    return 1;
+}
+
 /* What a job is made of: the pending nodes, inputs before users, and the arrays and numbers that they begin with. */
 typedef struct {
     PyObject *nodes[MOST_OPERANDS];
@@ -265,13 +280,9 @@ make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
         Py_ssize_t many = PyTuple_GET_SIZE(inputs);
         Step *step = &job->steps[k];
         PyUFuncObject *ufunc = known_loops[place_of(SLOT(node, n_prim))].ufunc;
-        int loop = find_loop(ufunc, aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, 0), n_aval))->type_num);
-        if (loop < 0) {
+        if (!set_loop(step, ufunc, aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, 0), n_aval))->type_num)) {
             return 0;
         }
-        step->loop = ufunc->functions[loop];
-        step->data = ufunc->data == NULL ? NULL : ((void *const *)ufunc->data)[loop];
-        step->many = (int)many + 1;
         for (Py_ssize_t i = 0; i < many; i++) {
             int number = number_in(tree, PyTuple_GET_ITEM(inputs, i));
             step->args[i] = number < base ? number : base + MOST_OPERANDS - number - 1;
@@ -335,7 +346,7 @@ run_tree(Tree *tree, PyArrayObject *into)
     Job job;
     PyObject *values[MOST_STEPS] = {NULL}, *kept[MOST_STEPS], *aval = SLOT(tree->nodes[tree->n_nodes - 1], n_aval);
     npy_intp size = aval_bytes(aval) / PyDataType_ELSIZE(aval_dtype(aval));
-    int done = make_job(tree, &job, into, values) && run_job(&job, others_for(&job, size)) == 0 &&
+    int done = make_job(tree, &job, into, values) && run_job(&job, others_for(&job, size), 0) == 0 &&
                !are_for_somebody(job.faults);
     PyErr_Clear();
     for (int k = 0; k < tree->n_nodes; k++) {
@@ -754,5 +765,113 @@ done:
     Py_XDECREF(aval);
     Py_XDECREF(m);
     Py_XDECREF(n);
+    return out;
+}
+
+/* -- regions ------------------------------------------------------------------------------------------------- */
+
+/* NumPy's `where` has no loop of a ufunc's. */
+#define SELECT(name, type)                                                                                           \
+    static void name(char **args, const npy_intp *n, const npy_intp *strides, void *data)                            \
+    {                                                                                                                \
+        char *c = args[0], *x = args[1], *y = args[2], *out = args[3];                                               \
+        for (npy_intp i = 0; i < *n; i++) {                                                                          \
+            *(type *)out = *(npy_bool *)c ? *(type *)x : *(type *)y;                                                 \
+            c += strides[0], x += strides[1], y += strides[2], out += strides[3];                                    \
+        }                                                                                                            \
+    }
+SELECT(select_1, npy_uint8)
+SELECT(select_2, npy_uint16)
+SELECT(select_4, npy_uint32)
+SELECT(select_8, npy_uint64)
+SELECT(select_16, npy_cdouble)
+
+static int
+set_select(Step *step, npy_intp itemsize)
+{
+    switch (itemsize) {
+    case 1: step->loop = select_1; break;
+    case 2: step->loop = select_2; break;
+    case 4: step->loop = select_4; break;
+    case 8: step->loop = select_8; break;
+    case 16: step->loop = select_16; break;
+    default: return 0;
+    }
+    step->data = NULL;
+    step->many = 4;
+    step->is_quiet = 1;
+    return 1;
+}
+
+/* Make a job of what `run_blocks` is given; returns 0, perhaps with an error, if that cannot be. */
+static int
+fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(steps), many = PyList_GET_SIZE(leaves);
+    PyArrayObject *first = (PyArrayObject *)PyList_GET_ITEM(kept, n - 1);
+    int types[MOST_OPERANDS];
+    if (n > MOST_STEPS || n + many > MOST_OPERANDS || !PyArray_Check(first) || PyArray_NDIM(first) > MOST_DIMS) {
+        return 0;
+    }
+    job->ndim = PyArray_NDIM(first);
+    memcpy(job->dims, PyArray_DIMS(first), sizeof(npy_intp) * (size_t)job->ndim);
+    job->n_steps = (int)n;
+    job->n_operands = (int)(n + many);
+    for (Py_ssize_t k = 0; k < n + many; k++) {
+        PyObject *array = k < n ? PyList_GET_ITEM(kept, k) : PyList_GET_ITEM(leaves, k - n);
+        if (array == Py_None) {
+            job->operands[k].data = NULL;
+            continue;
+        }
+        if (!PyArray_CheckExact(array) ||
+            !set_array(&job->operands[k], (PyArrayObject *)array, PyArray_DIMS(first), job->ndim)) {
+            return 0;
+        }
+        types[k] = PyArray_DESCR((PyArrayObject *)array)->type_num;
+    }
+    for (Py_ssize_t k = 0; k < n; k++) {
+        PyObject *given = PyTuple_GET_ITEM(steps, k), *ufunc, *ins;
+        PyArray_Descr *dtype;
+        Step *step = &job->steps[k];
+        if (!PyArg_ParseTuple(given, "OO!O!", &ufunc, &PyTuple_Type, &ins, &PyArrayDescr_Type, &dtype)) {
+            return 0;
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins) && i < 3; i++) {
+            step->args[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(ins, i));
+        }
+        types[k] = dtype->type_num;
+        job->operands[k].itemsize = PyDataType_ELSIZE(dtype);
+        if (!(ufunc == Py_None ? set_select(step, PyDataType_ELSIZE(dtype))
+                               : set_loop(step, (PyUFuncObject *)ufunc, types[step->args[0]]))) {
+            return 0;
+        }
+        step->args[step->many - 1] = (int)k;
+    }
+    return 1;
+}
+
+/* run_blocks(steps, leaves, kept): see `host.py` */
+static PyObject *
+run_blocks(PyObject *module, PyObject *args)
+{
+    PyObject *steps, *leaves, *kept, *out;
+    Job job;
+    if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &steps, &PyList_Type, &leaves, &PyList_Type, &kept)) {
+        return NULL;
+    }
+    if (!fill_job(&job, steps, leaves, kept)) {
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
+    }
+    npy_intp size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(kept, PyTuple_GET_SIZE(steps) - 1));
+    if (run_job(&job, others_for(&job, size), 1) < 0) {
+        return PyErr_NoMemory();
+    }
+    out = PyTuple_New(job.faults ? job.n_steps : 0);
+    for (int k = 0; out != NULL && job.faults && k < job.n_steps; k++) {
+        int found = job.step_faults[k]; /* in the order of NumPy's numbers for them */
+        long number = (found & FE_DIVBYZERO ? 1 : 0) | (found & FE_OVERFLOW ? 2 : 0) | (found & FE_UNDERFLOW ? 4 : 0) |
+                      (found & FE_INVALID ? 8 : 0);
+        PyTuple_SET_ITEM(out, k, PyLong_FromLong(number));
+    }
     return out;
 }

@@ -315,6 +315,7 @@ static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
     {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
+    {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
