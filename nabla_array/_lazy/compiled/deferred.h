@@ -770,13 +770,24 @@ done:
 
 /* -- regions ------------------------------------------------------------------------------------------------- */
 
-/* NumPy's `where` has no loop of a ufunc's. */
+/* NumPy's `where` has no loop of a ufunc's. Here it has no branch: which it would take is hard to foresee. */
 #define SELECT(name, type)                                                                                           \
+    static inline type name##_one(npy_bool c, type x, type y)                                                        \
+    {                                                                                                                \
+        return y ^ ((x ^ y) & (type)-(type)(c != 0));                                                                \
+    }                                                                                                                \
     static void name(char **args, const npy_intp *n, const npy_intp *strides, void *data)                            \
     {                                                                                                                \
+        const npy_intp size = sizeof(type);                                                                          \
         char *c = args[0], *x = args[1], *y = args[2], *out = args[3];                                               \
+        if (strides[0] == 1 && strides[1] == size && strides[2] == size && strides[3] == size) {                     \
+            for (npy_intp i = 0; i < *n; i++) {                                                                      \
+                ((type *)out)[i] = name##_one(((npy_bool *)c)[i], ((type *)x)[i], ((type *)y)[i]);                   \
+            }                                                                                                        \
+            return;                                                                                                  \
+        }                                                                                                            \
         for (npy_intp i = 0; i < *n; i++) {                                                                          \
-            *(type *)out = *(npy_bool *)c ? *(type *)x : *(type *)y;                                                 \
+            *(type *)out = name##_one(*(npy_bool *)c, *(type *)x, *(type *)y);                                       \
             c += strides[0], x += strides[1], y += strides[2], out += strides[3];                                    \
         }                                                                                                            \
     }
@@ -784,7 +795,16 @@ SELECT(select_1, npy_uint8)
 SELECT(select_2, npy_uint16)
 SELECT(select_4, npy_uint32)
 SELECT(select_8, npy_uint64)
-SELECT(select_16, npy_cdouble)
+
+static void
+select_16(char **args, const npy_intp *n, const npy_intp *strides, void *data)
+{
+    char *c = args[0], *x = args[1], *y = args[2], *out = args[3];
+    for (npy_intp i = 0; i < *n; i++) {
+        memmove(out, *(npy_bool *)c ? x : y, 16);
+        c += strides[0], x += strides[1], y += strides[2], out += strides[3];
+    }
+}
 
 static int
 set_select(Step *step, npy_intp itemsize)
