@@ -108,7 +108,7 @@ def like(function: _Function, slow: _Function) -> _Function:
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:
-        compiled.limit(direct.PART, direct.LARGE, TINY, TINY)
+        compiled.limit(direct.PART, direct.LARGE, TINY, direct.DEFERRED)
 
 
 if compiled is not None:

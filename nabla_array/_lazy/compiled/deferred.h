@@ -79,31 +79,48 @@ dims_of(PyObject *aval, npy_intp *dims)
     return ndim;
 }
 
-/* Those that were recorded last, weakly, oldest first from `ring_at` on: no more of them are pending. */
+/* Those that were recorded last and may be pending, oldest first from `ring_at` on; none is held. */
 enum { RING = 64 };
 static PyObject *ring[RING];
 static size_t ring_at, ring_done; /* the next place; up to which nothing is pending */
 
-/* Return the node in a place (a new reference) if it is still there, and pending. */
+/* Forget a node that is not pending any more. */
+static inline void
+leave_ring(PyObject *node)
+{
+    for (size_t i = ring_at, last = ring_at > RING ? ring_at - RING : 0; i > last; i--) {
+        if (ring[(i - 1) % RING] == node) {
+            ring[(i - 1) % RING] = NULL;
+            break;
+        }
+    }
+    while (ring_at > ring_done && ring[(ring_at - 1) % RING] == NULL) {
+        ring_at--;
+    }
+}
+
+/* Let a node be a part: both have one layout, and what a part has not is of its class. */
+static inline void
+become_part(PyObject *node)
+{
+    leave_ring(node);
+    Py_INCREF(Part);
+    Py_SET_TYPE(node, Part);
+    Py_DECREF(Deferred);
+}
+
+static void
+deferred_dealloc(PyObject *node)
+{
+    become_part(node);
+    Part->tp_dealloc(node);
+}
+
+/* Return the node in a place (a new reference) if there is one that is pending. */
 static PyObject *
 pending_at(size_t place)
 {
-    PyObject *node = NULL;
-    if (ring[place] == NULL) {
-        return NULL;
-    }
-#if PY_VERSION_HEX >= 0x030d0000
-    if (PyWeakref_GetRef(ring[place], &node) < 0) {
-        PyErr_Clear();
-    }
-#else
-    node = PyWeakref_GetObject(ring[place]);
-    node = node == NULL || node == Py_None ? NULL : Py_NewRef(node);
-#endif
-    if (node != NULL && !IS_PENDING(node)) {
-        Py_CLEAR(node);
-    }
-    return node;
+    return ring[place] != NULL && IS_PENDING(ring[place]) ? Py_NewRef(ring[place]) : NULL;
 }
 
 /* Let a step be what a ufunc does for operands of one dtype; returns 0 if it has no loop for them. */
@@ -126,22 +143,34 @@ typedef struct {
     PyObject *nodes[MOST_OPERANDS];
     int users[MOST_OPERANDS]; /* how many inputs of the pending ones it is */
     int n_leaves, n_nodes;    /* leaves lie behind the others, from the end on */
+    unsigned char places[2 * MOST_OPERANDS]; /* numbers by what one hopes are different places, 255 where none is */
 } Tree;
+
+/* Return where the number of a node is, or would be. */
+static inline unsigned char *
+place_in(Tree *tree, PyObject *node)
+{
+    size_t place = ((size_t)node >> 4) * 0x9e3779b1u;
+    unsigned char *found = &tree->places[(place ^ place >> 16) % (2 * MOST_OPERANDS)];
+    while (*found != 255 && tree->nodes[*found] != node) {
+        found = found + 1 < tree->places + 2 * MOST_OPERANDS ? found + 1 : tree->places;
+    }
+    return found;
+}
 
 static inline int
 number_in(Tree *tree, PyObject *node)
 {
-    for (int i = 0; i < tree->n_nodes; i++) {
-        if (tree->nodes[i] == node) {
-            return i;
-        }
-    }
-    for (int i = 1; i <= tree->n_leaves; i++) {
-        if (tree->nodes[MOST_OPERANDS - i] == node) {
-            return MOST_OPERANDS - i;
-        }
-    }
-    return -1;
+    return *place_in(tree, node);
+}
+
+/* Give a node its number. */
+static inline void
+add_to(Tree *tree, PyObject *node, int number)
+{
+    *place_in(tree, node) = (unsigned char)number;
+    tree->nodes[number] = node;
+    tree->users[number] = 0;
 }
 
 /* Collect what is pending below a node; returns 0 where that is too much, with the node to run before in `*first`. */
@@ -151,12 +180,13 @@ collect(PyObject *root, Tree *tree, PyObject **first)
     PyObject *stack[4 * MOST_STEPS];
     int depth = 0;
     tree->n_leaves = tree->n_nodes = 0;
+    memset(tree->places, 255, sizeof(tree->places));
     *first = NULL;
     stack[depth++] = root;
     while (depth > 0) {
         PyObject *node = stack[depth - 1], *inputs;
         int is_ready = 1;
-        if (number_in(tree, node) >= 0) {
+        if (number_in(tree, node) != 255) {
             depth--;
             continue;
         }
@@ -164,15 +194,15 @@ collect(PyObject *root, Tree *tree, PyObject **first)
             if (tree->n_nodes + tree->n_leaves == MOST_OPERANDS) {
                 return 0;
             }
-            tree->nodes[MOST_OPERANDS - ++tree->n_leaves] = node;
-            tree->users[MOST_OPERANDS - tree->n_leaves] = 0;
+            tree->n_leaves++;
+            add_to(tree, node, MOST_OPERANDS - tree->n_leaves);
             depth--;
             continue;
         }
         inputs = SLOT(node, n_inputs);
         for (Py_ssize_t i = PyTuple_GET_SIZE(inputs) - 1; i >= 0; i--) {
             PyObject *input = PyTuple_GET_ITEM(inputs, i);
-            if (number_in(tree, input) < 0) {
+            if (number_in(tree, input) == 255) {
                 if (depth == 4 * MOST_STEPS) {
                     return 0;
                 }
@@ -184,8 +214,7 @@ collect(PyObject *root, Tree *tree, PyObject **first)
             if (tree->n_nodes == MOST_STEPS || tree->n_nodes + tree->n_leaves == MOST_OPERANDS) {
                 return 0;
             }
-            tree->users[tree->n_nodes] = 0;
-            tree->nodes[tree->n_nodes++] = node;
+            add_to(tree, node, tree->n_nodes++);
             *first = node; /* the largest part of the tree that fits, so far */
             depth--;
         }
@@ -311,9 +340,7 @@ make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
 static void
 settle(PyObject *node, PyObject *value)
 {
-    Py_INCREF(Part);
-    Py_SET_TYPE(node, Part); /* of one layout; what a part has not is of its class */
-    Py_DECREF(Deferred);
+    become_part(node);
     Py_SETREF(SLOT(node, n_value), value);
     Py_CLEAR(SLOT(node, n_prim));
     Py_CLEAR(SLOT(node, n_params));
@@ -344,9 +371,11 @@ static int
 run_tree(Tree *tree, PyArrayObject *into)
 {
     Job job;
-    PyObject *values[MOST_STEPS] = {NULL}, *kept[MOST_STEPS], *aval = SLOT(tree->nodes[tree->n_nodes - 1], n_aval);
+    PyObject *values[MOST_STEPS], *kept[MOST_STEPS], *aval = SLOT(tree->nodes[tree->n_nodes - 1], n_aval);
     npy_intp size = aval_bytes(aval) / PyDataType_ELSIZE(aval_dtype(aval));
-    int done = make_job(tree, &job, into, values) && run_job(&job, others_for(&job, size), 0) == 0 &&
+    int done;
+    memset(values, 0, sizeof(*values) * (size_t)tree->n_nodes);
+    done = make_job(tree, &job, into, values) && run_job(&job, others_for(&job, size), 0) == 0 &&
                !are_for_somebody(job.faults);
     PyErr_Clear();
     for (int k = 0; k < tree->n_nodes; k++) {
@@ -385,7 +414,6 @@ static void
 run_pending(void)
 {
     size_t last = ring_at, oldest = last > RING && last - RING > ring_done ? last - RING : ring_done;
-    ring_done = last;
     while (last-- > oldest) { /* the newest first: what is in between for it may go unseen */
         PyObject *node = pending_at(last % RING);
         if (node != NULL) {
@@ -393,6 +421,7 @@ run_pending(void)
             Py_DECREF(node);
         }
     }
+    ring_done = ring_at;
 }
 
 /* Return the elements of an array (borrowed) if they are known and up to date, or can be computed here at once. */
@@ -423,7 +452,28 @@ is_apart_or_same(PyArrayObject *a, PyArrayObject *b)
         }
         ends[i][1] += PyArray_ITEMSIZE(both[i]);
     }
-    return same || ends[0][1] <= ends[1][0] || ends[1][1] <= ends[0][0];
+    if (same || ends[0][1] <= ends[1][0] || ends[1][1] <= ends[0][0]) {
+        return 1;
+    }
+    /* Columns, say: all steps are of a length, and one array's elements lie between those of the other. */
+    npy_intp step = 0, between;
+    for (int i = 0; i < 2; i++) {
+        for (int axis = 0; axis < PyArray_NDIM(both[i]); axis++) {
+            npy_intp other = PyArray_DIM(both[i], axis) == 1 ? 0 : PyArray_STRIDE(both[i], axis);
+            other = other < 0 ? -other : other;
+            while (other != 0) {
+                npy_intp rest = step % other;
+                step = other;
+                other = rest;
+            }
+        }
+    }
+    if (step == 0) {
+        return 0;
+    }
+    between = (PyArray_BYTES(b) - PyArray_BYTES(a)) % step;
+    between += between < 0 ? step : 0;
+    return between >= PyArray_ITEMSIZE(a) && between + PyArray_ITEMSIZE(b) <= step;
 }
 
 /* Compute a pending node, which nobody else knows, into a part of the elements of an array `x`, or all of them.
@@ -507,7 +557,13 @@ deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
     }
     depth = (depth > other ? depth : other) + PyLong_AsLong(SLOT(aval, a_weight));
     SLOT(node, n_prim) = Py_NewRef(prim);
-    SLOT(node, n_inputs) = b == NULL ? PyTuple_Pack(1, a) : PyTuple_Pack(2, a, b);
+    SLOT(node, n_inputs) = PyTuple_New(1 + (b != NULL));
+    if (SLOT(node, n_inputs) != NULL) {
+        PyTuple_SET_ITEM(SLOT(node, n_inputs), 0, Py_NewRef(a));
+        if (b != NULL) {
+            PyTuple_SET_ITEM(SLOT(node, n_inputs), 1, Py_NewRef(b));
+        }
+    }
     SLOT(node, n_params) = Py_NewRef(no_params);
     SLOT(node, n_aval) = aval;
     SLOT(node, n_depth) = PyLong_FromLong(depth);
@@ -524,16 +580,12 @@ deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
         run_deferred(oldest);
         Py_DECREF(oldest);
     }
-    Py_XSETREF(ring[ring_at % RING], PyWeakref_NewRef(node, NULL));
-    ring_at++;
-    if (ring[(ring_at - 1) % RING] == NULL) {
-        Py_CLEAR(x);
-    }
+    ring[ring_at++ % RING] = node;
     return x;
 }
 
 /* The nodes of numbers that were met last. */
-enum { NUMBERS = 64 };
+enum { NUMBERS = 256 };
 static struct {
     PyObject *aval, *node;
     double number;
@@ -559,7 +611,7 @@ number_node(PyObject *aval, PyObject *number)
         return NULL;
     }
     memcpy(&bits, &value, sizeof(bits));
-    place = (size_t)((bits >> 44) ^ bits ^ ((size_t)aval >> 5)) % NUMBERS;
+    place = (size_t)(((bits ^ (npy_uint64)(npy_uintp)aval) * 0x9e3779b97f4a7c15u) >> 56) % NUMBERS;
     if (numbers_met[place].aval == aval && numbers_met[place].is_float == is_float &&
         memcmp(&numbers_met[place].number, &value, sizeof(value)) == 0) {
         return numbers_met[place].node;

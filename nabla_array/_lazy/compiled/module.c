@@ -296,6 +296,7 @@ setup(PyObject *module, PyObject *args)
     Array = (PyTypeObject *)Py_NewRef(array);
     Part = (PyTypeObject *)Py_NewRef(part);
     Deferred = (PyTypeObject *)Py_NewRef(pending);
+    Deferred->tp_dealloc = deferred_dealloc;
     View = (PyTypeObject *)Py_NewRef(view);
     Py_INCREF(frozen);
     Py_INCREF(notes);

@@ -36,8 +36,14 @@ is_watched(void)
 static inline Py_ssize_t
 tiny(void)
 {
+    static PyObject *last;
+    static int is_max;
     PyObject *mode = PyDict_GetItemWithError(settings, s_mode);
-    return mode != NULL && PyUnicode_CompareWithASCIIString(mode, "max") == 0 ? 0 : tiny_bytes;
+    if (mode != last) {
+        is_max = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "max") == 0;
+        Py_XSETREF(last, Py_XNewRef(mode));
+    }
+    return is_max ? 0 : tiny_bytes;
 }
 
 /* Return the elements of an array (borrowed) if they are known and up to date; NULL, without an error, if not. */
