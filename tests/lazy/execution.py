@@ -20,6 +20,7 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
         patch.object(evaluate, "MEDIUM_WEIGHT", 0),
         patch.object(host, "BLOCK", elements),
         patch.object(host, "_PARALLEL", 1),
+        patch.object(host, "compiled", None),  # which has blocks of its own: test_deferred.py
         config(threads=threads),
     ):
         host._kernel.cache_clear()  # a kernel remembers the size of its blocks

@@ -242,7 +242,7 @@ run_piece(Job *job, npy_intp unit, char *const *buffers)
     }
 }
 
-/* Run some rows: in one call where none is written to an array, and what lies between them is no matter. */
+/* Run some rows: in one call where no array is written to, or was, and what lies between them is no matter. */
 static void
 run_rows(Job *job, npy_intp unit, char *const *buffers)
 {
@@ -262,7 +262,7 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
         for (int i = 0; i < step->many; i++) {
             Operand *o = &job->operands[step->args[i]];
             strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
-            is_one &= o->data == NULL || job->is_joined;
+            is_one &= o->data == NULL || (job->is_joined && step->args[i] >= job->n_steps);
         }
         for (npy_intp row = 0; row < (is_one ? 1 : many); row++) {
             for (int i = 0; i < step->many; i++) {

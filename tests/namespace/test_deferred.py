@@ -1,0 +1,271 @@
+"""Elementwise operations that compiled code records and runs together, against NumPy's one by one."""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from benchmarks import fuzz_numpy
+from nabla_array._lazy import host
+from nabla_array._lazy.native import compiled
+from nabla_array._lazy.node import Deferred, Part
+from nabla_array._namespace import direct, fast
+from nabla_array._namespace.array import TINY
+
+pytestmark = pytest.mark.skipif(compiled is None, reason="nothing is compiled: no compiler")
+
+# Rows of all lengths: joined to one, several at a time, whole ones, pieces of long ones.
+SHAPES = [(70,), (5000,), (40_000,), (40, 38), (12, 3, 40), (9, 200), (3, 9000), (5, 4, 3, 2), (90, 2), (2, 300, 7)]
+DTYPES = "dfDFlibB?"
+
+
+@contextmanager
+def recorded_from(least: int) -> Iterator[None]:
+    """Record operations on arrays of so many bytes."""
+    compiled.limit(direct.PART, direct.LARGE, 1, least)
+    try:
+        yield
+    finally:
+        fast.limit()
+
+
+def operands(shape: tuple[int, ...], dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return an array with a margin of two around, and one that is written to later."""
+    rng = np.random.default_rng(seed)
+    wide = tuple([n + 4 for n in shape])
+    some = [rng.integers(-9 if np.dtype(dtype).kind not in "uB?" else 0, 9, wide).astype(dtype) for _ in "ab"]
+    if np.dtype(dtype).kind in "fc":
+        some[0] += rng.random(wide).astype(dtype)
+        some[0][(0,) * len(shape)] = np.nan
+        some[1].flat[::7] = -0.0
+    return some[0], some[1]
+
+
+def at(x: xp.Array | np.ndarray, *starts: int) -> xp.Array | np.ndarray:
+    """Return a part of the shape without margin that begins there along each axis, the last ones first."""
+    starts = (0,) * (x.ndim - len(starts)) + starts
+    return x[tuple([slice(s, n - 4 + s) for s, n in zip(starts, x.shape, strict=True)])]
+
+
+def chain(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
+    """Return the results of some expressions, of which others are made."""
+    number = True if x.dtype == bool else 2
+    first = at(x) + at(x, 1) if x.dtype != bool else at(x) ^ at(x, 1)
+    second = (first * at(y, 2) | at(x, 3)) if x.dtype.kind in "iub" else first * at(y, 2) - at(x, 3)
+    third = (second == first) | (at(x) != number)
+    return [first, second, third, second * number, at(y)[..., ::-1] * first, abs(at(x)) if x.dtype.kind != "b" else first]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_bits_are_numpys(shape: tuple[int, ...], dtype: str) -> None:
+    x, y = operands(shape, dtype, 3)
+    for threads in (1, 3):
+        with xp.config(threads=threads), recorded_from(1):
+            assert type((at(xp.asarray(x)) == at(xp.asarray(y)))._node) is Deferred
+            found = chain(xp.asarray(x), xp.asarray(y))
+            for mine, wanted in zip(found, chain(x, y), strict=True):
+                mine = np.asarray(mine)
+                assert mine.dtype == wanted.dtype
+                assert mine.tobytes() == np.ascontiguousarray(wanted).tobytes()
+
+
+def test_what_is_held_is_read_as_it_lies() -> None:
+    x = np.random.default_rng(4).random((44, 42))
+    mine = xp.asarray(x)
+    with recorded_from(1):
+        kept = at(mine) + at(mine, 1)
+        end = kept * at(mine, 2) - at(mine, 3)
+        assert np.array_equal(end, (at(x) + at(x, 1)) * at(x, 2) - at(x, 3))
+        assert np.array_equal(kept, at(x) + at(x, 1))
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_writes_are_numpys(shape: tuple[int, ...]) -> None:
+    arrays = operands(shape, "d", 5)
+    mine = [xp.asarray(a.copy()) for a in arrays]
+    with recorded_from(1):
+        for x, y in (arrays, mine):
+            at(x, 1)[...] = at(y) * 2 + at(y, 2)  # nothing of its own
+            at(x, 1)[...] = at(x, 2) - at(x) * 0.5  # what lies beside it
+            at(x, 2)[...] = at(x, 2) * at(x, 2)  # itself
+            part = at(x, 3)
+            part += at(y) / 3
+            part -= part[..., ::-1]
+            x *= y
+            x[..., 0] = x[..., 1] * 2 - x[..., 2]
+            x[..., 0] -= x[..., 1]
+    for found, wanted in zip(mine, arrays, strict=True):
+        assert np.asarray(found).tobytes() == wanted.tobytes()
+
+
+def test_what_is_pending_has_the_elements_of_before_a_write() -> None:
+    x = xp.asarray(np.arange(100.0))
+    y = x[1:] + x[:-1]
+    z = y * 2
+    del y
+    x[:] = 0
+    x[3] = 7
+    assert float(z[2]) == 2 * (2 + 3)
+    a = xp.asarray(np.arange(100.0))
+    b = a + 1
+    a += b
+    assert float(b[5]) == 6
+    assert float(a[5]) == 11
+
+
+def test_what_is_held_becomes_a_part_and_the_rest_is_let_go() -> None:
+    x = xp.asarray(np.arange(1000.0))[:]
+    kept = x + 1
+    inside = weakref.ref((middle := kept * 2)._node)
+    end = middle - 3
+    del middle
+    np.asarray(end)
+    assert type(kept._node) is type(end._node) is Part
+    assert inside() is None
+    np.testing.assert_array_equal(kept, np.arange(1000.0) + 1)
+
+
+def test_what_nobody_looks_at_is_let_go() -> None:
+    x = xp.asarray(np.arange(1000.0))
+    for _ in range(300):
+        y = (x * 2 + 1) * x
+    alive = weakref.ref(y._node)
+    del y, x
+    gc.collect()
+    assert alive() is None
+
+
+def test_long_and_wide_expressions() -> None:
+    x = np.linspace(0, 1, 500)
+    mine, wanted = xp.asarray(x), x
+    for _ in range(500):
+        mine, wanted = mine * 0.5 + 1, wanted * 0.5 + 1
+    assert np.asarray(mine).tobytes() == wanted.tobytes()
+    several = [xp.asarray(x) * k for k in range(200)]
+    assert np.asarray(sum(several)).tobytes() == sum([x * k for k in range(200)]).tobytes()  # type: ignore[union-attr]
+    for k, one in enumerate(several):
+        assert np.asarray(one).tobytes() == (x * k).tobytes()
+
+
+def test_arrays_of_one_row_or_column_are_repeated() -> None:
+    rows, columns = np.arange(30.0)[:, None], np.arange(40.0)
+    x = np.ones((30, 40))
+    mine = [xp.asarray(a) for a in (rows, columns, x)]
+
+    def expression(rows: np.ndarray, columns: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return (rows - columns) * x + columns * (x - rows[3])
+
+    with recorded_from(1):
+        found = expression(*mine)  # type: ignore[arg-type]
+        np.testing.assert_array_equal(found, expression(rows, columns, x))
+
+
+def test_what_lies_in_another_order_keeps_it() -> None:
+    x = xp.asarray(np.ones((40, 50)))[:]
+    assert np.asarray(x.T + x.T).flags.f_contiguous
+
+
+def test_squares_are_numpys() -> None:
+    x = np.concatenate([np.random.default_rng(0).normal(size=300), [1e200, 1e-200, np.nan, -np.inf]])
+    with np.errstate(all="ignore"):
+        for dtype in "fd":
+            mine = xp.asarray(x.astype(dtype))
+            for found, wanted in ((mine**2, x.astype(dtype) ** 2), (mine**2.0, x.astype(dtype) ** 2.0)):
+                assert np.asarray(found).tobytes() == wanted.tobytes()
+    with pytest.raises(ValueError, match="negative"):
+        np.asarray(xp.asarray(np.arange(1, 200)) ** xp.asarray(np.full(199, -1)))
+
+
+def test_floating_point_faults_are_told() -> None:
+    x = xp.asarray(np.linspace(-1, 1, 201))
+    with xp.config(float_warnings=True):
+        with pytest.warns(RuntimeWarning, match="invalid value encountered in sqrt"):
+            np.asarray(xp.sqrt(x) + 1)
+        with pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"):
+            np.asarray(2 * (1 / (x * 0)))
+        np.asarray((x == np.nan) | (x > 1))  # a comparison is no fault
+    assert bool(xp.isnan((xp.sqrt(x) + 1)[0]))  # nor is anybody told without
+    with xp.errstate(invalid="raise"), pytest.raises(FloatingPointError, match="sqrt"):
+        np.asarray(xp.sqrt(x) + 1)
+
+
+def test_regions_are_told_of() -> None:
+    x = xp.asarray(np.linspace(-1, 1, 600_000))
+    with xp.config(float_warnings=True, mode="host"), pytest.warns(RuntimeWarning, match="encountered in log") as seen:
+        np.asarray(xp.log(x) * 2 + xp.where(x > 0, x, -x))
+    assert {str(w.message) for w in seen} == {
+        "divide by zero encountered in log",
+        "invalid value encountered in log",
+    } or len(seen) == 1
+
+
+@pytest.mark.parametrize("dtype", ["f", "d", "D", "i", "h", "b"])
+def test_regions_are_what_python_gives(dtype: str) -> None:
+    x, y = [np.nan_to_num(a).astype(dtype) for a in operands((700, 900), "d", 8)]
+    n = np.arange(904.0).astype(dtype)
+
+    def expression(x: np.ndarray, y: np.ndarray, n: np.ndarray) -> np.ndarray:
+        inside = (x[1:-1, 1:-1] + x[1:-1, :-2]) * y[1:-1, 2:] - n[1:-1]
+        lib = xp if isinstance(x, xp.Array) else np
+        return lib.where(inside != y[1:-1, 1:-1], inside, n[1:-1] + inside)
+
+    with xp.config(mode="host"), np.errstate(all="ignore"):
+        found = np.asarray(expression(*[xp.asarray(a) for a in (x, y, n)]))  # type: ignore[arg-type]
+        with patch.object(host, "compiled", None):
+            host._kernel.cache_clear()
+            wanted = np.asarray(expression(*[xp.asarray(a) for a in (x, y, n)]))  # type: ignore[arg-type]
+        host._kernel.cache_clear()
+        assert found.tobytes() == wanted.tobytes()
+        assert found.tobytes() == expression(x, y, n).tobytes()
+
+
+def test_several_threads_of_python_at_once() -> None:
+    x = np.random.default_rng(1).random((300, 300))
+    wanted = (x * 2 + 1) * x - x
+    right: list[bool] = []
+
+    def compute() -> None:
+        mine = xp.asarray(x)[:]
+        for _ in range(100):
+            right.append(np.array_equal(np.asarray((mine * 2 + 1) * mine - mine), wanted))
+
+    with xp.config(threads=3):
+        threads = [threading.Thread(target=compute) for _ in range(4)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+    assert right == [True] * 400
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process")
+def test_a_forked_child_has_threads_of_its_own() -> None:
+    x = xp.asarray(np.ones((500, 500)))[:]
+    with xp.config(threads=2):
+        np.asarray(x * 2 + x)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if np.asarray(x * 2 + x).sum() == 3 * 500 * 500 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_random_programs_of_what_is_recorded() -> None:
+    with recorded_from(1):
+        assert fuzz_numpy.main(["--programs", "300", "--seed", "77"]) == 0
+
+
+def test_max_mode_sees_all() -> None:
+    with patch.dict("nabla_array._lazy.config.settings", mode="max"):
+        assert type((xp.asarray(np.ones(1000)) * 2)._node) is not Deferred
+    assert TINY > direct.DEFERRED
