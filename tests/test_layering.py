@@ -15,7 +15,8 @@ import nabla_array
 from nabla_array._namespace.numpy_names import STANDARD
 
 ROOT = Path(nabla_array.__file__).parent
-MODULES = sorted(ROOT.rglob("*.py"))
+# What builds the package is no part of it.
+MODULES = sorted(p for p in ROOT.rglob("*.py") if p.name != "build.py")
 
 # Lowest first; a folder imports itself and those before it. The rest of the package comes last.
 LAYERS = ("_lazy", "_namespace", "transforms", "distributed")

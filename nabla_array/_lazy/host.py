@@ -307,8 +307,8 @@ class _Compiled:
     Attributes
     ----------
     steps
-        For each: the ufunc (None for `select`), the numbers of its operands, and the dtype of its result. Results
-        have the first numbers, what the steps begin with (`leaves`) the next.
+        For each: the ufunc (None for `select`), the numbers of its operands, and the dtype of its result.
+        Results have the first numbers, what the steps begin with (`leaves`) the next.
     leaves
         For each the number of the region's input, and what makes a view of that.
     """
@@ -316,20 +316,25 @@ class _Compiled:
     def __init__(self, kernel: _Kernel) -> None:
         self.numbers: dict[int, int] = {}
         self.leaves: list[tuple[int, Callable[..., Any]]] = []
-        self.steps: tuple[tuple[np.ufunc | None, tuple[int, ...], np.dtype], ...] = ()
+        self.steps: tuple[tuple[Callable[..., Any] | None, tuple[int, ...], np.dtype], ...] = ()
         many = sum(eqn.prim.kind == "elementwise" for _, eqn in kernel.steps)
         places: dict[int, int] = {}
         for k, eqn in kernel.steps:
             if eqn.prim.kind == "elementwise":
                 ins = tuple([places[i] if i in places else self._leaf(places, i, many) for i in eqn.ins])
                 function = None if eqn.prim is select else eqn.prim.host
-                self.steps += ((function, ins, eqn.aval.dtype),)  # type: ignore[assignment]
+                self.steps += ((function, ins, eqn.aval.dtype),)
                 places[k] = self.numbers[k] = len(self.numbers)
             else:
                 self._leaf(places, k, many, eqn.ins[0], partial(eqn.prim.host, **dict(eqn.params)))
 
     def _leaf(
-        self, places: dict[int, int], k: int, many: int, i: int | None = None, look: Callable[..., Any] = np.asarray
+        self,
+        places: dict[int, int],
+        k: int,
+        many: int,
+        i: int | None = None,
+        look: Callable[..., Any] = np.asarray,
     ) -> int:
         self.leaves.append((k if i is None else i, look))
         places[k] = many + len(self.leaves) - 1

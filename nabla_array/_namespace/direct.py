@@ -32,7 +32,7 @@ from .array import NO_LEVELS, Array, View, current, frozen, part_hook, write_hoo
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22
 
-# Bytes from which on compiled code records elementwise operations, to run them together: below, one by one is as fast.
+# Bytes from which on compiled code records elementwise operations, to run them together.
 DEFERRED = 512
 
 # Numbers of Python that NumPy's assignment takes as we do, for kinds of dtypes.

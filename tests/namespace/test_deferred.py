@@ -24,7 +24,18 @@ from nabla_array._namespace.array import TINY
 pytestmark = pytest.mark.skipif(compiled is None, reason="nothing is compiled: no compiler")
 
 # Rows of all lengths: joined to one, several at a time, whole ones, pieces of long ones.
-SHAPES = [(70,), (5000,), (40_000,), (40, 38), (12, 3, 40), (9, 200), (3, 9000), (5, 4, 3, 2), (90, 2), (2, 300, 7)]
+SHAPES = [
+    (70,),
+    (5000,),
+    (40_000,),
+    (40, 38),
+    (12, 3, 40),
+    (9, 200),
+    (3, 9000),
+    (5, 4, 3, 2),
+    (90, 2),
+    (2, 300, 7),
+]
 DTYPES = "dfDFlibB?"
 
 
@@ -62,7 +73,14 @@ def chain(x: np.ndarray, y: np.ndarray) -> list[np.ndarray]:
     first = at(x) + at(x, 1) if x.dtype != bool else at(x) ^ at(x, 1)
     second = (first * at(y, 2) | at(x, 3)) if x.dtype.kind in "iub" else first * at(y, 2) - at(x, 3)
     third = (second == first) | (at(x) != number)
-    return [first, second, third, second * number, at(y)[..., ::-1] * first, abs(at(x)) if x.dtype.kind != "b" else first]
+    return [
+        first,
+        second,
+        third,
+        second * number,
+        at(y)[..., ::-1] * first,
+        abs(at(x)) if x.dtype.kind != "b" else first,
+    ]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -170,9 +188,10 @@ def test_arrays_of_one_row_or_column_are_repeated() -> None:
         np.testing.assert_array_equal(found, expression(rows, columns, x))
 
 
-def test_what_lies_in_another_order_keeps_it() -> None:
-    x = xp.asarray(np.ones((40, 50)))[:]
-    assert np.asarray(x.T + x.T).flags.f_contiguous
+def test_what_lies_in_another_order_is_as_numpys() -> None:
+    x = np.random.default_rng(2).random((40, 50))
+    mine = xp.asarray(x)[:]
+    assert np.array_equal(mine.T * mine.T - mine[3, :40], x.T * x.T - x[3, :40])
 
 
 def test_squares_are_numpys() -> None:
@@ -201,7 +220,10 @@ def test_floating_point_faults_are_told() -> None:
 
 def test_regions_are_told_of() -> None:
     x = xp.asarray(np.linspace(-1, 1, 600_000))
-    with xp.config(float_warnings=True, mode="host"), pytest.warns(RuntimeWarning, match="encountered in log") as seen:
+    with (
+        xp.config(float_warnings=True, mode="host"),
+        pytest.warns(RuntimeWarning, match="encountered in log") as seen,
+    ):
         np.asarray(xp.log(x) * 2 + xp.where(x > 0, x, -x))
     assert {str(w.message) for w in seen} == {
         "divide by zero encountered in log",
