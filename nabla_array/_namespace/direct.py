@@ -27,7 +27,7 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
 from .._lazy.primitives.placement import in_use
-from .array import NO_LEVELS, Array, View, current, frozen, part_hook, write_hook
+from .array import NO_LEVELS, Array, View, check_writable, current, frozen, part_hook, write_hook
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22
@@ -41,7 +41,7 @@ _FITTING = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
 _new = object.__new__
 
 
-def _known(value: np.ndarray, aval: Aval) -> Array:
+def known(value: np.ndarray, aval: Aval) -> Array:
     """Return an array of these elements; what `Array(leaf(value))` is, in half the time."""
     node = _new(Part)
     node.aval = aval
@@ -150,12 +150,12 @@ def read(x: Array, key: Any) -> Array | None:
     except IndexError:  # told elsewhere, in our words
         return None
     if type(part) is not np.ndarray:
-        return _known(np.asarray(part), node.aval.element)
+        return known(np.asarray(part), node.aval.element)
     if not plain:
-        return _known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
+        return known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
     if part.nbytes >= PART or (frozen and id(x) in frozen):
         return None
-    out = _known(part, aval_of(part.shape, part.dtype))
+    out = known(part, aval_of(part.shape, part.dtype))
     shape = node.aval.shape
     if seen is None:
         out._view = View(x, None, node, (x, key, shape))
@@ -174,7 +174,7 @@ def _is_mask(key: Array, x: Array) -> bool:
 def _chosen(x: Array, mask: Array) -> Array:
     """Return the elements where a mask is true: how many there are is known once it is computed."""
     value = value_of(current(x))[value_of(current(mask))]
-    return _known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
+    return known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
 
 
 def _counts(owner: Array) -> tuple[int, int]:
@@ -261,6 +261,7 @@ def put(x: Array, key: Any, value: Any) -> bool:
         if key is None:
             return False
     if type(value) is Array and value._view is not None and value._view.is_part(x, key):
+        check_writable(x)
         return True  # Python's last step of ``x[key] += v``, which has been written
     if not _is_ready(x, key):
         return False
@@ -318,7 +319,7 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
     if listener.heard:  # told of where it is looked at
         listener.heard.clear()
         return None
-    return _known(value, aval_of(value.shape, value.dtype))
+    return known(value, aval_of(value.shape, value.dtype))
 
 
 # What Python's numbers give bit for bit as NumPy's do, as long as the result is finite, or fits.
@@ -368,11 +369,11 @@ def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> 
         if not aval.shape and a.aval is b.aval:
             value = _quickly(prim, a.aval, x, y)
             if value is not None:
-                return _known(np.array(value, aval.dtype), aval)
+                return known(np.array(value, aval.dtype), aval)
         value = heard(prim.host, x, y)
     if listener.heard:
         tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
-    return _known(value if type(value) is np.ndarray else np.asarray(value), aval)
+    return known(value if type(value) is np.ndarray else np.asarray(value), aval)
 
 
 # The avals that results have, by what they are made of: the last ones.
@@ -426,7 +427,7 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
         return None
     if listener.heard:
         tell([Node(prim, tuple(nodes), params, aval, 0)])
-    return _known(value, aval)
+    return known(value, aval)
 
 
 def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
@@ -439,7 +440,7 @@ def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
     # As in `apply`: what is spread to something large is for blocks.
     if value.nbytes >= PART or value.nbytes >= LARGE > node.aval.nbytes:
         return None
-    return _known(value, aval_of(value.shape, value.dtype))
+    return known(value, aval_of(value.shape, value.dtype))
 
 
 part_hook += [apply, view]

@@ -44,7 +44,7 @@ def _types(function: np.ufunc) -> tuple[int, ...]:
 
 
 def wrap(
-    way: str, slow: _Function, name: str, prim: Primitive | None = None, host: Any = None, out: int = -1
+    way: str, slow: _Function, name: str, prim: Any = None, host: Any = None, out: int = -1
 ) -> _Function:
     """Return a function that answers simple calls in the place of `slow`, or `slow` where none is compiled.
 
@@ -73,18 +73,19 @@ def wrap(
     return compiled.wrap(way, slow, name, prim, host, types if host is not None else (), out)
 
 
-def whole(function: Any, way: str = "whole") -> Callable[[F], F]:
+def whole(function: Any, way: str = "whole", pending: _Function | None = None) -> Callable[[F], F]:
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
 
     Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
-    comes first; "count", integers; "list", numbers in a list.
+    comes first; "count", integers; "list", numbers in a list. Where the first array is a pending product that
+    nobody else has, `pending` is asked before, which may return None.
     """
 
     def decorate(slow: F) -> F:
         code = unwrap(slow).__code__
         names = code.co_varnames[: code.co_argcount]
         out = names.index("out") if "out" in names else -1
-        return cast(F, wrap(way, slow, slow.__name__, host=function, out=out))
+        return cast(F, wrap(way, slow, slow.__name__, pending, function, out))
 
     return decorate
 

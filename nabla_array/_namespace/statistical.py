@@ -15,6 +15,7 @@ from .._lazy.primitives.elementwise import select as select_p
 from .._lazy.primitives.structure import reshape
 from . import fast
 from .array import Array, apply
+from .contracting import sum_of_product
 from .outputs import deliver
 from .promotion import (
     as_array,
@@ -216,7 +217,7 @@ def min(
     return _extreme("min", p.reduce_min, a, axis, out, keepdims, initial, where)
 
 
-@fast.whole(np.ndarray.sum)
+@fast.whole(np.ndarray.sum, pending=sum_of_product)
 def sum(
     a: Any,
     axis: Any = None,

@@ -647,11 +647,10 @@ lies_in_order(PyArrayObject *value)
     return PyArray_ISBEHAVED_RO(value) && PyArray_NDIM(value) <= MOST_DIMS;
 }
 
-/* Return a node that repeats the elements of a known one (a new reference). */
+/* Return a node that repeats the elements of an array (a new reference). */
 static PyObject *
-spread(PyObject *node, PyObject *aval, int ndim, npy_intp *dims)
+spread(PyArrayObject *value, PyObject *aval, int ndim, npy_intp *dims)
 {
-    PyArrayObject *value = (PyArrayObject *)VALUE_OF(node);
     npy_intp strides[MOST_DIMS];
     int less = ndim - PyArray_NDIM(value);
     PyArray_Descr *dtype = PyArray_DESCR(value);
@@ -705,6 +704,7 @@ operand(PyObject *x)
 }
 
 static Fast *square;
+static PyObject *product; /* the primitive that multiplies */
 
 static inline int
 is_two(PyObject *y)
@@ -720,16 +720,79 @@ is_float(PyObject *node)
     return type == NPY_DOUBLE || type == NPY_FLOAT;
 }
 
+/* Return the dtype (borrowed) that an operator works in, NULL where that is neither operand's. */
+static PyArray_Descr *
+common_dtype(PyObject *m, PyObject *n)
+{
+    PyArray_Descr *a = aval_dtype(SLOT(m, n_aval)), *b = n == NULL ? a : aval_dtype(SLOT(n, n_aval)), *both;
+    if (a == b) {
+        return a;
+    }
+    if (!PyTypeNum_ISNUMBER(a->type_num) || !PyTypeNum_ISNUMBER(b->type_num)) {
+        return NULL;
+    }
+    both = PyArray_PromoteTypes(a, b);
+    PyErr_Clear();
+    Py_XDECREF(both); /* of numbers, there is one */
+    return both == a || both == b ? both : NULL;
+}
+
+/* Put the shape of a result into `dims`; returns how many axes it has, -1 if it is not for this. */
+static int
+result_dims(PyObject *m, PyObject *n, npy_intp itemsize, npy_intp *dims)
+{
+    npy_intp others[MOST_DIMS], bytes = itemsize;
+    int ndim = dims_of(SLOT(m, n_aval), dims), many = n == NULL ? 0 : dims_of(SLOT(n, n_aval), others), is_part;
+    if (ndim < 0 || many < 0 || (ndim = broadcast_dims(dims, ndim, others, many)) <= 0) {
+        return -1;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        if (dims[axis] == 0 || bytes >= part_bytes / dims[axis]) {
+            return -1;
+        }
+        bytes *= dims[axis];
+    }
+    is_part = Py_TYPE(m) == Part || Py_TYPE(m) == Deferred || (n != NULL && (Py_TYPE(n) == Part || Py_TYPE(n) == Deferred));
+    return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= large_bytes) ? -1 : ndim;
+}
+
+/* Return a node (stolen) as one of an aval: with its elements cast, and repeated. */
+static PyObject *
+fitted(PyObject *node, PyObject *aval, int ndim, npy_intp *dims)
+{
+    PyArray_Descr *dtype = aval_dtype(aval);
+    PyObject *out = NULL, *value;
+    if (SLOT(node, n_aval) == aval) {
+        return node;
+    }
+    if (IS_PENDING(node) && !run_deferred(node)) {
+        Py_DECREF(node);
+        return NULL;
+    }
+    value = Py_NewRef(VALUE_OF(node));
+    Py_DECREF(node);
+    if (PyArray_DESCR((PyArrayObject *)value) != dtype) {
+        Py_INCREF(dtype);
+        Py_SETREF(value, PyArray_CastToType((PyArrayObject *)value, dtype, 0));
+    }
+    if (value != NULL && PyArray_NDIM((PyArrayObject *)value) <= ndim) {
+        out = spread((PyArrayObject *)value, aval, ndim, dims);
+    }
+    Py_XDECREF(value);
+    return out;
+}
+
 /* Record an operator on arrays of middling size, one of which is a part or pending itself, or all of which are not
  * large; NULL where it is to be done at once, or left to Python. `y` is NULL for an operator on one array.
  */
 static PyObject *
 defer(Fast *f, PyObject *x, PyObject *y)
 {
-    PyObject *m = NULL, *n = NULL, *aval, *out = NULL;
-    npy_intp bytes, dims[2 * MOST_DIMS], others[MOST_DIMS];
-    PyArray_Descr *dtype;
-    int ndim, loop, result;
+    PyObject *m = NULL, *n = NULL, *aval = NULL, *out = NULL;
+    npy_intp dims[MOST_DIMS];
+    PyArray_Descr *dtype, *other;
+    PyUFuncObject *ufunc;
+    int ndim, loop;
     if (f->op == POW && !f->is_strict && is_two(y) && square != NULL && IS_ARRAY(x) && is_float(NODE(x))) {
         f = square; /* as NumPy's operator */
         y = NULL;
@@ -738,82 +801,38 @@ defer(Fast *f, PyObject *x, PyObject *y)
         (y != NULL && IS_ARRAY(y) && (n = operand(y)) == NULL) || (m == NULL && n == NULL)) {
         return NULL;
     }
-    aval = SLOT(m != NULL ? m : n, n_aval);
-    if (m != NULL && n != NULL && SLOT(n, n_aval) != aval) { /* they broadcast, perhaps */
-        int many = dims_of(SLOT(n, n_aval), others);
-        if (aval_dtype(SLOT(n, n_aval)) != aval_dtype(aval) || (ndim = dims_of(aval, dims)) < 0 || many < 0 ||
-            (ndim = broadcast_dims(dims, ndim, others, many)) < 0) {
-            return NULL;
-        }
-        bytes = PyDataType_ELSIZE(aval_dtype(aval));
-        for (int axis = 0; axis < ndim; axis++) {
-            if (dims[axis] != 0 && bytes >= part_bytes / dims[axis]) {
-                return NULL;
-            }
-            bytes *= dims[axis];
-        }
-    }
-    else {
-        bytes = PyTuple_GET_SIZE(SLOT(aval, a_shape)) == 0 ? 0 : aval_bytes(aval);
-        ndim = -1;
-    }
-    if (bytes < least_deferred || bytes >= part_bytes || tiny() == 0) {
+    dtype = common_dtype(m != NULL ? m : n, m != NULL ? n : NULL);
+    if (dtype == NULL || dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1) ||
+        (f->op == POW && PyTypeNum_ISINTEGER(dtype->type_num)) || /* its loop can raise */
+        (ndim = result_dims(m != NULL ? m : n, m != NULL ? n : NULL, PyDataType_ELSIZE(dtype), dims)) < 0) {
         return NULL;
     }
-    int is_part = (m != NULL && (Py_TYPE(m) == Part || Py_TYPE(m) == Deferred)) ||
-                  (n != NULL && (Py_TYPE(n) == Part || Py_TYPE(n) == Deferred));
-    if (!is_part && bytes >= large_bytes) {
-        return NULL;
-    }
-    dtype = aval_dtype(aval);
-    if (f->op == POW && PyTypeNum_ISINTEGER(dtype->type_num)) {
-        return NULL; /* its loop can raise */
-    }
-    loop = dtype->type_num < 64 && (f->types >> dtype->type_num & 1)
-               ? find_loop((PyUFuncObject *)f->host, dtype->type_num) : -1;
+    ufunc = (PyUFuncObject *)f->host;
+    loop = find_loop(ufunc, dtype->type_num);
     if (loop < 0) {
         return NULL;
     }
-    result = ((PyUFuncObject *)f->host)->types[loop * f->nin + loop + f->nin];
     Py_XINCREF(m);
     Py_XINCREF(n);
-    aval = ndim < 0 ? Py_NewRef(aval) : find_aval(ndim, dims, dtype);
-    if (aval == NULL) {
-        goto done;
-    }
-    if (ndim >= 0) {
-        if (SLOT(m, n_aval) != aval) {
-            if (IS_PENDING(m) && !run_deferred(m)) {
-                goto done;
-            }
-            Py_SETREF(m, spread(m, aval, ndim, dims));
-        }
-        if (m != NULL && SLOT(n, n_aval) != aval) {
-            if (IS_PENDING(n) && !run_deferred(n)) {
-                goto done;
-            }
-            Py_SETREF(n, spread(n, aval, ndim, dims));
-        }
-    }
-    else if (m == NULL) {
-        m = Py_XNewRef(number_node(aval, x));
-    }
-    else if (n == NULL && y != NULL) {
-        n = Py_XNewRef(number_node(aval, y));
-    }
-    if (m == NULL || (n == NULL && y != NULL)) {
-        goto done;
-    }
-    if (result == dtype->type_num) {
-        out = deferred(f->prim, m, n, Py_NewRef(aval));
+    if (m != NULL && (n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval))) {
+        aval = Py_NewRef(SLOT(m, n_aval));
     }
     else {
-        PyArray_Descr *other = PyArray_DescrFromType(result);
-        ndim = dims_of(aval, dims);
-        out = deferred(f->prim, m, n, find_aval(ndim, dims, other));
-        Py_DECREF(other);
+        aval = m == NULL ? Py_NewRef(SLOT(n, n_aval)) : find_aval(ndim, dims, dtype);
     }
-done:
+    if (aval != NULL && y != NULL) {
+        m = m == NULL ? Py_XNewRef(number_node(aval, x)) : fitted(m, aval, ndim, dims);
+        n = n == NULL ? Py_XNewRef(number_node(aval, y)) : fitted(n, aval, ndim, dims);
+    }
+    if (aval != NULL && m != NULL && (n != NULL || y == NULL)) {
+        int result = ufunc->types[loop * ufunc->nargs + ufunc->nin];
+        if (result != dtype->type_num) {
+            other = PyArray_DescrFromType(result);
+            Py_SETREF(aval, find_aval(ndim, dims, other));
+            Py_DECREF(other);
+        }
+        out = aval == NULL ? NULL : deferred(f->prim, m, n, Py_NewRef(aval));
+    }
     Py_XDECREF(aval);
     Py_XDECREF(m);
     Py_XDECREF(n);

@@ -164,6 +164,14 @@ result_of(Fast *f, PyObject *value)
     return out;
 }
 
+/* Say whether an array is a pending product that nobody else has. */
+static inline int
+is_own_product(PyObject *x)
+{
+    PyObject *node = NODE(x);
+    return IS_PENDING(node) && SLOT(node, n_prim) == product && Py_REFCNT(node) == 1 && Py_REFCNT(x) == 1;
+}
+
 /* A function of arrays, one of them at least at hand, or of numbers, whose result NumPy gives as the package does. */
 static PyObject *
 call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -174,6 +182,13 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     npy_intp bytes = 0;
     if (n == 0 || n + keywords > MOST || is_watched()) {
         goto slow;
+    }
+    if (f->prim != Py_None && IS_ARRAY(args[0]) && is_own_product(args[0])) {
+        value = PyObject_Vectorcall(f->prim, args, nargsf, names);
+        if (value != Py_None) {
+            return value;
+        }
+        Py_CLEAR(value);
     }
     /* Nothing is written to: `out` is for the package. */
     while (ready < n + keywords && !(ready < n ? ready == f->out : is_out(PyTuple_GET_ITEM(names, ready - n))) &&

@@ -310,7 +310,8 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
         if (view != Py_None && SLOT(view, v_part) != Py_None && SLOT(view, v_part) != NULL &&
             PyTuple_GET_ITEM(SLOT(view, v_part), 1) == key &&
             PyTuple_GET_ITEM(SLOT(view, v_part), 0) == (SLOT(x, x_view) == Py_None ? x : SLOT(x, x_view))) {
-            return 1; /* Python's last step of `x[key] += v`, which has been written */
+            PyArrayObject *value = seen(x);
+            return value != NULL && PyArray_ISWRITEABLE(value); /* Python's last step of `x[key] += v`, which was written */
         }
         if (IS_PENDING(NODE(y)) && Py_REFCNT(y) == 1 && Py_REFCNT(NODE(y)) == 1 &&
             (done = write_pending(x, key, NODE(y))) != 0) {

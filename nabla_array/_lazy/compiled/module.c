@@ -174,11 +174,14 @@ wrap(PyObject *module, PyObject *args)
     f->reflected = strcmp(way, "reflected") == 0;
     f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
     f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
-    f->is_strict = f->is_ufunc && is_elementwise(prim, host);
+    f->is_strict = f->is_ufunc && prim != Py_None && is_elementwise(prim, host);
     if (f->is_strict) {
         learn_loops(prim, host);
         if (square == NULL && strcmp(name, "square") == 0) {
             square = (Fast *)Py_NewRef(f);
+        }
+        if (product == NULL && strcmp(name, "mul") == 0) {
+            product = Py_NewRef(prim);
         }
     }
     f->out = out;
