@@ -13,7 +13,8 @@ from .._lazy.evaluate import value_of
 from . import direct
 from .array import Array
 
-# How each factor becomes a matrix, by a key and an order of axes; the product's axes, and their order in the result.
+# How each factor becomes a matrix, by a key and an order of axes; the size of the axis that they share; the
+# product's axes, and their order in the result.
 _Layout = tuple[tuple[Any, ...], tuple[int, ...], tuple[Any, ...], tuple[int, ...], int, tuple[int, ...], Any]
 # Products of elements from which on BLAS, and the copies that it needs, take less time than to add them up.
 _FEWEST = 512
@@ -30,9 +31,9 @@ def sum_of_product(
 ) -> Array | None:
     """Return what `sum` gives for a pending product, if that is a matrix product; None if not.
 
-    It is one where each axis that stays is one of a single factor's (the other repeats its elements along it), and
-    each that is reduced one of both. The last axis must stay: then NumPy adds one product after the other, which
-    BLAS does at least as accurately; along the last axis it adds pairwise.
+    It is one where each axis that stays is one of a single factor's (the other repeats its elements along
+    it), and each that is reduced one of both. The last axis must stay: then NumPy adds one product after the
+    other, which BLAS does at least as accurately; along the last axis it adds pairwise.
     """
     if (
         dtype is not None

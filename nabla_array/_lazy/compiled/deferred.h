@@ -476,6 +476,62 @@ is_apart_or_same(PyArrayObject *a, PyArrayObject *b)
     return between >= PyArray_ITEMSIZE(a) && between + PyArray_ITEMSIZE(b) <= step;
 }
 
+/* Return a node that repeats the elements of an array (a new reference). */
+static PyObject *
+spread(PyArrayObject *value, PyObject *aval, int ndim, npy_intp *dims)
+{
+    npy_intp strides[MOST_DIMS];
+    int less = ndim - PyArray_NDIM(value);
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    PyObject *view, *out;
+    for (int axis = 0; axis < ndim; axis++) {
+        int own = axis - less;
+        strides[axis] = own < 0 || PyArray_DIM(value, own) == 1 ? 0 : PyArray_STRIDE(value, own);
+    }
+    Py_INCREF(dtype);
+    view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA(value), 0, NULL);
+    if (view == NULL || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(value)) < 0 ||
+        (out = Part->tp_alloc(Part, 0)) == NULL) {
+        Py_XDECREF(view);
+        return NULL;
+    }
+    SLOT(out, n_aval) = Py_NewRef(aval);
+    SLOT(out, n_value) = view;
+    return out;
+}
+
+/* Give a leaf that repeats few elements a copy of them; returns 0 if it does not. */
+static int
+copy_few(PyObject *leaf)
+{
+    PyArrayObject *value = (PyArrayObject *)VALUE_OF(leaf);
+    npy_intp dims[MOST_DIMS], bytes = PyArray_ITEMSIZE(value);
+    int ndim = PyArray_NDIM(value);
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    PyObject *few, *copy, *node = NULL;
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = PyArray_STRIDE(value, axis) == 0 ? 1 : PyArray_DIM(value, axis);
+        bytes *= dims[axis];
+    }
+    if (bytes > PyArray_NBYTES(value) / 8) {
+        return 0;
+    }
+    Py_INCREF(dtype);
+    few = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, PyArray_STRIDES(value), PyArray_DATA(value), 0, NULL);
+    copy = few == NULL ? NULL : PyArray_NewCopy((PyArrayObject *)few, NPY_CORDER);
+    if (copy != NULL) {
+        node = spread((PyArrayObject *)copy, SLOT(leaf, n_aval), ndim, PyArray_DIMS(value));
+    }
+    if (node != NULL) {
+        Py_SETREF(SLOT(leaf, n_value), Py_NewRef(VALUE_OF(node)));
+    }
+    PyErr_Clear();
+    Py_XDECREF(few);
+    Py_XDECREF(copy);
+    Py_XDECREF(node);
+    return node != NULL;
+}
+
 /* Compute a pending node, which nobody else knows, into a part of the elements of an array `x`, or all of them.
  *
  * `part` is its value itself, or a new view of that. Returns 0 where others would see that, or where elements are
@@ -515,6 +571,12 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
         else if (PyArray_BASE((PyArrayObject *)elements) == memory) {
             if (Py_REFCNT(leaf) != users || Py_REFCNT(elements) != 1) {
                 return 0;
+            }
+            if (!is_apart_or_same((PyArrayObject *)elements, part)) {
+                if (!copy_few(leaf)) {
+                    return 0;
+                }
+                continue;
             }
             arrays++;
         }
@@ -645,30 +707,6 @@ lies_in_order(PyArrayObject *value)
         }
     }
     return PyArray_ISBEHAVED_RO(value) && PyArray_NDIM(value) <= MOST_DIMS;
-}
-
-/* Return a node that repeats the elements of an array (a new reference). */
-static PyObject *
-spread(PyArrayObject *value, PyObject *aval, int ndim, npy_intp *dims)
-{
-    npy_intp strides[MOST_DIMS];
-    int less = ndim - PyArray_NDIM(value);
-    PyArray_Descr *dtype = PyArray_DESCR(value);
-    PyObject *view, *out;
-    for (int axis = 0; axis < ndim; axis++) {
-        int own = axis - less;
-        strides[axis] = own < 0 || PyArray_DIM(value, own) == 1 ? 0 : PyArray_STRIDE(value, own);
-    }
-    Py_INCREF(dtype);
-    view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA(value), 0, NULL);
-    if (view == NULL || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(value)) < 0 ||
-        (out = Part->tp_alloc(Part, 0)) == NULL) {
-        Py_XDECREF(view);
-        return NULL;
-    }
-    SLOT(out, n_aval) = Py_NewRef(aval);
-    SLOT(out, n_value) = view;
-    return out;
 }
 
 /* Broadcast one shape to another; returns how many axes that has, -1 if it does not fit. */
