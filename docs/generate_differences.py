@@ -95,7 +95,7 @@ DIFFERENCES = {
     ],
     "Errors that only elements show": [
         Difference(
-            'x = np.ones(5000); y = x[5000 * np.ones(5000, int)]; "later"',
+            'n = 600_000; x = np.ones(n); y = x[n * np.ones(n, int)]; "later"',
             "IndexError",
             "'later'",
             "raised where a value is needed; the message names the line that recorded it",

@@ -54,12 +54,10 @@ def evaluate(nodes: Sequence[Node]) -> None:
 
 def _evaluate_here(roots: list[Node]) -> None:
     """Evaluate pending nodes below which nothing is on an accelerator."""
-    start = perf_counter()
     roots = [n for n in roots if not run_deferred(n)]
     if not roots:
-        stats.evaluations += 1
-        stats.host_seconds += perf_counter() - start
         return
+    start = perf_counter()
     # A pending node of medium size alone weighs this much, so below it there is none.
     if max([n.depth for n in roots]) < MEDIUM_WEIGHT and settings["mode"] != "max":
         for n in roots:
@@ -77,7 +75,10 @@ def run_deferred(node: Node) -> bool:
     if type(node) is not Deferred or node.value is not None:
         return False
     with lock:
-        return compiled.run(node)
+        if not compiled.run(node):
+            return False
+    stats.evaluations += 1
+    return True
 
 
 def value_of(node: Node) -> Any:

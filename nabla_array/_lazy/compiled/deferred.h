@@ -6,7 +6,8 @@ static Py_ssize_t a_dtype, a_weight, a_nbytes;         /* an Aval */
 static PyObject *no_params;   /* the dict of a node without any */
 static PyObject *scalar_node; /* function(aval, number): its node, or None */
 static long cores;            /* how many threads there are, if settings do not say */
-static PyObject *s_usual, *s_warnings, *s_threads;
+static PyObject *stats;       /* counts evaluations */
+static PyObject *s_usual, *s_warnings, *s_threads, *s_evaluations;
 
 #define IS_PENDING(node) (Py_TYPE(node) == Deferred && VALUE_OF(node) == Py_None)
 
@@ -424,12 +425,27 @@ run_pending(void)
     ring_done = ring_at;
 }
 
+/* Count what somebody looked at. */
+static void
+count_evaluation(void)
+{
+    PyObject *before = PyObject_GetAttr(stats, s_evaluations), *one = PyLong_FromLong(1);
+    PyObject *after = before == NULL || one == NULL ? NULL : PyNumber_Add(before, one);
+    if (after == NULL || PyObject_SetAttr(stats, s_evaluations, after) < 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(before);
+    Py_XDECREF(one);
+    Py_XDECREF(after);
+}
+
 /* Return the elements of an array (borrowed) if they are known and up to date, or can be computed here at once. */
 static PyArrayObject *
 fresh(PyObject *x)
 {
     PyArrayObject *value = seen(x);
     if (value == NULL && IS_PENDING(NODE(x)) && run_deferred(NODE(x))) {
+        count_evaluation();
         value = seen(x);
     }
     return value;
@@ -775,6 +791,12 @@ common_dtype(PyObject *m, PyObject *n)
     return both == a || both == b ? both : NULL;
 }
 
+static inline int
+is_near(PyObject *node)
+{
+    return Py_TYPE(node) == Part || Py_TYPE(node) == Deferred;
+}
+
 /* Put the shape of a result into `dims`; returns how many axes it has, -1 if it is not for this. */
 static int
 result_dims(PyObject *m, PyObject *n, npy_intp itemsize, npy_intp *dims)
@@ -790,7 +812,9 @@ result_dims(PyObject *m, PyObject *n, npy_intp itemsize, npy_intp *dims)
         }
         bytes *= dims[axis];
     }
-    is_part = Py_TYPE(m) == Part || Py_TYPE(m) == Deferred || (n != NULL && (Py_TYPE(n) == Part || Py_TYPE(n) == Deferred));
+    /* What parts are spread to, on the way to something large, is for plans. */
+    is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
+                                                              : is_near(m) && is_near(n);
     return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= large_bytes) ? -1 : ndim;
 }
 

@@ -80,6 +80,54 @@ plain_key(PyObject *key)
     return out;
 }
 
+enum { MOST_KEYS = 8 };
+
+/* Return NumPy's array for one of the package's that is a mask, or says places, if it is known; NULL if not. */
+static PyArrayObject *
+places_in(PyObject *item)
+{
+    PyArrayObject *value = IS_ARRAY(item) ? fresh(item) : NULL;
+    int type = value == NULL ? NPY_DOUBLE : PyArray_DESCR(value)->type_num;
+    return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL ? value : NULL;
+}
+
+/* Return a key with NumPy's arrays in it for the package's (a new reference), one at least; NULL, without an error,
+ * if not. `arrays` becomes the package's, `*many` how many those are.
+ */
+static PyObject *
+array_key(PyObject *key, PyObject **arrays, Py_ssize_t *many)
+{
+    PyObject *out;
+    *many = 0;
+    if (!PyTuple_CheckExact(key)) {
+        PyArrayObject *value = places_in(key);
+        if (value == NULL || PyArray_NDIM(value) == 0) {
+            return NULL;
+        }
+        arrays[(*many)++] = key;
+        return Py_NewRef((PyObject *)value);
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(key);
+    out = n > MOST_KEYS ? NULL : PyTuple_New(n);
+    for (Py_ssize_t i = 0; out != NULL && i < n; i++) {
+        PyObject *item = PyTuple_GET_ITEM(key, i);
+        PyArrayObject *value = is_plain(item) ? NULL : places_in(item);
+        if (value == NULL && !is_plain(item)) {
+            Py_CLEAR(out);
+            break;
+        }
+        if (value != NULL) {
+            arrays[(*many)++] = item;
+        }
+        PyTuple_SET_ITEM(out, i, Py_NewRef(value != NULL ? (PyObject *)value : item));
+    }
+    if (out != NULL && *many == 0) {
+        Py_CLEAR(out);
+    }
+    PyErr_Clear();
+    return out;
+}
+
 /* Return an array whose elements `part` (stolen) are those of `x` that a key (or the last step of a view) gives. */
 static PyObject *
 view_of(PyObject *x, PyObject *part, PyObject *key)
@@ -101,6 +149,25 @@ view_of(PyObject *x, PyObject *part, PyObject *key)
     return out;
 }
 
+/* x[key] where arrays in the key choose elements, or say where they are */
+static PyObject *
+read_places(PyObject *x, PyArrayObject *value, PyObject *key)
+{
+    PyObject *arrays[MOST_KEYS], *plain, *part;
+    Py_ssize_t many;
+    if (PyArray_NBYTES(value) >= part_bytes || tiny() == 0 || (plain = array_key(key, arrays, &many)) == NULL) {
+        return NULL;
+    }
+    part = PyObject_GetItem((PyObject *)value, plain);
+    Py_DECREF(plain);
+    if (part == NULL || !PyArray_CheckExact(part) || PyArray_NBYTES((PyArrayObject *)part) >= part_bytes) {
+        PyErr_Clear(); /* told elsewhere, in our words */
+        Py_XDECREF(part);
+        return NULL;
+    }
+    return known_array(part, NULL);
+}
+
 /* x[key] */
 static PyObject *
 read_part(PyObject *x, PyObject *key)
@@ -115,7 +182,11 @@ read_part(PyObject *x, PyObject *key)
     if (data != NULL) {
         return known_number(PyArray_DESCR(value), data, SLOT(SLOT(node, n_aval), a_element));
     }
-    if (PyDict_GET_SIZE(frozen) != 0 || (plain = plain_key(key)) == NULL) {
+    if ((plain = plain_key(key)) == NULL) {
+        return read_places(x, value, key);
+    }
+    if (PyDict_GET_SIZE(frozen) != 0) {
+        Py_DECREF(plain);
         return NULL;
     }
     part = PyObject_GetItem((PyObject *)value, plain);
@@ -294,14 +365,40 @@ write_pending(PyObject *x, PyObject *key, PyObject *node)
     return done;
 }
 
+/* Write to where a key says, and one of NumPy's (`plain`) for it; returns 1 if that is done, 0 if the package must. */
+static int
+write_where(PyArrayObject *memory, PyObject *key, PyObject *plain, PyObject *y, PyArrayObject *new)
+{
+    int type = PyArray_DESCR(memory)->type_num;
+    char *data = NULL;
+    if (new == NULL ? !is_number(y, memory)
+                    : !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING)) {
+        return 0;
+    }
+    if (new == NULL && (type == NPY_BOOL || (PyFloat_CheckExact(y) && PyTypeNum_ISINTEGER(type)))) {
+        return 0;
+    }
+    if (new == NULL || (PyArray_NDIM(new) == 0 && PyArray_DESCR(new) == PyArray_DESCR(memory))) {
+        data = element(memory, key);
+    }
+    if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(type, data, y, new)) {
+        return 1;
+    }
+    if (PyObject_SetItem((PyObject *)memory, plain, new != NULL ? (PyObject *)new : y) < 0) {
+        PyErr_Clear(); /* told elsewhere, in our words */
+        return 0;
+    }
+    return 1;
+}
+
 /* x[key] = y; returns 1 if that is done, 0 if the package must do it, -1 for an error. */
 static int
 write_part(PyObject *x, PyObject *key, PyObject *y)
 {
-    PyObject *owner, *plain;
+    PyObject *owner, *plain, *others[1 + MOST_KEYS];
     PyArrayObject *memory, *new = NULL;
-    char *data;
-    int type, done;
+    Py_ssize_t many = 0;
+    int done;
     if (is_watched() || PyDict_GET_SIZE(frozen) != 0) {
         return 0;
     }
@@ -321,33 +418,15 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
             return 0;
         }
     }
-    memory = target(x, &y, 1, &owner);
-    if (memory == NULL || (new == NULL && !is_number(y, memory)) ||
-        (new != NULL && !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING))) {
-        return 0;
-    }
-    type = PyArray_DESCR(memory)->type_num;
-    if (new == NULL && (type == NPY_BOOL || (PyFloat_CheckExact(y) && PyTypeNum_ISINTEGER(type)))) {
-        return 0;
-    }
-    data = NULL;
-    if (new == NULL || (PyArray_NDIM(new) == 0 && PyArray_DESCR(new) == PyArray_DESCR(memory))) {
-        data = element(memory, key);
-    }
-    if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(type, data, y, new)) {
-        return note_write(owner) < 0 ? -1 : 1;
-    }
+    others[0] = y;
     plain = plain_key(key);
-    if (plain == NULL) {
+    if (plain == NULL && (tiny() == 0 || (plain = array_key(key, others + 1, &many)) == NULL)) {
         return 0;
     }
-    done = PyObject_SetItem((PyObject *)memory, plain, new != NULL ? (PyObject *)new : y);
+    memory = target(x, others, 1 + many, &owner);
+    done = memory == NULL ? 0 : write_where(memory, key, plain, y, new);
     Py_DECREF(plain);
-    if (done < 0) {
-        PyErr_Clear(); /* told elsewhere, in our words */
-        return 0;
-    }
-    return note_write(owner) < 0 ? -1 : 1;
+    return done == 1 && note_write(owner) < 0 ? -1 : done;
 }
 
 static PyObject *

@@ -274,15 +274,15 @@ forked(PyObject *module, PyObject *unused)
 }
 
 /* setup(Array, Node, Part, Deferred, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
-         settings, no_params, scalar_node, cores) */
+         settings, no_params, scalar_node, stats, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
     PyObject *array, *node, *part, *pending, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!OOl", &array, &node, &part, &pending, &view, &aval, &PyList_Type, &running,
+    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!OOOl", &array, &node, &part, &pending, &view, &aval, &PyList_Type, &running,
                           &PyDict_Type, &frozen, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
                           &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &no_params, &scalar_node,
-                          &cores)) {
+                          &stats, &cores)) {
         return NULL;
     }
     if ((x_node = offset_of(array, "_node")) < 0 || (x_levels = offset_of(array, "_levels")) < 0 ||
@@ -311,6 +311,7 @@ setup(PyObject *module, PyObject *args)
     Py_INCREF(settings);
     Py_INCREF(no_params);
     Py_INCREF(scalar_node);
+    Py_INCREF(stats);
     tapes = Py_NewRef(running);
     Py_RETURN_NONE;
 }
@@ -348,8 +349,9 @@ PyInit__fast(void)
     s_usual = PyUnicode_InternFromString("usual");
     s_warnings = PyUnicode_InternFromString("float_warnings");
     s_threads = PyUnicode_InternFromString("threads");
+    s_evaluations = PyUnicode_InternFromString("evaluations");
     if (no_levels == NULL || s_entered == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
-        s_warnings == NULL || s_threads == NULL || PyType_Ready(&FastType) < 0) {
+        s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || PyType_Ready(&FastType) < 0) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);

@@ -257,6 +257,38 @@ target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
     return value;
 }
 
+/* Do an operator on arrays of middling size and write to `out`; NULL, without an error, if that is not so simple. */
+static PyObject *
+deferred_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
+{
+    PyObject *found = is_watched() ? NULL : defer(f, x, y), *owner;
+    int done = 0;
+    if (found == NULL) {
+        *failed = PyErr_Occurred() != NULL;
+        return NULL;
+    }
+    if (SLOT(NODE(found), n_aval) == SLOT(NODE(out), n_aval)) {
+        if (IS_PENDING(NODE(out)) && SLOT(out, x_view) == Py_None && PyDict_GET_SIZE(frozen) == 0) {
+            Py_SETREF(NODE(out), Py_NewRef(NODE(found)));
+            done = 1;
+        }
+        else {
+            PyArrayObject *value = seen(out);
+            done = value != NULL && run_into(out, value, NODE(found));
+        }
+    }
+    Py_DECREF(found);
+    if (!done) {
+        return NULL;
+    }
+    owner = SLOT(out, x_view) == Py_None ? out : SLOT(SLOT(out, x_view), v_base);
+    if (note_write(owner) < 0) {
+        *failed = 1;
+        return NULL;
+    }
+    return Py_NewRef(out);
+}
+
 /* Do an operator with `out=` and `where=`; NULL, without an error, where the package must. */
 static PyObject *
 compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int *failed)
@@ -264,7 +296,7 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
     PyObject *out = NULL, *owner, *value, *given[4];
     PyArrayObject *memory;
     Py_ssize_t keywords = PyTuple_GET_SIZE(names);
-    if (!f->is_ufunc || n != f->nin || keywords > 2 || IS_COMPARISON(f->op) || is_watched() ||
+    if (!f->is_ufunc || n != f->nin || keywords > 2 || is_watched() ||
         PyDict_GET_SIZE(frozen) != 0) {
         return NULL;
     }
@@ -279,6 +311,12 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
         }
     }
     if (out == NULL) {
+        return NULL;
+    }
+    if (keywords == 1 && ((value = deferred_into(f, args[0], n == 2 ? args[1] : NULL, out, failed)) != NULL || *failed)) {
+        return value;
+    }
+    if (IS_COMPARISON(f->op)) {
         return NULL;
     }
     memory = target(out, args, n + keywords, &owner);
@@ -319,39 +357,10 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     else if (n == 2 && f->nin == 2) {
         found = compute(f, args[f->reflected], args[!f->reflected], NULL, &failed);
     }
+    else if (n == f->nin + 1 && IS_ARRAY(args[n - 1])) {
+        found = deferred_into(f, args[0], n == 3 ? args[1] : NULL, args[n - 1], &failed);
+    }
     return found != NULL || failed ? found : PyObject_Vectorcall(f->slow, args, nargsf, names);
-}
-
-/* x += y for arrays of middling size; NULL, without an error, where that is not so simple. */
-static PyObject *
-deferred_into(Fast *f, PyObject *x, PyObject *y, int *failed)
-{
-    PyObject *found = is_watched() ? NULL : defer(f, x, y), *owner;
-    int done = 0;
-    if (found == NULL) {
-        *failed = PyErr_Occurred() != NULL;
-        return NULL;
-    }
-    if (SLOT(NODE(found), n_aval) == SLOT(NODE(x), n_aval)) {
-        if (IS_PENDING(NODE(x)) && SLOT(x, x_view) == Py_None && PyDict_GET_SIZE(frozen) == 0) {
-            Py_SETREF(NODE(x), Py_NewRef(NODE(found)));
-            done = 1;
-        }
-        else {
-            PyArrayObject *value = seen(x);
-            done = value != NULL && run_into(x, value, NODE(found));
-        }
-    }
-    Py_DECREF(found);
-    if (!done) {
-        return NULL;
-    }
-    owner = SLOT(x, x_view) == Py_None ? x : SLOT(SLOT(x, x_view), v_base);
-    if (note_write(owner) < 0) {
-        *failed = 1;
-        return NULL;
-    }
-    return Py_NewRef(x);
 }
 
 /* x += y: into the memory, where nobody else looks at that; an array that owns its elements may get new ones. */
@@ -367,7 +376,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     x = args[0];
     y = args[1];
-    if ((found = deferred_into(f, x, y, &failed)) != NULL || failed) {
+    if ((found = deferred_into(f, x, y, x, &failed)) != NULL || failed) {
         return found;
     }
     memory = target(x, &y, 1, &owner);
