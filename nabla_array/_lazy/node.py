@@ -109,7 +109,7 @@ class Part(Node):
 class Deferred(Node):
     """An elementwise operation on parts, or on arrays that are not large, which compiled code recorded.
 
-    It runs many of them together, block by block; those that are held become parts (`compiled/deferred.h`).
+    It runs many of them together, block by block; those that are held become parts (`compiled/trees.h`).
     """
 
     __slots__ = ()

@@ -1,0 +1,286 @@
+/* Operators on arrays of middling size are recorded, to run together once somebody looks. */
+
+static inline long
+depth_of(PyObject *node)
+{
+    PyObject *depth = Py_TYPE(node) == Part ? NULL : SLOT(node, n_depth);
+    return depth == NULL ? 0 : PyLong_AsLong(depth);
+}
+
+/* Return a pending array of `prim(a, b)`, or `prim(a)`: both are borrowed, the aval is stolen. */
+static PyObject *
+deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
+{
+    PyObject *node = NULL, *x = NULL;
+    long depth = depth_of(a), other = b == NULL ? 0 : depth_of(b);
+    if (aval == NULL || (node = Deferred->tp_alloc(Deferred, 0)) == NULL) {
+        Py_XDECREF(aval);
+        return NULL;
+    }
+    depth = (depth > other ? depth : other) + PyLong_AsLong(SLOT(aval, a_weight));
+    SLOT(node, n_prim) = Py_NewRef(prim);
+    SLOT(node, n_inputs) = PyTuple_New(1 + (b != NULL));
+    if (SLOT(node, n_inputs) != NULL) {
+        PyTuple_SET_ITEM(SLOT(node, n_inputs), 0, Py_NewRef(a));
+        if (b != NULL) {
+            PyTuple_SET_ITEM(SLOT(node, n_inputs), 1, Py_NewRef(b));
+        }
+    }
+    SLOT(node, n_params) = Py_NewRef(no_params);
+    SLOT(node, n_aval) = aval;
+    SLOT(node, n_depth) = PyLong_FromLong(depth);
+    SLOT(node, n_value) = Py_NewRef(Py_None);
+    if (SLOT(node, n_inputs) == NULL || SLOT(node, n_depth) == NULL || (x = Array->tp_alloc(Array, 0)) == NULL) {
+        Py_DECREF(node);
+        return NULL;
+    }
+    SLOT(x, x_node) = node;
+    SLOT(x, x_levels) = Py_NewRef(no_levels);
+    SLOT(x, x_view) = Py_NewRef(Py_None);
+    PyObject *oldest = pending_at(ring_at % RING);
+    if (oldest != NULL) {
+        run_deferred(oldest);
+        Py_DECREF(oldest);
+    }
+    ring[ring_at++ % RING] = node;
+    return x;
+}
+
+/* The nodes of numbers that were met last. */
+enum { NUMBERS = 256 };
+static struct {
+    PyObject *aval, *node;
+    double number;
+    int is_float;
+} numbers_met[NUMBERS];
+
+/* Return the node (borrowed) of an aval full of a number; NULL, without an error, where Python must make it. */
+static PyObject *
+number_node(PyObject *aval, PyObject *number)
+{
+    double value;
+    int is_float = PyFloat_CheckExact(number);
+    npy_uint64 bits;
+    size_t place;
+    PyObject *node;
+    if (!is_float && !PyLong_CheckExact(number) && Py_TYPE(number) != &PyDoubleArrType_Type) {
+        return NULL;
+    }
+    is_float |= !PyLong_CheckExact(number);
+    value = is_float ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
+    if (PyErr_Occurred() || (!is_float && (value > 1e15 || value < -1e15))) {
+        PyErr_Clear();
+        return NULL;
+    }
+    memcpy(&bits, &value, sizeof(bits));
+    place = (size_t)(((bits ^ (npy_uint64)(npy_uintp)aval) * 0x9e3779b97f4a7c15u) >> 56) % NUMBERS;
+    if (numbers_met[place].aval == aval && numbers_met[place].is_float == is_float &&
+        memcmp(&numbers_met[place].number, &value, sizeof(value)) == 0) {
+        return numbers_met[place].node;
+    }
+    node = PyObject_CallFunctionObjArgs(scalar_node, aval, number, NULL);
+    if (node == NULL || node == Py_None) {
+        PyErr_Clear();
+        Py_XDECREF(node);
+        return NULL;
+    }
+    Py_XSETREF(numbers_met[place].aval, Py_NewRef(aval));
+    Py_XSETREF(numbers_met[place].node, node);
+    numbers_met[place].number = value;
+    numbers_met[place].is_float = is_float;
+    return node;
+}
+
+/* Say whether an array's elements lie in the order of its axes, as results here do. */
+static int
+lies_in_order(PyArrayObject *value)
+{
+    npy_intp last = NPY_MAX_INTP;
+    for (int axis = 0; axis < PyArray_NDIM(value); axis++) {
+        npy_intp stride = PyArray_STRIDE(value, axis);
+        stride = stride < 0 ? -stride : stride;
+        if (stride != 0 && PyArray_DIM(value, axis) != 1) {
+            if (stride > last) {
+                return 0;
+            }
+            last = stride;
+        }
+    }
+    return PyArray_ISBEHAVED_RO(value) && PyArray_NDIM(value) <= MOST_DIMS;
+}
+
+/* Broadcast one shape to another; returns how many axes that has, -1 if it does not fit. */
+static int
+broadcast_dims(npy_intp *dims, int ndim, const npy_intp *others, int many)
+{
+    int most = ndim > many ? ndim : many;
+    for (int axis = most - 1; axis >= 0; axis--) {
+        npy_intp p = axis >= most - ndim ? dims[axis - (most - ndim)] : 1;
+        npy_intp q = axis >= most - many ? others[axis - (most - many)] : 1;
+        if (p != q && p != 1 && q != 1) {
+            return -1;
+        }
+        dims[axis] = p == 1 ? q : p;
+    }
+    return most;
+}
+
+/* Return the node of an operand (borrowed) if it is for this: pending, or known and lying in order. */
+static inline PyObject *
+operand(PyObject *x)
+{
+    PyObject *view = SLOT(x, x_view), *node = NODE(x), *value;
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
+        (view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen))) {
+        return NULL;
+    }
+    if (IS_PENDING(node)) {
+        return node;
+    }
+    value = VALUE_OF(node);
+    return value != NULL && PyArray_CheckExact(value) && lies_in_order((PyArrayObject *)value) ? node : NULL;
+}
+
+static Fast *square;
+static PyObject *product; /* the primitive that multiplies */
+
+static inline int
+is_two(PyObject *y)
+{
+    return y != NULL && ((PyLong_CheckExact(y) && PyLong_AsDouble(y) == 2) ||
+                         (PyFloat_CheckExact(y) && PyFloat_AS_DOUBLE(y) == 2));
+}
+
+static inline int
+is_float(PyObject *node)
+{
+    int type = aval_dtype(SLOT(node, n_aval))->type_num;
+    return type == NPY_DOUBLE || type == NPY_FLOAT;
+}
+
+/* Return the dtype (borrowed) that an operator works in, NULL where that is neither operand's. */
+static PyArray_Descr *
+common_dtype(PyObject *m, PyObject *n)
+{
+    PyArray_Descr *a = aval_dtype(SLOT(m, n_aval)), *b = n == NULL ? a : aval_dtype(SLOT(n, n_aval)), *both;
+    if (a == b) {
+        return a;
+    }
+    if (!PyTypeNum_ISNUMBER(a->type_num) || !PyTypeNum_ISNUMBER(b->type_num)) {
+        return NULL;
+    }
+    both = PyArray_PromoteTypes(a, b);
+    PyErr_Clear();
+    Py_XDECREF(both); /* of numbers, there is one */
+    return both == a || both == b ? both : NULL;
+}
+
+static inline int
+is_near(PyObject *node)
+{
+    return Py_TYPE(node) == Part || Py_TYPE(node) == Deferred;
+}
+
+/* Put the shape of a result into `dims`; returns how many axes it has, -1 if it is not for this. */
+static int
+result_dims(PyObject *m, PyObject *n, npy_intp itemsize, npy_intp *dims)
+{
+    npy_intp others[MOST_DIMS], bytes = itemsize;
+    int ndim = dims_of(SLOT(m, n_aval), dims), many = n == NULL ? 0 : dims_of(SLOT(n, n_aval), others), is_part;
+    if (ndim < 0 || many < 0 || (ndim = broadcast_dims(dims, ndim, others, many)) <= 0) {
+        return -1;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        if (dims[axis] == 0 || bytes >= part_bytes / dims[axis]) {
+            return -1;
+        }
+        bytes *= dims[axis];
+    }
+    /* What parts are spread to, on the way to something large, is for plans. */
+    is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
+                                                              : is_near(m) && is_near(n);
+    return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= large_bytes) ? -1 : ndim;
+}
+
+/* Return a node (stolen) as one of an aval: with its elements cast, and repeated. */
+static PyObject *
+fitted(PyObject *node, PyObject *aval, int ndim, npy_intp *dims)
+{
+    PyArray_Descr *dtype = aval_dtype(aval);
+    PyObject *out = NULL, *value;
+    if (SLOT(node, n_aval) == aval) {
+        return node;
+    }
+    if (IS_PENDING(node) && !run_deferred(node)) {
+        Py_DECREF(node);
+        return NULL;
+    }
+    value = Py_NewRef(VALUE_OF(node));
+    Py_DECREF(node);
+    if (PyArray_DESCR((PyArrayObject *)value) != dtype) {
+        Py_INCREF(dtype);
+        Py_SETREF(value, PyArray_CastToType((PyArrayObject *)value, dtype, 0));
+    }
+    if (value != NULL && PyArray_NDIM((PyArrayObject *)value) <= ndim) {
+        out = spread((PyArrayObject *)value, aval, ndim, dims);
+    }
+    Py_XDECREF(value);
+    return out;
+}
+
+/* Record an operator on arrays of middling size, one of which is a part or pending itself, or all of which are not
+ * large; NULL where it is to be done at once, or left to Python. `y` is NULL for an operator on one array.
+ */
+static PyObject *
+defer(Fast *f, PyObject *x, PyObject *y)
+{
+    PyObject *m = NULL, *n = NULL, *aval = NULL, *out = NULL;
+    npy_intp dims[MOST_DIMS];
+    PyArray_Descr *dtype, *other;
+    PyUFuncObject *ufunc;
+    int ndim, loop;
+    if (f->op == POW && !f->is_strict && is_two(y) && square != NULL && IS_ARRAY(x) && is_float(NODE(x))) {
+        f = square; /* as NumPy's operator */
+        y = NULL;
+    }
+    if (!f->is_strict || (IS_ARRAY(x) && (m = operand(x)) == NULL) ||
+        (y != NULL && IS_ARRAY(y) && (n = operand(y)) == NULL) || (m == NULL && n == NULL)) {
+        return NULL;
+    }
+    dtype = common_dtype(m != NULL ? m : n, m != NULL ? n : NULL);
+    if (dtype == NULL || dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1) ||
+        (f->op == POW && PyTypeNum_ISINTEGER(dtype->type_num)) || /* its loop can raise */
+        (ndim = result_dims(m != NULL ? m : n, m != NULL ? n : NULL, PyDataType_ELSIZE(dtype), dims)) < 0) {
+        return NULL;
+    }
+    ufunc = (PyUFuncObject *)f->host;
+    loop = find_loop(ufunc, dtype->type_num);
+    if (loop < 0) {
+        return NULL;
+    }
+    Py_XINCREF(m);
+    Py_XINCREF(n);
+    if (m != NULL && (n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval))) {
+        aval = Py_NewRef(SLOT(m, n_aval));
+    }
+    else {
+        aval = m == NULL ? Py_NewRef(SLOT(n, n_aval)) : find_aval(ndim, dims, dtype);
+    }
+    if (aval != NULL && y != NULL) {
+        m = m == NULL ? Py_XNewRef(number_node(aval, x)) : fitted(m, aval, ndim, dims);
+        n = n == NULL ? Py_XNewRef(number_node(aval, y)) : fitted(n, aval, ndim, dims);
+    }
+    if (aval != NULL && m != NULL && (n != NULL || y == NULL)) {
+        int result = ufunc->types[loop * ufunc->nargs + ufunc->nin];
+        if (result != dtype->type_num) {
+            other = PyArray_DescrFromType(result);
+            Py_SETREF(aval, find_aval(ndim, dims, other));
+            Py_DECREF(other);
+        }
+        out = aval == NULL ? NULL : deferred(f->prim, m, n, Py_NewRef(aval));
+    }
+    Py_XDECREF(aval);
+    Py_XDECREF(m);
+    Py_XDECREF(n);
+    return out;
+}
