@@ -18,6 +18,7 @@ from .._lazy.node import NO_PARAMS, Deferred, Node, Part, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.contraction import matmul
 from .._lazy.primitives.creation import scalar_node
+from .._lazy.primitives.structure import slice_
 from .._lazy.stats import stats
 from . import direct
 from .array import TINY, Array, View, frozen, write_hook
@@ -117,6 +118,6 @@ if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Deferred, View, aval.Aval, tapes, frozen, write_hook),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings),
-        *(NO_PARAMS, scalar_node, stats, os.cpu_count() or 1),
+        *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )
     limit()

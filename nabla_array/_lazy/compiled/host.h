@@ -62,7 +62,7 @@ call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
         Py_DECREF(args[i]);
     }
     if (value != NULL && !PyArray_CheckExact(value) && PyArray_CheckScalar(value)) {
-        Py_SETREF(value, PyArray_FROM_O(value));
+        Py_SETREF(value, PyArray_IsScalar(value, Generic) ? PyArray_FromScalar(value, NULL) : PyArray_FROM_O(value));
     }
     if (value == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
         PyErr_Clear();

@@ -128,12 +128,12 @@ array_key(PyObject *key, PyObject **arrays, Py_ssize_t *many)
     return out;
 }
 
-/* Return an array whose elements `part` (stolen) are those of `x` that a key (or the last step of a view) gives. */
+/* Let an array (stolen) be the view of `x` that a key gives, or the last step of a view. */
 static PyObject *
-view_of(PyObject *x, PyObject *part, PyObject *key)
+with_view(PyObject *x, PyObject *out, PyObject *key)
 {
     PyObject *node = NODE(x), *seen = SLOT(x, x_view), *shape = SLOT(SLOT(node, n_aval), a_shape);
-    PyObject *out = known_array(part, node), *view = out != NULL ? View->tp_alloc(View, 0) : NULL;
+    PyObject *view = out != NULL ? View->tp_alloc(View, 0) : NULL;
     if (view == NULL) {
         Py_XDECREF(out);
         return NULL;
@@ -146,6 +146,55 @@ view_of(PyObject *x, PyObject *part, PyObject *key)
     if (SLOT(view, v_part) == NULL) {
         Py_CLEAR(out);
     }
+    return out;
+}
+
+/* Return an array whose elements `part` (stolen) are those of `x` that a key (or the last step of a view) gives. */
+static PyObject *
+view_of(PyObject *x, PyObject *part, PyObject *key)
+{
+    return with_view(x, known_array(part, NODE(x)), key);
+}
+
+/* Return a pending view of a large array that slices give; NULL, without an error, where that is not so simple. */
+static PyObject *
+large_view(PyObject *x, PyArrayObject *value, PyArrayObject *part, PyObject *key)
+{
+    int ndim = PyArray_NDIM(value), is_many = PyTuple_CheckExact(key), is_whole = 1;
+    int many = is_many ? (int)PyTuple_GET_SIZE(key) : 1;
+    PyObject *start, *size, *step, *out = NULL;
+    if (many > ndim || Py_TYPE(NODE(x)) == Part || tiny() == 0) {
+        return NULL;
+    }
+    start = PyTuple_New(ndim);
+    size = PyTuple_New(ndim);
+    step = PyTuple_New(ndim);
+    for (int axis = 0; start != NULL && size != NULL && step != NULL && axis < ndim; axis++) {
+        PyObject *item = axis >= many ? NULL : is_many ? PyTuple_GET_ITEM(key, axis) : key;
+        Py_ssize_t first = 0, end = PyArray_DIM(value, axis), by = 1, n;
+        if (item != NULL && (!PySlice_Check(item) || PySlice_Unpack(item, &first, &end, &by) < 0 || by < 1)) {
+            goto done;
+        }
+        n = PySlice_AdjustIndices(PyArray_DIM(value, axis), &first, &end, by);
+        is_whole &= n == PyArray_DIM(value, axis);
+        PyTuple_SET_ITEM(start, axis, PyLong_FromSsize_t(first));
+        PyTuple_SET_ITEM(size, axis, PyLong_FromSsize_t(n));
+        PyTuple_SET_ITEM(step, axis, PyLong_FromSsize_t(by));
+    }
+    if (!is_whole) {
+        PyObject *params = Py_BuildValue("{sOsOsO}", "start", start, "size", size, "step", step);
+        PyObject *aval = find_aval(PyArray_NDIM(part), PyArray_DIMS(part), PyArray_DESCR(part));
+        if (params != NULL && aval != NULL) {
+            out = with_view(x, pending_array(Node, slice_prim, params, NODE(x), NULL, aval), key);
+        }
+        Py_XDECREF(params);
+        Py_XDECREF(aval);
+    }
+done:
+    PyErr_Clear();
+    Py_XDECREF(start);
+    Py_XDECREF(size);
+    Py_XDECREF(step);
     return out;
 }
 
@@ -190,13 +239,17 @@ read_part(PyObject *x, PyObject *key)
         return NULL;
     }
     part = PyObject_GetItem((PyObject *)value, plain);
-    if (part == NULL || !PyArray_CheckExact(part) || PyArray_NBYTES((PyArrayObject *)part) >= part_bytes) {
+    if (part == NULL || !PyArray_CheckExact(part)) {
         PyErr_Clear(); /* told elsewhere, in our words */
-        Py_XDECREF(part);
-        Py_DECREF(plain);
-        return NULL;
+        out = NULL;
     }
-    out = view_of(x, part, plain);
+    else if (PyArray_NBYTES((PyArrayObject *)part) >= part_bytes) {
+        out = large_view(x, value, (PyArrayObject *)part, plain);
+    }
+    else {
+        out = view_of(x, Py_NewRef(part), plain);
+    }
+    Py_XDECREF(part);
     Py_DECREF(plain);
     return out;
 }

@@ -276,15 +276,15 @@ forked(PyObject *module, PyObject *unused)
 }
 
 /* setup(Array, Node, Part, Deferred, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
-         settings, no_params, scalar_node, stats, cores) */
+         settings, no_params, scalar_node, stats, slice, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
     PyObject *array, *node, *part, *pending, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!OOOl", &array, &node, &part, &pending, &view, &aval, &PyList_Type, &running,
+    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &pending, &view, &aval, &PyList_Type, &running,
                           &PyDict_Type, &frozen, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
                           &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &no_params, &scalar_node,
-                          &stats, &cores)) {
+                          &stats, &slice_prim, &cores)) {
         return NULL;
     }
     if ((x_node = offset_of(array, "_node")) < 0 || (x_levels = offset_of(array, "_levels")) < 0 ||
@@ -314,6 +314,8 @@ setup(PyObject *module, PyObject *args)
     Py_INCREF(no_params);
     Py_INCREF(scalar_node);
     Py_INCREF(stats);
+    Py_INCREF(slice_prim);
+    Node = (PyTypeObject *)Py_NewRef(node);
     tapes = Py_NewRef(running);
     Py_RETURN_NONE;
 }

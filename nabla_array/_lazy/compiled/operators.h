@@ -65,6 +65,53 @@ compute_floats(Fast *f, PyObject *x, PyObject *y)
     return value == NULL ? NULL : known_array(value, NULL);
 }
 
+/* Return the elements of an array (a new reference) if they are known, or lie in a known one; NULL if not. */
+static PyArrayObject *
+moved(PyObject *x)
+{
+    PyArrayObject *value = fresh(x), *whole;
+    PyObject *view = SLOT(x, x_view), *part, *found;
+    if (value != NULL) {
+        return (PyArrayObject *)Py_NewRef((PyObject *)value);
+    }
+    if (view == Py_None || SLOT(NODE(x), n_prim) != slice_prim || PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
+        (part = SLOT(view, v_part)) == NULL || !PyTuple_CheckExact(part) || !IS_ARRAY(PyTuple_GET_ITEM(part, 0)) ||
+        NODE(PyTuple_GET_ITEM(part, 0)) != SLOT(view, v_seen) ||
+        (whole = seen(PyTuple_GET_ITEM(part, 0))) == NULL) {
+        return NULL;
+    }
+    found = PyObject_GetItem((PyObject *)whole, PyTuple_GET_ITEM(part, 1));
+    if (found == NULL || !PyArray_CheckExact(found)) {
+        PyErr_Clear();
+        Py_CLEAR(found);
+    }
+    return (PyArrayObject *)found;
+}
+
+/* Return the product of a vector at hand and a large matrix, or a part of one; NULL, without an error, for others. */
+static PyObject *
+product_with_large(Fast *f, PyObject *x, PyObject *y, int *failed)
+{
+    PyArrayObject *a = moved(x), *b = a == NULL ? NULL : moved(y);
+    PyObject *value = NULL;
+    if (b != NULL && PyArray_NDIM(a) + PyArray_NDIM(b) == 3 && PyArray_NDIM(a) != 0 && PyArray_NDIM(b) != 0 &&
+        PyArray_DESCR(a) == PyArray_DESCR(b) && is_usual(f, a) &&
+        Py_TYPE(NODE(PyArray_NDIM(a) == 1 ? x : y)) == Part &&
+        PyArray_NBYTES(PyArray_NDIM(a) == 1 ? a : b) < part_bytes &&
+        PyArray_NBYTES(PyArray_NDIM(a) == 1 ? b : a) >= part_bytes) {
+        PyObject *args[2] = {(PyObject *)a, (PyObject *)b};
+        value = call_host(f->host, args, 2, NULL);
+        if (value != NULL && forget_heard()) {
+            Py_CLEAR(value); /* told where it is looked at */
+        }
+        value = value == NULL ? NULL : known_array(value, NULL);
+        *failed = value == NULL && PyErr_Occurred() != NULL;
+    }
+    Py_XDECREF(a);
+    Py_XDECREF(b);
+    return value;
+}
+
 /* Compute an operator at once; NULL, without an error, where the package must, and with one where `*failed` is set.
  *
  * `y` is NULL for an operator on one array; with `into`, the result is written there.
@@ -81,6 +128,10 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     if (into == NULL && ((value = defer(f, x, y)) != NULL || PyErr_Occurred())) {
         *failed = value == NULL;
+        return value;
+    }
+    if (f->op == MATMUL && IS_ARRAY(x) && IS_ARRAY(y) && tiny() != 0 &&
+        ((value = product_with_large(f, x, y, failed)) != NULL || *failed)) {
         return value;
     }
     if ((IS_ARRAY(x) && (a = fresh(x)) == NULL) ||

@@ -7,42 +7,49 @@ depth_of(PyObject *node)
     return depth == NULL ? 0 : PyLong_AsLong(depth);
 }
 
-/* Return a pending array of `prim(a, b)`, or `prim(a)`: both are borrowed, the aval is stolen. */
+/* Return a pending array of `prim(a, b, **params)`, or of `a` alone, whose node is of a class. */
 static PyObject *
-deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
+pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a, PyObject *b, PyObject *aval)
 {
-    PyObject *node = NULL, *x = NULL;
+    PyObject *node = type->tp_alloc(type, 0), *x = NULL, *inputs = node == NULL ? NULL : PyTuple_New(1 + (b != NULL));
     long depth = depth_of(a), other = b == NULL ? 0 : depth_of(b);
-    if (aval == NULL || (node = Deferred->tp_alloc(Deferred, 0)) == NULL) {
-        Py_XDECREF(aval);
+    if (inputs == NULL) {
+        Py_XDECREF(node);
         return NULL;
+    }
+    PyTuple_SET_ITEM(inputs, 0, Py_NewRef(a));
+    if (b != NULL) {
+        PyTuple_SET_ITEM(inputs, 1, Py_NewRef(b));
     }
     depth = (depth > other ? depth : other) + PyLong_AsLong(SLOT(aval, a_weight));
     SLOT(node, n_prim) = Py_NewRef(prim);
-    SLOT(node, n_inputs) = PyTuple_New(1 + (b != NULL));
-    if (SLOT(node, n_inputs) != NULL) {
-        PyTuple_SET_ITEM(SLOT(node, n_inputs), 0, Py_NewRef(a));
-        if (b != NULL) {
-            PyTuple_SET_ITEM(SLOT(node, n_inputs), 1, Py_NewRef(b));
-        }
-    }
-    SLOT(node, n_params) = Py_NewRef(no_params);
-    SLOT(node, n_aval) = aval;
+    SLOT(node, n_inputs) = inputs;
+    SLOT(node, n_params) = Py_NewRef(params);
+    SLOT(node, n_aval) = Py_NewRef(aval);
     SLOT(node, n_depth) = PyLong_FromLong(depth);
     SLOT(node, n_value) = Py_NewRef(Py_None);
-    if (SLOT(node, n_inputs) == NULL || SLOT(node, n_depth) == NULL || (x = Array->tp_alloc(Array, 0)) == NULL) {
+    if (SLOT(node, n_depth) == NULL || (x = Array->tp_alloc(Array, 0)) == NULL) {
         Py_DECREF(node);
         return NULL;
     }
     SLOT(x, x_node) = node;
     SLOT(x, x_levels) = Py_NewRef(no_levels);
     SLOT(x, x_view) = Py_NewRef(Py_None);
-    PyObject *oldest = pending_at(ring_at % RING);
+    return x;
+}
+
+/* Return a deferred array of `prim(a, b)`, or `prim(a)`. */
+static PyObject *
+deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
+{
+    PyObject *x = pending_array(Deferred, prim, no_params, a, b, aval), *oldest = pending_at(ring_at % RING);
     if (oldest != NULL) {
         run_deferred(oldest);
         Py_DECREF(oldest);
     }
-    ring[ring_at++ % RING] = node;
+    if (x != NULL) {
+        ring[ring_at++ % RING] = NODE(x);
+    }
     return x;
 }
 
@@ -277,7 +284,7 @@ defer(Fast *f, PyObject *x, PyObject *y)
             Py_SETREF(aval, find_aval(ndim, dims, other));
             Py_DECREF(other);
         }
-        out = aval == NULL ? NULL : deferred(f->prim, m, n, Py_NewRef(aval));
+        out = aval == NULL ? NULL : deferred(f->prim, m, n, aval);
     }
     Py_XDECREF(aval);
     Py_XDECREF(m);

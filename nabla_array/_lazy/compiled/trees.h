@@ -1,6 +1,7 @@
 /* Pending nodes that compiled code recorded (`Deferred` of node.py): how a tree of them is run as one job. */
 
-static PyTypeObject *Deferred;
+static PyTypeObject *Deferred, *Node;
+static PyObject *slice_prim;  /* the primitive of slices */
 static Py_ssize_t n_prim, n_inputs, n_params, n_depth; /* where a Node has these */
 static Py_ssize_t a_dtype, a_weight, a_nbytes;         /* an Aval */
 static PyObject *no_params;   /* the dict of a node without any */
