@@ -126,13 +126,13 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
             for a, b in parts:
                 reduce(table[a:b], axis=1, out=out[a:b])
 
-        _spread(fill, list(itertools.pairwise(cuts)), in_order=False)
+        spread(fill, list(itertools.pairwise(cuts)), in_order=False)
         return out.reshape(x.shape[: axes[0]])
     # NumPy sums pairwise: a half that is a multiple of 8 elements, and the rest, each in the same way.
     flat = [x.reshape(-1)]
     while len(flat) < pieces:
         flat = [half for part in flat for half in (part[: part.size // 16 * 8], part[part.size // 16 * 8 :])]
-    sums = [s for part in _spread(lambda parts: [reduce(p) for p in parts], flat) for s in part]
+    sums = [s for part in spread(lambda parts: [reduce(p) for p in parts], flat) for s in part]
     while len(sums) > 1:
         sums = [prim.reducer(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]  # type: ignore[misc]
     return np.asarray(sums[0]).reshape(x.shape[: axes[0]])
@@ -434,7 +434,7 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
     parts: list[Any] = []
     if kernel.compiled is None or not kernel.compiled.run(env, outs):
         blocks = _blocks(region.lead, kernel.rows)
-        parts = _spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
+        parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
     for k, out in outs.items():
         env[k] = out
     for k in region.joined:
@@ -451,7 +451,7 @@ def _workers(blocks: int) -> int:
     return max(1, min(threads(), blocks // _PARALLEL))
 
 
-def _spread(work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bool = True) -> list[Any]:
+def spread(work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bool = True) -> list[Any]:
     """Have threads work on blocks; returns what each gives.
 
     In order, each gets a run of them, and the results are in the blocks' order. Else each takes the next

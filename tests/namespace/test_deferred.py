@@ -291,3 +291,92 @@ def test_max_mode_sees_all() -> None:
     with patch.dict("nabla_array._lazy.config.settings", mode="max"):
         assert type((xp.asarray(np.ones(1000)) * 2)._node) is not Deferred
     assert TINY > direct.DEFERRED
+
+
+def test_sums_of_products_are_numpys() -> None:
+    rng = np.random.default_rng(6)
+    x, w = rng.random((3, 9, 8, 4)), rng.random((5, 3, 4, 6))
+    mine, weights = xp.asarray(x), xp.asarray(w)
+    for dtype in "fd":
+        a, b = x.astype(dtype), w.astype(dtype)
+        p, q = xp.astype(mine, a.dtype), xp.astype(weights, b.dtype)
+        for i in range(3):
+            wanted = np.sum(a[:, i : i + 5, 2:5, :, None] * b[None], axis=(1, 2, 3))
+            found = xp.sum(p[:, i : i + 5, 2:5, :, None] * q[None], axis=(1, 2, 3))
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == "f" else 1e-13)
+    # Those that are no matrix products, or are asked for otherwise.
+    for axis in ((0,), (3,), (-1, 0), 1, None):
+        np.testing.assert_allclose(xp.sum(mine * mine, axis=axis), np.sum(x * x, axis=axis), rtol=1e-13)
+    np.testing.assert_allclose(
+        xp.sum(mine * mine[:1], axis=(1, 2), keepdims=True), np.sum(x * x[:1], axis=(1, 2), keepdims=True)
+    )
+    with pytest.raises(ValueError, match="axis"):
+        xp.sum(mine * mine, axis=(0, 7))
+
+
+def test_numbers_of_two_dtypes_meet() -> None:
+    x = np.linspace(-3, 3, 600).reshape(20, 30)
+    for a in "fdilbD":
+        for b in "fdilH":
+            left, right = x.astype(a), np.arange(30).astype(b)
+            for f in (np.add, np.multiply, np.less, np.maximum):
+                found = f(xp.asarray(left)[:], xp.asarray(right)[:])
+                wanted = f(left, right)
+                assert found.dtype == wanted.dtype
+                assert np.asarray(found).tobytes() == wanted.tobytes()
+
+
+def test_masks_and_places_are_keys() -> None:
+    x = np.arange(2000.0).reshape(40, 50)
+    mine = xp.asarray(x.copy())
+    rows, columns = np.array([3, 7, -1]), np.array([1, 1, 4])
+    for a, r, c in ((x, rows, columns), (mine, xp.asarray(rows), xp.asarray(columns))):
+        a[a > 1500] = -1
+        a[r, c] = 7.5
+        a[r] += 1
+        a[a < 0] *= 2
+        a[5, c] = a[6, c] - a[c, 5]
+        a[..., c] = a[:, r]
+    assert np.array_equal(mine, x)
+    assert np.array_equal(mine[xp.asarray(rows), 2:5], x[rows, 2:5])
+    with pytest.raises(IndexError, match="out of bounds"):
+        mine[xp.asarray(rows) + 100]
+    with pytest.raises(IndexError):
+        mine[xp.asarray(rows) + 100] = 1
+
+
+def test_parts_of_large_arrays_are_views() -> None:
+    x = np.random.default_rng(9).random((900, 900))
+    mine, vector = xp.asarray(x.copy()), np.random.default_rng(1).random(900)
+    part = mine[:, 5:]
+    assert np.array_equal(xp.asarray(vector)[:] @ part, vector @ x[:, 5:])
+    assert np.array_equal(part[::3, :-1], x[::3, 5:-1])
+    mine[2] = 0
+    x[2] = 0
+    assert np.array_equal(part, x[:, 5:])
+    part[:, 0] = 3
+    x[:, 5] = 3
+    assert np.array_equal(mine, x)
+    np.testing.assert_allclose(mine[3:, :] @ xp.asarray(vector)[:], x[3:] @ vector)
+
+
+def test_a_view_of_what_is_read_only_is_not_written_over_itself() -> None:
+    for lib in (np, xp):
+        diagonal = lib.diagonal(lib.asarray(np.ones((4, 4))))
+        part = diagonal[...]
+        with pytest.raises(ValueError, match="read-only"):
+            diagonal[...] = part
+
+
+def test_histograms_of_many_elements() -> None:
+    x = np.random.default_rng(3).normal(size=(700, 900))
+    for weights in (None, np.abs(x), np.ones(x.shape, int)):
+        counts, edges = np.histogram(x, 50, weights=weights)
+        mine = xp.histogram(xp.asarray(x), 50, weights=None if weights is None else xp.asarray(weights))
+        assert mine[0].dtype == counts.dtype
+        np.testing.assert_allclose(mine[0], counts, rtol=1e-12)
+        assert np.array_equal(mine[1], edges)
+    x[3, 4] = np.nan
+    with pytest.raises(ValueError, match="finite"):
+        xp.histogram(xp.asarray(x), 50)

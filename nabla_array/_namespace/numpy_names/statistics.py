@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..._lazy.faults import unheard
+from ..._lazy.host import spread
 from ..._lazy.leaving import differentiating
 from ..._lazy.node import tapes
 from ..._lazy.primitives.indexing import scatter
@@ -451,7 +453,7 @@ def histogram(
     w = None if weights is None else as_array("histogram", weights)
     if not (tapes or (w is not None and w._levels)):
         given, limits, known = to_host("histogram", [bins, range, w])  # no tape runs
-        counts, edges = np.histogram(x._value(), given, limits, density, known)
+        counts, edges = _counted(x._value(), given, limits, density, known)
         return from_value(counts), from_value(edges)
     # Within transforms, the weights and the edges stay what is transformed.
     bounds = histogram_bin_edges(x, bins, range)
@@ -462,6 +464,30 @@ def histogram(
     if density:
         return counts_ / (bounds[1:] - bounds[:-1]) / counts_.sum(), bounds
     return counts_, bounds
+
+
+# Elements from which on a histogram is made of those of pieces.
+_PIECE = 1 << 18
+
+
+def _counted(x: np.ndarray, bins: Any, limits: Any, density: Any, weights: Any) -> tuple[Any, Any]:
+    """Return NumPy's histogram; of many elements in bins of one size, on several threads."""
+    pieces = x.size // _PIECE
+    simple = type(bins) is int and bins > 0 and not density and x.dtype.kind == "f"
+    if pieces < 2 or not simple or limits is not None or np.shape(weights) not in ((), x.shape):
+        return np.histogram(x, bins, limits, density, weights)
+    limits = x.min(), x.max()
+    if not np.isfinite(limits).all():  # told of by NumPy
+        return np.histogram(x, bins, None, density, weights)
+    flat, w = x.reshape(-1), None if weights is None else weights.reshape(-1)
+    cuts = np.linspace(0, x.size, pieces + 1).astype(int).tolist()
+
+    def count(parts: Iterable[tuple[int, int]]) -> list[np.ndarray]:
+        given = [(flat[a:b], None if w is None else w[a:b]) for a, b in parts]
+        return [np.histogram(some, bins, limits, weights=own)[0] for some, own in given]
+
+    counts = [n for part in spread(count, list(pairwise(cuts))) for n in part]
+    return np.sum(counts, axis=0, dtype=counts[0].dtype), np.histogram_bin_edges(flat[:1], bins, limits)
 
 
 def _weighed(x: Array, bounds: Array, w: Array) -> Array:
