@@ -441,9 +441,20 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
         env[k] = _joined(program.eqns[k - base].prim, [p for part in parts for p in part[k]])
 
 
+# Steps on elements that compiled code gives to a thread at least (`WORTH_A_THREAD` of trees.h).
+_WORTH_A_THREAD = 1 << 16
+
+
 def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
-    """Return how many blocks a region is cut into, and how many threads share them."""
-    blocks = len(_blocks(region.lead, _kernel(program, region).rows))
+    """Return how many blocks a region is cut into, and how many threads share them.
+
+    No blocks: compiled code cuts it into pieces that fit a core's cache.
+    """
+    kernel = _kernel(program, region)
+    if kernel.compiled is not None:
+        work = kernel.avals[region.eqns[-1]].size * len(kernel.compiled.steps)
+        return 0, max(1, min(threads(), work // _WORTH_A_THREAD))
+    blocks = len(_blocks(region.lead, kernel.rows))
     return blocks, _workers(blocks)
 
 

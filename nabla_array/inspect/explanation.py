@@ -50,7 +50,7 @@ class Step(NamedTuple):
     reads, writes, unstored
         Bytes of those, and of the values in between that are never stored whole.
     blocks, threads
-        Into how many blocks it is cut, and how many threads share them.
+        Into how many blocks it is cut (0: compiled code decides), and how many threads share them.
     """
 
     kind: Literal["region", "call", "view", "small", "kernel"]
@@ -67,7 +67,7 @@ class Step(NamedTuple):
     def title(self) -> str:
         """Return one line on what it is and where it runs."""
         if self.kind == "region":
-            cut = f"in {count_text(self.blocks, 'block')} on {count_text(self.threads, 'thread')}"
+            cut = f"in blocks on {count_text(self.threads, 'thread')}"
             return f"region of {count_text(len(self.eqns), 'operation')}: {self.where}, {cut}"
         if self.kind == "kernel":
             return f"kernel of {count_text(len(self.eqns), 'operation')}: {self.where}"

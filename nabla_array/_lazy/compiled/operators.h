@@ -130,7 +130,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         *failed = value == NULL;
         return value;
     }
-    if (f->op == MATMUL && IS_ARRAY(x) && IS_ARRAY(y) && tiny() != 0 &&
+    if (f->op == MATMUL && into == NULL && IS_ARRAY(x) && y != NULL && IS_ARRAY(y) && tiny() != 0 &&
         ((value = product_with_large(f, x, y, failed)) != NULL || *failed)) {
         return value;
     }

@@ -235,6 +235,13 @@ fitted(PyObject *node, PyObject *aval, int ndim, npy_intp *dims)
     return out;
 }
 
+/* Say whether this is a number, or an array of one. */
+static inline int
+is_single(PyObject *x)
+{
+    return !IS_ARRAY(x) || PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape)) == 0;
+}
+
 /* Record an operator on arrays of middling size, one of which is a part or pending itself, or all of which are not
  * large; NULL where it is to be done at once, or left to Python. `y` is NULL for an operator on one array.
  */
@@ -246,6 +253,9 @@ defer(Fast *f, PyObject *x, PyObject *y)
     PyArray_Descr *dtype, *other;
     PyUFuncObject *ufunc;
     int ndim, loop;
+    if (is_single(x) && (y == NULL || is_single(y))) {
+        return NULL;
+    }
     if (f->op == POW && !f->is_strict && is_two(y) && square != NULL && IS_ARRAY(x) && is_float(NODE(x))) {
         f = square; /* as NumPy's operator */
         y = NULL;
