@@ -106,6 +106,12 @@ class Part(Node):
         self.value = value
 
 
+class Lent(Part):
+    """A leaf whose memory somebody else may write to, unseen: what can be done at once with it is."""
+
+    __slots__ = ()
+
+
 class Deferred(Node):
     """An elementwise operation on parts, or on arrays that are not large, which compiled code recorded.
 

@@ -14,7 +14,7 @@ import numpy as np
 from .._lazy import aval, faults
 from .._lazy.config import settings
 from .._lazy.native import compiled
-from .._lazy.node import NO_PARAMS, Deferred, Node, Part, tapes
+from .._lazy.node import NO_PARAMS, Deferred, Lent, Node, Part, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.contraction import matmul
 from .._lazy.primitives.creation import scalar_node
@@ -116,7 +116,7 @@ def limit() -> None:
 
 if compiled is not None:
     compiled.setup(
-        *(Array, Node, Part, Deferred, View, aval.Aval, tapes, frozen, write_hook),
+        *(Array, Node, Part, Lent, Deferred, View, aval.Aval, tapes, frozen, write_hook),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )

@@ -15,7 +15,7 @@ from weakref import WeakSet
 
 import numpy as np
 
-from .._lazy.node import Node, leaf
+from .._lazy.node import Lent, Node
 from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.structure import concat, reshape, slice_
 from .array import (
@@ -315,7 +315,7 @@ def memory(x: Array) -> np.ndarray:
     if owner._levels:
         return np.array(x._value())
     if owner._node not in _given_away:
-        owner._node = leaf(np.array(owner._value(), order="C"))
+        owner._node = Lent(np.array(owner._value(), order="C"))
         _given_away.add(owner._node)
     current(x)
     shown: np.ndarray = owner._node.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import threading
@@ -327,6 +328,17 @@ def test_numbers_of_two_dtypes_meet() -> None:
                 assert np.asarray(found).tobytes() == wanted.tobytes()
 
 
+@pytest.mark.parametrize("dtype", "fdliBF")
+def test_numbers_meet_arrays_as_numpys(dtype: str) -> None:
+    x = np.arange(300).astype(dtype)
+    mine = xp.asarray(x)
+    numbers = [0.5, np.float64(0.5), np.float32(0.5), 3, np.int64(3), True, 0.5j, -0.0, 2.0, np.uint8(2)]
+    for number in [*numbers, *reversed(numbers)]:
+        for found, wanted in ((mine * number, x * number), (number - mine, number - x)):
+            assert found.dtype == wanted.dtype
+            assert np.asarray(found).tobytes() == wanted.tobytes()
+
+
 def test_masks_and_places_are_keys() -> None:
     x = np.arange(2000.0).reshape(40, 50)
     mine = xp.asarray(x.copy())
@@ -380,3 +392,14 @@ def test_histograms_of_many_elements() -> None:
     x[3, 4] = np.nan
     with pytest.raises(ValueError, match="finite"):
         xp.histogram(xp.asarray(x), 50)
+
+
+@pytest.mark.parametrize("n", [100, 1000, 5000, 100_000])
+def test_nothing_is_pending_on_memory_that_somebody_else_writes_to(n: int) -> None:
+    x = xp.ones(n)
+    pointer = x.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
+    y, z = x + 1, x[1:] * 2
+    pointer[0] = pointer[1] = 7
+    assert (float(x[0]), float(y[0]), float(z[0])) == (7, 2, 2)
+    x += 1
+    assert float(x[1]) == 8

@@ -153,7 +153,13 @@ with_view(PyObject *x, PyObject *out, PyObject *key)
 static PyObject *
 view_of(PyObject *x, PyObject *part, PyObject *key)
 {
-    return with_view(x, known_array(part, NODE(x)), key);
+    PyObject *out = known_array(part, NODE(x));
+    if (out != NULL && Py_TYPE(NODE(x)) == Lent) {
+        Py_INCREF(Lent);
+        Py_SET_TYPE(NODE(out), Lent); /* of one layout */
+        Py_DECREF(Part);
+    }
+    return with_view(x, out, key);
 }
 
 /* Return a pending view of a large array that slices give; NULL, without an error, where that is not so simple. */

@@ -275,13 +275,13 @@ forked(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* setup(Array, Node, Part, Deferred, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
+/* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
          settings, no_params, scalar_node, stats, slice, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
-    PyObject *array, *node, *part, *pending, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &pending, &view, &aval, &PyList_Type, &running,
+    PyObject *array, *node, *part, *lent, *pending, *view, *aval, *running;
+    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
                           &PyDict_Type, &frozen, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
                           &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &no_params, &scalar_node,
                           &stats, &slice_prim, &cores)) {
@@ -300,6 +300,7 @@ setup(PyObject *module, PyObject *args)
     }
     Array = (PyTypeObject *)Py_NewRef(array);
     Part = (PyTypeObject *)Py_NewRef(part);
+    Lent = (PyTypeObject *)Py_NewRef(lent);
     Deferred = (PyTypeObject *)Py_NewRef(pending);
     Deferred->tp_dealloc = deferred_dealloc;
     View = (PyTypeObject *)Py_NewRef(view);

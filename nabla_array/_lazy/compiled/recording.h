@@ -70,7 +70,8 @@ number_node(PyObject *aval, PyObject *number)
     npy_uint64 bits;
     size_t place;
     PyObject *node;
-    if (!is_float && !PyLong_CheckExact(number) && Py_TYPE(number) != &PyDoubleArrType_Type) {
+    if (!is_float && !PyLong_CheckExact(number) &&
+        (Py_TYPE(number) != &PyDoubleArrType_Type || aval_dtype(aval)->type_num != NPY_DOUBLE)) {
         return NULL;
     }
     is_float |= !PyLong_CheckExact(number);
@@ -145,7 +146,7 @@ operand(PyObject *x)
         return node;
     }
     value = VALUE_OF(node);
-    return value != NULL && PyArray_CheckExact(value) && lies_in_order((PyArrayObject *)value) ? node : NULL;
+    return value != NULL && Py_TYPE(node) != Lent && PyArray_CheckExact(value) && lies_in_order((PyArrayObject *)value) ? node : NULL;
 }
 
 static Fast *square;

@@ -1,6 +1,6 @@
 /* What the package told of itself, and arrays whose elements are known. */
 
-static PyTypeObject *Array, *Part, *View;
+static PyTypeObject *Array, *Part, *Lent, *View;
 static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
 static PyObject *frozen;    /* dict: not empty while some array is read-only */

@@ -153,6 +153,7 @@ def test_pythons_numbers_and_bytes_of_arrays_are_those_of_numpys(call: str) -> N
     comparing.compare(call)
 
 
+@pytest.mark.filterwarnings("ignore:Fraction.__eq__ runs through NumPy")  # once a process
 def test_the_class_of_arrays_makes_an_array_of_a_number() -> None:
     for number in (2, 2.5, 1j, fractions.Fraction(5, 2)):
         assert xp.Array(number) == number
