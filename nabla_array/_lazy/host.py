@@ -453,7 +453,8 @@ def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
     kernel = _kernel(program, region)
     if kernel.compiled is not None:
         work = kernel.avals[region.eqns[-1]].size * len(kernel.compiled.steps)
-        return 0, max(1, min(threads(), work // _WORTH_A_THREAD))
+        worth = work // _WORTH_A_THREAD
+        return 0, min(threads(), math.isqrt(3 * worth)) if worth > 1 else 1
     blocks = len(_blocks(region.lead, kernel.rows))
     return blocks, _workers(blocks)
 

@@ -358,10 +358,11 @@ static int
 others_for(Job *job, npy_intp size)
 {
     PyObject *wanted;
-    long many = size * job->n_steps / WORTH_A_THREAD, most;
-    if (many < 2) {
+    long worth = size * job->n_steps / WORTH_A_THREAD, many, most;
+    if (worth < 2) {
         return 0;
     }
+    many = (long)sqrt(3.0 * (double)worth); /* to wake one takes a third of what makes it worth that */
     wanted = PyDict_GetItemWithError(settings, s_threads);
     most = wanted == NULL ? 1 : PyLong_AsLong(wanted);
     most = most == 0 ? cores : most;
