@@ -319,26 +319,21 @@ class _Compiled:
         self.steps: tuple[tuple[Callable[..., Any] | None, tuple[int, ...], np.dtype], ...] = ()
         many = sum(eqn.prim.kind == "elementwise" for _, eqn in kernel.steps)
         places: dict[int, int] = {}
-        for k, eqn in kernel.steps:
-            if eqn.prim.kind == "elementwise":
-                ins = tuple([places[i] if i in places else self._leaf(places, i, many) for i in eqn.ins])
-                function = None if eqn.prim is select else eqn.prim.host
-                self.steps += ((function, ins, eqn.aval.dtype),)
-                places[k] = self.numbers[k] = len(self.numbers)
-            else:
-                self._leaf(places, k, many, eqn.ins[0], partial(eqn.prim.host, **dict(eqn.params)))
 
-    def _leaf(
-        self,
-        places: dict[int, int],
-        k: int,
-        many: int,
-        i: int | None = None,
-        look: Callable[..., Any] = np.asarray,
-    ) -> int:
-        self.leaves.append((k if i is None else i, look))
-        places[k] = many + len(self.leaves) - 1
-        return places[k]
+        def add_leaf(k: int, i: int, look: Callable[..., Any]) -> None:
+            places[k] = many + len(self.leaves)
+            self.leaves.append((i, look))
+
+        for k, eqn in kernel.steps:
+            if eqn.prim.kind != "elementwise":
+                add_leaf(k, eqn.ins[0], partial(eqn.prim.host, **dict(eqn.params)))
+                continue
+            for i in eqn.ins:
+                if i not in places:
+                    add_leaf(i, i, np.asarray)
+            function = None if eqn.prim is select else eqn.prim.host
+            self.steps += ((function, tuple([places[i] for i in eqn.ins]), eqn.aval.dtype),)
+            places[k] = self.numbers[k] = len(self.numbers)
 
     @classmethod
     def of(cls, kernel: _Kernel) -> _Compiled | None:
@@ -441,10 +436,6 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
         env[k] = _joined(program.eqns[k - base].prim, [p for part in parts for p in part[k]])
 
 
-# Steps on elements that compiled code gives to a thread at least (`WORTH_A_THREAD` of trees.h).
-_WORTH_A_THREAD = 1 << 16
-
-
 def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
     """Return how many blocks a region is cut into, and how many threads share them.
 
@@ -452,9 +443,8 @@ def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
     """
     kernel = _kernel(program, region)
     if kernel.compiled is not None:
-        work = kernel.avals[region.eqns[-1]].size * len(kernel.compiled.steps)
-        worth = work // _WORTH_A_THREAD
-        return 0, min(threads(), math.isqrt(3 * worth)) if worth > 1 else 1
+        size = kernel.avals[region.eqns[-1]].size
+        return 0, compiled.count_threads(len(kernel.compiled.steps), size)
     blocks = len(_blocks(region.lead, kernel.rows))
     return blocks, _workers(blocks)
 

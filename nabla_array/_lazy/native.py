@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import os
-from importlib import import_module
-from typing import Any
 
+try:
+    if os.environ.get("NABLA_ARRAY_COMPILED") == "0":
+        raise ImportError("asked to do without")
+    from . import _fast as compiled
+except ImportError:  # there was no compiler when this was installed, say
+    compiled = None  # type: ignore[assignment]
+else:
+    os.register_at_fork(after_in_child=compiled.forked)
 
-def _load() -> Any:
-    if os.environ.get("NABLA_ARRAY_COMPILED") == "0":  # asked to do without
-        return None
-    try:
-        found = import_module("._fast", __package__)
-    except ImportError:  # there was no compiler when this was installed, say
-        return None
-    os.register_at_fork(after_in_child=found.forked)
-    return found
-
-
-compiled = _load()
+__all__ = ["compiled"]

@@ -107,7 +107,10 @@ class Part(Node):
 
 
 class Lent(Part):
-    """A leaf whose memory somebody else may write to, unseen: what can be done at once with it is."""
+    """A leaf whose memory was given away (`ctypes`, `data`), to be written to unseen.
+
+    What can be done with it at once is.
+    """
 
     __slots__ = ()
 

@@ -43,10 +43,10 @@ def sum_of_product(
         or where is not True
     ):
         return None
-    if type(axis) is not tuple or x.dtype.char not in "fd" or x.size < _FEWEST:
+    if x.dtype.char not in "fd" or x.size < _FEWEST:
         return None
     a, b = [value_of(node) for node in x._node.inputs]
-    layout = _layout(a.shape, a.strides, b.strides, axis)
+    layout = _layout(a.shape, a.strides, b.strides, axis if type(axis) is tuple else (axis,))
     if layout is None:
         return None
     key, axes, other_key, other_axes, inner, shape, order = layout

@@ -58,6 +58,8 @@ def wrap(
     name
         The primitive's; that of a class, which `scalar` makes; what `view` is given: "T" (nothing, and
         reverses the axes), "shape", "all" (nothing, and makes one axis).
+    prim
+        Of the operator; what `whole` asks before about a pending product.
     host
         NumPy's function in place of the primitive's; for "view", the class of its steps; for "array_ufunc",
         our functions by NumPy's.

@@ -11,11 +11,10 @@ import math
 import operator
 import sys
 from typing import Any
-from weakref import WeakSet
 
 import numpy as np
 
-from .._lazy.node import Lent, Node
+from .._lazy.node import Lent
 from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.structure import concat, reshape, slice_
 from .array import (
@@ -300,9 +299,6 @@ def resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
 
 # -- memory ----------------------------------------------------------------------------------------
 
-# Leaves whose memory is out of our hands: `ctypes` or `data` gave it away.
-_given_away: WeakSet[Node] = WeakSet()
-
 
 def memory(x: Array) -> np.ndarray:
     """Return the elements as a NumPy array whose memory is that of `x`, to be written to at once or never.
@@ -314,9 +310,8 @@ def memory(x: Array) -> np.ndarray:
     owner = x if x._view is None else x._view.base
     if owner._levels:
         return np.array(x._value())
-    if owner._node not in _given_away:
+    if type(owner._node) is not Lent or not owner._node.value.flags.owndata:  # of another's, say
         owner._node = Lent(np.array(owner._value(), order="C"))
-        _given_away.add(owner._node)
     current(x)
     shown: np.ndarray = owner._node.value
     for step in x._view.steps if x._view is not None else ():

@@ -20,9 +20,6 @@ from nabla_array._lazy import host
 from nabla_array._lazy.native import compiled
 from nabla_array._lazy.node import Deferred, Part
 from nabla_array._namespace import direct, fast
-from nabla_array._namespace.array import TINY
-
-pytestmark = pytest.mark.skipif(compiled is None, reason="nothing is compiled: no compiler")
 
 # Rows of all lengths: joined to one, several at a time, whole ones, pieces of long ones.
 SHAPES = [
@@ -42,8 +39,9 @@ DTYPES = "dfDFlibB?"
 
 @contextmanager
 def recorded_from(least: int) -> Iterator[None]:
-    """Record operations on arrays of so many bytes."""
-    compiled.limit(direct.PART, direct.LARGE, 1, least)
+    """Record operations on arrays of so many bytes, if something is compiled."""
+    if compiled is not None:
+        compiled.limit(direct.PART, direct.LARGE, 1, least)
     try:
         yield
     finally:
@@ -90,7 +88,7 @@ def test_bits_are_numpys(shape: tuple[int, ...], dtype: str) -> None:
     x, y = operands(shape, dtype, 3)
     for threads in (1, 3):
         with xp.config(threads=threads), recorded_from(1):
-            assert type((at(xp.asarray(x)) == at(xp.asarray(y)))._node) is Deferred
+            assert compiled is None or type((at(xp.asarray(x)) == at(xp.asarray(y)))._node) is Deferred
             found = chain(xp.asarray(x), xp.asarray(y))
             for mine, wanted in zip(found, chain(x, y), strict=True):
                 mine = np.asarray(mine)
@@ -220,7 +218,7 @@ def test_floating_point_faults_are_told() -> None:
 
 
 def test_regions_are_told_of() -> None:
-    x = xp.asarray(np.linspace(-1, 1, 600_000))
+    x = xp.asarray(np.linspace(-1, 1, 600_001))
     with (
         xp.config(float_warnings=True, mode="host"),
         pytest.warns(RuntimeWarning, match="encountered in log") as seen,
@@ -229,7 +227,7 @@ def test_regions_are_told_of() -> None:
     assert {str(w.message) for w in seen} == {
         "divide by zero encountered in log",
         "invalid value encountered in log",
-    } or len(seen) == 1
+    }
 
 
 @pytest.mark.parametrize("dtype", ["f", "d", "D", "i", "h", "b"])
@@ -291,7 +289,6 @@ def test_random_programs_of_what_is_recorded() -> None:
 def test_max_mode_sees_all() -> None:
     with patch.dict("nabla_array._lazy.config.settings", mode="max"):
         assert type((xp.asarray(np.ones(1000)) * 2)._node) is not Deferred
-    assert TINY > direct.DEFERRED
 
 
 def test_sums_of_products_are_numpys() -> None:
@@ -306,6 +303,13 @@ def test_sums_of_products_are_numpys() -> None:
             found = xp.sum(p[:, i : i + 5, 2:5, :, None] * q[None], axis=(1, 2, 3))
             assert found.dtype == wanted.dtype
             np.testing.assert_allclose(found, wanted, rtol=1e-5 if dtype == "f" else 1e-13)
+    for lib, a, b in ((np, x[0, 0], x[1, 1]), (xp, mine[0, 0], mine[1, 1])):
+        products = [a[:, :, None] * b.T[None], a.T[:, :, None] * a[None]]
+        sums = [lib.sum(product, axis=1) for product in products]
+        if lib is np:
+            wanted = sums
+    for found, right in zip(sums, wanted, strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-13)
     # Those that are no matrix products, or are asked for otherwise.
     for axis in ((0,), (3,), (-1, 0), 1, None):
         np.testing.assert_allclose(xp.sum(mine * mine, axis=axis), np.sum(x * x, axis=axis), rtol=1e-13)
@@ -394,6 +398,7 @@ def test_histograms_of_many_elements() -> None:
         xp.histogram(xp.asarray(x), 50)
 
 
+@pytest.mark.skipif(compiled is None, reason="Python's way records operations on memory that was given away")
 @pytest.mark.parametrize("n", [100, 1000, 5000, 100_000])
 def test_nothing_is_pending_on_memory_that_somebody_else_writes_to(n: int) -> None:
     x = xp.ones(n)

@@ -1,6 +1,6 @@
 /* Elementwise steps run block by block with the loops of NumPy's ufuncs, so that what is in between stays in a
- * core's cache: what `host.py` does, without Python's time for each block. Nothing here touches Python's objects
- * but `start_workers`; the threads need no interpreter.
+ * core's cache: what `host.py` does, without Python's time for each block. Nothing here touches Python's objects:
+ * the threads that share a job need no interpreter.
  */
 #include <fenv.h>
 #include <pythread.h>
@@ -365,17 +365,17 @@ start_workers(int wanted)
 
 static int is_running; /* whether a thread of Python's has the workers, and the buffers */
 
-/* Run a job on this thread and so many others; returns -1 where memory is short.
+/* Run a job on so many threads, this one among them; returns -1 where memory is short.
  *
  * Needs the interpreter's lock, which others may have meanwhile if that is said.
  */
 static int
-run_job(Job *job, int others, int is_long)
+run_job(Job *job, int threads, int is_long)
 {
     static Worker mine;
     Worker *own = &mine, spare = {0};
     PyThreadState *state = NULL;
-    int begun = 0;
+    int begun = 0, others = threads - 1;
     size_t bytes;
     merge_axes(job);
     assign_slots(job);

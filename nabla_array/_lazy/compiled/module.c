@@ -176,9 +176,8 @@ wrap(PyObject *module, PyObject *args)
     f->reflected = strcmp(way, "reflected") == 0;
     f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
     f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
-    f->is_strict = f->is_ufunc && prim != Py_None && is_elementwise(prim, host);
+    f->is_strict = f->is_ufunc && prim != Py_None && is_elementwise(prim, host) && learn_loops(prim, host);
     if (f->is_strict) {
-        learn_loops(prim, host);
         if (square == NULL && strcmp(name, "square") == 0) {
             square = (Fast *)Py_NewRef(f);
         }
@@ -326,6 +325,7 @@ static PyMethodDef methods[] = {
     {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
     {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
+    {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},

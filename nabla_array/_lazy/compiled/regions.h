@@ -113,7 +113,7 @@ run_blocks(PyObject *module, PyObject *args)
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
     npy_intp size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(kept, PyTuple_GET_SIZE(steps) - 1));
-    if (run_job(&job, others_for(&job, size), 1) < 0) {
+    if (run_job(&job, threads_for(job.n_steps, size), 1) < 0) {
         return PyErr_NoMemory();
     }
     out = PyTuple_New(job.faults ? job.n_steps : 0);
@@ -124,4 +124,12 @@ run_blocks(PyObject *module, PyObject *args)
         PyTuple_SET_ITEM(out, k, PyLong_FromLong(number));
     }
     return out;
+}
+
+/* count_threads(steps, size): see `threads_for` */
+static PyObject *
+count_threads(PyObject *module, PyObject *args)
+{
+    Py_ssize_t steps, size;
+    return PyArg_ParseTuple(args, "nn", &steps, &size) ? PyLong_FromLong(threads_for(steps, size)) : NULL;
 }

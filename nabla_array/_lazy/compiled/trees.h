@@ -29,7 +29,8 @@ place_of(PyObject *prim)
     return place;
 }
 
-static void
+/* Remember them; returns 0 where there is no room. */
+static int
 learn_loops(PyObject *prim, PyObject *ufunc)
 {
     static int many;
@@ -39,6 +40,7 @@ learn_loops(PyObject *prim, PyObject *ufunc)
         known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef(ufunc);
         many++;
     }
+    return known_loops[place].prim == prim;
 }
 
 /* Return the number of a ufunc's loop for operands of one dtype, -1 if it has none. */
@@ -287,14 +289,10 @@ are_for_somebody(int seen)
 static int
 make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
 {
-    PyObject *root = tree->nodes[tree->n_nodes - 1], *shape = SLOT(SLOT(root, n_aval), a_shape);
-    int ndim = (int)PyTuple_GET_SIZE(shape), base = tree->n_nodes;
-    npy_intp dims[MOST_DIMS];
-    if (ndim > MOST_DIMS) {
+    npy_intp *dims = job->dims;
+    int base = tree->n_nodes, ndim = dims_of(SLOT(tree->nodes[base - 1], n_aval), dims);
+    if (ndim < 0) {
         return 0;
-    }
-    for (int axis = 0; axis < ndim; axis++) {
-        dims[axis] = job->dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
     }
     job->ndim = ndim;
     job->n_steps = tree->n_nodes;
@@ -330,8 +328,11 @@ make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
         else {
             continue;
         }
+        if (values[k] == NULL) {
+            return 0;
+        }
         Py_INCREF(node);
-        if (values[k] == NULL || !set_array(&job->operands[k], (PyArrayObject *)values[k], dims, ndim)) {
+        if (!set_array(&job->operands[k], (PyArrayObject *)values[k], dims, ndim)) {
             return 0;
         }
     }
@@ -353,20 +354,20 @@ settle(PyObject *node, PyObject *value)
 /* How many elements, over all steps, a thread must have to do to be worth waking. */
 enum { WORTH_A_THREAD = 1 << 16 };
 
-/* Return how many threads beside this one a job is worth. */
+/* Return how many threads so many steps on so many elements are worth. */
 static int
-others_for(Job *job, npy_intp size)
+threads_for(npy_intp steps, npy_intp size)
 {
     PyObject *wanted;
-    long worth = size * job->n_steps / WORTH_A_THREAD, many, most;
+    long worth = size * steps / WORTH_A_THREAD, many, most;
     if (worth < 2) {
-        return 0;
+        return 1;
     }
     many = (long)sqrt(3.0 * (double)worth); /* to wake one takes a third of what makes it worth that */
     wanted = PyDict_GetItemWithError(settings, s_threads);
     most = wanted == NULL ? 1 : PyLong_AsLong(wanted);
     most = most == 0 ? cores : most;
-    return (int)(many < most ? many : most) - 1;
+    return (int)(many < most ? many : most);
 }
 
 /* Compute a tree, its root into memory if that is given; returns 0, without an error, where Python must. */
@@ -378,7 +379,7 @@ run_tree(Tree *tree, PyArrayObject *into)
     npy_intp size = aval_bytes(aval) / PyDataType_ELSIZE(aval_dtype(aval));
     int done;
     memset(values, 0, sizeof(*values) * (size_t)tree->n_nodes);
-    done = make_job(tree, &job, into, values) && run_job(&job, others_for(&job, size), 0) == 0 &&
+    done = make_job(tree, &job, into, values) && run_job(&job, threads_for(job.n_steps, size), 0) == 0 &&
                !are_for_somebody(job.faults);
     PyErr_Clear();
     for (int k = 0; k < tree->n_nodes; k++) {

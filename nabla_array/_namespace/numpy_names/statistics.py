@@ -474,7 +474,7 @@ def _counted(x: np.ndarray, bins: Any, limits: Any, density: Any, weights: Any) 
     """Return NumPy's histogram; of many elements in bins of one size, on several threads."""
     pieces = x.size // _PIECE
     simple = type(bins) is int and bins > 0 and not density and x.dtype.kind == "f"
-    if pieces < 2 or not simple or limits is not None or np.shape(weights) not in ((), x.shape):
+    if pieces < 2 or not simple or limits is not None or (weights is not None and weights.shape != x.shape):
         return np.histogram(x, bins, limits, density, weights)
     limits = x.min(), x.max()
     if not np.isfinite(limits).all():  # told of by NumPy
