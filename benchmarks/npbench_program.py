@@ -34,7 +34,8 @@ def _run_file(path: Path, numpy: str) -> dict[str, Any]:
     """Run a file in which `numpy` means another module; returns its global names."""
 
     def imported(name: str, names: Any = None, own: Any = None, parts: Any = (), level: int = 0) -> Any:
-        if level or name.partition(".")[0] != "numpy":
+        # NumPy's own code imports its private modules in the name of whoever calls it.
+        if level or name.partition(".")[0] != "numpy" or "._" in name:
             return builtins.__import__(name, names, own, parts, level)
         whole: ModuleType = importlib.import_module(numpy + name.removeprefix("numpy"))
         return whole if parts else importlib.import_module(numpy)

@@ -553,6 +553,8 @@ def function(m: Machine) -> None:
     }
     if name == "triu" and first[1].ndim < 2:
         return
+    if name == "percentile" and first[1].dtype.char in "bhBH":
+        return  # NumPy subtracts neighbours in their own dtype, which may be too narrow
     call = calls.get(name, lambda np, a, b: getattr(np, name)(a, b))
     what = f"{name}(x{i}, x{j}; {axis}, {k})"
     m.compute(what, lambda np, o: call(np, *o), tuple(first), tuple(second), exact=False)

@@ -45,7 +45,7 @@ class Aval:
 _table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
 # The last ones, which a loop may ask for again before anything holds them.
 _recent: dict[tuple, Aval] = {}
-_KEPT = 1000
+_KEPT = 1 << 13
 _lock = allocate_lock()
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 

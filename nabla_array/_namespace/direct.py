@@ -173,7 +173,8 @@ def _is_mask(key: Array, x: Array) -> bool:
 
 def _chosen(x: Array, mask: Array) -> Array:
     """Return the elements where a mask is true: how many there are is known once it is computed."""
-    value = value_of(current(x))[value_of(current(mask))]
+    whole, chosen = value_of(current(x)), value_of(current(mask))
+    value = whole[chosen] if compiled is None else compiled.choose(whole, chosen)
     return known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
 
 
@@ -274,7 +275,10 @@ def put(x: Array, key: Any, value: Any) -> bool:
     if target is None:
         return False
     try:
-        target[key] = fitting
+        if compiled is not None and type(key) is np.ndarray and key.dtype == bool:
+            compiled.put(target, key, fitting)
+        else:
+            target[key] = fitting
     except (IndexError, ValueError, OverflowError):  # told elsewhere, in our words
         return False
     owner = x if x._view is None else x._view.base

@@ -278,8 +278,9 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
 
 /* Run what nobody has begun, until nothing is left. */
 static void
-work(Job *job, char *memory)
+work(void *given, char *memory)
 {
+    Job *job = given;
     char *buffers[MOST_OPERANDS];
     npy_intp unit;
     memory += 63 - ((npy_uintp)memory + 63) % 64;
@@ -302,7 +303,8 @@ enum { IDLE, OFFERED, BEGUN };
 typedef struct {
     PyThread_type_lock go, done;
     int state, is_called;
-    Job *job;
+    void (*task)(void *, char *);
+    void *given;
     char *memory;
     size_t bytes;
 } Worker;
@@ -335,7 +337,7 @@ serve(void *arg)
         PyThread_acquire_lock(w->go, WAIT_LOCK);
         __atomic_store_n(&w->is_called, 0, __ATOMIC_SEQ_CST);
         if (changes(&w->state, OFFERED, BEGUN)) {
-            work(w->job, w->memory);
+            w->task(w->given, w->memory);
             __atomic_store_n(&w->state, IDLE, __ATOMIC_SEQ_CST);
             PyThread_release_lock(w->done);
         }
@@ -365,27 +367,17 @@ start_workers(int wanted)
 
 static int is_running; /* whether a thread of Python's has the workers, and the buffers */
 
-/* Run a job on so many threads, this one among them; returns -1 where memory is short.
+/* Have this thread and so many others do a task, each with so many bytes of its own; returns -1 where memory is short.
  *
  * Needs the interpreter's lock, which others may have meanwhile if that is said.
  */
 static int
-run_job(Job *job, int threads, int is_long)
+share(void (*task)(void *, char *), void *given, int others, size_t bytes, int is_long)
 {
     static Worker mine;
     Worker *own = &mine, spare = {0};
     PyThreadState *state = NULL;
-    int begun = 0, others = threads - 1;
-    size_t bytes;
-    merge_axes(job);
-    assign_slots(job);
-    cut(job);
-    bytes = buffer_bytes(job);
-    job->next = 0;
-    job->grain = job->units / (8 * (others + 1));
-    job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
-    job->faults = 0;
-    memset(job->step_faults, 0, sizeof(job->step_faults));
+    int begun = 0;
     if (is_running) {
         own = &spare;
         others = 0;
@@ -393,10 +385,11 @@ run_job(Job *job, int threads, int is_long)
     if (with_room(own, bytes) == NULL) {
         return -1;
     }
-    others = others < job->units ? start_workers(others) : 0;
+    others = others > 0 ? start_workers(others) : 0;
     for (; begun < others && with_room(&workers[begun], bytes) != NULL; begun++) {
         Worker *w = &workers[begun];
-        w->job = job;
+        w->task = task;
+        w->given = given;
         __atomic_store_n(&w->state, OFFERED, __ATOMIC_SEQ_CST);
         if (!__atomic_exchange_n(&w->is_called, 1, __ATOMIC_SEQ_CST)) {
             PyThread_release_lock(w->go);
@@ -408,7 +401,7 @@ run_job(Job *job, int threads, int is_long)
     if (is_long) {
         state = PyEval_SaveThread();
     }
-    work(job, own->memory);
+    task(given, own->memory);
     for (int i = 0; i < begun; i++) {
         if (!changes(&workers[i].state, OFFERED, IDLE)) {
             PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
@@ -421,6 +414,24 @@ run_job(Job *job, int threads, int is_long)
         is_running = 0;
     }
     PyMem_RawFree(spare.memory);
+    return 0;
+}
+
+/* Run a job on so many threads, this one among them; returns -1 where memory is short. */
+static int
+run_job(Job *job, int threads, int is_long)
+{
+    merge_axes(job);
+    assign_slots(job);
+    cut(job);
+    job->next = 0;
+    job->grain = job->units / (8 * threads);
+    job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
+    job->faults = 0;
+    memset(job->step_faults, 0, sizeof(job->step_faults));
+    if (share(work, job, threads <= job->units ? threads - 1 : 0, buffer_bytes(job), is_long) < 0) {
+        return -1;
+    }
     for (int s = 0; s < job->n_steps; s++) {
         job->faults |= job->step_faults[s];
     }

@@ -80,6 +80,55 @@ plain_key(PyObject *key)
     return out;
 }
 
+/* Return the view of a known array that a plain key gives; NULL, with an error or without, where there is none. */
+static PyObject *
+part_of(PyArrayObject *value, PyObject *key)
+{
+    int ndim = PyArray_NDIM(value), many = PyTuple_CheckExact(key) ? (int)PyTuple_GET_SIZE(key) : 1, left = 0;
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS];
+    char *data = PyArray_BYTES(value);
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    PyObject *part;
+    if (many > ndim) {
+        return PyObject_GetItem((PyObject *)value, key);
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        PyObject *item = axis >= many ? NULL : PyTuple_CheckExact(key) ? PyTuple_GET_ITEM(key, axis) : key;
+        npy_intp n = PyArray_DIM(value, axis), stride = PyArray_STRIDE(value, axis), i;
+        if (item != NULL && PyLong_CheckExact(item)) {
+            if (!as_index(item, &i) || i >= n || i < -n) {
+                return PyObject_GetItem((PyObject *)value, key);
+            }
+            data += (i < 0 ? i + n : i) * stride;
+            continue;
+        }
+        if (item != NULL) {
+            Py_ssize_t start, stop, step;
+            if (!PySlice_Check(item) || PySlice_Unpack(item, &start, &stop, &step) < 0) {
+                PyErr_Clear();
+                return PyObject_GetItem((PyObject *)value, key);
+            }
+            n = PySlice_AdjustIndices(n, &start, &stop, step);
+            if (n > 0) {
+                data += start * stride;
+                stride *= step;
+            }
+        }
+        dims[left] = n;
+        strides[left++] = stride;
+    }
+    if (left == 0) { /* NumPy gives a number, which is no view */
+        return PyObject_GetItem((PyObject *)value, key);
+    }
+    Py_INCREF(dtype);
+    part = PyArray_NewFromDescr(&PyArray_Type, dtype, left, dims, strides, data,
+                                PyArray_FLAGS(value) & NPY_ARRAY_WRITEABLE, NULL);
+    if (part != NULL && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef((PyObject *)value)) < 0) {
+        Py_CLEAR(part);
+    }
+    return part;
+}
+
 enum { MOST_KEYS = 8 };
 
 /* Return NumPy's array for one of the package's that is a mask, or says places, if it is known; NULL if not. */
@@ -133,7 +182,7 @@ static PyObject *
 with_view(PyObject *x, PyObject *out, PyObject *key)
 {
     PyObject *node = NODE(x), *seen = SLOT(x, x_view), *shape = SLOT(SLOT(node, n_aval), a_shape);
-    PyObject *view = out != NULL ? View->tp_alloc(View, 0) : NULL;
+    PyObject *view = out != NULL ? make_object(View, &views, 1) : NULL;
     if (view == NULL) {
         Py_XDECREF(out);
         return NULL;
@@ -213,7 +262,10 @@ read_places(PyObject *x, PyArrayObject *value, PyObject *key)
     if (PyArray_NBYTES(value) >= part_bytes || tiny() == 0 || (plain = array_key(key, arrays, &many)) == NULL) {
         return NULL;
     }
-    part = PyObject_GetItem((PyObject *)value, plain);
+    part = PyArray_CheckExact(plain) ? take_chosen(value, (PyArrayObject *)plain) : NULL;
+    if (part == NULL) {
+        part = PyObject_GetItem((PyObject *)value, plain);
+    }
     Py_DECREF(plain);
     if (part == NULL || !PyArray_CheckExact(part) || PyArray_NBYTES((PyArrayObject *)part) >= part_bytes) {
         PyErr_Clear(); /* told elsewhere, in our words */
@@ -244,7 +296,7 @@ read_part(PyObject *x, PyObject *key)
         Py_DECREF(plain);
         return NULL;
     }
-    part = PyObject_GetItem((PyObject *)value, plain);
+    part = part_of(value, plain);
     if (part == NULL || !PyArray_CheckExact(part)) {
         PyErr_Clear(); /* told elsewhere, in our words */
         out = NULL;
@@ -376,32 +428,6 @@ call_getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
     return PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
 }
 
-/* Write a number where `data` points; returns 0 where NumPy should do it. */
-static int
-write_number(int type, char *data, PyObject *y, PyArrayObject *value)
-{
-    double real;
-    long long integer, kept;
-    if (!load(y, value, type, &real, &integer)) {
-        return 0;
-    }
-    switch (type) {
-    case NPY_DOUBLE: *(double *)data = real; return 1;
-    case NPY_FLOAT:
-        if (value == NULL && !isfinite((float)real)) {
-            return 0;
-        }
-        *(float *)data = (float)real;
-        return 1;
-    default:
-        if (!store_integer(type, integer, &kept)) {
-            return 0;
-        }
-        store_integer(type, integer, data);
-        return 1;
-    }
-}
-
 /* x[key] = y for a pending node that nobody else knows; returns what `write_part` does. */
 static int
 write_pending(PyObject *x, PyObject *key, PyObject *node)
@@ -412,7 +438,7 @@ write_pending(PyObject *x, PyObject *key, PyObject *node)
     if (plain == NULL) {
         return 0;
     }
-    part = PyObject_GetItem((PyObject *)value, plain);
+    part = part_of(value, plain);
     Py_DECREF(plain);
     if (part != NULL && PyArray_CheckExact(part) && run_into(x, (PyArrayObject *)part, node)) {
         done = note_write(view == Py_None ? x : SLOT(view, v_base)) < 0 ? -1 : 1;
@@ -441,6 +467,9 @@ write_where(PyArrayObject *memory, PyObject *key, PyObject *plain, PyObject *y, 
         data = element(memory, key);
     }
     if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(type, data, y, new)) {
+        return 1;
+    }
+    if (PyArray_CheckExact(plain) && put_chosen(memory, (PyArrayObject *)plain, y, new)) {
         return 1;
     }
     if (PyObject_SetItem((PyObject *)memory, plain, new != NULL ? (PyObject *)new : y) < 0) {

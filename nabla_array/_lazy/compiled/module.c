@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 /* One unit: what is small is inlined. Each file uses those before it. */
+#include "objects.h"
 #include "values.h"
 #include "numbers.h"
 #include "host.h"
@@ -27,6 +28,7 @@
 #include "recording.h"
 #include "regions.h"
 #include "operators.h"
+#include "masks.h"
 #include "keys.h"
 #include "functions.h"
 
@@ -301,8 +303,15 @@ setup(PyObject *module, PyObject *args)
     Part = (PyTypeObject *)Py_NewRef(part);
     Lent = (PyTypeObject *)Py_NewRef(lent);
     Deferred = (PyTypeObject *)Py_NewRef(pending);
-    Deferred->tp_dealloc = deferred_dealloc;
     View = (PyTypeObject *)Py_NewRef(view);
+    Node = (PyTypeObject *)Py_NewRef(node);
+    arrays = (Kind){{x_node, x_levels, x_view}, 3, 0, {NULL}};
+    nodes = (Kind){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
+    views = (Kind){{v_base, v_seen, v_steps, v_part}, 4, 0, {NULL}};
+    Array->tp_dealloc = array_let_go;
+    Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = node_let_go;
+    Deferred->tp_dealloc = deferred_let_go;
+    View->tp_dealloc = view_let_go;
     Py_INCREF(frozen);
     Py_INCREF(notes);
     Py_INCREF(recent);
@@ -315,7 +324,6 @@ setup(PyObject *module, PyObject *args)
     Py_INCREF(scalar_node);
     Py_INCREF(stats);
     Py_INCREF(slice_prim);
-    Node = (PyTypeObject *)Py_NewRef(node);
     tapes = Py_NewRef(running);
     Py_RETURN_NONE;
 }
@@ -325,6 +333,8 @@ static PyMethodDef methods[] = {
     {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
     {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
+    {"choose", choose, METH_VARARGS, "Return the elements of an array where a mask is true."},
+    {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},

@@ -177,3 +177,29 @@ numbers(enum op op, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b
     }
     return known_number(dtype, &out, aval);
 }
+
+/* Write a number where `data` points; returns 0 where NumPy should do it. */
+static int
+write_number(int type, char *data, PyObject *y, PyArrayObject *value)
+{
+    double real;
+    long long integer, kept;
+    if (!load(y, value, type, &real, &integer)) {
+        return 0;
+    }
+    switch (type) {
+    case NPY_DOUBLE: *(double *)data = real; return 1;
+    case NPY_FLOAT:
+        if (value == NULL && !isfinite((float)real)) {
+            return 0;
+        }
+        *(float *)data = (float)real;
+        return 1;
+    default:
+        if (!store_integer(type, integer, &kept)) {
+            return 0;
+        }
+        store_integer(type, integer, data);
+        return 1;
+    }
+}

@@ -11,7 +11,7 @@ depth_of(PyObject *node)
 static PyObject *
 pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a, PyObject *b, PyObject *aval)
 {
-    PyObject *node = type->tp_alloc(type, 0), *x = NULL, *inputs = node == NULL ? NULL : PyTuple_New(1 + (b != NULL));
+    PyObject *node = make_object(type, &nodes, 1), *x = NULL, *inputs = node == NULL ? NULL : PyTuple_New(1 + (b != NULL));
     long depth = depth_of(a), other = b == NULL ? 0 : depth_of(b);
     if (inputs == NULL) {
         Py_XDECREF(node);
@@ -28,7 +28,7 @@ pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a,
     SLOT(node, n_aval) = Py_NewRef(aval);
     SLOT(node, n_depth) = PyLong_FromLong(depth);
     SLOT(node, n_value) = Py_NewRef(Py_None);
-    if (SLOT(node, n_depth) == NULL || (x = Array->tp_alloc(Array, 0)) == NULL) {
+    if (SLOT(node, n_depth) == NULL || (x = make_object(Array, &arrays, 1)) == NULL) {
         Py_DECREF(node);
         return NULL;
     }
@@ -207,7 +207,7 @@ result_dims(PyObject *m, PyObject *n, npy_intp itemsize, npy_intp *dims)
     /* What parts are spread to, on the way to something large, is for plans. */
     is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
                                                               : is_near(m) && is_near(n);
-    return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= large_bytes) ? -1 : ndim;
+    return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= large()) ? -1 : ndim;
 }
 
 /* Return a node (stolen) as one of an aval: with its elements cast, and repeated. */

@@ -114,10 +114,10 @@ become_part(PyObject *node)
 }
 
 static void
-deferred_dealloc(PyObject *node)
+deferred_let_go(PyObject *node)
 {
     become_part(node);
-    Part->tp_dealloc(node);
+    node_let_go(node);
 }
 
 /* Return the node in a place (a new reference) if there is one that is pending. */
@@ -510,7 +510,7 @@ spread(PyArrayObject *value, PyObject *aval, int ndim, npy_intp *dims)
     Py_INCREF(dtype);
     view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA(value), 0, NULL);
     if (view == NULL || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(value)) < 0 ||
-        (out = Part->tp_alloc(Part, 0)) == NULL) {
+        (out = make_object(Part, &nodes, 0)) == NULL) {
         Py_XDECREF(view);
         return NULL;
     }

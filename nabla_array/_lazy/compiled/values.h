@@ -20,7 +20,6 @@ static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
 static PyObject *s_entered, *s_heard, *s_mode, *truth_aval;
 
-#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
 #define IS_ARRAY(o) (Py_TYPE(o) == Array)
 #define NODE(x) SLOT(x, x_node)
 #define VALUE_OF(node) SLOT(node, n_value)
@@ -32,18 +31,37 @@ is_watched(void)
     return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0;
 }
 
+enum mode { ANY_MODE, HOST_MODE, MAX_MODE };
+
+/* Return the mode in force. */
+static inline enum mode
+mode(void)
+{
+    static PyObject *last;
+    static enum mode known;
+    PyObject *name = PyDict_GetItemWithError(settings, s_mode);
+    if (name != last) {
+        known = name == NULL                                               ? ANY_MODE
+                : PyUnicode_CompareWithASCIIString(name, "max") == 0  ? MAX_MODE
+                : PyUnicode_CompareWithASCIIString(name, "host") == 0 ? HOST_MODE
+                                                                      : ANY_MODE;
+        Py_XSETREF(last, Py_XNewRef(name));
+    }
+    return known;
+}
+
 /* Return below how many bytes what is known is computed with at once: `max` mode shows MAX all it can. */
 static inline Py_ssize_t
 tiny(void)
 {
-    static PyObject *last;
-    static int is_max;
-    PyObject *mode = PyDict_GetItemWithError(settings, s_mode);
-    if (mode != last) {
-        is_max = mode != NULL && PyUnicode_CompareWithASCIIString(mode, "max") == 0;
-        Py_XSETREF(last, Py_XNewRef(mode));
-    }
-    return is_max ? 0 : tiny_bytes;
+    return mode() == MAX_MODE ? 0 : tiny_bytes;
+}
+
+/* Return below how many bytes what is known, and no part, is recorded here: what is larger is for MAX to see. */
+static inline Py_ssize_t
+large(void)
+{
+    return mode() == HOST_MODE ? part_bytes : large_bytes;
 }
 
 /* Return the elements of an array (borrowed) if they are known and up to date; NULL, without an error, if not. */
@@ -66,8 +84,8 @@ static PyObject *
 known(PyObject *value, PyObject *aval)
 {
     PyObject *node = NULL, *x = NULL;
-    if (value != NULL && aval != NULL && (node = Part->tp_alloc(Part, 0)) != NULL) {
-        x = Array->tp_alloc(Array, 0);
+    if (value != NULL && aval != NULL && (node = make_object(Part, &nodes, 0)) != NULL) {
+        x = make_object(Array, &arrays, 1);
     }
     if (x == NULL) {
         Py_XDECREF(value);

@@ -46,7 +46,7 @@ fill = Primitive(
 )
 
 
-@lru_cache(4096)
+@lru_cache(1 << 13)
 def _fill_node(aval: Aval, value: Literal) -> Node:
     params = {"value": value, "shape": aval.shape}
     # The value takes no memory (all strides are 0), so the node is born evaluated; it stays a literal
@@ -91,7 +91,7 @@ def scalar_node(aval: Aval, value: Any) -> Node | None:
             node = fill_node(aval, value)
         except OverflowError:
             return None
-        if len(_scalars) > 1000:
+        if len(_scalars) > 1 << 13:
             _scalars.clear()
         _scalars[key] = node
     return node

@@ -1,0 +1,78 @@
+/* Objects of the package's classes. Operators make some and let go of some all the time, so those that die are kept
+ * for the next of their kind, and neither is made or let go of by what Python has for any class.
+ */
+
+enum { MOST_SLOTS = 8 };
+#ifdef Py_GIL_DISABLED
+enum { MOST_KEPT = 0, ROOM = 1 };
+#else
+enum { MOST_KEPT = 64, ROOM = MOST_KEPT };
+#endif
+
+#define SLOT(object, offset) (*(PyObject **)((char *)(object) + (offset)))
+
+/* Classes of one layout. */
+typedef struct {
+    Py_ssize_t slots[MOST_SLOTS]; /* where they have them */
+    int n_slots, n_kept;
+    PyObject *kept[ROOM];
+} Kind;
+
+static Kind arrays, nodes, views;
+
+/* Return a new object of a class with empty slots. Who makes one that can be in no cycle need not have it tracked. */
+static inline PyObject *
+make_object(PyTypeObject *type, Kind *kind, int is_tracked)
+{
+    PyObject *self;
+    if (kind->n_kept == 0) {
+        return type->tp_alloc(type, 0);
+    }
+    self = PyObject_Init(kind->kept[--kind->n_kept], type);
+    if (is_tracked) {
+        PyObject_GC_Track(self);
+    }
+    return self;
+}
+
+/* Do what Python's deallocation of a class with slots does. Long chains of them go through tuples, which see to it
+ * that the stack suffices.
+ */
+static inline void
+let_go(PyObject *self, Kind *kind, destructor own)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    Py_ssize_t weak = type->tp_weaklistoffset;
+    PyObject_GC_UnTrack(self);
+    if (weak < 0 || (weak > 0 && SLOT(self, weak) != NULL)) {
+        PyObject_ClearWeakRefs(self);
+    }
+    for (int i = 0; i < kind->n_slots; i++) {
+        Py_CLEAR(SLOT(self, kind->slots[i]));
+    }
+    if (kind->n_kept < MOST_KEPT && type->tp_dealloc == own) { /* a derived class has a function of its own */
+        kind->kept[kind->n_kept++] = self;
+    }
+    else {
+        type->tp_free(self);
+    }
+    Py_DECREF(type);
+}
+
+static void
+array_let_go(PyObject *self)
+{
+    let_go(self, &arrays, array_let_go);
+}
+
+static void
+node_let_go(PyObject *self)
+{
+    let_go(self, &nodes, node_let_go);
+}
+
+static void
+view_let_go(PyObject *self)
+{
+    let_go(self, &views, view_let_go);
+}
