@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -17,10 +17,10 @@ import numpy as np
 
 from .aval import LARGE, Aval
 from .config import threads
-from .faults import tell_at_once
+from .jobs import job_of
 from .native import compiled
 from .primitive import Primitive
-from .primitives.elementwise import pow_, select
+from .primitives.elementwise import pow_
 from .program import Eqn, Program
 from .regions import Plan, Region
 
@@ -202,7 +202,7 @@ class _Kernel:
         self.rows = max(1, BLOCK * (1 + reduces) * math.prod(region.lead) // widest)
         self.slots = self._assign()
         self.heirs = self._heirs()
-        self.compiled = None if compiled is None else _Compiled.of(self)
+        self.job = None if compiled is None else job_of(program, region)
 
     def _heirs(self) -> dict[int, list[int]]:
         """Name for each output the inputs whose memory it could take: read, element by element, before."""
@@ -301,67 +301,6 @@ class _Kernel:
         return parts
 
 
-class _Compiled:
-    """A region of ufuncs on arrays of one shape, for compiled code, which needs no Python between blocks.
-
-    Attributes
-    ----------
-    steps
-        For each: the ufunc (None for `select`), the numbers of its operands, and the dtype of its result.
-        Results have the first numbers, what the steps begin with (`leaves`) the next.
-    leaves
-        For each the number of the region's input, and what makes a view of that.
-    """
-
-    def __init__(self, kernel: _Kernel) -> None:
-        self.numbers: dict[int, int] = {}
-        self.leaves: list[tuple[int, Callable[..., Any]]] = []
-        self.steps: tuple[tuple[Callable[..., Any] | None, tuple[int, ...], np.dtype], ...] = ()
-        many = sum(eqn.prim.kind == "elementwise" for _, eqn in kernel.steps)
-        places: dict[int, int] = {}
-
-        def add_leaf(k: int, i: int, look: Callable[..., Any]) -> None:
-            places[k] = many + len(self.leaves)
-            self.leaves.append((i, look))
-
-        for k, eqn in kernel.steps:
-            if eqn.prim.kind != "elementwise":
-                add_leaf(k, eqn.ins[0], partial(eqn.prim.host, **dict(eqn.params)))
-                continue
-            for i in eqn.ins:
-                if i not in places:
-                    add_leaf(i, i, np.asarray)
-            function = None if eqn.prim is select else eqn.prim.host
-            self.steps += ((function, tuple([places[i] for i in eqn.ins]), eqn.aval.dtype),)
-            places[k] = self.numbers[k] = len(self.numbers)
-
-    @classmethod
-    def of(cls, kernel: _Kernel) -> _Compiled | None:
-        """Return the region made ready, None if something in it is not for compiled code."""
-        shapes = set()
-        for _, eqn in kernel.steps:
-            kind, prim = eqn.prim.kind, eqn.prim
-            if kind in ("broadcast", "view") and eqn.ins[0] in kernel.region.inputs:
-                continue
-            if kind != "elementwise" or eqn.params or (prim is pow_ and eqn.aval.dtype.kind in "iu"):
-                return None
-            if prim is not select and not (isinstance(prim.host, np.ufunc) and prim.host.nout == 1):
-                return None
-            shapes.add(eqn.aval.shape)
-        kept = [k in kernel.region.outputs for k, eqn in kernel.steps if eqn.prim.kind == "elementwise"]
-        return cls(kernel) if len(shapes) == 1 and kept[-1] and not kernel.region.joined else None
-
-    def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> bool:
-        """Run the region, writing to `outs`; returns False, having done nothing, where Python must."""
-        leaves = [look(env[i]) for i, look in self.leaves]
-        seen = compiled.run_blocks(self.steps, leaves, [outs.get(k) for k in self.numbers])
-        if seen:
-            for (ufunc, _, _), bits in zip(self.steps, seen, strict=True):
-                if bits and ufunc is not None:
-                    tell_at_once(bits, ufunc.__name__)
-        return seen is not None
-
-
 def _getter(keys: tuple[int, ...]) -> _Getter:
     if len(keys) == 1:
         (key,) = keys
@@ -397,7 +336,7 @@ def _join(parts: list[np.ndarray], prim: Primitive, value: np.ndarray) -> None:
         parts.append(value)
 
 
-def _joined(prim: Primitive, parts: list[np.ndarray]) -> np.ndarray:
+def _joined(prim: Primitive, parts: Sequence[np.ndarray]) -> np.ndarray:
     if len(parts) == 1:
         return parts[0]
     # Along a contiguous axis NumPy sums pairwise.
@@ -427,13 +366,16 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
         else:
             outs[k] = np.empty(kernel.avals[k].shape, kernel.avals[k].dtype)
     parts: list[Any] = []
-    if kernel.compiled is None or not kernel.compiled.run(env, outs):
+    joined = None if kernel.job is None else kernel.job.run(env, outs)
+    if joined is None:
         blocks = _blocks(region.lead, kernel.rows)
         parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
     for k, out in outs.items():
         env[k] = out
     for k in region.joined:
-        env[k] = _joined(program.eqns[k - base].prim, [p for part in parts for p in part[k]])
+        prim = program.eqns[k - base].prim
+        some = [p for part in parts for p in part[k]] if joined is None else joined[k]
+        env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
 
 
 def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
@@ -442,9 +384,8 @@ def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
     No blocks: compiled code cuts it into pieces that fit a core's cache.
     """
     kernel = _kernel(program, region)
-    if kernel.compiled is not None:
-        size = kernel.avals[region.eqns[-1]].size
-        return 0, compiled.count_threads(len(kernel.compiled.steps), size)
+    if kernel.job is not None:
+        return 0, compiled.count_threads(len(kernel.job.steps), kernel.job.size)
     blocks = len(_blocks(region.lead, kernel.rows))
     return blocks, _workers(blocks)
 

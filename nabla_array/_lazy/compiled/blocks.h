@@ -17,21 +17,29 @@ enum { SHORT = 192, MANY_ROWS = 8 };
 /* Units that a thread takes at once at most: what lies together is read together. */
 enum { GRAIN = 64 };
 
+/* What a step does: something to each element; one for each row; one for each column (of some rows at a time). */
+enum kind { EACH, REDUCE, SPREAD, JOIN };
+
 typedef struct {
+    enum kind kind;
     PyUFuncGenericFunction loop;
     void *data;
     int many, args[4]; /* the numbers of its operands, the result's last */
     int is_quiet;      /* whether NumPy tells of no faults of it */
+    int has_identity;  /* whether a reduction begins with that, else with the first element */
+    char identity[16];
 } Step;
 
 typedef struct {
     char *data;      /* NULL for what stays inside */
+    int is_narrow;   /* whether it has one element for each row (tables.h) */
     int slot, live;  /* which of a block's buffers that has; the last step that needs it */
     npy_intp itemsize, strides[MOST_DIMS];
 } Operand;
 
 typedef struct {
-    int ndim, n_steps, n_operands, n_slots;
+    int ndim, n_steps, n_operands;
+    int n_slots, n_narrow; /* how many buffers, and how many for those that are narrow */
     npy_intp dims[MOST_DIMS], widest;
     Step steps[MOST_STEPS];
     Operand operands[MOST_OPERANDS];
@@ -94,8 +102,8 @@ merge_axes(Job *job)
 static void
 assign_slots(Job *job)
 {
-    int free[MOST_OPERANDS], n_free = 0;
-    job->n_slots = 0;
+    int free[2][MOST_OPERANDS], n_free[2] = {0, 0};
+    job->n_slots = job->n_narrow = 0;
     for (int k = 0; k < job->n_operands; k++) {
         job->operands[k].live = -1;
     }
@@ -114,12 +122,16 @@ assign_slots(Job *job)
                 for (int j = 0; j < i; j++) {
                     is_first &= step->args[j] != step->args[i];
                 }
-                if (is_first && o->data == NULL && o->live == s && (o->itemsize != out->itemsize) == late) {
-                    free[n_free++] = o->slot;
+                if (is_first && o->data == NULL && o->live == s &&
+                    (o->itemsize != out->itemsize || step->kind != EACH) == late) {
+                    free[o->is_narrow][n_free[o->is_narrow]++] = o->slot;
                 }
             }
             if (late == 0 && out->data == NULL) {
-                out->slot = n_free > 0 ? free[--n_free] : job->n_slots++;
+                int *some = &n_free[out->is_narrow];
+                out->slot = *some > 0            ? free[out->is_narrow][--*some]
+                            : out->is_narrow ? job->n_narrow++
+                                             : job->n_slots++;
             }
         }
     }

@@ -26,6 +26,7 @@
 #include "blocks.h"
 #include "trees.h"
 #include "recording.h"
+#include "tables.h"
 #include "regions.h"
 #include "operators.h"
 #include "masks.h"

@@ -47,24 +47,149 @@ set_select(Step *step, npy_intp itemsize)
     case 16: step->loop = select_16; break;
     default: return 0;
     }
+    step->kind = EACH;
     step->data = NULL;
     step->many = 4;
     step->is_quiet = 1;
     return 1;
 }
 
-/* Make a job of what `run_blocks` is given; returns 0, perhaps with an error, if that cannot be. */
+#define AS_IT_IS(x) (x)
+#define IS_TRUE(x) ((x) != 0)
+
+/* Conversions, for which NumPy has no ufunc. */
+#define CONVERT(name, from, to, read)                                                                                \
+    static void name(char **args, const npy_intp *n, const npy_intp *strides, void *data)                            \
+    {                                                                                                                \
+        char *in = args[0], *out = args[1];                                                                          \
+        if (strides[0] == sizeof(from) && strides[1] == sizeof(to)) {                                                \
+            for (npy_intp i = 0; i < *n; i++) {                                                                      \
+                ((to *)out)[i] = (to)read(((from *)in)[i]);                                                                \
+            }                                                                                                        \
+            return;                                                                                                  \
+        }                                                                                                            \
+        for (npy_intp i = 0; i < *n; i++, in += strides[0], out += strides[1]) {                                     \
+            *(to *)out = (to)read(*(from *)in);                                                                            \
+        }                                                                                                            \
+    }
+CONVERT(bool_to_double, npy_bool, double, IS_TRUE)
+CONVERT(bool_to_float, npy_bool, float, IS_TRUE)
+CONVERT(bool_to_int, npy_bool, npy_int64, IS_TRUE)
+CONVERT(int_to_double, npy_int64, double, AS_IT_IS)
+CONVERT(short_to_double, npy_int32, double, AS_IT_IS)
+CONVERT(float_to_double, float, double, AS_IT_IS)
+CONVERT(double_to_float, double, float, AS_IT_IS)
+
+/* Let a step be a conversion; returns 0 for one that is not here. */
 static int
-fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept)
+set_cast(Step *step, PyArray_Descr *from, PyArray_Descr *to)
 {
-    Py_ssize_t n = PyTuple_GET_SIZE(steps), many = PyList_GET_SIZE(leaves);
-    PyArrayObject *first = (PyArrayObject *)PyList_GET_ITEM(kept, n - 1);
-    int types[MOST_OPERANDS];
-    if (n > MOST_STEPS || n + many > MOST_OPERANDS || !PyArray_Check(first) || PyArray_NDIM(first) > MOST_DIMS) {
+    static const struct {
+        char from, to;
+        int from_size, to_size;
+        PyUFuncGenericFunction loop;
+    } known[] = {
+        {'b', 'f', 1, 8, bool_to_double},  {'b', 'f', 1, 4, bool_to_float}, {'b', 'i', 1, 8, bool_to_int},
+        {'i', 'f', 8, 8, int_to_double},   {'i', 'f', 4, 8, short_to_double},
+        {'f', 'f', 4, 8, float_to_double}, {'f', 'f', 8, 4, double_to_float},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].from == from->kind && known[i].to == to->kind && known[i].from_size == PyDataType_ELSIZE(from) &&
+            known[i].to_size == PyDataType_ELSIZE(to)) {
+            step->kind = EACH;
+            step->loop = known[i].loop;
+            step->data = NULL;
+            step->many = 2;
+            step->is_quiet = from->kind != 'f';
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Take what a ufunc's reductions begin with; returns 0, with an error, if that fails. */
+static int
+set_identity(Step *step, PyObject *ufunc, PyArray_Descr *dtype)
+{
+    PyObject *identity = PyObject_GetAttrString(ufunc, "identity"), *array = NULL;
+    int is_none = identity == Py_None;
+    step->has_identity = 0;
+    if (identity != NULL && !is_none) {
+        Py_INCREF(dtype);
+        array = PyArray_FromAny(identity, dtype, 0, 0, NPY_ARRAY_CARRAY_RO, NULL);
+    }
+    if (array != NULL) {
+        step->has_identity = 1;
+        memcpy(step->identity, PyArray_DATA((PyArrayObject *)array), (size_t)PyDataType_ELSIZE(dtype));
+    }
+    Py_XDECREF(identity);
+    Py_XDECREF(array);
+    return is_none || step->has_identity;
+}
+
+/* Make a step of a function: a ufunc, None for `where`, "cast", or "spread" for one element a row along that. */
+static int
+set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from, PyArray_Descr *to)
+{
+    step->kind = kind;
+    if (kind == SPREAD) {
+        step->many = 2;
+        step->is_quiet = 1;
+        return 1;
+    }
+    if (function == Py_None) {
+        return set_select(step, PyDataType_ELSIZE(to));
+    }
+    if (PyUnicode_Check(function)) {
+        return set_cast(step, from, to);
+    }
+    if (!set_loop(step, (PyUFuncObject *)function, from->type_num)) {
         return 0;
     }
-    job->ndim = PyArray_NDIM(first);
-    memcpy(job->dims, PyArray_DIMS(first), sizeof(npy_intp) * (size_t)job->ndim);
+    if (kind != EACH) {
+        step->kind = kind;
+        step->many = 2; /* what is reduced, and what that becomes */
+        return set_identity(step, function, to);
+    }
+    return 1;
+}
+
+/* Make an operand of an array, which is a column or a table of some rows if `length` is not 0; returns 0 for others. */
+static int
+set_operand(Operand *o, PyArrayObject *array, const npy_intp *dims, int ndim, npy_intp length)
+{
+    if (length != 0 && PyArray_NDIM(array) == 1) {
+        if (!set_array(o, array, dims, 1)) {
+            return 0;
+        }
+        o->is_narrow = 1;
+        return 1;
+    }
+    return set_array(o, array, dims, ndim);
+}
+
+/* Make a job of what `run_blocks` is given, a table of rows of a length if that is not 0; returns 0, perhaps with an
+ * error, if that cannot be.
+ */
+static int
+fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept, npy_intp rows, npy_intp length)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(steps), many = PyList_GET_SIZE(leaves);
+    PyArray_Descr *types[MOST_OPERANDS];
+    if (n > MOST_STEPS || n + many > MOST_OPERANDS) {
+        return 0;
+    }
+    job->ndim = 2;
+    job->dims[0] = rows;
+    job->dims[1] = length;
+    if (length == 0) {
+        PyArrayObject *last = (PyArrayObject *)PyList_GET_ITEM(kept, n - 1);
+        if (!PyArray_Check(last) || PyArray_NDIM(last) > MOST_DIMS) {
+            return 0;
+        }
+        job->ndim = PyArray_NDIM(last);
+        memcpy(job->dims, PyArray_DIMS(last), sizeof(npy_intp) * (size_t)job->ndim);
+    }
     job->n_steps = (int)n;
     job->n_operands = (int)(n + many);
     for (Py_ssize_t k = 0; k < n + many; k++) {
@@ -74,25 +199,25 @@ fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept)
             continue;
         }
         if (!PyArray_CheckExact(array) ||
-            !set_array(&job->operands[k], (PyArrayObject *)array, PyArray_DIMS(first), job->ndim)) {
+            !set_operand(&job->operands[k], (PyArrayObject *)array, job->dims, job->ndim, length)) {
             return 0;
         }
-        types[k] = PyArray_DESCR((PyArrayObject *)array)->type_num;
+        types[k] = PyArray_DESCR((PyArrayObject *)array);
     }
     for (Py_ssize_t k = 0; k < n; k++) {
-        PyObject *given = PyTuple_GET_ITEM(steps, k), *ufunc, *ins;
-        PyArray_Descr *dtype;
+        PyObject *given = PyTuple_GET_ITEM(steps, k), *function, *ins;
         Step *step = &job->steps[k];
-        if (!PyArg_ParseTuple(given, "OO!O!", &ufunc, &PyTuple_Type, &ins, &PyArrayDescr_Type, &dtype)) {
+        int kind, is_narrow;
+        if (!PyArg_ParseTuple(given, "OO!O!ip", &function, &PyTuple_Type, &ins, &PyArrayDescr_Type, &types[k], &kind,
+                              &is_narrow)) {
             return 0;
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins) && i < 3; i++) {
             step->args[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(ins, i));
         }
-        types[k] = dtype->type_num;
-        job->operands[k].itemsize = PyDataType_ELSIZE(dtype);
-        if (!(ufunc == Py_None ? set_select(step, PyDataType_ELSIZE(dtype))
-                               : set_loop(step, (PyUFuncObject *)ufunc, types[step->args[0]]))) {
+        job->operands[k].itemsize = PyDataType_ELSIZE(types[k]);
+        job->operands[k].is_narrow = is_narrow;
+        if (!set_function(step, function, (enum kind)kind, types[step->args[0]], types[k])) {
             return 0;
         }
         step->args[step->many - 1] = (int)k;
@@ -100,21 +225,54 @@ fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept)
     return 1;
 }
 
-/* run_blocks(steps, leaves, kept): see `host.py` */
+/* Put arrays with a row for each block into `kept` for what blocks are joined to; returns 0, with an error, if it fails. */
+static int
+make_joined(Job *job, PyObject *steps, PyObject *kept)
+{
+    for (int k = 0; k < job->n_steps; k++) {
+        const Operand *from = &job->operands[job->steps[k].args[0]];
+        npy_intp dims[2] = {job->units, from->is_narrow ? 1 : job->length};
+        PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(PyTuple_GET_ITEM(steps, k), 2);
+        PyObject *array;
+        if (job->steps[k].kind != JOIN) {
+            continue;
+        }
+        Py_INCREF(dtype);
+        array = PyArray_NewFromDescr(&PyArray_Type, dtype, 2, dims, NULL, NULL, 0, NULL);
+        if (array == NULL || PyList_SetItem(kept, k, array) < 0) {
+            return 0;
+        }
+        job->operands[k].data = PyArray_BYTES((PyArrayObject *)array);
+        job->operands[k].strides[0] = PyArray_STRIDE((PyArrayObject *)array, 0);
+    }
+    return 1;
+}
+
+/* run_blocks(steps, leaves, kept, rows, length): see `jobs.py` */
 static PyObject *
 run_blocks(PyObject *module, PyObject *args)
 {
     PyObject *steps, *leaves, *kept, *out;
     Job job;
-    if (!PyArg_ParseTuple(args, "O!O!O!", &PyTuple_Type, &steps, &PyList_Type, &leaves, &PyList_Type, &kept)) {
+    npy_intp rows, length, size;
+    int done;
+    if (!PyArg_ParseTuple(args, "O!O!O!nn", &PyTuple_Type, &steps, &PyList_Type, &leaves, &PyList_Type, &kept, &rows,
+                          &length)) {
         return NULL;
     }
-    if (!fill_job(&job, steps, leaves, kept)) {
+    if (!fill_job(&job, steps, leaves, kept, rows, length) || (length != 0 && !cut_table(&job))) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
-    npy_intp size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(kept, PyTuple_GET_SIZE(steps) - 1));
-    if (run_job(&job, threads_for(job.n_steps, size), 1) < 0) {
-        return PyErr_NoMemory();
+    if (length != 0) {
+        size = rows * length;
+        done = make_joined(&job, steps, kept) && run_table(&job, threads_for(job.n_steps, size)) == 0;
+    }
+    else {
+        size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(kept, PyTuple_GET_SIZE(steps) - 1));
+        done = run_job(&job, threads_for(job.n_steps, size), 1) == 0;
+    }
+    if (!done) {
+        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
     out = PyTuple_New(job.faults ? job.n_steps : 0);
     for (int k = 0; out != NULL && job.faults && k < job.n_steps; k++) {

@@ -135,6 +135,7 @@ set_loop(Step *step, PyUFuncObject *ufunc, int type)
     if (loop < 0) {
         return 0;
     }
+    step->kind = EACH;
     step->loop = ufunc->functions[loop];
     step->data = ufunc->data == NULL ? NULL : ((void *const *)ufunc->data)[loop];
     step->many = ufunc->nargs;
@@ -241,6 +242,7 @@ set_array(Operand *o, PyArrayObject *array, const npy_intp *dims, int ndim)
         return 0;
     }
     o->data = PyArray_BYTES(array);
+    o->is_narrow = 0;
     o->itemsize = PyArray_ITEMSIZE(array);
     for (int axis = 0; axis < ndim; axis++) {
         o->strides[axis] = PyArray_STRIDE(array, axis);
@@ -318,6 +320,7 @@ make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
         }
         step->args[many] = k;
         job->operands[k].data = NULL;
+        job->operands[k].is_narrow = 0;
         job->operands[k].itemsize = PyDataType_ELSIZE(aval_dtype(aval));
         if (k == base - 1 && into != NULL) {
             values[k] = Py_NewRef((PyObject *)into);

@@ -1,0 +1,196 @@
+/* Regions in which each row becomes one element, or some rows do, and what is one element a row meets what is many. */
+
+/* Bytes that the buffers of one row may take. */
+enum { LARGEST_ROW = 1 << 19 };
+
+/* Return where the elements of an operand begin for a row of a block, and how far apart those are. */
+static inline char *
+row_of(Job *job, const Operand *o, npy_intp first, npy_intp row, char *const *buffers, npy_intp *stride)
+{
+    if (o->data != NULL) {
+        *stride = o->is_narrow ? 0 : o->strides[1];
+        return o->data + (first + row) * o->strides[0];
+    }
+    *stride = o->is_narrow ? 0 : o->itemsize;
+    return o->is_narrow ? buffers[job->n_slots + o->slot] + row * o->itemsize
+                        : buffers[o->slot] + row * job->length * o->itemsize;
+}
+
+/* Say whether the rows of an operand that is not narrow lie one behind the other. */
+static inline int
+is_flat(Job *job, const Operand *o)
+{
+    return !o->is_narrow && (o->data == NULL || o->strides[0] == job->length * o->strides[1]);
+}
+
+/* Do a step to each element of some rows. */
+static void
+run_each(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
+{
+    const Operand *out = &job->operands[step->args[step->many - 1]];
+    npy_intp n = job->length, calls = many, strides[4];
+    char *data[4];
+    int are_flat = 1;
+    for (int i = 0; i < step->many; i++) {
+        are_flat &= is_flat(job, &job->operands[step->args[i]]);
+    }
+    if (out->is_narrow || are_flat) {
+        n = out->is_narrow ? many : many * n;
+        calls = 1;
+    }
+    for (npy_intp row = 0; row < calls; row++) {
+        for (int i = 0; i < step->many; i++) {
+            const Operand *o = &job->operands[step->args[i]];
+            data[i] = row_of(job, o, first, row, buffers, &strides[i]);
+            if (out->is_narrow) {
+                strides[i] = o->data != NULL ? o->strides[0] : o->itemsize;
+            }
+        }
+        step->loop(data, &n, strides, step->data);
+    }
+}
+
+/* Reduce `n` elements, at least one, as NumPy does. */
+static inline void
+reduce_to(const Step *step, char *out, char *from, npy_intp stride, npy_intp n, npy_intp itemsize)
+{
+    npy_intp strides[3] = {0, stride, 0};
+    char *data[3] = {out, from, out};
+    memmove(out, step->has_identity ? step->identity : from, (size_t)itemsize);
+    if (!step->has_identity) {
+        data[1] += stride;
+        n--;
+    }
+    if (n > 0) {
+        step->loop(data, &n, strides, step->data);
+    }
+}
+
+/* Reduce each of some rows to one element. */
+static void
+run_reduce(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
+{
+    const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
+    for (npy_intp row = 0; row < many; row++) {
+        npy_intp stride, unused;
+        char *data = row_of(job, from, first, row, buffers, &stride);
+        reduce_to(step, row_of(job, out, first, row, buffers, &unused), data, stride, job->length, from->itemsize);
+    }
+}
+
+/* Repeat one element along each of some rows. */
+static void
+run_spread(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
+{
+    const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
+    for (npy_intp row = 0; row < many; row++) {
+        npy_intp unused, stride;
+        char *one = row_of(job, from, first, row, buffers, &unused);
+        char *data = row_of(job, out, first, row, buffers, &stride);
+        if (out->itemsize == 8 && stride == 8) {
+            npy_uint64 value = *(npy_uint64 *)one;
+            for (npy_intp i = 0; i < job->length; i++) {
+                ((npy_uint64 *)data)[i] = value;
+            }
+        }
+        else if (out->itemsize == 4 && stride == 4) {
+            npy_uint32 value = *(npy_uint32 *)one;
+            for (npy_intp i = 0; i < job->length; i++) {
+                ((npy_uint32 *)data)[i] = value;
+            }
+        }
+        else {
+            for (npy_intp i = 0; i < job->length; i++) {
+                memcpy(data + i * stride, one, (size_t)out->itemsize);
+            }
+        }
+    }
+}
+
+/* Reduce some rows to one, which has a place for each block. */
+static void
+run_join(Job *job, const Step *step, npy_intp unit, npy_intp first, npy_intp many, char *const *buffers)
+{
+    const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
+    char *data = out->data + unit * out->strides[0];
+    npy_intp stride, n = job->length;
+    char *start = row_of(job, from, first, 0, buffers, &stride);
+    if (from->is_narrow) {
+        reduce_to(step, data, start, from->data != NULL ? from->strides[0] : from->itemsize, many, from->itemsize);
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        memcpy(data + i * out->itemsize, start + i * stride, (size_t)out->itemsize);
+    }
+    for (npy_intp row = 1; row < many; row++) {
+        npy_intp strides[3] = {out->itemsize, 0, out->itemsize};
+        char *args[3] = {data, row_of(job, from, first, row, buffers, &strides[1]), data};
+        step->loop(args, &n, strides, step->data);
+    }
+}
+
+/* Run the blocks of rows that nobody has begun. */
+static void
+work_on_table(void *given, char *memory)
+{
+    Job *job = given;
+    char *buffers[MOST_OPERANDS];
+    npy_intp unit, wide = job->rows * job->length * job->widest, height = job->dims[0];
+    memory += 63 - ((npy_uintp)memory + 63) % 64;
+    for (int slot = 0; slot < job->n_slots + job->n_narrow; slot++) {
+        buffers[slot] = memory;
+        memory += slot < job->n_slots ? wide : job->rows * job->widest;
+    }
+    take_faults();
+    while ((unit = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->units) {
+        npy_intp first = unit * job->rows, many = height - first < job->rows ? height - first : job->rows;
+        for (int s = 0; s < job->n_steps; s++) {
+            const Step *step = &job->steps[s];
+            switch (step->kind) {
+            case EACH: run_each(job, step, first, many, buffers); break;
+            case REDUCE: run_reduce(job, step, first, many, buffers); break;
+            case SPREAD: run_spread(job, step, first, many, buffers); break;
+            case JOIN: run_join(job, step, unit, first, many, buffers); break;
+            }
+            note_faults(job, s);
+        }
+    }
+}
+
+/* Decide how a table is cut into blocks of rows; returns 0 where its rows are too long. */
+static int
+cut_table(Job *job)
+{
+    npy_intp row;
+    assign_slots(job);
+    job->widest = 1;
+    for (int k = 0; k < job->n_operands; k++) {
+        job->widest = job->operands[k].itemsize > job->widest ? job->operands[k].itemsize : job->widest;
+    }
+    job->length = job->dims[1];
+    row = job->widest * (job->n_slots > 0 ? job->n_slots : 1) * job->length;
+    if (row > LARGEST_ROW) {
+        return 0;
+    }
+    job->rows = 2 * CACHED / row;
+    job->rows = job->rows < 1 ? 1 : job->rows > LEAST ? LEAST : job->rows;
+    job->rows = job->rows < job->dims[0] ? job->rows : job->dims[0];
+    job->units = (job->dims[0] + job->rows - 1) / job->rows;
+    return 1;
+}
+
+static int
+run_table(Job *job, int threads)
+{
+    size_t bytes = (size_t)(job->rows * job->widest * (job->n_slots * job->length + job->n_narrow) + 64);
+    job->next = 0;
+    job->faults = 0;
+    memset(job->step_faults, 0, sizeof(job->step_faults));
+    if (share(work_on_table, job, threads <= job->units ? threads - 1 : 0, bytes, 1) < 0) {
+        return -1;
+    }
+    for (int s = 0; s < job->n_steps; s++) {
+        job->faults |= job->step_faults[s];
+    }
+    return 0;
+}

@@ -1,0 +1,165 @@
+"""Regions that compiled code runs as tables: rows reduced, repeated and joined, against NumPy one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as na
+from nabla_array._lazy import host, jobs
+from nabla_array._lazy.native import compiled
+from nabla_array._namespace import direct
+
+pytestmark = pytest.mark.skipif(compiled is None, reason="what is tested here was not compiled")
+
+Function = Callable[[Any, Any], Any]
+
+# Each on the rows of a table: what has NumPy's bits.
+EXACT: dict[str, Function] = {
+    "softmax": lambda np, x: (
+        np.exp(x - np.max(x, axis=-1, keepdims=True))
+        / np.sum(np.exp(x - np.max(x, axis=-1, keepdims=True)), axis=-1, keepdims=True)
+    ),
+    "variance": lambda np, x: np.mean((x - np.mean(x, axis=-1, keepdims=True)) ** 2, axis=-1),
+    "share of rows": lambda np, x: (x * x) / (np.sum(x * x, axis=-1)[..., None] + 1),
+    "ties": lambda np, x: np.sum(np.astype(x == np.max(x + 0, axis=-1, keepdims=True), x.dtype) * 2, axis=-1),
+    "product": lambda np, x: np.prod(x / 4, axis=-1) - np.min(x / 4, axis=-1),
+    "row by element": lambda np, x: x - x[..., :1] * np.sum(x * 2, axis=-1, keepdims=True),
+    "tanh": lambda np, x: (np.tanh(x + 1) - 1) * np.expm1(x),
+}
+# Rows joined to one: the order of summation is the blocks'.
+JOINED: dict[str, Function] = {
+    "columns": lambda np, x: np.sum(x * 2 - 1, axis=0),
+    "all": lambda np, x: np.sum((x - 1) * (x - 1)),
+    "extremes of columns": lambda np, x: np.max(x * 2 - 1, axis=0) - np.min(x * 2 - 1, axis=0),
+    "of rows, then all": lambda np, x: np.sum(np.log(np.sum(np.exp(x), axis=-1))),
+}
+SHAPES = [(70_000, 10), (1300, 1000), (60_001, 17), (300_000, 3), (300, 200, 17), (40_000, 1, 16)]
+
+
+@pytest.fixture(autouse=True)
+def _on_the_host() -> Iterator[None]:
+    with na.config(mode="host"):
+        yield
+
+
+@pytest.fixture
+def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list that gets the length of rows of each job that compiled code runs."""
+    lengths: list[int] = []
+    run = jobs.Job.run
+
+    def noted(self: jobs.Job, *args: Any) -> Any:
+        done = run(self, *args)
+        if done is not None:
+            lengths.append(self.length)
+        return done
+
+    monkeypatch.setattr(jobs.Job, "run", noted)
+    return lengths
+
+
+def _table(shape: tuple[int, ...], dtype: str, special: bool) -> np.ndarray:
+    rng = np.random.default_rng(sum(shape))
+    x = rng.standard_normal(shape).astype(dtype)
+    if special:
+        x[0] = -0.0
+        x[1, ..., 0] = np.nan
+        x[2, ..., 1] = np.inf
+        x[3, ..., :2] = [np.inf, -np.inf]
+    return x
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", EXACT)
+def test_rows_have_numpys_bits(name: str, shape: tuple[int, ...], dtype: str, ran: list[int]) -> None:
+    x = _table(shape, dtype, special=True)
+    with np.errstate(all="ignore"), na.errstate(all="ignore"):
+        ours, numpys = np.asarray(EXACT[name](na, na.asarray(x))), EXACT[name](np, x)
+    assert ours.dtype == numpys.dtype
+    np.testing.assert_array_equal(ours, numpys)
+    assert ran or x.nbytes < direct.PART  # smaller ones are recorded by other code
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("name", JOINED)
+def test_rows_are_joined(name: str, shape: tuple[int, ...], threads: int, ran: list[int]) -> None:
+    x = _table(shape, "float64", special=False)
+    with na.config(threads=threads):
+        ours = np.asarray(JOINED[name](na, na.asarray(x)))
+    np.testing.assert_allclose(ours, JOINED[name](np, x), rtol=1e-9, atol=1e-7)
+    assert ours.shape == JOINED[name](np, x).shape
+
+
+def test_what_is_joined_does_not_depend_on_threads() -> None:
+    x = na.asarray(_table((70_000, 10), "float64", special=False))
+    found = []
+    for threads in (1, 2, 5):
+        with na.config(threads=threads):
+            found.append(np.asarray(na.sum(x * 2 - 1, axis=0)).tobytes())
+    assert len(set(found)) == 1
+
+
+def test_integers_and_truth_values(ran: list[int]) -> None:
+    x = np.random.default_rng(0).integers(-100, 100, (80_000, 9))
+    y = na.asarray(x)
+    functions: list[Function] = [
+        lambda np, x: x * 2 - np.max(x * 3, axis=1, keepdims=True),
+        lambda np, x: np.any((x > 5) & (x < 9), axis=1) & ~np.all(x > -90, axis=1),
+        lambda np, x: np.sum(x * x, axis=1) % 7,
+        lambda np, x: np.sum(x * x - 1, axis=0),
+    ]
+    for f in functions:
+        np.testing.assert_array_equal(np.asarray(f(na, y)), f(np, x))
+    assert 9 in ran
+
+
+def test_rows_seen_through_broadcasting_and_transposing(ran: list[int]) -> None:
+    x = _table((2000, 300), "float64", special=False)
+    row, column = np.linspace(0, 1, 300), np.linspace(1, 2, 2000)[:, None]
+
+    def f(np: Any, t: Any) -> Any:
+        mixed = t[0] * t[1] + t[2]
+        return mixed / np.sum(mixed, axis=1, keepdims=True)
+
+    for whole in (x, np.ascontiguousarray(x.T).T, np.repeat(x, 2, axis=1)[:, ::2]):
+        ours = f(na, [na.asarray(v) for v in (whole, row, column)])
+        np.testing.assert_array_equal(np.asarray(ours), f(np, (np.ascontiguousarray(whole), row, column)))
+    assert 300 in ran
+
+
+def test_square_tables_are_not_turned() -> None:
+    x = _table((900, 900), "float64", special=False)
+    y = na.asarray(x)
+    found = (y * 2).T - na.sum(y * 2, axis=1)
+    np.testing.assert_array_equal(np.asarray(found), (x * 2).T - np.sum(x * 2, axis=1))
+    found = (y * 2) - na.sum(y * 2, axis=1)[None, :]
+    np.testing.assert_array_equal(np.asarray(found), (x * 2) - np.sum(x * 2, axis=1)[None, :])
+
+
+def test_faults_of_rows_are_told_by_numpys_names() -> None:
+    x = np.full((70_000, 10), 1e308)
+    for code in (
+        lambda np, x: np.sum(x * 1.0, axis=1) + 0.0,
+        lambda np, x: np.exp(x * 1e-300) - np.max(x, axis=1, keepdims=True),
+    ):
+        told = []
+        for space, given in ((np, x), (na, na.asarray(x))):
+            with pytest.warns(RuntimeWarning) as seen:
+                np.asarray(code(space, given))
+            told.append({str(w.message) for w in seen})
+        assert told[0] == told[1]
+
+
+def test_other_regions_stay_with_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = _table((70_000, 10), "float64", special=False)
+    expected = np.asarray(EXACT["softmax"](na, na.asarray(x)))
+    monkeypatch.setattr(host, "job_of", lambda program, region: None)
+    host._kernel.cache_clear()
+    np.testing.assert_array_equal(np.asarray(EXACT["softmax"](na, na.asarray(x))), expected)
+    host._kernel.cache_clear()
