@@ -8,7 +8,7 @@ import math
 import os
 import sys
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -336,7 +336,7 @@ def _join(parts: list[np.ndarray], prim: Primitive, value: np.ndarray) -> None:
         parts.append(value)
 
 
-def _joined(prim: Primitive, parts: Sequence[np.ndarray]) -> np.ndarray:
+def _joined(prim: Primitive, parts: list[np.ndarray]) -> np.ndarray:
     if len(parts) == 1:
         return parts[0]
     # Along a contiguous axis NumPy sums pairwise.
@@ -374,7 +374,7 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
         env[k] = out
     for k in region.joined:
         prim = program.eqns[k - base].prim
-        some = [p for part in parts for p in part[k]] if joined is None else joined[k]
+        some = [p for part in parts for p in part[k]] if joined is None else list(joined[k])
         env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
 
 

@@ -1,7 +1,7 @@
-"""Regions as jobs of compiled code, which needs no Python between blocks (`compiled/regions.h`, `compiled/tables.h`).
+"""Regions as jobs of compiled code, which needs no Python between blocks (`compiled/regions.h`, `tables.h`).
 
-A job is elementwise, over arrays of one shape but for axes of length 1, or a table: each row is reduced, or met
-by one element, or all rows are joined to one. Other regions run in `host.py`'s blocks.
+A job is elementwise, over arrays of one shape but for axes of length 1, or a table: each row is reduced, or
+met by one element, or all rows are joined to one. Other regions run in `host.py`'s blocks.
 """
 
 from __future__ import annotations
@@ -59,9 +59,9 @@ class Job:
     Attributes
     ----------
     steps
-        For each: the ufunc (None for `select`), the numbers of its operands, the dtype of its result, what it does,
-        and whether the result has one element for each row. Results have the first numbers, what the steps begin
-        with (`leaves`) the next.
+        For each: the ufunc (None for `select`), the numbers of its operands, the dtype of its result, what it
+        does, and whether the result has one element for each row. Results have the first numbers, what the
+        steps begin with (`leaves`) the next.
     leaves
         For each the number of the region's input, what makes a view of that, and the view's shape in the job.
     rows, length
@@ -85,18 +85,18 @@ class Job:
         self.size = math.prod(self.whole)
         self.leaves: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
         self.steps: list[_Step] = []
-        self.places: dict[
-            int, int
-        ] = {}  # the numbers of values, those of leaves below 0 until all steps are known
+        self.places: dict[int, int] = {}  # the numbers of values; those of leaves are below 0 to begin with
         for k, eqn in self.eqns.items():
             self._add(k, eqn)
         many = len(self.steps)
-        self.steps = [
-            (f, tuple([i if i >= 0 else many - 1 - i for i in ins]), *rest) for f, ins, *rest in self.steps
-        ]
-        self.places = {k: i if i >= 0 else many - 1 - i for k, i in self.places.items()}
+
+        def number(i: int) -> int:
+            return i if i >= 0 else many - 1 - i
+
+        steps = [(f, tuple(map(number, ins)), t, kind, narrow) for f, ins, t, kind, narrow in self.steps]
+        self.given = tuple(steps)
+        self.places = {k: number(i) for k, i in self.places.items()}
         self._check_outputs()
-        self.given = tuple(self.steps)
 
     def _aval(self, k: int) -> Aval:
         aval: Aval = self.program.aval(k)
@@ -192,7 +192,7 @@ class Job:
             if (kind == _JOIN) != (k in self.region.joined) or kind == _SPREAD:
                 raise _Unfit
         joined = {self.places[k] for k in self.region.joined}
-        if any(i in joined for _, ins, *_ in self.steps for i in ins):
+        if any(i in joined for step in self.given for i in step[1]):
             raise _Unfit
 
     def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
