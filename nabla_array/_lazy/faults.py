@@ -20,6 +20,7 @@ import numpy as np
 
 from .config import settings
 from .fusion import SCANS
+from .native import compiled
 from .node import UNHEARD, Marked, Node, evaluate_hook, user_frame
 from .tape import is_taping, marking
 
@@ -78,6 +79,8 @@ def _listening() -> contextvars.Context:
     context = contextvars.Context()
     context.run(np.seterrcall, listener)
     context.run(np.seterr, all="log", under="ignore")
+    if compiled is not None:
+        context.run(compiled.keep_memory)
     return context
 
 

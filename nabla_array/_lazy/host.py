@@ -40,6 +40,8 @@ _APART = 1024
 # A context without NumPy's floating-point warnings.
 quiet = contextvars.Context()
 quiet.run(np.seterr, all="ignore")
+if compiled is not None:
+    quiet.run(compiled.keep_memory)
 
 
 def as_value(result: Any) -> Any:

@@ -201,7 +201,7 @@ take_chosen(PyArrayObject *value, PyArrayObject *mask)
         return NULL;
     }
     Py_INCREF(dtype);
-    out = PyArray_NewFromDescr(&PyArray_Type, dtype, 1, &c.starts[c.units], NULL, NULL, 0, NULL);
+    out = new_array(dtype, 1, &c.starts[c.units]);
     if (out != NULL) {
         c.others = PyArray_DATA((PyArrayObject *)out);
         if (run_choice(&c, TAKE) < 0) {

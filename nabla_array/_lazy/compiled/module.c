@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 /* One unit: what is small is inlined. Each file uses those before it. */
+#include "memory.h"
 #include "objects.h"
 #include "values.h"
 #include "numbers.h"
@@ -274,6 +275,7 @@ static PyObject *
 forked(PyObject *module, PyObject *unused)
 {
     n_workers = 0;
+    unlock_blocks(); /* of a thread that is not here any more */
     Py_RETURN_NONE;
 }
 
@@ -334,6 +336,7 @@ static PyMethodDef methods[] = {
     {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
     {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
+    {"keep_memory", keep_memory, METH_NOARGS, "Keep the memory of arrays that are made in this context."},
     {"choose", choose, METH_VARARGS, "Return the elements of an array where a mask is true."},
     {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
@@ -367,7 +370,8 @@ PyInit__fast(void)
     s_threads = PyUnicode_InternFromString("threads");
     s_evaluations = PyUnicode_InternFromString("evaluations");
     if (no_levels == NULL || s_entered == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
-        s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || PyType_Ready(&FastType) < 0) {
+        s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || !make_keeper() ||
+        PyType_Ready(&FastType) < 0) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);

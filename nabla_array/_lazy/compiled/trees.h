@@ -256,7 +256,7 @@ new_value(PyObject *aval, int ndim, npy_intp *dims)
 {
     PyArray_Descr *dtype = aval_dtype(aval);
     Py_INCREF(dtype);
-    return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, NULL, NULL, 0, NULL);
+    return new_array(dtype, ndim, dims);
 }
 
 /* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */

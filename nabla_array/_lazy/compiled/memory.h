@@ -1,0 +1,193 @@
+/* Memory of results, kept when they die for the next of about that size: to give it back to the system and take it
+ * anew, page by page, may cost more than what is computed. NumPy asks here for the memory of arrays that are made
+ * where its handler is in force (NEP 49): in the package's own contexts, and in `new_array`.
+ */
+#include <unistd.h>
+
+/* Bytes from which, and up to which, one is kept; how many at most; bytes of all of them at most, if the machine has
+ * thirty times that.
+ */
+enum { KEPT_FROM = 1 << 17, KEPT_TO = 1 << 25, MOST_BLOCKS = 64, MOST_BYTES = 1 << 27 };
+/* Bytes in front of an array's, which say how many there are. */
+enum { FRONT = 64 };
+
+static struct {
+    char *start;
+    size_t bytes, age;
+} blocks[MOST_BLOCKS];
+static size_t bytes_kept, most_kept, blocks_age;
+static char blocks_lock; /* some of NumPy's threads have no interpreter */
+static PyDataMemAllocator usual_memory;
+static PyObject *keeper; /* the handler, as NumPy takes it */
+
+static inline void
+lock_blocks(void)
+{
+    while (__atomic_test_and_set(&blocks_lock, __ATOMIC_ACQUIRE)) {
+    }
+}
+
+static inline void
+unlock_blocks(void)
+{
+    __atomic_clear(&blocks_lock, __ATOMIC_RELEASE);
+}
+
+static inline int
+is_for_keeping(size_t bytes)
+{
+    return bytes >= KEPT_FROM && bytes <= KEPT_TO;
+}
+
+/* Take what is kept in a place; the lock is held. */
+static inline char *
+take_block(int place)
+{
+    char *start = blocks[place].start;
+    blocks[place].start = NULL;
+    bytes_kept -= blocks[place].bytes;
+    return start;
+}
+
+/* Return the last kept block of so many bytes, or some more, since a cache may have it; NULL if there is none. */
+static char *
+find_block(size_t bytes)
+{
+    int best = -1;
+    char *start = NULL;
+    lock_blocks();
+    for (int i = 0; i < MOST_BLOCKS; i++) {
+        if (blocks[i].start != NULL && blocks[i].bytes >= bytes && blocks[i].bytes - bytes <= bytes / 4 &&
+            (best < 0 || blocks[i].age > blocks[best].age)) {
+            best = i;
+        }
+    }
+    if (best >= 0) {
+        start = take_block(best);
+    }
+    unlock_blocks();
+    return start;
+}
+
+/* Note how many bytes a block has; returns where its array's begin. */
+static inline void *
+behind_front(char *start, size_t bytes)
+{
+    if (start == NULL) {
+        return NULL;
+    }
+    *(size_t *)start = bytes;
+    return start + FRONT;
+}
+
+static void *
+keeper_malloc(void *unused, size_t size)
+{
+    size_t bytes = size + FRONT;
+    char *start = is_for_keeping(bytes) ? find_block(bytes) : NULL;
+    return start != NULL ? start + FRONT : behind_front(usual_memory.malloc(usual_memory.ctx, bytes), bytes);
+}
+
+static void *
+keeper_calloc(void *unused, size_t many, size_t each)
+{
+    size_t bytes = many * each + FRONT; /* NumPy saw to it that this is no overflow */
+    char *start = is_for_keeping(bytes) ? find_block(bytes) : NULL;
+    if (start != NULL) {
+        memset(start + FRONT, 0, bytes - FRONT);
+        return start + FRONT;
+    }
+    return behind_front(usual_memory.calloc(usual_memory.ctx, 1, bytes), bytes);
+}
+
+static void *
+keeper_realloc(void *unused, void *old, size_t size)
+{
+    size_t bytes = size + FRONT;
+    return old == NULL ? keeper_malloc(NULL, size)
+                       : behind_front(usual_memory.realloc(usual_memory.ctx, (char *)old - FRONT, bytes), bytes);
+}
+
+/* Keep a block in the place of those that are older, where there is no room for all. */
+static void
+keeper_free(void *unused, void *array, size_t size)
+{
+    char *start = array == NULL ? NULL : (char *)array - FRONT, *dropped;
+    size_t bytes = start == NULL ? 0 : *(size_t *)start, dropped_bytes;
+    do {
+        int oldest = -1, empty = -1;
+        dropped = start;
+        dropped_bytes = bytes;
+        if (is_for_keeping(bytes) && bytes <= most_kept) {
+            lock_blocks();
+            for (int i = 0; i < MOST_BLOCKS; i++) {
+                if (blocks[i].start == NULL) {
+                    empty = i;
+                }
+                else if (oldest < 0 || blocks[i].age < blocks[oldest].age) {
+                    oldest = i;
+                }
+            }
+            if (empty >= 0 && bytes_kept + bytes <= most_kept) {
+                blocks[empty].start = start;
+                blocks[empty].bytes = bytes;
+                blocks[empty].age = ++blocks_age;
+                bytes_kept += bytes;
+                dropped = start = NULL;
+            }
+            else {
+                dropped_bytes = blocks[oldest].bytes;
+                dropped = take_block(oldest);
+            }
+            unlock_blocks();
+        }
+        if (dropped != NULL) {
+            usual_memory.free(usual_memory.ctx, dropped, dropped_bytes);
+        }
+    } while (start != NULL && dropped != start);
+}
+
+static PyDataMem_Handler keeper_handler = {
+    "nabla_array", 1, {NULL, keeper_malloc, keeper_calloc, keeper_realloc, keeper_free}};
+
+/* Make the handler; returns 0 for an error. */
+static int
+make_keeper(void)
+{
+    PyDataMem_Handler *usual = PyCapsule_GetPointer(PyDataMem_DefaultHandler, "mem_handler");
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (usual == NULL) {
+        return 0;
+    }
+    usual_memory = usual->allocator;
+    most_kept = pages > 0 && page > 0 ? (size_t)pages / 30 * (size_t)page : 0;
+    most_kept = most_kept < MOST_BYTES ? most_kept : MOST_BYTES;
+    keeper = PyCapsule_New(&keeper_handler, "mem_handler", NULL);
+    return keeper != NULL;
+}
+
+/* keep_memory(): keep the memory of arrays that are made in this context from now on */
+static PyObject *
+keep_memory(PyObject *module, PyObject *unused)
+{
+    return PyDataMem_SetHandler(keeper);
+}
+
+/* Return a new array in the order of its axes; `dtype` is stolen. */
+static PyObject *
+new_array(PyArray_Descr *dtype, int ndim, npy_intp *dims)
+{
+    npy_intp bytes = PyDataType_ELSIZE(dtype);
+    PyObject *before, *array;
+    for (int axis = 0; axis < ndim; axis++) {
+        bytes *= dims[axis];
+    }
+    if (bytes < KEPT_FROM || bytes > KEPT_TO || (before = PyDataMem_SetHandler(keeper)) == NULL) {
+        PyErr_Clear();
+        return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, NULL, NULL, 0, NULL);
+    }
+    array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, NULL, NULL, 0, NULL);
+    Py_XDECREF(PyDataMem_SetHandler(before));
+    Py_DECREF(before);
+    return array;
+}
