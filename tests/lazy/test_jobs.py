@@ -157,6 +157,23 @@ def test_faults_of_rows_are_told_by_numpys_names() -> None:
         assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "complex128", "bool"])
+@pytest.mark.parametrize("lead", [(7,), (300,), (2, 3), (1,), (0,)], ids=str)
+def test_products_of_columns_and_rows(lead: tuple[int, ...], dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((*lead, 9, 1)) * 3).astype(dtype)
+    y = (rng.standard_normal((*lead, 1, 16)) * 3).astype(dtype)
+    turned = np.ascontiguousarray(np.swapaxes(x, -1, -2))
+    for ours in (na.asarray(x) @ na.asarray(y), na.asarray(turned).mT @ na.asarray(y)):
+        np.testing.assert_array_equal(np.asarray(ours), x @ y, strict=True)
+
+
+def test_a_product_of_columns_and_rows_that_overflows_is_told_of() -> None:
+    x, y = na.asarray(np.full((500, 9, 1), 1e200)), na.asarray(np.full((500, 1, 16), 1e200))
+    with pytest.warns(RuntimeWarning, match="overflow encountered in matmul"), na.errstate(all="warn"):
+        np.asarray(x @ y)
+
+
 def test_other_regions_stay_with_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     x = _table((70_000, 10), "float64", special=False)
     expected = np.asarray(EXACT["softmax"](na, na.asarray(x)))

@@ -29,6 +29,7 @@
 #include "recording.h"
 #include "tables.h"
 #include "regions.h"
+#include "products.h"
 #include "operators.h"
 #include "masks.h"
 #include "keys.h"
@@ -337,6 +338,7 @@ static PyMethodDef methods[] = {
     {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"keep_memory", keep_memory, METH_NOARGS, "Keep the memory of arrays that are made in this context."},
+    {"outer", outer, METH_VARARGS, "Return the products of rows of two tables, each with each."},
     {"choose", choose, METH_VARARGS, "Return the elements of an array where a mask is true."},
     {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},

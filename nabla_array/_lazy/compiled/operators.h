@@ -112,35 +112,6 @@ product_with_large(Fast *f, PyObject *x, PyObject *y, int *failed)
     return value;
 }
 
-/* Return the product of two vectors with the function that NumPy's own calls for it; NULL, without an error, where
- * that is not so simple, or there is a fault to be told of.
- */
-static PyObject *
-dot(PyArrayObject *a, PyArrayObject *b)
-{
-    PyArray_Descr *dtype = PyArray_DESCR(a);
-    PyObject *value;
-    npy_intp n = PyArray_NDIM(a) == 1 ? PyArray_DIM(a, 0) : 0;
-    if ((dtype->type_num != NPY_DOUBLE && dtype->type_num != NPY_FLOAT) || PyArray_DESCR(b) != dtype || n == 0 ||
-        PyArray_NDIM(b) != 1 || PyArray_DIM(b, 0) != n || !PyArray_ISBEHAVED_RO(a) || !PyArray_ISBEHAVED_RO(b) ||
-        PyArray_STRIDE(a, 0) <= 0 || PyArray_STRIDE(b, 0) <= 0) {
-        return NULL;
-    }
-    Py_INCREF(dtype);
-    value = PyArray_NewFromDescr(&PyArray_Type, dtype, 0, NULL, NULL, NULL, 0, NULL);
-    if (value == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    take_faults();
-    PyDataType_GetArrFuncs(dtype)->dotfunc(PyArray_DATA(a), PyArray_STRIDE(a, 0), PyArray_DATA(b), PyArray_STRIDE(b, 0),
-                                           PyArray_DATA((PyArrayObject *)value), n, NULL);
-    if (take_faults() & (FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO)) {
-        Py_CLEAR(value);
-    }
-    return value;
-}
-
 /* Compute an operator at once; NULL, without an error, where the package must, and with one where `*failed` is set.
  *
  * `y` is NULL for an operator on one array; with `into`, the result is written there.

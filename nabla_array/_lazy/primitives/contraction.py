@@ -8,15 +8,25 @@ from typing import Any
 import numpy as np
 
 from ..aval import Aval, aval_of
+from ..native import compiled
 from ..node import Node
 from ..primitive import Primitive
 from .structure import permute, reshape
+
+# Elements of a row from which it is worth a call.
+_LEAST = 4
 
 
 def _host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Multiply; BLAS reads a row many times, which takes long where its elements lie far apart."""
     if x.ndim == 2 and x.shape[0] == 1 and x.strides[1] > x.itemsize:
         x = x.copy()
+    if x.shape[-1] == 1 and compiled is not None and x.ndim > 2 and y.shape[-1] >= _LEAST:
+        # Nothing is summed, and of many small matrices NumPy asks BLAS for one at a time.
+        lead, m, n = x.shape[:-2], x.shape[-2], y.shape[-1]
+        out = compiled.outer(np.multiply, x.reshape(-1, m), y.reshape(-1, n))
+        if out is not None:
+            return out.reshape(*lead, m, n)
     return np.matmul(x, y)
 
 
