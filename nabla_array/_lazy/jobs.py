@@ -84,17 +84,18 @@ class Job:
         self.rows, self.length = (math.prod(self.lead), self.whole[-1]) if is_table else (0, 0)
         self.size = math.prod(self.whole)
         self.leaves: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
-        self.steps: list[_Step] = []
+        self.made: list[_Step] = []
         self.places: dict[int, int] = {}  # the numbers of values; those of leaves are below 0 to begin with
         for k, eqn in self.eqns.items():
             self._add(k, eqn)
-        many = len(self.steps)
+        many = len(self.made)
 
         def number(i: int) -> int:
             return i if i >= 0 else many - 1 - i
 
-        steps = [(f, tuple(map(number, ins)), t, kind, narrow) for f, ins, t, kind, narrow in self.steps]
-        self.given = tuple(steps)
+        self.steps: tuple[_Step, ...] = tuple(
+            [(f, tuple(map(number, ins)), dtype, kind, narrow) for f, ins, dtype, kind, narrow in self.made]
+        )
         self.places = {k: number(i) for k, i in self.places.items()}
         self._check_outputs()
 
@@ -124,8 +125,8 @@ class Job:
     def _step(
         self, function: _Function, ins: tuple[int, ...], dtype: np.dtype, kind: int, narrow: bool
     ) -> int:
-        self.steps.append((function, ins, dtype, kind, narrow))
-        return len(self.steps) - 1
+        self.made.append((function, ins, dtype, kind, narrow))
+        return len(self.made) - 1
 
     def _operand(self, i: int) -> int:
         if i not in self.places:
@@ -192,7 +193,7 @@ class Job:
             if (kind == _JOIN) != (k in self.region.joined) or kind == _SPREAD:
                 raise _Unfit
         joined = {self.places[k] for k in self.region.joined}
-        if any(i in joined for step in self.given for i in step[1]):
+        if any(i in joined for step in self.steps for i in step[1]):
             raise _Unfit
 
     def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
@@ -211,7 +212,7 @@ class Job:
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
             kept[self.places[k]] = out.reshape(shape if self.length else self.whole)
-        seen = compiled.run_blocks(self.given, leaves, kept, self.rows, self.length)
+        seen = compiled.run_blocks(self.steps, leaves, kept, self.rows, self.length)
         if seen is None:
             return None
         for (function, _, _, kind, _), bits in zip(self.steps, seen, strict=False):

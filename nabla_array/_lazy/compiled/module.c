@@ -309,9 +309,9 @@ setup(PyObject *module, PyObject *args)
     Deferred = (PyTypeObject *)Py_NewRef(pending);
     View = (PyTypeObject *)Py_NewRef(view);
     Node = (PyTypeObject *)Py_NewRef(node);
-    arrays = (Kind){{x_node, x_levels, x_view}, 3, 0, {NULL}};
-    nodes = (Kind){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
-    views = (Kind){{v_base, v_seen, v_steps, v_part}, 4, 0, {NULL}};
+    arrays = (Layout){{x_node, x_levels, x_view}, 3, 0, {NULL}};
+    nodes = (Layout){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
+    views = (Layout){{v_base, v_seen, v_steps, v_part}, 4, 0, {NULL}};
     Array->tp_dealloc = array_let_go;
     Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = node_let_go;
     Deferred->tp_dealloc = deferred_let_go;

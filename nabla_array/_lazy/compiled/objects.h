@@ -16,19 +16,19 @@ typedef struct {
     Py_ssize_t slots[MOST_SLOTS]; /* where they have them */
     int n_slots, n_kept;
     PyObject *kept[ROOM];
-} Kind;
+} Layout;
 
-static Kind arrays, nodes, views;
+static Layout arrays, nodes, views;
 
 /* Return a new object of a class with empty slots. Who makes one that can be in no cycle need not have it tracked. */
 static inline PyObject *
-make_object(PyTypeObject *type, Kind *kind, int is_tracked)
+make_object(PyTypeObject *type, Layout *layout, int is_tracked)
 {
     PyObject *self;
-    if (kind->n_kept == 0) {
+    if (layout->n_kept == 0) {
         return type->tp_alloc(type, 0);
     }
-    self = PyObject_Init(kind->kept[--kind->n_kept], type);
+    self = PyObject_Init(layout->kept[--layout->n_kept], type);
     if (is_tracked) {
         PyObject_GC_Track(self);
     }
@@ -39,7 +39,7 @@ make_object(PyTypeObject *type, Kind *kind, int is_tracked)
  * that the stack suffices.
  */
 static inline void
-let_go(PyObject *self, Kind *kind, destructor own)
+let_go(PyObject *self, Layout *layout, destructor own)
 {
     PyTypeObject *type = Py_TYPE(self);
     Py_ssize_t weak = type->tp_weaklistoffset;
@@ -47,11 +47,11 @@ let_go(PyObject *self, Kind *kind, destructor own)
     if (weak < 0 || (weak > 0 && SLOT(self, weak) != NULL)) {
         PyObject_ClearWeakRefs(self);
     }
-    for (int i = 0; i < kind->n_slots; i++) {
-        Py_CLEAR(SLOT(self, kind->slots[i]));
+    for (int i = 0; i < layout->n_slots; i++) {
+        Py_CLEAR(SLOT(self, layout->slots[i]));
     }
-    if (kind->n_kept < MOST_KEPT && type->tp_dealloc == own) { /* a derived class has a function of its own */
-        kind->kept[kind->n_kept++] = self;
+    if (layout->n_kept < MOST_KEPT && type->tp_dealloc == own) { /* a derived class has a function of its own */
+        layout->kept[layout->n_kept++] = self;
     }
     else {
         type->tp_free(self);
