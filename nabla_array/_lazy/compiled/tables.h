@@ -78,31 +78,18 @@ run_reduce(Job *job, const Step *step, npy_intp first, npy_intp many, char *cons
     }
 }
 
-/* Repeat one element along each of some rows. */
+/* Repeat one element along each of some rows, which stay inside: what is there is copied behind itself. */
 static void
 run_spread(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
 {
     const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
+    size_t itemsize = (size_t)out->itemsize, all = (size_t)job->length * itemsize;
     for (npy_intp row = 0; row < many; row++) {
-        npy_intp unused, stride;
-        char *one = row_of(job, from, first, row, buffers, &unused);
-        char *data = row_of(job, out, first, row, buffers, &stride);
-        if (out->itemsize == 8 && stride == 8) {
-            npy_uint64 value = *(npy_uint64 *)one;
-            for (npy_intp i = 0; i < job->length; i++) {
-                ((npy_uint64 *)data)[i] = value;
-            }
-        }
-        else if (out->itemsize == 4 && stride == 4) {
-            npy_uint32 value = *(npy_uint32 *)one;
-            for (npy_intp i = 0; i < job->length; i++) {
-                ((npy_uint32 *)data)[i] = value;
-            }
-        }
-        else {
-            for (npy_intp i = 0; i < job->length; i++) {
-                memcpy(data + i * stride, one, (size_t)out->itemsize);
-            }
+        npy_intp unused;
+        char *data = row_of(job, out, first, row, buffers, &unused);
+        memcpy(data, row_of(job, from, first, row, buffers, &unused), itemsize);
+        for (size_t done = itemsize; done < all; done *= 2) {
+            memcpy(data + done, data, done < all - done ? done : all - done);
         }
     }
 }

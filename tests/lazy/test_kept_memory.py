@@ -1,0 +1,85 @@
+"""The memory of results that is kept for the next ones (`compiled/memory.h`)."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy._core.multiarray import get_handler_name
+
+import nabla_array as na
+from nabla_array._lazy.native import compiled
+
+pytestmark = pytest.mark.skipif(compiled is None, reason="what is tested here was not compiled")
+
+
+def _keeping(function: Callable[[], Any]) -> Any:
+    context = contextvars.Context()
+    context.run(compiled.keep_memory)
+    return context.run(function)
+
+
+def _address(x: np.ndarray) -> int:
+    return int(x.__array_interface__["data"][0])
+
+
+def test_the_next_result_of_that_size_has_the_memory_of_the_last() -> None:
+    def again() -> bool:
+        first = _address(np.ones(50_000))
+        return first == _address(np.ones(49_000))
+
+    assert _keeping(again)
+
+
+def test_kept_memory_is_cleared_for_zeros_and_grows() -> None:
+    def dirty() -> tuple[bool, np.ndarray]:
+        np.ones(50_000)
+        zeros = np.zeros(50_000)
+        grown = np.arange(50_000.0)
+        grown.resize(90_000, refcheck=False)
+        return not zeros.any(), grown
+
+    are_zeros, grown = _keeping(dirty)
+    assert are_zeros
+    np.testing.assert_array_equal(grown[:50_000], np.arange(50_000.0))
+    assert not grown[50_000:].any()
+
+
+def test_more_than_is_kept_at_once_is_let_go() -> None:
+    def many() -> float:
+        return sum(float(x[-1]) for x in [np.full(2_000_000, k, float) for k in range(40)])
+
+    for _ in range(3):
+        assert _keeping(many) == sum(range(40))
+
+
+def test_results_are_kept_and_arrays_of_users_are_not() -> None:
+    x = na.asarray(np.arange(400_000.0))
+    y = na.sqrt(x) + na.sort(x)
+    na.eval(y)
+    assert get_handler_name(y._node.value) == "nabla_array"
+    assert get_handler_name(np.ones(50_000)) == "default_allocator"
+
+
+def test_threads_do_not_share_a_block() -> None:
+    wrong: list[int] = []
+
+    def work(k: int) -> None:
+        def fill() -> None:
+            for _ in range(200):
+                x = np.full(40_000, k)
+                if (x != k).any():
+                    wrong.append(k)
+
+        _keeping(fill)
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
