@@ -9,6 +9,8 @@ from pathlib import Path
 
 from rich.console import Console
 
+import nabla_array  # noqa: F401  (before NumPy, as docs/laziness.md says)
+
 from . import (
     auto,
     cold,

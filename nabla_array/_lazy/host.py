@@ -387,7 +387,7 @@ def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
     """
     kernel = _kernel(program, region)
     if kernel.job is not None:
-        return 0, compiled.count_threads(len(kernel.job.steps), kernel.job.size)
+        return 0, kernel.job.threads()
     blocks = len(_blocks(region.lead, kernel.rows))
     return blocks, _workers(blocks)
 

@@ -196,6 +196,13 @@ class Job:
         if any(i in joined for step in self.steps for i in step[1]):
             raise _Unfit
 
+    def threads(self) -> int:
+        """Return how many threads share the job, wherever they are asleep before."""
+        dtypes = [step[2] for step in self.steps] + [self._aval(i).dtype for i, _, _ in self.leaves]
+        first = [dtypes[ins[0]] for _, ins, _, _, _ in self.steps]
+        found: int = compiled.count_threads([step[0] for step in self.steps], first, self.size)
+        return found
+
     def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
         """Run the region, writing to `outs`; returns a row for each block of what is joined.
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.node import tapes
 from .._lazy.primitives.contraction import matmul as matmul_p
-from .._lazy.primitives.elementwise import conj
+from .._lazy.primitives.elementwise import conj, mul
+from .._lazy.primitives.reduction import reduce_sum
 from .._lazy.primitives.structure import permute, reshape
 from . import direct, fast
 from .array import Array, apply
@@ -18,6 +20,9 @@ from .promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis,
 from .ufuncs import make_ufunc
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
+
+# Bytes of a matrix that no core's cache holds.
+_FAR = 1 << 25
 
 
 def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options: Any) -> Array:
@@ -73,6 +78,9 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options
             f"matmul: inner sizes differ: {a.dtype}{list(a.shape)} @ {b.dtype}{list(b.shape)} "
             f"({left.shape[-1]} against {right.shape[-2]})"
         )
+    if column and _passes_by(a) and not b._levels:
+        # In one region, for which the matrix never gets into memory.
+        return apply(reduce_sum, apply(mul, a, broadcast_to(b, a.shape)), axes=(1,))
     batch = left.shape[:-2]
     if batch != right.shape[:-2]:
         batch = broadcast_shapes("matmul", batch, right.shape[:-2])
@@ -81,6 +89,20 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options
     out = apply(matmul_p, left, right)
     shape = batch + (() if row else left.shape[-2:-1]) + (() if column else right.shape[-1:])
     return out if out.shape == shape else apply(reshape, out, shape=shape)
+
+
+def _passes_by(x: Array) -> bool:
+    """Say whether a matrix is yet to be computed, element by element, and is too large to wait in a cache."""
+    node = x._node
+    return (
+        x.ndim == 2
+        and not (tapes or x._levels or x._view)
+        and node.value is None
+        and node.prim is not None
+        and node.prim.kind == "elementwise"
+        and node.aval.nbytes >= _FAR
+        and node.aval.dtype.char in "fd"
+    )
 
 
 def matrix_transpose(x: Any, /) -> Array:

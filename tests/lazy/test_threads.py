@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -173,3 +174,33 @@ def test_a_child_forked_during_an_evaluation_works() -> None:
     command = [sys.executable, "-W", "ignore::DeprecationWarning", "-c", FORK]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "forked\n"), done.stderr
+
+
+BLAS = """
+import os{first}, nabla_array, numpy
+timeout = os.environ.get("OPENBLAS_THREAD_TIMEOUT")
+print(nabla_array._lazy.blas.was_first, timeout)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "given", "wanted"),
+    [("", {}, "True None"), (", numpy", {}, "False None"), ("", {"OPENBLAS_THREAD_TIMEOUT": "9"}, "False 9")],
+)
+def test_the_environment_is_as_it_was(first: str, given: dict[str, str], wanted: str) -> None:
+    env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS")} | given
+    command = [sys.executable, "-c", BLAS.format(first=first)]
+    run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == wanted
+
+
+def test_jobs_in_close_succession_are_shared_rightly() -> None:
+    # Of a size that is shared only while another thread is awake; asleep, woken and awake by turns.
+    x = np.random.default_rng(0).standard_normal(9_000)
+    a = xp.asarray(x)
+    wanted = (x * x + x) / (x * x + 1) - x
+    with xp.config(mode="host", threads=2):
+        for pause in (0.0, 2e-5, 5e-5, 1e-4, 1e-3):
+            for _ in range(60):
+                np.testing.assert_array_equal(np.asarray((a * a + a) / (a * a + 1) - a), wanted)
+                time.sleep(pause)

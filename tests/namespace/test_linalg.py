@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.linalg import LinAlgError
 
 import nabla_array as xp
+from nabla_array import transforms
 from nabla_array._lazy.evaluate import value_of
 from nabla_array._lazy.node import leaf
 from nabla_array._namespace.array import Array, current
@@ -338,6 +339,32 @@ def test_decompositions_inside_larger_graphs(n):
     q, r = xp.linalg.qr(a + 1)
     back = (u * s) @ vh - q @ r + xp.linalg.solve(a, a * 3)
     np.testing.assert_allclose(np.asarray(back), 3 * np.eye(n) - 1, atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_large_matrix_that_only_meets_a_vector_is_never_stored(dtype):
+    x, v = random((2049, 4100), dtype), random((4100,), dtype)
+    x[3, 5], x[4, 6], v[7] = np.inf, np.nan, 0
+    a, b = xp.asarray(x), xp.asarray(v)
+    product = (a - 0.5) @ b + a[:, 0]
+    assert "matmul" not in str(xp.explain(product))
+    assert "in between are never stored" in str(xp.explain(product))
+    wanted = (x.astype("float64") - 0.5) @ v + x[:, 0]
+    np.testing.assert_allclose(np.asarray(product), wanted, atol=1e-2 if dtype == "float32" else 1e-9)
+    assert product.dtype == dtype
+    named = a - 0.5  # stored, since it has a name
+    np.testing.assert_array_equal(np.asarray(named @ b), np.asarray((a - 0.5) @ b))
+    np.testing.assert_array_equal(np.asarray(named), x - np.asarray(0.5, dtype))
+    np.testing.assert_array_equal(np.asarray(named @ b), np.matmul(np.asarray(named), v))  # now it is there
+
+
+def test_a_product_is_differentiated_as_one():
+    x, v = random((2100, 2100), "float64"), random((2100,), "float64")
+    gradient = transforms.grad(lambda v: xp.sum((xp.asarray(x) * 2) @ v))(xp.asarray(v))
+    assert "matmul" in str(xp.explain(gradient))
+    np.testing.assert_allclose(np.asarray(gradient), (x * 2).sum(axis=0), rtol=1e-10)
+    some = transforms.vmap(lambda v: (xp.asarray(x) * 2) @ v)(xp.asarray(v)[None] * [[1.0], [2.0]])
+    np.testing.assert_allclose(np.asarray(some), np.stack([x @ v * 2, x @ v * 4]), rtol=1e-10)
 
 
 def test_diagonal_and_transpose_are_views():

@@ -3,6 +3,7 @@
  * the threads that share a job need no interpreter.
  */
 #include <fenv.h>
+#include <time.h>
 #include <pythread.h>
 
 #if defined(__SSE2__)
@@ -25,6 +26,7 @@ typedef struct {
     PyUFuncGenericFunction loop;
     void *data;
     int many, args[4]; /* the numbers of its operands, the result's last */
+    int cost;          /* how much longer it takes than a sum, about */
     int is_quiet;      /* whether NumPy tells of no faults of it */
     int has_identity;  /* whether a reduction begins with that, else with the first element */
     char identity[16];
@@ -154,6 +156,17 @@ common_pitch(Job *job)
         pitch = t / s;
     }
     return pitch >= inner && pitch < inner + inner / 2 ? pitch : 0;
+}
+
+/* Return how long its steps take, about: that of sums counts 1. */
+static inline npy_intp
+cost_of_job(const Job *job)
+{
+    npy_intp cost = 0;
+    for (int s = 0; s < job->n_steps; s++) {
+        cost += job->steps[s].cost;
+    }
+    return cost;
 }
 
 /* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */
@@ -308,13 +321,15 @@ work(void *given, char *memory)
     }
 }
 
-/* A thread that waits for jobs. `go` is released to wake it, once (`is_called`) until it wakes; `done` when a job that
- * it began is done. One that it did not begin before nothing of it was left is taken back.
+/* A thread that waits for jobs: awake for a while after each, since to wake it takes longer than many jobs, then asleep.
+ * `go` is released to wake it, once (`is_called`) until it wakes; `done` when a job that it began is done. One that it
+ * did not begin before nothing of it was left is taken back.
  */
 enum { IDLE, OFFERED, BEGUN };
+enum { GLANCES = 2000 }; /* at what may have changed, some 50 us in all */
 typedef struct {
     PyThread_type_lock go, done;
-    int state, is_called;
+    int state, is_called, is_awake;
     void (*task)(void *, char *);
     void *given;
     char *memory;
@@ -341,6 +356,28 @@ changes(int *state, int from, int to)
     return __atomic_compare_exchange_n(state, &from, to, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
 }
 
+/* Let a moment pass. */
+static inline void
+pause_shortly(void)
+{
+#if defined(__SSE2__)
+    _mm_pause();
+#endif
+}
+
+/* Do what is offered; returns whether something was. */
+static inline int
+accept_job(Worker *w)
+{
+    if (!changes(&w->state, OFFERED, BEGUN)) {
+        return 0;
+    }
+    w->task(w->given, w->memory);
+    __atomic_store_n(&w->state, IDLE, __ATOMIC_SEQ_CST);
+    PyThread_release_lock(w->done);
+    return 1;
+}
+
 static void
 serve(void *arg)
 {
@@ -348,12 +385,30 @@ serve(void *arg)
     for (;;) {
         PyThread_acquire_lock(w->go, WAIT_LOCK);
         __atomic_store_n(&w->is_called, 0, __ATOMIC_SEQ_CST);
-        if (changes(&w->state, OFFERED, BEGUN)) {
-            w->task(w->given, w->memory);
-            __atomic_store_n(&w->state, IDLE, __ATOMIC_SEQ_CST);
-            PyThread_release_lock(w->done);
-        }
+        do {
+            __atomic_store_n(&w->is_awake, 1, __ATOMIC_SEQ_CST);
+            for (int left = GLANCES; left > 0; left--) {
+                if (__atomic_load_n(&w->state, __ATOMIC_RELAXED) == OFFERED && accept_job(w)) {
+                    left = GLANCES;
+                }
+                pause_shortly();
+            }
+            __atomic_store_n(&w->is_awake, 0, __ATOMIC_SEQ_CST);
+        } while (accept_job(w)); /* who offered that may have seen it awake */
     }
+}
+
+/* Wait until a job that a worker began is done. */
+static void
+await(Worker *w)
+{
+    for (int left = GLANCES; left > 0; left--) {
+        if (PyThread_acquire_lock(w->done, NOWAIT_LOCK)) {
+            return;
+        }
+        pause_shortly();
+    }
+    PyThread_acquire_lock(w->done, WAIT_LOCK);
 }
 
 /* Have at least so many threads, if that can be; returns how many there are. */
@@ -362,6 +417,7 @@ start_workers(int wanted)
 {
     while (n_workers < wanted && n_workers < MOST_WORKERS) {
         Worker *w = &workers[n_workers];
+        *w = (Worker){.memory = w->memory, .bytes = w->bytes};
         w->go = PyThread_allocate_lock();
         w->done = PyThread_allocate_lock();
         if (w->go == NULL || w->done == NULL) {
@@ -403,7 +459,7 @@ share(void (*task)(void *, char *), void *given, int others, size_t bytes, int i
         w->task = task;
         w->given = given;
         __atomic_store_n(&w->state, OFFERED, __ATOMIC_SEQ_CST);
-        if (!__atomic_exchange_n(&w->is_called, 1, __ATOMIC_SEQ_CST)) {
+        if (!__atomic_load_n(&w->is_awake, __ATOMIC_SEQ_CST) && !__atomic_exchange_n(&w->is_called, 1, __ATOMIC_SEQ_CST)) {
             PyThread_release_lock(w->go);
         }
     }
@@ -416,7 +472,7 @@ share(void (*task)(void *, char *), void *given, int others, size_t bytes, int i
     task(given, own->memory);
     for (int i = 0; i < begun; i++) {
         if (!changes(&workers[i].state, OFFERED, IDLE)) {
-            PyThread_acquire_lock(workers[i].done, WAIT_LOCK);
+            await(&workers[i]);
         }
     }
     if (state != NULL) {

@@ -155,7 +155,7 @@ work_on_choice(void *given, char *memory)
 static inline int
 run_choice(Choice *c, enum way way)
 {
-    int others = threads_for(2, c->size) - 1;
+    int others = threads_for(c->itemsize > 8 ? 4 : 2, c->size) - 1;
     c->way = way;
     c->next = 0;
     return share(work_on_choice, c, others < c->units ? others : (int)c->units - 1, 1, 0);

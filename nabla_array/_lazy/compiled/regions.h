@@ -132,6 +132,7 @@ static int
 set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from, PyArray_Descr *to)
 {
     step->kind = kind;
+    step->cost = 1;
     if (kind == SPREAD) {
         step->many = 2;
         step->is_quiet = 1;
@@ -265,11 +266,11 @@ run_blocks(PyObject *module, PyObject *args)
     }
     if (length != 0) {
         size = rows * length;
-        done = make_joined(&job, steps, kept) && run_table(&job, threads_for(job.n_steps, size)) == 0;
+        done = make_joined(&job, steps, kept) && run_table(&job, threads_for(cost_of_job(&job), size)) == 0;
     }
     else {
         size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(kept, PyTuple_GET_SIZE(steps) - 1));
-        done = run_job(&job, threads_for(job.n_steps, size), 1) == 0;
+        done = run_job(&job, threads_for(cost_of_job(&job), size), 1) == 0;
     }
     if (!done) {
         return PyErr_Occurred() ? NULL : PyErr_NoMemory();
@@ -284,10 +285,19 @@ run_blocks(PyObject *module, PyObject *args)
     return out;
 }
 
-/* count_threads(steps, size): see `threads_for` */
+/* count_threads(functions, dtypes, size): how many threads that is worth waking for; see `Job` in `jobs.py` */
 static PyObject *
 count_threads(PyObject *module, PyObject *args)
 {
-    Py_ssize_t steps, size;
-    return PyArg_ParseTuple(args, "nn", &steps, &size) ? PyLong_FromLong(threads_for(steps, size)) : NULL;
+    PyObject *functions, *dtypes;
+    npy_intp size, cost = 0;
+    if (!PyArg_ParseTuple(args, "O!O!n", &PyList_Type, &functions, &PyList_Type, &dtypes, &size)) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(functions) && i < PyList_GET_SIZE(dtypes); i++) {
+        PyObject *function = PyList_GET_ITEM(functions, i);
+        int is_ufunc = PyObject_TypeCheck(function, &PyUFunc_Type);
+        cost += is_ufunc ? cost_of((PyUFuncObject *)function, ((PyArray_Descr *)PyList_GET_ITEM(dtypes, i))->type_num) : 1;
+    }
+    return PyLong_FromLong(threads_worth(cost * size, 0));
 }

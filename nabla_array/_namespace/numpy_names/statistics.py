@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.faults import unheard
-from ..._lazy.host import spread
+from ..._lazy.host import quiet, spread
 from ..._lazy.leaving import differentiating
 from ..._lazy.node import tapes
 from ..._lazy.primitives.indexing import scatter
@@ -486,7 +486,7 @@ def _counted(x: np.ndarray, bins: Any, limits: Any, density: Any, weights: Any) 
         given = [(flat[a:b], None if w is None else w[a:b]) for a, b in parts]
         return [np.histogram(some, bins, limits, weights=own)[0] for some, own in given]
 
-    counts = [n for part in spread(count, list(pairwise(cuts))) for n in part]
+    counts = [n for part in quiet.copy().run(spread, count, list(pairwise(cuts))) for n in part]
     return np.sum(counts, axis=0, dtype=counts[0].dtype), np.histogram_bin_edges(flat[:1], bins, limits)
 
 
