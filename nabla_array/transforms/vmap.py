@@ -298,6 +298,8 @@ def _row(value: np.ndarray, where: int, k: int) -> np.ndarray:
 def _among(run: _Run, levels: Levels, shape: tuple[int, ...]) -> np.ndarray:
     """Say for each entry of `levels` whether any active one is in it."""
     assert run.active is not None
+    if levels == run.active_levels:
+        return run.active
     gone = tuple(i for i, level in enumerate(run.active_levels) if level not in levels)
     kept = tuple(level for level in run.active_levels if level in levels)
     some = run.active.any(axis=gone) if gone else run.active
@@ -308,12 +310,12 @@ def _among(run: _Run, levels: Levels, shape: tuple[int, ...]) -> np.ndarray:
 def _kinds(rows: np.ndarray, active: np.ndarray | None) -> np.ndarray | None:
     """Number the rows by their bits, or return None where all active ones are equal."""
     data = rows.view(np.uint8).reshape(len(rows), -1) if rows.shape[1] else np.zeros((len(rows), 1), np.uint8)
-    first = data[0] if active is None else data[int(np.argmax(active))]
-    same = (data == first).all(axis=1)
-    if same.all() if active is None else same[active].all():
+    first = 0 if active is None else int(np.argmax(active))
+    same = data[:, 0] == data[first, 0] if data.shape[1] == 1 else (data == data[first]).all(axis=1)
+    if (same if active is None else same | ~active).all():
         return None
     if data.shape[1] == 1:
-        return data[:, 0].astype(np.intp)
+        return rows[:, 0] if rows.dtype == bool else data[:, 0]
     keys = np.ascontiguousarray(data).view(np.dtype((np.void, data.shape[1]))).ravel()
     return np.unique(keys, return_inverse=True)[1].reshape(-1)
 
@@ -334,19 +336,28 @@ def _follow_most(run: _Run, kinds: np.ndarray, levels: Levels, value: np.ndarray
     shape = tuple(sizes[level] for level in union)
     active = _spread(run.active, run.active_levels, union, shape)
     spread = _spread(kinds, levels, union, shape)
-    found, counts = np.unique(spread[active], return_counts=True)
+    found, counts = _counted(spread, active)
     chosen = found[np.argmax(counts)]
-    numbers = run.numbers()
     for kind in found[::-1]:
         if kind != chosen:
             wanted = active & (spread == kind)
             rows = wanted.any(axis=tuple(range(1, wanted.ndim)))  # the run's own level is the newest: axis 0
-            part = None if wanted[rows].all() else wanted[rows]
+            part = None if wanted.ndim == 1 or wanted[rows].all() else wanted[rows]
             known = (*run.seen, _row(value, int(np.argmax(kinds == kind)), kinds.ndim))
-            way = _Way(numbers[rows], part, (run.level,) if part is None else union, known)
-            run.deferred.append(way)
+            numbers = np.flatnonzero(rows) if run.rows is None else run.rows[rows]
+            run.deferred.append(_Way(numbers, part, (run.level,) if part is None else union, known))
     run.active, run.active_levels = active & (spread == chosen), union
     return int(np.argmax((kinds == chosen) & _among(run, levels, kinds.shape)))
+
+
+def _counted(kinds: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the kinds of what is active, in order, and how many of each there are."""
+    if kinds.dtype != bool:
+        return np.unique(kinds[active], return_counts=True)
+    true = np.count_nonzero(active & kinds)
+    counts = np.array([np.count_nonzero(active) - true, true])
+    found = np.flatnonzero(counts)
+    return found.astype(bool), counts[found]
 
 
 def _spread(x: np.ndarray, levels: Levels, union: Levels, shape: tuple[int, ...]) -> np.ndarray:
