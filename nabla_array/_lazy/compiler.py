@@ -86,6 +86,8 @@ class Compiler:
         self._again: deque[list[Pending]] = deque()
         self._unusable = ""
         self._awaited = False
+        # Whether there is no time that nobody else wants: of one core, or where every core is kept busy.
+        self._starves = os.cpu_count() == 1
         self._worker: _Worker | None = None
         self._thread: threading.Thread | None = None
         self._changed = threading.Condition()
@@ -199,6 +201,7 @@ class Compiler:
             worker.kill()
             self._worker = None
             # On a busy machine minutes become hours: that is no reason never to try again.
+            self._starves |= isinstance(error, _Hung)
             self._failed(batch, str(error), remember=not isinstance(error, _Hung))
             return
         if what == "unusable":
@@ -250,7 +253,8 @@ class Compiler:
     def _start(self) -> _Worker:
         """Start a worker; if one dies before it has begun, another."""
         for last in (False, True):
-            worker = _Worker(self.store, self._backend, aside=not self._awaited)
+            aside = "" if self._awaited else "partly" if self._starves else "wholly"
+            worker = _Worker(self.store, self._backend, aside)
             try:
                 what, text = worker.ask(None, min(config.compile_timeout, _FOREVER))
             except _Dead as error:
@@ -268,10 +272,10 @@ class Compiler:
 class _Worker:
     """A worker process and its pipes."""
 
-    def __init__(self, store: Store, backend: str, aside: bool) -> None:
+    def __init__(self, store: Store, backend: str, aside: str) -> None:
         command = [sys.executable, "-P", "-m", "nabla_array._lazy.worker", "--folder", str(store.folder)]
         command += ["--megabytes", str(store.megabytes), "--backend", backend]
-        command += ["--aside"] * aside
+        command += ["--aside", aside] if aside else []
         # It finds us and MAX where we found them, and does not compile for itself.
         paths = [*filter(None, [os.environ.get("PYTHONPATH")]), *_origins()]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "NABLA_ARRAY_MODE": "host"}

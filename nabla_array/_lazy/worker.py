@@ -28,6 +28,8 @@ _FULL = 64 << 20
 _LONGEST = 2000
 # Beside a program that computes on the same core, this leaves 4 % of it to us.
 _NICENESS = 14
+# How a worker can stand aside: on time that nobody else wants alone, or with that share.
+ASIDE = ("wholly", "partly")
 
 
 def main() -> None:
@@ -36,11 +38,11 @@ def main() -> None:
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--megabytes", type=int, required=True)
     parser.add_argument("--backend", required=True)
-    parser.add_argument("--aside", action="store_true", help="run at a low priority")
+    parser.add_argument("--aside", choices=ASIDE, help="run at the lowest priority, or a low one")
     args = parser.parse_args()
     requests, answers = _pipes()
     if args.aside:
-        _step_aside()
+        _step_aside(args.aside == "wholly")
     faulthandler.enable()
 
     def answer(what: str, text: str = "") -> None:
@@ -103,10 +105,12 @@ def _pipes() -> tuple[TextIO, TextIO]:
     return requests, answers
 
 
-def _step_aside() -> None:
-    """Take a low priority, but not the lowest: beside a program that keeps every core busy, that is none."""
+def _step_aside(wholly: bool) -> None:
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
+    if wholly and hasattr(os, "SCHED_IDLE"):
+        with contextlib.suppress(OSError):  # a sandbox may forbid it
+            os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def _said(error: Exception) -> str:

@@ -85,6 +85,7 @@ def _import() -> None:
 def _inspect() -> None:
     state = {
         "nice": os.getpriority(os.PRIO_PROCESS, 0),
+        "policy": os.sched_getscheduler(0) if hasattr(os, "SCHED_IDLE") else None,
         "group": os.getpgid(0),
         "mode": os.environ.get("NABLA_ARRAY_MODE"),
         "main": sys.modules["__main__"].__spec__.name,  # type: ignore[union-attr]

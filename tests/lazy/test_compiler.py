@@ -48,6 +48,7 @@ def make(store: Store) -> Iterator[Callable[..., Compiler]]:
 
     def new(backend: str = BACKEND, idle: float = 60.0, where: Store = store) -> Compiler:
         made.append(Compiler(where, backend, settle=0.05, idle=idle))
+        made[-1]._starves = True  # as other tests run beside this one
         return made[-1]
 
     yield new
@@ -175,10 +176,15 @@ def test_one_worker_serves_all_and_an_idle_one_is_let_go(make: Callable[..., Com
     assert pids(log)[-1] != pid
 
 
-def test_the_worker_stands_aside(compiler: Compiler, log: Path) -> None:
+@pytest.mark.parametrize("starves", [False, True])
+def test_the_worker_stands_aside(compiler: Compiler, log: Path, starves: bool) -> None:
+    compiler._starves = starves
     assert states([compiler.request("inspect:a")]) == ["ready"]
     state = json.loads(log.with_name("state.json").read_text())
     assert state["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 14)
+    if state["policy"] is not None:
+        usual = os.sched_getscheduler(0)  # which is what a sandbox may insist on
+        assert state["policy"] in ((usual,) if starves else (os.SCHED_IDLE, usual))
     assert state["group"] != os.getpgid(0)  # Ctrl-C is not for it
     assert state["main"] == "nabla_array._lazy.worker"
     assert state["mode"] == "host"
@@ -299,9 +305,11 @@ def test_a_worker_that_hangs_is_killed(
 ) -> None:
     monkeypatch.setattr(compiler_module, "_EXIT", 0.3)
     assert states([compiler.request("ok:a")]) == ["ready"]  # so that starting takes no time
+    compiler._starves = how == "closed"
     with config(compile_timeout=3.0):
         pendings = [compiler.request(f"{how}:a"), compiler.request("ok:b")]
         assert states(pendings) == ["failed", "ready"]
+    assert compiler._starves  # so the next worker stands less aside
     hung = how == "hang"
     assert ("did not answer within 3 s" if hung else "closed its pipes") in pendings[0].message
     # Slowness may be the machine's: it is forgotten with the process.
