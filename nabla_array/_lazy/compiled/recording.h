@@ -191,9 +191,10 @@ is_near(PyObject *node)
 
 /* Put the shape of a result into `dims`; returns how many axes it has, -1 if it is not for this. */
 static int
-result_dims(PyObject *m, PyObject *n, npy_intp itemsize, npy_intp *dims)
+result_dims(PyObject *m, PyObject *n, PyArray_Descr *dtype, npy_intp *dims)
 {
-    npy_intp others[MOST_DIMS], bytes = itemsize;
+    npy_intp others[MOST_DIMS], bytes = PyDataType_ELSIZE(dtype);
+    npy_intp most = PyTypeNum_ISCOMPLEX(dtype->type_num) ? part_bytes : large(); /* MAX has no complex numbers */
     int ndim = dims_of(SLOT(m, n_aval), dims), many = n == NULL ? 0 : dims_of(SLOT(n, n_aval), others), is_part;
     if (ndim < 0 || many < 0 || (ndim = broadcast_dims(dims, ndim, others, many)) <= 0) {
         return -1;
@@ -207,7 +208,7 @@ result_dims(PyObject *m, PyObject *n, npy_intp itemsize, npy_intp *dims)
     /* What parts are spread to, on the way to something large, is for plans. */
     is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
                                                               : is_near(m) && is_near(n);
-    return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= large()) ? -1 : ndim;
+    return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= most) ? -1 : ndim;
 }
 
 /* Return a node (stolen) as one of an aval: with its elements cast, and repeated. */
@@ -268,7 +269,7 @@ defer(Fast *f, PyObject *x, PyObject *y)
     dtype = common_dtype(m != NULL ? m : n, m != NULL ? n : NULL);
     if (dtype == NULL || dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1) ||
         (f->op == POW && PyTypeNum_ISINTEGER(dtype->type_num)) || /* its loop can raise */
-        (ndim = result_dims(m != NULL ? m : n, m != NULL ? n : NULL, PyDataType_ELSIZE(dtype), dims)) < 0) {
+        (ndim = result_dims(m != NULL ? m : n, m != NULL ? n : NULL, dtype, dims)) < 0) {
         return NULL;
     }
     ufunc = (PyUFuncObject *)f->host;
