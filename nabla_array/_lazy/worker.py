@@ -106,6 +106,7 @@ def _pipes() -> tuple[TextIO, TextIO]:
 
 
 def _step_aside(wholly: bool) -> None:
+    """Take a low priority, or the lowest that there is."""
     if hasattr(os, "nice"):
         os.nice(_NICENESS)
     if wholly and hasattr(os, "SCHED_IDLE"):

@@ -96,7 +96,8 @@ def _passes_by(x: Array) -> bool:
     node = x._node
     return (
         x.ndim == 2
-        and not (tapes or x._levels or x._view)
+        and x._view is None
+        and not (tapes or x._levels)
         and node.value is None
         and node.prim is not None
         and node.prim.kind == "elementwise"
