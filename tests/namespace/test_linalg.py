@@ -358,6 +358,23 @@ def test_a_large_matrix_that_only_meets_a_vector_is_never_stored(dtype):
     np.testing.assert_array_equal(np.asarray(named @ b), np.matmul(np.asarray(named), v))  # now it is there
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("value", [1.0, -0.0, np.inf, np.nan])
+def test_unit_vectors_times_a_matrix(dtype, value):
+    for y in (random((40, 300), "float64"), random((300, 40), "float64").T):
+        y[3, 5] = 1.0 if dtype == "int64" else value
+        y = y.astype(dtype)
+        for change in (None, (0, 1), (39, 0), (7, 7)):
+            x = np.eye(40, dtype=dtype)
+            if change:
+                x[change] = 3
+            with np.errstate(all="ignore"):
+                wanted = x @ y
+            found = np.asarray(xp.asarray(x) @ xp.asarray(y))
+            same(found, wanted)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
+
+
 def test_a_product_is_differentiated_as_one():
     x, v = random((2100, 2100), "float64"), random((2100,), "float64")
     gradient = transforms.grad(lambda v: xp.sum((xp.asarray(x) * 2) @ v))(xp.asarray(v))
