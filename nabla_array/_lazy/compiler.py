@@ -259,6 +259,7 @@ class Compiler:
                 what, text = worker.ask(None, min(config.compile_timeout, _FOREVER))
             except _Dead as error:
                 worker.kill()
+                self._starves |= isinstance(error, _Hung)
                 if last:
                     raise _Unusable(f"as it started, {error}") from None
                 continue

@@ -197,7 +197,7 @@ class Job:
             raise _Unfit
 
     def threads(self) -> int:
-        """Return how many threads share the job, wherever they are asleep before."""
+        """Return how many threads share the job if they are asleep before."""
         dtypes = [step[2] for step in self.steps] + [self._aval(i).dtype for i, _, _ in self.leaves]
         first = [dtypes[ins[0]] for _, ins, _, _, _ in self.steps]
         found: int = compiled.count_threads([step[0] for step in self.steps], first, self.size)

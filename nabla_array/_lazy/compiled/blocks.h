@@ -3,7 +3,6 @@
  * the threads that share a job need no interpreter.
  */
 #include <fenv.h>
-#include <time.h>
 #include <pythread.h>
 
 #if defined(__SSE2__)
@@ -156,17 +155,6 @@ common_pitch(Job *job)
         pitch = t / s;
     }
     return pitch >= inner && pitch < inner + inner / 2 ? pitch : 0;
-}
-
-/* Return how long its steps take, about: that of sums counts 1. */
-static inline npy_intp
-cost_of_job(const Job *job)
-{
-    npy_intp cost = 0;
-    for (int s = 0; s < job->n_steps; s++) {
-        cost += job->steps[s].cost;
-    }
-    return cost;
 }
 
 /* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */

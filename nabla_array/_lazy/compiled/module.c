@@ -25,6 +25,7 @@
 #include "numbers.h"
 #include "host.h"
 #include "blocks.h"
+#include "threads.h"
 #include "trees.h"
 #include "recording.h"
 #include "tables.h"

@@ -1,0 +1,73 @@
+/* How many threads a job is worth: it takes longer to wake one than to do many a job. */
+#include <time.h>
+
+static long cores; /* how many threads there are, if settings do not say */
+static PyObject *s_threads;
+
+/* Return how much longer a ufunc takes than a sum, about: some that only floating-point numbers have take ten times as
+ * long, and complex numbers take more than two.
+ */
+static int
+cost_of(PyUFuncObject *ufunc, int type)
+{
+    int cost = ufunc->types[0] == NPY_HALF && strcmp(ufunc->name, "divide") != 0 ? 4 : 1;
+    return PyTypeNum_ISCOMPLEX(type) ? 3 * cost : cost;
+}
+
+/* Return how long its steps take, about: that of sums counts 1. */
+static inline npy_intp
+cost_of_job(const Job *job)
+{
+    npy_intp cost = 0;
+    for (int s = 0; s < job->n_steps; s++) {
+        cost += job->steps[s].cost;
+    }
+    return cost;
+}
+
+/* How many sums a thread must have to do to be worth waking, or telling while it is awake; elements of arrays that are
+ * worth moving from one core to another; nanoseconds between what comes in close succession.
+ */
+enum { WORTH_WAKING = 1 << 16, WORTH_TELLING = 1 << 13, WORTH_MOVING = 1 << 12, CLOSE = 100000 };
+
+/* Say whether so many sums, and what came shortly before, are worth waking one thread, for them and what comes next. */
+static int
+comes_often(npy_intp sums)
+{
+    static npy_int64 last;
+    static npy_intp lately;
+    struct timespec now;
+    npy_int64 time;
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) {
+        return 0;
+    }
+    time = (npy_int64)now.tv_sec * 1000000000 + now.tv_nsec;
+    lately = sums + (time - last < CLOSE ? lately : 0);
+    last = time;
+    return lately >= 2 * WORTH_WAKING;
+}
+
+/* Return how many threads so many sums are worth, of which a second may be awake, or to be woken, anyway: to wake one
+ * takes a third of what makes it worth that.
+ */
+static int
+threads_worth(npy_intp sums, int is_awake)
+{
+    long many = sums >= 2 * WORTH_WAKING ? (long)sqrt(3.0 * (double)sums / WORTH_WAKING) : is_awake ? 2 : 1, most;
+    PyObject *wanted = many == 1 ? NULL : PyDict_GetItemWithError(settings, s_threads);
+    most = wanted == NULL ? 1 : PyLong_AsLong(wanted);
+    most = most == 0 ? cores : most;
+    return (int)(many < most ? many : most);
+}
+
+/* Return how many threads are to do now what costs so much on so many elements. */
+static int
+threads_for(npy_intp cost, npy_intp size)
+{
+    npy_intp sums = size * cost;
+    if (sums < 2 * WORTH_TELLING || size < WORTH_MOVING) {
+        return 1;
+    }
+    return threads_worth(sums, (n_workers > 0 && __atomic_load_n(&workers[0].is_awake, __ATOMIC_RELAXED)) ||
+                                   (sums < 2 * WORTH_WAKING && comes_often(sums)));
+}
