@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import nabla_array as na
 from nabla_array._lazy import host, jobs
@@ -133,6 +136,48 @@ def test_rows_seen_through_broadcasting_and_transposing(ran: list[int]) -> None:
     assert 300 in ran
 
 
+_CHARS = ["b", "h", "f", "d", "D", "g"]
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(st.sampled_from([1, 2, 3, 7, 8, 9]), min_size=1, max_size=3),
+    st.sampled_from([1, 2, 5, 47, 48, 49, 191, 192, 193]),
+    st.lists(st.integers(0, 15), min_size=1, max_size=4),
+    st.sampled_from(_CHARS),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_what_repeats_along_short_rows(
+    lead: list[int], inner: int, repeats: list[int], char: str, layout: int, reduces: bool
+) -> None:
+    """Each operand is whole or has, by the bits of a number, axes along which it is one element."""
+    lead[0] *= max(1, 40_000 // (math.prod(lead) * inner))
+    shape = (*lead, inner)
+    rng = np.random.default_rng(inner)
+    operands = []
+    for bits in repeats:
+        own = [1 if bits >> axis & 1 else n for axis, n in enumerate(shape)]
+        x = rng.integers(-5, 6, own).astype(char)
+        # Elements may lie apart, and rows backwards.
+        wide = np.repeat(x, 2, axis=-1)[..., ::2] if layout == 1 else x
+        operands.append(wide[::-1] if layout == 2 else np.asfortranarray(wide) if layout == 3 else wide)
+    whole = rng.integers(-5, 6, shape).astype(char)
+
+    def f(np: Any, whole: Any, operands: list[Any]) -> Any:
+        out = whole + whole
+        for x in operands:
+            out = (out - x) * x + whole
+        if reduces and char in "dh":
+            out = out * np.max(out, axis=-1, keepdims=True) + np.min(out, axis=-1, keepdims=True)
+        return out
+
+    with np.errstate(all="ignore"), na.errstate(all="ignore"):
+        expected = f(np, whole, operands)
+        ours = f(na, na.asarray(whole), [na.asarray(x) for x in operands])
+    np.testing.assert_array_equal(np.asarray(ours), expected, strict=True)
+
+
 def test_square_tables_are_not_turned() -> None:
     x = _table((900, 900), "float64", special=False)
     y = na.asarray(x)
@@ -150,9 +195,9 @@ def test_faults_of_rows_are_told_by_numpys_names() -> None:
     ]
     for code in codes:
         told = []
-        for space, given in ((np, x), (na, na.asarray(x))):
+        for space, operand in ((np, x), (na, na.asarray(x))):
             with pytest.warns(RuntimeWarning) as seen, na.errstate(all="warn"):
-                np.asarray(code(space, given))
+                np.asarray(code(space, operand))
             told.append({str(w.message) for w in seen})
         assert told[0] == told[1]
 

@@ -12,8 +12,8 @@
 enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64, MOST_WORKERS = 63 };
 /* Elements that a block has at least, and bytes of all buffers of one at most. */
 enum { LEAST = 512, CACHED = 1 << 15 };
-/* Innermost axes up to which several rows make one block. */
-enum { SHORT = 192, MANY_ROWS = 8 };
+/* Innermost axes up to which several rows make one block, and up to which one element is copied along them. */
+enum { SHORT = 192, SHORTEST = 48, MANY_ROWS = 8 };
 /* Units that a thread takes at once at most: what lies together is read together. */
 enum { GRAIN = 64 };
 
@@ -35,12 +35,15 @@ typedef struct {
     char *data;      /* NULL for what stays inside */
     int is_narrow;   /* whether it has one element for each row (tables.h) */
     int slot, live;  /* which of a block's buffers that has; the last step that needs it */
+    int copy;        /* which of the buffers has it row after row where short rows repeat something; else -1 */
+    int is_fixed;    /* whether those rows are all one */
     npy_intp itemsize, strides[MOST_DIMS];
 } Operand;
 
 typedef struct {
     int ndim, n_steps, n_operands;
     int n_slots, n_narrow; /* how many buffers, and how many for those that are narrow */
+    int n_copies;          /* how many for rows that repeat something */
     npy_intp dims[MOST_DIMS], widest;
     Step steps[MOST_STEPS];
     Operand operands[MOST_OPERANDS];
@@ -104,9 +107,9 @@ static void
 assign_slots(Job *job)
 {
     int free[2][MOST_OPERANDS], n_free[2] = {0, 0};
-    job->n_slots = job->n_narrow = 0;
+    job->n_slots = job->n_narrow = job->n_copies = 0;
     for (int k = 0; k < job->n_operands; k++) {
-        job->operands[k].live = -1;
+        job->operands[k].live = job->operands[k].copy = -1;
     }
     for (int s = 0; s < job->n_steps; s++) {
         for (int i = 0; i < job->steps[s].many; i++) {
@@ -138,21 +141,83 @@ assign_slots(Job *job)
     }
 }
 
-/* Return how many elements lie from each row to the next in all that is read, 0 if that is not one number. */
+/* Find what is read and is the same in each row, or along it: rows that are short are copied, so that many of them take
+ * one call of a loop.
+ */
+static void
+find_repeated(Job *job)
+{
+    for (int k = job->n_steps; k < job->n_operands; k++) {
+        Operand *o = &job->operands[k];
+        npy_intp s = o->strides[job->ndim - 1], t = o->strides[job->ndim - 2];
+        if (!o->is_narrow && (s == 0) != (t == 0) && (s != 0 || job->dims[job->ndim - 1] <= SHORTEST)) {
+            o->copy = job->n_copies++;
+            o->is_fixed = 1;
+            for (int axis = 0; axis < job->ndim - 1; axis++) {
+                o->is_fixed &= o->strides[axis] == 0;
+            }
+        }
+    }
+}
+
+static void
+forget_repeated(Job *job)
+{
+    for (int k = job->n_steps; k < job->n_operands; k++) {
+        job->operands[k].copy = -1;
+    }
+    job->n_copies = 0;
+}
+
+#define COPY_ROW(type)                                                                                               \
+    if (stride == 0) {                                                                                               \
+        type x = *(const type *)from;                                                                                \
+        for (npy_intp i = 0; i < n; i++) {                                                                           \
+            ((type *)to)[i] = x;                                                                                     \
+        }                                                                                                            \
+        return;                                                                                                      \
+    }                                                                                                                \
+    for (npy_intp i = 0; i < n; i++) {                                                                               \
+        ((type *)to)[i] = *(const type *)(from + i * stride);                                                        \
+    }                                                                                                                \
+    return
+
+/* Put elements that are some bytes apart beside each other. */
+static inline void
+copy_row(char *to, const char *from, npy_intp stride, npy_intp n, npy_intp itemsize)
+{
+    switch (itemsize) {
+    case 1: COPY_ROW(npy_uint8);
+    case 2: COPY_ROW(npy_uint16);
+    case 4: COPY_ROW(npy_uint32);
+    case 8: COPY_ROW(npy_uint64);
+    default:
+        for (npy_intp i = 0; i < n; i++) {
+            memcpy(to + i * itemsize, from + i * stride, (size_t)itemsize);
+        }
+    }
+}
+
+/* Return how many elements lie from each row to the next in all that is read and does not repeat anything, 0 if that is
+ * not one number.
+ */
 static npy_intp
 common_pitch(Job *job)
 {
     npy_intp pitch = 0, inner = job->dims[job->ndim - 1];
-    for (int k = 0; k < job->n_operands; k++) {
+    for (int k = job->n_steps; k < job->n_operands; k++) {
         Operand *o = &job->operands[k];
         npy_intp s = o->strides[job->ndim - 1], t = o->strides[job->ndim - 2];
-        if (o->data == NULL || k < job->n_steps || (s == 0 && t == 0)) {
+        if (o->copy >= 0 || s == 0) {
             continue;
         }
-        if (s <= 0 || t <= 0 || t % s != 0 || (pitch != 0 && pitch != t / s)) {
+        if (s < 0 || t <= 0 || t % s != 0 || (pitch != 0 && pitch != t / s)) {
             return 0;
         }
         pitch = t / s;
+    }
+    if (pitch == 0) {
+        return inner;
     }
     return pitch >= inner && pitch < inner + inner / 2 ? pitch : 0;
 }
@@ -176,9 +241,11 @@ cut(Job *job)
     block = block < LEAST ? LEAST : block > 8 * LEAST ? 8 * LEAST : block;
     if (inner <= SHORT && outer > 1) {
         npy_intp plane = job->dims[job->ndim - 2];
+        find_repeated(job);
         job->pitch = plane >= MANY_ROWS ? common_pitch(job) : 0;
         job->is_joined = job->pitch > 0;
         if (!job->is_joined) { /* rows of one plane, or of several */
+            forget_repeated(job);
             job->pitch = inner;
             plane = outer;
         }
@@ -202,7 +269,8 @@ cut(Job *job)
 static inline size_t
 buffer_bytes(Job *job)
 {
-    return (size_t)(job->n_slots * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest + 64);
+    int many = job->n_slots + job->n_copies;
+    return (size_t)(many * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest + 64);
 }
 
 /* Note the faults of a step. A truth value is none's result: what NumPy compares may be nan. */
@@ -255,7 +323,35 @@ run_piece(Job *job, npy_intp unit, char *const *buffers)
     }
 }
 
-/* Run some rows: in one call where no array is written to, or was, and what lies between them is no matter. */
+/* Copy rows of what repeats something to its buffers: what is one row for all, or what is not. */
+static void
+copy_repeated(Job *job, int is_fixed, npy_intp many, npy_intp pitch, char *const *starts, char *const *copies)
+{
+    for (int k = job->n_steps; k < job->n_operands; k++) {
+        Operand *o = &job->operands[k];
+        for (npy_intp row = 0; o->copy >= 0 && o->is_fixed == is_fixed && row < many; row++) {
+            copy_row(copies[o->copy] + row * pitch * o->itemsize, starts[k] + row * o->strides[job->ndim - 2],
+                     o->strides[job->ndim - 1], job->length, o->itemsize);
+        }
+    }
+}
+
+/* Say whether many rows of an operand can be had, or written, as one. */
+static inline int
+is_one_run(Job *job, int k)
+{
+    Operand *o = &job->operands[k];
+    if (o->data == NULL || o->copy >= 0) {
+        return 1;
+    }
+    if (k >= job->n_steps) {
+        return job->is_joined && (o->strides[job->ndim - 1] != 0 || o->strides[job->ndim - 2] == 0);
+    }
+    return job->is_joined && job->pitch == job->length && o->strides[job->ndim - 1] == o->itemsize &&
+           o->strides[job->ndim - 2] == job->length * o->itemsize;
+}
+
+/* Run some rows: in one call where they lie one behind the other, or what lies between them is no matter. */
 static void
 run_rows(Job *job, npy_intp unit, char *const *buffers)
 {
@@ -264,24 +360,32 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
     npy_intp left = plane - unit % job->across * job->rows, many = left < job->rows ? left : job->rows;
     npy_intp whole = (many - 1) * job->pitch + inner;
     char *starts[MOST_ROWS][MOST_OPERANDS];
-    for (npy_intp row = 0; row < many; row++) {
+    for (npy_intp row = 0; row < (job->is_joined ? 1 : many); row++) {
         begin_row(job, first + row, starts[row]);
+    }
+    if (job->n_copies > 0 && job->is_joined) {
+        copy_repeated(job, 0, many, job->pitch, starts[0], buffers + job->n_slots);
     }
     for (int s = 0; s < job->n_steps; s++) {
         Step *step = &job->steps[s];
         char *data[4];
         npy_intp strides[4];
-        int is_one = job->operands[step->args[step->many - 1]].data == NULL;
+        int is_one = 1;
         for (int i = 0; i < step->many; i++) {
             Operand *o = &job->operands[step->args[i]];
-            strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
-            is_one &= o->data == NULL || (job->is_joined && step->args[i] >= job->n_steps);
+            strides[i] = o->data == NULL || o->copy >= 0 ? o->itemsize : o->strides[job->ndim - 1];
+            is_one &= is_one_run(job, step->args[i]);
         }
         for (npy_intp row = 0; row < (is_one ? 1 : many); row++) {
             for (int i = 0; i < step->many; i++) {
-                Operand *o = &job->operands[step->args[i]];
-                data[i] = o->data == NULL ? buffers[o->slot] + row * job->pitch * o->itemsize
-                                          : starts[row][step->args[i]];
+                int k = step->args[i];
+                Operand *o = &job->operands[k];
+                if (o->data == NULL || o->copy >= 0) {
+                    data[i] = buffers[o->data == NULL ? o->slot : job->n_slots + o->copy] + row * job->pitch * o->itemsize;
+                }
+                else {
+                    data[i] = job->is_joined ? starts[0][k] + row * o->strides[job->ndim - 2] : starts[row][k];
+                }
             }
             step->loop(data, is_one ? &whole : &inner, strides, step->data);
         }
@@ -297,8 +401,13 @@ work(void *given, char *memory)
     char *buffers[MOST_OPERANDS];
     npy_intp unit;
     memory += 63 - ((npy_uintp)memory + 63) % 64;
-    for (int slot = 0; slot < job->n_slots; slot++) {
+    for (int slot = 0; slot < job->n_slots + job->n_copies; slot++) {
         buffers[slot] = memory + slot * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest;
+    }
+    if (job->n_copies > 0) {
+        char *starts[MOST_OPERANDS];
+        begin_row(job, 0, starts);
+        copy_repeated(job, 1, job->rows, job->pitch, starts, buffers + job->n_slots);
     }
     take_faults();
     while ((unit = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED)) < job->units) {

@@ -249,6 +249,14 @@ make_joined(Job *job, PyObject *steps, PyObject *kept)
     return 1;
 }
 
+/* Return NumPy's numbers for floating-point faults. */
+static inline long
+numpys_faults(int found)
+{
+    return (found & FE_DIVBYZERO ? 1 : 0) | (found & FE_OVERFLOW ? 2 : 0) | (found & FE_UNDERFLOW ? 4 : 0) |
+           (found & FE_INVALID ? 8 : 0);
+}
+
 /* run_blocks(steps, leaves, kept, rows, length): see `jobs.py` */
 static PyObject *
 run_blocks(PyObject *module, PyObject *args)
@@ -277,10 +285,7 @@ run_blocks(PyObject *module, PyObject *args)
     }
     out = PyTuple_New(job.faults ? job.n_steps : 0);
     for (int k = 0; out != NULL && job.faults && k < job.n_steps; k++) {
-        int found = job.step_faults[k]; /* in the order of NumPy's numbers for them */
-        long number = (found & FE_DIVBYZERO ? 1 : 0) | (found & FE_OVERFLOW ? 2 : 0) | (found & FE_UNDERFLOW ? 4 : 0) |
-                      (found & FE_INVALID ? 8 : 0);
-        PyTuple_SET_ITEM(out, k, PyLong_FromLong(number));
+        PyTuple_SET_ITEM(out, k, PyLong_FromLong(numpys_faults(job.step_faults[k])));
     }
     return out;
 }

@@ -7,6 +7,10 @@ enum { LARGEST_ROW = 1 << 19 };
 static inline char *
 row_of(Job *job, const Operand *o, npy_intp first, npy_intp row, char *const *buffers, npy_intp *stride)
 {
+    if (o->data != NULL && o->copy >= 0) {
+        *stride = o->itemsize;
+        return buffers[job->n_slots + job->n_narrow + o->copy] + row * job->length * o->itemsize;
+    }
     if (o->data != NULL) {
         *stride = o->is_narrow ? 0 : o->strides[1];
         return o->data + (first + row) * o->strides[0];
@@ -20,7 +24,7 @@ row_of(Job *job, const Operand *o, npy_intp first, npy_intp row, char *const *bu
 static inline int
 is_flat(Job *job, const Operand *o)
 {
-    return !o->is_narrow && (o->data == NULL || o->strides[0] == job->length * o->strides[1]);
+    return !o->is_narrow && (o->data == NULL || o->copy >= 0 || o->strides[0] == job->length * o->strides[1]);
 }
 
 /* Do a step to each element of some rows. */
@@ -78,19 +82,15 @@ run_reduce(Job *job, const Step *step, npy_intp first, npy_intp many, char *cons
     }
 }
 
-/* Repeat one element along each of some rows, which stay inside: what is there is copied behind itself. */
+/* Repeat one element along each of some rows, which stay inside. */
 static void
 run_spread(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
 {
     const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
-    size_t itemsize = (size_t)out->itemsize, all = (size_t)job->length * itemsize;
     for (npy_intp row = 0; row < many; row++) {
         npy_intp unused;
         char *data = row_of(job, out, first, row, buffers, &unused);
-        memcpy(data, row_of(job, from, first, row, buffers, &unused), itemsize);
-        for (size_t done = itemsize; done < all; done *= 2) {
-            memcpy(data + done, data, done < all - done ? done : all - done);
-        }
+        copy_row(data, row_of(job, from, first, row, buffers, &unused), 0, job->length, out->itemsize);
     }
 }
 
@@ -121,16 +121,27 @@ static void
 work_on_table(void *given, char *memory)
 {
     Job *job = given;
-    char *buffers[MOST_OPERANDS];
+    char *buffers[2 * MOST_OPERANDS], *starts[MOST_OPERANDS];
+    int others = job->n_slots + job->n_narrow;
     npy_intp unit, wide = job->rows * job->length * job->widest, height = job->dims[0];
     memory += 63 - ((npy_uintp)memory + 63) % 64;
-    for (int slot = 0; slot < job->n_slots + job->n_narrow; slot++) {
+    for (int slot = 0; slot < others + job->n_copies; slot++) {
         buffers[slot] = memory;
-        memory += slot < job->n_slots ? wide : job->rows * job->widest;
+        memory += slot < job->n_slots || slot >= others ? wide : job->rows * job->widest;
     }
+    for (int k = 0; k < job->n_operands; k++) {
+        starts[k] = job->operands[k].data;
+    }
+    copy_repeated(job, 1, job->rows, job->length, starts, buffers + others);
     take_faults();
     while ((unit = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->units) {
         npy_intp first = unit * job->rows, many = height - first < job->rows ? height - first : job->rows;
+        if (job->n_copies > 0) {
+            for (int k = job->n_steps; k < job->n_operands; k++) {
+                starts[k] = job->operands[k].data + first * job->operands[k].strides[0];
+            }
+            copy_repeated(job, 0, many, job->length, starts, buffers + others);
+        }
         for (int s = 0; s < job->n_steps; s++) {
             const Step *step = &job->steps[s];
             switch (step->kind) {
@@ -155,6 +166,9 @@ cut_table(Job *job)
         job->widest = job->operands[k].itemsize > job->widest ? job->operands[k].itemsize : job->widest;
     }
     job->length = job->dims[1];
+    if (job->length <= SHORT) {
+        find_repeated(job);
+    }
     row = job->widest * (job->n_slots > 0 ? job->n_slots : 1) * job->length;
     if (row > LARGEST_ROW) {
         return 0;
@@ -166,14 +180,21 @@ cut_table(Job *job)
     return 1;
 }
 
+/* Return how many bytes the buffers of a thread take. */
+static inline size_t
+table_bytes(Job *job)
+{
+    npy_intp wide = job->n_slots + job->n_copies;
+    return (size_t)(job->rows * job->widest * (wide * job->length + job->n_narrow) + 64);
+}
+
 static int
 run_table(Job *job, int threads)
 {
-    size_t bytes = (size_t)(job->rows * job->widest * (job->n_slots * job->length + job->n_narrow) + 64);
     job->next = 0;
     job->faults = 0;
     memset(job->step_faults, 0, sizeof(job->step_faults));
-    if (share(work_on_table, job, threads <= job->units ? threads - 1 : 0, bytes, 1) < 0) {
+    if (share(work_on_table, job, threads <= job->units ? threads - 1 : 0, table_bytes(job), 1) < 0) {
         return -1;
     }
     for (int s = 0; s < job->n_steps; s++) {
