@@ -24,7 +24,7 @@ LAYERS = ("_lazy", "_namespace", "transforms", "distributed")
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
     *("concurrent", "dask", "distributed", "importlib", "matplotlib"),
-    *("max", "mojo", "rich", "scipy", "sklearn"),
+    *("max", "mojo", "rich", "scipy", "sklearn", "threadpoolctl"),
 }
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
 LATE_OWN = {f"nabla_array._lazy.{name}" for name in ("accelerator", "artifacts", "compiler", "max_backend")}
@@ -108,8 +108,17 @@ def test_no_circular_imports() -> None:
 
 
 def test_the_graph_imports_numpy_only() -> None:
-    # rich for the line that says what MAX compiles, SciPy for its special functions.
-    allowed = {"nabla_array", "numpy", "max", "mojo", "rich", "scipy", *sys.stdlib_module_names}
+    # rich for the line that says what MAX compiles, SciPy for its special functions, threadpoolctl for BLAS.
+    allowed = {
+        "nabla_array",
+        "numpy",
+        "max",
+        "mojo",
+        "rich",
+        "scipy",
+        "threadpoolctl",
+        *sys.stdlib_module_names,
+    }
     for path in MODULES:
         if layer(name_of(path)) == 0:
             assert {m.split(".")[0] for m, *_ in imports(path)} <= allowed, path

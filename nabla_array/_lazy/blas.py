@@ -1,9 +1,13 @@
-"""NumPy, imported so that threads of its BLAS do not keep the cores from ours."""
+"""NumPy's BLAS, and how its threads leave the cores to ours."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
 
 # OpenBLAS reads it when it is loaded: its threads spin while they wait for the next product, for
 # 25 ms (2**26 cycles) if it is not set. Ours, which go on with what a product gave, need those cores.
@@ -17,3 +21,34 @@ if was_first:
         import numpy  # noqa: F401
     finally:
         del os.environ[_VARIABLE]
+
+import numpy as np  # noqa: E402
+
+
+@lru_cache(1)
+def _libraries() -> list[Any]:
+    """Return what sets the threads of NumPy's BLAS; nothing where nothing can."""
+    from threadpoolctl import ThreadpoolController
+
+    config: Any = np.show_config(mode="dicts")
+    if config["Build Dependencies"]["blas"].get("name") == "accelerate":
+        return []  # what would be found is somebody else's
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+def is_controlled() -> bool:
+    """Say whether BLAS can be told how many threads to take."""
+    return bool(_libraries())
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Have each product that is begun meanwhile take one thread: several are computed at once."""
+    before = [(library, library.get_num_threads()) for library in _libraries()]
+    for library, _ in before:
+        library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, threads in before:
+            library.set_num_threads(threads)

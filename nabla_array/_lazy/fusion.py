@@ -70,6 +70,15 @@ def _pays(eqns: list[Eqn]) -> bool:
     return len(work) > 1 or any(e.prim in SCANS for e in work)
 
 
+def users_of(program: Program) -> dict[int, list[int]]:
+    """Return the equations that read each value."""
+    users: dict[int, list[int]] = {}
+    for k, eqn in enumerate(program.eqns, len(program.inputs)):
+        for i in eqn.ins:
+            users.setdefault(i, []).append(k)
+    return users
+
+
 class _Grouping:
     """Puts each equation on a level; those of one level that are connected and on MAX are a group.
 
@@ -80,10 +89,7 @@ class _Grouping:
     def __init__(self, program: Program, everything: bool, accelerator: bool) -> None:
         self.program = program
         self.base = len(program.inputs)
-        self.users: dict[int, list[int]] = {}
-        for k, eqn in enumerate(program.eqns, self.base):
-            for i in eqn.ins:
-                self.users.setdefault(i, []).append(k)
+        self.users = users_of(program)
         self.fused = [False] * self.base
         for eqn in program.eqns:
             # On the host a reshape of what is there already costs nothing, and no size is part of the key.
@@ -158,11 +164,12 @@ class _Grouping:
         steps = [((level, 1), group, True) for level, group in self.groups]
         steps += [(place, some, False) for place, some in host.items()]
         steps.sort(key=lambda step: step[0])
-        made = [_part(self.program, eqns, fusible, self.users) for _, eqns, fusible in steps]
-        return _with_drops(made, self.program)
+        made = [part_of(self.program, eqns, fusible, self.users) for _, eqns, fusible in steps]
+        return with_drops(made, self.program)
 
 
-def _part(program: Program, eqns: list[int], fusible: bool, users: dict[int, list[int]]) -> Part:
+def part_of(program: Program, eqns: list[int], fusible: bool, users: dict[int, list[int]]) -> Part:
+    """Return some equations as a part, with the literals that they read; `users` are those of each value."""
     base = len(program.inputs)
     inside = set(eqns)
     read = dict.fromkeys(i for k in eqns for i in program.eqns[k - base].ins if i not in inside)
@@ -185,7 +192,8 @@ def _part(program: Program, eqns: list[int], fusible: bool, users: dict[int, lis
     )
 
 
-def _with_drops(parts: list[Part], program: Program) -> list[Part]:
+def with_drops(parts: list[Part], program: Program) -> list[Part]:
+    """Return parts, in order, with what nothing needs after them."""
     seen = set(program.outputs)
     out = []
     for part in reversed(parts):
@@ -193,6 +201,14 @@ def _with_drops(parts: list[Part], program: Program) -> list[Part]:
         seen.update(drop)
         out.append(part._replace(drop=drop))
     return out[::-1]
+
+
+def merge(program: Program, some: list[Part]) -> Part:
+    """Return parts that follow each other as one, which is not for MAX; one alone as it is."""
+    if len(some) == 1:
+        return some[0]
+    eqns = {k for part in some for k in part.eqns if program.eqns[k - len(program.inputs)].prim is not fill}
+    return part_of(program, sorted(eqns), False, users_of(program))
 
 
 @lru_cache(512)

@@ -7,7 +7,7 @@ met by one element, or all rows are joined to one. Other regions run in `host.py
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -28,7 +28,7 @@ _Function = np.ufunc | str | None
 _Step = tuple[_Function, tuple[int, ...], np.dtype, int, bool]
 
 
-class _Unfit(Exception):
+class Unfit(Exception):
     """Something in a region is not for compiled code."""
 
 
@@ -45,11 +45,11 @@ def _function(eqn: Eqn) -> _Function:
     if prim is cast:
         return "cast"
     if eqn.params or (prim is pow_ and eqn.aval.dtype.kind in "iu"):  # such a power can raise
-        raise _Unfit
+        raise Unfit
     # The host's functions differ from NumPy's for complex numbers alone.
     ufunc = prim.ufunc if prim in (tanh, expm1) and eqn.aval.dtype.kind == "f" else prim.host
     if not isinstance(ufunc, np.ufunc) or ufunc.nout != 1:
-        raise _Unfit
+        raise Unfit
     return ufunc
 
 
@@ -80,7 +80,7 @@ class Job:
         kinds = {eqn.prim.kind for eqn in self.eqns.values()}
         is_table = "reduce" in kinds or len({self._shape(k) for k in self.eqns}) > 1
         if is_table and (len(self.whole) != len(self.lead) + 1 or not self.lead):
-            raise _Unfit
+            raise Unfit
         self.rows, self.length = (math.prod(self.lead), self.whole[-1]) if is_table else (0, 0)
         self.size = math.prod(self.whole)
         self.leaves: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
@@ -111,7 +111,7 @@ class Job:
         if shape == self.whole:
             return False
         if not self.length or shape != self.lead:
-            raise _Unfit
+            raise Unfit
         return True
 
     def _leaf(self, i: int, look: Callable[..., Any], shape: tuple[int, ...]) -> int:
@@ -153,16 +153,16 @@ class Job:
         reduced = [a for a in dict(eqn.params)["axes"] if source.shape[a] != 1]
         axes = [a for a, n in enumerate(source.shape) if n != 1]
         if reducer is None or source.dtype is not dtype or not reduced:
-            raise _Unfit
+            raise Unfit
         place, narrow = self._operand(i), self._is_narrow(_core(source.shape))
         if k not in self.region.joined:
             if narrow or reduced != axes[-1:]:
-                raise _Unfit
+                raise Unfit
             return self._step(reducer, (place,), dtype, _REDUCE, True)
         if not narrow and reduced == axes:
             place, narrow = self._step(reducer, (place,), dtype, _REDUCE, True), True
         elif reduced != axes[: len(self.lead)]:
-            raise _Unfit
+            raise Unfit
         return self._step(reducer, (place,), dtype, _JOIN, narrow)
 
     def _look(self, k: int, eqn: Eqn, shape: tuple[int, ...]) -> int:
@@ -172,29 +172,29 @@ class Job:
         if eqn.prim is reshape and _core(source) == shape:
             return self._operand(i)
         if eqn.prim is not broadcast or i in self.region.joined:
-            raise _Unfit
+            raise Unfit
         axes = [a for a, n in zip(dict(eqn.params)["axes"], source, strict=True) if n != 1]
         own = [a for a, n in enumerate(self._aval(k).shape) if n != 1]
         if axes == own:
             return self._operand(i)
         if not self._is_narrow(_core(source)) or self._is_narrow(shape) or axes != own[:-1]:
-            raise _Unfit
+            raise Unfit
         return self._step(None, (self._operand(i),), eqn.aval.dtype, _SPREAD, False)
 
     def _check_outputs(self) -> None:
         """See to it that each output is a step's, and nobody else's."""
         places = [self.places[k] for k in self.region.outputs]
         if len(set(places)) != len(places) or any(i >= len(self.steps) for i in places):
-            raise _Unfit
+            raise Unfit
         if not self.length and len(self.steps) - 1 not in places:
-            raise _Unfit
+            raise Unfit
         for k in self.region.outputs:
             kind = self.steps[self.places[k]][3]
             if (kind == _JOIN) != (k in self.region.joined) or kind == _SPREAD:
-                raise _Unfit
+                raise Unfit
         joined = {self.places[k] for k in self.region.joined}
         if any(i in joined for step in self.steps for i in step[1]):
-            raise _Unfit
+            raise Unfit
 
     def threads(self) -> int:
         """Return how many threads share the job if they are asleep before."""
@@ -203,11 +203,10 @@ class Job:
         found: int = compiled.count_threads([step[0] for step in self.steps], first, self.size)
         return found
 
-    def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
-        """Run the region, writing to `outs`; returns a row for each block of what is joined.
-
-        None, having done nothing, where Python must.
-        """
+    def arrays(
+        self, env: Sequence[Any], outs: Mapping[int, np.ndarray]
+    ) -> tuple[list[np.ndarray], list[Any]] | None:
+        """Return what it reads, and for each step where that writes to; None where Python must run it."""
         leaves = []
         for i, look, shape in self.leaves:
             seen = look(env[i])
@@ -219,14 +218,30 @@ class Job:
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
             kept[self.places[k]] = out.reshape(shape if self.length else self.whole)
+        return leaves, kept
+
+    def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
+        """Run the region, writing to `outs`; returns a row for each block of what is joined.
+
+        None, having done nothing, where Python must.
+        """
+        found = self.arrays(env, outs)
+        if found is None:
+            return None
+        leaves, kept = found
         seen = compiled.run_blocks(self.steps, leaves, kept, self.rows, self.length)
         if seen is None:
             return None
-        for (function, _, _, kind, _), bits in zip(self.steps, seen, strict=False):
-            if bits and function is not None:
-                name = function if isinstance(function, str) else function.__name__
-                tell_at_once(bits, name if kind == _EACH else "reduce")
+        for step, bits in enumerate(seen):
+            self.tell(step, bits)
         return {k: kept[self.places[k]] for k in self.region.joined}
+
+    def tell(self, step: int, bits: int) -> None:
+        """Tell of the floating-point errors of a step."""
+        function, _, _, kind, _ = self.steps[step]
+        if bits and function is not None:
+            name = function if isinstance(function, str) else function.__name__
+            tell_at_once(bits, name if kind == _EACH else "reduce")
 
 
 def _as(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
@@ -239,5 +254,5 @@ def job_of(program: Program, region: Region) -> Job | None:
     """Return a region made ready for compiled code, None if something in it is not for that."""
     try:
         return Job(program, region)
-    except _Unfit:
+    except Unfit:
         return None

@@ -82,7 +82,7 @@ class Primitive:
     ufunc
         The NumPy ufunc whose dtype resolution this operation has.
     reducer
-        Reductions only: the ufunc that joins partial results.
+        Reductions and products: the ufunc that joins partial results.
     inplace
         ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else
         can see that memory.

@@ -9,15 +9,17 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache
+from itertools import groupby
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
+from . import spmd
 from .canonical import Canonical, canonicalize, for_target, parse
 from .config import config
-from .fusion import Part, parts
+from .fusion import Part, merge, parts, with_drops
 from .host import StepFailed, run_plan
 from .program import Program
 from .regions import Plan, plan
@@ -49,6 +51,15 @@ class Trial:
     def ratio(self) -> float:
         """MAX's time in the host's."""
         return float(np.median(self.max) / np.median(self.host))
+
+    @property
+    def next_on_host(self) -> bool:
+        """Whether it is the host's turn."""
+        return len(self.host) <= len(self.max)
+
+    def add(self, seconds: float) -> None:
+        """Note how long the tier whose turn it was took."""
+        (self.host if self.next_on_host else self.max).append(seconds)
 
     @property
     def is_over(self) -> bool:
@@ -283,6 +294,8 @@ def _after_fork() -> None:
     _loading = threading.Lock()
     _loaders.clear()
     _cut.cache_clear()
+    _stretches.cache_clear()
+    _on_host.clear()
     _kernels.clear()
 
 
@@ -310,7 +323,7 @@ class Step:
         ins.clear()
         start = perf_counter()
         try:
-            run_plan(self.plan, env, frozenset())
+            _run_on_host(self.plan, env, frozenset())
         except StepFailed as failure:
             k = self.part.eqns[failure.eqn - len(program.inputs)]
             raise StepFailed(failure.error, k) from failure.error
@@ -334,6 +347,11 @@ class Step:
         stats.compiled += 1
         return out
 
+    @property
+    def is_faster(self) -> bool:
+        """Whether MAX was found to be faster."""
+        return self.kernel is not None and self.kernel.faster.get(self.size, False)
+
     def is_on_max(self, trusted: bool) -> bool:
         """Say whether MAX is to run it; `trusted`: without a trial, whatever the time."""
         chosen = self.kernel
@@ -346,7 +364,7 @@ class Step:
         chosen = self.kernel
         assert chosen is not None
         try:
-            if trusted or chosen.faster.get(self.size, False):
+            if trusted or self.is_faster:
                 return self.on_max(ins)
             return self._try(ins)
         except StepFailed:
@@ -361,13 +379,13 @@ class Step:
         assert chosen is not None
         trial = chosen.trials.setdefault(self.size, Trial())
         start = perf_counter()
-        if len(trial.max) < len(trial.host):
+        if not trial.next_on_host:
             out = self.on_max(ins)
-            trial.max.append(perf_counter() - start)
+            trial.add(perf_counter() - start)
         else:
             is_first = not trial.host
             out = self.on_host(list(ins))
-            trial.host.append(perf_counter() - start)
+            trial.add(perf_counter() - start)
             if is_first and not all(agree(g, w) for g, w in zip(self.on_max(ins), out, strict=True)):
                 self.distrust()
         if trial.is_over:
@@ -432,31 +450,107 @@ def steps_of(program: Program) -> tuple[Step, ...]:
     return _cut(program, config.mode == "max")
 
 
+@lru_cache(512)
+def _stretches(
+    program: Program, everything: bool, on_max: frozenset[int]
+) -> tuple[tuple[Step, tuple[Step, ...]], ...]:
+    """Return the steps of a program: those on MAX, by number, and between them what the host runs, as one.
+
+    With each come those that it is made of.
+    """
+    steps = _cut(program, everything)
+    groups = [
+        [steps[n] for n in group]
+        for _, group in groupby(range(len(steps)), lambda n: n if n in on_max else -1)
+    ]
+    merged = [merge(program, [s.part for s in group]) for group in groups]
+    return tuple(
+        (group[0] if len(group) == 1 else Step(part, None), tuple(group))
+        for group, part in zip(groups, with_drops(merged, program), strict=True)
+    )
+
+
+# For programs whose rows threads could share, and what is on MAX: whether the host runs all of it instead.
+_on_host: dict[tuple[Program, frozenset[int]], Trial | bool] = {}
+
+
 def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
     """Run a program over `env`, as `host.run_plan` does, on the tiers that are best for its parts."""
     mode = config.mode
     if _gathering:
         mode = "host"
         _gathering[-1].update(s.canonical.key for s in steps_of(whole.program) if s.canonical is not None)
-    steps = () if mode == "host" else _cut(whole.program, mode == "max")
-    candidates = [s for s in steps if s.kernel is not None]
-    if mode == "max":
-        compile_and_wait([s.kernel for s in candidates if s.kernel is not None])
-    elif not any(s.is_on_max(False) for s in candidates):
-        start = perf_counter()
-        run_plan(whole, env, owned)
-        seconds = perf_counter() - start
-        total = sum(s.work for s in steps)
-        for s in candidates:
-            s.kernel.spent(seconds * s.work / total)  # type: ignore[union-attr]
+    if mode == "host":
+        _run_on_host(whole, env, owned)
         return
-    for s in steps:
-        ins = [env[i] for i in s.part.inputs]
-        for i in s.part.drop:
+    trusted = mode == "max"
+    steps = _cut(whole.program, trusted)
+    if trusted:
+        compile_and_wait([s.kernel for s in steps if s.kernel is not None])
+    on_max = frozenset([n for n, s in enumerate(steps) if s.is_on_max(trusted)])
+    on_host = _is_on_host(whole.program, steps, on_max, trusted)
+    start = perf_counter()
+    if on_host.next_on_host if isinstance(on_host, Trial) else on_host:
+        _run_on_host(whole, env, owned)
+        _count(steps, perf_counter() - start)
+    else:
+        _run_mixed(whole.program, env, on_max, trusted)
+    if isinstance(on_host, Trial):
+        on_host.add(perf_counter() - start)
+        if on_host.is_over:
+            _on_host[whole.program, on_max] = on_host.ratio > 1
+
+
+def _is_on_host(
+    program: Program, steps: tuple[Step, ...], on_max: frozenset[int], trusted: bool
+) -> Trial | bool:
+    """Say whether the host runs all of a program, or give the trial that tells."""
+    if trusted or not on_max:
+        return not trusted
+    if not (spmd.is_worthwhile(program) and all(steps[n].is_faster for n in on_max)):
+        return False
+    if len(_on_host) > 512:
+        _on_host.clear()
+    return _on_host.setdefault((program, on_max), Trial())
+
+
+def stretches_of(program: Program) -> tuple[Step, ...]:
+    """Return what `run` would now take in turn, where not all of it is the host's."""
+    trusted = config.mode == "max"
+    steps = _cut(program, trusted)
+    on_max = frozenset([n for n, s in enumerate(steps) if s.is_on_max(trusted)])
+    if _is_on_host(program, steps, on_max, trusted) is True:
+        return ()
+    return tuple(step for step, _ in _stretches(program, trusted, on_max))
+
+
+def _run_on_host(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
+    if spmd.is_worthwhile(whole.program):
+        spmd.run(whole.program, env)
+    else:
+        run_plan(whole, env, owned)
+
+
+def _run_mixed(program: Program, env: list[Any], on_max: frozenset[int], trusted: bool) -> None:
+    for step, inside in _stretches(program, trusted, on_max):
+        ins = [env[i] for i in step.part.inputs]
+        for i in step.part.drop:
             env[i] = None
-        for i, value in zip(s.part.outputs, s.run(ins, mode == "max"), strict=True):
-            if i not in s.part.drop:
+        start = perf_counter()
+        outs = step.run(ins, trusted)
+        if len(inside) > 1:
+            _count(inside, perf_counter() - start)
+        for i, value in zip(step.part.outputs, outs, strict=True):
+            if i not in step.part.drop:
                 env[i] = value
+
+
+def _count(steps: Iterable[Step], seconds: float) -> None:
+    """Count time on the host for all that MAX could run of it."""
+    total = sum(s.work for s in steps)
+    for s in steps:
+        if s.kernel is not None:
+            s.kernel.spent(seconds * s.work / total)
 
 
 def compile_and_wait(wanted: list[Kernel]) -> None:

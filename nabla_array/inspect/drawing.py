@@ -233,7 +233,7 @@ def to_dot(explanation: Explanation) -> str:
         out.append(f"  v{i} [label={label}, style=rounded]")
     results = {n for _, n in explanation.results}
     for s, step in enumerate(explanation.steps):
-        framed = step.kind in ("kernel", "region", "small")
+        framed = step.kind in ("kernel", "region", "pieces", "small")
         if framed:
             out += [f"  subgraph cluster_{s} {{", f"    label={_quoted(step.title(), step.traffic())}"]
         for k in step.eqns:

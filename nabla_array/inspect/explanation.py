@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from .._lazy import tiers
+from .._lazy import spmd, tiers
 from .._lazy.aval import Aval
-from .._lazy.config import config
+from .._lazy.config import config, threads
 from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import lock, schedule
 from .._lazy.host import blocks_and_threads
@@ -38,7 +38,8 @@ class Step(NamedTuple):
     Attributes
     ----------
     kind
-        "region" (several operations in blocks), "call" (one operation, whole), "view" (one that moves
+        "region" (several operations in blocks), "pieces" (several, products of matrices among them, each
+        thread all of them on some of the rows), "call" (one operation, whole), "view" (one that moves
         no data), "kernel" (several operations compiled by MAX) or "small" (operations on small arrays,
         one after the other).
     where
@@ -50,10 +51,11 @@ class Step(NamedTuple):
     reads, writes, unstored
         Bytes of those, and of the values in between that are never stored whole.
     blocks, threads
-        Into how many blocks it is cut (0: compiled code decides), and how many threads share them.
+        Into how many blocks, or pieces, it is cut (0: compiled code decides), and how many threads share
+        them.
     """
 
-    kind: Literal["region", "call", "view", "small", "kernel"]
+    kind: Literal["region", "pieces", "call", "view", "small", "kernel"]
     where: str
     eqns: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -69,6 +71,9 @@ class Step(NamedTuple):
         if self.kind == "region":
             cut = f"in blocks on {count_text(self.threads, 'thread')}"
             return f"region of {count_text(len(self.eqns), 'operation')}: {self.where}, {cut}"
+        if self.kind == "pieces":
+            cut = f"{self.blocks} pieces on {count_text(self.threads, 'thread')}"
+            return f"pieces of {count_text(len(self.eqns), 'operation')}: {self.where}, {cut}"
         if self.kind == "kernel":
             return f"kernel of {count_text(len(self.eqns), 'operation')}: {self.where}"
         if self.kind == "small":
@@ -144,6 +149,7 @@ class Explanation:
         if self.steps:
             kinds = Counter(step.kind for step in self.steps)
             cut = ", ".join(count_text(kinds[k], k) for k in ("kernel", "region", "call", "view") if kinds[k])
+            cut = ", ".join(([cut] if cut else []) + ["pieces"] * bool(kinds["pieces"]))
             reads, writes, unstored = (
                 sum(getattr(step, k) for step in self.steps) for k in ("reads", "writes", "unstored")
             )
@@ -270,10 +276,11 @@ def _explain(roots: list[Node]) -> Explanation:
 
             parts = accelerator.steps_of(program, device)
     trusted = config.mode == "max" or device != CPU
-    if any(p.is_on_max(trusted) for p in parts):
-        steps = tuple(step for p in parts for step in _part(program, p, trusted))
+    mixed = parts if device != CPU else tiers.stretches_of(program) if parts else ()
+    if any(p.is_on_max(trusted) for p in mixed):
+        steps = tuple(step for p in mixed for step in _part(program, p, trusted))
     elif scheduled:
-        steps = tuple(_step(program, s) for s in scheduled[0].steps if not _is_literal(program, s))
+        steps = tuple(_on_host(program))
     else:
         steps = (_small(program),) if order else ()
     told = tuple((_own(program, p), p.kernel.status()) for p in parts if p.kernel is not None)
@@ -297,12 +304,37 @@ def _part(program: Program, step: tiers.Step, trusted: bool) -> Iterator[Step]:
         traffic = (_bytes(program, n) for n in (part.inputs, part.outputs, unstored))
         yield Step("kernel", "MAX", _own(program, step), part.inputs, part.outputs, *traffic)
         return
-    number = (*part.inputs, *part.eqns)
-    for s in plan(part.program).steps:
-        if not _is_literal(part.program, s):
-            found = _step(part.program, s)
-            eqns, ins, outs = (tuple(number[i] for i in v) for v in (found.eqns, found.inputs, found.outputs))
-            yield found._replace(eqns=eqns, inputs=ins, outputs=outs)
+    yield from _renumbered(_on_host(part.program), (*part.inputs, *part.eqns))
+
+
+def _on_host(program: Program) -> Iterator[Step]:
+    """Yield the steps of a program that the host runs."""
+    if not spmd.is_worthwhile(program):
+        yield from (_step(program, s) for s in plan(program).steps if not _is_literal(program, s))
+        return
+    for share in spmd.shares(program) or ():
+        part = share.part
+        number = (*part.inputs, *part.eqns)
+        if part.fusible:
+            yield _pieces(program, share)
+        else:
+            yield from _renumbered(_on_host(part.program), number)
+
+
+def _renumbered(steps: Iterable[Step], number: tuple[int, ...]) -> Iterator[Step]:
+    """Yield the steps of a part in the whole program's numbers."""
+    for s in steps:
+        eqns, ins, outs = (tuple(number[i] for i in v) for v in (s.eqns, s.inputs, s.outputs))
+        yield s._replace(eqns=eqns, inputs=ins, outputs=outs)
+
+
+def _pieces(program: Program, share: spmd.Share) -> Step:
+    part, base = share.part, len(program.inputs)
+    eqns = tuple(k for k in part.eqns if program.eqns[k - base].prim is not fill)
+    unstored = [k for k in eqns if program.eqns[k - base].prim.kind not in VIEWS and k not in part.outputs]
+    reads, writes, inside = (_bytes(program, n) for n in (part.inputs, part.outputs, unstored))
+    cut = len(share.cuts), min(threads(), len(share.cuts))
+    return Step("pieces", "host", eqns, part.inputs, part.outputs, reads, writes, inside, *cut)
 
 
 def _is_literal(program: Program, step: Call | Region) -> bool:

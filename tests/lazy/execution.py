@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nabla_array._lazy import evaluate, host
+from nabla_array._lazy import evaluate, host, spmd
 from nabla_array._lazy.config import config
 
 
@@ -28,6 +28,27 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
             yield
         finally:
             host._kernel.cache_clear()
+
+
+@contextmanager
+def in_pieces(most: int = 4, threads: int = 2) -> Iterator[None]:
+    """Evaluate every program with a product, however small, in so many pieces at most where it can be cut."""
+    with (
+        patch.object(evaluate, "LARGE", 0),
+        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
+        patch.object(spmd, "_WORK", 1),
+        patch.object(spmd, "_MOST", most),
+        patch.object(spmd, "_ROWS", 1),
+        patch.object(spmd, "_PARTIAL", 1e9),
+        config(threads=threads, mode="host"),
+    ):
+        spmd.shares.cache_clear()
+        spmd.unfit.clear()
+        try:
+            yield
+        finally:
+            spmd.shares.cache_clear()
+            spmd.unfit.clear()
 
 
 @contextmanager

@@ -14,7 +14,7 @@ import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy.evaluate import evaluate
 
-from .execution import assert_same, in_blocks, over_dead_values
+from .execution import assert_same, in_blocks, in_pieces, over_dead_values
 
 Operands = list[Any]
 # Given a namespace, operands (as many as `arity`) and a number from 0 to 9 to choose params with.
@@ -89,6 +89,12 @@ def _scalar(ns: Any, xs: Operands, k: int) -> Any:
     return xs[0] * scalar if k < 5 else scalar + xs[0]
 
 
+def _product(ns: Any, xs: Operands, k: int) -> Any:
+    """A product of matrices, which sums exactly, in any order."""
+    x, y = (ns.astype(ns.isfinite(x), np.float32 if k % 2 else np.float64) for x in xs)
+    return ns.matmul(x, ns.matrix_transpose(y)) if k < 5 else ns.matmul(ns.matrix_transpose(x), y)
+
+
 OPERATIONS: dict[str, Operation] = {
     **{n: _named(n, 1) for n in ("abs", "negative", "square", "floor", "sqrt", "exp", "sin", "isnan")},
     **{n: _named(n, 2) for n in ("add", "subtract", "multiply", "divide", "maximum", "less", "not_equal")},
@@ -100,13 +106,12 @@ OPERATIONS: dict[str, Operation] = {
     "spread": (1, _spread),
     "scalar": (1, _scalar),
     "matrix_transpose": (1, lambda ns, xs, k: ns.matrix_transpose(xs[0])),
+    "product": (2, _product),
     "concat": (2, lambda ns, xs, k: ns.concat([xs[0], xs[1]], axis=-1)),
 }
-_INSTRUCTION = st.tuples(
-    st.sampled_from(sorted(OPERATIONS)),
-    st.lists(st.integers(0, 30), min_size=3, max_size=3),
-    st.integers(0, 9),
-)
+_PICKS = st.lists(st.integers(0, 30), min_size=3, max_size=3)
+_INSTRUCTION = st.tuples(st.sampled_from(sorted(OPERATIONS)), _PICKS, st.integers(0, 9))
+_PRODUCT = st.tuples(st.just("product"), _PICKS, st.integers(0, 9))
 
 
 @st.composite
@@ -154,6 +159,7 @@ ways = st.sampled_from(
         lambda: in_blocks(7),
         lambda: in_blocks(64),
         lambda: in_blocks(4, threads=2),
+        in_pieces,
     ]
 )
 
@@ -177,6 +183,20 @@ def test_random_graphs(inputs: list[np.ndarray], instructions: list[Any], way: A
 def test_random_graphs_all_at_once(inputs: list[np.ndarray], instructions: list[Any], way: Any) -> None:
     mine, theirs = build(inputs, instructions)
     with way():
+        evaluate([x._node for x in mine])
+        for x, y in zip(mine, theirs, strict=True):
+            assert_same(np.asarray(x), y)
+
+
+@settings(max_examples=400)
+@given(
+    leaves(),
+    st.lists(st.one_of(_INSTRUCTION, _PRODUCT), min_size=2, max_size=15),
+    st.sampled_from([2, 3, 16]),
+)
+def test_random_graphs_in_pieces(inputs: list[np.ndarray], instructions: list[Any], most: int) -> None:
+    mine, theirs = build(inputs, instructions)
+    with in_pieces(most):
         evaluate([x._node for x in mine])
         for x, y in zip(mine, theirs, strict=True):
             assert_same(np.asarray(x), y)

@@ -31,6 +31,7 @@
 #include "tables.h"
 #include "regions.h"
 #include "products.h"
+#include "pieces.h"
 #include "operators.h"
 #include "masks.h"
 #include "keys.h"
@@ -338,6 +339,8 @@ static PyMethodDef methods[] = {
     {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
     {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
+    {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each piece of a program."},
+    {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each piece."},
     {"keep_memory", keep_memory, METH_NOARGS, "Keep the memory of arrays that are made in this context."},
     {"outer", outer, METH_VARARGS, "Return the products of rows of two tables, each with each."},
     {"choose", choose, METH_VARARGS, "Return the elements of an array where a mask is true."},

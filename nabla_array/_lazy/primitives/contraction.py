@@ -10,7 +10,7 @@ import numpy as np
 from ..aval import Aval, aval_of
 from ..native import compiled
 from ..node import Node
-from ..primitive import Primitive
+from ..primitive import Dims, Primitive
 from .structure import permute, reshape
 
 # Elements of a row from which it is worth a call.
@@ -33,12 +33,17 @@ def _host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.matmul(x, y) if found is None else found
 
 
-def _times_unit_matrix(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
-    """Return the product, if `x` holds the unit vectors, as Jacobians begin with, and `y` is finite."""
+def is_unit_matrix(x: np.ndarray) -> bool:
+    """Say whether the rows of a matrix that is not small are the unit vectors."""
     n = len(x)
     if n < _UNITS or x.shape[1] != n or x.dtype.kind != "f" or x[0, 0] != 1 or x[0, 1] != 0:
-        return None
-    if np.count_nonzero(x) != n or not (x.diagonal() == 1).all():
+        return False
+    return np.count_nonzero(x) == n and bool((x.diagonal() == 1).all())
+
+
+def _times_unit_matrix(x: np.ndarray, y: np.ndarray) -> np.ndarray | None:
+    """Return the product, if `x` holds the unit vectors, as Jacobians begin with, and `y` is finite."""
+    if not is_unit_matrix(x):
         return None
     out = np.empty(y.shape, y.dtype)
     for i in range(0, y.shape[1], _COLUMNS):  # so that what is far apart is read once
@@ -101,7 +106,19 @@ def apart(y: Node, lead: tuple[int, ...], n: int) -> Node:
     return permute(out, axes=(*range(1, len(lead) + 1), 0, len(lead) + 1))
 
 
+def _matmul_dims(x: Aval, y: Aval) -> Dims:
+    *lead, m, k, n = range(x.ndim + 1)
+    return (*lead, m, k), (*lead, k, n), (*lead, m, n)
+
+
 # Operands have two axes or more; the leading ones are equal.
 matmul = Primitive(
-    "matmul", _matmul_aval, _host, jvp=_matmul_jvp, transpose=_matmul_transpose, mixed=_matmul_mixed
+    "matmul",
+    _matmul_aval,
+    _host,
+    reducer=np.add,
+    dims=_matmul_dims,
+    jvp=_matmul_jvp,
+    transpose=_matmul_transpose,
+    mixed=_matmul_mixed,
 )

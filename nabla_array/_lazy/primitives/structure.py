@@ -26,7 +26,7 @@ def _reshape_dims(x: Aval, shape: tuple[int, ...]) -> Dims:
     """Label alike the axes that stay, between the places where both shapes have the same product."""
     before, after = [-1 - i for i in range(x.ndim)], [-1 - x.ndim - i for i in range(len(shape))]
     i = j = 0
-    while i < x.ndim and j < len(shape):
+    while x.size and i < x.ndim and j < len(shape):
         if x.shape[i] == shape[j]:
             before[i] = after[j] = i
             i, j = i + 1, j + 1
