@@ -229,6 +229,14 @@ def shares(program: Program) -> tuple[Share, ...] | None:
     return next((found for cut in cuts if (found := cut.shares()) is not None), None)
 
 
+def resized(params: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return the params of an operation whose result has another shape, but for axes that it needs whole.
+
+    That shape is the only one of them that depends on the length of such an axis.
+    """
+    return {name: shape if name in ("shape", "size") else value for name, value in params.items()}
+
+
 def _plan(share: Share, rows: int) -> Plan:
     """Return the plan of a piece of so many rows."""
 
@@ -239,9 +247,8 @@ def _plan(share: Share, rows: int) -> Plan:
     avals = [aval_of(cut(a, axis), a.dtype) for a, axis in zip(program.inputs, axes, strict=False)]
     eqns = []
     for eqn, axis in zip(program.eqns, axes[len(avals) :], strict=True):
-        # The only params that depend on the length of an axis are shapes of results.
         shape = cut(eqn.aval, axis)
-        params = {name: shape if name in ("shape", "size") else v for name, v in eqn.params}
+        params = resized(dict(eqn.params), shape)
         aval = eqn.prim.aval(*[avals[i] for i in eqn.ins], **params)
         assert aval.shape == shape, eqn
         avals.append(aval)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nabla_array._lazy import primitives
+from nabla_array._lazy import primitives, spmd
 from nabla_array._lazy.aval import Aval, aval_of
 from nabla_array._lazy.evaluate import evaluate, value_of
 from nabla_array._lazy.host import as_value
@@ -68,6 +68,42 @@ def test_names_are_unique() -> None:
 def test_record_is_whole(prim: Primitive) -> None:
     assert (prim.into is not None) == (prim.kind == "elementwise")
     assert (prim.reducer is not None) == (prim.kind == "reduce" or prim.name == "matmul")
+
+
+@rows
+def test_dims_say_along_which_axes_it_can_be_cut(row: Row) -> None:
+    prim = row.prim
+    (whole, *more), avals = on_host(row), [aval_of(x.shape, x.dtype) for x in row.inputs]
+    if prim.dims is None or more:
+        return
+    *before, after = prim.dims(*avals, **row.params)
+    assert [len(labels) for labels in (*before, after)] == [x.ndim for x in (*row.inputs, whole)]
+    for label in {k for labels in before for k in labels if k >= 0}:
+        sizes = {
+            x.shape[labels.index(label)]
+            for x, labels in zip(row.inputs, before, strict=True)
+            if label in labels
+        }
+        assert len(sizes) == 1
+        (size,) = sizes
+        if size < 2 or (label not in after and prim.reducer is None):
+            continue
+        parts = []
+        for piece in (slice(0, size // 2), slice(size // 2, size)):
+            ins = [
+                x[tuple(piece if k == label else slice(None) for k in own)]
+                for x, own in zip(row.inputs, before, strict=True)
+            ]
+            length = piece.stop - piece.start
+            shape = tuple(length if k == label else n for k, n in zip(after, whole.shape, strict=True))
+            with np.errstate(all="ignore"):
+                parts.append(as_value(prim.host(*ins, **spmd.resized(row.params, shape))))
+            assert parts[-1].shape == shape
+        if label in after:
+            assert_same(np.concatenate(parts, axis=after.index(label)), whole, exact=prim.name != "matmul")
+        else:
+            with np.errstate(all="ignore"):
+                assert_same(np.asarray(prim.reducer(*parts)), whole, exact=False)  # type: ignore[misc]
 
 
 @rows
