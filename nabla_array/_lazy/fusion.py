@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -168,14 +169,29 @@ class _Grouping:
         return with_drops(made, self.program)
 
 
-def part_of(program: Program, eqns: list[int], fusible: bool, users: dict[int, list[int]]) -> Part:
-    """Return some equations as a part, with the literals that they read; `users` are those of each value."""
+def part_of(
+    program: Program,
+    eqns: list[int],
+    fusible: bool,
+    users: dict[int, list[int]],
+    again: Container[int] = (),
+) -> Part:
+    """Return some equations as a part, with the literals that they read.
+
+    `users` are those of each value; those in `again` are views that are looked at once more elsewhere, so
+    that none of them is an output, and what they look at is.
+    """
     base = len(program.inputs)
     inside = set(eqns)
     read = dict.fromkeys(i for k in eqns for i in program.eqns[k - base].ins if i not in inside)
     fills = [i for i in read if i >= base and program.eqns[i - base].prim is fill]
     inputs = tuple(i for i in read if i not in fills)
-    needed = [k for k in eqns if k in program.outputs or any(u not in inside for u in users.get(k, ()))]
+    needed = [
+        k
+        for k in eqns
+        if k not in again
+        and (k in program.outputs or any(u not in inside or u in again for u in users.get(k, ())))
+    ]
     order = (*fills, *eqns)
     number = {v: n for n, v in enumerate((*inputs, *order))}
     body = [program.eqns[k - base] for k in order]

@@ -12,6 +12,7 @@ primitives' `dims`; sums over the rows are joined at the end.
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from . import blas
 from .aval import Aval, aval_of
 from .config import threads
-from .fusion import Part, part_of, users_of, with_drops
+from .fusion import Part, merge, part_of, users_of, with_drops
 from .host import StepFailed, run_plan
 from .jobs import Unfit
 from .native import compiled
@@ -181,11 +182,13 @@ class _Cut:
         work = sum(_work(e, self.program) for e in self.inside.values())
         most = min(_MOST, work // _WORK, self.size // self._rows_at_once())
         many = 1 << most.bit_length() >> 1
-        if many < 2 or sum(bool(_work(e, self.program)) for e in self.inside.values()) < 2:
+        if many < 2:
             return None
         step = -(-self.size // many)
         cuts = tuple((a, min(a + step, self.size)) for a in range(0, self.size, step))
         shares = [Share(part, self._cut_axes(part), cuts) for part in self._parts()]
+        if not any(share.part.fusible for share in shares):
+            return None
         partial = many * sum(self.program.aval(k).nbytes for k in self.reduced)
         computed = sum(e.aval.nbytes for e in self.inside.values() if _work(e, self.program))
         return tuple(shares) if partial <= _PARTIAL * computed else None
@@ -203,8 +206,31 @@ class _Cut:
             waits = self.reduced if k in self.inside else self.inside
             level[k] = max((level[i] + (i in waits) for i in eqn.ins), default=0)
             groups.setdefault((level[k], k in self.inside), []).append(k)
-        parts = [part_of(program, eqns, inside, users) for (_, inside), eqns in sorted(groups.items())]
-        return with_drops(parts, program)
+        parts = []
+        for (_, inside), eqns in sorted(groups.items()):
+            views = self._views_for_others(eqns, users) if inside else []
+            part = part_of(program, eqns, inside, users, views)
+            parts.append(part if self._pays(part) else part_of(program, eqns, False, users, views))
+            if views:
+                parts.append(part_of(program, views, False, users))
+        runs = [list(run) for _, run in groupby(parts, lambda part: id(part) if part.fusible else 0)]
+        return with_drops([merge(program, run) for run in runs], program)
+
+    def _views_for_others(self, eqns: list[int], users: dict[int, list[int]]) -> list[int]:
+        """Return the views among some equations that others need: outside of pieces they cost nothing."""
+        inside, program = set(eqns), self.program
+        views: set[int] = set()
+        for k in reversed(eqns):
+            eqn = program.eqns[k - self.base]
+            wanted = k in program.outputs or any(u not in inside or u in views for u in users.get(k, ()))
+            if wanted and eqn.prim.kind in ("view", "broadcast"):
+                views.add(k)
+        return sorted(views)
+
+    def _pays(self, part: Part) -> bool:
+        """Say whether there is more to do than one product, or than a region."""
+        eqns = [e for e in part.program.eqns if _work(e, part.program)]
+        return part.fusible and len(eqns) > 1 and any(e.prim is matmul for e in eqns)
 
     def _cut_axes(self, part: Part) -> tuple[int | None, ...]:
         places = [self.axes.of(i, self.rows) for i in (*part.inputs, *part.eqns)]
