@@ -19,6 +19,7 @@ import numpy as np
 
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
 from .columns import taken_apart
+from .pool import Task
 from .primitive import Primitive
 from .primitives.creation import fill
 from .primitives.structure import slice_
@@ -281,6 +282,8 @@ def load(name: str, mef: bytes, target: str = "") -> dict[str, Any]:
 
 def _after_fork() -> None:
     """Forget what a forked child cannot use: MAX's threads are its parent's."""
+    global _has_executed
+    _has_executed = False
     _session.cache_clear()
     _loaded.clear()
 
@@ -288,6 +291,7 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
+# Whether this process has executed something, and so has the threads that MAX starts for that.
 _has_executed = False
 
 
@@ -301,19 +305,19 @@ def _execute(model: Any, buffers: list[Any]) -> Any:
     global _has_executed
     if _has_executed:
         return model.execute(*buffers)
-    found: list[Any] = []
 
-    def execute() -> None:
+    def execute() -> Any:
         if hasattr(os, "SCHED_IDLE"):
             with suppress(OSError):  # a sandbox may forbid it
                 os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
-        found.append(model.execute(*buffers))
+        return model.execute(*buffers)
 
-    thread = threading.Thread(target=execute)
+    task = Task(execute, ())
+    thread = threading.Thread(target=task.run, name="nabla_array first")
     thread.start()
     thread.join()
     _has_executed = True
-    return found[0] if found else model.execute(*buffers)
+    return task.result()
 
 
 def runner(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -369,3 +370,32 @@ def test_without_max_the_error_of_a_device_says_so(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(max_backend, "accelerators", missing)
     with pytest.raises(ValueError, match=r"MAX cannot be imported: No module named 'max'"):
         xp.ones(3).to_device("gpu:0")
+
+
+class _Model:
+    """Stands for a model of MAX."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+        self.seen: list[tuple[int, int]] = []
+
+    def execute(self, *buffers: object) -> tuple[object, ...]:
+        self.seen.append((threading.get_ident(), os.sched_getscheduler(0)))
+        if self.errors:
+            raise self.errors.pop()
+        return buffers
+
+
+@pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="this system has no such priority")
+def test_threads_that_max_starts_in_its_first_execution_stand_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(max_backend, "_has_executed", False)
+    model = _Model(ValueError("out of luck"))
+    with pytest.raises(ValueError, match="out of luck"):
+        max_backend._execute(model, [])
+    assert max_backend._execute(model, [1, 2]) == (1, 2)
+    (first, aside), (second, usual) = model.seen
+    assert first != second == threading.get_ident()
+    assert usual == os.sched_getscheduler(0)
+    idle = "import os; os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))"
+    allowed = not subprocess.run([sys.executable, "-c", idle], capture_output=True, check=False).returncode
+    assert aside == (os.SCHED_IDLE if allowed else usual)
