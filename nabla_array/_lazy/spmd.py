@@ -31,15 +31,19 @@ from .primitives.creation import fill
 from .program import Eqn, Program
 from .regions import Plan, plan
 
-# Multiplications in a piece, at least: Python's part of it should not count. An element of another operation
-# takes as long as that many.
+# Multiplications in a piece: for fewer, one is hardly worth a thread. An element of another operation takes
+# as long as that many.
 _WORK, _ELEMENT = 1 << 24, 16
-# Pieces, at most, and rows of a matrix in one, at least: of fewer, BLAS does not run at its best.
-_MOST, _ROWS = 64, 256
+# Bytes that a piece computes where that is more of them: a thread keeps as much memory.
+_BYTES = 1 << 24
+# Rows of a matrix in a piece, at least: of fewer, BLAS does not run at its best.
+_ROWS = 256
 # Bytes up to which a matrix may meet each piece, or be what the pieces' products sum up to.
 _SMALL = 1 << 20
 # How much of all that is computed may be partial results.
 _PARTIAL = 0.25
+# Ways in which inputs lie in memory for which a share is kept ready.
+_LAYOUTS = 8
 
 
 class Share:
@@ -177,21 +181,27 @@ class _Cut:
                     return _ROWS
         return 1
 
+    def _pieces(self) -> int:
+        """Return how many pieces would be best: one, or a power of two."""
+        work = sum(_work(e, self.program) for e in self.inside.values())
+        computed = sum(e.aval.nbytes for e in self.inside.values() if _work(e, self.program))
+        partial = sum(self.program.aval(k).nbytes for k in self.reduced)
+        most = min(max(work // _WORK, computed // _BYTES), self.size // self._rows_at_once())
+        if partial:
+            most = min(most, int(_PARTIAL * computed) // partial)
+        return 1 << most.bit_length() >> 1
+
     def shares(self) -> tuple[Share, ...] | None:
         """Return the parts in order, None where pieces would not pay."""
-        work = sum(_work(e, self.program) for e in self.inside.values())
-        most = min(_MOST, work // _WORK, self.size // self._rows_at_once())
-        many = 1 << most.bit_length() >> 1
+        many = self._pieces()
         if many < 2:
             return None
         step = -(-self.size // many)
         cuts = tuple((a, min(a + step, self.size)) for a in range(0, self.size, step))
-        shares = [Share(part, self._cut_axes(part), cuts) for part in self._parts()]
-        if not any(share.part.fusible for share in shares):
+        parts = self._parts()
+        if not any(part.fusible for part in parts):
             return None
-        partial = many * sum(self.program.aval(k).nbytes for k in self.reduced)
-        computed = sum(e.aval.nbytes for e in self.inside.values() if _work(e, self.program))
-        return tuple(shares) if partial <= _PARTIAL * computed else None
+        return tuple(Share(part, self._cut_axes(part), cuts) for part in parts)
 
     def _parts(self) -> list[Part]:
         """Return the parts: what is done whole, what is then done in pieces, what is whole again, ..."""
@@ -377,6 +387,8 @@ def _ready(share: Share, ins: list[np.ndarray]) -> _Ready:
     key = tuple([(x.strides, x.flags.aligned) for x in ins])
     found = share.ready.get(key)
     if found is None:
+        if len(share.ready) >= _LAYOUTS:
+            share.ready.clear()
         found = share.ready[key] = _Ready(share, ins)
     return found
 

@@ -37,8 +37,7 @@ def in_pieces(most: int = 4, threads: int = 2) -> Iterator[None]:
         patch.object(evaluate, "LARGE", 0),
         patch.object(evaluate, "MEDIUM_WEIGHT", 0),
         patch.object(spmd, "_WORK", 1),
-        patch.object(spmd, "_MOST", most),
-        patch.object(spmd, "_ROWS", 1),
+        patch.object(spmd._Cut, "_pieces", lambda self: min(most, 1 << self.size.bit_length() >> 1)),
         patch.object(spmd, "_PARTIAL", 1e9),
         config(threads=threads, mode="host"),
     ):
