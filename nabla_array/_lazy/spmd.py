@@ -11,6 +11,7 @@ primitives' `dims`; sums over the rows are joined at the end.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import groupby
 from typing import Any
@@ -34,6 +35,8 @@ from .regions import Plan, plan
 # Multiplications in a piece: for fewer, one is hardly worth a thread. An element of another operation takes
 # as long as that many.
 _WORK, _ELEMENT = 1 << 24, 16
+# Pieces from which a program is cut.
+_LEAST = 2
 # Bytes that a piece computes where that is more of them: a thread keeps as much memory.
 _BYTES = 1 << 24
 # Rows of a matrix in a piece, at least: of fewer, BLAS does not run at its best.
@@ -76,34 +79,35 @@ class _Axes:
         self.program = program
         self.base = len(program.inputs)
         avals = [program.aval(i) for i in range(self.base + len(program.eqns))]
-        self.shapes = [a.shape if isinstance(a, Aval) else () for a in avals]
-        self.parents = {
-            (i, axis): (i, axis) for i, shape in enumerate(self.shapes) for axis in range(len(shape))
-        }
+        shapes = [a.shape if isinstance(a, Aval) else () for a in avals]
+        self._parents = {(i, axis): (i, axis) for i, shape in enumerate(shapes) for axis in range(len(shape))}
         self.labels: dict[int, Dims] = {}
         for k, eqn in enumerate(program.eqns, self.base):
             values = [avals[i] for i in (*eqn.ins, k)]
             if eqn.prim.dims is not None and all(isinstance(a, Aval) for a in values):
                 self.labels[k] = eqn.prim.dims(*values[:-1], **dict(eqn.params))
                 self._unite(k, eqn)
+        self._axes: dict[tuple[int, int], dict[int, list[int]]] = {}
+        for i, axis in self._parents:
+            self._axes.setdefault(self.root((i, axis)), {}).setdefault(i, []).append(axis)
 
     def _unite(self, k: int, eqn: Eqn) -> None:
         seen: dict[int, tuple[int, int]] = {}
         for i, own in zip((*eqn.ins, k), self.labels[k], strict=True):
             for axis, label in enumerate(own):
                 if label >= 0:
-                    self.parents[self.root((i, axis))] = self.root(seen.setdefault(label, (i, axis)))
+                    self._parents[self.root((i, axis))] = self.root(seen.setdefault(label, (i, axis)))
 
     def root(self, place: tuple[int, int]) -> tuple[int, int]:
         """Return which of the axes that are one with this one stands for them."""
-        while (above := self.parents[place]) != place:
-            self.parents[place] = self.parents[above]
+        while (above := self._parents[place]) != place:
+            self._parents[place] = self._parents[above]
             place = above
         return place
 
     def of(self, i: int, rows: tuple[int, int]) -> list[int]:
-        """Return which axes of a value are one with `rows`."""
-        return [axis for axis in range(len(self.shapes[i])) if self.root((i, axis)) == rows]
+        """Return which axes of a value are one with `rows`, which stands for some."""
+        return self._axes[rows].get(i, [])
 
     def is_cut(self, k: int, eqn: Eqn, rows: tuple[int, int]) -> bool:
         """Say whether an operation can be done piece by piece, and would have to be."""
@@ -120,16 +124,23 @@ class _Axes:
 
     def _is_for_pieces(self, k: int, eqn: Eqn, are_cut: list[bool]) -> bool:
         """Say whether a product is as fast piece by piece; many that sum nothing have one of their own."""
-        sums = eqn.aval.ndim == 2 or self.shapes[eqn.ins[0]][-1] > 1
+        sums = eqn.aval.ndim == 2 or self.program.aval(eqn.ins[0]).shape[-1] > 1
         values = zip((*eqn.ins, k), are_cut, strict=True)
         return sums and all(is_cut or self.program.aval(i).nbytes <= _SMALL for i, is_cut in values)
 
 
 def _work(eqn: Eqn, program: Program) -> int:
     """Return how many multiplications an operation takes, or could take the time of."""
-    if eqn.prim is matmul:
-        return eqn.aval.size * program.aval(eqn.ins[0]).shape[-1]
-    return _ELEMENT * eqn.aval.size if eqn.prim.kind not in ("view", "broadcast") else 0
+    if eqn.prim.kind in ("view", "broadcast") or not isinstance(eqn.aval, Aval):
+        return 0
+    each = program.aval(eqn.ins[0]).shape[-1] if eqn.prim is matmul else _ELEMENT
+    return eqn.aval.size * each
+
+
+def _most_pieces(eqns: Iterable[Eqn], program: Program) -> int:
+    """Return how many pieces some operations are worth."""
+    work = [(_work(e, program), e.aval.nbytes) for e in eqns if _work(e, program)]
+    return max(sum(w for w, _ in work) // _WORK, sum(nbytes for _, nbytes in work) // _BYTES)
 
 
 class _Cut:
@@ -140,7 +151,7 @@ class _Cut:
         self.rows = rows
         self.program = axes.program
         self.base = axes.base
-        self.size = axes.shapes[rows[0]][rows[1]]
+        self.size = self.program.aval(rows[0]).shape[rows[1]]
         eqns = enumerate(self.program.eqns, self.base)
         self.inside = {k: e for k, e in eqns if e.prim is not fill and axes.is_cut(k, e, rows)}
         self._leave_out_makers()
@@ -183,18 +194,18 @@ class _Cut:
 
     def _pieces(self) -> int:
         """Return how many pieces would be best: one, or a power of two."""
-        work = sum(_work(e, self.program) for e in self.inside.values())
-        computed = sum(e.aval.nbytes for e in self.inside.values() if _work(e, self.program))
+        eqns = self.inside.values()
+        most = min(_most_pieces(eqns, self.program), self.size // self._rows_at_once())
         partial = sum(self.program.aval(k).nbytes for k in self.reduced)
-        most = min(max(work // _WORK, computed // _BYTES), self.size // self._rows_at_once())
         if partial:
+            computed = sum(e.aval.nbytes for e in eqns if _work(e, self.program))
             most = min(most, int(_PARTIAL * computed) // partial)
         return 1 << most.bit_length() >> 1
 
     def shares(self) -> tuple[Share, ...] | None:
         """Return the parts in order, None where pieces would not pay."""
         many = self._pieces()
-        if many < 2:
+        if many < _LEAST:
             return None
         step = -(-self.size // many)
         cuts = tuple((a, min(a + step, self.size)) for a in range(0, self.size, step))
@@ -220,7 +231,7 @@ class _Cut:
         for (_, inside), eqns in sorted(groups.items()):
             views = self._views_for_others(eqns, users) if inside else []
             part = part_of(program, eqns, inside, users, views)
-            parts.append(part if self._pays(part) else part_of(program, eqns, False, users, views))
+            parts.append(part._replace(fusible=inside and self._pays(part)))
             if views:
                 parts.append(part_of(program, views, False, users))
         runs = [list(run) for _, run in groupby(parts, lambda part: id(part) if part.fusible else 0)]
@@ -240,7 +251,7 @@ class _Cut:
     def _pays(self, part: Part) -> bool:
         """Say whether there is more to do than one product, or than a region."""
         eqns = [e for e in part.program.eqns if _work(e, part.program)]
-        return part.fusible and len(eqns) > 1 and any(e.prim is matmul for e in eqns)
+        return len(eqns) > 1 and any(e.prim is matmul for e in eqns)
 
     def _cut_axes(self, part: Part) -> tuple[int | None, ...]:
         places = [self.axes.of(i, self.rows) for i in (*part.inputs, *part.eqns)]
@@ -250,15 +261,12 @@ class _Cut:
 @lru_cache(512)
 def shares(program: Program) -> tuple[Share, ...] | None:
     """Return the parts of a program, some of which are run in pieces; None if none should be."""
-    if compiled is None or not any(e.prim is matmul for e in program.eqns):
+    products = [(k, e) for k, e in enumerate(program.eqns, len(program.inputs)) if e.prim is matmul]
+    if compiled is None or not products or _most_pieces(program.eqns, program) < _LEAST:
         return None
     axes = _Axes(program)
     places = {
-        axes.root((i, axis))
-        for k, e in enumerate(program.eqns, axes.base)
-        if e.prim is matmul
-        for i in (*e.ins, k)
-        for axis in range(len(axes.shapes[i]))
+        axes.root((i, axis)) for k, e in products for i in (*e.ins, k) for axis in range(program.aval(i).ndim)
     }
     cuts = [_Cut(axes, rows) for rows in sorted(places)]
     cuts.sort(key=lambda cut: (cut.products, cut.size), reverse=True)

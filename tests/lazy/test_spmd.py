@@ -266,6 +266,18 @@ def test_an_error_in_a_part_that_is_whole_names_the_operation() -> None:
         na.linalg.inv((x @ w).T @ (x @ w) * 0)
 
 
+def test_operations_with_several_results_are_whole(ran: list[int]) -> None:
+    given = operands(40)
+    x, w, v, b = (na.asarray(a) for a in given)
+    with in_pieces():
+        y = na.tanh(x @ w + b)
+        u, s, _ = na.linalg.svd(y @ v, full_matrices=False)
+        got = np.asarray(na.abs(u * s) @ na.ones((4, 2)))
+    u, s, _ = np.linalg.svd(np.tanh(given[0] @ given[1] + given[3]) @ given[2], full_matrices=False)
+    assert_same(got, np.abs(u * s) @ np.ones((4, 2)), exact=False)
+    assert ran
+
+
 def test_arrays_that_are_written_to_later_keep_their_results() -> None:
     x, w, _, b = operands(40)
     a = na.asarray(x.copy())
