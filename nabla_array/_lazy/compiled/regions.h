@@ -189,7 +189,9 @@ fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept, npy_intp r
             return 0;
         }
         job->ndim = PyArray_NDIM(last);
-        memcpy(job->dims, PyArray_DIMS(last), sizeof(npy_intp) * (size_t)job->ndim);
+        for (int axis = 0; axis < job->ndim; axis++) {
+            job->dims[axis] = PyArray_DIM(last, axis);
+        }
     }
     job->n_steps = (int)n;
     job->n_operands = (int)(n + many);
