@@ -182,7 +182,8 @@ class _Binder:
         *ins, out = self.env[eqn.ins[0]], self.env[eqn.ins[1]], self._place(k)
         if out.ndim > 3 or not all(_is_for_blas(x) for x in (*ins, out)):
             raise Unfit
-        if ins[0].ndim == 2 and len(ins[0]) > _UNITS and is_unit_matrix(ins[0]):
+        is_known = self.home[eqn.ins[0]] > _THREAD and ins[0].ndim == 2
+        if is_known and len(ins[0]) > _UNITS and is_unit_matrix(ins[0]):
             raise Unfit  # the host moves the other matrix, and multiplies nothing
         self.ops.append((np.matmul, *ins, out, tuple([self.home[i] for i in (*eqn.ins, k)])))
         self.tellers.append(_tell_of_product)
