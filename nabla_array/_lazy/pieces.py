@@ -16,7 +16,7 @@ from .aval import Aval
 from .faults import tell_at_once
 from .jobs import Unfit, job_of
 from .native import compiled
-from .primitives.contraction import is_unit_matrix, matmul
+from .primitives.contraction import is_unit_matrix, matmul, with_one_matrix
 from .program import Eqn
 from .regions import Call, Plan, Region
 
@@ -180,6 +180,9 @@ class _Binder:
 
     def _add_product(self, k: int, eqn: Eqn) -> None:
         *ins, out = self.env[eqn.ins[0]], self.env[eqn.ins[1]], self._place(k)
+        rows = with_one_matrix(*ins)
+        if rows is not None and out.flags.c_contiguous:
+            ins, out = [*rows], out.reshape(-1, out.shape[-1])
         if out.ndim > 3 or not all(_is_for_blas(x) for x in (*ins, out)):
             raise Unfit
         is_known = self.home[eqn.ins[0]] > _THREAD and ins[0].ndim == 2

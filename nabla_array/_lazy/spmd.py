@@ -41,7 +41,7 @@ _LEAST = 2
 _BYTES = 1 << 24
 # Rows of a matrix in a piece, at least: of fewer, BLAS does not run at its best.
 _ROWS = 256
-# Bytes up to which a matrix may meet each piece, or be what the pieces' products sum up to.
+# Bytes up to which a matrix may meet each piece, or be the sum of the pieces' products, or a piece may be.
 _SMALL = 1 << 20
 # How much of all that is computed may be partial results.
 _PARTIAL = 0.25
@@ -195,7 +195,13 @@ class _Cut:
     def _pieces(self) -> int:
         """Return how many pieces would be best: one, or a power of two."""
         eqns = self.inside.values()
-        most = min(_most_pieces(eqns, self.program), self.size // self._rows_at_once())
+        rows = self._rows_at_once()
+        widest = max(
+            (e.aval.nbytes // self.size for k, e in self.inside.items() if k not in self.reduced), default=0
+        )
+        if rows * widest > _SMALL:
+            return 1  # what one operation has written would be out of the cache when the next reads it
+        most = min(_most_pieces(eqns, self.program), self.size // rows)
         partial = sum(self.program.aval(k).nbytes for k in self.reduced)
         if partial:
             computed = sum(e.aval.nbytes for e in eqns if _work(e, self.program))

@@ -223,6 +223,15 @@ def test_stacks_of_matrices(ran: list[int]) -> None:
         assert_same(np.asarray(each), np.sum(np.tanh(x @ y), axis=1), exact=False)
 
 
+def test_stacks_that_meet_one_matrix_are_rows(ran: list[int]) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((40, 2, 3, 4)), rng.standard_normal((4, 2))
+    with in_pieces():
+        got = na.tanh(na.asarray(x) @ na.asarray(w)) + 1
+        assert_same(np.asarray(got), np.tanh(x @ w) + 1, exact=False)
+    assert ran == [4]
+
+
 def test_unit_matrices_are_left_to_the_host(ran: list[int]) -> None:
     """It moves what they are multiplied by."""
     x = np.random.default_rng(0).standard_normal((100, 5000))

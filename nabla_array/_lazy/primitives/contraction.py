@@ -29,8 +29,18 @@ def _host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         out = compiled.outer(np.multiply, x.reshape(-1, m), y.reshape(-1, n))
         if out is not None:
             return out.reshape(*lead, m, n)
+    rows = with_one_matrix(x, y)
+    if rows is not None:
+        return np.matmul(*rows).reshape(*x.shape[:-1], y.shape[-1])
     found = _times_unit_matrix(x, y) if x.ndim == 2 and y.size > 4 * x.size else None
     return np.matmul(x, y) if found is None else found
+
+
+def with_one_matrix(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    """Return the rows of a stack of matrices and the one matrix that each of these meets, if there is one."""
+    if x.ndim < 3 or any(y.strides[:-2]) or not x.flags.c_contiguous or not x.size:
+        return None
+    return x.reshape(-1, x.shape[-1]), y[(0,) * (y.ndim - 2)]
 
 
 def is_unit_matrix(x: np.ndarray) -> bool:
