@@ -24,6 +24,7 @@
 #include "values.h"
 #include "numbers.h"
 #include "host.h"
+#include "workers.h"
 #include "blocks.h"
 #include "threads.h"
 #include "trees.h"
