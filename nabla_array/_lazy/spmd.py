@@ -170,9 +170,11 @@ class _Cut:
                 del self.inside[k]
 
     def _take_in_views(self) -> None:
-        """Take in what only looks at an input of the program, for what is done in pieces."""
+        """Take in what only looks at an input that each piece reads whole, for what is done in pieces."""
         users = users_of(self.program)
         for k, eqn in enumerate(self.program.eqns, self.base):
+            if k in self.inside or self.axes.of(k, self.rows):  # rows are cut, or are not known in pieces
+                continue
             is_view = eqn.prim.kind in ("view", "broadcast") and eqn.ins and eqn.ins[0] < self.base
             wanted = users.get(k, ())
             if is_view and wanted and self.inside.keys() >= {*wanted} and k not in self.program.outputs:

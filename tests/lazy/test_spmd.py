@@ -48,6 +48,8 @@ FUNCTIONS: dict[str, Function] = {
     "a small part of it": lambda np, x, w, v, b: (np.tanh(x @ w) * 2)[1:] @ v,
     "its outputs looked at": lambda np, x, w, v, b: [(x @ w + b).T, np.reshape(x @ w, (-1,)), x @ w],
     "the nearest": lambda np, x, w, v, b: np.argmin(np.abs(x @ w - b), axis=1),
+    "a bias that is a slice": lambda np, x, w, v, b: (x + v[:, 1:3].ravel()[:6]) @ w,
+    "a slice of rows": lambda np, x, w, v, b: (x[2:] + x[:-2] * 2) @ w + (x @ w)[1:-1],
     "where": lambda np, x, w, v, b: np.where(x @ w > b, x @ w, 0) @ v,
     "inputs alone": lambda np, x, w, v, b: [np.sum(x * x, axis=1), x @ w],
 }
