@@ -213,6 +213,12 @@ def test_products_of_columns_and_rows(lead: tuple[int, ...], dtype: str) -> None
         np.testing.assert_array_equal(np.asarray(ours), x @ y, strict=True)
 
 
+def test_products_of_stacks_of_nothing() -> None:
+    for x, y in [((1, 0, 1), (1, 1, 5)), ((0, 2, 1), (0, 1, 5)), ((2, 0, 3), (3, 4)), ((0, 2, 3), (3, 4))]:
+        ours = na.asarray(np.ones(x)) @ na.asarray(np.ones(y))
+        np.testing.assert_array_equal(np.asarray(ours), np.ones(x) @ np.ones(y), strict=True)
+
+
 def test_a_product_of_columns_and_rows_that_overflows_is_told_of() -> None:
     x, y = na.asarray(np.full((500, 9, 1), 1e200)), na.asarray(np.full((500, 1, 16), 1e200))
     with pytest.warns(RuntimeWarning, match="overflow encountered in matmul"), na.errstate(all="warn"):

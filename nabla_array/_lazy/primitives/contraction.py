@@ -23,7 +23,7 @@ def _host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Multiply; BLAS reads a row many times, which takes long where its elements lie far apart."""
     if x.ndim == 2 and x.shape[0] == 1 and x.strides[1] > x.itemsize:
         x = x.copy()
-    if x.shape[-1] == 1 and compiled is not None and x.ndim > 2 and y.shape[-1] >= _LEAST:
+    if x.shape[-1] == 1 and compiled is not None and x.ndim > 2 and y.shape[-1] >= _LEAST and x.size:
         # Nothing is summed, and of many small matrices NumPy asks BLAS for one at a time.
         lead, m, n = x.shape[:-2], x.shape[-2], y.shape[-1]
         out = compiled.outer(np.multiply, x.reshape(-1, m), y.reshape(-1, n))
