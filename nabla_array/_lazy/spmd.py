@@ -63,6 +63,8 @@ class Share:
         Where the pieces begin and end.
     ready
         The part made ready, by how its inputs lie in memory.
+    fits
+        Whether nothing was found in it that compiled code cannot do.
     """
 
     def __init__(self, part: Part, axes: tuple[int | None, ...], cuts: tuple[tuple[int, int], ...]) -> None:
@@ -70,6 +72,7 @@ class Share:
         self.axes = axes
         self.cuts = cuts
         self.ready: dict[Any, _Ready] = {}
+        self.fits = True
 
 
 class _Axes:
@@ -370,13 +373,10 @@ class _Ready:
         return outs
 
 
-# Programs that could be shared, but for something in a part that compiled code cannot do.
-unfit: set[Program] = set()
-
-
 def is_worthwhile(program: Program) -> bool:
     """Say whether threads should share the rows of a program."""
-    return threads() > 1 and shares(program) is not None and program not in unfit and blas.is_controlled()
+    found = shares(program) if threads() > 1 else None
+    return found is not None and all(share.fits for share in found) and blas.is_controlled()
 
 
 def run(program: Program, env: list[Any]) -> None:
@@ -391,7 +391,7 @@ def run(program: Program, env: list[Any]) -> None:
             try:
                 outs = _ready(share, ins).run(ins)
             except Unfit:
-                unfit.add(program)
+                share.fits = False
         if outs is None:
             outs = _run_whole(part, ins)
         for i, value in zip(part.outputs, outs, strict=True):

@@ -42,12 +42,10 @@ def in_pieces(most: int = 4, threads: int = 2) -> Iterator[None]:
         config(threads=threads, mode="host"),
     ):
         spmd.shares.cache_clear()
-        spmd.unfit.clear()
         try:
             yield
         finally:
             spmd.shares.cache_clear()
-            spmd.unfit.clear()
 
 
 @contextmanager

@@ -473,4 +473,3 @@ def test_dims_of_products_name_the_axes_that_are_summed() -> None:
 def _as_it_was() -> Iterator[None]:
     yield
     spmd.shares.cache_clear()
-    spmd.unfit.clear()
