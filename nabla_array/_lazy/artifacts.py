@@ -35,6 +35,7 @@ _SOURCES = (
     "primitives/*.py",
     "canonical.py",
     "columns.py",
+    "folds.py",
     "lowerings.py",
     "max_backend.py",
 )

@@ -21,7 +21,7 @@ from .fusion import SCANS
 from .native import compiled
 from .node import NO_PARAMS, Deferred, Node, evaluate_hook, origin
 from .primitives.placement import host_value, in_use, resident
-from .program import Line, held_outside, linearize, pending_order
+from .program import Line, held_outside, linearize, written
 from .regions import Plan, Region, plan
 from .stats import stats
 
@@ -236,29 +236,48 @@ def _is_alone(order: list[Node]) -> bool:
     return len(order) == 1 and prim is not None and prim.kind != "elementwise" and prim not in SCANS
 
 
+# How pending graphs are run, by their keys: the plan, and the numbers of their nodes in it; see `schedule`.
+_schedules: dict[tuple[bool, tuple[Any, ...]], tuple[Plan, list[int]] | None] = {}
+_MOST_SCHEDULES = 512
+
+
+def _schedule_again(key: tuple[Any, ...] | None, order: list[Node]) -> tuple[Plan, list[int]] | None:
+    """Return how pending nodes are run, as others with this key were, and their numbers in the plan."""
+    everything = settings["mode"] == "max"
+    if key is not None and (everything, key) in _schedules:
+        return _schedules[everything, key]
+    scheduled = None if not everything and _is_alone(order) else schedule(order)
+    found = None if scheduled is None else (scheduled[0], scheduled[1].numbers)
+    if key is not None:
+        if len(_schedules) >= _MOST_SCHEDULES:
+            _schedules.clear()
+        _schedules[everything, key] = found
+    return found
+
+
 def _run_deep(roots: list[Node]) -> None:
     from . import tiers
 
-    order = pending_order(roots)
-    scheduled = None if settings["mode"] != "max" and _is_alone(order) else schedule(order)
-    if scheduled is None:
+    key, order, leaves, alone = written(roots)
+    found = _schedule_again(key, order)
+    if found is None:
+        # Popped, so that no list counts as a user.
+        del leaves
         order.reverse()
-        while order:  # popped, so that the list does not count as a user
+        while order:
             _listening(_run_one, order.pop())
         return
-    steps, line = scheduled
+    steps, numbers = found
     stats.regions += sum(isinstance(s, Region) for s in steps.steps)
-    shared = held_outside(line.inputs, order)
-    owned = frozenset(k for k, more in enumerate(shared) if not more)
-    env: list[Any] = [n.value for n in line.inputs] + [None] * len(line.program.eqns)
+    env: list[Any] = [n.value for n in leaves] + [None] * len(steps.program.eqns)
     try:
-        heard(order, tiers.run, steps, env, owned)
+        heard(order, tiers.run, steps, env, frozenset(alone))
     except host.StepFailed as failure:
-        raise located(failure.error, order[line.numbers.index(failure.eqn)]) from None
+        raise located(failure.error, order[numbers.index(failure.eqn)]) from None
     finally:
         # Also after an error: an owned input may have been written over, so what was computed from it
         # must not be computed again.
-        for node, k in zip(order, line.numbers, strict=True):
+        for node, k in zip(order, numbers, strict=True):
             if env[k] is not None:
                 node.value = env[k]
                 node.inputs = ()

@@ -19,6 +19,7 @@ import numpy as np
 
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
 from .columns import taken_apart
+from .folds import Folds
 from .pool import Task
 from .primitive import Primitive
 from .primitives.creation import fill
@@ -73,6 +74,19 @@ class Builder:
         """Return MAX's own cast."""
         return self.ops.cast(x, self.dtype(dtype))
 
+    def dim(self, size: str | int) -> Any:
+        """Return MAX's dim of a symbol or size, which can be reckoned with."""
+        from max.graph import Dim
+
+        return Dim(size)
+
+    def columns(self, x: Any, start: Any, stop: Any) -> Any:
+        """Return a part of the last axis: between two dims."""
+        from max.graph import Dim, TensorValue
+
+        part = slice(TensorValue(Dim(start)), TensorValue(Dim(stop)))
+        return self.ops.slice_tensor(x, [*[slice(None)] * (x.rank - 1), (part, stop - start)])
+
     def custom(self, name: str, *xs: Any, dtype: np.dtype | type | None = None) -> Any:
         """Return what our elementwise Mojo kernel gives, of `dtype` or that of the first operand.
 
@@ -87,13 +101,13 @@ class Builder:
         """Return a value with all its axes, which literals lack; pointwise operations do without."""
         if x.rank == len(shape) or (user is not None and primitives()[user.prim].kind == "elementwise"):
             return x
-        return self.ops.broadcast_to(x, self._shape(shape))
+        return self.ops.broadcast_to(x, self.shape(shape))
 
     def lower(self, eqn: CanonicalEqn, xs: list[Any]) -> Any:
         """Return the tensor of one equation."""
         prim = primitives()[eqn.prim]
         lowering, params = prim.max, eqn.params
-        out = Result(self._shape(eqn.shape), eqn.dtype)
+        out = Result(self.shape(eqn.shape), eqn.dtype)
         if prim is fill:
             # Without axes: operations broadcast it.
             value = params["value"]
@@ -117,7 +131,8 @@ class Builder:
         n = self.cast(TensorValue(Dim(size.name)).to(self.device), size.dtype)
         return self.custom("nabla.sub", n, self.constant(size.less, size.dtype)) if size.less else n
 
-    def _shape(self, shape: tuple[str | int, ...]) -> Any:
+    def shape(self, shape: tuple[Any, ...]) -> Any:
+        """Return MAX's shape of symbols, sizes and dims."""
         from max.graph import Shape
 
         return Shape(shape)
@@ -135,13 +150,17 @@ def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path
     from max.graph import Graph, TensorType
 
     program = taken_apart(program, primitives())
+    folds = Folds(program, primitives())
     b = Builder(program.target)
     types = [TensorType(b.dtype(dtype), shape, b.device) for shape, dtype in program.inputs]
     with Graph(name, input_types=types, module=module, custom_extensions=kernels) as graph:
         env = [i.tensor for i in graph.inputs]
         shapes = [shape for shape, _ in program.inputs]
-        for eqn in program.eqns:
-            env.append(b.lower(eqn, [b.whole(env[i], shapes[i], eqn) for i in eqn.ins]))
+        for v, eqn in enumerate(program.eqns, len(env)):
+            if v in folds.chains:
+                env.append(folds.lower(v, b, env))
+            else:
+                env.append(b.lower(eqn, [b.whole(env[i], shapes[i], eqn) for i in eqn.ins]))
             shapes.append(eqn.shape)
         outs = []
         for i in program.outputs:

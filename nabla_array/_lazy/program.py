@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .aval import Aval
+from .native import compiled
 from .node import Node
 from .primitive import Primitive
 from .primitives.creation import fill
@@ -121,6 +122,32 @@ def held_outside(nodes: list[Node], order: list[Node]) -> list[bool]:
         for i in node.inputs:
             inside[id(i)] = inside.get(id(i), 0) + 1
     return [count - inside.get(id(n), 0) > _ALONE for n, count in zip(nodes, counts, strict=True)]
+
+
+def written(
+    roots: list[Node],
+) -> tuple[tuple[Any, ...] | None, list[Node], list[Node], list[int]]:
+    """Return the pending nodes below `roots` as `pending_order` does, and what else evaluation wants of them.
+
+    Returns
+    -------
+    key
+        What the program of these nodes depends on, and which of them are held outside: graphs with equal keys
+        have equal programs. None where nothing is compiled: to make it would take as long as the program.
+    order
+        The pending nodes.
+    leaves
+        The inputs of the program that `linearize` makes of them.
+    alone
+        The places of the leaves that nothing else holds (`held_outside`).
+    """
+    if compiled is not None:
+        return compiled.line(roots, resident, fill)
+    order = pending_order(roots)
+    inside = set(order)
+    leaves = [i for n in order for i in n.inputs if i not in inside and i.prim is not fill]
+    leaves = [*dict.fromkeys(leaves)]
+    return None, order, leaves, [k for k, more in enumerate(held_outside(leaves, order)) if not more]
 
 
 class Line:

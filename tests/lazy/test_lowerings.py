@@ -294,14 +294,18 @@ compile_programs(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))
 """
 
 
-def compile_cases(cases: list[Case], folder: Path, target: str = "") -> dict[str, Canonical]:
-    """Compile the cases into `folder`/mef, one graph for those that have the same inputs, which name it."""
-    canonical = {name: canonicalize(_program(some)) for name, some in by_inputs(cases).items()}
-    keys = [for_target(c.key, target) if target else c.key for c in canonical.values()]
+def compile_keys(keys: list[str], folder: Path) -> None:
+    """Compile canonical programs into `folder`/mef, in a process of its own."""
     (folder / "keys").write_text(json.dumps(keys))
     command = [sys.executable, "-c", _COMPILE, str(folder / "keys"), str(folder / "mef")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (folder / "mef").exists(), done.stderr[-4000:]
+
+
+def compile_cases(cases: list[Case], folder: Path, target: str = "") -> dict[str, Canonical]:
+    """Compile the cases into `folder`/mef, one graph for those that have the same inputs, which name it."""
+    canonical = {name: canonicalize(_program(some)) for name, some in by_inputs(cases).items()}
+    compile_keys([for_target(c.key, target) if target else c.key for c in canonical.values()], folder)
     return canonical
 
 

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array import Array
+from nabla_array._lazy import program
 from nabla_array._lazy.evaluate import evaluate
 
 from .execution import assert_same, in_blocks, in_pieces, over_dead_values
@@ -186,6 +189,36 @@ def test_random_graphs_all_at_once(inputs: list[np.ndarray], instructions: list[
         evaluate([x._node for x in mine])
         for x, y in zip(mine, theirs, strict=True):
             assert_same(np.asarray(x), y)
+
+
+def _written(arrays: list[Array]) -> tuple[Any, ...]:
+    """What is written of arrays' graph: its key, the rest, and its program."""
+    roots = [x._node for x in arrays]
+    key, order, leaves, alone = program.written(roots)
+    kept = [n for n, more in zip(order, program.held_outside(order, order), strict=True) if more]
+    line = program.linearize(order, kept)
+    assert line.inputs == leaves
+    # Not the nodes themselves: who holds one more counts.
+    return key, ([*map(id, order)], [*map(id, leaves)], alone), (line.program, line.numbers)
+
+
+@pytest.mark.skipif(program.compiled is None, reason="what is tested here was not compiled")
+@settings(max_examples=300)
+@given(leaves(), st.lists(_INSTRUCTION, min_size=1, max_size=15), st.integers(0, 14), st.integers(1, 3))
+def test_graphs_are_written_alike(
+    inputs: list[np.ndarray], instructions: list[Any], other: int, last: int
+) -> None:
+    arrays = build(inputs, instructions)[0][-last:]
+    key, found, made = _written(arrays)
+    with patch.object(program, "compiled", None):
+        assert _written(arrays) == (None, found, made)
+    again, _, made_again = _written(build(inputs, instructions)[0][-last:])
+    assert key == again
+    assert made == made_again
+    # With one instruction less it is another graph, or the same.
+    less = instructions[:other] + instructions[other + 1 :]
+    key_of_less, _, made_of_less = _written(build(inputs, less)[0][-last:])
+    assert (key_of_less == key) <= (made_of_less == made)
 
 
 @settings(max_examples=400)

@@ -28,6 +28,7 @@
 #include "blocks.h"
 #include "threads.h"
 #include "trees.h"
+#include "lines.h"
 #include "recording.h"
 #include "tables.h"
 #include "regions.h"
@@ -339,6 +340,7 @@ static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
     {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
+    {"line", line, METH_VARARGS, "Write down the pending graph below some nodes."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each piece of a program."},
     {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each piece."},
