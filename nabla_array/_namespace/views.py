@@ -28,6 +28,7 @@ from .array import (
     freeze,
     frozen,
     memory_hook,
+    read_only,
     view,
     write_hook,
 )
@@ -323,6 +324,32 @@ def memory(x: Array) -> np.ndarray:
 
 
 memory_hook.append(memory)
+# What C asks for: memory to write to (PyBUF_WRITABLE), memory that need not be contiguous (a bit of
+# PyBUF_STRIDES), all that a `memoryview` shows (PyBUF_FULL_RO).
+_WRITABLE, _STRIDES, _EVERYTHING = 0x1, 0x10, 0x11C
+
+
+def buffer(self: Array, flags: int, /) -> memoryview:
+    """Give the elements to C code that reads or writes bytes (PEP 3118), without a copy if it only reads.
+
+    Raises BufferError for what `memoryview(x)` asks for. NumPy asks for the same before it asks `__array__`,
+    which gives it a copy of its own.
+    """
+    if flags == _EVERYTHING:
+        raise BufferError(
+            "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes"
+        )
+    if flags & _WRITABLE:
+        return memory(self).data
+    check_leaves("__buffer__", self)
+    value = self._value()
+    if layout(self).flags.c_contiguous:  # ours may be stretched, or transposed, where NumPy's is not
+        value = np.asarray(value, order="C")
+    elif not flags & _STRIDES:
+        raise ValueError("ndarray is not C-contiguous")
+    return read_only(value).data
+
+
 _shape: Any = Array.shape
 _dtype: Any = Array.dtype
 _real: Any = Array.real
@@ -337,6 +364,7 @@ _ATTRIBUTES = {
     "flags": property(Flags, doc="What NumPy's flags say of the array's memory."),
     "setflags": setflags,
     "resize": resize,
+    "__buffer__": buffer,
     "data": property(lambda self: memory(self).data, doc="A buffer of the elements."),
     "ctypes": property(lambda self: memory(self).ctypes, doc="What `ctypes` needs of the memory."),
 }

@@ -317,6 +317,8 @@ setup(PyObject *module, PyObject *args)
     nodes = (Layout){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
     views = (Layout){{v_base, v_seen, v_steps, v_part}, 4, 0, {NULL}};
     Array->tp_dealloc = array_let_go;
+    ((PyHeapTypeObject *)Array)->as_buffer.bf_getbuffer = array_buffer;
+    PyType_Modified(Array);
     Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = node_let_go;
     Deferred->tp_dealloc = deferred_let_go;
     View->tp_dealloc = view_let_go;

@@ -76,3 +76,23 @@ view_let_go(PyObject *self)
 {
     let_go(self, &views, view_let_go);
 }
+
+/* Give C code the elements of an array, by the method `__buffer__` (a `memoryview`), which Python itself asks from 3.12
+ * on. What NumPy asks for, before it asks `__array__`, is refused here, for speed.
+ */
+static int
+array_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    PyObject *memory = NULL;
+    int out = -1;
+    view->obj = NULL;
+    if (flags == PyBUF_FULL_RO) {
+        PyErr_SetString(PyExc_BufferError,
+                        "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes");
+    }
+    else if ((memory = PyObject_CallMethod(self, "__buffer__", "i", flags)) != NULL) {
+        out = PyObject_GetBuffer(PyMemoryView_GET_BASE(memory), view, flags); /* NumPy's array, and its errors */
+        Py_DECREF(memory);
+    }
+    return out;
+}

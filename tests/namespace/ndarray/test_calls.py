@@ -166,7 +166,6 @@ def test_the_class_of_arrays_makes_an_array_of_a_number() -> None:
 REFUSED = {
     "__array_interface__": "NumPy and C would read the memory past `__array__`: past derivatives, past vmap",
     "__array_struct__": "as __array_interface__",
-    "__buffer__": "as __array_interface__",
     "__array_finalize__": "there are no subclasses that it could tell",
 }
 

@@ -6,7 +6,13 @@ import ctypes
 import dataclasses
 import functools
 import gc
+import hashlib
+import io
 import pickle
+import struct
+import sys
+import zlib
+from collections.abc import Callable
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -14,6 +20,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import transforms as t
+from nabla_array._lazy.native import compiled
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -97,6 +104,83 @@ def test_c_writes_where_ctypes_points() -> None:
     assert float(x[1]) == 9.0
     x.flags.writeable = False
     assert x.data.readonly
+
+
+_HAS_BUFFERS = hasattr(xp.Array, "__buffer__") and (compiled is not None or sys.version_info >= (3, 12))
+buffers = pytest.mark.skipif(
+    not _HAS_BUFFERS, reason="before Python 3.12, only compiled code can offer buffers"
+)
+
+READERS: dict[str, Callable[[Any], Any]] = {
+    "hashlib": lambda x: hashlib.sha256(x).hexdigest(),
+    "write": lambda x: io.BytesIO().write(x),
+    "zlib": zlib.crc32,
+    "join": lambda x: b"-".join([x, b"", x]),
+    "unpack": lambda x: struct.unpack_from("b", x),
+    "frombuffer": lambda x: np.frombuffer(x, np.uint8).tolist(),
+}
+MEMORY: dict[str, Callable[[Any], Any]] = {
+    "contiguous": lambda ns: ns.arange(6.0).reshape(2, 3),
+    "pending": lambda ns: ns.arange(6.0) * 2 + 1,
+    "of one number": lambda ns: ns.full((2, 3), 2.5),
+    "part": lambda ns: ns.arange(9.0)[2:5],
+    "transposed": lambda ns: ns.arange(6.0).reshape(2, 3).T,
+    "strided": lambda ns: ns.arange(9)[::2],
+    "empty": lambda ns: ns.zeros((0, 3)),
+    "number": lambda ns: ns.asarray(3, dtype=ns.int16),
+    "complex": lambda ns: ns.ones(2, dtype=ns.complex64) * 1j,
+    "read-only": lambda ns: ns.broadcast_to(ns.ones(1), (4,)),
+}
+
+
+@buffers
+@pytest.mark.parametrize("make", MEMORY.values(), ids=MEMORY)
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_c_reads_the_bytes_that_it_reads_of_numpys(
+    read: Callable[[Any], Any], make: Callable[[Any], Any]
+) -> None:
+    try:
+        wanted = read(make(np))
+    except (TypeError, ValueError, struct.error) as error:
+        with pytest.raises(type(error)):
+            read(make(xp))
+    else:
+        assert read(make(xp)) == wanted
+
+
+@buffers
+def test_c_writes_into_arrays_and_their_views() -> None:
+    x = xp.zeros(4)
+    before = x + 1
+    struct.pack_into("d", x, 8, 2.5)
+    assert io.BytesIO(np.arange(2.0).tobytes()).readinto(x[2:]) == 16
+    np.testing.assert_array_equal(np.asarray(x), [0, 2.5, 0, 1])
+    np.testing.assert_array_equal(np.asarray(before), [1, 1, 1, 1])
+    with pytest.raises((BufferError, TypeError, ValueError)):
+        struct.pack_into("d", xp.broadcast_to(x[:1], (4,)), 0, 1.0)
+    x.flags.writeable = False
+    with pytest.raises((BufferError, TypeError, ValueError)):
+        struct.pack_into("d", x, 0, 1.0)
+
+
+@buffers
+def test_numpy_has_a_copy_and_no_view_of_the_buffer() -> None:
+    x = xp.arange(3.0)
+    for make in (np.asarray, np.array, lambda x: np.asarray(x, np.float64)):
+        copy = make(x)
+        copy[0] = 9.0
+        assert float(x[0]) == 0.0
+    for refused in (memoryview, bytearray):
+        with pytest.raises(BufferError, match=r"x\.data"):
+            refused(x)
+
+
+@buffers
+def test_a_buffer_is_where_a_derivative_ends() -> None:
+    with pytest.raises(TypeError, match="no derivative follows"):
+        t.grad(lambda x: xp.sum(x) * zlib.crc32(x))(xp.ones(3))
+    crcs = t.vmap(lambda x: xp.asarray(zlib.crc32(x)))(xp.arange(6.0).reshape(2, 3))
+    assert crcs.tolist() == [zlib.crc32(row) for row in np.arange(6.0).reshape(2, 3)]
 
 
 def test_a_resized_array_lets_go_of_views() -> None:
