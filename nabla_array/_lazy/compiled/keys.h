@@ -456,11 +456,11 @@ write_where(PyArrayObject *memory, PyObject *key, PyObject *plain, PyObject *y, 
 {
     int type = PyArray_DESCR(memory)->type_num;
     char *data = NULL;
-    if (new == NULL ? !is_number(y, memory)
+    if (new == NULL ? !is_number(y, memory) && !(type == NPY_BOOL && PyBool_Check(y))
                     : !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING)) {
         return 0;
     }
-    if (new == NULL && (type == NPY_BOOL || (PyFloat_CheckExact(y) && PyTypeNum_ISINTEGER(type)))) {
+    if (new == NULL && PyFloat_CheckExact(y) && (type == NPY_BOOL || PyTypeNum_ISINTEGER(type))) {
         return 0;
     }
     if (new == NULL || (PyArray_NDIM(new) == 0 && PyArray_DESCR(new) == PyArray_DESCR(memory))) {

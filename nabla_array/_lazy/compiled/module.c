@@ -373,6 +373,7 @@ PyInit__fast(void)
     import_umath();
     no_levels = PyTuple_New(0);
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
+    double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
     s_entered = PyUnicode_InternFromString("_entered");
     s_heard = PyUnicode_InternFromString("heard");
     s_mode = PyUnicode_InternFromString("mode");

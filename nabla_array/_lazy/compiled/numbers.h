@@ -105,7 +105,7 @@ load(PyObject *o, PyArrayObject *value, int type, double *real, long long *integ
         *real = PyFloat_AS_DOUBLE(o);
         return type == NPY_DOUBLE || type == NPY_FLOAT;
     }
-    if (PyLong_CheckExact(o)) {
+    if (PyLong_CheckExact(o) || (type == NPY_BOOL && PyBool_Check(o))) {
         int overflow;
         *integer = PyLong_AsLongLongAndOverflow(o, &overflow);
         *real = (double)*integer;
@@ -159,7 +159,7 @@ numbers(enum op op, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b
         out.d = op == ADD ? p + q : op == SUB ? p - q : op == MUL ? p * q : p / q;
         return isfinite(out.d) ? known_number(dtype, &out, aval) : NULL;
     }
-    if (op == DIV || !load(x, a, type, &p, &i) || !load(y, b, type, &q, &j)) {
+    if (!load(x, a, type, &p, &i) || !load(y, b, type, &q, &j)) {
         return NULL;
     }
     if (a == NULL || b == NULL) { /* a number of Python's that the dtype has not is an error */
@@ -171,6 +171,10 @@ numbers(enum op op, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b
     if (IS_COMPARISON(op)) {
         out.truth = (npy_bool)compare(op, i < j, i == j, i > j);
         return known_number(truth_dtype, &out, NULL);
+    }
+    if (op == DIV) {
+        out.d = (double)i / (double)j;
+        return j == 0 ? NULL : known_number(double_dtype, &out, NULL);
     }
     if (!integers(op, i, j, &k) || !store_integer(type, k, &out)) {
         return NULL;
@@ -189,6 +193,7 @@ write_number(int type, char *data, PyObject *y, PyArrayObject *value)
     }
     switch (type) {
     case NPY_DOUBLE: *(double *)data = real; return 1;
+    case NPY_BOOL: *(npy_bool *)data = integer != 0; return 1;
     case NPY_FLOAT:
         if (value == NULL && !isfinite((float)real)) {
             return 0;

@@ -13,7 +13,8 @@ static inline int
 is_promoted(Fast *f, PyObject *o)
 {
     return f->is_ufunc && (f->types >> NPY_DOUBLE & 1) &&
-           (PyComplex_CheckExact(o) ? f->types >> NPY_CDOUBLE & 1 : PyArray_IsScalar(o, Number));
+           (PyComplex_CheckExact(o) ? f->types >> NPY_CDOUBLE & 1
+                                    : PyFloat_CheckExact(o) || PyLong_CheckExact(o) || PyArray_IsScalar(o, Number));
 }
 
 /* Say whether the elements of a node are at hand: those of a part, and few that were computed. */
@@ -44,18 +45,33 @@ is_small(PyArrayObject *a, PyObject *m, PyArrayObject *b, PyObject *n)
     return both || size < large_bytes;
 }
 
+/* Say whether a function of floats alone takes integers too, as NumPy promotes them. */
 static inline int
-is_double(PyObject *o)
+makes_floats(Fast *f)
 {
-    return PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type;
+    return f->is_ufunc && (f->types >> NPY_DOUBLE & 1) && !(f->types >> NPY_LONG & 1);
 }
 
-/* Compute a function of one or two of Python's floats (`y` may be NULL); NULL, without an error, if it is not so. */
+static inline int
+becomes_float(Fast *f, PyArrayObject *a)
+{
+    return PyTypeNum_ISINTEGER(PyArray_DESCR(a)->type_num) && makes_floats(f);
+}
+
+static inline int
+is_double(Fast *f, PyObject *o)
+{
+    return PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type || (PyLong_CheckExact(o) && makes_floats(f));
+}
+
+/* Compute a function of one or two of Python's numbers (`y` may be NULL), to which they are floats; NULL, without an
+ * error, if it is not so.
+ */
 static PyObject *
 compute_floats(Fast *f, PyObject *x, PyObject *y)
 {
     PyObject *args[2] = {x, y}, *value;
-    if (!f->is_ufunc || !(f->types >> NPY_DOUBLE & 1) || !is_double(x) || (y != NULL && !is_double(y))) {
+    if (!f->is_ufunc || !(f->types >> NPY_DOUBLE & 1) || !is_double(f, x) || (y != NULL && !is_double(f, y))) {
         return NULL;
     }
     value = call_host(f->host, args, y == NULL ? 1 : 2, NULL);
@@ -156,7 +172,8 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     if (b == NULL) {
         n = m;
     }
-    if (a != NULL && b != NULL && PyArray_DESCR(a) != PyArray_DESCR(b) && !(f->is_ufunc && is_usual(f, b))) {
+    if (a != NULL && b != NULL && PyArray_DESCR(a) != PyArray_DESCR(b) &&
+        !(f->is_ufunc && (is_usual(f, b) || becomes_float(f, b)))) {
         return NULL;
     }
     if (f->op != OTHER && into == NULL && SLOT(m, n_aval) == SLOT(n, n_aval) && PyArray_NDIM(some) == 0) {
@@ -167,7 +184,8 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         }
     }
     is_part = is_at_hand(m) || is_at_hand(n);
-    if (f->host == Py_None || (into != NULL && !f->is_ufunc) || !is_usual(f, some)) {
+    is_mixed |= into == NULL && (becomes_float(f, some) || (b != NULL && becomes_float(f, b)));
+    if (f->host == Py_None || (into != NULL && !f->is_ufunc) || !(is_mixed || is_usual(f, some))) {
         return NULL;
     }
     if (f->op == MATMUL) {
@@ -190,8 +208,8 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     if (number != NULL && !is_mixed) {
         int type = PyArray_DESCR(some)->type_num;
-        is_mixed = PyTypeNum_ISINTEGER(type) && !PyLong_CheckExact(number);
-        if (type == NPY_BOOL || (is_mixed && (into != NULL || !is_promoted(f, number)))) {
+        is_mixed = type == NPY_BOOL || (PyTypeNum_ISINTEGER(type) && !PyLong_CheckExact(number));
+        if (is_mixed && (into != NULL || !is_promoted(f, number))) {
             return NULL;
         }
     }

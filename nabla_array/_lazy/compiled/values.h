@@ -12,13 +12,13 @@ static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
 static PyObject *settings;  /* dict: the mode in force */
 static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_deferred;
-static PyArray_Descr *truth_dtype;
+static PyArray_Descr *truth_dtype, *double_dtype;
 
 static Py_ssize_t x_node, x_levels, x_view;           /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
-static PyObject *s_entered, *s_heard, *s_mode, *truth_aval;
+static PyObject *s_entered, *s_heard, *s_mode, *truth_aval, *double_aval;
 
 #define IS_ARRAY(o) (Py_TYPE(o) == Array)
 #define NODE(x) SLOT(x, x_node)
@@ -188,11 +188,12 @@ static PyObject *
 known_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
 {
     PyObject *value;
-    if (aval == NULL) { /* a truth value */
-        if (truth_aval == NULL && (truth_aval = find_aval(0, NULL, dtype)) == NULL) {
+    if (aval == NULL) {
+        PyObject **own = dtype == truth_dtype ? &truth_aval : &double_aval;
+        if (*own == NULL && (*own = find_aval(0, NULL, dtype)) == NULL) {
             return NULL;
         }
-        aval = truth_aval;
+        aval = *own;
     }
     Py_INCREF(dtype);
     value = PyArray_NewFromDescr(&PyArray_Type, dtype, 0, NULL, NULL, NULL, 0, NULL);
