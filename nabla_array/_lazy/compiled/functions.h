@@ -20,7 +20,7 @@ is_dtype(PyObject *o)
 
 /* Put into `*out` (a new reference) what NumPy's function is given for an argument; returns 0 for one not so simple.
  *
- * `*bytes` counts those of the arrays; `*part` becomes a node of theirs whose elements are at hand.
+ * `*bytes` counts those of the arrays; `*part` becomes something of theirs if their elements are at hand.
  */
 static int
 argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **part, int nested)
@@ -35,6 +35,16 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
             *part = NODE(arg);
         }
         *out = Py_NewRef((PyObject *)value);
+        return 1;
+    }
+    if (PyArray_CheckExact(arg)) { /* of NumPy's own */
+        PyArrayObject *value = (PyArrayObject *)arg;
+        if (PyArray_SIZE(value) == 0 || PyArray_NBYTES(value) >= tiny() || !is_held(value) || !is_usual(f, value) ||
+            !PyArray_ISBEHAVED_RO(value)) {
+            return 0;
+        }
+        *part = arg;
+        *out = Py_NewRef(arg);
         return 1;
     }
     if (f->is_where && PyLong_Check(arg)) {

@@ -1,11 +1,11 @@
 /* x[key] and x[key] = y, and bool(x) and the like. */
 
-/* Read an index: an int, or an array of one integer that is known; returns 0 for anything else. */
+/* Read an index: an integer of Python's or NumPy's, or an array of one that is known; returns 0 for anything else. */
 static inline int
 as_index(PyObject *key, npy_intp *out)
 {
-    if (PyLong_CheckExact(key)) {
-        *out = PyLong_AsSsize_t(key);
+    if (PyLong_CheckExact(key) || PyArray_IsScalar(key, Integer)) {
+        *out = PyNumber_AsSsize_t(key, PyExc_IndexError);
         if (*out == -1 && PyErr_Occurred()) {
             PyErr_Clear();
             return 0;

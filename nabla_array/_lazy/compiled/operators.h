@@ -64,14 +64,25 @@ is_double(Fast *f, PyObject *o)
     return PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type || (PyLong_CheckExact(o) && makes_floats(f));
 }
 
-/* Compute a function of one or two of Python's numbers (`y` may be NULL), to which they are floats; NULL, without an
+/* Say whether this is a little array of NumPy's own that a function takes as it takes ours. */
+static int
+is_numpys(Fast *f, PyObject *o)
+{
+    PyArrayObject *a = (PyArrayObject *)o;
+    return PyArray_CheckExact(o) && f->is_ufunc && f->op != MATMUL && PyArray_NBYTES(a) < tiny() && is_held(a) &&
+           PyArray_ISBEHAVED_RO(a) && (is_usual(f, a) || becomes_float(f, a));
+}
+
+/* Compute a function of numbers that are floats to it, or of arrays of NumPy's (`y` may be NULL); NULL, without an
  * error, if it is not so.
  */
 static PyObject *
-compute_floats(Fast *f, PyObject *x, PyObject *y)
+compute_foreign(Fast *f, PyObject *x, PyObject *y)
 {
     PyObject *args[2] = {x, y}, *value;
-    if (!f->is_ufunc || !(f->types >> NPY_DOUBLE & 1) || !is_double(f, x) || (y != NULL && !is_double(f, y))) {
+    int is_array = is_numpys(f, x), is_other = y == NULL || is_numpys(f, y);
+    if (!f->is_ufunc || !(f->types >> NPY_DOUBLE & 1) || !(is_array || is_double(f, x)) ||
+        !(is_other || is_double(f, y))) {
         return NULL;
     }
     value = call_host(f->host, args, y == NULL ? 1 : 2, NULL);
@@ -156,7 +167,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     some = a != NULL ? a : b;
     if (some == NULL) {
-        value = into == NULL ? compute_floats(f, x, y) : NULL;
+        value = into == NULL ? compute_foreign(f, x, y) : NULL;
         *failed = value == NULL && PyErr_Occurred() != NULL;
         return value;
     }
@@ -164,7 +175,8 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     n = NODE(b != NULL ? y : x);
     number = a == NULL ? x : b == NULL ? y : NULL;
     if (number != NULL && !is_number(number, some)) {
-        if (into != NULL || !is_promoted(f, number)) {
+        if (into != NULL || !(is_promoted(f, number) || (is_numpys(f, number) && is_at_hand(m) &&
+                                                         is_small(some, m, (PyArrayObject *)number, m)))) {
             return NULL;
         }
         is_mixed = 1;
