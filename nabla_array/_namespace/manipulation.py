@@ -747,7 +747,7 @@ def stack(
     """
     if out is not None or dtype is not None:
         return _concat_into("stack", stack, arrays, axis, out, dtype, casting)
-    xs = promote("stack", *arrays) if len(arrays) else []
+    xs = promote("stack", *[as_array("stack", x) for x in arrays]) if len(arrays) else []
     if not xs:
         raise ValueError("stack: needs one array or more")
     first = xs[0].shape

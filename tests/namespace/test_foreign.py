@@ -1,0 +1,148 @@
+"""Operators and functions of these arrays beside NumPy's own arrays, its scalars and Python's numbers."""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nabla_array as xp
+
+DTYPES = [np.bool, np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float32, np.float64, np.complex128]
+OPERATORS = [
+    *(
+        operator.add,
+        operator.sub,
+        operator.mul,
+        operator.truediv,
+        operator.floordiv,
+        operator.mod,
+        operator.pow,
+    ),
+    *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
+    *(operator.and_, operator.or_, operator.xor),
+]
+UFUNCS = [
+    *("sqrt", "exp", "sin", "abs", "negative", "floor", "isnan", "sign", "square", "logical_not", "add"),
+    *("subtract", "arctan2", "hypot", "maximum", "true_divide", "power", "less", "logical_and", "fmod"),
+    *("copysign", "heaviside", "logaddexp"),
+]
+FUNCTIONS: list[Callable[[Any, Any, Any], Any]] = [
+    lambda ns, x, y: ns.sum(x),
+    lambda ns, x, y: ns.mean(x),
+    lambda ns, x, y: ns.max(x, axis=-1),
+    lambda ns, x, y: ns.argmax(x),
+    lambda ns, x, y: ns.where(x != 0, x, y),
+    lambda ns, x, y: ns.dot(x, y),
+    lambda ns, x, y: ns.concatenate((x, y)),
+    lambda ns, x, y: ns.stack([x, y]),
+    lambda ns, x, y: ns.sort(x),
+    lambda ns, x, y: ns.unique(x),
+    lambda ns, x, y: ns.outer(x, y),
+    lambda ns, x, y: ns.clip(x, 1, 2),
+    lambda ns, x, y: ns.cumsum(x),
+    lambda ns, x, y: ns.std(x),
+    lambda ns, x, y: ns.any(x),
+    lambda ns, x, y: ns.round(x, 1),
+    lambda ns, x, y: ns.linalg.norm(x),
+    lambda ns, x, y: ns.array_equal(x, y),
+    lambda ns, x, y: ns.allclose(x, y),
+]
+VALUES = st.sampled_from([0, 1, 2, 3, 100, -1, -3])
+SHAPES = st.sampled_from([(), (1,), (3,), (2, 3), (2, 1)])
+
+
+@st.composite
+def operands(draw: st.DrawFn) -> tuple[Any, str]:
+    """A NumPy array, scalar or Python number, and what our side is given of it."""
+    kind = draw(st.sampled_from(["ours", "numpy's", "part", "scalar", "number"]))
+    dtype = np.dtype(draw(st.sampled_from(DTYPES)))
+    shape = () if kind in ("scalar", "number") else draw(SHAPES)
+    flat = [draw(VALUES) for _ in range(int(np.prod(shape)))]
+    values = np.array(flat).reshape(shape)
+    x = (np.abs(values) if dtype.kind in "bu" else values).astype(dtype)
+    if dtype.kind in "fc" and draw(st.booleans()):
+        x = x * dtype.type(0.3)
+    return (x[()] if kind == "scalar" else x.item() if kind == "number" else np.asarray(x)), kind
+
+
+def _given(x: Any, kind: str) -> Any:
+    if kind == "ours":
+        return xp.asarray(x)
+    return xp.asarray(np.stack([x, x]))[1] if kind == "part" else x
+
+
+def _outcome(function: Callable[[], Any]) -> Any:
+    """Return the values, or the error's class, and the classes of the warnings."""
+    with xp.config(float_warnings=True), warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            y = function()
+            out: Any = np.asarray(y)
+        except Exception as error:
+            return type(error)
+    return out, {w.category for w in told}
+
+
+def _compare(ours: Callable[[], Any], numpys: Callable[[], Any]) -> None:
+    got, wanted = _outcome(ours), _outcome(numpys)
+    if isinstance(wanted, type) or isinstance(got, type):
+        assert isinstance(got, type), (got, wanted)
+        assert isinstance(wanted, type), (got, wanted)
+        assert issubclass(wanted, got) or issubclass(got, wanted), (got, wanted)
+        return
+    assert got[0].dtype == wanted[0].dtype
+    np.testing.assert_array_equal(got[0], wanted[0])
+    if wanted[0].dtype.kind not in "iu":  # of integers that overflow NumPy tells where they are its scalars
+        assert got[1] == wanted[1]
+
+
+@settings(max_examples=2000)
+@given(operands(), operands(), st.sampled_from(OPERATORS))
+def test_operators(left: tuple[Any, str], right: tuple[Any, str], op: Callable[[Any, Any], Any]) -> None:
+    if not {left[1], right[1]} & {"ours", "part"}:
+        left = (np.asarray(left[0]), "ours")
+    _compare(lambda: op(_given(*left), _given(*right)), lambda: op(left[0], right[0]))
+
+
+@settings(max_examples=2000)
+@given(operands(), operands(), st.sampled_from(UFUNCS))
+def test_ufuncs(left: tuple[Any, str], right: tuple[Any, str], name: str) -> None:
+    n = getattr(np, name).nin
+    ours, numpys = [_given(*left), _given(*right)][:n], [left[0], right[0]][:n]
+    _compare(lambda: getattr(xp, name)(*ours), lambda: getattr(np, name)(*numpys))
+
+
+@settings(max_examples=1500)
+@given(operands(), operands(), st.sampled_from(FUNCTIONS))
+def test_functions(
+    left: tuple[Any, str], right: tuple[Any, str], function: Callable[[Any, Any, Any], Any]
+) -> None:
+    # Python's numbers have no dtype yet: which one they get is another question.
+    (x, x_kind), (y, y_kind) = ((np.asarray(v), k) if k == "number" else (v, k) for v, k in (left, right))
+    _compare(lambda: function(xp, _given(x, x_kind), _given(y, y_kind)), lambda: function(np, x, y))
+
+
+@pytest.mark.parametrize("key", [np.int8(1), np.uint64(1), np.int64(-1), np.int64(7), np.bool(True)])
+def test_numpys_scalars_are_keys(key: Any) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    _compare(lambda: xp.asarray(x)[key], lambda: x[key])
+    _compare(lambda: xp.asarray(x)[0, key], lambda: x[0, key])
+
+
+@pytest.mark.parametrize("dtype", [np.bool, np.int8, np.float64])
+@pytest.mark.parametrize("value", [0, 1, 2, -1, True, 2.5, np.True_, np.int64(3), np.float32(0.5)])
+def test_numbers_are_written_as_numpy_writes_them(dtype: Any, value: Any) -> None:
+    def written(ns: Any) -> Any:
+        x = ns.zeros((2, 3), dtype=dtype)
+        x[0, 1] = value
+        x[1] = value
+        return x
+
+    _compare(lambda: written(xp), lambda: written(np))
