@@ -88,7 +88,8 @@ def whole(function: Any, way: str = "whole", pending: _Function | None = None) -
     def decorate(slow: F) -> F:
         code = unwrap(slow).__code__
         names = code.co_varnames[: code.co_argcount]
-        out = names.index("out") if "out" in names else -1
+        # Where an argument would let NumPy's function write to arrays; by name, compiled code knows it.
+        out = next((names.index(n) for n in ("out", "copy") if n in names), -1)
         return cast(F, wrap(way, slow, slow.__name__, pending, function, out))
 
     return decorate

@@ -146,3 +146,24 @@ def test_numbers_are_written_as_numpy_writes_them(dtype: Any, value: Any) -> Non
         return x
 
     _compare(lambda: written(xp), lambda: written(np))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda ns, x: ns.median(x, overwrite_input=True),
+        lambda ns, x: ns.percentile(x, 50, overwrite_input=True),
+        lambda ns, x: ns.quantile(x, 0.5, None, None, True),
+        lambda ns, x: ns.nanmedian(x, overwrite_input=True),
+        lambda ns, x: ns.nan_to_num(x, copy=False),
+        lambda ns, x: ns.nan_to_num(x, False),
+        lambda ns, x: ns.cumsum(x, out=x),
+        lambda ns, x: ns.clip(x, 1, 2, x),
+    ],
+)
+def test_what_may_be_written_to_is_nobody_elses(function: Callable[[Any, Any], Any]) -> None:
+    x = xp.asarray([3.0, 1.0, np.nan, 9.0])
+    copies = [x.copy(), xp.array(x), xp.concatenate([x, x])]
+    function(xp, x)
+    for copy in copies:
+        np.testing.assert_array_equal(np.asarray(copy)[:4], [3.0, 1.0, np.nan, 9.0])

@@ -82,10 +82,13 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
     return 0;
 }
 
+/* Say whether a keyword lets a function write to its arguments, which are not only the caller's here. */
 static inline int
 is_out(PyObject *name)
 {
-    return PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    return PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "overwrite_input") == 0 ||
+           PyUnicode_CompareWithASCIIString(name, "copy") == 0;
 }
 
 /* Say whether a result is one of the package's: no argument, no view of one, and of a dtype that it holds. */

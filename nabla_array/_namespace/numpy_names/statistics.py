@@ -200,6 +200,7 @@ def _checked_quantile(
     return y if out is None else deliver(function, out, y)
 
 
+@fast.whole(np.quantile)
 @numpys
 @unheard()
 def quantile(
@@ -221,6 +222,7 @@ def quantile(
     return _checked_quantile("quantile", False, a, q, axis, out, method, keepdims, weights)
 
 
+@fast.whole(np.percentile)
 @numpys
 @unheard()
 def percentile(
