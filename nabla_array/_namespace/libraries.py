@@ -50,6 +50,9 @@ _WANT_NDARRAY = {
 }
 # Functions of Python's that know no numbers but their own, which NumPy's floats are, and ask them alike.
 _WANT_FLOAT = {"Fraction.__new__"}
+# Pytest's `approx` asks NumPy's `isscalar`, and takes other arrays for what they are; a number with a length,
+# as all instances of a class have that defines one, it takes for a sequence.
+_WANT_ARRAY = "_as_numpy_array"
 # All of scipy.ndimage asks it of `output=`, and then wants the memory.
 _WANT_NDARRAY_IN = "scipy.ndimage"
 # Functions of pandas that do so with what they find to be an array of an extension's.
@@ -64,6 +67,16 @@ _PANDAS_ASKS = {
 program_hook: list[Callable[[dict[str, Any]], bool]] = []
 
 
+def _is_approx(asking: FrameType) -> bool:
+    """Say whether pytest asks NumPy's `isscalar`, which asks the abstract class of numbers."""
+    frame: FrameType | None = asking
+    for name in ("__instancecheck__", "isscalar", _WANT_ARRAY):
+        if frame is None or frame.f_code.co_name != name:
+            return False
+        frame = frame.f_back
+    return True
+
+
 def _class_for(x: Array, asking: FrameType) -> type[Any]:
     """Return the class that an array has besides its own: without axes, a number's, as NumPy's scalars."""
     if not x.shape:
@@ -71,7 +84,7 @@ def _class_for(x: Array, asking: FrameType) -> type[Any]:
             return x.dtype.type
         if asking.f_code.co_qualname in _WANT_FLOAT and x.dtype == np.float64:
             return np.float64
-        return _number(x.dtype.kind)
+        return Array if _is_approx(asking) else _number(x.dtype.kind)
     if asking.f_code.co_qualname in _WANT_NDARRAY or asking.f_globals.get("__package__") == _WANT_NDARRAY_IN:
         return np.ndarray
     return Array

@@ -167,3 +167,12 @@ def test_what_may_be_written_to_is_nobody_elses(function: Callable[[Any, Any], A
     function(xp, x)
     for copy in copies:
         np.testing.assert_array_equal(np.asarray(copy)[:4], [3.0, 1.0, np.nan, 9.0])
+
+
+def test_pytests_approx_takes_arrays_without_axes() -> None:
+    x = xp.asarray([1.0, 2.0])
+    assert x.sum() == pytest.approx(x.sum())
+    assert pytest.approx(x.sum()) == 3.0
+    assert x.sum() != pytest.approx(x.max())
+    assert x == pytest.approx(x)
+    assert np.isscalar(x.sum())

@@ -554,6 +554,7 @@ def _signals(function: str, a: Any, v: Any) -> list[Array]:
     return xs
 
 
+@fast.whole(np.convolve)
 @numpys
 def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
     """Return the convolution of two sequences.
@@ -567,6 +568,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
     return _correlated("convolve", x, flip(y), mode)
 
 
+@fast.whole(np.correlate)
 @numpys
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
     """Return the cross-correlation of two sequences.
