@@ -176,3 +176,12 @@ def test_pytests_approx_takes_arrays_without_axes() -> None:
     assert x.sum() != pytest.approx(x.max())
     assert x == pytest.approx(x)
     assert np.isscalar(x.sum())
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32])
+@pytest.mark.parametrize("q", [0, 1.0, [0, 1], [0.5], np.float32(0.5), np.array(1)], ids=repr)
+@pytest.mark.parametrize("name", ["quantile", "percentile", "nanquantile"])
+def test_quantiles_have_numpys_dtype_whatever_their_size(name: str, q: Any, dtype: Any) -> None:
+    for n in (5, 5000):
+        x = np.arange(n).astype(dtype)
+        _compare(lambda x=x: getattr(xp, name)(xp.asarray(x), q), lambda x=x: getattr(np, name)(x, q))

@@ -177,6 +177,14 @@ def _quantile(function: str, a: Any, q: Any, axis: Any, method: str, keepdims: b
     return _kept(y, kept, fractions.ndim) if keepdims else y
 
 
+def quantile_dtype(percent: bool, dtype: np.dtype, q: Any, method: str) -> np.dtype:
+    """Return the dtype of NumPy's quantiles, which depends on that of `q` in ways of its own."""
+    zeros: Any = np.zeros(q.shape, q.dtype) if isinstance(q, Array) else q
+    numpys: Any = np.percentile if percent else np.quantile
+    found: np.dtype = numpys(np.zeros(2, dtype), zeros, method=method).dtype
+    return found
+
+
 def _checked_quantile(
     function: str,
     percent: bool,
@@ -197,6 +205,7 @@ def _checked_quantile(
         y = asarray(y)
     else:
         y = _quantile(function, x, q, axis, method, keepdims, percent)
+        y = astype(y, quantile_dtype(percent, x.dtype, q, method))
     return y if out is None else deliver(function, out, y)
 
 

@@ -37,7 +37,7 @@ from ..statistical import prod
 from ..statistical import sum as sum_
 from ..utility import all as all_
 from .described import numpys
-from .statistics import between, median, ordered, percentile, quantile
+from .statistics import between, median, ordered, percentile, quantile, quantile_dtype
 
 _F64 = np.dtype(np.float64)
 
@@ -348,7 +348,7 @@ def _nan_quantile(
         y, kept = _at_fraction(name, x, f, axis)
         parts.append(reshape(y, kept) if keepdims else y)
     y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
-    return _given(name, out, astype(y, x.dtype) if type(q) in SCALARS else y)
+    return _given(name, out, astype(y, quantile_dtype(percent, x.dtype, q, method)))
 
 
 @numpys
