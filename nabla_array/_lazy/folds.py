@@ -79,7 +79,7 @@ class Folds:
         part = n // FOLDS
         parts = [self._quarter(v, b, env, i * part, (i + 1) * part) for i in range(FOLDS)]
         while len(parts) > 1:
-            parts = [b.ops.add(x, y) for x, y in zip(parts[::2], parts[1::2], strict=True)]
+            parts = [b.custom("nabla.add", x, y) for x, y in zip(parts[::2], parts[1::2], strict=True)]
         sums = [b.ops.sum(x, axis=-1) for x in (*parts, self._quarter(v, b, env, FOLDS * part, n))]
         return b.ops.reshape(b.cast(b.custom("nabla.add", *sums), eqn.dtype), b.shape(eqn.shape))
 
@@ -94,7 +94,9 @@ class Folds:
 
         for v in self.chains[end]:
             eqn = self.program.eqns[v - self.base]
-            whole = self._repeats(eqn)
-            xs = [b.whole(env[i], self.shapes[i]) if whole else columns(i) for i in eqn.ins]
+            if self._repeats(eqn):
+                xs = [b.whole(env[i], self.shapes[i]) for i in eqn.ins]
+            else:
+                xs = [b.whole(columns(i), (*self.shapes[i][:-1], stop - start), eqn) for i in eqn.ins]
             cut[v] = b.lower(eqn._replace(shape=(*eqn.shape[:-1], stop - start)), xs)
         return b.cast(columns(self.program.eqns[end - self.base].ins[0]), np.float64)

@@ -33,7 +33,11 @@ def _of_another_sum(ns: Any, x: Any, y: Any, row: Any) -> Any:
     return ns.sum(ns.sum(x * x, axis=1)[:, None] * y, axis=1)
 
 
-FOLDED = {_squares: 2, _weighted: 1, _joined: 2, _of_another_sum: 2}
+def _of_ones(ns: Any, x: Any, y: Any, row: Any) -> Any:
+    return ns.sum(x * ns.broadcast_to(ns.ones(x.shape[1], dtype=x.dtype), x.shape), axis=1)
+
+
+FOLDED = {_of_ones: 1, _squares: 2, _weighted: 1, _joined: 2, _of_another_sum: 2}
 SIZES = [9, 10, 11, 12, 13, 50, 1000]
 
 

@@ -29,8 +29,8 @@ def _address(x: np.ndarray) -> int:
 
 def test_the_next_result_of_that_size_has_the_memory_of_the_last() -> None:
     def again() -> bool:
-        first = _address(np.ones(50_000))
-        return first == _address(np.ones(49_000))
+        first = _address(np.ones(50_000))  # perhaps in a block, of another test's, that is a little larger
+        return first == _address(np.ones(50_000))
 
     assert _keeping(again)
 
