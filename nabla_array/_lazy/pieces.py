@@ -17,6 +17,7 @@ from .faults import tell_at_once
 from .jobs import Unfit, job_of
 from .native import compiled
 from .primitives.contraction import is_unit_matrix, matmul, with_one_matrix
+from .primitives.elementwise import isfinite, isinf, isnan, signbit
 from .program import Eqn
 from .regions import Call, Plan, Region
 
@@ -24,6 +25,8 @@ from .regions import Call, Plan, Region
 _THREAD, _FIXED = 0, -1
 # Rows of a unit matrix from which it takes long to multiply by it.
 _UNITS = 64
+# Whose loops, in NumPy 2.4 and 2.5, leave out most elements of a result that is not contiguous.
+_CONTIGUOUS = {isnan, isinf, isfinite, signbit}
 # Bytes between the beginnings of values.
 _ALIGNED = 64
 
@@ -182,7 +185,7 @@ class _Binder:
         *ins, out = self.env[eqn.ins[0]], self.env[eqn.ins[1]], self._place(k)
         rows = with_one_matrix(*ins)
         if rows is not None and out.flags.c_contiguous:
-            ins, out = [*rows], out.reshape(-1, out.shape[-1])
+            ins, out = [*rows], out.reshape(len(rows[0]), out.shape[-1])
         if out.ndim > 3 or not all(_is_for_blas(x) for x in (*ins, out)):
             raise Unfit
         is_known = self.home[eqn.ins[0]] > _THREAD and ins[0].ndim == 2
@@ -196,6 +199,9 @@ class _Binder:
         if job is None or any(self.outputs.get(k, self) is not None for k in region.joined):
             raise Unfit  # what is joined within a piece is not known to its next steps
         outs = {k: self._place(k) for k in region.outputs if k not in region.joined}
+        for k, out in outs.items():
+            if self.program.eqns[k - self.base].prim in _CONTIGUOUS and not out.flags.c_contiguous:
+                raise Unfit
         found = job.arrays(self.env, outs)
         if found is None:
             raise Unfit
