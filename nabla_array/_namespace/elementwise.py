@@ -627,7 +627,6 @@ def _truth(function: str, x: Any) -> Array:
     return elementwise(p.ne, function, (y, 0))
 
 
-@fast.whole(np.logical_and)
 @composed(np.logical_and)
 def logical_and(x1: Any, x2: Any, /) -> Array:
     """Return whether both elements of each pair are true.
@@ -655,7 +654,6 @@ def logical_and(x1: Any, x2: Any, /) -> Array:
     return elementwise(p.and_, "logical_and", (_truth("logical_and", x1), _truth("logical_and", x2)))
 
 
-@fast.whole(np.logical_or)
 @composed(np.logical_or)
 def logical_or(x1: Any, x2: Any, /) -> Array:
     """Return whether either element of each pair is true.
@@ -683,7 +681,6 @@ def logical_or(x1: Any, x2: Any, /) -> Array:
     return elementwise(p.or_, "logical_or", (_truth("logical_or", x1), _truth("logical_or", x2)))
 
 
-@fast.whole(np.logical_xor)
 @composed(np.logical_xor)
 def logical_xor(x1: Any, x2: Any, /) -> Array:
     """Return whether exactly one element of each pair is true.
@@ -711,7 +708,6 @@ def logical_xor(x1: Any, x2: Any, /) -> Array:
     return elementwise(p.xor, "logical_xor", (_truth("logical_xor", x1), _truth("logical_xor", x2)))
 
 
-@fast.whole(np.logical_not)
 @composed(np.logical_not)
 def logical_not(x: Any, /) -> Array:
     """Return whether each element is false.

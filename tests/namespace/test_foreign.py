@@ -169,6 +169,23 @@ def test_what_may_be_written_to_is_nobody_elses(function: Callable[[Any, Any], A
         np.testing.assert_array_equal(np.asarray(copy)[:4], [3.0, 1.0, np.nan, 9.0])
 
 
+@pytest.mark.parametrize(
+    "name", ["logical_not", "logical_and", "negative", "add", "isnan", "floor_divide", "sqrt"]
+)
+def test_a_result_is_put_into_a_positional_out(name: str) -> None:
+    ufunc = getattr(np, name)
+    x = np.arange(1, 4) > 2 if name.startswith("logical") else np.arange(1.0, 4.0)
+    for n in (1, 2):
+        results = []
+        for ns in (xp, np):
+            out = ns.asarray(x.copy()) if name != "isnan" else ns.zeros(3, dtype=bool)
+            copy, operand = out.copy(), ns.asarray(x)
+            given = out if n == 2 and name != "isnan" else operand  # in place, or not
+            got = getattr(ns, name)(*[given] * ufunc.nin, out)
+            results.append([np.asarray(v).tolist() for v in (got, out, copy, operand)] + [got is out])
+        assert results[0] == results[1]
+
+
 def test_pytests_approx_takes_arrays_without_axes() -> None:
     x = xp.asarray([1.0, 2.0])
     assert x.sum() == pytest.approx(x.sum())
