@@ -74,17 +74,17 @@ class Builder:
         """Return MAX's own cast."""
         return self.ops.cast(x, self.dtype(dtype))
 
-    def dim(self, size: str | int) -> Any:
-        """Return MAX's dim of a symbol or size, which can be reckoned with."""
+    def dim(self, size: Any) -> Any:
+        """Return MAX's dim of a symbol, a size or a dim, which can be reckoned with."""
         from max.graph import Dim
 
         return Dim(size)
 
     def columns(self, x: Any, start: Any, stop: Any) -> Any:
         """Return a part of the last axis: between two dims."""
-        from max.graph import Dim, TensorValue
+        from max.graph import TensorValue
 
-        part = slice(TensorValue(Dim(start)), TensorValue(Dim(stop)))
+        part = slice(TensorValue(self.dim(start)), TensorValue(self.dim(stop)))
         return self.ops.slice_tensor(x, [*[slice(None)] * (x.rank - 1), (part, stop - start)])
 
     def custom(self, name: str, *xs: Any, dtype: np.dtype | type | None = None) -> Any:
@@ -126,9 +126,9 @@ class Builder:
         return y
 
     def _size(self, size: Size) -> Any:
-        from max.graph import Dim, TensorValue
+        from max.graph import TensorValue
 
-        n = self.cast(TensorValue(Dim(size.name)).to(self.device), size.dtype)
+        n = self.cast(TensorValue(self.dim(size.name)).to(self.device), size.dtype)
         return self.custom("nabla.sub", n, self.constant(size.less, size.dtype)) if size.less else n
 
     def shape(self, shape: tuple[Any, ...]) -> Any:

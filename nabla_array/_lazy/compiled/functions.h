@@ -84,7 +84,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
 
 /* Say whether a keyword lets a function write to its arguments, which are not only the caller's here. */
 static inline int
-is_out(PyObject *name)
+lets_write(PyObject *name)
 {
     return PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
            PyUnicode_CompareWithASCIIString(name, "overwrite_input") == 0 ||
@@ -204,7 +204,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         Py_CLEAR(value);
     }
     /* Nothing is written to: `out` is for the package. */
-    while (ready < n + keywords && !(ready < n ? ready == f->out : is_out(PyTuple_GET_ITEM(names, ready - n))) &&
+    while (ready < n + keywords && !(ready < n ? ready == f->out : lets_write(PyTuple_GET_ITEM(names, ready - n))) &&
            argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
         ready++;
     }
