@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .aval import LARGE, Aval
+from .aval import Aval
 from .config import threads
 from .jobs import job_of
 from .native import compiled
@@ -103,9 +103,13 @@ def _run_call(eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned:
     return as_value(function(*[env[i] for i in eqn.ins], **params))
 
 
+# Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
+_SHARED = 1 << 24
+
+
 def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
     """Return what runs `prim` over the whole of its operands, of which `x` is the first."""
-    if prim.kind == "reduce" and x.nbytes >= LARGE and x.flags.c_contiguous:
+    if prim.kind == "reduce" and x.nbytes >= _SHARED and x.flags.c_contiguous:
         exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
         if exact or (prim.reducer is np.add and x.dtype.char in "fd"):
             return partial(_reduce_on_threads, prim)

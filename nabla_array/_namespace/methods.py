@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy.primitives.bits import reinterpret
+from .._lazy.primitives.ordering import stable_argsort
 from .._lazy.primitives.structure import permute, slice_
 from .._lazy.primitives.structure import reshape as reshape_p
 from . import (
@@ -215,7 +216,7 @@ def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, st
     write(self, sorting.sort(self, axis, kind, order, stable=stable))
 
 
-@fast.whole(sorting.numpys_argsort)
+@fast.whole(stable_argsort)
 def argsort(
     self: Array,
     axis: int | None = -1,

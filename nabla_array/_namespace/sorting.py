@@ -8,6 +8,7 @@ import numpy as np
 
 from .._lazy.primitives.ordering import argsort as argsort_p
 from .._lazy.primitives.ordering import sort as sort_p
+from .._lazy.primitives.ordering import stable_argsort
 from .._lazy.primitives.structure import reshape
 from . import fast
 from .array import Array, apply
@@ -38,12 +39,7 @@ def _ready(name: str, x: Any, axis: int | None) -> tuple[Array, int]:
     return a, normalize_axis(name, axis, a.ndim)
 
 
-def numpys_argsort(a: np.ndarray, axis: int | None = -1) -> np.ndarray:
-    """Return what NumPy's `argsort` gives where it keeps the order of what is equal, as ours does."""
-    return np.argsort(a, axis, "stable")
-
-
-@fast.whole(numpys_argsort)
+@fast.whole(stable_argsort)
 def argsort(
     a: Any,
     axis: int | None = -1,

@@ -66,3 +66,21 @@ def test_the_argument_stays():
 def test_refuses(name, kwargs, message):
     with pytest.raises(ValueError, match=rf"^{name}: {message}"):
         getattr(xp, name)(xp.asarray([1, 2]), **kwargs)
+
+
+@given(
+    many=st.integers(1, 60_000),
+    dtype=st.sampled_from(["f4", "f8", "i4", "u8"]),
+    kinds=st.sampled_from([3, 1000, 1 << 30]),
+    axis=st.sampled_from([0, 1, None]),
+    seed=st.integers(0, 99),
+    nan=st.booleans(),
+)
+def test_many_elements_keep_the_order_of_equal_ones(many, dtype, kinds, axis, seed, nan):
+    x = np.random.default_rng(seed).integers(0, kinds, (2, many)).astype(dtype)
+    if dtype[0] == "f":
+        x[x == 1] = np.nan if nan else -0.0
+        x[x == 2] = 0.0
+    x = x if axis == 1 else x.T
+    for a in (xp.asarray(x), xp.asarray(x[::-1])):
+        same(xp.argsort(a, axis=axis), np.argsort(np.asarray(a), axis=axis, stable=True))

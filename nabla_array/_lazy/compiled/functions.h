@@ -31,7 +31,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
             (*bytes += PyArray_NBYTES(value)) >= part_bytes) {
             return 0;
         }
-        if (is_at_hand(NODE(arg))) {
+        if (is_at_hand(NODE(arg)) || tiny() > 0) {
             *part = NODE(arg);
         }
         *out = Py_NewRef((PyObject *)value);

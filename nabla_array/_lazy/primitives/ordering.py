@@ -33,8 +33,40 @@ def _sort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.n
     return _mirrored(keys)
 
 
+# Elements along an axis, and in all, from which the way round below is the shorter one.
+_LONG, _MANY = 512, 1 << 13
+
+
+def stable_argsort(x: np.ndarray, axis: int | None = -1) -> np.ndarray:
+    """Return what ``np.argsort(x, axis, "stable")`` gives, often in less time.
+
+    NumPy sorts numbers with vector instructions where the order of equal ones is left open, in a quarter of
+    the time. Then the positions in each run of these are sorted.
+    """
+    if axis is None or x.ndim == 0:
+        return stable_argsort(x.reshape(-1))
+    n = x.shape[axis]
+    is_for_vectors = x.dtype.kind in "fiu" and x.dtype.itemsize >= 4
+    # With a nan, NumPy does not use them either.
+    if not is_for_vectors or n < _LONG or x.size < _MANY or (x.dtype.kind == "f" and np.isnan(x).any()):
+        return np.argsort(x, axis, "stable")
+    x = np.moveaxis(x, axis, -1)
+    order = np.argsort(x, -1)
+    y = np.take_along_axis(x, order, -1)
+    is_new = y[..., 1:] != y[..., :-1]
+    if not is_new.all():
+        runs = np.zeros(y.shape, np.intp)
+        np.cumsum(is_new, -1, out=runs[..., 1:])
+        runs *= n
+        order += runs
+        order.sort(-1)
+        order -= runs
+    return np.moveaxis(order, -1, axis)
+
+
 def _argsort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
-    return np.argsort(_mirrored(x) if descending else x, axis=axis, kind="stable" if stable else None)
+    keys = _mirrored(x) if descending else x
+    return stable_argsort(keys, axis) if stable else np.argsort(keys, axis)
 
 
 def _sort_jvp(tangents: Any, out: Node, x: Node, axis: int, **params: Any) -> Node:
