@@ -445,12 +445,17 @@ def from_value(value: np.ndarray) -> Array:
     return Array(Part(value) if is_tiny else leaf(value))
 
 
+def _is_shown_at_once(node: Node) -> bool:
+    """Say whether a view of a node that is no part is a part: its elements are known, and MAX need not see it."""
+    return type(node.value) is np.ndarray and settings["mode"] != "max"
+
+
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
     node = current(x)
     others = [(current(i), i._levels) for i in indices] if indices else ()
     out = None
-    if type(node) is Part and not (tapes or indices or x._levels):
+    if not (tapes or indices or x._levels) and (type(node) is Part or _is_shown_at_once(node)):
         out = part_hook[1](prim, node, params)
     if out is None:
         out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))

@@ -287,8 +287,9 @@ def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any
                     return host_hook[1](like, like.__name__, operands, {}, error)
             return with_options(plain, like, operands, out, where, casting, dtype, signature)
 
-        make_ufunc(function, like)
-        return function
+        fastest = fast.wrap("whole", function, like.__name__, None, like, like.nin)
+        make_ufunc(fastest, like)
+        return fastest
 
     return decorate
 

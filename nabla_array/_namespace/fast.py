@@ -72,7 +72,7 @@ def wrap(
     if host is None and prim is not None and prim.ufunc is not None:
         host = prim.host
         types = _types(prim.ufunc)
-    elif isinstance(host, np.ufunc):
+    elif isinstance(host, np.ufunc) and way != "whole":
         types = _types(host)
     return compiled.wrap(way, slow, name, prim, host, types if host is not None else (), out)
 

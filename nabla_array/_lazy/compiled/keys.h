@@ -379,7 +379,7 @@ lies_as_numpys(PyObject *x, PyArrayObject *value)
     return PyArray_BYTES(value) >= start && PyArray_BYTES(value) <= start + PyArray_NBYTES((PyArrayObject *)memory);
 }
 
-/* x.T, x.reshape(shape), x.ravel() of a part */
+/* x.T, x.reshape(shape), x.ravel() of a part, or of what is known and not large */
 static PyObject *
 call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -389,7 +389,8 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     PyObject *part = NULL, *step, *out;
     int takes_shape = f->kind == 's';
     if (n >= 1 && (n == 1) != takes_shape && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
-        PyDict_GET_SIZE(frozen) == 0 && (value = fresh(args[0])) != NULL && Py_TYPE(NODE(args[0])) == Part) {
+        PyDict_GET_SIZE(frozen) == 0 && (value = fresh(args[0])) != NULL &&
+        (Py_TYPE(NODE(args[0])) == Part || (tiny() > 0 && PyArray_NBYTES(value) < part_bytes))) {
         if (f->kind == 'T') {
             part = PyArray_Transpose(value, NULL);
         }
