@@ -130,7 +130,7 @@ def test_calls_and_views() -> None:
     assert [(s.kind, s.reads, s.writes) for s in call] == [("call", BIG.nbytes, BIG.nbytes)]
     assert [s.kind for s in both] == ["view", "call"]
     assert (both[0].reads, both[0].writes) == (0, 0)
-    assert [s.kind for s in explain(x.T).steps] == ["small"]  # there is nothing to compute
+    assert [s.kind for s in explain(y.T).steps] == ["small"]  # there is nothing to compute
 
 
 def test_a_broadcast_operand_counts_once() -> None:

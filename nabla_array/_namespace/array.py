@@ -446,7 +446,7 @@ def from_value(value: np.ndarray) -> Array:
 
 
 def _is_shown_at_once(node: Node) -> bool:
-    """Say whether a view of a node that is no part is a part: its elements are known, and MAX need not see it."""
+    """Say whether a view of this node is a part: its elements are known, and MAX need not see it."""
     return type(node.value) is np.ndarray and settings["mode"] != "max"
 
 

@@ -55,7 +55,7 @@ class FlatIterator:
             raise StopIteration
         place = self.coords
         self._next += 1
-        return getitem(self._x, place)
+        return self._x[place]
 
     def __getitem__(self, key: Any) -> Array:
         self._next = 0

@@ -101,6 +101,7 @@ def _led_back(index: Array, n: int, mode: str) -> Array:
     return elementwise(minimum, "take", (low, n - 1))
 
 
+@fast.whole(np.take_along_axis)
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     """Return the elements at indices that differ from row to row, as `argsort` and `argmax` give them.
 

@@ -104,6 +104,7 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
+@fast.whole(np.linalg.cholesky)
 def cholesky(a: Any, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of Hermitian, positive-definite matrices.
 

@@ -27,7 +27,7 @@ from . import (
     statistical,
     utility,
 )
-from .array import TINY, Array, Step, apply, current, from_value, view, write
+from .array import Array, Step, apply, current, from_value, view, write
 from .indexing import fitted, setitem, warn_of_discard
 from .indexing_functions import take
 from .ufuncs import host_hook
@@ -172,7 +172,7 @@ def fill(self: Array, value: Any) -> None:
     """Set every element to `value`."""
     if np.ndim(value):
         raise ValueError("setting an array element with a sequence.")
-    if self.nbytes < TINY and direct.put(self, ..., value):
+    if self.nbytes < direct.PART and direct.put(self, ..., value):
         return
     write(self, fitted("fill", value, self.dtype, self.shape))
 

@@ -202,8 +202,9 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     if (f->op == MATMUL) {
         if (a == NULL || b == NULL || PyArray_NDIM(a) == 0 || PyArray_NDIM(b) == 0 ||
-            !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1)) || PyArray_NBYTES(a) >= part_bytes ||
-            PyArray_NBYTES(b) >= part_bytes) {
+            !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1) ||
+              (tiny() > 0 && PyArray_NBYTES(a) < large_bytes && PyArray_NBYTES(b) < large_bytes)) ||
+            PyArray_NBYTES(a) >= part_bytes || PyArray_NBYTES(b) >= part_bytes) {
             return NULL;
         }
         if ((value = dot(a, b)) != NULL) {

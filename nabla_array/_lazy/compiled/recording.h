@@ -57,32 +57,41 @@ deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
 enum { NUMBERS = 256 };
 static struct {
     PyObject *aval, *node;
-    double number;
-    int is_float;
+    Py_complex number;
+    char kind;
 } numbers_met[NUMBERS];
 
 /* Return the node (borrowed) of an aval full of a number; NULL, without an error, where Python must make it. */
 static PyObject *
 number_node(PyObject *aval, PyObject *number)
 {
-    double value;
-    int is_float = PyFloat_CheckExact(number);
-    npy_uint64 bits;
+    Py_complex value = {0, 0};
+    npy_uint64 bits[2];
     size_t place;
     PyObject *node;
-    if (!is_float && !PyLong_CheckExact(number) &&
-        (Py_TYPE(number) != &PyDoubleArrType_Type || aval_dtype(aval)->type_num != NPY_DOUBLE)) {
+    char kind = 'f';
+    if (PyLong_CheckExact(number)) {
+        kind = 'i';
+        value.real = PyLong_AsDouble(number);
+    }
+    else if (PyComplex_CheckExact(number)) {
+        kind = 'c';
+        value = PyComplex_AsCComplex(number);
+    }
+    else if (PyFloat_CheckExact(number) ||
+             (Py_TYPE(number) == &PyDoubleArrType_Type && aval_dtype(aval)->type_num == NPY_DOUBLE)) {
+        value.real = PyFloat_AS_DOUBLE(number);
+    }
+    else {
         return NULL;
     }
-    is_float |= !PyLong_CheckExact(number);
-    value = is_float ? PyFloat_AS_DOUBLE(number) : PyLong_AsDouble(number);
-    if (PyErr_Occurred() || (!is_float && (value > 1e15 || value < -1e15))) {
+    if (PyErr_Occurred() || (kind == 'i' && (value.real > 1e15 || value.real < -1e15))) {
         PyErr_Clear();
         return NULL;
     }
-    memcpy(&bits, &value, sizeof(bits));
-    place = (size_t)(((bits ^ (npy_uint64)(npy_uintp)aval) * 0x9e3779b97f4a7c15u) >> 56) % NUMBERS;
-    if (numbers_met[place].aval == aval && numbers_met[place].is_float == is_float &&
+    memcpy(bits, &value, sizeof(bits));
+    place = (size_t)(((bits[0] ^ (bits[1] << 1) ^ (npy_uint64)(npy_uintp)aval) * 0x9e3779b97f4a7c15u) >> 56) % NUMBERS;
+    if (numbers_met[place].aval == aval && numbers_met[place].kind == kind &&
         memcmp(&numbers_met[place].number, &value, sizeof(value)) == 0) {
         return numbers_met[place].node;
     }
@@ -95,7 +104,7 @@ number_node(PyObject *aval, PyObject *number)
     Py_XSETREF(numbers_met[place].aval, Py_NewRef(aval));
     Py_XSETREF(numbers_met[place].node, node);
     numbers_met[place].number = value;
-    numbers_met[place].is_float = is_float;
+    numbers_met[place].kind = kind;
     return node;
 }
 
@@ -160,10 +169,10 @@ is_two(PyObject *y)
 }
 
 static inline int
-is_float(PyObject *node)
+is_inexact(PyObject *node)
 {
     int type = aval_dtype(SLOT(node, n_aval))->type_num;
-    return type == NPY_DOUBLE || type == NPY_FLOAT;
+    return type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_CDOUBLE || type == NPY_CFLOAT;
 }
 
 /* Return the dtype (borrowed) that an operator works in, NULL where that is neither operand's. */
@@ -258,7 +267,7 @@ defer(Fast *f, PyObject *x, PyObject *y)
     if (is_single(x) && (y == NULL || is_single(y))) {
         return NULL;
     }
-    if (f->op == POW && !f->is_strict && is_two(y) && square != NULL && IS_ARRAY(x) && is_float(NODE(x))) {
+    if (f->op == POW && !f->is_strict && is_two(y) && square != NULL && IS_ARRAY(x) && is_inexact(NODE(x))) {
         f = square; /* as NumPy's operator */
         y = NULL;
     }

@@ -68,6 +68,8 @@ def fill_like(x: Node, value: object) -> Node:
 
 
 _scalars: dict[tuple[Aval, type, Any], Node] = {}
+# The kinds of dtypes that take a Python number.
+_TAKEN_BY = {int: "iufc", float: "fc", complex: "c"}
 
 
 def scalar_node(aval: Aval, value: Any) -> Node | None:
@@ -76,16 +78,16 @@ def scalar_node(aval: Aval, value: Any) -> Node | None:
     For speed alone: what comes back as None is promoted with all care elsewhere.
     """
     kind = type(value)
-    if kind is not float and kind is not int:
+    if kind not in _TAKEN_BY:
         if kind is not aval.dtype.type:
             return None
         value = value.item()
         kind = type(value)
-    # -0.0 equals 0.0; nan is a new key each time.
-    key = (aval, kind, value if value or kind is int else str(value))
+    # -0.0 equals 0.0, also as a part of a complex number; nan is a new key each time.
+    key = (aval, kind, value if kind is int or (value and kind is float) else str(value))
     node = _scalars.get(key)
     if node is None:
-        if value != value or (aval.dtype.kind != "f" and (kind is float or aval.dtype.kind not in "iu")):
+        if value != value or aval.dtype.kind not in _TAKEN_BY.get(kind, ""):
             return None
         try:
             node = fill_node(aval, value)

@@ -33,8 +33,9 @@ def _sort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.n
     return _mirrored(keys)
 
 
-# Elements along an axis, and in all, from which the way round below is the shorter one.
-_LONG, _MANY = 512, 1 << 13
+# Elements along an axis, of each kind of dtype, and in all, from which the way round below is the shorter
+# one: of integers, more are equal.
+_LONG, _MANY = {"f": 128, "i": 512, "u": 512}, 1 << 13
 
 
 def stable_argsort(x: np.ndarray, axis: int | None = -1) -> np.ndarray:
@@ -46,9 +47,9 @@ def stable_argsort(x: np.ndarray, axis: int | None = -1) -> np.ndarray:
     if axis is None or x.ndim == 0:
         return stable_argsort(x.reshape(-1))
     n = x.shape[axis]
-    is_for_vectors = x.dtype.kind in "fiu" and x.dtype.itemsize >= 4
-    # With a nan, NumPy does not use them either.
-    if not is_for_vectors or n < _LONG or x.size < _MANY or (x.dtype.kind == "f" and np.isnan(x).any()):
+    is_long = x.size >= _MANY and x.dtype.itemsize >= 4 and n >= _LONG.get(x.dtype.kind, n + 1)
+    # With a nan, NumPy does not use vectors either.
+    if not is_long or (x.dtype.kind == "f" and np.isnan(x).any()):
         return np.argsort(x, axis, "stable")
     x = np.moveaxis(x, axis, -1)
     order = np.argsort(x, -1)

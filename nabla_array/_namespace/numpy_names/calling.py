@@ -10,7 +10,6 @@ import numpy as np
 from ..._lazy.levels import frames
 from ..._lazy.node import tapes
 from ..array import Array, from_value, write
-from ..indexing import getitem
 from ..interop import from_host, to_host
 from ..manipulation import broadcast_to, reshape, stack
 from ..promotion import UnheldDtypeError, as_array, broadcast_shapes
@@ -69,7 +68,7 @@ class vectorize(np.vectorize):
         ready = [broadcast_to(x, loop + x.shape[x.ndim - c :]) for x, c in zip(arrays, cores, strict=True)]
         results = []
         for i in np.ndindex(loop):
-            given = _put(args, kwargs, places, names, [getitem(x, i) for x in ready])
+            given = _put(args, kwargs, places, names, [x[i] for x in ready])
             results.append(self.pyfunc(*given[0], **given[1]))
         if not results:
             if self.otypes is None:

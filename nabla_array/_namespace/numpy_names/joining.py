@@ -186,8 +186,7 @@ def _bounds(indices_or_sections: Any, n: int) -> list[int]:
         if count <= 0:
             raise ValueError("number sections must be larger than 0.") from None
         each, more = divmod(n, count)
-        sizes = [each + 1] * more + [each] * (count - more)
-        return [builtins.sum(sizes[:i]) for i in range(count + 1)]
+        return [0, *itertools.accumulate([each + 1] * more + [each] * (count - more))]
     return [0, *pieces, n]
 
 
@@ -201,7 +200,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array
     x = as_array("array_split", ary)
     k = normalize_axis("array_split", axis, x.ndim)
     bounds = _bounds(indices_or_sections, x.shape[k])
-    return [getitem(x, along(k, slice(a, b))) for a, b in itertools.pairwise(bounds)]
+    return [x[along(k, slice(a, b))] for a, b in itertools.pairwise(bounds)]
 
 
 @numpys
