@@ -13,6 +13,7 @@ import nabla_array  # noqa: F401  (before NumPy, as docs/laziness.md says)
 
 from . import (
     auto,
+    calls,
     cold,
     elementwise,
     fused,
@@ -30,6 +31,7 @@ from .measure import machine, show, write
 SUITES = {
     "overhead": overhead.run,
     "elementwise": elementwise.run,
+    "calls": calls.run,
     "memory": memory.run,
     "fused": fused.run,
     "cold": cold.run,

@@ -15,6 +15,7 @@ from typing import Any
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 OURS = "nabla_array"
@@ -117,7 +118,7 @@ def show(title: str, rows: list[Row], console: Console) -> None:
     for name in head:
         table.add_column(name, justify="left" if name in ("case", "at most") else "right", no_wrap=True)
     for line in lines:
-        table.add_row(*line, style={"yes": "green", "NO": "red"}.get(line[-1]))
+        table.add_row(*map(escape, line), style={"yes": "green", "NO": "red"}.get(line[-1]))
     console.print(table)
 
 
