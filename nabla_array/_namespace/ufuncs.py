@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from . import fast
 from .promotion import UnheldDtypeError
 
 Function = Callable[..., Any]
@@ -60,15 +61,29 @@ def _late(name: str) -> Function:
     return found
 
 
+# Where a method takes the array that it writes to.
+_OUTS = {"reduce": 3, "accumulate": 3, "reduceat": 4, "outer": -1}
+
+
 class _Method:
     """A method of a ufunc; what we cannot hold goes to NumPy's. (An import makes hundreds: no closures.)"""
 
-    __slots__ = ("__name__", "_function", "_like")
+    __slots__ = ("__name__", "_call", "_function", "_like")
 
     def __init__(self, name: str, function: Function, like: np.ufunc) -> None:
         self.__name__, self._function, self._like = name, function, like
+        self._call: Function | None = None
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._call is None:
+            name = self.__name__
+            host = getattr(self._like, name)
+            self._call = self._late_call
+            if name in _OUTS:
+                self._call = fast.wrap("whole", self._call, name, None, host, _OUTS[name])
+        return self._call(*args, **kwargs)
+
+    def _late_call(self, *args: Any, **kwargs: Any) -> Any:
         name, like = self.__name__, self._like
         try:
             return _late(name)(self._function, like, *args, **kwargs)
