@@ -47,13 +47,6 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
         *out = Py_NewRef(arg);
         return 1;
     }
-    if (f->is_where && PyLong_Check(arg)) {
-        int overflow;
-        long number = PyLong_AsLongAndOverflow(arg, &overflow);
-        if (overflow || number < 0 || number > NPY_MAX_INT8) {
-            return 0;
-        }
-    }
     if (arg == Py_None || PyBool_Check(arg) || PyLong_CheckExact(arg) || PyFloat_CheckExact(arg) ||
         PyUnicode_CheckExact(arg) || is_dtype(arg)) {
         *out = Py_NewRef(arg);
@@ -147,6 +140,29 @@ is_for_numpy(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *part)
     }
 }
 
+/* Say whether NumPy's `where` has dtypes for the integers that it is given: it wraps others round, without a word. */
+static int
+has_dtypes(PyObject *const *given, Py_ssize_t n)
+{
+    int narrow = 0;
+    for (Py_ssize_t i = 1; i < n; i++) {
+        if (PyArray_CheckExact(given[i])) {
+            int type = PyArray_DESCR((PyArrayObject *)given[i])->type_num;
+            narrow |= PyTypeNum_ISINTEGER(type) && type != NPY_LONG && type != NPY_LONGLONG;
+        }
+    }
+    for (Py_ssize_t i = 1; narrow && i < n; i++) {
+        if (PyLong_CheckExact(given[i])) {
+            int overflow;
+            long number = PyLong_AsLongAndOverflow(given[i], &overflow);
+            if (overflow || number < 0 || number > NPY_MAX_INT8) {
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
 /* Return what the package gives for a result of NumPy's (stolen); NULL, without an error, where that is not so simple. */
 static PyObject *
 result_of(Fast *f, PyObject *value)
@@ -208,7 +224,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
            argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
         ready++;
     }
-    if (ready == n + keywords && is_for_numpy(f, args, n, part)) {
+    if (ready == n + keywords && is_for_numpy(f, args, n, part) && !(f->is_where && !has_dtypes(given, n))) {
         value = call_any(f->host, given, n, names);
     }
     while (ready > 0) {
