@@ -16,6 +16,7 @@ from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import value_of
 from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
+from .._lazy.native import compiled
 from .._lazy.node import NO_PARAMS, Node, Part, leaf, record, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.bits import reinterpret
@@ -416,6 +417,10 @@ def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
                 return found
         return Array(record(prim, tuple(nodes), params or NO_PARAMS))
     return Array(*bind(prim, list(zip(nodes, levels, strict=True)), params or NO_PARAMS))
+
+
+if compiled is not None:
+    apply = compiled.wrap("apply", apply, "apply")
 
 
 def is_direct(prim: Primitive, nodes: Sequence[Node]) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 from .._lazy import aval, faults
 from .._lazy.config import settings
 from .._lazy.native import compiled
-from .._lazy.node import NO_PARAMS, Deferred, Lent, Node, Part, tapes
+from .._lazy.node import LIMIT, NO_PARAMS, Deferred, Lent, Node, Part, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives.contraction import matmul
 from .._lazy.primitives.creation import scalar_node
@@ -114,7 +114,7 @@ def like(function: _Function, slow: _Function) -> _Function:
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:
-        compiled.limit(direct.PART, direct.LARGE, TINY, direct.DEFERRED)
+        compiled.limit(direct.PART, direct.LARGE, TINY, direct.DEFERRED, LIMIT)
 
 
 if compiled is not None:

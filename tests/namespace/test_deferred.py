@@ -18,7 +18,7 @@ import nabla_array as xp
 from benchmarks import fuzz_numpy
 from nabla_array._lazy import host
 from nabla_array._lazy.native import compiled
-from nabla_array._lazy.node import Deferred, Part
+from nabla_array._lazy.node import LIMIT, Deferred, Part
 from nabla_array._namespace import direct, fast
 
 # Rows of all lengths: joined to one, several at a time, whole ones, pieces of long ones.
@@ -41,7 +41,7 @@ DTYPES = "dfDFlibB?"
 def recorded_from(least: int) -> Iterator[None]:
     """Record operations on arrays of so many bytes, if something is compiled."""
     if compiled is not None:
-        compiled.limit(direct.PART, direct.LARGE, 1, least)
+        compiled.limit(direct.PART, direct.LARGE, 1, least, LIMIT)
     try:
         yield
     finally:

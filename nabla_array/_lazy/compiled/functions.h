@@ -1,6 +1,6 @@
 /* Functions of NumPy's that take whole arrays. */
 
-enum { MOST = 16, LONGEST = 64 };
+enum { LONGEST = 64 };
 
 static inline int
 is_nested(PyObject *o)

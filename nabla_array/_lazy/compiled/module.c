@@ -148,6 +148,7 @@ static const struct {
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
     {"view", call_view},         {"whole", call_whole},        {"make", call_whole},
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
+    {"apply", call_apply},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */
@@ -232,11 +233,11 @@ like(PyObject *module, PyObject *args)
     return (PyObject *)f;
 }
 
-/* limit(part, large, tiny, least): see `direct.py` and `array.py` */
+/* limit(part, large, tiny, least, deepest): see `direct.py`, `array.py` and `node.py` */
 static PyObject *
 limit(PyObject *module, PyObject *args)
 {
-    if (!PyArg_ParseTuple(args, "nnnn", &part_bytes, &large_bytes, &tiny_bytes, &least_deferred)) {
+    if (!PyArg_ParseTuple(args, "nnnnl", &part_bytes, &large_bytes, &tiny_bytes, &least_deferred, &deepest)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -313,6 +314,7 @@ setup(PyObject *module, PyObject *args)
     Deferred = (PyTypeObject *)Py_NewRef(pending);
     View = (PyTypeObject *)Py_NewRef(view);
     Node = (PyTypeObject *)Py_NewRef(node);
+    Aval = (PyTypeObject *)Py_NewRef(aval);
     arrays = (Layout){{x_node, x_levels, x_view}, 3, 0, {NULL}};
     nodes = (Layout){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
     views = (Layout){{v_base, v_seen, v_steps, v_part}, 4, 0, {NULL}};
@@ -375,13 +377,14 @@ PyInit__fast(void)
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
     double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
     s_entered = PyUnicode_InternFromString("_entered");
+    s_aval = PyUnicode_InternFromString("aval");
     s_heard = PyUnicode_InternFromString("heard");
     s_mode = PyUnicode_InternFromString("mode");
     s_usual = PyUnicode_InternFromString("usual");
     s_warnings = PyUnicode_InternFromString("float_warnings");
     s_threads = PyUnicode_InternFromString("threads");
     s_evaluations = PyUnicode_InternFromString("evaluations");
-    if (no_levels == NULL || s_entered == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
+    if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
         s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || !make_keeper() ||
         PyType_Ready(&FastType) < 0) {
         return NULL;

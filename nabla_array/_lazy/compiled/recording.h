@@ -7,21 +7,21 @@ depth_of(PyObject *node)
     return depth == NULL ? 0 : PyLong_AsLong(depth);
 }
 
-/* Return a pending array of `prim(a, b, **params)`, or of `a` alone, whose node is of a class. */
+/* Return a pending array of `prim(*inputs, **params)` (`inputs` is stolen), whose node is of a class. */
 static PyObject *
-pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a, PyObject *b, PyObject *aval)
+pending_array_of(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *inputs, PyObject *aval)
 {
-    PyObject *node = make_object(type, &nodes, 1), *x = NULL, *inputs = node == NULL ? NULL : PyTuple_New(1 + (b != NULL));
-    long depth = depth_of(a), other = b == NULL ? 0 : depth_of(b);
-    if (inputs == NULL) {
-        Py_XDECREF(node);
+    PyObject *node = make_object(type, &nodes, 1), *x = NULL;
+    long depth = 0;
+    if (node == NULL) {
+        Py_DECREF(inputs);
         return NULL;
     }
-    PyTuple_SET_ITEM(inputs, 0, Py_NewRef(a));
-    if (b != NULL) {
-        PyTuple_SET_ITEM(inputs, 1, Py_NewRef(b));
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
+        long other = depth_of(PyTuple_GET_ITEM(inputs, i));
+        depth = depth > other ? depth : other;
     }
-    depth = (depth > other ? depth : other) + PyLong_AsLong(SLOT(aval, a_weight));
+    depth += PyLong_AsLong(SLOT(aval, a_weight));
     SLOT(node, n_prim) = Py_NewRef(prim);
     SLOT(node, n_inputs) = inputs;
     SLOT(node, n_params) = Py_NewRef(params);
@@ -36,6 +36,14 @@ pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a,
     SLOT(x, x_levels) = Py_NewRef(no_levels);
     SLOT(x, x_view) = Py_NewRef(Py_None);
     return x;
+}
+
+/* Return a pending array of `prim(a, b, **params)`, or of `a` alone, whose node is of a class. */
+static PyObject *
+pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a, PyObject *b, PyObject *aval)
+{
+    PyObject *inputs = b == NULL ? PyTuple_Pack(1, a) : PyTuple_Pack(2, a, b);
+    return inputs == NULL ? NULL : pending_array_of(type, prim, params, inputs, aval);
 }
 
 /* Return a deferred array of `prim(a, b)`, or `prim(a)`. */
@@ -311,4 +319,69 @@ defer(Fast *f, PyObject *x, PyObject *y)
     Py_XDECREF(m);
     Py_XDECREF(n);
     return out;
+}
+
+/* Return the nodes of arrays, put before them in `avals` what is known of each (borrowed); NULL, without an error,
+ * where Python must see to them: to levels, to views of what has changed, or to what is better done at once.
+ */
+static PyObject *
+nodes_of(PyObject *const *xs, Py_ssize_t n, PyObject **avals)
+{
+    int is_single = 1;
+    PyObject *found = PyTuple_New(n);
+    for (Py_ssize_t i = 0; found != NULL && i < n; i++) {
+        PyObject *view = IS_ARRAY(xs[i]) ? SLOT(xs[i], x_view) : NULL, *node;
+        if (view == NULL || PyTuple_GET_SIZE(SLOT(xs[i], x_levels)) != 0 ||
+            (view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen))) {
+            Py_CLEAR(found);
+            break;
+        }
+        node = NODE(xs[i]);
+        if (Py_TYPE(node) == Part || Py_TYPE(node) == Lent) {
+            Py_CLEAR(found);
+            break;
+        }
+        avals[i] = SLOT(node, n_aval);
+        is_single &= Py_TYPE(avals[i]) == Aval && PyTuple_GET_SIZE(SLOT(avals[i], a_shape)) == 0;
+        PyTuple_SET_ITEM(found, i, Py_NewRef(node));
+    }
+    if (is_single) {
+        Py_CLEAR(found);
+    }
+    return found;
+}
+
+/* apply(prim, *arrays, **params): see `array.py` */
+static PyObject *
+call_apply(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) - 1, keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    PyObject *given[MOST], *inputs, *rule = NULL, *aval = NULL, *params = NULL, *out = NULL;
+    if (n < 1 || n + keywords > MOST || is_watched() || (inputs = nodes_of(args + 1, n, given)) == NULL) {
+        PyErr_Clear();
+        return PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
+    }
+    memcpy(given + n, args + 1 + n, keywords * sizeof(*given));
+    if ((rule = PyObject_GetAttr(args[0], s_aval)) != NULL) {
+        aval = PyObject_Vectorcall(rule, given, n, names);
+        Py_DECREF(rule);
+    }
+    if (aval != NULL && (params = keywords == 0 ? Py_NewRef(no_params) : PyDict_New()) != NULL) {
+        for (Py_ssize_t i = 0; i < keywords; i++) {
+            if (PyDict_SetItem(params, PyTuple_GET_ITEM(names, i), given[n + i]) < 0) {
+                Py_CLEAR(params);
+                break;
+            }
+        }
+    }
+    if (params != NULL && Py_TYPE(aval) == Aval) {
+        out = pending_array_of(Node, args[0], params, Py_NewRef(inputs), aval);
+        if (out != NULL && PyLong_AsLong(SLOT(NODE(out), n_depth)) > deepest) {
+            Py_CLEAR(out); /* whoever records evaluates what it stands on first */
+        }
+    }
+    Py_XDECREF(aval);
+    Py_XDECREF(params);
+    Py_DECREF(inputs);
+    return out != NULL || PyErr_Occurred() ? out : PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
 }

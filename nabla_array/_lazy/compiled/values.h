@@ -1,6 +1,6 @@
 /* What the package told of itself, and arrays whose elements are known. */
 
-static PyTypeObject *Array, *Part, *Lent, *View;
+static PyTypeObject *Array, *Part, *Lent, *View, *Aval;
 static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
 static PyObject *frozen;    /* dict: not empty while some array is read-only */
@@ -12,13 +12,14 @@ static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
 static PyObject *settings;  /* dict: the mode in force */
 static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_deferred;
+static long deepest; /* a chain of pending nodes, before it evaluates itself */
 static PyArray_Descr *truth_dtype, *double_dtype;
 
 static Py_ssize_t x_node, x_levels, x_view;           /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
-static PyObject *s_entered, *s_heard, *s_mode, *truth_aval, *double_aval;
+static PyObject *s_entered, *s_heard, *s_mode, *s_aval, *truth_aval, *double_aval;
 
 #define IS_ARRAY(o) (Py_TYPE(o) == Array)
 #define NODE(x) SLOT(x, x_node)
@@ -30,6 +31,8 @@ is_watched(void)
 {
     return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0;
 }
+
+enum { MOST = 16 }; /* arguments of a call that is simple */
 
 enum mode { ANY_MODE, HOST_MODE, MAX_MODE };
 
