@@ -9,8 +9,10 @@
 #endif
 
 enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64 };
-/* Elements that a block has at least, and bytes of all buffers of one at most. */
-enum { LEAST = 512, CACHED = 1 << 15 };
+/* Elements that a block has at least, and that it has without buffers; bytes of all buffers of one at most, if it has
+ * more elements than that: they are to stay in a core's first cache, beside what is read and written.
+ */
+enum { LEAST = 512, UNBUFFERED = 4096, CACHED = 1 << 12 };
 /* Innermost axes up to which several rows make one block, and up to which one element is copied along them. */
 enum { SHORT = 192, SHORTEST = 48, MANY_ROWS = 8 };
 /* Units that a thread takes at once at most: what lies together is read together. */
@@ -53,6 +55,30 @@ typedef struct {
     npy_intp next, grain; /* the unit that nobody has begun; how many a thread takes at once */
     int faults, step_faults[MOST_STEPS];
 } Job;
+
+/* Loops that take several times as long for one element that repeats as for many in a row (`slow_on_one`). */
+static PyUFuncGenericFunction slow_loops[32];
+static int n_slow_loops;
+
+static int
+is_slow_on_one(PyUFuncGenericFunction loop)
+{
+    for (int i = 0; i < n_slow_loops; i++) {
+        if (slow_loops[i] == loop) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Note that a loop is slow on one element that repeats. */
+static void
+slow_on_one(PyUFuncGenericFunction loop)
+{
+    if (!is_slow_on_one(loop) && n_slow_loops < (int)(sizeof(slow_loops) / sizeof(slow_loops[0]))) {
+        slow_loops[n_slow_loops++] = loop;
+    }
+}
 
 /* Return which of NumPy's floating-point faults this thread has seen, as <fenv.h> names them; forgets them. */
 static inline int
@@ -159,6 +185,25 @@ find_repeated(Job *job)
     }
 }
 
+/* Find single elements that loops would rather have as many. */
+static void
+find_single(Job *job)
+{
+    for (int s = 0; s < job->n_steps; s++) {
+        for (int i = 0; i < job->steps[s].many - 1; i++) {
+            Operand *o = &job->operands[job->steps[s].args[i]];
+            int is_single = o->data != NULL && o->copy < 0 && is_slow_on_one(job->steps[s].loop);
+            for (int axis = 0; axis < job->ndim; axis++) {
+                is_single &= o->strides[axis] == 0;
+            }
+            if (is_single) {
+                o->copy = job->n_copies++;
+                o->is_fixed = 1;
+            }
+        }
+    }
+}
+
 static void
 forget_repeated(Job *job)
 {
@@ -221,6 +266,15 @@ common_pitch(Job *job)
     return pitch >= inner && pitch < inner + inner / 2 ? pitch : 0;
 }
 
+/* Return how many elements a block should have. */
+static npy_intp
+block_size(Job *job)
+{
+    int many = job->n_slots + job->n_copies;
+    npy_intp size = many == 0 ? UNBUFFERED : CACHED / (job->widest * many);
+    return size < LEAST ? LEAST : size;
+}
+
 /* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */
 static void
 cut(Job *job)
@@ -236,10 +290,9 @@ cut(Job *job)
             job->widest = job->operands[k].itemsize;
         }
     }
-    block = CACHED / (job->widest * (job->n_slots > 0 ? job->n_slots : 1));
-    block = block < LEAST ? LEAST : block > 8 * LEAST ? 8 * LEAST : block;
     if (inner <= SHORT && outer > 1) {
         npy_intp plane = job->dims[job->ndim - 2];
+        block = block_size(job);
         find_repeated(job);
         job->pitch = plane >= MANY_ROWS ? common_pitch(job) : 0;
         job->is_joined = job->pitch > 0;
@@ -255,6 +308,10 @@ cut(Job *job)
         job->units = outer / plane * job->across;
     }
     else {
+        if (job->n_slots > 0) { /* without buffers, it is memory that takes the time */
+            find_single(job);
+        }
+        block = block_size(job);
         pieces = (inner + block - 1) / block;
         job->is_joined = 0;
         job->rows = 0;
@@ -316,6 +373,10 @@ run_piece(Job *job, npy_intp unit, char *const *buffers)
             Operand *o = &job->operands[step->args[i]];
             strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
             data[i] = o->data == NULL ? buffers[o->slot] : starts[step->args[i]] + start * strides[i];
+            if (o->copy >= 0) {
+                data[i] = buffers[job->n_slots + o->copy];
+                strides[i] = o->itemsize;
+            }
         }
         step->loop(data, &n, strides, step->data);
         note_faults(job, s);
@@ -406,7 +467,7 @@ work(void *given, char *memory)
     if (job->n_copies > 0) {
         char *starts[MOST_OPERANDS];
         begin_row(job, 0, starts);
-        copy_repeated(job, 1, job->rows, job->pitch, starts, buffers + job->n_slots);
+        copy_repeated(job, 1, job->rows > 0 ? job->rows : 1, job->pitch, starts, buffers + job->n_slots);
     }
     take_faults();
     while ((unit = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED)) < job->units) {

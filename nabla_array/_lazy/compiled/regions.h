@@ -47,6 +47,7 @@ set_select(Step *step, npy_intp itemsize)
     case 16: step->loop = select_16; break;
     default: return 0;
     }
+    slow_on_one(step->loop);
     step->kind = EACH;
     step->data = NULL;
     step->many = 4;
@@ -127,6 +128,14 @@ set_identity(Step *step, PyObject *ufunc, PyArray_Descr *dtype)
     return is_none || step->has_identity;
 }
 
+/* Say whether a ufunc is one whose loops use vectors only for what lies in a row. */
+static int
+is_extremum(const char *name)
+{
+    return strcmp(name, "maximum") == 0 || strcmp(name, "minimum") == 0 || strcmp(name, "fmax") == 0 ||
+           strcmp(name, "fmin") == 0;
+}
+
 /* Make a step of a function: a ufunc, None for `where`, "cast", or "spread" for one element a row along that. */
 static int
 set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from, PyArray_Descr *to)
@@ -146,6 +155,9 @@ set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from
     }
     if (!set_loop(step, (PyUFuncObject *)function, from->type_num)) {
         return 0;
+    }
+    if (is_extremum(((PyUFuncObject *)function)->name)) {
+        slow_on_one(step->loop);
     }
     if (kind != EACH) {
         step->kind = kind;

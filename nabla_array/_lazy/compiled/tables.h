@@ -1,7 +1,9 @@
 /* Regions in which each row becomes one element, or some rows do, and what is one element a row meets what is many. */
 
-/* Bytes that the buffers of one row may take. */
-enum { LARGEST_ROW = 1 << 19 };
+/* Bytes that the buffers of one row may take; that those of a block have, about. How many rows a block has decides what
+ * is added to what where they are joined.
+ */
+enum { LARGEST_ROW = 1 << 19, CACHED_ROWS = 1 << 16 };
 
 /* Return where the elements of an operand begin for a row of a block, and how far apart those are. */
 static inline char *
@@ -173,7 +175,7 @@ cut_table(Job *job)
     if (row > LARGEST_ROW) {
         return 0;
     }
-    job->rows = 2 * CACHED / row;
+    job->rows = CACHED_ROWS / row;
     job->rows = job->rows < 1 ? 1 : job->rows > LEAST ? LEAST : job->rows;
     job->rows = job->rows < job->dims[0] ? job->rows : job->dims[0];
     job->units = (job->dims[0] + job->rows - 1) / job->rows;
