@@ -209,6 +209,24 @@ class _Kernel:
         self.slots = self._assign()
         self.heirs = self._heirs()
         self.job = None if compiled is None else job_of(program, region)
+        shapes = {self.avals[k].shape for k in region.outputs}
+        # Of what is elementwise over one shape, results may lie in memory as operands do.
+        self.shape = shapes.pop() if self.job is not None and not self.job.length and len(shapes) == 1 else ()
+
+    def pattern(self, env: list[Any]) -> np.ndarray | None:
+        """Return an operand as which results are to lie in memory, as in NumPy; None for C order.
+
+        That is where the operands do not agree.
+        """
+        found: list[tuple[list[int], np.ndarray]] = []
+        for i in self.region.inputs if len(self.shape) > 1 else ():
+            x = env[i]
+            if x.shape == self.shape and 0 not in x.strides:
+                order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+                if x.flags.c_contiguous or (found and found[0][0] != order):
+                    return None
+                found.append((order, x))
+        return found[0][1] if found else None
 
     def _heirs(self) -> dict[int, list[int]]:
         """Name for each output the inputs whose memory it could take: read, element by element, before."""
@@ -361,16 +379,21 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
     base = len(program.inputs)
     outs: dict[int, np.ndarray] = {}
     taken: set[int] = set()
+    pattern = kernel.pattern(env)
     for k in region.outputs:
         if k in region.joined:
             continue
         for i in kernel.heirs.get(k, ()):
-            if i not in taken and _is_free(i, env, region.drop, base, owned) and env[i].flags.c_contiguous:
+            in_order = pattern is not None or env[i].flags.c_contiguous
+            if i not in taken and in_order and _is_free(i, env, region.drop, base, owned):
                 outs[k] = env[i]
                 taken.add(i)
                 break
         else:
-            outs[k] = np.empty(kernel.avals[k].shape, kernel.avals[k].dtype)
+            aval = kernel.avals[k]
+            outs[k] = (
+                np.empty(aval.shape, aval.dtype) if pattern is None else np.empty_like(pattern, aval.dtype)
+            )
     parts: list[Any] = []
     joined = None if kernel.job is None else kernel.job.run(env, outs)
     if joined is None:

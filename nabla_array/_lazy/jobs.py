@@ -16,7 +16,7 @@ import numpy as np
 from .aval import Aval
 from .faults import tell_at_once
 from .native import compiled
-from .primitives.elementwise import cast, expm1, pow_, select, tanh
+from .primitives.elementwise import cast, expm1, imag, pow_, real, select, tanh
 from .primitives.structure import broadcast, reshape
 from .program import Eqn, Program
 from .regions import Region
@@ -135,7 +135,9 @@ class Job:
 
     def _add(self, k: int, eqn: Eqn) -> None:
         kind, shape, dtype = eqn.prim.kind, self._shape(k), eqn.aval.dtype
-        if kind == "elementwise":
+        if eqn.prim in (real, imag) and eqn.ins[0] in self.region.inputs:  # NumPy's are views
+            self.places[k] = self._leaf(eqn.ins[0], eqn.prim.host, shape)
+        elif kind == "elementwise":
             ins = tuple([self._operand(i) for i in eqn.ins])
             self.places[k] = self._step(_function(eqn), ins, dtype, _EACH, self._is_narrow(shape))
         elif kind == "reduce":
@@ -218,6 +220,11 @@ class Job:
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
             kept[self.places[k]] = out.reshape(shape if self.length else self.whole)
+            last = kept[self.places[k]]
+        if not self.length and not last.flags.c_contiguous:  # compiled code goes along the last axis
+            axes = sorted(range(last.ndim), key=lambda a: -abs(last.strides[a]))
+            leaves = [x.transpose(axes) for x in leaves]
+            kept = [None if x is None else x.transpose(axes) for x in kept]
         return leaves, kept
 
     def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:

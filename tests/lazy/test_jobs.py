@@ -187,6 +187,73 @@ def test_square_tables_are_not_turned() -> None:
     np.testing.assert_array_equal(np.asarray(found), (x * 2) - np.sum(x * 2, axis=1)[None, :])
 
 
+LAID_OUT: dict[str, Function] = {
+    "one": lambda np, x: np.sin(x[0]),
+    "constants": lambda np, x: np.minimum(np.maximum(x[0], -1), 1),
+    "choice": lambda np, x: np.where(x[0] > x[1], x[0] * 2, 0),
+    "truth": lambda np, x: np.isnan(x[0] / x[1]),
+    "a row": lambda np, x: x[0] * x[1][:1] + 1,
+    "a column": lambda np, x: (x[0] - 1) * x[1][..., :1],
+    "a repeated row": lambda np, x: np.abs(np.broadcast_to(x[1][:1], x[0].shape)) * x[0],
+    "columns": lambda np, x: np.max(x[0] * 2 - 1, axis=0),
+    "turned": lambda np, x: (x[0] * 2 + x[1]).reshape(-1)[:-1] + 1,
+    "twice": lambda np, x: np.stack([x[0] + x[1], (x[0] + x[1]) * 2]),
+}
+
+
+def _laid_out(draw: st.DrawFn, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
+    """Return an array whose axes lie in memory in some order, cut out or reversed perhaps."""
+    back = tuple(sorted(range(len(axes)), key=axes.__getitem__))
+    step = draw(st.sampled_from([1, 1, 2, -1]))
+    rows = [shape[a] * abs(step) if i == 0 else shape[a] for i, a in enumerate(axes)]
+    x: np.ndarray = np.random.default_rng(0).standard_normal(rows)[::step].transpose(back)
+    assert x.shape == shape
+    return x
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_results_lie_in_memory_as_the_operands(data: st.DataObject) -> None:
+    shape = data.draw(
+        st.sampled_from([(300, 300), (257, 1, 301), (50, 41, 43), (90_000,), (70_000, 1), (3, 30_000)])
+    )
+    orders = st.permutations(range(len(shape))).map(tuple)
+    first = data.draw(orders)
+    second = data.draw(st.sampled_from([first]) | orders)
+    operands = [data.draw(st.composite(_laid_out)(shape, axes)) for axes in (first, second)]
+    f = LAID_OUT[data.draw(st.sampled_from(sorted(LAID_OUT)))]
+    with np.errstate(all="ignore"), na.errstate(all="ignore"):
+        expected = f(np, operands)
+        ours = f(na, [na.asarray(x) for x in operands])
+        found = np.asarray(ours)
+    np.testing.assert_array_equal(found, expected, strict=True)
+    assert ours.flags.c_contiguous
+    assert not ours.flags.f_contiguous or ours.ndim == 1 or 1 in ours.shape
+
+
+@pytest.mark.parametrize("function", [np.sin, np.isnan])
+def test_a_turned_operand_gives_a_turned_result(function: Any) -> None:
+    x = np.random.default_rng(0).standard_normal((600, 500))
+    y = na.asarray(x).T
+    z = function(y)
+    assert z._value().flags.f_contiguous
+    np.testing.assert_array_equal(np.asarray(z), function(x.T))
+    z += z  # in its own memory
+    np.testing.assert_array_equal(np.asarray(z), function(x.T) + function(x.T))
+    assert z._value().flags.f_contiguous
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_parts_of_complex_numbers_are_views(dtype: str, ran: list[int]) -> None:
+    x = np.random.default_rng(0).standard_normal((300, 2000)).astype(dtype) * (1 + 2j)
+    y = na.asarray(x)
+    found = np.asarray(y.real + y.imag * 2)
+    np.testing.assert_array_equal(found, x.real + x.imag * 2, strict=True)
+    found = np.asarray(na.max(y.real * 2, axis=1) - na.max(y.T.imag * 2, axis=0))
+    np.testing.assert_array_equal(found, np.max(x.real * 2, axis=1) - np.max(x.imag * 2, axis=1), strict=True)
+    assert len(ran) >= 2
+
+
 def test_faults_of_rows_are_told_by_numpys_names() -> None:
     x = np.full((70_000, 10), 1e308)
     codes: list[Function] = [
