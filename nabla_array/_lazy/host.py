@@ -360,11 +360,12 @@ def _join(parts: list[np.ndarray], prim: Primitive, value: np.ndarray) -> None:
         parts.append(value)
 
 
-def _joined(prim: Primitive, parts: list[np.ndarray]) -> np.ndarray:
+def _joined(prim: Primitive, parts: np.ndarray) -> np.ndarray:
+    """Reduce the partial results of blocks to one."""
     if len(parts) == 1:
-        return parts[0]
+        return np.asarray(parts[0])
     # Along a contiguous axis NumPy sums pairwise.
-    stacked = np.stack(parts, axis=-1)
+    stacked = np.ascontiguousarray(np.moveaxis(parts, 0, -1))
     return np.asarray(prim.reducer.reduce(stacked, axis=-1, dtype=stacked.dtype))  # type: ignore[union-attr]
 
 
@@ -403,7 +404,7 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
         env[k] = out
     for k in region.joined:
         prim = program.eqns[k - base].prim
-        some = [p for part in parts for p in part[k]] if joined is None else list(joined[k])
+        some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])
         env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
 
 

@@ -230,6 +230,10 @@ forget_repeated(Job *job)
 static inline void
 copy_row(char *to, const char *from, npy_intp stride, npy_intp n, npy_intp itemsize)
 {
+    if (stride == itemsize) {
+        memcpy(to, from, (size_t)(n * itemsize));
+        return;
+    }
     switch (itemsize) {
     case 1: COPY_ROW(npy_uint8);
     case 2: COPY_ROW(npy_uint16);

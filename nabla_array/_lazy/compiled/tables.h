@@ -108,9 +108,7 @@ run_join(Job *job, const Step *step, npy_intp unit, npy_intp first, npy_intp man
         reduce_to(step, data, start, from->data != NULL ? from->strides[0] : from->itemsize, many, from->itemsize);
         return;
     }
-    for (npy_intp i = 0; i < n; i++) {
-        memcpy(data + i * out->itemsize, start + i * stride, (size_t)out->itemsize);
-    }
+    copy_row(data, start, stride, n, out->itemsize);
     for (npy_intp row = 1; row < many; row++) {
         npy_intp strides[3] = {out->itemsize, 0, out->itemsize};
         char *args[3] = {data, row_of(job, from, first, row, buffers, &strides[1]), data};
