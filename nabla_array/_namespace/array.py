@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .._lazy.aval import LARGE
 from .._lazy.config import settings
 from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import value_of
@@ -411,7 +412,7 @@ def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
     nodes = [x._node if x._view is None else current(x) for x in arrays]
     levels = [x._levels for x in arrays]
     if not any(levels):
-        if not tapes and is_direct(prim, nodes):
+        if not tapes and (is_direct(prim, nodes) or takes_little(prim, nodes, params)):
             found = part_hook[0](prim, nodes, prim.aval(*[n.aval for n in nodes], **params), params)
             if found is not None:
                 return found
@@ -429,6 +430,13 @@ def is_direct(prim: Primitive, nodes: Sequence[Node]) -> bool:
         if type(n) is Part:
             return True
     return prim.kind == "elementwise" and all([n.aval.ndim == 0 for n in nodes])
+
+
+def takes_little(prim: Primitive, nodes: Sequence[Node], params: dict[str, Any]) -> bool:
+    """Say whether an operation takes a small part of a large array that is known; `max` mode records it."""
+    if (prim.kind != "view" and prim is not gather) or nodes[0].value is None or settings["mode"] == "max":
+        return False
+    return nodes[0].aval.nbytes >= LARGE > prim.aval(*[n.aval for n in nodes], **params).nbytes
 
 
 def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, ...]:
@@ -544,6 +552,7 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     old = [Array(base._node, base._levels)]
     for step in steps[:-1]:
         old.append(apply(step.prim, old[-1], *step.indices, **step.params))
+    node = current(new)  # now: it may be a view of what changes
     written = new
     for step in reversed(steps):
         written = _PUT[step.prim](old.pop(), written, step.params, *step.indices)
@@ -551,7 +560,7 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     for tell in write_hook:
         tell(base)
     if x is not base and part is None and new._levels == written._levels:
-        x._node, x._levels = current(new), new._levels
+        x._node, x._levels = node, new._levels
         x._view = View(base, steps, base._node)
 
 

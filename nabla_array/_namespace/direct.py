@@ -17,6 +17,7 @@ import numpy as np
 from .._lazy import host
 from .._lazy.aval import LARGE as LARGE
 from .._lazy.aval import Aval, aval_of
+from .._lazy.config import settings
 from .._lazy.devices import CPU, device_of
 from .._lazy.evaluate import value_of
 from .._lazy.faults import heard, listener, tell
@@ -92,6 +93,14 @@ def _index(k: Any) -> Any:
     return value if value is not None and value.dtype.kind in "iub" and value.nbytes < LARGE else None
 
 
+def places(index: Any, n: int) -> np.ndarray | None:
+    """Return what is an index of `n` places as NumPy's array; None where it is pending, or none."""
+    value = _index(index)
+    if value is None or value.dtype.kind == "b" or not value.size:
+        return None
+    return value.astype(np.intp) if -n <= value.min() and value.max() < n else None
+
+
 def fresh_value(x: Array) -> np.ndarray | None:
     """Return the elements of an array where they are known, and nothing written since would change them."""
     if tapes or x._levels:
@@ -162,6 +171,21 @@ def read(x: Array, key: Any) -> Array | None:
     else:
         out._view = View(seen.base, None, seen.seen, (seen, key, shape))
     return out
+
+
+def taken(function: Callable[..., Any], x: Any, *args: Any) -> Array | None:
+    """Return the little that ``function(x, *args)``, one of NumPy's, takes of an array that is known."""
+    value = fresh_value(x) if type(x) is Array and settings["mode"] != "max" else None
+    if value is None:
+        return None
+    try:
+        part = np.array(heard(function, value, *args))
+    except (TypeError, ValueError, IndexError):  # told elsewhere, in our words
+        return None
+    if listener.heard:  # told of where it is looked at
+        listener.heard.clear()
+        return None
+    return known(part, aval_of(part.shape, part.dtype))
 
 
 def _is_mask(key: Array, x: Array) -> bool:
@@ -281,9 +305,37 @@ def put(x: Array, key: Any, value: Any) -> bool:
             target[key] = fitting
     except (IndexError, ValueError, OverflowError):  # told elsewhere, in our words
         return False
+    _note(x)
+    return True
+
+
+def _note(x: Array) -> None:
     owner = x if x._view is None else x._view.base
     for note in write_hook:
         note(owner)
+
+
+def change(function: Callable[..., Any], x: Array, value: Any, *given: np.ndarray) -> bool:
+    """Do ``function(x, *given, value)``, which writes numbers of the same dtype; returns what `put` does."""
+    if fresh_value(x) is None or (frozen and id(x) in frozen):
+        return False
+    dtype = x._node.aval.dtype
+    if type(value) is Array and (value.dtype is not dtype or not 0 < value.nbytes < LARGE):
+        return False
+    fitting = _fitting(value, dtype)
+    if fitting is None:
+        return False
+    try:
+        new = np.asarray(fitting, dtype)
+    except OverflowError:  # told elsewhere, in our words
+        return False
+    target = _target(x, value)
+    if target is None:
+        target = _own_memory(x)
+    if target is None or not target.flags.writeable:
+        return False
+    function(target, *[a.copy() if np.may_share_memory(a, target) else a for a in (*given, new)])
+    _note(x)
     return True
 
 

@@ -10,7 +10,7 @@ from .._lazy.node import mark_origin
 from .._lazy.primitives.elementwise import maximum, minimum, remainder
 from .._lazy.primitives.indexing import gather
 from .._lazy.primitives.structure import permute, reshape
-from . import fast
+from . import direct, fast
 from .array import Array, apply
 from .indexing import array_in_bounds
 from .outputs import deliver
@@ -33,6 +33,20 @@ def _indices(function: str, indices: Any, axis: int, n: int, error: type[Excepti
     if type(indices) is not Array and out._node.value is not None:
         array_in_bounds(function, out._node.value, axis, n)
     return astype(out, _INTP)
+
+
+def _few(x: Array, indices: Any, axis: Any) -> Array | None:
+    """Return the elements at once, if they are few of an array that is known."""
+    if axis is None:
+        n = x.size
+    elif type(axis) is int and -x.ndim <= axis < x.ndim:
+        n = x.shape[axis]
+    else:
+        return None
+    places = direct.places(indices, n)
+    if places is None or x.nbytes // n * places.size >= direct.LARGE:
+        return None
+    return direct.taken(np.take, x, places, axis)
 
 
 @fast.whole(np.take)
@@ -73,6 +87,10 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     >>> xp.take(xp.asarray([10, 20, 30]), xp.asarray([2, 0, -1]))
     array([30, 10, 30])
     """
+    if type(a) is Array and mode == "raise" and out is None:
+        few = _few(a, indices, axis)
+        if few is not None:
+            return few
     y = as_array("take", a)
     if axis is None or (not y.ndim and axis in (0, -1)):
         y, along = apply(reshape, y, shape=(y.size,)), 0

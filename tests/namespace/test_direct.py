@@ -160,3 +160,137 @@ def test_products_of_reversed_parts_have_numpys_bits(function: str) -> None:
     x, y = known(a), known(b)
     wanted = getattr(np, function)(a[::-1], b)
     assert float(getattr(xp, function)(x[::-1], y[:])) == float(wanted)
+
+
+# What writes to `x`, of two axes; `y` and `z` are views of it, `v` is as long as one of its rows, `m` a mask.
+CHANGES = [
+    "np.copyto(x, 3)",
+    "np.copyto(x, v)",
+    "np.copyto(y, z)",
+    "np.copyto(y, 2.0)",
+    "np.copyto(x, x * 2)",
+    "np.copyto(x[1:], x[:-1])",
+    "np.put(x, [1, -1], 5)",
+    "np.put(x, [0, 1, 0], v[:1])",
+    "np.put(y, [0], 7)",
+    "np.put(x, 0, 100)",
+    "np.put(x, np.asarray([1, 2]), v)",
+    "np.put(x, [99], 1)",
+    "np.put(x, [-99], 1)",
+    "np.putmask(x, m, 4)",
+    "np.putmask(x, m, v)",
+    "np.putmask(x, x > 3, x * 2)",
+    "np.putmask(x, m, x)",
+    "np.putmask(y, y > 1, z)",
+    "np.putmask(v, v > 1, 300)",
+    "np.fill_diagonal(x, 6)",
+    "np.fill_diagonal(x, v)",
+    "np.fill_diagonal(x, v[:1], wrap=True)",
+    "np.fill_diagonal(y, -2)",
+    "np.fill_diagonal(x.T, -3)",
+    "np.fill_diagonal(v, 1)",
+]
+
+
+@given(
+    st.lists(st.sampled_from(CHANGES), min_size=1, max_size=4),
+    st.sampled_from([(4, 3), (3, 4), (1, 1), (3, 3), (5, 2)]),
+    st.sampled_from(["float64", "int8", "complex64", "bool"]),
+    st.sets(st.sampled_from(["pending", "held", "turned"])),
+)
+def test_functions_that_write_do_as_numpys(
+    changes: list[str], shape: tuple[int, int], dtype: str, how: set[str]
+) -> None:
+    told = []
+    for np_ in (np, xp):
+        x = np_.asarray(np.arange(12.0)[: shape[0] * shape[1]].reshape(shape).astype(dtype))
+        if "turned" in how:
+            x = (x.T + x.T).T
+        elif "pending" in how:
+            x = x + x
+        v = np_.asarray(np.arange(shape[1]).astype(dtype))
+        m = np_.asarray(np.arange(shape[0] * shape[1]).reshape(shape) % 2 == 0)
+        names = {"np": np_, "x": x, "v": v, "m": m, "y": x[:2], "z": x[-2:]}
+        held = x * 1 if "held" in how else None
+        seen = []
+        for line in changes:
+            try:
+                exec(line, names)
+                seen.append("done")
+            except (ValueError, TypeError, IndexError, OverflowError) as error:
+                seen.append("error" if "putmask" in line or dtype == "int8" else type(error).__name__)
+        told.append(
+            (seen, x.tolist(), v.tolist(), None if held is None else held.tolist(), names["y"].tolist())
+        )
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["np.copyto(x, 3)", "np.put(x, [1], 3)", "np.putmask(x, x > 1, 3)", "np.fill_diagonal(x, 3)"],
+)
+def test_functions_do_not_write_to_what_is_read_only(line: str) -> None:
+    x = known(np.arange(9.0).reshape(3, 3))
+    for y in (xp.broadcast_to(x[:1], (3, 3)), x):
+        y.setflags(write=False)
+        with pytest.raises(ValueError, match="read-only"):
+            exec(line, {"np": xp, "x": y})
+    assert x.tolist() == np.arange(9.0).reshape(3, 3).tolist()
+
+
+def test_little_of_what_is_large_is_taken_at_once() -> None:
+    n = 800
+    a = np.random.default_rng(0).standard_normal((n, n))
+    x = known(a)
+    for code in (
+        "np.trace(x)",
+        "np.trace(x, 3, dtype='float32')",
+        "np.trace(x, n)",
+        "np.einsum('ii', x)",
+        "np.einsum('ii->i', x)",
+        "np.diag(x) * 1",
+        "np.diagonal(x, -2) + 1",
+        "np.take(x, [1, -2, 3], axis=1)",
+        "np.take(x, [[1, -2]], axis=0)",
+        "np.take(x, [5, -7])",
+        "np.take(x, np.asarray([3], 'uint8'), axis=-1)",
+        "np.take(x, [])",
+        "x[::400, 3].T - 1",
+    ):
+        ours, theirs = eval(code, {"np": xp, "x": x, "n": n}), eval(code, {"np": np, "x": a, "n": n})
+        np.testing.assert_array_equal(np.asarray(ours), theirs, strict=True)
+    assert not xp.einsum("ii->i", x).flags.writeable
+    for code in ("np.take(x, [n], axis=0)", "np.take(x, [-n - 1], axis=1)", "np.take(x, [1], axis=2)"):
+        with pytest.raises(IndexError):
+            np.asarray(eval(code, {"np": xp, "x": x, "n": n}))
+
+
+def test_a_diagonal_sees_what_is_written() -> None:
+    a = np.random.default_rng(0).standard_normal((400, 400))
+    x = known(a)
+    seen, sums = xp.diag(x), xp.trace(x)
+    x[3, 3] = 50.0
+    expected = a.trace()
+    a[3, 3] = 50.0
+    np.testing.assert_array_equal(seen, np.diag(a))
+    assert float(sums) == expected
+    with pytest.raises(ValueError, match="read-only"):
+        seen[0] = 1.0
+
+
+def test_transforms_see_what_is_taken_and_written() -> None:
+    x = known(np.arange(90_000.0).reshape(300, 300))
+
+    def f(x: xp.Array) -> xp.Array:
+        y = x * 1
+        xp.fill_diagonal(y, 2.0)
+        xp.put(y, [1], 0.0)
+        return xp.trace(x) + xp.einsum("ii", x) + xp.sum(xp.take(x, [1], axis=0)) + xp.sum(y)
+
+    expected = np.ones((300, 300)) + np.eye(300)
+    expected[0, 1] = 0.0
+    expected[1] += 1.0
+    np.testing.assert_array_equal(grad(f)(x), expected)
+    stack = xp.stack([x, x + 1])
+    np.testing.assert_array_equal(vmap(xp.trace)(stack), [np.trace(np.asarray(s)) for s in stack])
+    np.testing.assert_array_equal(vmap(lambda x: xp.take(x, [1], axis=0))(stack), np.asarray(stack)[:, [1]])

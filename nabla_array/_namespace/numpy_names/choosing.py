@@ -13,7 +13,7 @@ import numpy as np
 from ..._lazy.primitives.elementwise import select as select_p
 from ..._lazy.primitives.structure import diagonal as diagonal_p
 from ..._lazy.primitives.structure import reshape as reshape_p
-from .. import fast
+from .. import direct, fast
 from ..array import Array, apply, from_value, view, write
 from ..elementwise import floor_divide, logical_or, remainder
 from ..indexing import fitted, getitem, setitem
@@ -221,6 +221,10 @@ def trace(
     >>> xp.trace([[1, 2], [3, 4]])
     np.int64(5)
     """
+    if out is None and type(a) is Array and a.ndim == 2:
+        found = direct.taken(np.trace, a, offset, axis1, axis2, dtype)
+        if found is not None:
+            return found
     x = _plane("trace", as_array("trace", a), axis1, axis2)
     y: Array = apply(diagonal_p, x, offset=operator.index(offset)).sum(-1, dtype=dtype)
     return y if out is None else deliver("trace", out, y)
@@ -328,6 +332,8 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     array([1., 0., 3.])
     """
     x = _target("copyto", dst)
+    if where is True and casting == "same_kind" and x.nbytes < direct.PART and direct.put(x, (), src):
+        return
     new: Any = src
     if not isinstance(src, bool | int | float | complex):
         new = as_array("copyto", src)
@@ -351,6 +357,9 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     array([ 0,  1, 10, 20])
     """
     x = _target("putmask", a)
+    key = direct.fresh_value(mask) if type(mask) is Array and mask.shape == x.shape else None
+    if key is not None and key.dtype == bool and direct.change(np.putmask, x, values, key):
+        return
     chosen = astype(as_array("putmask", mask), _BOOL)
     if chosen.shape != x.shape:
         if chosen.size != x.size:
@@ -401,6 +410,9 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     array([5., 0., 6.])
     """
     x = _target("put", a)
+    places = direct.places(ind, x.size) if mode == "raise" else None
+    if places is not None and direct.change(np.put, x, v, places):
+        return
     index = flat("put", ind)
     if not index.size:
         return
@@ -475,6 +487,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
         if len(set(x.shape)) > 1:
             raise ValueError("All dimensions of input must be of equal length")
         step = 1 + sum(math.prod(x.shape[k + 1 :]) for k in range(x.ndim - 1))
+    if direct.change(functools.partial(np.fill_diagonal, wrap=wrap), x, val):
+        return
     places = slice(None, end, step)
     new = val if isinstance(val, bool | int | float | complex) else flat("fill_diagonal", val)
     if type(new) is Array:

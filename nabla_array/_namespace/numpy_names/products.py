@@ -332,6 +332,40 @@ def _found_path(
     return tuple(map(tuple, found[1:]))
 
 
+def _little(operands: tuple[Any, ...], sizes: dict[int, int]) -> Array | None:
+    """Return what NumPy gives for few elements of one array that is known: a diagonal, say."""
+    if len(operands) != 2 or type(operands[1]) is not Array or type(operands[0]) is not str:
+        return None
+    if math.prod(sizes.values()) * operands[1].itemsize >= direct.LARGE:
+        return None
+    return direct.taken(lambda x: np.einsum(operands[0], x), operands[1])
+
+
+def _contracted(spelled: _Spelled, sizes: dict[int, int], common: np.dtype, optimize: Any) -> Array:
+    """Return the sums of products, as operations on two factors at a time."""
+    wanted = set(spelled.output)
+    terms = [
+        _distinct(astype(x, common), labels)
+        for x, labels in zip(spelled.operands, spelled.inputs, strict=True)
+    ]
+    for step in _path(spelled, optimize):
+        chosen = [terms[i] for i in sorted(step)]
+        terms = [t for i, t in enumerate(terms) if i not in step]
+        while len(chosen) > 1:
+            (x, a), (y, b), *chosen = chosen
+            rest = {i for _, labels in (*chosen, *terms) for i in labels}
+            chosen.insert(0, _pair(x, a, y, b, wanted | rest))
+        terms += chosen
+    while len(terms) > 1:
+        (x, a), (y, b), *terms = terms
+        rest = {i for _, labels in terms for i in labels}
+        terms.insert(0, _pair(x, a, y, b, wanted | rest))
+    x, labels = _summed(*terms[0], wanted)
+    y = _arranged(x, labels, spelled.output)
+    shape = tuple(sizes[i] for i in spelled.output)
+    return broadcast_to(y, shape) if y.shape != shape else y
+
+
 @fast.whole(np.einsum)
 @numpys
 def einsum(
@@ -353,31 +387,13 @@ def einsum(
     for x in spelled.operands:
         if dtype is not None and not np.can_cast(x.dtype, common, casting):
             raise TypeError(f"einsum: {x.dtype} as {common} is no cast of the kind {casting!r}")
-    terms = [
-        _distinct(astype(x, common), labels)
-        for x, labels in zip(spelled.operands, spelled.inputs, strict=True)
-    ]
-    wanted = set(spelled.output)
-    for step in _path(spelled, optimize):
-        chosen = [terms[i] for i in sorted(step)]
-        terms = [t for i, t in enumerate(terms) if i not in step]
-        while len(chosen) > 1:
-            (x, a), (y, b), *chosen = chosen
-            rest = {i for _, labels in (*chosen, *terms) for i in labels}
-            chosen.insert(0, _pair(x, a, y, b, wanted | rest))
-        terms += chosen
-    while len(terms) > 1:
-        (x, a), (y, b), *terms = terms
-        rest = {i for _, labels in terms for i in labels}
-        terms.insert(0, _pair(x, a, y, b, wanted | rest))
-    x, labels = _summed(*terms[0], wanted)
-    y = _arranged(x, labels, spelled.output)
-    shape = tuple(sizes[i] for i in spelled.output)
-    y = broadcast_to(y, shape) if y.shape != shape else y
+    y = _little(operands, sizes) if dtype is None else None
+    if y is None:
+        y = _contracted(spelled, sizes, common, optimize)
     if out is not None:
         return deliver("einsum", out, y, casting)
     first = spelled.inputs[0]
-    if len(spelled.inputs) == 1 and set(first) == wanted and len(first) > len(wanted):
+    if len(spelled.inputs) == 1 and set(first) == set(spelled.output) and len(first) > len(spelled.output):
         freeze(y)  # a diagonal, which is a view in NumPy and can be written to; here it is a copy
     return y
 
