@@ -61,6 +61,16 @@ def round_to(b: Any, x: Any, out: Any, decimals: int) -> Any:
     return b.custom(back, b.ops.round(b.custom(to, x, unit)), unit)
 
 
+def beside_nan(kernel: str) -> Lowering:
+    """Return the lowering that gives the other operand where one is nan, and else what the kernel does."""
+
+    def lower(b: Any, x: Any, y: Any, out: Any) -> Any:
+        x_is, y_is = [b.custom("nabla.isnan", z, dtype=np.bool) for z in (x, y)]
+        return b.ops.where(x_is, y, b.ops.where(y_is, x, b.custom(kernel, x, y)))
+
+    return lower
+
+
 def cast(b: Any, x: Any, out: Any, dtype: np.dtype) -> Any:
     """Cast; to bool it says what is not zero, and floats reach narrow integers through wider ones."""
     if dtype.kind == "b" and x.dtype != b.dtype(np.bool):

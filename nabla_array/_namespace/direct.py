@@ -199,7 +199,7 @@ def _chosen(x: Array, mask: Array) -> Array:
     """Return the elements where a mask is true: how many there are is known once it is computed."""
     whole, chosen = value_of(current(x)), value_of(current(mask))
     value = whole[chosen] if compiled is None else compiled.choose(whole, chosen)
-    return known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
+    return _made(value)
 
 
 def _counts(owner: Array) -> tuple[int, int]:
@@ -376,6 +376,49 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
         listener.heard.clear()
         return None
     return known(value, aval_of(value.shape, value.dtype))
+
+
+# What functions take beside arrays that says nothing of other arrays, nor lets them write to one.
+_OPTIONS = (type(None), bool, int, float, str)
+_WRITING = frozenset({"out", "overwrite_input", "copy"})
+
+
+def whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what NumPy's function makes, anew, of known arrays that are large together; None if it may not.
+
+    It may not where MAX is to see all that it can run.
+    """
+    given = (*args, *kwargs.values())
+    arrays = [x for x in given if type(x) is Array]
+    if sum([x._node.aval.nbytes for x in arrays]) < PART or settings["mode"] == "max":
+        return None
+    if _WRITING & set(kwargs) or not all([type(x) is Array or _is_option(x) for x in given]):
+        return None
+    values = {id(x): fresh_value(x) for x in arrays}
+    if any([v is None for v in values.values()]):
+        return None
+    named = {k: values.get(id(x), x) for k, x in kwargs.items()}
+    try:
+        found = heard(function, *[values.get(id(x), x) for x in args], **named)
+    except (TypeError, *host.DATA_ERRORS):  # told elsewhere, in our words
+        found = None
+    if listener.heard:  # told of where it is looked at
+        listener.heard.clear()
+        found = None
+    if found is None:
+        return None
+    if type(found) is tuple:
+        return tuple(map(_made, found))
+    return found if type(found) is bool else _made(found)
+
+
+def _is_option(x: Any) -> bool:
+    return isinstance(x, _OPTIONS) or (type(x) in (tuple, list) and all(map(_is_option, x)))
+
+
+def _made(value: Any) -> Array:
+    value = np.asarray(value)
+    return known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
 
 
 # What Python's numbers give bit for bit as NumPy's do, as long as the result is finite, or fits.

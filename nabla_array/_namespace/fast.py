@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, wraps
 from inspect import unwrap
 from types import FunctionType
 from typing import Any, TypeVar, cast
@@ -77,12 +77,15 @@ def wrap(
     return compiled.wrap(way, slow, name, prim, host, types if host is not None else (), out)
 
 
-def whole(function: Any, way: str = "whole", pending: _Function | None = None) -> Callable[[F], F]:
+def whole(
+    function: Any, way: str = "whole", pending: _Function | None = None, large: _Function | None = None
+) -> Callable[[F], F]:
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
 
     Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
     comes first; "count", integers; "list", numbers in a list. Where the first array is a pending product that
-    nobody else has, `pending` is asked before, which may return None.
+    nobody else has, `pending` is asked before, which may return None. `large` answers for the others that are
+    known, of functions that gain nothing by blocks.
     """
 
     def decorate(slow: F) -> F:
@@ -90,9 +93,24 @@ def whole(function: Any, way: str = "whole", pending: _Function | None = None) -
         names = code.co_varnames[: code.co_argcount]
         # Where an argument would let NumPy's function write to arrays; by name, compiled code knows it.
         out = next((names.index(n) for n in ("out", "copy") if n in names), -1)
-        return cast(F, wrap(way, slow, slow.__name__, pending, function, out))
+        behind = slow if large is None else _for_large(large, slow, out)
+        return cast(F, wrap(way, behind, slow.__name__, pending, function, out))
 
     return decorate
+
+
+def _for_large(large: _Function, slow: _Function, out: int) -> _Function:
+    """Return what asks `large` first where the arrays are too large for compiled code."""
+
+    @wraps(slow)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not 0 <= out < len(args):
+            found = direct.whole(large, args, kwargs)
+            if found is not None:
+                return found
+        return slow(*args, **kwargs)
+
+    return call
 
 
 def product(function: Any) -> Callable[[F], F]:

@@ -231,7 +231,7 @@ def argsort(
 
 
 def partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
-    """Put the k-th element in its place, smaller ones before it, in place (here: sort)."""
+    """Put the k-th element in its place, and smaller ones before it, in place."""
     write(self, _find("partition")(self, kth, axis, kind, order))
 
 

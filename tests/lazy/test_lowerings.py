@@ -44,7 +44,7 @@ TERMS = {
 # How far rounding errors of a sum or a product of many may add up, beyond ULPS.
 LONG = {r.reduce_sum: 16, r.cumsum: 64, r.reduce_prod: 64, r.cumprod: 64}
 # Their zeros may have either sign: NumPy's own depends on the order of operands.
-ANY_ZERO = {e.maximum, e.minimum, r.reduce_max, r.reduce_min}
+ANY_ZERO = {e.maximum, e.minimum, e.fmax, e.fmin, r.reduce_max, r.reduce_min}
 
 
 @dataclass(frozen=True)
@@ -175,11 +175,12 @@ _FLOAT = (
     "atanh floor ceil trunc rint reciprocal isnan isinf isfinite signbit neg abs sign square conj"
 )
 _FLOATS = (
-    "hypot logaddexp atan2 copysign nextafter pow div add sub mul floor_divide remainder maximum minimum"
+    "hypot logaddexp atan2 copysign nextafter pow div add sub mul floor_divide remainder maximum minimum "
+    "fmax fmin"
 )
 _COMPARE = "eq ne lt le gt ge"
 _INTEGER = "neg abs sign square conj not floor ceil trunc"
-_INTEGERS = "add sub mul floor_divide remainder maximum minimum and or xor shift_left shift_right"
+_INTEGERS = "add sub mul floor_divide remainder maximum minimum fmax fmin and or xor shift_left shift_right"
 
 
 def _elementwise_cases() -> Iterator[Case]:
@@ -207,7 +208,7 @@ def _elementwise_cases() -> Iterator[Case]:
         yield Case(e.pow_, "pair" + char, (0, 1))
     for name in ("abs", "floor", "not"):
         yield Case(by_name[name], "one?", (0,))
-    for name in f"add mul maximum minimum and or xor {_COMPARE}".split():
+    for name in f"add mul maximum minimum fmax fmin and or xor {_COMPARE}".split():
         yield Case(by_name[name], "pair?", (0, 1))
 
 

@@ -31,6 +31,11 @@ def _share(beats: Primitive, x: Node, y: Node) -> Node:
     return select(beats(x, y), one, select(eq(x, y), half, zero))
 
 
+def _beside_nan(x: Node, y: Node, at_x: float, at_y: float, rest: Node) -> Node:
+    """Return a number where `x` is nan, another where `y` alone is, and else `rest`."""
+    return select(isnan(x), fill_like(x, at_x), select(isnan(y), fill_like(x, at_y), rest))
+
+
 def _weight(out: Node, x: Node) -> Node:
     """Return exp(x) / exp(out), where both may be infinite."""
     return exp(select(eq(x, fill_like(x, math.inf)), fill_like(x, 0), x - out))
@@ -126,6 +131,24 @@ minimum = elementwise(
     np.minimum,
     max=low.by_kind(b="logical_and", other="nabla.minimum"),
     partials=(lambda out, x, y: _share(lt, x, y), lambda out, x, y: _share(gt, x, y)),
+)
+fmax = elementwise(
+    "fmax",
+    np.fmax,
+    max=low.by_kind(b="logical_or", f=low.beside_nan("nabla.maximum"), other="nabla.maximum"),
+    partials=(
+        lambda out, x, y: _beside_nan(x, y, 0, 1, _share(gt, x, y)),
+        lambda out, x, y: _beside_nan(x, y, 1, 0, _share(gt, y, x)),
+    ),
+)
+fmin = elementwise(
+    "fmin",
+    np.fmin,
+    max=low.by_kind(b="logical_and", f=low.beside_nan("nabla.minimum"), other="nabla.minimum"),
+    partials=(
+        lambda out, x, y: _beside_nan(x, y, 0, 1, _share(lt, x, y)),
+        lambda out, x, y: _beside_nan(x, y, 1, 0, _share(lt, y, x)),
+    ),
 )
 copysign: Primitive = elementwise(
     "copysign",

@@ -91,6 +91,33 @@ argsort = Primitive(
 )
 
 
+def _partition_jvp(tangents: Any, out: Node, x: Node, kth: tuple[int, ...], axis: int) -> Node:
+    """Move the tangents as sorting both would: to the place that has the rank of their own."""
+    how = {"descending": False, "stable": True}
+    last = x.aval.ndim - 1
+    there = (*[a for a in range(x.aval.ndim) if a != axis], axis)
+    back = (*range(axis), last, *range(axis, last))
+    t, x, out = (permute(n, axes=there) for n in (*tangents, x, out))
+    ranks = argsort(argsort(out, axis=last, **how), axis=last, **how)
+    order = gather(argsort(x, axis=last, **how), ranks, axes=(last,), batch=last)
+    return permute(gather(t, order, axes=(last,), batch=last), axes=back)
+
+
+partition = Primitive(
+    "partition",
+    lambda x, kth, axis: x,
+    lambda x, kth, axis: np.partition(x, kth, axis),
+    batch=shift("axis"),
+    jvp=_partition_jvp,
+)
+argpartition = Primitive(
+    "argpartition",
+    lambda x, kth, axis: aval_of(x.shape, _INTP),
+    lambda x, kth, axis: np.argpartition(x, kth, axis),
+    batch=shift("axis"),
+)
+
+
 def _each(function: Callable[..., Any], vectors: np.ndarray, x: np.ndarray, dtype: Any) -> np.ndarray:
     """Return `function(vector, x)`, for each vector along the last axis with its own part of `x`."""
     if vectors.ndim == 1:

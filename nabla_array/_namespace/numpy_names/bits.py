@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import fast
 from ..array import Array
 from ..elementwise import bitwise_and, bitwise_right_shift
 from ..manipulation import concat, moveaxis, reshape
@@ -31,6 +32,7 @@ def _last(function: str, x: Array, axis: int | None) -> tuple[Array, int]:
     return moveaxis(x, k, -1), k
 
 
+@fast.whole(np.packbits, large=np.packbits)
 @numpys
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:
     """Return bytes, each of eight elements that are zero or not.
@@ -52,6 +54,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     return moveaxis(out, -1, k)
 
 
+@fast.whole(np.unpackbits, large=np.unpackbits)
 @numpys
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """Return the bits of bytes, an element each.

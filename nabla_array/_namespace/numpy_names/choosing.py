@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.primitive import Primitive
 from ..._lazy.primitives.elementwise import select as select_p
+from ..._lazy.primitives.ordering import argpartition as argpartition_p
+from ..._lazy.primitives.ordering import partition as partition_p
 from ..._lazy.primitives.structure import diagonal as diagonal_p
 from ..._lazy.primitives.structure import reshape as reshape_p
 from .. import direct, fast
@@ -66,6 +69,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     return out
 
 
+@fast.whole(np.choose)
 @numpys
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     """Return for each index the element of the array that it names.
@@ -101,6 +105,7 @@ def within(function: str, index: Array, n: int, mode: str, negative: bool = True
     return index
 
 
+@fast.whole(np.piecewise)
 @numpys
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
     """Return values of the function whose condition is true; of one more, where none is.
@@ -140,6 +145,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Ar
     return out
 
 
+@fast.whole(np.extract)
 @numpys
 def extract(condition: Any, arr: Any) -> Array:
     """Return the elements where a condition is true.
@@ -152,6 +158,7 @@ def extract(condition: Any, arr: Any) -> Array:
     return take(flat("extract", arr), places)
 
 
+@fast.whole(np.compress, large=np.compress)
 @numpys
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
     """Return the slices along an axis where a condition is true.
@@ -178,6 +185,7 @@ def argwhere(a: Any) -> Array:
     return from_value(np.argwhere(as_array("argwhere", a)._value()))
 
 
+@fast.whole(np.flatnonzero)
 @numpys
 def flatnonzero(a: Any) -> Array:
     """Return the indices into the flattened array of the elements that are not zero.
@@ -286,6 +294,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     return tuple(out if order == "F" else reversed(out))
 
 
+@fast.whole(np.ix_)
 @numpys
 def ix_(*args: Any) -> tuple[Array, ...]:
     """Return index arrays that together index every combination of the given ones.
@@ -521,40 +530,42 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return order
 
 
-def _kth(function: str, kth: Any, x: Array, axis: int | None) -> None:
-    n = x.size if axis is None else x.shape[normalize_axis(function, axis, x.ndim)] if x.ndim else 1
-    value = np.asarray(kth)
-    if value.dtype.kind not in "iu":
+def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None) -> Array:
+    x = as_array(prim.name, a)
+    if axis is None or (prim is argpartition_p and not x.ndim and axis in (0, -1)):
+        x, axis = reshape(x, (-1,)), 0
+    k = normalize_axis(prim.name, axis, x.ndim)
+    places = np.asarray(kth)
+    if places.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
-    for k in value.reshape(-1).tolist():
-        if x.size and not -n <= k < n:
-            raise ValueError(f"kth(={k}) out of bounds ({n})")
+    n = x.shape[k]
+    if x.size and not ((-n <= places) & (places < n)).all():
+        raise ValueError(f"kth(={kth}) out of bounds ({n})")
+    return apply(prim, x, kth=tuple(places.reshape(-1).tolist()), axis=k)
 
 
+@fast.whole(np.partition)
 @numpys
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
-    """Return a copy in which the k-th element is in its place, smaller ones before it (here: sorted).
+    """Return a copy in which the k-th element is in its place, and smaller ones before it.
 
     >>> xp.partition([3, 1, 2], 1)
     array([1, 2, 3])
     """
-    x = as_array("partition", a)
-    _kth("partition", kth, x, axis)
-    return sort(x, axis=axis)
+    return _partitioned(partition_p, a, kth, axis)
 
 
+@fast.whole(np.argpartition)
 @numpys
 def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:
-    """Return the indices that partition an array (here: that sort it).
+    """Return the indices that partition an array.
 
     >>> xp.argpartition([3, 1, 2], 1)
     array([1, 2, 0])
     """
-    x = as_array("argpartition", a)
-    _kth("argpartition", kth, x, axis)
-    return argsort(x, axis=axis)
+    return _partitioned(argpartition_p, a, kth, axis)
 
 
 @numpys

@@ -280,6 +280,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
+@fast.whole(np.array_equal, large=np.array_equal)
 @numpys
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Test whether two arrays have the same shape and elements.
@@ -296,6 +297,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return bool(same.all())
 
 
+@fast.whole(np.array_equiv, large=np.array_equiv)
 @numpys
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Test whether two arrays broadcast to the same elements.

@@ -15,9 +15,6 @@ from ..elementwise import (
     copysign,
     floor_divide,
     isinf,
-    isnan,
-    maximum,
-    minimum,
     multiply,
     pow,
     remainder,
@@ -92,30 +89,22 @@ logaddexp2 = binary(
 )
 
 
-@numpys
-def fmax(x1: Any, x2: Any, /) -> Array:
-    """Return the greater element of each pair; nan where both are nan.
-
-    >>> xp.fmax([1.0, xp.nan], [3.0, 4.0])
-    array([3., 4.])
-    """
-    a, b = promote("fmax", x1, x2)
-    if a.dtype.kind not in "fc":
-        return maximum(a, b)
-    return where(isnan(a), b, where(isnan(b), a, maximum(a, b)))
-
-
-@numpys
-def fmin(x1: Any, x2: Any, /) -> Array:
-    """Return the smaller element of each pair; nan where both are nan.
-
-    >>> xp.fmin([1.0, xp.nan], [3.0, 4.0])
-    array([1., 4.])
-    """
-    a, b = promote("fmin", x1, x2)
-    if a.dtype.kind not in "fc":
-        return minimum(a, b)
-    return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
+fmax = binary(
+    "fmax",
+    p.fmax,
+    "The greater element of each pair; nan where both are nan.",
+    "[1.0, xp.nan]",
+    "[3.0, 4.0]",
+    "array([3., 4.])",
+)
+fmin = binary(
+    "fmin",
+    p.fmin,
+    "The smaller element of each pair; nan where both are nan.",
+    "[1.0, xp.nan]",
+    "[3.0, 4.0]",
+    "array([1., 4.])",
+)
 
 
 def floats_of(like: np.ufunc, x: Any) -> Array:

@@ -35,17 +35,18 @@ def unique(
     (array([1, 3]), array([1, 2]))
     """
     x = as_array("unique", ar)
-    # The positions are found in values; the elements are taken from the array, so a derivative goes through.
-    _, index, inverse, counts = np.unique(x._value(), True, True, True, axis, equal_nan=equal_nan)
-    found = take(flat("unique", x), index) if axis is None else take(x, index, axis=axis)
-    if axis is None and x.ndim == 0:
-        inverse = inverse.reshape(())
-    more = [
-        from_value(v)
-        for v, wanted in ((index, return_index), (inverse, return_inverse), (counts, return_counts))
-        if wanted
-    ]
-    return (found, *more) if more else found
+    wanted = bool(return_index), bool(return_inverse), bool(return_counts)
+    asked = (wanted[0] or bool(tapes), *wanted[1:])  # NumPy takes longer for more
+    find: Any = np.unique
+    out = find(x._value(), *asked, axis, equal_nan=equal_nan)
+    values, *more = out if type(out) is tuple else (out,)
+    found = from_value(values)
+    if tapes:  # the elements are taken from the array, so a derivative goes through
+        found = take(flat("unique", x), more[0]) if axis is None else take(x, more[0], axis=axis)
+        del more[: not wanted[0]]
+    if wanted[1] and axis is None:
+        more[wanted[0]] = more[wanted[0]].reshape(x.shape)
+    return (found, *map(from_value, more)) if more else found
 
 
 def _both(function: str, *operands: Any) -> list[Array]:
@@ -53,6 +54,7 @@ def _both(function: str, *operands: Any) -> list[Array]:
     return promote(function, *[as_array(function, x) for x in operands])
 
 
+@fast.whole(np.intersect1d)
 @numpys
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return the elements that both arrays have, ascending.
@@ -61,9 +63,14 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     array([1, 3])
     """
     x, y = [flat("intersect1d", a) for a in _both("intersect1d", ar1, ar2)]
-    found = np.intersect1d(x._value(), y._value(), assume_unique, True)
-    values = take(x, found[1])
-    return (values, from_value(found[1]), from_value(found[2])) if return_indices else values
+    find: Any = np.intersect1d
+    found = find(x._value(), y._value(), assume_unique, bool(return_indices or tapes))
+    if type(found) is not tuple:
+        return from_value(found)
+    values, first, second = found
+    # The elements are taken from the array, so a derivative goes through.
+    common = take(x, first) if tapes else from_value(values)
+    return (common, from_value(first), from_value(second)) if return_indices else common
 
 
 @fast.whole(np.union1d)
