@@ -50,13 +50,19 @@ numpys: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "
 
 
 class _Listener:
-    """What NumPy writes about faults to."""
+    """What NumPy writes about faults to.
+
+    Where something is heard, functions are called again to tell of it: so none is as long as nobody asked.
+    """
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Node | None]] = []
+        # Whether anybody has recorded under an error state of their own: it may be computed at any time.
+        self.is_asked = False
 
     def write(self, message: str) -> None:
-        self.heard.append((message, _node_at(sys._getframe(1))))
+        if self.is_asked or settings["float_warnings"]:
+            self.heard.append((message, _node_at(sys._getframe(1))))
 
 
 listener = _Listener()
@@ -201,6 +207,7 @@ def _marker(state: State) -> Callable[[Node], None]:
 @contextmanager
 def recorded_under(changes: State) -> Iterator[None]:
     """Let this thread record under an error state with these changes, which NumPy's has already."""
+    listener.is_asked = True
     states = _states.setdefault(get_ident(), [])
     state = {**(states[-1][0] if states else usual), **changes}
     if state["under"] != "ignore":

@@ -122,6 +122,11 @@ def product(function: Any) -> Callable[[F], F]:
     return decorate
 
 
+def behind(function: _Function) -> _Function:
+    """Return what a function asks where its short way gives nothing."""
+    return unwrap(function, stop=lambda f: type(f) is FunctionType)
+
+
 def like(function: _Function, slow: _Function) -> _Function:
     """Return `slow` with the short way that a function has, if it has one."""
     if compiled is None or not isinstance(function, compiled.Fast):

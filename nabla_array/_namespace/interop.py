@@ -323,11 +323,12 @@ def numpy_name(name: str) -> Any:
 def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable[..., Any]:
     """Let a function of ours hand arrays that we cannot hold to NumPy's of that name (in a `part`)."""
     theirs = getattr(getattr(np, part) if part else np, name)
+    behind = fast.behind(function)
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
-            return function(*args, **kwargs)
+            return behind(*args, **kwargs)
         except UnheldDtypeError as error:
             if part and any([hasattr(type(x), "filled") for x in args]):
                 raise  # NumPy's would use what a mask hides

@@ -46,10 +46,10 @@ FINITE = words("gradient unwrap i0 nansum nanprod nanmean nanstd nanvar cov corr
 FINITE += words("polyadd polysub tensordot vander fft ifft rfft irfft fft2 cumprod")
 FINITE += words("solve inv det pinv matrix_rank eigvalsh matrix_power cond roots")
 # Of what is equal (0.0 and -0.0), the ways may choose another one.
-SUMS += words("nanmax nanmin unique union1d setdiff1d intersect1d sort")
+SUMS += words("nanmax nanmin unique union1d setdiff1d intersect1d sort clip")
 SUMS += FINITE
 SHORT = words("prod max min any all argmax argmin cumsum diff concat stack hstack vstack where roll")
-SHORT += words("repeat triu tril outer clip round searchsorted count_nonzero tile array diag bincount")
+SHORT += words("repeat triu tril outer round searchsorted count_nonzero tile array diag bincount")
 SHORT += words("append insert dstack isin ptp digitize histogram pad fftshift ifftshift argsort")
 SHORT += words("delete kron lexsort isclose allclose nan_to_num nanargmax nanargmin column_stack")
 SHORT += words("zeros_like ones_like empty_like full_like partition argpartition choose piecewise extract")
@@ -214,7 +214,7 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
         "where": [(read(value != 0), x, y) for y in (x, 0, 1.5, -1, 300, 2**70)] + [(x,)],
         "roll": [(x, 2)],
         "choose": [(small % 2, [row, steps]), (small % 2, [row, 2]), (chosen, [x, other])],
-        "piecewise": [(x, [mask], [1, 2]), (x, [mask, mask], [3, 4]), (row, [chosen], [0, x])],
+        "piecewise": [(x, [mask], [1, 2]), (x, [mask, mask], [3, 4]), (row, [chosen], [0, 2.5])],
         "extract": [(mask, x), (chosen, row), ([1, 0, 1], row), (x, row)],
         "compress": [(chosen, row), (chosen, x, 0), ([1, 0, 1], x, -1), (x, x)],
         "ix_": [(small,), (small, chosen), (x, row), (chosen, [0, 2])],

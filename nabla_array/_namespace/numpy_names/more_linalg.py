@@ -7,8 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.config import settings
+from ..._lazy.node import tapes
+from ..._lazy.primitives.placement import in_use
 from .. import fast
-from ..array import Array
+from ..array import Array, from_value
 from ..creation import eye
 from ..elementwise import abs as abs_
 from ..elementwise import divide, isfinite, isnan, multiply
@@ -16,7 +19,7 @@ from ..linalg import inv, matrix_norm, pinv, slogdet, solve, svdvals, vector_nor
 from ..linear_algebra import matmul
 from ..manipulation import moveaxis, reshape
 from ..outputs import deliver
-from ..promotion import as_array, full, normalize_axis, promote
+from ..promotion import as_array, astype, full, normalize_axis, promote
 from ..searching import where
 from ..statistical import sum as sum_
 from ..utility import all as all_
@@ -111,6 +114,10 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     m, n = x.shape
     if y.shape[0] != m:
         raise _LinAlgError("Incompatible dimensions")
+    if not (tapes or x._levels or y._levels or in_use) and settings["mode"] != "max":
+        found = np.linalg.lstsq(x._value(), y._value(), None if rcond is None else float(rcond))
+        solved, residuals, rank, singular = [from_value(np.asarray(v)) for v in found]
+        return solved, residuals, astype(rank, _RANK), singular
     cut = (
         np.finfo(x.dtype).eps * max(m, n)
         if rcond is None
