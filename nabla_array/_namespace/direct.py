@@ -378,6 +378,11 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
     return known(value, aval_of(value.shape, value.dtype))
 
 
+def are_large(*arrays: Array) -> bool:
+    """Say whether compiled code leaves arrays to Python that it may compute with at once: MAX does not."""
+    return sum([x._node.aval.nbytes for x in arrays]) >= PART and settings["mode"] != "max"
+
+
 # What functions take beside arrays that says nothing of other arrays, nor lets them write to one.
 _OPTIONS = (type(None), bool, int, float, str)
 _WRITING = frozenset({"out", "overwrite_input", "copy"})
@@ -390,11 +395,11 @@ def whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     """
     given = (*args, *kwargs.values())
     arrays = [x for x in given if type(x) is Array]
-    if sum([x._node.aval.nbytes for x in arrays]) < PART or settings["mode"] == "max":
+    if not are_large(*arrays) or _WRITING & set(kwargs):
         return None
-    if _WRITING & set(kwargs) or not all([type(x) is Array or _is_option(x) for x in given]):
+    if not all([type(x) is Array or _is_option(x) for x in given]):
         return None
-    values = {id(x): fresh_value(x) for x in arrays}
+    values = {id(x): _moved(x) for x in arrays}
     if any([v is None for v in values.values()]):
         return None
     named = {k: values.get(id(x), x) for k, x in kwargs.items()}

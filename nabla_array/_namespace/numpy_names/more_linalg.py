@@ -126,13 +126,13 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     singular = svdvals(x)
     solved = matmul(pinv(x, rtol=float(cut)), y)
     value = singular._value()
-    rank = int((value > cut * value.max(initial=0)).sum())
-    if rank == n and m > n:
+    regular = int((value > cut * value.max(initial=0)).sum())
+    if regular == n and m > n:
         off = abs_(y - matmul(x, solved))
         residuals = reshape(sum_(off * off, 0), (-1,))
     else:
         residuals = full((0,), 0, x.real.dtype)
-    return solved, residuals, full((), rank, _RANK), singular
+    return solved, residuals, full((), regular, _RANK), singular
 
 
 @numpys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 
 from ..._lazy.faults import unheard
 from ..._lazy.node import tapes
-from .. import fast
-from ..array import Array
+from .. import direct, fast
+from ..array import Array, from_value
 from ..elementwise import abs as abs_
 from ..elementwise import (
     divide,
@@ -30,7 +31,7 @@ from ..manipulation import reshape, stack
 from ..outputs import deliver
 from ..promotion import SCALARS, as_array, astype, normalize_axes
 from ..scans import cumprod, cumsum
-from ..searching import argmax, argmin, where
+from ..searching import argmax, argmin, count_nonzero, where
 from ..statistical import max as max_
 from ..statistical import min as min_
 from ..statistical import prod
@@ -42,11 +43,19 @@ from .statistics import between, median, ordered, percentile, quantile, quantile
 _F64 = np.dtype(np.float64)
 
 
-def _filled(function: str, a: Any, value: Any) -> tuple[Array, Array | None]:
-    """Return the array with `value` where it is nan, and where that is; None where nan cannot be."""
+def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tuple[Array, Array | None]:
+    """Return the array with `value` where it is nan, and where that is; None where nothing is, if it may."""
     x = as_array(function, a)
     if x.dtype.kind not in "fc":
         return x, None
+    known = direct.fresh_value(x) if direct.are_large(x) else None
+    if known is not None:  # what is looked at need not be filled, mostly
+        found = np.isnan(known)
+        if may_be_whole and not found.any():
+            return x, None
+        known = known.copy()
+        np.copyto(known, value, where=found)
+        return from_value(known), from_value(found)
     lacking = isnan(x)
     return where(lacking, x.dtype.type(value), x), lacking
 
@@ -132,7 +141,16 @@ def _extreme(
     return _given(name, out, y)
 
 
-@fast.whole(np.nanmax)
+def _joined(like: np.ufunc) -> Callable[..., Any]:
+    """Return the reduction by a ufunc that leaves out nan, for what `nanmax` takes."""
+
+    def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        return like.reduce(a, axis=axis, keepdims=keepdims)
+
+    return reduce
+
+
+@fast.whole(np.nanmax, large=_joined(np.fmax))
 @numpys
 def nanmax(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -145,7 +163,7 @@ def nanmax(
     return _extreme("nanmax", max_, a, axis, out, keepdims, initial, where)
 
 
-@fast.whole(np.nanmin)
+@fast.whole(np.nanmin, large=_joined(np.fmin))
 @numpys
 def nanmin(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
@@ -188,12 +206,14 @@ def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
 
 
 def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> Array:
-    return sum_(logical_not(lacking), axis, keepdims=keepdims, where=mask)
+    there = logical_not(lacking)
+    if mask is True:
+        return count_nonzero(there, axis, keepdims=keepdims)
+    return sum_(there, axis, keepdims=keepdims, where=mask)
 
 
 @fast.whole(np.nanmean)
 @numpys
-@unheard()
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -208,13 +228,14 @@ def nanmean(
     >>> xp.nanmean([1.0, xp.nan, 2.0])
     np.float64(1.5)
     """
-    x, lacking = _filled("nanmean", a, 0)
-    if lacking is None:
-        y: Array = x.mean(axis, dtype, keepdims=keepdims, where=where)
-        return _given("nanmean", out, y, "unsafe")
-    total = sum_(x, axis, dtype, keepdims=keepdims, where=where)
-    y = divide(total, _counted(x, lacking, axis, keepdims, where))
-    return _given("nanmean", out, astype(y, total.dtype), "unsafe")
+    x, lacking = _filled("nanmean", a, 0, dtype is None and where is True)
+    with unheard():
+        if lacking is None:
+            y: Array = x.mean(axis, dtype, keepdims=keepdims, where=where)
+            return _given("nanmean", out, y, "unsafe")
+        total = sum_(x, axis, dtype, keepdims=keepdims, where=where)
+        y = divide(total, _counted(x, lacking, axis, keepdims, where))
+        return _given("nanmean", out, astype(y, total.dtype), "unsafe")
 
 
 def _variance(
@@ -222,39 +243,50 @@ def _variance(
     a: Any,
     axis: Any,
     dtype: Any,
+    out: Any,
     ddof: Any,
     keepdims: bool,
     mask: Any,
     center: Any,
     correction: Any,
 ) -> Array:
+    """Return what `nanvar` or `nanstd` does."""
     if correction is not None:
         if ddof:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    x, lacking = _filled(name, a, 0)
-    if lacking is None:
-        y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask, mean=center)
-        return y
+    x = as_array(name, a)
+    axes = normalize_axes(name, axis, x.ndim)
+    # Of too few numbers the variance is nan, where that of all might be infinite.
+    are_enough = mask is True and math.prod(x.shape[k] for k in axes) > ddof
+    x, lacking = _filled(name, x, 0, dtype is None and are_enough)
+    with unheard():
+        if lacking is None:
+            y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask, mean=center)
+        else:
+            y = _filled_variance(x, lacking, axes, dtype, ddof, mask, center)
+            y = y if keepdims else reshape(y, tuple(n for k, n in enumerate(y.shape) if k not in axes))
+        return _given(name, out, y, "unsafe") if name == "nanvar" else _given(name, out, sqrt(y))
+
+
+def _filled_variance(
+    x: Array, lacking: Array, axes: tuple[int, ...], dtype: Any, ddof: Any, mask: Any, center: Any
+) -> Array:
+    """Return the variance, with the axes kept, of elements that are 0 where they are lacking."""
     x = x if dtype is None else astype(x, np.dtype(dtype))
-    count = _counted(x, lacking, axis, True, mask)
+    count = _counted(x, lacking, axes, True, mask)
     if center is None:
-        center = astype(divide(sum_(x, axis, keepdims=True, where=mask), count), x.dtype)
+        center = astype(divide(sum_(x, axes, keepdims=True, where=mask), count), x.dtype)
     off = where(lacking, x.dtype.type(0), astype(subtract(x, center), x.dtype))
     squares = square(off) if x.dtype.kind != "c" else square(abs_(off))
     left = subtract(count, ddof)
     left = where(left > 0, astype(left, _F64), np.nan)
-    total = sum_(squares, axis, keepdims=True, where=mask)
-    y = astype(divide(total, left), total.dtype)
-    if keepdims:
-        return y
-    axes = normalize_axes(name, axis, x.ndim)
-    return reshape(y, tuple(n for k, n in enumerate(x.shape) if k not in axes))
+    total = sum_(squares, axes, keepdims=True, where=mask)
+    return astype(divide(total, left), total.dtype)
 
 
 @fast.whole(np.nanvar)
 @numpys
-@unheard()
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -272,13 +304,11 @@ def nanvar(
     >>> xp.nanvar([1.0, xp.nan, 3.0])
     np.float64(1.0)
     """
-    y = _variance("nanvar", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return _given("nanvar", out, y, "unsafe")
+    return _variance("nanvar", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 @fast.whole(np.nanstd)
 @numpys
-@unheard()
 def nanstd(
     a: Any,
     axis: Any = None,
@@ -296,8 +326,7 @@ def nanstd(
     >>> xp.nanstd([1.0, xp.nan, 3.0])
     np.float64(1.0)
     """
-    y = _variance("nanstd", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return _given("nanstd", out, sqrt(y))
+    return _variance("nanstd", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
 # -- quantiles ---------------------------------------------------------------------------------------
