@@ -378,13 +378,14 @@ PyInit__fast(void)
     double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
     s_entered = PyUnicode_InternFromString("_entered");
     s_aval = PyUnicode_InternFromString("aval");
+    s_kind = PyUnicode_InternFromString("kind");
     s_heard = PyUnicode_InternFromString("heard");
     s_mode = PyUnicode_InternFromString("mode");
     s_usual = PyUnicode_InternFromString("usual");
     s_warnings = PyUnicode_InternFromString("float_warnings");
     s_threads = PyUnicode_InternFromString("threads");
     s_evaluations = PyUnicode_InternFromString("evaluations");
-    if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
+    if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_kind == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
         s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || !make_keeper() ||
         PyType_Ready(&FastType) < 0) {
         return NULL;

@@ -351,6 +351,23 @@ nodes_of(PyObject *const *xs, Py_ssize_t n, PyObject **avals)
     return found;
 }
 
+/* Say whether an operation takes a small part of a large array that is known, which may be better done at once. */
+static int
+takes_little(PyObject *prim, PyObject *node, PyObject *aval)
+{
+    PyObject *value = VALUE_OF(node), *kind;
+    int is_reduction = 0;
+    if (value == NULL || !PyArray_CheckExact(value) || PyArray_NBYTES((PyArrayObject *)value) < large_bytes ||
+        PyLong_AsSsize_t(SLOT(aval, a_nbytes)) >= large_bytes) {
+        return 0;
+    }
+    if ((kind = PyObject_GetAttr(prim, s_kind)) != NULL) {
+        is_reduction = PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "reduce") == 0;
+        Py_DECREF(kind);
+    }
+    return !is_reduction;
+}
+
 /* apply(prim, *arrays, **params): see `array.py` */
 static PyObject *
 call_apply(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -374,7 +391,7 @@ call_apply(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
             }
         }
     }
-    if (params != NULL && Py_TYPE(aval) == Aval) {
+    if (params != NULL && Py_TYPE(aval) == Aval && !takes_little(args[0], PyTuple_GET_ITEM(inputs, 0), aval)) {
         out = pending_array_of(Node, args[0], params, Py_NewRef(inputs), aval);
         if (out != NULL && PyLong_AsLong(SLOT(NODE(out), n_depth)) > deepest) {
             Py_CLEAR(out); /* whoever records evaluates what it stands on first */
