@@ -9,7 +9,7 @@ import numpy as np
 
 from .._lazy.primitives.elementwise import add, neg, select
 from .._lazy.primitives.structure import concat, permute, reshape
-from . import scans, statistical, utility
+from . import direct, scans, statistical, utility
 from .array import Array, apply
 from .indexing import combine_at, getitem
 from .outputs import deliver
@@ -327,6 +327,18 @@ def _plus(x: Any, y: Any) -> Array:
     return elementwise(add, "subtract.at", (x, y))
 
 
+def _is_done_at_once(like: np.ufunc, a: Array, indices: Any, b: Any) -> bool:
+    """Do what `at` does in the array's own memory, if one dtype will do and nobody could tell."""
+    if b is None or not a.ndim or type(indices) not in (Array, np.ndarray, list):
+        return False
+    dtype = a.dtype
+    own = b.dtype if type(b) is Array else np.asarray(b).dtype
+    if own != dtype or like.resolve_dtypes((dtype, dtype, None)) != (dtype,) * 3:
+        return False
+    places = direct.places(indices, a.shape[0])
+    return places is not None and direct.change(like.at, a, b, places)
+
+
 def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
     """Apply a ufunc in place at indices, again where one stands there again."""
     if like.signature is not None:
@@ -338,6 +350,8 @@ def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, 
         like.at(a, np.asarray(indices) if type(indices) is Array else indices, np.asarray(b))
         return
     name = f"{like.__name__}.at"
+    if _is_done_at_once(like, a, indices, b):
+        return
     subtracts = like is np.subtract and a.dtype.kind in "iufc"
     mode = None if b is None else "add" if subtracts else _MODES.get(like)
     kind = type(b) if b is None or type(b) in SCALARS[1:] else as_array(name, b).dtype
