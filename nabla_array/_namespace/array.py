@@ -434,7 +434,9 @@ def is_direct(prim: Primitive, nodes: Sequence[Node]) -> bool:
 
 def takes_little(prim: Primitive, nodes: Sequence[Node], params: dict[str, Any]) -> bool:
     """Say whether an operation takes a small part of a large array that is known; `max` mode records it."""
-    if (prim.kind != "view" and prim is not gather) or nodes[0].value is None or settings["mode"] == "max":
+    if not nodes or (prim.kind != "view" and prim is not gather):
+        return False
+    if nodes[0].value is None or settings["mode"] == "max":
         return False
     return nodes[0].aval.nbytes >= LARGE > prim.aval(*[n.aval for n in nodes], **params).nbytes
 
