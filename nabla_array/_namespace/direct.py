@@ -378,28 +378,14 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
     return known(value, aval_of(value.shape, value.dtype))
 
 
-def are_large(*arrays: Array) -> bool:
-    """Say whether compiled code leaves arrays to Python that it may compute with at once: MAX does not."""
-    return sum([x._node.aval.nbytes for x in arrays]) >= PART and settings["mode"] != "max"
+def at_hand(x: Array) -> np.ndarray | None:
+    """Return the elements of an array that are known, and that MAX is not to see: it may run all it can."""
+    return None if settings["mode"] == "max" else _moved(x)
 
 
-# What functions take beside arrays that says nothing of other arrays, nor lets them write to one.
-_OPTIONS = (type(None), bool, int, float, str)
-_WRITING = frozenset({"out", "overwrite_input", "copy"})
-
-
-def whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what NumPy's function makes, anew, of known arrays that are large together; None if it may not.
-
-    It may not where MAX is to see all that it can run.
-    """
-    given = (*args, *kwargs.values())
-    arrays = [x for x in given if type(x) is Array]
-    if not are_large(*arrays) or _WRITING & set(kwargs):
-        return None
-    if not all([type(x) is Array or _is_option(x) for x in given]):
-        return None
-    values = {id(x): _moved(x) for x in arrays}
+def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what NumPy's function makes, anew, of arrays that are known; None if it may not."""
+    values = {id(x): at_hand(x) for x in (*args, *kwargs.values()) if type(x) is Array}
     if any([v is None for v in values.values()]):
         return None
     named = {k: values.get(id(x), x) for k, x in kwargs.items()}
@@ -415,6 +401,22 @@ def whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
     if type(found) is tuple:
         return tuple(map(_made, found))
     return found if type(found) is bool else _made(found)
+
+
+# What functions take beside arrays that says nothing of other arrays, nor lets them write to one.
+_OPTIONS = (type(None), bool, int, float, str)
+_WRITING = frozenset({"out", "overwrite_input", "copy"})
+
+
+def whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Do what `numpys` does, where compiled code leaves arrays to Python for their size; None elsewhere."""
+    given = (*args, *kwargs.values())
+    size = sum([x._node.aval.nbytes for x in given if type(x) is Array])
+    if size < PART or _WRITING & set(kwargs):
+        return None
+    if not all([type(x) is Array or _is_option(x) for x in given]):
+        return None
+    return numpys(function, args, kwargs)
 
 
 def _is_option(x: Any) -> bool:

@@ -11,6 +11,7 @@ from .._lazy.primitives.elementwise import add, neg, select
 from .._lazy.primitives.structure import concat, permute, reshape
 from . import direct, scans, statistical, utility
 from .array import Array, apply
+from .elementwise_calls import PRIMITIVES
 from .indexing import combine_at, getitem
 from .outputs import deliver
 from .promotion import (
@@ -129,6 +130,17 @@ def _check_binary(like: np.ufunc, method: str) -> None:
         raise ValueError(f"{method} only supported for functions returning a single value")
 
 
+def _numpys(
+    function: Function, like: np.ufunc, method: str, result: np.dtype, *args: Any, **options: Any
+) -> Any:
+    """Return what NumPy's method gives for known arrays; None where ours may differ, or MAX is to see it."""
+    prim = PRIMITIVES.get(function)
+    if prim is None or prim.host is not like:
+        return None
+    found = direct.numpys(getattr(like, method), args, options)
+    return found if found is not None and found.dtype == result else None
+
+
 def _host(like: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
     return host_hook[0](getattr(like, method), f"{like.__name__}.{method}", args, kwargs)
 
@@ -184,6 +196,10 @@ def reduce(
     if len(axes) > 1 and (like not in _ASSOCIATIVE or like is np.lcm):
         raise ValueError(f"{name}: the order of elements matters, so at most one axis may be given")
     own = _REDUCTIONS.get(like)
+    if own is None and out is None and where is True and initial is np._NoValue:
+        found = _numpys(function, like, "reduce", result, x, axis=axes, dtype=dtype, keepdims=keepdims)
+        if found is not None:
+            return found
     if own is not None:
         first = None if initial is np._NoValue else initial
         logical = like.__name__ in _LOGICAL
@@ -248,6 +264,10 @@ def accumulate(
     k = _one_axis(name, axis, x.ndim)
     x, result = _joinable(like, x, dtype, out, True)
     n = x.shape[k]
+    if out is None and (like not in _SCANS or x.nbytes < direct.PART):  # MAX scans large ones sooner
+        found = _numpys(function, like, "accumulate", result, x, axis=k, dtype=dtype)
+        if found is not None:
+            return found
     if like in _SCANS:
         y = _SCANS[like](x, axis=k, dtype=result)
     elif like not in _ASSOCIATIVE and n > _LONGEST:
@@ -303,6 +323,13 @@ def reduceat(
     if places.size and not 0 <= places.min() <= places.max() < n:
         raise IndexError(f"index {places.max()} out-of-bounds in {name} [0, {n})")
     x, result = _joinable(like, x, dtype, out, True)
+    found = (
+        None
+        if out is not None
+        else _numpys(function, like, "reduceat", result, x, places, axis=k, dtype=dtype)
+    )
+    if found is not None:
+        return found
     if not 0 < places.size <= _LONGEST:
         return _host(like, "reduceat", x, places, axis=k, out=out)
     parts = []
@@ -320,7 +347,7 @@ def outer(function: Function, like: np.ufunc, A: Any, B: Any, /, **kwargs: Any) 
     if like.nin != 2:
         raise ValueError("outer product only supported for binary functions")
     a, b = as_array(like.__name__, A), as_array(like.__name__, B)
-    return function(apply(reshape, a, shape=(*a.shape, *[1] * b.ndim)) if b.ndim else a, b, **kwargs)
+    return function(a[(..., *[None] * b.ndim)] if b.ndim else a, b, **kwargs)
 
 
 def _plus(x: Any, y: Any) -> Array:

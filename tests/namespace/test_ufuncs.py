@@ -5,11 +5,13 @@ from __future__ import annotations
 import itertools
 import pickle
 from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._namespace import direct
 
 from .numpy_names.comparing import compare, data, ours, outcome, same
 
@@ -152,6 +154,14 @@ def test_a_ufunc_has_the_attributes_of_numpys(name: str) -> None:
 def test_a_ufunc_does_what_numpys_does(name: str) -> None:
     for call in calls_of(name):
         compare(call, host=True)
+
+
+@pytest.mark.parametrize("name", MANY)
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+def test_methods_that_do_not_ask_numpys_do_what_those_do(name: str) -> None:
+    with patch.object(direct, "numpys", return_value=None):
+        for call in calls_of(name):
+            compare(call, host=True)
 
 
 MATRICES = """

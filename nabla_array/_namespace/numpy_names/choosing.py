@@ -18,6 +18,7 @@ from ..._lazy.primitives.structure import diagonal as diagonal_p
 from ..._lazy.primitives.structure import reshape as reshape_p
 from .. import direct, fast
 from ..array import Array, apply, from_value, view, write
+from ..direct import fresh_value
 from ..elementwise import floor_divide, logical_or, remainder
 from ..indexing import fitted, getitem, setitem
 from ..indexing_functions import take, take_along_axis
@@ -596,8 +597,10 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     outer = rows.shape[:-1]
     if not math.prod(outer):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    # What is known is read at once; parts of what is pending stay so.
+    part = getitem if fresh_value(x) is None else operator.getitem
     results = [
-        as_array("apply_along_axis", func1d(getitem(rows, i), *args, **kwargs)) for i in np.ndindex(outer)
+        as_array("apply_along_axis", func1d(part(rows, i), *args, **kwargs)) for i in np.ndindex(outer)
     ]
     first = results[0]
     out = reshape(stack([astype(r, first.dtype) for r in results]), (*outer, *first.shape))

@@ -32,7 +32,12 @@ _LinAlgError = np.linalg.LinAlgError
 _RANK = np.dtype(np.intc)  # LAPACK's
 
 
-@fast.whole(np.linalg.norm)
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    """Return the norm of all elements, which NumPy's asks BLAS for; None where blocks are better."""
+    return np.linalg.norm(x, ord, None, keepdims) if axis is None and ord in (None, "fro", "f") else None
+
+
+@fast.whole(np.linalg.norm, large=_norm)
 @numpys
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
     """Return the norm of a vector or a matrix, or of those along axes.

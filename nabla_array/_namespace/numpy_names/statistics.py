@@ -372,7 +372,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # -- counting ----------------------------------------------------------------------------------------
 
 
-@fast.whole(np.bincount)
+@fast.whole(np.bincount, large=np.bincount)
 @numpys
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """Return how often each integer from 0 on occurs, or the sum of the weights that it has.
@@ -393,7 +393,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
         raise ValueError("'list' argument must have no negative elements")
     n = max(int(value.max()) + 1 if value.size else 0, minlength)
     if weights is None:
-        return from_value(np.bincount(value.astype(np.intp), minlength=minlength))
+        return from_value(np.bincount(value.astype(np.intp, copy=False), minlength=minlength))
     w = as_array("bincount", weights)
     if w.dtype.kind == "c":
         raise TypeError(f"Cannot cast array data from {w.dtype} to {_F64} according to the rule 'safe'")

@@ -48,8 +48,8 @@ def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tup
     x = as_array(function, a)
     if x.dtype.kind not in "fc":
         return x, None
-    known = direct.fresh_value(x) if direct.are_large(x) else None
-    if known is not None:  # what is looked at need not be filled, mostly
+    known = direct.at_hand(x) if x._node.aval.nbytes >= direct.PART else None
+    if known is not None:  # a look is less work than to fill, and mostly enough
         found = np.isnan(known)
         if may_be_whole and not found.any():
             return x, None
