@@ -389,7 +389,15 @@ def _select_aval(mask: Aval, x: Aval, y: Aval) -> Aval:
     return x
 
 
+# One true element of so many is worth two ways through memory instead of six.
+_RARE = 16
+
+
 def _select_into(mask: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    if np.count_nonzero(mask) * _RARE < mask.size:  # as where nan is replaced: NumPy skips what is false
+        np.copyto(out, y)
+        np.copyto(out, x, where=mask)
+        return
     if x.dtype.itemsize > 8:
         np.copyto(out, np.where(mask, x, y))
         return
