@@ -189,6 +189,8 @@ def _elementwise_rows() -> Iterator[Row]:
             (avals("?3", "d2", "d2"), {}, ValueError),
         )
         yield Row(e.select, (random("?", 3, 4), x, x[::-1].copy()), wrong=wrong if char == "d" else ())
+        many = random(char, 2, 40)
+        yield Row(e.select, (np.arange(80).reshape(2, 40) == 33, many, many[::-1].copy()))
         for other in SAMPLED:
             safe = values(char) if np.can_cast(char, other) else random(char, 3, 5)
             yield Row(e.cast, (safe,), {"dtype": np.dtype(other)})

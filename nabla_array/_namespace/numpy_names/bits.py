@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -9,10 +10,9 @@ import numpy as np
 
 from .. import fast
 from ..array import Array
-from ..elementwise import bitwise_and, bitwise_right_shift
+from ..elementwise import bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift
 from ..manipulation import concat, moveaxis, reshape
 from ..promotion import as_array, astype, full, normalize_axis
-from ..statistical import sum as sum_
 from .described import numpys
 
 _BYTE = np.dtype(np.uint8)
@@ -49,9 +49,9 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     missing = -n % 8
     if missing:
         y = concat([y, full((*lead, missing), False, y.dtype)], axis=-1)
-    groups = astype(reshape(y, (*lead, (n + missing) // 8, 8)), _BYTE)
-    out = sum_(groups * (1 << shifts.astype(np.uint8)).astype(np.uint8), -1, dtype=_BYTE)
-    return moveaxis(out, -1, k)
+    y = astype(y, _BYTE)
+    bits = [bitwise_left_shift(y[..., place::8], _BYTE.type(by)) for place, by in enumerate(shifts)]
+    return moveaxis(functools.reduce(bitwise_or, bits), -1, k)
 
 
 @fast.whole(np.unpackbits, large=np.unpackbits)
