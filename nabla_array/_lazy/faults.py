@@ -50,22 +50,25 @@ numpys: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "
 
 
 class _Listener:
-    """What NumPy writes about faults to.
-
-    Where something is heard, functions are called again to tell of it: so none is as long as nobody asked.
-    """
+    """What NumPy writes about faults to."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Node | None]] = []
         # Whether anybody has recorded under an error state of their own: it may be computed at any time.
-        self.is_asked = False
+        self.has_states = False
 
     def write(self, message: str) -> None:
-        if self.is_asked or settings["float_warnings"]:
-            self.heard.append((message, _node_at(sys._getframe(1))))
+        self.heard.append((message, _node_at(sys._getframe(1))))
 
 
 listener = _Listener()
+
+
+def may_be_told() -> bool:
+    """Say whether anybody may ask for faults to be told."""
+    return listener.has_states or bool(settings["float_warnings"])
+
+
 # The functions that evaluate one node, in a variable of that name.
 one_by_one: set[CodeType] = set()
 
@@ -207,7 +210,7 @@ def _marker(state: State) -> Callable[[Node], None]:
 @contextmanager
 def recorded_under(changes: State) -> Iterator[None]:
     """Let this thread record under an error state with these changes, which NumPy's has already."""
-    listener.is_asked = True
+    listener.has_states = True
     states = _states.setdefault(get_ident(), [])
     state = {**(states[-1][0] if states else usual), **changes}
     if state["under"] != "ignore":

@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.linalg import LinAlgError
 
+from .._lazy.faults import may_be_told
 from .._lazy.primitives import linalg as p
 from .._lazy.primitives.contraction import matmul as matmul_p
 from .._lazy.primitives.elementwise import conj, select
@@ -139,7 +140,13 @@ def cholesky(a: Any, *, upper: bool = False) -> Array:
     return asked(fallible("cholesky", p.cholesky, lapack("cholesky", a, square=True), upper=bool(upper)))
 
 
-@fast.whole(np.linalg.det)
+def _numpys_det(a: Any) -> Any:
+    """Do what NumPy's does: where large numbers overflow it would be asked again, to tell of it."""
+    with np.errstate(over=None if may_be_told() else "ignore"):
+        return np.linalg.det(a)
+
+
+@fast.whole(_numpys_det)
 def det(a: Any) -> Array:
     """Return the determinant of square matrices.
 
