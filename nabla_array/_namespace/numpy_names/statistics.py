@@ -15,7 +15,7 @@ from ..._lazy.host import quiet, spread
 from ..._lazy.leaving import differentiating
 from ..._lazy.node import tapes
 from ..._lazy.primitives.indexing import scatter
-from .. import fast
+from .. import direct, fast
 from ..array import Array, apply, current, from_value
 from ..creation import asarray, linspace, zeros
 from ..elementwise import (
@@ -386,22 +386,26 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     given = index.size or isinstance(x, Array | np.ndarray)  # an empty list is one of integers
     if given and index.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP} according to the rule 'safe'")
-    value = index._value()
+    value = index._value().astype(np.intp, copy=False)
     if operator.index(minlength) < 0:
         raise ValueError("'minlength' must not be negative")
-    if value.size and value.min() < 0:
-        raise ValueError("'list' argument must have no negative elements")
-    n = max(int(value.max()) + 1 if value.size else 0, minlength)
     if weights is None:
-        return from_value(np.bincount(value.astype(np.intp, copy=False), minlength=minlength))
+        return from_value(np.bincount(value, minlength=minlength))
     w = as_array("bincount", weights)
     if w.dtype.kind == "c":
         raise TypeError(f"Cannot cast array data from {w.dtype} to {_F64} according to the rule 'safe'")
     if w.shape != index.shape:
         raise ValueError("The weights and list don't have the same length.")
     if not w.size:
-        return zeros((n,), dtype=_INTP)
-    return added_at(zeros((n,)), astype(index, _INTP), astype(w, _F64))
+        return zeros((minlength,), dtype=_INTP)
+    w = astype(w, _F64)
+    known = direct.at_hand(w)
+    if known is not None:
+        return from_value(np.bincount(value, known, minlength))
+    if value.min() < 0:
+        raise ValueError("'list' argument must have no negative elements")
+    n = max(int(value.max()) + 1, minlength)
+    return added_at(zeros((n,)), astype(index, _INTP), w)
 
 
 def added_at(x: Array, index: Array, values: Array) -> Array:
