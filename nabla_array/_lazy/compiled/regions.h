@@ -1,6 +1,15 @@
 /* Elementwise regions of large programs, which `host.py` cuts, as jobs. */
 
-/* NumPy's `where` has no loop of a ufunc's. Here it has no branch: which it would take is hard to foresee. */
+/* Let the elements of a loop be made some at a time, though what is written may be an operand. */
+#if defined(__GNUC__)
+#define EACH_BY_ITSELF _Pragma("GCC ivdep")
+#else
+#define EACH_BY_ITSELF
+#endif
+
+/* NumPy's `where` has no loop of a ufunc's. Here it has no branch for an element, which would be hard to foresee; that
+ * some in a row are chosen alike is not.
+ */
 #define SELECT(name, type)                                                                                           \
     static inline type name##_one(npy_bool c, type x, type y)                                                        \
     {                                                                                                                \
@@ -9,16 +18,36 @@
     static void name(char **args, const npy_intp *n, const npy_intp *strides, void *data)                            \
     {                                                                                                                \
         const npy_intp size = sizeof(type);                                                                          \
+        const npy_uint64 every = 0x0101010101010101;                                                                 \
         char *c = args[0], *x = args[1], *y = args[2], *out = args[3];                                               \
-        if (strides[0] == 1 && strides[1] == size && strides[2] == size && strides[3] == size) {                     \
-            for (npy_intp i = 0; i < *n; i++) {                                                                      \
-                ((type *)out)[i] = name##_one(((npy_bool *)c)[i], ((type *)x)[i], ((type *)y)[i]);                   \
+        npy_intp i = 0;                                                                                              \
+        if (strides[0] == 1 && (strides[1] == size || strides[1] == 0) && (strides[2] == size || strides[2] == 0) && \
+            strides[3] == size && *n >= 8) {                                                                         \
+            type xs[8], ys[8]; /* for one element that repeats */                                                    \
+            for (int j = 0; j < 8; j++) {                                                                            \
+                xs[j] = *(type *)x;                                                                                  \
+                ys[j] = *(type *)y;                                                                                  \
             }                                                                                                        \
-            return;                                                                                                  \
+            for (; i + 8 <= *n; i += 8) {                                                                            \
+                npy_uint64 some;                                                                                     \
+                const type *p = strides[1] == 0 ? xs : (type *)x + i, *q = strides[2] == 0 ? ys : (type *)y + i;     \
+                type *to = (type *)out + i;                                                                          \
+                memcpy(&some, c + i, 8);                                                                             \
+                if (some == 0 || some == every) {                                                                    \
+                    type chosen[8];                                                                                  \
+                    memcpy(chosen, some == 0 ? q : p, sizeof(chosen));                                               \
+                    memcpy(to, chosen, sizeof(chosen));                                                              \
+                    continue;                                                                                        \
+                }                                                                                                    \
+                EACH_BY_ITSELF                                                                                       \
+                for (int j = 0; j < 8; j++) {                                                                        \
+                    to[j] = name##_one(((npy_bool *)c)[i + j], p[j], q[j]);                                          \
+                }                                                                                                    \
+            }                                                                                                        \
         }                                                                                                            \
-        for (npy_intp i = 0; i < *n; i++) {                                                                          \
-            *(type *)out = name##_one(*(npy_bool *)c, *(type *)x, *(type *)y);                                       \
-            c += strides[0], x += strides[1], y += strides[2], out += strides[3];                                    \
+        for (; i < *n; i++) {                                                                                        \
+            *(type *)(out + i * strides[3]) =                                                                        \
+                name##_one(*(npy_bool *)(c + i * strides[0]), *(type *)(x + i * strides[1]), *(type *)(y + i * strides[2]));\
         }                                                                                                            \
     }
 SELECT(select_1, npy_uint8)
@@ -47,7 +76,6 @@ set_select(Step *step, npy_intp itemsize)
     case 16: step->loop = select_16; break;
     default: return 0;
     }
-    slow_on_one(step->loop);
     step->kind = EACH;
     step->data = NULL;
     step->many = 4;
