@@ -18,6 +18,7 @@ import numpy as np
 import nabla_array as xp
 import nabla_array.fft
 import nabla_array.linalg
+from nabla_array._lazy.node import LIMIT
 from nabla_array._lazy.stats import stats
 from nabla_array._namespace import direct, fast
 from nabla_array._namespace.array import TINY
@@ -224,7 +225,7 @@ def _try(name: str, f: Callable[..., Any]) -> tuple[str, int]:
     error: Exception | None = None
     for attempt in [call] if call else arguments:
         if fast.compiled is not None:  # what it would do with larger ones
-            fast.compiled.limit(direct.PART, direct.LARGE, TINY, sys.maxsize)
+            fast.compiled.limit(direct.PART, direct.LARGE, TINY, sys.maxsize, LIMIT)
         x = xp.asarray(np.eye(N) + 1) * 2
         i = xp.asarray(np.arange(N * N).reshape(N, N)) + 1
         fast.limit()

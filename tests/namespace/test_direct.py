@@ -294,3 +294,41 @@ def test_transforms_see_what_is_taken_and_written() -> None:
     stack = xp.stack([x, x + 1])
     np.testing.assert_array_equal(vmap(xp.trace)(stack), [np.trace(np.asarray(s)) for s in stack])
     np.testing.assert_array_equal(vmap(lambda x: xp.take(x, [1], axis=0))(stack), np.asarray(stack)[:, [1]])
+
+
+def test_windows_are_of_what_was_there_and_are_no_copies() -> None:
+    window = xp.lib.stride_tricks.sliding_window_view
+    x = known(np.arange(1_000_000.0))
+    seen = window(x, 4000)  # 32 GB, if they were copied
+    part = window(x[2:8], 3) * 2.0
+    x[3] = 50.0
+    x[4] += 1.0
+    assert float(seen[0].sum()) == np.arange(4000).sum()
+    np.testing.assert_array_equal(part[0], [4.0, 6.0, 8.0])
+    assert (float(x[3]), float(x[4])) == (50.0, 5.0)
+
+
+@given(
+    shape=st.tuples(st.integers(1, 4), st.integers(1, 4)),
+    axis=st.sampled_from([0, 1, -1, None]),
+    dtype=st.sampled_from([np.float64, np.int32]),
+    number=st.booleans(),
+    seed=st.integers(0, 99),
+)
+def test_values_are_put_along_an_axis(
+    shape: tuple[int, int], axis: int | None, dtype: Any, number: bool, seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, 50, shape).astype(dtype)
+    many = 2 if axis is None else shape[axis]
+    order = np.argsort(a, axis=axis)
+    index = order[:many] if axis is None else order
+    values: Any = 7 if number else rng.integers(0, 9, index.shape).astype(dtype)
+    x = known(a)
+    held, row = x.copy(), x[0]
+    xp.put_along_axis(x, xp.asarray(index), values if number else xp.asarray(values), axis)
+    expected = a.copy()
+    np.put_along_axis(expected, index, values, axis)
+    np.testing.assert_array_equal(x, expected)
+    np.testing.assert_array_equal(row, expected[0])
+    np.testing.assert_array_equal(held, a)

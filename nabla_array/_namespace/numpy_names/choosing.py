@@ -441,6 +441,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     write(x, apply(reshape_p, old, shape=x.shape))
 
 
+def _put_along(target: np.ndarray, places: np.ndarray, values: np.ndarray, axis: int | None) -> None:
+    np.put_along_axis(target, places, values, axis)
+
+
 @numpys
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at indices that differ from row to row.
@@ -458,11 +462,15 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     if axis is None:
         if index.ndim != 1:
             raise ValueError("when axis=None, `indices` must have a single dimension.")
-        whole, k = reshape(x.copy(), (-1,)), 0
+        whole, k = reshape(x, (-1,)), 0
     else:
-        whole, k = x.copy(), normalize_axis("put_along_axis", axis, x.ndim)
+        whole, k = x, normalize_axis("put_along_axis", axis, x.ndim)
     if index.ndim != whole.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    places = direct.places(index, whole.shape[k])
+    if places is not None and direct.change(functools.partial(_put_along, axis=axis), x, values, places):
+        return
+    whole = whole.copy()
     shape = broadcast_shapes("put_along_axis", index.shape, _one_at(whole.shape, k))
     key: list[Any] = []
     for a, n in enumerate(whole.shape):

@@ -468,7 +468,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     return concat([first, astype(rest_of, first.dtype)], axis=k)
 
 
-@fast.whole(np.interp)
+@fast.whole(np.interp, large=np.interp)
 @numpys
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Return values between samples, on straight lines.

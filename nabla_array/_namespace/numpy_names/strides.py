@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..array import Array, freeze
+from ..._lazy.config import settings
+from .. import direct
+from ..array import Array, freeze, from_value
 from ..indexing import getitem
 from ..indexing_functions import take
 from ..manipulation import reshape
@@ -24,7 +26,7 @@ numpys = numpys_in("numpy.lib.stride_tricks", np.lib.stride_tricks)
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Array:
-    """Return all windows of a shape into an array (here: a copy, read-only).
+    """Return all windows of a shape into an array (here: of the elements that it has now, read-only).
 
     >>> xp.lib.stride_tricks.sliding_window_view(xp.arange(4), 2)
     array([[0, 1],
@@ -36,6 +38,11 @@ def sliding_window_view(
         raise ValueError(
             "sliding_window_view: windows that can be written to are not there; writeable=False is"
         )
+    value = direct.fresh_value(y) if settings["mode"] != "max" else None
+    if value is not None and value.size:
+        # Of a view of its own, so that nobody takes the memory for his alone, and writes to it.
+        shown = np.lib.stride_tricks.sliding_window_view(value.view(), window_shape, axis)
+        return _read_only(from_value(shown))
     window = tuple(
         map(operator.index, window_shape if isinstance(window_shape, tuple | list) else (window_shape,))
     )
