@@ -93,8 +93,8 @@ def whole(
         names = code.co_varnames[: code.co_argcount]
         # Where an argument would let NumPy's function write to arrays; by name, compiled code knows it.
         out = next((names.index(n) for n in ("out", "copy") if n in names), -1)
-        behind = slow if large is None else _for_large(large, slow, out)
-        return cast(F, wrap(way, behind, slow.__name__, pending, function, out))
+        longer = slow if large is None else _for_large(large, slow, out)
+        return cast(F, wrap(way, longer, slow.__name__, pending, function, out))
 
     return decorate
 

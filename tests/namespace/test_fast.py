@@ -55,7 +55,9 @@ SHORT += words("delete kron lexsort isclose allclose nan_to_num nanargmax nanarg
 SHORT += words("zeros_like ones_like empty_like full_like partition argpartition choose piecewise extract")
 SHORT += words("compress flatnonzero ix_ packbits unpackbits array_equal array_equiv")
 # NumPy's answers for arrays of these that are too large for what is compiled, too.
-LARGE = words("compress packbits unpackbits array_equal array_equiv nansum nanprod nanmax nanmin nanargmax")
+LARGE = words(
+    "compress extract packbits unpackbits array_equal array_equiv nansum nanprod nanmax nanmin nanargmax"
+)
 LARGE += words("nanargmin nanmean nanvar nanstd bincount norm")
 MADE = words("zeros ones full arange asarray array")
 METHODS = words("astype clip flatten argsort repeat")

@@ -13,9 +13,9 @@ CHAPTERS = {
     "bits": "packbits unpackbits",
     "calling": "broadcast ndenumerate nditer vectorize",
     "choosing": (
-        "apply_along_axis apply_over_axes argpartition argwhere choose compress copyto diagonal extract "
-        "fill_diagonal flatnonzero ix_ lexsort partition piecewise place put put_along_axis putmask "
-        "ravel_multi_index select sort_complex trace unravel_index"
+        "apply_along_axis apply_over_axes argwhere choose compress copyto diagonal extract fill_diagonal "
+        "flatnonzero ix_ piecewise place put put_along_axis putmask ravel_multi_index select trace "
+        "unravel_index"
     ),
     "constructing": (
         "asanyarray asarray_chkfinite ascontiguousarray asfortranarray bartlett blackman common_type "
@@ -33,6 +33,7 @@ CHAPTERS = {
         "allclose angle array_equal array_equiv convolve correlate ediff1d fix gradient i0 interp "
         "isclose iscomplex isneginf isposinf isreal nan_to_num real_if_close sinc trapezoid unwrap"
     ),
+    "ordering": "argpartition lexsort partition sort_complex",
     "padding": "pad",
     "polynomials": "poly polyadd polyder polydiv polyfit polyint polymul polysub polyval roots",
     "products": "cross dot einsum einsum_path inner kron matvec outer vdot vecmat",
