@@ -1,7 +1,8 @@
 """Regions as jobs of compiled code, which needs no Python between blocks (`compiled/regions.h`, `tables.h`).
 
-A job is elementwise, over arrays of one shape but for axes of length 1, or a table: each row is reduced, or
-met by one element, or all rows are joined to one. Other regions run in `host.py`'s blocks.
+A job is elementwise, over arrays of one shape but for axes of length 1, perhaps with all elements reduced to
+one, or a table: each row is reduced, or met by one element, or all rows are joined to one. Other regions run
+in `host.py`'s blocks.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ from .program import Eqn, Program
 from .regions import Region
 
 # What a step does, as `compiled/blocks.h` numbers it.
-_EACH, _REDUCE, _SPREAD, _JOIN = range(4)
+_EACH, _REDUCE, _SPREAD, _JOIN, _FOLD = range(5)
+
+# Reductions in which it is no matter what meets what first.
+_EXACT = (np.maximum, np.minimum)
 
 _Function = np.ufunc | str | None
 _Step = tuple[_Function, tuple[int, ...], np.dtype, int, bool]
@@ -64,6 +68,8 @@ class Job:
         steps begin with (`leaves`) the next.
     leaves
         For each the number of the region's input, what makes a view of that, and the view's shape in the job.
+    folds
+        Whether all elements are reduced to one, which is NumPy's to the bit.
     rows, length
         Of a table; (0, 0) for an elementwise job.
     size
@@ -78,7 +84,9 @@ class Job:
         self.lead = _core(region.lead)
         self.whole = max([self._shape(k) for k in (*self.eqns, *region.inputs)], key=lambda s: (len(s), s))
         kinds = {eqn.prim.kind for eqn in self.eqns.values()}
-        is_table = "reduce" in kinds or len({self._shape(k) for k in self.eqns}) > 1
+        self.folds = bool(region.joined) and self.lead == self.whole
+        shapes = {self._shape(k) for k in self.eqns if k not in region.joined}
+        is_table = not self.folds and ("reduce" in kinds or len(shapes) > 1)
         if is_table and (len(self.whole) != len(self.lead) + 1 or not self.lead):
             raise Unfit
         self.rows, self.length = (math.prod(self.lead), self.whole[-1]) if is_table else (0, 0)
@@ -157,6 +165,12 @@ class Job:
         if reducer is None or source.dtype is not dtype or not reduced:
             raise Unfit
         place, narrow = self._operand(i), self._is_narrow(_core(source.shape))
+        if self.folds:
+            if reduced != axes or not (
+                reducer in _EXACT or dtype.kind in "iub" or (reducer, dtype.kind) == (np.add, "f")
+            ):
+                raise Unfit
+            return self._step(reducer, (place,), dtype, _FOLD, False)
         if k not in self.region.joined:
             if narrow or reduced != axes[-1:]:
                 raise Unfit
@@ -188,11 +202,9 @@ class Job:
         places = [self.places[k] for k in self.region.outputs]
         if len(set(places)) != len(places) or any(i >= len(self.steps) for i in places):
             raise Unfit
-        if not self.length and len(self.steps) - 1 not in places:
-            raise Unfit
         for k in self.region.outputs:
             kind = self.steps[self.places[k]][3]
-            if (kind == _JOIN) != (k in self.region.joined) or kind == _SPREAD:
+            if (kind in (_JOIN, _FOLD)) != (k in self.region.joined) or kind == _SPREAD:
                 raise Unfit
         joined = {self.places[k] for k in self.region.joined}
         if any(i in joined for step in self.steps for i in step[1]):
@@ -217,6 +229,7 @@ class Job:
                 return None
             leaves.append(leaf)
         kept: list[Any] = [None] * len(self.steps)
+        last = next((x for x in leaves if 0 not in x.strides), leaves[0])
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
             kept[self.places[k]] = out.reshape(shape if self.length else self.whole)
@@ -241,7 +254,15 @@ class Job:
             return None
         for step, bits in enumerate(seen):
             self.tell(step, bits)
-        return {k: kept[self.places[k]] for k in self.region.joined}
+        joined = {k: kept[self.places[k]] for k in self.region.joined}
+        return {k: self._folded(k, x) for k, x in joined.items()} if self.folds else joined
+
+    def _folded(self, k: int, parts: np.ndarray) -> np.ndarray:
+        """Join the halves of halves of all elements, which is how NumPy adds up eight."""
+        ufunc: Any = self.steps[self.places[k]][0]
+        while len(parts) > 1:
+            parts = ufunc.reduce(parts.reshape(-1, 8), axis=1, dtype=parts.dtype)
+        return parts
 
     def tell(self, step: int, bits: int) -> None:
         """Tell of the floating-point errors of a step."""

@@ -196,7 +196,7 @@ class _Binder:
 
     def _add_job(self, region: Region) -> None:
         job = job_of(self.program, region)
-        if job is None or any(self.outputs.get(k, self) is not None for k in region.joined):
+        if job is None or job.folds or any(self.outputs.get(k, self) is not None for k in region.joined):
             raise Unfit  # what is joined within a piece is not known to its next steps
         outs = {k: self._place(k) for k in region.outputs if k not in region.joined}
         for k, out in outs.items():

@@ -18,8 +18,10 @@ enum { SHORT = 192, SHORTEST = 48, MANY_ROWS = 8 };
 /* Units that a thread takes at once at most: what lies together is read together. */
 enum { GRAIN = 64 };
 
-/* What a step does: something to each element; one for each row; one for each column (of some rows at a time). */
-enum kind { EACH, REDUCE, SPREAD, JOIN };
+/* What a step does: something to each element; one for each row; one for each column (of some rows at a time); one for
+ * each part of all elements (`run_fold`).
+ */
+enum kind { EACH, REDUCE, SPREAD, JOIN, FOLD };
 
 typedef struct {
     enum kind kind;
@@ -270,6 +272,16 @@ common_pitch(Job *job)
     return pitch >= inner && pitch < inner + inner / 2 ? pitch : 0;
 }
 
+static npy_intp
+widest_item(Job *job)
+{
+    npy_intp widest = 1;
+    for (int k = 0; k < job->n_operands; k++) {
+        widest = job->operands[k].itemsize > widest ? job->operands[k].itemsize : widest;
+    }
+    return widest;
+}
+
 /* Return how many elements a block should have. */
 static npy_intp
 block_size(Job *job)
@@ -288,12 +300,7 @@ cut(Job *job)
         outer *= job->dims[axis];
     }
     job->outer = outer;
-    job->widest = 1;
-    for (int k = 0; k < job->n_operands; k++) {
-        if (job->operands[k].itemsize > job->widest) {
-            job->widest = job->operands[k].itemsize;
-        }
-    }
+    job->widest = widest_item(job);
     if (inner <= SHORT && outer > 1) {
         npy_intp plane = job->dims[job->ndim - 2];
         block = block_size(job);
@@ -361,14 +368,26 @@ begin_row(Job *job, npy_intp row, char **starts)
     }
 }
 
-/* Run one piece of a row. */
-static void
-run_piece(Job *job, npy_intp unit, char *const *buffers)
+/* Reduce `n` elements, at least one, as NumPy does. */
+static inline void
+reduce_to(const Step *step, char *out, char *from, npy_intp stride, npy_intp n, npy_intp itemsize)
 {
-    npy_intp start = unit % job->across * job->length, inner = job->dims[job->ndim - 1];
-    npy_intp n = inner - start < job->length ? inner - start : job->length;
-    char *starts[MOST_OPERANDS];
-    begin_row(job, unit / job->across, starts);
+    npy_intp strides[3] = {0, stride, 0};
+    char *data[3] = {out, from, out};
+    memmove(out, step->has_identity ? step->identity : from, (size_t)itemsize);
+    if (!step->has_identity) {
+        data[1] += stride;
+        n--;
+    }
+    if (n > 0) {
+        step->loop(data, &n, strides, step->data);
+    }
+}
+
+/* Do all steps to some elements of rows that begin there. */
+static inline void
+run_steps(Job *job, char *const *starts, npy_intp start, npy_intp n, npy_intp unit, char *const *buffers)
+{
     for (int s = 0; s < job->n_steps; s++) {
         Step *step = &job->steps[s];
         char *data[4];
@@ -382,9 +401,26 @@ run_piece(Job *job, npy_intp unit, char *const *buffers)
                 strides[i] = o->itemsize;
             }
         }
-        step->loop(data, &n, strides, step->data);
+        if (step->kind == FOLD) {
+            npy_intp itemsize = job->operands[step->args[1]].itemsize;
+            reduce_to(step, job->operands[step->args[1]].data + unit * itemsize, data[0], strides[0], n, itemsize);
+        }
+        else {
+            step->loop(data, &n, strides, step->data);
+        }
         note_faults(job, s);
     }
+}
+
+/* Run one piece of a row. */
+static void
+run_piece(Job *job, npy_intp unit, char *const *buffers)
+{
+    npy_intp start = unit % job->across * job->length, inner = job->dims[job->ndim - 1];
+    npy_intp n = inner - start < job->length ? inner - start : job->length;
+    char *starts[MOST_OPERANDS];
+    begin_row(job, unit / job->across, starts);
+    run_steps(job, starts, start, n, unit, buffers);
 }
 
 /* Copy rows of what repeats something to its buffers: what is one row for all, or what is not. */
@@ -457,6 +493,23 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
     }
 }
 
+/* Give a thread its buffers, with what is in them for all of the job. */
+static void
+prepare_buffers(Job *job, char *memory, char **buffers)
+{
+    npy_intp rows = job->rows > 0 ? job->rows : 1;
+    memory += 63 - ((npy_uintp)memory + 63) % 64;
+    for (int slot = 0; slot < job->n_slots + job->n_copies; slot++) {
+        buffers[slot] = memory + slot * rows * job->pitch * job->widest;
+    }
+    if (job->n_copies > 0) {
+        char *starts[MOST_OPERANDS];
+        begin_row(job, 0, starts);
+        copy_repeated(job, 1, rows, job->pitch, starts, buffers + job->n_slots);
+    }
+    take_faults();
+}
+
 /* Run what nobody has begun, until nothing is left. */
 static void
 work(void *given, char *memory)
@@ -464,22 +517,56 @@ work(void *given, char *memory)
     Job *job = given;
     char *buffers[MOST_OPERANDS];
     npy_intp unit;
-    memory += 63 - ((npy_uintp)memory + 63) % 64;
-    for (int slot = 0; slot < job->n_slots + job->n_copies; slot++) {
-        buffers[slot] = memory + slot * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest;
-    }
-    if (job->n_copies > 0) {
-        char *starts[MOST_OPERANDS];
-        begin_row(job, 0, starts);
-        copy_repeated(job, 1, job->rows > 0 ? job->rows : 1, job->pitch, starts, buffers + job->n_slots);
-    }
-    take_faults();
+    prepare_buffers(job, memory, buffers);
     while ((unit = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED)) < job->units) {
         npy_intp end = unit + job->grain < job->units ? unit + job->grain : job->units;
         for (; unit < end; unit++) {
             (job->rows > 0 ? run_rows : run_piece)(job, unit, buffers);
         }
     }
+}
+
+/* Run the parts of a fold that nobody has begun. A part is a node of the tree by which NumPy adds up all elements: a half
+ * of a half, each of a multiple of 8 elements, and the rest; so what parts become has NumPy's bits if halves are joined.
+ */
+static void
+work_on_fold(void *given, char *memory)
+{
+    Job *job = given;
+    char *buffers[MOST_OPERANDS], *starts[MOST_OPERANDS];
+    npy_intp unit;
+    prepare_buffers(job, memory, buffers);
+    begin_row(job, 0, starts);
+    while ((unit = __atomic_fetch_add(&job->next, job->grain, __ATOMIC_RELAXED)) < job->units) {
+        npy_intp end = unit + job->grain < job->units ? unit + job->grain : job->units;
+        for (; unit < end; unit++) {
+            npy_intp start = 0, n = job->dims[0];
+            for (npy_intp half = job->units / 2; half > 0; half /= 2) {
+                npy_intp first = n / 2 - n / 2 % 8;
+                start += unit & half ? first : 0;
+                n = unit & half ? n - first : first;
+            }
+            run_steps(job, starts, start, n, unit, buffers);
+        }
+    }
+}
+
+/* Begin a job, which is cut, on so many threads, this one among them; returns -1 where memory is short. */
+static int
+share_job(Job *job, void (*task)(void *, char *), int threads, int is_long)
+{
+    job->next = 0;
+    job->grain = job->units / (8 * threads);
+    job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
+    job->faults = 0;
+    memset(job->step_faults, 0, sizeof(job->step_faults));
+    if (share(task, job, threads <= job->units ? threads - 1 : 0, buffer_bytes(job), is_long) < 0) {
+        return -1;
+    }
+    for (int s = 0; s < job->n_steps; s++) {
+        job->faults |= job->step_faults[s];
+    }
+    return 0;
 }
 
 /* Run a job on so many threads, this one among them; returns -1 where memory is short. */
@@ -489,16 +576,33 @@ run_job(Job *job, int threads, int is_long)
     merge_axes(job);
     assign_slots(job);
     cut(job);
-    job->next = 0;
-    job->grain = job->units / (8 * threads);
-    job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
-    job->faults = 0;
-    memset(job->step_faults, 0, sizeof(job->step_faults));
-    if (share(work, job, threads <= job->units ? threads - 1 : 0, buffer_bytes(job), is_long) < 0) {
-        return -1;
-    }
+    return share_job(job, work, threads, is_long);
+}
+
+static int
+is_fold(const Job *job)
+{
     for (int s = 0; s < job->n_steps; s++) {
-        job->faults |= job->step_faults[s];
+        if (job->steps[s].kind == FOLD) {
+            return 1;
+        }
     }
     return 0;
+}
+
+/* Decide how a fold is cut, into 8 ** k parts; returns 0 where its elements do not lie in one row. */
+static int
+cut_fold(Job *job)
+{
+    merge_axes(job);
+    assign_slots(job);
+    job->widest = widest_item(job);
+    find_single(job);
+    job->outer = job->across = job->units = 1;
+    job->rows = job->is_joined = 0;
+    while (job->dims[0] / job->units > 4 * LEAST) {
+        job->units *= 8;
+    }
+    job->length = job->pitch = job->dims[0] / job->units + 16; /* what is left of halves is less */
+    return job->ndim == 1;
 }

@@ -224,13 +224,13 @@ fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept, npy_intp r
     job->dims[0] = rows;
     job->dims[1] = length;
     if (length == 0) {
-        PyArrayObject *last = (PyArrayObject *)PyList_GET_ITEM(kept, n - 1);
-        if (!PyArray_Check(last) || PyArray_NDIM(last) > MOST_DIMS) {
+        PyArrayObject *first = many == 0 ? NULL : (PyArrayObject *)PyList_GET_ITEM(leaves, 0);
+        if (first == NULL || !PyArray_Check(first) || PyArray_NDIM(first) > MOST_DIMS) {
             return 0;
         }
-        job->ndim = PyArray_NDIM(last);
+        job->ndim = PyArray_NDIM(first);
         for (int axis = 0; axis < job->ndim; axis++) {
-            job->dims[axis] = PyArray_DIM(last, axis);
+            job->dims[axis] = PyArray_DIM(first, axis);
         }
     }
     job->n_steps = (int)n;
@@ -268,16 +268,18 @@ fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept, npy_intp r
     return 1;
 }
 
-/* Put arrays with a row for each block into `kept` for what blocks are joined to; returns 0, with an error, if it fails. */
+/* Put arrays with a row for each block into `kept` for what blocks are joined to, or become; returns 0, with an error, if
+ * it fails.
+ */
 static int
 make_joined(Job *job, PyObject *steps, PyObject *kept)
 {
     for (int k = 0; k < job->n_steps; k++) {
         const Operand *from = &job->operands[job->steps[k].args[0]];
-        npy_intp dims[2] = {job->units, from->is_narrow ? 1 : job->length};
+        npy_intp dims[2] = {job->units, from->is_narrow || job->steps[k].kind == FOLD ? 1 : job->length};
         PyArray_Descr *dtype = (PyArray_Descr *)PyTuple_GET_ITEM(PyTuple_GET_ITEM(steps, k), 2);
         PyObject *array;
-        if (job->steps[k].kind != JOIN) {
+        if (job->steps[k].kind != JOIN && job->steps[k].kind != FOLD) {
             continue;
         }
         Py_INCREF(dtype);
@@ -318,8 +320,16 @@ run_blocks(PyObject *module, PyObject *args)
         size = rows * length;
         done = make_joined(&job, steps, kept) && run_table(&job, threads_for(cost_of_job(&job), size)) == 0;
     }
+    else if (is_fold(&job)) {
+        if (!cut_fold(&job)) {
+            return Py_NewRef(Py_None);
+        }
+        size = job.dims[0];
+        done = make_joined(&job, steps, kept) &&
+               share_job(&job, work_on_fold, threads_for(cost_of_job(&job), size), 1) == 0;
+    }
     else {
-        size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(kept, PyTuple_GET_SIZE(steps) - 1));
+        size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(leaves, 0));
         done = run_job(&job, threads_for(cost_of_job(&job), size), 1) == 0;
     }
     if (!done) {

@@ -56,22 +56,6 @@ run_each(Job *job, const Step *step, npy_intp first, npy_intp many, char *const 
     }
 }
 
-/* Reduce `n` elements, at least one, as NumPy does. */
-static inline void
-reduce_to(const Step *step, char *out, char *from, npy_intp stride, npy_intp n, npy_intp itemsize)
-{
-    npy_intp strides[3] = {0, stride, 0};
-    char *data[3] = {out, from, out};
-    memmove(out, step->has_identity ? step->identity : from, (size_t)itemsize);
-    if (!step->has_identity) {
-        data[1] += stride;
-        n--;
-    }
-    if (n > 0) {
-        step->loop(data, &n, strides, step->data);
-    }
-}
-
 /* Reduce each of some rows to one element. */
 static void
 run_reduce(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
@@ -161,10 +145,7 @@ cut_table(Job *job)
 {
     npy_intp row;
     assign_slots(job);
-    job->widest = 1;
-    for (int k = 0; k < job->n_operands; k++) {
-        job->widest = job->operands[k].itemsize > job->widest ? job->operands[k].itemsize : job->widest;
-    }
+    job->widest = widest_item(job);
     job->length = job->dims[1];
     if (job->length <= SHORT) {
         find_repeated(job);
