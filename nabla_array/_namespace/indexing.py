@@ -255,8 +255,11 @@ def _basic(x: Array, key: _Key) -> Array:
 def _steps_of(done: tuple[Step, ...], key: Any, shape: tuple[int, ...]) -> tuple[Step, ...]:
     """Return the steps that lead to the part ``x[key]`` of what `done` leads to."""
     parsed = _parse("getitem", key, shape)
-    if parsed.slice["size"] != shape or any(s != 1 for s in parsed.slice["step"]):
+    size = parsed.slice["size"]
+    if size != shape or any(s != 1 for s in parsed.slice["step"]):
         done = add_step(done, Step(slice_, parsed.slice))
+        if size == parsed.shape:
+            return done
     return add_step(done, Step(reshape, {"shape": parsed.shape}))
 
 
