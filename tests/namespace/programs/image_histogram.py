@@ -68,8 +68,8 @@ print(Path("small.csv").read_text(), np.loadtxt("small.csv", delimiter=","))
 np.save("small.npy", small)
 print(np.load("small.npy")[0, 0])
 np.savez("s.npz", a=small, b=img)
-z = np.load("s.npz")
-print(z.files, z["b"].dtype)
+with np.load("s.npz") as z:
+    print(z.files, z["b"].dtype)
 print(
     small[0].tolist()[:2],
     "".join(chr(65 + v // 32) for v in img[0, :10]),
