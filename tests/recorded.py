@@ -15,6 +15,7 @@ def everything_recorded() -> Iterator[None]:
         with pytest.MonkeyPatch.context() as patch:
             for name in ("LARGE", "PART"):
                 patch.setattr(direct, name, 0)
+            patch.setattr(array, "LARGE", 0)
             patch.setattr(array, "TINY", 0)
             patch.setattr(direct, "elementwise", lambda *args: None)
             fast.limit()

@@ -185,7 +185,7 @@ def taken(function: Callable[..., Any], x: Any, *args: Any) -> Array | None:
     if listener.heard:  # told of where it is looked at
         listener.heard.clear()
         return None
-    return known(part, aval_of(part.shape, part.dtype))
+    return known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
 
 
 def _is_mask(key: Array, x: Array) -> bool:

@@ -127,7 +127,8 @@ def _stacked(function: str, items: Any, dtype: Any) -> Array:
     if len(shapes) > 1:
         raise ValueError(f"{function}: a sequence of shapes {shapes[0]} and {shapes[1]} makes no array")
     common = np.result_type(*{x.dtype for x in rows})
-    return apply(concat, *[apply(reshape, astype(x, common), shape=(1, *x.shape)) for x in rows], axis=0)
+    rows = [astype(x, common) if x.ndim else apply(reshape, astype(x, common), shape=(1,)) for x in rows]
+    return apply(reshape, apply(concat, *rows, axis=0), shape=(len(rows), *shapes[0]))
 
 
 def astype(x: Array, dtype: np.dtype) -> Array:

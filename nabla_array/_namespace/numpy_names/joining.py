@@ -14,7 +14,7 @@ from ..._lazy.primitives.structure import concat as concat_p
 from .. import fast
 from ..array import Array, apply
 from ..creation import full
-from ..indexing import getitem, setitem
+from ..indexing import fitted, getitem, setitem
 from ..indexing_functions import take
 from ..manipulation import concat, flip, moveaxis, reshape, swapaxes
 from ..promotion import as_array, astype, listed, normalize_axis
@@ -323,9 +323,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
             if new.ndim < x.ndim and new.ndim == x.ndim - 1:
                 new = reshape(new, (*new.shape[:k], 1, *new.shape[k:]))
         count = new.shape[k - x.ndim] if new.ndim >= x.ndim - k and new.ndim else 1
-        spots = np.full(count, first + n if first < 0 else first)
-    else:
-        spots = np.where(places < 0, places + n, places)
+        first += n if first < 0 else 0
+        new = fitted("insert", new, x.dtype, (*x.shape[:k], count, *x.shape[k + 1 :]))
+        parts = [getitem(x, along(k, slice(0, first))), new, getitem(x, along(k, slice(first, None)))]
+        return apply(concat_p, *parts, axis=k)
+    spots = np.where(places < 0, places + n, places)
     order = np.argsort(spots, kind="stable")
     spots = spots.copy()
     spots[order] += np.arange(len(spots))

@@ -63,8 +63,6 @@ def _turned(n: int, before: int, after: int, mode: str) -> np.ndarray:
     place = np.arange(-before, n + after)
     if mode == "wrap":
         return place % n
-    if mode == "edge":
-        return np.clip(place, 0, n - 1)
     if mode == "symmetric":
         place = place % (2 * n)
         return np.where(place < n, place, 2 * n - 1 - place)
@@ -109,7 +107,7 @@ def _ramp(x: Array, axis: int, count: int, end: Any, front: bool) -> Array:
 def _ends(
     x: Array, axis: int, widths: tuple[int, int], values: tuple[Any, Any], mode: str, lengths: Any
 ) -> Array:
-    """Pad an axis with a number, a ramp to it, or a statistic of what is next to the edge."""
+    """Pad an axis with a number, a ramp to it, what is at the edge, or a statistic of what is near that."""
     n = x.shape[axis]
     parts = []
     for front in (True, False):
@@ -120,6 +118,8 @@ def _ends(
             fill = np.empty((), x.dtype)
             fill[()] = 0 if value is None else value
             part = full(shape, fill[()], x.dtype)
+        elif mode == "edge":
+            part = broadcast_to(getitem(x, along(axis, slice(0, 1) if front else slice(-1, None))), shape)
         elif mode == "linear_ramp":
             part = _ramp(x, axis, count, 0 if value is None else value, front)
         else:
@@ -165,7 +165,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     for k, (before, after) in enumerate(widths):
         if not before and not after:
             continue
-        if mode in ("edge", "wrap", "reflect", "symmetric"):
+        if mode in ("wrap", "reflect", "symmetric"):
             if not x.shape[k]:
                 raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
             if kwargs.get("reflect_type", "even") == "odd":
