@@ -115,6 +115,8 @@ def run(quick: bool) -> list[Row]:
             rows = [_measure(case, code, names, 0 if quick else 0.2) for case, code in _cases()]
         size = f"{side} x {side}"
         rows.sort(key=lambda row: row.ratio("numpy"))
-        out.append(geometric_mean(f"{len(rows)} calls, {size}, geometric mean", rows, Claim("numpy", 1.25)))
+        # A microsecond for a call, and one for its evaluation, is much where arrays are small.
+        most = 1.5 if side <= 60 else 1.1
+        out.append(geometric_mean(f"{len(rows)} calls, {size}, geometric mean", rows, Claim("numpy", most)))
         out += [Row(f"{size}: {row.case}", row.figures) for row in rows[::-1][:8]]
     return out

@@ -556,6 +556,8 @@ def _count(steps: Iterable[Step], seconds: float) -> None:
 def compile_and_wait(wanted: list[Kernel]) -> None:
     """Have kernels compiled, together, where they are not yet, and loaded."""
     waiting = [k for k in dict.fromkeys(wanted) if k.state not in ("ready", "failed")]
+    if not waiting:
+        return
     for k in waiting:
         if k.state == "new":
             k.load()

@@ -27,6 +27,8 @@ _Function = Callable[..., Any]
 # The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.
 _HELD = {t: np.dtype(t).num for t in "?bhilqBHILQfdFD"}
 _EVERY: tuple[int, ...] = (*_HELD.values(),)
+# Bytes of an element, at most.
+_WIDEST = 16
 F = TypeVar("F", bound=_Function)
 
 
@@ -78,15 +80,21 @@ def wrap(
 
 
 def whole(
-    function: Any, way: str = "whole", pending: _Function | None = None, large: _Function | None = None
+    function: Any,
+    way: str = "whole",
+    pending: _Function | None = None,
+    large: _Function | None = None,
+    elements: Callable[..., float] | None = None,
 ) -> Callable[[F], F]:
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
 
     Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
     comes first; "count", integers; "list", numbers in a list. Where the first array is a pending product that
     nobody else has, `pending` is asked before, which may return None. `large` answers for the others that are
-    known, of functions that gain nothing by blocks.
+    known, of functions that gain nothing by blocks. Of what makes more elements than it is given, `elements`
+    says how many: what is large is recorded.
     """
+    host = function if elements is None else _unless_large(function, elements)
 
     def decorate(slow: F) -> F:
         code = unwrap(slow).__code__
@@ -94,9 +102,28 @@ def whole(
         # Where an argument would let NumPy's function write to arrays; by name, compiled code knows it.
         out = next((names.index(n) for n in ("out", "copy") if n in names), -1)
         longer = slow if large is None else _for_large(large, slow, out)
-        return cast(F, wrap(way, longer, slow.__name__, pending, function, out))
+        return cast(F, wrap(way, longer, slow.__name__, pending, host, out))
 
     return decorate
+
+
+def _unless_large(function: _Function, elements: Callable[..., float]) -> _Function:
+    """Return what does the same, but gives None where the result would be large."""
+
+    def host(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) if elements(*args, **kwargs) * _WIDEST < direct.PART else None
+
+    return host
+
+
+def size(x: Any) -> int:
+    """Return how many elements an argument has."""
+    return x.size if type(x) is np.ndarray else int(np.size(x))
+
+
+def pairs(a: Any, b: Any, *more: Any, **options: Any) -> int:
+    """Return how many pairs the elements of two arrays make: `elements` of `outer`."""
+    return size(a) * size(b)
 
 
 def _for_large(large: _Function, slow: _Function, out: int) -> _Function:

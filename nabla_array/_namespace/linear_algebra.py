@@ -141,7 +141,18 @@ def matrix_transpose(x: Any, /) -> Array:
     return y.mT
 
 
-@fast.whole(np.tensordot)
+def _uncontracted(a: Any, b: Any, axes: Any = 2, **_: Any) -> float:
+    shape = np.shape(a)
+    if not isinstance(axes, int):
+        axes = axes[0]
+    try:
+        summed = math.prod(shape[len(shape) - axes :] if isinstance(axes, int) else [shape[i] for i in axes])
+    except (TypeError, IndexError):  # told elsewhere, in our words
+        return math.inf
+    return fast.pairs(a, b) / max(summed, 1) ** 2
+
+
+@fast.whole(np.tensordot, elements=_uncontracted)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     """Return the sum of products over some axes of both arrays.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -796,7 +797,12 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple(getitem(y, (*key, i)) for i in range(y.shape[len(key)]))
 
 
-@fast.whole(np.repeat)
+def repeated(a: Any, repeats: Any, *more: Any, **options: Any) -> int:
+    """Return how many elements `repeat` makes, at most."""
+    return fast.size(a) * (repeats if type(repeats) is int else int(np.max(repeats, initial=0)))
+
+
+@fast.whole(np.repeat, elements=repeated)
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     """Return an array with each element repeated.
 
@@ -858,7 +864,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     return apply(reshape_p, many, shape=(*before, n * each, *after))
 
 
-@fast.whole(np.tile)
+@fast.whole(np.tile, elements=lambda A, reps: fast.size(A) * math.prod(np.atleast_1d(reps).tolist()))
 def tile(A: Any, reps: Any) -> Array:
     """Return an array repeated as a whole along its axes.
 

@@ -205,7 +205,7 @@ def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
     _find("put")(self, indices, values, mode)
 
 
-@fast.whole(np.ndarray.repeat)
+@fast.whole(np.ndarray.repeat, elements=manipulation.repeated)
 def repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
     """Return each element several times."""
     return manipulation.repeat(self, repeats, axis=axis)

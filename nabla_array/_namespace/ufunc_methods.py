@@ -360,9 +360,9 @@ def _is_done_at_once(like: np.ufunc, a: Array, indices: Any, b: Any) -> bool:
         return False
     dtype = a.dtype
     own = b.dtype if type(b) is Array else np.asarray(b).dtype
-    if own != dtype or like.resolve_dtypes((dtype, dtype, None)) != (dtype,) * 3:
+    if own != dtype and not (type(b) is int and dtype == np.float64):
         return False
-    places = direct.places(indices, a.shape[0])
+    places = direct.places(indices, a.shape[0]) if f"{dtype.char * 2}->{dtype.char}" in like.types else None
     return places is not None and direct.change(like.at, a, b, places)
 
 

@@ -62,7 +62,7 @@ def _late(name: str) -> Function:
 
 
 # Where a method takes the array that it writes to.
-_OUTS = {"reduce": 3, "accumulate": 3, "reduceat": 4, "outer": -1}
+_OUTS = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
 
 class _Method:
@@ -79,7 +79,9 @@ class _Method:
             name = self.__name__
             host = getattr(self._like, name)
             self._call = self._late_call
-            if name in _OUTS:
+            if name == "outer":
+                self._call = fast.whole(host, elements=fast.pairs)(self._call)
+            elif name in _OUTS:
                 self._call = fast.wrap("whole", self._call, name, None, host, _OUTS[name])
         return self._call(*args, **kwargs)
 

@@ -222,7 +222,9 @@ def test_functions_that_write_do_as_numpys(
         told.append(
             (seen, x.tolist(), v.tolist(), None if held is None else held.tolist(), names["y"].tolist())
         )
-    assert told[0] == told[1]
+    if "IndexError" not in told[0][0]:  # NumPy has written what came before the index
+        assert told[0] == told[1]
+    assert told[0][0] == told[1][0]
 
 
 @pytest.mark.parametrize(
@@ -332,3 +334,21 @@ def test_values_are_put_along_an_axis(
     np.testing.assert_array_equal(x, expected)
     np.testing.assert_array_equal(row, expected[0])
     np.testing.assert_array_equal(held, a)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("xp.outer(v, v)", "xp.kron(v, v)", "xp.tile(v, 3000)", "xp.repeat(v, 3000)", "xp.inner(c, c)"),
+        *("xp.einsum('i,j->ij', v, v)", "xp.tensordot(v, v, 0)", "xp.vander(v)", "xp.diag(v)"),
+        *("xp.multiply.outer(v, v)", "xp.where(c > 0.5, v, c)", "xp.clip(v, c, 1.0)", "xp.logical_and(v, c)"),
+    ],
+)
+def test_what_is_large_is_recorded_though_it_comes_from_little(code: str) -> None:
+    v = known(np.linspace(0.1, 0.9, 3000))
+    c = known(np.linspace(0.1, 0.9, 3000)[:, None])
+    assert xp.explain(eval(code, {"xp": xp, "v": v, "c": c})).operations() > 0
+    few = {"xp": xp, "v": v[:40], "c": c[:40]}
+    expected = eval(code, {"xp": np, "v": np.asarray(v)[:40], "c": np.asarray(c)[:40]})
+    np.testing.assert_allclose(eval(code, few), expected, rtol=1e-12)
+    assert xp.explain(eval(code.replace("3000", "3"), few)).operations() == 0

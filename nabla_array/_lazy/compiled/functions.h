@@ -163,6 +163,27 @@ has_dtypes(PyObject *const *given, Py_ssize_t n)
     return 1;
 }
 
+/* Say whether arrays that broadcast to one shape spread to something large, which is for blocks. */
+static int
+spreads(PyObject *const *given, Py_ssize_t n)
+{
+    npy_intp dims[NPY_MAXDIMS], size = 1, most = 0;
+    int ndim = 0;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        if (PyArray_CheckExact(given[i])) {
+            PyArrayObject *x = (PyArrayObject *)given[i];
+            if ((ndim = broadcast_dims(dims, ndim, PyArray_DIMS(x), PyArray_NDIM(x))) < 0) {
+                return 0;
+            }
+            most = PyArray_SIZE(x) > most ? PyArray_SIZE(x) : most;
+        }
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        size *= dims[axis];
+    }
+    return size > most && size >= part_bytes / (npy_intp)sizeof(npy_cdouble);
+}
+
 /* Return what the package gives for a result of NumPy's (stolen); NULL, without an error, where that is not so simple. */
 static PyObject *
 result_of(Fast *f, PyObject *value)
@@ -224,7 +245,8 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
            argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
         ready++;
     }
-    if (ready == n + keywords && is_for_numpy(f, args, n, part) && !(f->is_where && !has_dtypes(given, n))) {
+    if (ready == n + keywords && is_for_numpy(f, args, n, part) && !(f->is_where && !has_dtypes(given, n)) &&
+        !spreads(given, n)) {
         value = call_any(f->host, given, n, names);
     }
     while (ready > 0) {

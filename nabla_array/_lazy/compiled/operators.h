@@ -139,6 +139,15 @@ product_with_large(Fast *f, PyObject *x, PyObject *y, int *failed)
     return value;
 }
 
+/* Say whether a product of matrices is large, perhaps of small ones. */
+static inline int
+is_large_product(PyArrayObject *a, PyArrayObject *b)
+{
+    int m = PyArray_NDIM(a), n = PyArray_NDIM(b);
+    return m >= 2 && n >= 2 && PyArray_DIM(a, m - 1) > 0 &&
+           PyArray_NBYTES(a) / PyArray_DIM(a, m - 1) * PyArray_DIM(b, n - 1) >= part_bytes;
+}
+
 /* Compute an operator at once; NULL, without an error, where the package must, and with one where `*failed` is set.
  *
  * `y` is NULL for an operator on one array; with `into`, the result is written there.
@@ -203,7 +212,8 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     if (f->op == MATMUL) {
         if (a == NULL || b == NULL || PyArray_NDIM(a) == 0 || PyArray_NDIM(b) == 0 ||
             !(is_part || (PyArray_NDIM(a) == 1 && PyArray_NDIM(b) == 1) ||
-              (tiny() > 0 && PyArray_NBYTES(a) < large_bytes && PyArray_NBYTES(b) < large_bytes)) ||
+              (tiny() > 0 && PyArray_NBYTES(a) < large_bytes && PyArray_NBYTES(b) < large_bytes &&
+               !is_large_product(a, b))) ||
             PyArray_NBYTES(a) >= part_bytes || PyArray_NBYTES(b) >= part_bytes) {
             return NULL;
         }

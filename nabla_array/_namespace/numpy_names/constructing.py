@@ -147,7 +147,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
     return from_value(np.tri(operator.index(N), M, k, dtype))
 
 
-@fast.whole(np.vander)
+@fast.whole(np.vander, elements=lambda x, N=None, *_, **__: fast.size(x) * (fast.size(x) if N is None else N))
 @numpys
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Return a Vandermonde matrix: powers of the elements, in columns.
@@ -254,7 +254,7 @@ def fromfunction(
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 
-@fast.whole(np.diag)
+@fast.whole(np.diag, elements=lambda v, k=0: (fast.size(v) + abs(k)) ** 2 if np.ndim(v) == 1 else 0)
 @numpys
 def diag(v: Any, k: int = 0) -> Array:
     """Return a matrix with a vector on its diagonal, or the diagonal of a matrix: a read-only view.

@@ -60,7 +60,11 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     return _given("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))))
 
 
-@fast.whole(np.inner)
+def _inner_size(a: Any, b: Any) -> float:
+    return fast.pairs(a, b) / max(np.shape(a)[-1] if np.ndim(a) else 1, 1) ** 2
+
+
+@fast.whole(np.inner, elements=_inner_size)
 @numpys
 def inner(a: Any, b: Any, /) -> Array:
     """Return the sum of products over the last axes.
@@ -74,7 +78,7 @@ def inner(a: Any, b: Any, /) -> Array:
     return tensordot(x, y, axes=((-1,), (-1,)))
 
 
-@fast.whole(np.outer)
+@fast.whole(np.outer, elements=fast.pairs)
 @numpys
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Return the products of each element of one array with each of another, both flattened.
@@ -101,7 +105,7 @@ def vdot(a: Any, b: Any, /) -> Array:
     return vecdot(x, y)
 
 
-@fast.whole(np.kron)
+@fast.whole(np.kron, elements=fast.pairs)
 @numpys
 def kron(a: Any, b: Any) -> Array:
     """Return the Kronecker product: blocks of the second array scaled by the elements of the first.
@@ -366,7 +370,17 @@ def _contracted(spelled: _Spelled, sizes: dict[int, int], common: np.dtype, opti
     return broadcast_to(y, shape) if y.shape != shape else y
 
 
-@fast.whole(np.einsum)
+def _einsum_size(subscripts: Any, *operands: Any, **options: Any) -> float:
+    if type(subscripts) is not str or "." in subscripts:
+        return math.inf
+    inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    sizes: dict[str, int] = {}
+    for labels, x in zip(inputs.split(","), operands, strict=False):
+        sizes.update(zip(labels, np.shape(x), strict=False))
+    return math.prod([n for i, n in sizes.items() if (i in output if arrow else inputs.count(i) == 1)])
+
+
+@fast.whole(np.einsum, elements=_einsum_size)
 @numpys
 def einsum(
     *operands: Any,
