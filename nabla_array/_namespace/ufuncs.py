@@ -61,7 +61,8 @@ def _late(name: str) -> Function:
     return found
 
 
-# Where a method takes the array that it writes to.
+# Where a method takes the array that it writes to. (`outer` is recorded: its result may be large, and one of
+# several operations on it.)
 _OUTS = {"reduce": 3, "accumulate": 3, "reduceat": 4}
 
 
@@ -79,9 +80,7 @@ class _Method:
             name = self.__name__
             host = getattr(self._like, name)
             self._call = self._late_call
-            if name == "outer":
-                self._call = fast.whole(host, elements=fast.pairs)(self._call)
-            elif name in _OUTS:
+            if name in _OUTS:
                 self._call = fast.wrap("whole", self._call, name, None, host, _OUTS[name])
         return self._call(*args, **kwargs)
 

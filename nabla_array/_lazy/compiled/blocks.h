@@ -12,7 +12,7 @@ enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64 };
 /* Elements that a block has at least, and that it has without buffers; bytes of all buffers of one at most, if it has
  * more elements than that: they are to stay in a core's first cache, beside what is read and written.
  */
-enum { LEAST = 512, UNBUFFERED = 4096, CACHED = 1 << 12 };
+enum { LEAST = 512, UNBUFFERED = 4096, CACHED = 1 << 13 };
 /* Innermost axes up to which several rows make one block, and up to which one element is copied along them. */
 enum { SHORT = 192, SHORTEST = 48, MANY_ROWS = 8 };
 /* Units that a thread takes at once at most: what lies together is read together. */
