@@ -117,14 +117,14 @@ def default_folder() -> Path:
         return Path(os.devnull) / "nabla_array"
 
 
+_stores: dict[tuple[Path, int], Store] = {}
+
+
 def default_store() -> Store:
     """Return the store in the configured folder."""
-    return _store(default_folder(), config.cache_size)
-
-
-@lru_cache(8)
-def _store(folder: Path, megabytes: int) -> Store:
-    return Store(folder, megabytes)
+    key = default_folder(), config.cache_size
+    # Threads that ask at once get one: a loader's has the problems that `report` tells.
+    return _stores.get(key) or _stores.setdefault(key, Store(*key))
 
 
 class Store:

@@ -532,3 +532,22 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     with config(cache_dir=""):
         assert "cannot be made" in default_store().off
+
+
+def test_threads_that_ask_at_once_get_one_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NABLA_ARRAY_CACHE_DIR", str(tmp_path / "cache"))
+    usual = Store.__init__
+
+    def slow(self: Store, *args: object) -> None:
+        time.sleep(0.05)
+        usual(self, *args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Store, "__init__", slow)
+    found: list[Store] = []
+    threads = [threading.Thread(target=lambda: found.append(default_store())) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4
+    assert len({id(store) for store in found}) == 1
