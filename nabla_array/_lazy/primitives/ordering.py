@@ -106,14 +106,14 @@ def _partition_jvp(tangents: Any, out: Node, x: Node, kth: tuple[int, ...], axis
 partition = Primitive(
     "partition",
     lambda x, kth, axis: x,
-    lambda x, kth, axis: np.partition(x, kth, axis),
+    lambda x, kth, axis: np.partition(x, np.asarray(kth, np.intp), axis),
     batch=shift("axis"),
     jvp=_partition_jvp,
 )
 argpartition = Primitive(
     "argpartition",
     lambda x, kth, axis: aval_of(x.shape, _INTP),
-    lambda x, kth, axis: np.argpartition(x, kth, axis),
+    lambda x, kth, axis: np.argpartition(x, np.asarray(kth, np.intp), axis),
     batch=shift("axis"),
 )
 

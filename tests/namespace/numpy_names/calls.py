@@ -219,6 +219,8 @@ np.take_along_axis(x, np.argsort(x, axis=1), axis=1)
 np.lexsort((k, v))
 np.lexsort(([1, 2, 0, 0], [1, 0, 1, 1]))
 np.lexsort(([1, 2], [1, 0, 1]))
+np.partition(v, np.array([], dtype=np.int16))
+np.argpartition(v, np.array([], dtype=np.int16))
 np.partition(v, 1)[1]
 np.partition(v, 9)
 np.partition(np.zeros((3, 0)), 0)
