@@ -173,21 +173,6 @@ def read(x: Array, key: Any) -> Array | None:
     return out
 
 
-def taken(function: Callable[..., Any], x: Any, *args: Any) -> Array | None:
-    """Return the little that ``function(x, *args)``, one of NumPy's, takes of an array that is known."""
-    value = fresh_value(x) if type(x) is Array and settings["mode"] != "max" else None
-    if value is None:
-        return None
-    try:
-        part = np.array(heard(function, value, *args))
-    except (TypeError, ValueError, IndexError):  # told elsewhere, in our words
-        return None
-    if listener.heard:  # told of where it is looked at
-        listener.heard.clear()
-        return None
-    return known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
-
-
 def _is_mask(key: Array, x: Array) -> bool:
     """Say whether a key chooses among the elements, and may be looked at."""
     if tapes or x._levels or key._levels:
@@ -247,6 +232,12 @@ def _own_memory(x: Array) -> np.ndarray | None:
     return value
 
 
+def _memory(x: Array, new: Any) -> np.ndarray | None:
+    """Return memory for `x` that `new` may be written to; None where that must be recorded."""
+    target = _target(x, new)
+    return _own_memory(x) if target is None else target
+
+
 def _is_ready(x: Array, key: Any) -> bool:
     """Compute an array that is to be written to, if that is a small part of it."""
     if tapes or x._levels or (frozen and id(x) in frozen):
@@ -293,9 +284,7 @@ def put(x: Array, key: Any, value: Any) -> bool:
     fitting = _fitting(value, x._node.aval.dtype)
     if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART):
         return False
-    target = _target(x, value)
-    if target is None:
-        target = _own_memory(x)
+    target = _memory(x, value)
     if target is None:
         return False
     try:
@@ -329,9 +318,7 @@ def change(function: Callable[..., Any], x: Array, value: Any, *given: np.ndarra
         new = np.asarray(fitting, dtype)
     except OverflowError:  # told elsewhere, in our words
         return False
-    target = _target(x, value)
-    if target is None:
-        target = _own_memory(x)
+    target = _memory(x, value)
     if target is None or not target.flags.writeable:
         return False
     function(target, *[a.copy() if np.may_share_memory(a, target) else a for a in (*given, new)])
@@ -401,6 +388,14 @@ def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if type(found) is tuple:
         return tuple(map(_made, found))
     return found if type(found) is bool else _made(found)
+
+
+def taken(function: Callable[..., Any], x: Any, *args: Any) -> Array | None:
+    """Return the little that ``function(x, *args)``, one of NumPy's, takes of an array that is known."""
+    if type(x) is not Array:
+        return None
+    found = numpys(lambda *given: np.array(function(*given)), (x, *args), {})
+    return found if found is not None and found.nbytes < LARGE else None
 
 
 # What functions take beside arrays that says nothing of other arrays, nor lets them write to one.

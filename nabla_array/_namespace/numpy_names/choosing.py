@@ -437,10 +437,6 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     write(x, apply(reshape_p, old, shape=x.shape))
 
 
-def _put_along(target: np.ndarray, places: np.ndarray, values: np.ndarray, axis: int | None) -> None:
-    np.put_along_axis(target, places, values, axis)
-
-
 @numpys
 def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
     """Write values at indices that differ from row to row.
@@ -464,7 +460,9 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     if index.ndim != whole.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     places = direct.places(index, whole.shape[k])
-    if places is not None and direct.change(functools.partial(_put_along, axis=axis), x, values, places):
+    if places is not None and direct.change(
+        functools.partial(np.put_along_axis, axis=axis), x, values, places
+    ):
         return
     whole = whole.copy()
     shape = broadcast_shapes("put_along_axis", index.shape, _one_at(whole.shape, k))
