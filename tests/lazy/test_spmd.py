@@ -491,3 +491,14 @@ def test_what_numpy_does_not_write_to_columns_is_not_cut_by_columns(name: str) -
         with in_pieces(2):
             evaluate([y._node, z._node, marks._node])
         np.testing.assert_array_equal(np.asarray(marks), wanted)
+
+
+def test_one_element_of_a_result_is_written_where_others_repeat_it() -> None:
+    # The last piece has one row of one column: a single element, as a number is.
+    x = np.arange(5.0)[:, None]
+    y = na.asarray(x) + 2
+    z = na.maximum(y, y * 3) @ na.asarray([[1.0]])
+    with in_pieces():
+        evaluate([y._node, z._node])
+    np.testing.assert_array_equal(np.asarray(y), x + 2)
+    np.testing.assert_array_equal(np.asarray(z), (x + 2) * 3)

@@ -125,6 +125,9 @@ merge_axes(Job *job)
     }
     if (n == 0) {
         job->dims[n++] = 1;
+        for (int k = 0; k < job->n_operands; k++) {
+            job->operands[k].strides[0] = 0;
+        }
     }
     job->ndim = n;
 }
@@ -187,14 +190,15 @@ find_repeated(Job *job)
     }
 }
 
-/* Find single elements that loops would rather have as many. */
+/* Find single elements that loops would rather have as many; not those that are written here. */
 static void
 find_single(Job *job)
 {
     for (int s = 0; s < job->n_steps; s++) {
         for (int i = 0; i < job->steps[s].many - 1; i++) {
-            Operand *o = &job->operands[job->steps[s].args[i]];
-            int is_single = o->data != NULL && o->copy < 0 && is_slow_on_one(job->steps[s].loop);
+            int k = job->steps[s].args[i];
+            Operand *o = &job->operands[k];
+            int is_single = k >= job->n_steps && o->copy < 0 && is_slow_on_one(job->steps[s].loop);
             for (int axis = 0; axis < job->ndim; axis++) {
                 is_single &= o->strides[axis] == 0;
             }
