@@ -25,7 +25,7 @@ def run_blocks(
     length: int,
 ) -> tuple[int, ...] | None: ...
 def make_sequence(
-    ops: tuple[tuple[Any, ...], ...], arrays: tuple[Any, ...]
+    ops: tuple[tuple[Any, ...], ...], arrays: tuple[Any, ...], is_quick: bool
 ) -> tuple[object, list[tuple[int, int, int]]] | None: ...
 def run_sequence(
     first: object,

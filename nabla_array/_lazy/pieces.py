@@ -55,13 +55,17 @@ class Bound(NamedTuple):
     fixed: list[Any]
 
 
-def bind(steps: Plan, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]) -> Bound:
+def bind(
+    steps: Plan, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None], is_quick: bool
+) -> Bound:
     """Make a plan ready for pieces like this one.
 
     Parameters
     ----------
     inputs, outputs
         The piece's part of each input and output; None for an output that is a partial result.
+    is_quick
+        Whether functions may differ from NumPy's in their last digits, as MAX's do: the tangent of doubles.
 
     Raises
     ------
@@ -71,7 +75,7 @@ def bind(steps: Plan, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray
     binder = _Binder(steps, inputs, outputs)
     for step in steps.steps:
         binder.add(step)
-    return binder.bound()
+    return binder.bound(is_quick)
 
 
 def _tell_of_product(step: int, bits: int) -> None:
@@ -216,9 +220,9 @@ class _Binder:
         self.ops.append((job.steps, leaves, kept, job.rows, job.length, homes))
         self.tellers.append(job.tell)
 
-    def bound(self) -> Bound:
+    def bound(self, is_quick: bool) -> Bound:
         """Return the plan made ready."""
-        made = compiled.make_sequence(tuple(self.ops), tuple(self.arrays))
+        made = compiled.make_sequence(tuple(self.ops), tuple(self.arrays), is_quick)
         if made is None:
             raise Unfit
         sequence, joined = made

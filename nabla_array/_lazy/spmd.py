@@ -20,7 +20,7 @@ import numpy as np
 
 from . import blas
 from .aval import Aval, aval_of
-from .config import threads
+from .config import settings, threads
 from .fusion import Part, merge, part_of, users_of, with_drops
 from .host import StepFailed, run_plan
 from .jobs import Unfit
@@ -62,7 +62,7 @@ class Share:
     cuts
         Where the pieces begin and end.
     ready
-        The part made ready, by how its inputs lie in memory.
+        The part made ready, by how its inputs lie in memory and whether it may differ from NumPy.
     fits
         Whether nothing was found in it that compiled code cannot do.
     """
@@ -321,7 +321,7 @@ class _Ready:
     That may have fewer rows.
     """
 
-    def __init__(self, share: Share, ins: list[np.ndarray]) -> None:
+    def __init__(self, share: Share, ins: list[np.ndarray], is_quick: bool) -> None:
         program, axes, cuts = share.part.program, share.axes, share.cuts
         self.pieces = len(cuts)
         rows = cuts[0][1]
@@ -336,7 +336,7 @@ class _Ready:
                 x if x is None else _piece(x, axis, first, last)
                 for x, (_, axis) in zip(outs, outputs, strict=True)
             ]
-            return bind(_plan(share, last - first), mine, theirs)
+            return bind(_plan(share, last - first), mine, theirs, is_quick)
 
         self.first = self.last = bound(*cuts[0])
         if cuts[-1][1] - cuts[-1][0] != rows:
@@ -400,12 +400,13 @@ def run(program: Program, env: list[Any]) -> None:
 
 
 def _ready(share: Share, ins: list[np.ndarray]) -> _Ready:
-    key = tuple([(x.strides, x.flags.aligned) for x in ins])
+    is_quick = settings["mode"] != "host"
+    key = is_quick, tuple([(x.strides, x.flags.aligned) for x in ins])
     found = share.ready.get(key)
     if found is None:
         if len(share.ready) >= _LAYOUTS:
             share.ready.clear()
-        found = share.ready[key] = _Ready(share, ins)
+        found = share.ready[key] = _Ready(share, ins, is_quick)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
@@ -502,3 +503,23 @@ def test_one_element_of_a_result_is_written_where_others_repeat_it() -> None:
         evaluate([y._node, z._node])
     np.testing.assert_array_equal(np.asarray(y), x + 2)
     np.testing.assert_array_equal(np.asarray(z), (x + 2) * 3)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_tangents_are_numpys_to_a_few_ulp_or_to_the_bit(layout: str) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((400, 7)) * 10.0 ** rng.integers(-320, 4, (400, 7))
+    x[::9] = rng.standard_normal(7)
+    x[:4] = [0.0, -0.0, np.inf, -np.inf, np.nan, 5e-324, -21.9]
+    x = LAYOUTS[layout](x)
+    wanted = np.tanh(x)
+    for mode in ("auto", "host"):
+        a = na.asarray(x)
+        y = na.tanh(a)
+        sums = na.matmul(na.isfinite(y) * 1.0, na.asarray(np.ones((7, 2)))) + a[:, :2]
+        with in_pieces(), na.config(mode=mode), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            evaluate([y._node, sums._node])
+        got = np.asarray(y)
+        assert_same(got[wanted == 0], wanted[wanted == 0])
+        np.testing.assert_array_max_ulp(got, wanted, 4 if mode == "auto" else 0)

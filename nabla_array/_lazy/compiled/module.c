@@ -33,6 +33,7 @@
 #include "tables.h"
 #include "regions.h"
 #include "products.h"
+#include "tanh.h"
 #include "pieces.h"
 #include "operators.h"
 #include "masks.h"

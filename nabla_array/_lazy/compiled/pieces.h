@@ -128,10 +128,11 @@ set_place(Place *place, const char *data, PyObject *number, PyObject *arrays)
 }
 
 /* Make an operation of (steps, leaves, kept, rows, length, places), a job's; returns 0, perhaps with an error, if that
- * cannot be. What is joined has a row for each block: how many, and how long, is appended to `joined`.
+ * cannot be. What is joined has a row for each block: how many, and how long, is appended to `joined`. Last digits are
+ * NumPy's if the job need not be quick.
  */
 static int
-fill_job_op(Op *op, PyObject *given, PyObject *arrays, PyObject *joined)
+fill_job_op(Op *op, PyObject *given, PyObject *arrays, PyObject *joined, int is_quick)
 {
     PyObject *steps, *leaves, *kept, *places;
     npy_intp rows, length;
@@ -143,6 +144,9 @@ fill_job_op(Op *op, PyObject *given, PyObject *arrays, PyObject *joined)
     job = op->job = PyMem_RawCalloc(1, sizeof(Job));
     if (job == NULL || !fill_job(job, steps, leaves, kept, rows, length) || (length != 0 && !cut_table(job))) {
         return 0;
+    }
+    for (int s = 0; is_quick && s < job->n_steps; s++) {
+        quicken(&job->steps[s], PyTuple_GET_ITEM(PyTuple_GET_ITEM(steps, s), 0));
     }
     op->is_table = length != 0;
     if (!op->is_table) {
@@ -205,14 +209,14 @@ fill_product_op(Op *op, PyObject *given, PyObject *arrays)
     return 1;
 }
 
-/* make_sequence(ops, arrays): see `pieces.py` */
+/* make_sequence(ops, arrays, is_quick): see `pieces.py` */
 static PyObject *
 make_sequence(PyObject *module, PyObject *args)
 {
     PyObject *ops, *arrays, *joined, *capsule = NULL;
     Sequence *sequence;
-    int is_made = 1;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &ops, &PyTuple_Type, &arrays)) {
+    int is_made = 1, is_quick;
+    if (!PyArg_ParseTuple(args, "O!O!p", &PyTuple_Type, &ops, &PyTuple_Type, &arrays, &is_quick)) {
         return NULL;
     }
     sequence = PyMem_RawCalloc(1, sizeof(Sequence));
@@ -225,7 +229,7 @@ make_sequence(PyObject *module, PyObject *args)
         PyObject *given = PyTuple_GET_ITEM(ops, sequence->n);
         Op *op = &sequence->ops[sequence->n];
         is_made = PyTuple_GET_SIZE(given) == 5 ? fill_product_op(op, given, arrays)
-                                               : fill_job_op(op, given, arrays, joined);
+                                               : fill_job_op(op, given, arrays, joined, is_quick);
         if (is_made && op->job != NULL) {
             size_t bytes = op->is_table ? table_bytes(op->job) : buffer_bytes(op->job);
             sequence->buffers = bytes > sequence->buffers ? bytes : sequence->buffers;
