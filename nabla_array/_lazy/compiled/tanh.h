@@ -1,6 +1,7 @@
-/* The hyperbolic tangent of doubles, for programs that are run in pieces (`pieces.h`): NumPy's loop gathers what it needs
- * from a table, element by element, on processors without AVX-512, and takes three times as long. It is the kernel of
- * `kernels/exponential.mojo`, within 2.5 units in the last place; elsewhere NumPy's loop stays.
+/* The hyperbolic tangent of doubles, for programs that are run in pieces (`pieces.h`): with AVX2, NumPy's loop gathers what
+ * it needs from a table, element by element, and takes three times as long. It is the kernel of
+ * `kernels/exponential.mojo`, within 2.5 units in the last place. Where there is AVX-512, which has a register for the
+ * table, or no AVX2, NumPy's loop stays.
  */
 #if defined(__GNUC__) && defined(__x86_64__)
 
@@ -66,7 +67,7 @@ quicken(Step *step, PyObject *function)
         PyUFuncObject *ufunc = (PyUFuncObject *)function;
         int loop = strcmp(ufunc->name, "tanh") == 0 ? find_loop(ufunc, NPY_DOUBLE) : -1;
         if (loop >= 0 && step->loop == ufunc->functions[loop] && __builtin_cpu_supports("avx2") &&
-            __builtin_cpu_supports("fma")) {
+            __builtin_cpu_supports("fma") && !__builtin_cpu_supports("avx512f")) {
             step->loop = quick_tanh;
             step->is_quiet = 1; /* squares of what is tiny underflow */
         }
