@@ -41,9 +41,17 @@ def empty_cache() -> Iterator[Path]:
         yield Path(folder)
 
 
+def environment(**more: str) -> dict[str, str]:
+    """Return this process's environment, and more, for a fresh one.
+
+    Installed packages bring their bytecode along; an editable one must be allowed to keep its own.
+    """
+    return {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"} | more
+
+
 def child(module: str, *args: object, cache: Path, mode: str = "auto") -> Any:
     """Run a module in a fresh process with this cache and mode; returns what it prints, which is JSON."""
-    env = {**os.environ, "NABLA_ARRAY_CACHE_DIR": str(cache), "NABLA_ARRAY_MODE": mode}
+    env = environment(NABLA_ARRAY_CACHE_DIR=str(cache), NABLA_ARRAY_MODE=mode)
     command = [sys.executable, "-m", module, *map(str, args)]
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, env=env).stdout)
 

@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import track
 
-from .fresh import empty_cache
+from .fresh import empty_cache, environment
 from .measure import OURS, Claim, Row, geometric_mean, show, write
 from .npbench_program import JAX, NUMPY, names
 
@@ -31,12 +31,7 @@ _LONGEST = 600.0
 def _child(folder: Path, name: str, preset: str, task: str, *options: str, mode: str) -> Any:
     """Run a program in a fresh process with an empty cache; returns what it prints, or what went wrong."""
     with empty_cache() as cache:
-        env = {
-            **os.environ,
-            "NABLA_ARRAY_CACHE_DIR": str(cache),
-            "NABLA_ARRAY_MODE": mode,
-            "JAX_ENABLE_X64": "1",
-        }
+        env = environment(NABLA_ARRAY_CACHE_DIR=str(cache), NABLA_ARRAY_MODE=mode, JAX_ENABLE_X64="1")
         command = [
             sys.executable,
             "-m",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .contestants import JAX, Contestant, contestants
+from .fresh import environment
 from .measure import OURS, Claim, Row, race
 
 _IMPORT = "from time import perf_counter as t; s = t(); import {}; print(t() - s)"
@@ -31,10 +31,9 @@ for count in {counts}:
 
 
 def _fresh(code: str) -> str:
-    # Installed packages bring their bytecode along; an editable one must be allowed to keep its own.
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, capture_output=True, text=True, check=True, env=env).stdout
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment())
+    return done.stdout
 
 
 def imports(processes: int) -> Row:
