@@ -16,8 +16,6 @@ from .elementwise import chain, choice, row_variance, softmax, stencil
 from .measure import OURS, Claim, Row, geometric_mean, race
 
 Case = tuple[str, Callable[..., Any], list[np.ndarray]]
-# Seconds for which a case that is soon done has more rounds, four times as many at most.
-_SECONDS = 2.0
 
 
 def pairwise(xp: Any, x: Any, y: Any) -> Any:
@@ -145,9 +143,7 @@ def measure(case: Case, rounds: int, *claims: Claim) -> Row:
     for call in calls.values():
         for _ in range(3):  # found compiled, tried, run
             call()
-    # What takes a millisecond varies most, and its best is found when one call of its own was the last.
-    once = sum(race(calls, 1).values())
-    return Row(name, race(calls, max(rounds, min(4 * rounds, int(_SECONDS / once)))), claims)
+    return Row(name, race(calls, rounds), claims)
 
 
 def _once(function: Callable[..., Any], args: list[Any], evaluate: Callable[[Any], object]) -> None:

@@ -25,7 +25,9 @@ from ._namespace.creation import *  # noqa: F403
 from ._namespace.data_types import *  # noqa: F403
 from ._namespace.elementwise import *  # noqa: F403
 from ._namespace.evaluation import *  # noqa: F403
+from ._namespace.filling import *  # noqa: F403
 from ._namespace.indexing_functions import *  # noqa: F403
+from ._namespace.joining import *  # noqa: F403
 from ._namespace.linear_algebra import *  # noqa: F403
 from ._namespace.manipulation import *  # noqa: F403
 from ._namespace.scans import *  # noqa: F403

@@ -25,24 +25,16 @@ __all__ = [
     "arange",
     "array",
     "asarray",
-    "empty",
-    "empty_like",
     "eye",
     "from_dlpack",
-    "full",
-    "full_like",
     "linspace",
     "meshgrid",
-    "ones",
-    "ones_like",
     "tril",
     "triu",
-    "zeros",
-    "zeros_like",
 ]
 
 
-def _dtype(function: str, dtype: Any, default: Any = np.float64) -> np.dtype:
+def number_dtype(function: str, dtype: Any, default: Any = np.float64) -> np.dtype:
     """Return a dtype of numbers in native byte order; raises TypeError for any other."""
     return checked(function, np.empty(0, default if dtype is None else dtype)).dtype
 
@@ -52,7 +44,7 @@ def _number(x: Any) -> Any:
     return x._value() if type(x) is Array else x
 
 
-def _check_order(order: Any) -> None:
+def check_order(order: Any) -> None:
     if order is not None and str(order).upper() not in ("C", "F", "A", "K"):
         raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
@@ -112,7 +104,7 @@ def asarray(
     array([2., 3., 5.])
     """
     check_device("asarray", device)
-    x = _as_array(a, None if dtype is None else _dtype("asarray", dtype), copy)
+    x = _as_array(a, None if dtype is None else number_dtype("asarray", dtype), copy)
     return placed(x if order is None else in_order("asarray", x, order, copy), device)
 
 
@@ -279,7 +271,7 @@ def arange(
     array([1, 4, 7])
     """
     check_device("arange", device)
-    wanted = None if dtype is None else _dtype("arange", dtype)
+    wanted = None if dtype is None else number_dtype("arange", dtype)
     first, last = (0, start) if stop is None else (0 if start is None else start, stop)
     if last is None:
         raise TypeError("arange() requires stop to be specified.")
@@ -340,7 +332,7 @@ def linspace(
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
     check_device("linspace", device)
-    wanted = None if dtype is None else _dtype("linspace", dtype)
+    wanted = None if dtype is None else number_dtype("linspace", dtype)
     if num < 0:
         raise ValueError(f"linspace: num must be non-negative, not {num}")
     if type(start) is Array or type(stop) is Array:
@@ -425,350 +417,9 @@ def eye(
            [0., 0., 1.]])
     """
     check_device("eye", device)
-    _check_order(order)
+    check_order(order)
     shape = normalize_shape("eye", (N, N if M is None else M))
-    return placed(from_value(np.eye(shape[0], shape[1], k, _dtype("eye", dtype))), device)
-
-
-@fast.whole(np.full, "make")
-def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "C",
-    *,
-    device: Any = None,
-    like: Any = None,
-) -> Array:
-    """Return an array filled with one value; a scalar takes no memory.
-
-    Parameters
-    ----------
-    shape : int or tuple of ints
-    fill_value : bool, int, float, complex, or Array that broadcasts to `shape`
-    dtype : dtype, optional
-        Data type of the result; that of the value where it is None.
-    device : str, optional
-        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If a size is negative or the value does not broadcast.
-    OverflowError
-        If a Python integer does not fit the dtype.
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.full((2, 2), 7)
-    array([[7, 7],
-           [7, 7]])
-    """
-    check_device("full", device)
-    _check_order(order)
-    return placed(_filled("full", normalize_shape("full", shape), fill_value, dtype), device)
-
-
-def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Array:
-    if type(value) not in promotion.SCALARS:
-        new = as_array(function, value, None if dtype is None else _dtype(function, dtype))
-        if promotion.broadcast_shapes(function, new.shape, shape) != shape:
-            raise ValueError(f"{function}: a value of shape {new.shape} does not fit into {shape}")
-        return broadcast_to(new, shape).copy()
-    wanted = host_array(function, value, None, copy=True).dtype if dtype is None else _dtype(function, dtype)
-    if type(value) is float and wanted.kind in "iu":  # cast as an array is, also what is no number
-        value = np.array(value).astype(wanted)[()]
-    try:
-        return promotion.full(shape, value, wanted)
-    except OverflowError as error:
-        raise OverflowError(f"{function}: {error}") from None
-
-
-@fast.whole(np.zeros, "make")
-def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
-    """Return an array of zeros, which takes no memory.
-
-    Parameters
-    ----------
-    shape : int or tuple of ints
-    dtype : dtype, optional
-        Data type of the result; the default floating-point one where it is None.
-    device : str, optional
-        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.zeros(3)
-    array([0., 0., 0.])
-    """
-    check_device("zeros", device)
-    _check_order(order)
-    return placed(promotion.full(normalize_shape("zeros", shape), 0, _dtype("zeros", dtype)), device)
-
-
-@fast.whole(np.ones, "make")
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
-    """Return an array of ones, which takes no memory.
-
-    Parameters
-    ----------
-    shape : int or tuple of ints
-    dtype : dtype, optional
-        Data type of the result; the default floating-point one where it is None.
-    device : str, optional
-        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.ones((2, 3), dtype=xp.int8)
-    array([[1, 1, 1],
-           [1, 1, 1]], dtype=int8)
-    """
-    check_device("ones", device)
-    _check_order(order)
-    return placed(promotion.full(normalize_shape("ones", shape), 1, _dtype("ones", dtype)), device)
-
-
-@fast.whole(np.zeros, "make")
-def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
-    """Return an array whose elements mean nothing (they are zeros).
-
-    Parameters
-    ----------
-    shape : int or tuple of ints
-    dtype : dtype, optional
-        Data type of the result; the default floating-point one where it is None.
-    device : str, optional
-        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.empty((2, 3)).shape
-    (2, 3)
-    """
-    check_device("empty", device)
-    _check_order(order)
-    return placed(promotion.full(normalize_shape("empty", shape), 0, _dtype("empty", dtype)), device)
-
-
-@fast.whole(np.full_like)
-def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Array:
-    """Return an array of the shape of `a` filled with one value.
-
-    Parameters
-    ----------
-    a : Array
-    fill_value : bool, int, float, complex, or Array that broadcasts to the shape
-    dtype : dtype, optional
-        Data type of the result; that of `a` where it is None.
-    device : str, optional
-        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If the value does not broadcast.
-    OverflowError
-        If a Python integer does not fit the dtype.
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.full_like(xp.zeros(2), 7)
-    array([7., 7.])
-    """
-    check_device("full_like", device)
-    like = as_array("full_like", a)
-    target = like.shape if shape is None else normalize_shape("full_like", shape)
-    out = _filled("full_like", target, fill_value, _dtype("full_like", dtype, like.dtype))
-    return placed(out, like.device if device is None else device)
-
-
-def _like(function: str, x: Any, value: int, dtype: Any, shape: Any, device: Any) -> Array:
-    check_device(function, device)
-    like = as_array(function, x)
-    target = like.shape if shape is None else normalize_shape(function, shape)
-    out = promotion.full(target, value, _dtype(function, dtype, like.dtype))
-    return placed(out, like.device if device is None else device)
-
-
-@fast.whole(np.zeros_like)
-def zeros_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Array:
-    """Return zeros in the shape of `a`.
-
-    Parameters
-    ----------
-    a : Array
-    dtype : dtype, optional
-        Data type of the result; that of `a` where it is None.
-    device : str, optional
-        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
-
-    Returns
-    -------
-    Array
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.zeros_like(xp.asarray([1, 2]))
-    array([0, 0])
-    """
-    return _like("zeros_like", a, 0, dtype, shape, device)
-
-
-@fast.whole(np.ones_like)
-def ones_like(
-    a: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Array:
-    """Return ones in the shape of `a`.
-
-    Parameters
-    ----------
-    a : Array
-    dtype : dtype, optional
-        Data type of the result; that of `a` where it is None.
-    device : str, optional
-        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
-
-    Returns
-    -------
-    Array
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.ones_like(xp.asarray([1, 2]))
-    array([1, 1])
-    """
-    return _like("ones_like", a, 1, dtype, shape, device)
-
-
-@fast.whole(np.zeros_like)
-def empty_like(
-    prototype: Any,
-    dtype: Any = None,
-    order: str = "K",
-    subok: bool = True,
-    shape: Any = None,
-    *,
-    device: Any = None,
-) -> Array:
-    """Return an array in the shape of `prototype` whose elements mean nothing (they are zeros).
-
-    Parameters
-    ----------
-    prototype : Array
-    dtype : dtype, optional
-        Data type of the result; that of `prototype` where it is None.
-    device : str, optional
-        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
-
-    Returns
-    -------
-    Array
-
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
-    >>> xp.empty_like(xp.asarray([1, 2])).shape
-    (2,)
-    """
-    return _like("empty_like", prototype, 0, dtype, shape, device)
+    return placed(from_value(np.eye(shape[0], shape[1], k, number_dtype("eye", dtype))), device)
 
 
 def meshgrid(

@@ -19,6 +19,7 @@ from . import (
     direct,
     elementwise,
     fast,
+    joining,
     manipulation,
     numpy_names,
     promotion,
@@ -205,10 +206,10 @@ def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
     _find("put")(self, indices, values, mode)
 
 
-@fast.whole(np.ndarray.repeat, elements=manipulation.repeated)
+@fast.whole(np.ndarray.repeat, elements=joining.repeated)
 def repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
     """Return each element several times."""
-    return manipulation.repeat(self, repeats, axis=axis)
+    return joining.repeat(self, repeats, axis=axis)
 
 
 def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .array import Array
-from .creation import empty
+from .filling import empty
 from .views import held_dtype, memory
 
 __all__ = ["ndarray"]

@@ -13,7 +13,7 @@ from .._lazy.node import tapes
 from .._lazy.primitives import control
 from .._namespace.array import Array, current
 from .._namespace.elementwise import clip, equal, logical_not
-from .._namespace.manipulation import stack
+from .._namespace.joining import stack
 from .._namespace.promotion import astype
 from .bodies import Kind, Run, aligned, arrays_of, carried, copied, kind_of, length_of, recorded, told
 from .calls import array_leaf

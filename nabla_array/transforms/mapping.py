@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._namespace.array import Array
-from .._namespace.manipulation import concat, flip, reshape, stack
+from .._namespace.joining import concat, stack
+from .._namespace.manipulation import flip, reshape
 from .bodies import arrays_of, length_of
 from .control_flow import scan_of
 from .pytree import tree_map, tree_unflatten

@@ -218,7 +218,7 @@ large_view(PyObject *x, PyArrayObject *value, PyArrayObject *part, PyObject *key
     int ndim = PyArray_NDIM(value), is_many = PyTuple_CheckExact(key), is_whole = 1;
     int many = is_many ? (int)PyTuple_GET_SIZE(key) : 1;
     PyObject *start, *size, *step, *out = NULL;
-    if (many > ndim || Py_TYPE(NODE(x)) == Part || tiny() == 0) {
+    if (many > ndim || Py_TYPE(NODE(x)) == Part) {
         return NULL;
     }
     start = PyTuple_New(ndim);

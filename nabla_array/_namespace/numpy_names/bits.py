@@ -11,7 +11,8 @@ import numpy as np
 from .. import fast
 from ..array import Array
 from ..elementwise import bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift
-from ..manipulation import concat, moveaxis, reshape
+from ..joining import concat
+from ..manipulation import moveaxis, reshape
 from ..promotion import as_array, astype, full, normalize_axis
 from .described import numpys
 

@@ -11,7 +11,8 @@ from ..._lazy.levels import frames
 from ..._lazy.node import tapes
 from ..array import Array, from_value, write
 from ..interop import from_host, to_host
-from ..manipulation import broadcast_to, reshape, stack
+from ..joining import stack
+from ..manipulation import broadcast_to, reshape
 from ..promotion import UnheldDtypeError, as_array, broadcast_shapes
 from ..views import Flags, layout
 

@@ -19,7 +19,8 @@ from ..direct import fresh_value
 from ..elementwise import floor_divide, logical_or, remainder
 from ..indexing import fitted, getitem, setitem
 from ..indexing_functions import take, take_along_axis
-from ..manipulation import moveaxis, reshape, stack, tile
+from ..joining import stack, tile
+from ..manipulation import moveaxis, reshape
 from ..outputs import deliver
 from ..promotion import (
     UnheldDtypeError,

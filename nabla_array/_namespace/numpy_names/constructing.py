@@ -13,12 +13,14 @@ import numpy as np
 from ..._lazy.primitives.structure import diagonal as diagonal_p
 from .. import fast
 from ..array import Array, freeze, from_value, view
-from ..creation import arange, asarray, eye, linspace, ones, zeros
+from ..creation import arange, asarray, eye, linspace
 from ..data_types import result_type
 from ..elementwise import cos, divide, log10, multiply, pow, sign, sqrt, subtract
+from ..filling import ones, zeros
 from ..indexing import getitem, setitem
 from ..interop import to_host
-from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape, stack
+from ..joining import stack
+from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
 from ..promotion import as_array, astype, checked
 from ..searching import nonzero, where
 from ..views import Flags

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..array import Array
 from ..creation import arange, linspace
-from ..manipulation import concat, reshape
+from ..joining import concat
+from ..manipulation import reshape
 from ..promotion import as_array, astype
 from .constructing import indices
 

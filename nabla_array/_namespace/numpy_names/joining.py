@@ -13,10 +13,11 @@ import numpy as np
 from ..._lazy.primitives.structure import concat as concat_p
 from .. import fast
 from ..array import Array, apply
-from ..creation import full
+from ..filling import full
 from ..indexing import fitted, getitem, setitem
 from ..indexing_functions import take
-from ..manipulation import concat, flip, moveaxis, reshape, swapaxes
+from ..joining import concat
+from ..manipulation import flip, moveaxis, reshape, swapaxes
 from ..promotion import as_array, astype, listed, normalize_axis
 from .described import numpys
 

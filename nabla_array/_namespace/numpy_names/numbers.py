@@ -35,7 +35,8 @@ from ..elementwise import (
     subtract,
     trunc,
 )
-from ..manipulation import broadcast_to, concat, flip, moveaxis, reshape
+from ..joining import concat
+from ..manipulation import broadcast_to, flip, moveaxis, reshape
 from ..outputs import deliver
 from ..promotion import as_array, astype, broadcast_shapes, full, normalize_axis, promote
 from ..searching import searchsorted, where

@@ -14,7 +14,7 @@ from ..elementwise import floor
 from ..elementwise import round as round_
 from ..indexing import getitem, setitem
 from ..indexing_functions import take
-from ..manipulation import concat
+from ..joining import concat
 from ..moments import mean as mean_
 from ..promotion import as_array, astype, broadcast_to, full
 from ..statistical import max as max_

@@ -8,12 +8,13 @@ import numpy as np
 
 from .. import fast
 from ..array import Array
-from ..creation import ones, zeros
 from ..data_types import astype
 from ..elementwise import sqrt
+from ..filling import ones, zeros
 from ..indexing import getitem, setitem
+from ..joining import concat, stack
 from ..linalg import eigvals, inv
-from ..manipulation import concat, reshape, stack
+from ..manipulation import reshape
 from ..promotion import as_array, broadcast_to, promote
 from ..promotion import full as filled
 from ..statistical import sum as sum_

@@ -14,9 +14,10 @@ from ..array import Array, freeze
 from ..core_ufuncs import with_core_options
 from ..elementwise import conj, multiply
 from ..indexing import getitem
+from ..joining import stack
 from ..linalg_basics import cross as cross_in_space
 from ..linear_algebra import matmul, tensordot, vecdot
-from ..manipulation import moveaxis, reshape, stack
+from ..manipulation import moveaxis, reshape
 from ..outputs import deliver
 from ..promotion import (
     as_array,

@@ -17,7 +17,7 @@ from ..._lazy.node import tapes
 from ..._lazy.primitives.indexing import scatter
 from .. import direct, fast
 from ..array import Array, apply, current, from_value
-from ..creation import asarray, linspace, zeros
+from ..creation import asarray, linspace
 from ..elementwise import (
     clip,
     conj,
@@ -28,9 +28,11 @@ from ..elementwise import (
     sqrt,
     subtract,
 )
+from ..filling import zeros
 from ..indexing import getitem
 from ..interop import host_call, to_host
-from ..manipulation import broadcast_to, concat, reshape
+from ..joining import concat
+from ..manipulation import broadcast_to, reshape
 from ..outputs import deliver
 from ..promotion import SCALARS, as_array, astype, full, normalize_axes, normalize_axis
 from ..searching import searchsorted, where

@@ -10,7 +10,7 @@ from ..._lazy.node import tapes
 from .. import fast
 from ..array import Array, from_value
 from ..indexing_functions import take
-from ..manipulation import concat
+from ..joining import concat
 from ..promotion import as_array, promote
 from ..sets import isin
 from .described import numpys

@@ -27,7 +27,8 @@ from ..elementwise import (
 )
 from ..indexing_functions import take_along_axis
 from ..interop import host_call
-from ..manipulation import reshape, stack
+from ..joining import stack
+from ..manipulation import reshape
 from ..outputs import deliver
 from ..promotion import SCALARS, as_array, astype, normalize_axes
 from ..scans import cumprod, cumsum
