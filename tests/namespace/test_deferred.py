@@ -377,6 +377,19 @@ def test_parts_of_large_arrays_are_views() -> None:
     np.testing.assert_allclose(mine[3:, :] @ xp.asarray(vector)[:], x[3:] @ vector)
 
 
+def test_max_is_shown_the_slices_of_large_arrays() -> None:
+    x = np.random.default_rng(9).random((900, 900))
+    mine = xp.asarray(x.copy())
+    with xp.config(mode="max"):
+        parts = [mine[1:-1, 1:], mine[:, ::-1], mine[2:][:, :-2]]
+    assert [p._node.value for p in parts] == [None] * 3
+    mine[2] = x[2] = 0
+    parts[0][:] += 1
+    x[1:-1, 1:] += 1
+    for part, wanted in zip(parts, (x[1:-1, 1:], x[:, ::-1], x[2:, :-2]), strict=True):
+        assert np.array_equal(part, wanted)
+
+
 def test_a_view_of_what_is_read_only_is_not_written_over_itself() -> None:
     for lib in (np, xp):
         diagonal = lib.diagonal(lib.asarray(np.ones((4, 4))))
