@@ -29,7 +29,7 @@ from . import (
     utility,
 )
 from .array import Array, Step, apply, current, from_value, view, write
-from .indexing import fitted, setitem, warn_of_discard
+from .indexing import setitem, warn_of_discard
 from .indexing_functions import take
 from .ufuncs import host_hook
 from .views import field, held_dtype, in_order, view_dtype
@@ -171,11 +171,9 @@ def copy(self: Array, order: str = "C") -> Array:
 
 def fill(self: Array, value: Any) -> None:
     """Set every element to `value`."""
-    if np.ndim(value):
+    if type(value) not in promotion.SCALARS and np.ndim(value):
         raise ValueError("setting an array element with a sequence.")
-    if self.nbytes < direct.PART and direct.put(self, ..., value):
-        return
-    write(self, fitted("fill", value, self.dtype, self.shape))
+    self[...] = value
 
 
 @fast.whole(np.ndarray.clip)

@@ -339,8 +339,12 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     array([1., 0., 3.])
     """
     x = _target("copyto", dst)
-    if where is True and casting == "same_kind" and x.nbytes < direct.PART and direct.put(x, (), src):
-        return
+    if where is True and casting == "same_kind":
+        if type(src) is Array and src.dtype is x.dtype:
+            x[...] = src
+            return
+        if x.nbytes < direct.PART and direct.put(x, (), src):
+            return
     new: Any = src
     if not isinstance(src, bool | int | float | complex):
         new = as_array("copyto", src)
