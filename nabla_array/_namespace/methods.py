@@ -16,7 +16,6 @@ from .._lazy.primitives.ordering import stable_argsort
 from .._lazy.primitives.structure import permute, slice_
 from .._lazy.primitives.structure import reshape as reshape_p
 from . import (
-    direct,
     elementwise,
     fast,
     joining,

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.faults import unheard
+from ..._lazy.config import settings
+from ..._lazy.faults import unheard, warn_of_shape
 from ..._lazy.node import tapes
 from .. import direct, fast
 from ..array import Array, from_value
@@ -42,6 +43,7 @@ from .described import numpys
 from .statistics import between, median, ordered, percentile, quantile, quantile_dtype
 
 _F64 = np.dtype(np.float64)
+_ALL_NAN = "All-NaN slice encountered"
 
 
 def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tuple[Array, Array | None]:
@@ -59,6 +61,13 @@ def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tup
         return from_value(known), from_value(found)
     lacking = isnan(x)
     return where(lacking, x.dtype.type(value), x), lacking
+
+
+def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: str) -> None:
+    """Warn, where that is wanted, if slices have so many numbers at most, and that is known."""
+    found = direct.at_hand(lacking) if settings["float_warnings"] else None
+    if found is not None and ((~found).sum(axes) <= most).any():
+        warn_of_shape(message)
 
 
 def _given(function: str, out: Any, y: Array, casting: str = "same_kind") -> Array:
@@ -138,6 +147,7 @@ def _extreme(
     x, lacking = _filled(name, a, -np.inf if name == "nanmax" else np.inf)
     y = reduce(x, axis, None, keepdims, initial, mask)
     if lacking is not None:  # nan where there is nothing else
+        _warn_of_few(lacking, normalize_axes(name, axis, x.ndim), 0, _ALL_NAN)
         y = where(all_(lacking, axis, keepdims=keepdims), np.nan, y)
     return _given(name, out, y)
 
@@ -146,7 +156,10 @@ def _joined(like: np.ufunc) -> Callable[..., Any]:
     """Return the reduction by a ufunc that leaves out nan, for what `nanmax` takes."""
 
     def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
-        return like.reduce(a, axis=axis, keepdims=keepdims)
+        y = like.reduce(a, axis=axis, keepdims=keepdims)
+        if np.isnan(y).any():
+            warn_of_shape(_ALL_NAN)
+        return y
 
     return reduce
 
@@ -180,7 +193,7 @@ def nanmin(
 def _place(name: str, find: Callable[..., Array], a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
     x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
     if lacking is not None and bool(all_(lacking, axis).any()):
-        raise ValueError("All-NaN slice encountered")
+        raise ValueError(_ALL_NAN)
     return find(x, axis, out, keepdims=keepdims)
 
 
@@ -230,6 +243,8 @@ def nanmean(
     np.float64(1.5)
     """
     x, lacking = _filled("nanmean", a, 0, dtype is None and where is True)
+    if lacking is not None and where is True:
+        _warn_of_few(lacking, normalize_axes("nanmean", axis, x.ndim), 0, "Mean of empty slice")
     with unheard():
         if lacking is None:
             y: Array = x.mean(axis, dtype, keepdims=keepdims, where=where)
@@ -261,6 +276,8 @@ def _variance(
     # Of too few numbers the variance is nan, where that of all might be infinite.
     are_enough = mask is True and math.prod(x.shape[k] for k in axes) > ddof
     x, lacking = _filled(name, x, 0, dtype is None and are_enough)
+    if lacking is not None and mask is True:
+        _warn_of_few(lacking, axes, ddof, "Degrees of freedom <= 0 for slice.")
     with unheard():
         if lacking is None:
             y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask, mean=center)
@@ -333,6 +350,29 @@ def nanstd(
 # -- quantiles ---------------------------------------------------------------------------------------
 
 
+def _numbers(name: str, x: Array, axis: Any) -> tuple[Array, Any] | None:
+    """Return what is left of an array without its nan, and of which axes that is; None where it is no array.
+
+    It is one of an array that is known, and has no nan, or whose axes are all to go.
+    """
+    known = direct.at_hand(x)
+    if known is None:
+        return None
+    axes = normalize_axes(name, axis, x.ndim)
+    found = np.isnan(known)
+    if not found.any():
+        return x, axis
+    _warn_of_few(from_value(found), axes, 0, _ALL_NAN)
+    return (from_value(known[~found]), None) if len(axes) == x.ndim and not found.all() else None
+
+
+def _with_axes(y: Array, x: Array, axis: Any) -> Array:
+    """Return quantiles of `x` with its axes that went, each of length 1."""
+    axes = normalize_axes("reshape", axis, x.ndim)
+    lead = y.shape[: y.ndim - x.ndim + len(axes)]
+    return reshape(y, (*lead, *[1 if k in axes else n for k, n in enumerate(x.shape)]))
+
+
 def _sorted_counts(name: str, a: Any, axis: Any) -> tuple[Array, Array, tuple[int, ...]]:
     """Return the elements sorted along a last axis, how many are not nan, and the shape with axes kept."""
     rows, kept = ordered(name, a, axis)
@@ -363,6 +403,9 @@ def _nan_quantile(
     if method != "linear" or weights is not None:
         options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
         return _given(name, out, as_array(name, host_call(getattr(np, name), name, (a, q), options)))
+    if (numbers := _numbers(name, x, axis)) is not None:
+        y = plain(numbers[0], q, numbers[1], method=method)
+        return _given(name, out, _with_axes(y, x, axis) if keepdims else y)
     fractions = np.asarray(as_array(name, q)._value(), np.float64) / (100 if percent else 1)
     if not ((fractions >= 0) & (fractions <= 1)).all():
         raise ValueError(
@@ -373,16 +416,14 @@ def _nan_quantile(
     each: Any = fractions.reshape(-1).tolist()
     if tapes and type(q) not in SCALARS:  # a derivative by q goes through
         each = reshape(astype(as_array(name, q), _F64) / (100 if percent else 1), (-1,))
-    parts = []
-    for f in each:
-        y, kept = _at_fraction(name, x, f, axis)
-        parts.append(reshape(y, kept) if keepdims else y)
-    y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
-    return _given(name, out, astype(y, quantile_dtype(percent, x.dtype, q, method)))
+    with unheard():
+        found = [_at_fraction(name, x, f, axis) for f in each]
+        parts = [reshape(y, kept) if keepdims else y for y, kept in found]
+        y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
+        return _given(name, out, astype(y, quantile_dtype(percent, x.dtype, q, method)))
 
 
 @numpys
-@unheard()
 def nanquantile(
     a: Any,
     q: Any,
@@ -403,7 +444,6 @@ def nanquantile(
 
 
 @numpys
-@unheard()
 def nanpercentile(
     a: Any,
     q: Any,
@@ -424,7 +464,6 @@ def nanpercentile(
 
 
 @numpys
-@unheard()
 def nanmedian(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
@@ -434,12 +473,18 @@ def nanmedian(
     np.float64(1.5)
     """
     x = as_array("nanmedian", a)
-    if x.dtype.kind not in "f" or not x.size:
+    if not x.size:
+        return nanmean(x, axis, out=out, keepdims=keepdims)
+    if x.dtype.kind != "f":
         return median(x, axis, out, keepdims=keepdims)
-    rows, count, kept = _sorted_counts("nanmedian", x, axis)
-    last = maximum(count - 1, 0)
-    middle = [
-        take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
-    ]
-    y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
-    return _given("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
+    if (numbers := _numbers("nanmedian", x, axis)) is not None:
+        y = median(*numbers)
+        return _given("nanmedian", out, _with_axes(y, x, axis) if keepdims else y, "unsafe")
+    with unheard():
+        rows, count, kept = _sorted_counts("nanmedian", x, axis)
+        last = maximum(count - 1, 0)
+        middle = [
+            take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
+        ]
+        y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
+        return _given("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
