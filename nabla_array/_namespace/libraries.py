@@ -100,5 +100,19 @@ def _pandas_kind(self: Array) -> str:
     raise AttributeError("_typ")
 
 
+# Pillow takes arrays by this protocol alone, which NumPy would prefer to the one that ours have.
+_WANT_INTERFACE = "PIL"
+
+
+def _interface(self: Array) -> dict[str, Any]:
+    """Answer Pillow, which takes `tobytes` where there are strides."""
+    if sys._getframe(1).f_globals.get("__package__") != _WANT_INTERFACE:
+        raise AttributeError("__array_interface__")
+    value = np.asarray(self)
+    typestr = value.__array_interface__["typestr"]
+    return {"shape": value.shape, "typestr": typestr, "strides": value.strides, "data": value, "version": 3}
+
+
 class_hook.append(_class_for)
 Array._typ = property(_pandas_kind)  # type: ignore[attr-defined]
+Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]

@@ -9,7 +9,13 @@ import pytest
 from .running import run
 
 SCRIPTS = Path(__file__).parent / "scripts"
-NEEDS = {"drawing": "matplotlib", "tables": "pandas", "science": "scipy", "models": "sklearn"}
+NEEDS = {
+    "drawing": "matplotlib",
+    "tables": "pandas",
+    "science": "scipy",
+    "models": "sklearn",
+    "pictures": "PIL",
+}
 
 
 @pytest.mark.parametrize("name", NEEDS)
