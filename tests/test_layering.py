@@ -24,7 +24,7 @@ LAYERS = ("_lazy", "_namespace", "transforms", "distributed")
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
     *("concurrent", "dask", "distributed", "importlib", "matplotlib"),
-    *("max", "mojo", "rich", "scipy", "sklearn", "threadpoolctl"),
+    *("max", "mojo", "mpmath", "rich", "scipy", "sklearn", "sympy", "threadpoolctl"),
 }
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
 LATE_OWN = {f"nabla_array._lazy.{name}" for name in ("accelerator", "artifacts", "compiler", "max_backend")}
@@ -33,7 +33,7 @@ LATE_OWN |= {f"nabla_array._lazy.{name}" for name in ("pool", "tiers")}
 LATE_OWN |= {"nabla_array._lazy.autodiff", "nabla_array._namespace.flat", "nabla_array._namespace.special"}
 
 # What `import nabla_array` must not bring in.
-HEAVY = {"dask", "distributed", "matplotlib", "max", "pandas", "rich", "scipy", "sklearn", "torch"}
+HEAVY = {"dask", "distributed", "matplotlib", "max", "pandas", "rich", "scipy", "sklearn", "sympy", "torch"}
 
 modules = pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(ROOT)))
 

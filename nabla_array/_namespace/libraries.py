@@ -35,9 +35,10 @@ def _number(kind: str) -> type[Array]:
 
 
 # Functions that make a NumPy array of what they take for one, or go through its elements: of Matplotlib,
-# pandas (`groupby`, `set_index`), SciPy and scikit-learn (`GridSearchCV`).
+# pandas (`groupby`, `set_index`), SciPy, scikit-learn (`GridSearchCV`) and xarray (`interp`).
 _WANT_NDARRAY = {
     "DataFrame.set_index",
+    "Dataset._validate_interp_indexers",
     "Grouping.__init__",
     "ParameterGrid.__init__",
     "_InstancesOf.is_satisfied_by",
@@ -113,6 +114,33 @@ def _interface(self: Array) -> dict[str, Any]:
     return {"shape": value.shape, "typestr": typestr, "strides": value.strides, "data": value, "version": 3}
 
 
+def _as_mpf(self: Array, precision: int, rounding: str) -> Any:
+    """Answer mpmath, and SymPy's `Float`, which take NumPy's numbers for Python's."""
+    import mpmath  # type: ignore[import-untyped]
+
+    return mpmath.mpmathify(self.item())
+
+
+def _as_symbol(self: Array) -> Callable[[], Any]:
+    """Answer SymPy, which knows NumPy's numbers; it goes through the elements of arrays by itself."""
+    if self.shape:
+        raise AttributeError("_sympy_")
+    import sympy  # type: ignore[import-untyped]
+
+    return lambda: sympy.sympify(self.dtype.type(self.item()))
+
+
+def _is_symbol(self: Array) -> bool:
+    """Answer SymPy's operators, which leave NumPy's arrays to the arrays' own."""
+    asking = sys._getframe(1)
+    if self.shape and asking.f_code.co_name == "sympify" and asking.f_locals.get("strict"):
+        return False
+    raise AttributeError("__sympy__")
+
+
 class_hook.append(_class_for)
+Array._mpmath_ = _as_mpf  # type: ignore[attr-defined]
+Array._sympy_ = property(_as_symbol)  # type: ignore[attr-defined]
+Array.__sympy__ = property(_is_symbol)  # type: ignore[attr-defined]
 Array._typ = property(_pandas_kind)  # type: ignore[attr-defined]
 Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]

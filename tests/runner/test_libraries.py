@@ -11,10 +11,11 @@ from .running import run
 SCRIPTS = Path(__file__).parent / "scripts"
 NEEDS = {
     "drawing": "matplotlib",
-    "tables": "pandas",
-    "science": "scipy",
     "models": "sklearn",
     "pictures": "PIL",
+    "science": "scipy",
+    "symbols": "sympy",
+    "tables": "pandas",
 }
 
 
