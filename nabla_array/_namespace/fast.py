@@ -161,6 +161,15 @@ def like(function: _Function, slow: _Function) -> _Function:
     return compiled.like(function, slow)
 
 
+def alone(function: _Function) -> None:
+    """Let a function be what NumPy's ufuncs and builtin ones are: attributes of classes, but no methods.
+
+    So ``activation = np.tanh`` in a class does not take ``self``. Python's functions stay methods.
+    """
+    if compiled is not None and isinstance(function, compiled.Fast):
+        compiled.alone(function)
+
+
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:

@@ -334,7 +334,10 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
                 raise  # NumPy's would use what a mask hides
             return elsewhere(theirs, f"{part}.{name}".lstrip("."), args, kwargs, error)
 
-    return call_it(fast.like(function, call), f"nabla_array.{part}".rstrip("."), name)
+    made = call_it(fast.like(function, call), f"nabla_array.{part}".rstrip("."), name)
+    if isinstance(theirs, np.ufunc) or inspect.isbuiltin(theirs):
+        fast.alone(made)
+    return made
 
 
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to

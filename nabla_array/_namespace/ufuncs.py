@@ -52,6 +52,7 @@ def make_ufunc(function: Function, like: np.ufunc) -> None:
     call_it(function, "nabla_array", like.__name__)
     for method in ("reduce", "accumulate", "reduceat", "outer", "at"):
         function.__dict__[method] = _Method(method, function, like)
+    fast.alone(function)
 
 
 @lru_cache(None)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.native import compiled
 from nabla_array._namespace import direct
 
 from .numpy_names.comparing import compare, data, ours, outcome, same
@@ -248,3 +249,19 @@ def test_an_ellipsis_for_out_asks_for_an_array(call: str) -> None:
     names = {k: ours(v) for k, v in data().items()}
     expected = outcome(call.format(""), np, data())
     same(outcome(call.format(", out=..."), xp, names), expected, call)
+
+
+@pytest.mark.skipif(compiled is None, reason="functions of Python's are methods as attributes of classes")
+def test_ufuncs_and_what_makes_arrays_are_no_methods() -> None:
+    class Layer:
+        activation = xp.tanh
+        join = xp.add
+        make = xp.array
+        empty = xp.zeros
+        total = xp.sum  # a method, as NumPy's
+
+    layer = Layer()
+    assert np.array_equal(layer.activation(layer.make([0.0, 1.0])), np.tanh([0.0, 1.0]))
+    assert np.array_equal(layer.join(layer.empty(2), 1), [1, 1])
+    assert layer.total.__self__ is layer
+    assert pickle.loads(pickle.dumps(layer.activation)) is xp.tanh

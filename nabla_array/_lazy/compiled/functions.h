@@ -276,7 +276,7 @@ call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject 
     if ((n == 4 || n == 5) && names == NULL && PyUnicode_Check(args[2]) &&
         PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
         PyObject *own = PyDict_GetItemWithError(f->host, args[1]);
-        if (own != NULL && Py_TYPE(own) == &FastType && ((Fast *)own)->nin == n - 3) {
+        if (own != NULL && PyObject_TypeCheck(own, &FastType) && ((Fast *)own)->nin == n - 3) {
             int failed = 0;
             PyObject *found = compute((Fast *)own, args[3], n == 5 ? args[4] : NULL, NULL, &failed);
             if (found != NULL || failed) {

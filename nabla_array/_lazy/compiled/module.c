@@ -121,6 +121,39 @@ static PyTypeObject FastType = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR | Py_TPFLAGS_HAVE_GC,
 };
 
+static PyObject *
+alone_get(PyObject *self, PyObject *object, PyObject *type)
+{
+    return object != NULL && IS_ARRAY(object) ? PyMethod_New(self, object) : Py_NewRef(self);
+}
+
+/* One that is no method of classes but ours, as NumPy's ufuncs and builtin functions are none. */
+static PyTypeObject AloneType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nabla_array._lazy._fast.Alone",
+    .tp_base = &FastType,
+    .tp_basicsize = sizeof(Fast),
+    .tp_dealloc = fast_dealloc,
+    .tp_traverse = fast_traverse,
+    .tp_vectorcall_offset = offsetof(Fast, call),
+    .tp_call = PyVectorcall_Call,
+    .tp_descr_get = alone_get,
+    .tp_getattro = fast_getattro,
+    .tp_setattro = fast_setattro,
+    .tp_repr = fast_repr,
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+};
+
+/* alone(fast): let it be no method where it is an attribute of a class */
+static PyObject *
+alone(PyObject *module, PyObject *fast)
+{
+    if (!PyObject_TypeCheck(fast, &FastType)) {
+        return PyErr_Format(PyExc_TypeError, "alone: no short way: %R", fast);
+    }
+    Py_SET_TYPE(fast, &AloneType); /* both are static, and of one layout */
+    Py_RETURN_NONE;
+}
+
 static Fast *
 new_fast(vectorcallfunc call, PyObject *slow, PyObject *prim, PyObject *host)
 {
@@ -355,6 +388,7 @@ static PyMethodDef methods[] = {
     {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
+    {"alone", alone, METH_O, "Let a function be no method of other classes."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
     {"wrap", wrap, METH_VARARGS, "Return a function that answers simple calls in the place of another."},
@@ -388,7 +422,7 @@ PyInit__fast(void)
     s_evaluations = PyUnicode_InternFromString("evaluations");
     if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_kind == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
         s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || !make_keeper() ||
-        PyType_Ready(&FastType) < 0) {
+        PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);

@@ -379,9 +379,9 @@ def _window(M: Any, of: Callable[[Array, float], Array]) -> Array:
     """Return a window of M points: `of` the odd numbers from 1 - M to M - 1 and of M."""
     m = float(as_array("window", M)._value())
     if m < 1:
-        return zeros((0,), dtype=np.result_type(M, 0.0))
+        return zeros((0,))
     if m == 1:
-        return ones((1,), dtype=np.result_type(M, 0.0))
+        return ones((1,))
     return of(arange(1 - m, m, 2.0), m)
 
 
