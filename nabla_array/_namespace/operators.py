@@ -94,6 +94,9 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
         left, right = (other, self) if reflected else (self, other)
         if is_operand(other):
             with suppress(UnheldDtypeError):  # NumPy's to answer, or to refuse
+                if type(other) is list or type(other) is tuple:
+                    listed = as_array(name, other)
+                    return function(listed, self) if reflected else function(self, listed)
                 return function(left, right)
         elif name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text

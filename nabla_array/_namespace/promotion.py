@@ -13,6 +13,7 @@ from .._lazy.primitive import Primitive, resolve
 from .._lazy.primitives.creation import fill, fill_node
 from .._lazy.primitives.elementwise import cast
 from .._lazy.primitives.structure import broadcast, concat, reshape
+from . import fast
 from .array import Array, apply, from_value
 
 SCALARS = (bool, int, float, complex)
@@ -120,8 +121,15 @@ def _holds_array(items: Any) -> bool:
     return nested and any(isinstance(i, list | tuple) and _holds_array(i) for i in items)
 
 
+# What compiled code makes of a sequence of what is known; None where that is not so simple.
+_known = fast.wrap("list", lambda items: None, "array", host=np.array)
+
+
 def _stacked(function: str, items: Any, dtype: Any) -> Array:
     """Return a sequence that holds arrays, at any depth, as one array."""
+    known = _known(items)
+    if known is not None:
+        return known if dtype is None else astype(known, np.dtype(dtype))
     rows = [as_array(function, i, dtype) for i in items]
     shapes = list(dict.fromkeys(x.shape for x in rows))
     if len(shapes) > 1:

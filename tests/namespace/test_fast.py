@@ -435,3 +435,38 @@ def test_the_package_does_without_what_is_compiled() -> None:
         text=True,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+def _found(function: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, ...]:
+    """Return the dtype and the elements of a result, or that there is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            y = np.asarray(function(*args, **options))
+        except (TypeError, ValueError):
+            return ("refused",)
+    return y.dtype, y.shape, repr(y.tolist())
+
+
+def test_lists_of_numbers_and_arrays_are_arrays() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    mine = xp.asarray(x)
+    for theirs, ours in (
+        ([1, 2.5, -3], [1, 2.5, -3]),
+        ((True, False), (True, False)),
+        ([[1, 2], [3, 4]], [[1, 2], [3, 4]]),
+        ([r.sum() for r in x], [r.sum() for r in mine]),
+        ([np.float32(2), 1.5], [xp.float32(2), 1.5]),
+        ([*x], [*mine]),
+        ((x[0], [7, 8, 9]), (mine[0], [7, 8, 9])),
+        ([x[0, 0], 2, x], [mine[0, 0], 2, mine]),  # no array
+        ([], []),
+        (["a", "b"], ["a", "b"]),
+    ):
+        for name in ("sum", "mean", "max", "std", "argmin", "cumsum", "prod", "any", "ptp", "median", "sqrt"):
+            for options in ({}, {"axis": 0}, {"axis": 5}, {"dtype": np.float32}):
+                wanted = _found(getattr(np, name), theirs, **options)
+                assert _found(getattr(xp, name), ours, **options) == wanted, (name, theirs, options)
+        for way in (operator.add, operator.sub, operator.pow, operator.gt):
+            assert _found(way, mine[0], ours) == _found(way, x[0], theirs)
+            assert _found(way, ours, mine[0]) == _found(way, theirs, x[0])

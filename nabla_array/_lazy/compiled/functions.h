@@ -184,6 +184,24 @@ spreads(PyObject *const *given, Py_ssize_t n)
     return size > most && size >= part_bytes / (npy_intp)sizeof(npy_cdouble);
 }
 
+/* Make an array of a list in the place of it, for a method of arrays; returns 0, without an error, where that is not so
+ * simple.
+ */
+static int
+gather_list(Fast *f, PyObject **list)
+{
+    PyObject *array = PyArray_FROM_O(*list);
+    if (array == NULL || !PyArray_CheckExact(array) || PyArray_SIZE((PyArrayObject *)array) == 0 ||
+        PyArray_NBYTES((PyArrayObject *)array) >= part_bytes || !is_held((PyArrayObject *)array) ||
+        !is_usual(f, (PyArrayObject *)array)) {
+        PyErr_Clear();
+        Py_XDECREF(array);
+        return 0;
+    }
+    Py_SETREF(*list, array);
+    return 1;
+}
+
 /* Return what the package gives for a result of NumPy's (stolen); NULL, without an error, where that is not so simple. */
 static PyObject *
 result_of(Fast *f, PyObject *value)
@@ -244,6 +262,10 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     while (ready < n + keywords && !(ready < n ? ready == f->out : lets_write(PyTuple_GET_ITEM(names, ready - n))) &&
            argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
         ready++;
+    }
+    if (ready == n + keywords && is_nested(args[0]) && Py_TYPE(f->host) == &PyMethodDescr_Type && tiny() > 0 &&
+        gather_list(f, &given[0])) {
+        part = given[0];
     }
     if (ready == n + keywords && is_for_numpy(f, args, n, part) && !(f->is_where && !has_dtypes(given, n)) &&
         !spreads(given, n)) {
