@@ -443,7 +443,7 @@ def _found(function: Callable[..., Any], *args: Any, **options: Any) -> tuple[An
         warnings.simplefilter("ignore")
         try:
             y = np.asarray(function(*args, **options))
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return ("refused",)
     return y.dtype, y.shape, repr(y.tolist())
 
@@ -470,3 +470,30 @@ def test_lists_of_numbers_and_arrays_are_arrays() -> None:
         for way in (operator.add, operator.sub, operator.pow, operator.gt):
             assert _found(way, mine[0], ours) == _found(way, x[0], theirs)
             assert _found(way, ours, mine[0]) == _found(way, theirs, x[0])
+
+
+def test_functions_of_pythons_numbers_are_numpys() -> None:
+    numbers = [0, 1, -3, 7, 2**40, 2**62, 0.0, -0.0, 1.5, float("inf"), float("nan"), True]
+    names = "add arctan2 bitwise_and copysign divide float_power gcd hypot left_shift less logical_or maximum"
+    for name in (*names.split(), "minimum", "mod", "multiply", "power", "subtract"):
+        for x in numbers:
+            for y in numbers:
+                assert _found(getattr(xp, name), x, y) == _found(getattr(np, name), x, y), (name, x, y)
+    for name in (
+        "abs",
+        "negative",
+        "sign",
+        "sqrt",
+        "radians",
+        "deg2rad",
+        "degrees",
+        "square",
+        "invert",
+        "exp2",
+    ):
+        for x in numbers:
+            assert _found(getattr(xp, name), x) == _found(getattr(np, name), x), (name, x)
+    for name in ("sum", "mean", "max", "round", "cumsum", "any", "ravel", "std", "argmax"):
+        for x in numbers:
+            assert _found(getattr(xp, name), x) == _found(getattr(np, name), x), (name, x)
+    assert _found(xp.clip, 2.5, 0, 1) == _found(np.clip, 2.5, 0, 1)

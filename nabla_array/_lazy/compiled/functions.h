@@ -184,11 +184,11 @@ spreads(PyObject *const *given, Py_ssize_t n)
     return size > most && size >= part_bytes / (npy_intp)sizeof(npy_cdouble);
 }
 
-/* Make an array of a list in the place of it, for a method of arrays; returns 0, without an error, where that is not so
- * simple.
+/* Make an array of a list, or a number, in the place of it, for a method of arrays; returns 0, without an error, where
+ * that is not so simple.
  */
 static int
-gather_list(Fast *f, PyObject **list)
+gathered(Fast *f, PyObject **list)
 {
     PyObject *array = PyArray_FROM_O(*list);
     if (array == NULL || !PyArray_CheckExact(array) || PyArray_SIZE((PyArrayObject *)array) == 0 ||
@@ -263,8 +263,12 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
            argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
         ready++;
     }
-    if (ready == n + keywords && is_nested(args[0]) && Py_TYPE(f->host) == &PyMethodDescr_Type && tiny() > 0 &&
-        gather_list(f, &given[0])) {
+    if (ready == n + keywords && tiny() > 0 && part == NULL && PyFloat_CheckExact(args[0]) && f->is_ufunc) {
+        part = given[0];
+    }
+    else if (ready == n + keywords && tiny() > 0 && Py_TYPE(f->host) == &PyMethodDescr_Type &&
+             (is_nested(args[0]) || PyFloat_CheckExact(args[0]) || PyLong_CheckExact(args[0])) &&
+             gathered(f, &given[0])) {
         part = given[0];
     }
     if (ready == n + keywords && is_for_numpy(f, args, n, part) && !(f->is_where && !has_dtypes(given, n)) &&

@@ -132,15 +132,8 @@ static PyTypeObject AloneType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nabla_array._lazy._fast.Alone",
     .tp_base = &FastType,
     .tp_basicsize = sizeof(Fast),
-    .tp_dealloc = fast_dealloc,
-    .tp_traverse = fast_traverse,
-    .tp_vectorcall_offset = offsetof(Fast, call),
-    .tp_call = PyVectorcall_Call,
     .tp_descr_get = alone_get,
-    .tp_getattro = fast_getattro,
-    .tp_setattro = fast_setattro,
-    .tp_repr = fast_repr,
-    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_HAVE_GC,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
 };
 
 /* alone(fast): let it be no method where it is an attribute of a class */

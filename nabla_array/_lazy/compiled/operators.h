@@ -73,6 +73,24 @@ is_numpys(Fast *f, PyObject *o)
            PyArray_ISBEHAVED_RO(a) && (is_usual(f, a) || becomes_float(f, a));
 }
 
+/* Say whether this is an integer of Python's that has a dtype. */
+static inline int
+is_integer(PyObject *o)
+{
+    int overflow = 1;
+    return PyLong_CheckExact(o) && PyLong_AsLongAndOverflow(o, &overflow) != -1 ? 1 : !overflow;
+}
+
+/* Say whether these are numbers of Python's, an integer among them at least, of which a function takes the dtype. */
+static int
+are_integers(Fast *f, PyObject *x, PyObject *y)
+{
+    int m = is_integer(x), n = y == NULL || is_integer(y);
+    return (m && n && (f->types >> NPY_LONG & 1)) ||
+           (y != NULL && (f->types >> NPY_DOUBLE & 1) &&
+            ((m && PyFloat_CheckExact(y)) || (n && PyFloat_CheckExact(x))));
+}
+
 /* Compute a function of numbers that are floats to it, or of arrays of NumPy's (`y` may be NULL); NULL, without an
  * error, if it is not so.
  */
@@ -81,8 +99,8 @@ compute_foreign(Fast *f, PyObject *x, PyObject *y)
 {
     PyObject *args[2] = {x, y}, *value;
     int is_array = is_numpys(f, x), is_other = y == NULL || is_numpys(f, y);
-    if (!f->is_ufunc || !(f->types >> NPY_DOUBLE & 1) || !(is_array || is_double(f, x)) ||
-        !(is_other || is_double(f, y))) {
+    if (!f->is_ufunc || !(are_integers(f, x, y) || ((f->types >> NPY_DOUBLE & 1) && (is_array || is_double(f, x)) &&
+                                                    (is_other || is_double(f, y))))) {
         return NULL;
     }
     value = call_host(f->host, args, y == NULL ? 1 : 2, NULL);
