@@ -78,7 +78,10 @@ static inline int
 is_integer(PyObject *o)
 {
     int overflow = 1;
-    return PyLong_CheckExact(o) && PyLong_AsLongAndOverflow(o, &overflow) != -1 ? 1 : !overflow;
+    if (PyLong_CheckExact(o)) {
+        PyLong_AsLongAndOverflow(o, &overflow);
+    }
+    return !overflow;
 }
 
 /* Say whether these are numbers of Python's, an integer among them at least, of which a function takes the dtype. */
