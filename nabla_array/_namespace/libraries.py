@@ -114,11 +114,13 @@ def _interface(self: Array) -> dict[str, Any]:
     return {"shape": value.shape, "typestr": typestr, "strides": value.strides, "data": value, "version": 3}
 
 
-def _as_mpf(self: Array, precision: int, rounding: str) -> Any:
-    """Answer mpmath, and SymPy's `Float`, which take NumPy's numbers for Python's."""
+def _as_mpf(self: Array) -> Callable[[int, str], Any]:
+    """Answer mpmath, and SymPy's `Float`, which take NumPy's numbers for Python's, but no arrays."""
+    if self.shape:
+        raise AttributeError("_mpmath_")
     import mpmath  # type: ignore[import-untyped]
 
-    return mpmath.mpmathify(self.item())
+    return lambda precision, rounding: mpmath.mpmathify(self.item())
 
 
 def _as_symbol(self: Array) -> Callable[[], Any]:
@@ -139,7 +141,7 @@ def _is_symbol(self: Array) -> bool:
 
 
 class_hook.append(_class_for)
-Array._mpmath_ = _as_mpf  # type: ignore[attr-defined]
+Array._mpmath_ = property(_as_mpf)  # type: ignore[attr-defined]
 Array._sympy_ = property(_as_symbol)  # type: ignore[attr-defined]
 Array.__sympy__ = property(_is_symbol)  # type: ignore[attr-defined]
 Array._typ = property(_pandas_kind)  # type: ignore[attr-defined]

@@ -95,9 +95,8 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
         if is_operand(other):
             with suppress(UnheldDtypeError):  # NumPy's to answer, or to refuse
                 if type(other) is list or type(other) is tuple:
-                    listed = as_array(name, other)
-                    return function(listed, self) if reflected else function(self, listed)
-                return function(left, right)
+                    other = as_array(name, other)
+                return function(other, self) if reflected else function(self, other)
         elif name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text
         answer: Array = _with_numpy(name, left, right)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,18 @@ def _both(function: str, *operands: Any) -> list[Array]:
     return promote(function, *[as_array(function, x) for x in operands])
 
 
-@fast.whole(np.intersect1d)
+def _unless_floats(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what does the same, but gives None for integers of which NumPy makes floats, many of them one."""
+
+    def host(ar1: Any, ar2: Any, *args: Any, **options: Any) -> Any:
+        x, y = np.asarray(ar1), np.asarray(ar2)
+        becomes_float = x.dtype.kind in "iu" and y.dtype.kind in "iu" and np.result_type(x, y).kind == "f"
+        return None if becomes_float else function(ar1, ar2, *args, **options)
+
+    return host
+
+
+@fast.whole(_unless_floats(np.intersect1d))
 @numpys
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """Return the elements that both arrays have, ascending.
@@ -102,7 +114,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     return take(both, order[np.searchsorted(both._value()[order], found)])
 
 
-@fast.whole(np.setdiff1d)
+@fast.whole(_unless_floats(np.setdiff1d))
 @numpys
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
     """Return the elements of the first array that the second has not.
