@@ -56,7 +56,7 @@ def _both(function: str, *operands: Any) -> list[Array]:
 
 
 def _unless_floats(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what does the same, but gives None for integers of which NumPy makes floats, many of them one."""
+    """Return what does the same, but None for integers of which NumPy makes floats, several one."""
 
     def host(ar1: Any, ar2: Any, *args: Any, **options: Any) -> Any:
         x, y = np.asarray(ar1), np.asarray(ar2)
