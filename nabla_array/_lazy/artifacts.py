@@ -35,9 +35,9 @@ _SOURCES = (
     "primitives/*.py",
     "canonical.py",
     "columns.py",
-    "folds.py",
     "lowerings.py",
     "max_backend.py",
+    "rows.py",
 )
 
 

@@ -156,9 +156,18 @@ def _reduced(b: Any, name: str, x: Any, axes: tuple[int, ...], out: Any) -> Any:
     return b.ops.reshape(x, out.shape)
 
 
+# The reductions of rows for which we have kernels.
+_ROWS = ("sum", "max", "min")
+
+
 def _loop(b: Any, name: str, x: Any, axis: int) -> Any:
-    """Reduce a long axis by MAX's own operation, which wants the innermost axis as long as a vector."""
+    """Reduce a long axis by our kernel for the last one, or by MAX's own operation.
+
+    That wants the innermost axis as long as a vector.
+    """
     last = x.rank - 1
+    if axis == last and name in _ROWS and b.has_rows:
+        return b.rows(name, x)
     if axis == last or not _is_short(b, x, (last,)):
         return getattr(b.ops, name)(x, axis=axis)
     sums = []

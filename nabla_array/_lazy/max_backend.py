@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,11 @@ import numpy as np
 
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
 from .columns import taken_apart
-from .folds import Folds
 from .pool import Task
 from .primitive import Primitive
 from .primitives.creation import fill
 from .primitives.structure import slice_
+from .rows import Rows
 from .stats import stats
 
 _KERNELS = Path(__file__).parent / "kernels"
@@ -48,6 +49,8 @@ class Builder:
         self.ops: Any = ops
         number, api, _ = parsed_target(target)
         self.device = DeviceRef.CPU() if api == "cpu" else DeviceRef.GPU(number)
+        # Whether our kernels that go along rows can be used: accelerators have threads of another kind.
+        self.has_rows = api == "cpu"
         self._dtype_of = DType.from_numpy
 
     def dtype(self, dtype: np.dtype | type) -> Any:
@@ -80,13 +83,6 @@ class Builder:
 
         return Dim(size)
 
-    def columns(self, x: Any, start: Any, stop: Any) -> Any:
-        """Return a part of the last axis: between two dims."""
-        from max.graph import TensorValue
-
-        part = slice(TensorValue(self.dim(start)), TensorValue(self.dim(stop)))
-        return self.ops.slice_tensor(x, [*[slice(None)] * (x.rank - 1), (part, stop - start)])
-
     def custom(self, name: str, *xs: Any, dtype: np.dtype | type | None = None) -> Any:
         """Return what our elementwise Mojo kernel gives, of `dtype` or that of the first operand.
 
@@ -96,6 +92,17 @@ class Builder:
         xs = tuple(x if x.shape == shape else self.ops.broadcast_to(x, shape) for x in xs)
         result = xs[0].type.cast(xs[0].dtype if dtype is None else self.dtype(dtype))
         return self.ops.custom(name, self.device, list(xs), [result])[0].tensor
+
+    def rows(self, name: str, x: Any) -> Any:
+        """Return what our kernel makes of the rows along the last axis, which is of size 1 then."""
+        from max.graph import TensorType
+
+        *lead, n = x.shape
+        if len(lead) > 2:
+            x = self.ops.reshape(x, (prod(lead, start=self.dim(1)), n))
+        result = TensorType(x.dtype, x.shape[:-1] or (1,), self.device)
+        y = self.ops.custom(f"nabla.row_{name}", self.device, [x], [result])[0].tensor
+        return self.ops.reshape(y, [*lead, 1])
 
     def whole(self, x: Any, shape: tuple[str | int, ...], user: CanonicalEqn | None = None) -> Any:
         """Return a value with all its axes, which literals lack; pointwise operations do without."""
@@ -150,22 +157,14 @@ def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path
     from max.graph import Graph, TensorType
 
     program = taken_apart(program, primitives())
-    folds = Folds(program, primitives())
+    rows = Rows(program, primitives())
     b = Builder(program.target)
     types = [TensorType(b.dtype(dtype), shape, b.device) for shape, dtype in program.inputs]
     with Graph(name, input_types=types, module=module, custom_extensions=kernels) as graph:
         env = [i.tensor for i in graph.inputs]
-        shapes = [shape for shape, _ in program.inputs]
-        for v, eqn in enumerate(program.eqns, len(env)):
-            if v in folds.chains:
-                env.append(folds.lower(v, b, env))
-            else:
-                env.append(b.lower(eqn, [b.whole(env[i], shapes[i], eqn) for i in eqn.ins]))
-            shapes.append(eqn.shape)
-        outs = []
-        for i in program.outputs:
-            outs.append(b.whole(env[i], shapes[i]))
-        graph.output(*outs)
+        for v in range(len(env), len(env) + len(program.eqns)):
+            env.append(rows.lower(v, b, env))
+        graph.output(*[b.whole(env[i], rows.shapes[i]) for i in program.outputs])
 
 
 def build_kernels(folder: Path) -> list[Path]:

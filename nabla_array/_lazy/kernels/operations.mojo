@@ -472,6 +472,15 @@ struct Isnan(ElementwiseUnaryMixedOp):
         return arithmetic.isnan[dtype, out_dtype](x)
 
 
+@extensibility.register("nabla.again")
+struct Again(ElementwiseUnaryOp):
+    """What it is given, which the graph compiler does not see."""
+
+    @staticmethod
+    def elementwise[dtype: DType, width: SIMDLength](x: SIMD[dtype, width]) -> SIMD[dtype, width]:
+        return x
+
+
 @extensibility.register("nabla.cumsum")
 struct CumSum:
     """Sums along the last axis."""
