@@ -105,15 +105,16 @@ def value_of(node: Node) -> Any:
 evaluate_hook.append(evaluate)
 
 
-def heard(order: list[Node], function: Callable[..., Any], *args: Any) -> None:
+def heard(order: list[Node], function: Callable[..., Any], *args: Any) -> Any:
     """Run a function that computes the nodes of `order`, and tell of their floating-point errors."""
     try:
-        _listening(function, *args)
+        result = _listening(function, *args)
     except host.StepFailed:
         listener.heard.clear()
         raise
     if listener.heard:
         tell(order)
+    return result
 
 
 def _refs(node: Node, place: int) -> tuple[int, int]:
@@ -236,48 +237,76 @@ def _is_alone(order: list[Node]) -> bool:
     return len(order) == 1 and prim is not None and prim.kind != "elementwise" and prim not in SCANS
 
 
-# How pending graphs are run, by their keys: the plan, and the numbers of their nodes in it; see `schedule`.
-_schedules: dict[tuple[bool, tuple[Any, ...]], tuple[Plan, list[int]] | None] = {}
-_MOST_SCHEDULES = 512
+class _Way:
+    """How graphs with one key are run.
+
+    Attributes
+    ----------
+    plan, numbers
+        The plan, and what stands where in it; see `schedule`.
+    regions
+        How many regions it has.
+    settled
+        Where all of it runs on MAX from now on, the mode in which it does, and what runs it.
+    """
+
+    __slots__ = ("numbers", "plan", "regions", "settled")
+
+    def __init__(self, plan: Plan, line: Line) -> None:
+        self.plan = plan
+        self.numbers = line.numbers
+        self.regions = sum(isinstance(s, Region) for s in plan.steps)
+        self.settled: tuple[str, Callable[[list[Any]], bool]] | None = None
 
 
-def _schedule_again(key: tuple[Any, ...] | None, order: list[Node]) -> tuple[Plan, list[int]] | None:
-    """Return how pending nodes are run, as others with this key were, and their numbers in the plan."""
+_ways: dict[tuple[bool, tuple[Any, ...]], _Way | None] = {}
+_MOST_WAYS = 512
+
+
+def forget_ways() -> None:
+    """Look at graphs anew that are like those before."""
+    _ways.clear()
+
+
+def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> _Way | None:
+    """Return how pending nodes are run, as others with this key were; None: one by one."""
     everything = settings["mode"] == "max"
-    if key is not None and (everything, key) in _schedules:
-        return _schedules[everything, key]
+    if key is not None and (everything, key) in _ways:
+        return _ways[everything, key]
     scheduled = None if not everything and _is_alone(order) else schedule(order)
-    found = None if scheduled is None else (scheduled[0], scheduled[1].numbers)
+    found = None if scheduled is None else _Way(*scheduled)
     if key is not None:
-        if len(_schedules) >= _MOST_SCHEDULES:
-            _schedules.clear()
-        _schedules[everything, key] = found
+        if len(_ways) >= _MOST_WAYS:
+            _ways.clear()
+        _ways[everything, key] = found
     return found
 
 
 def _run_deep(roots: list[Node]) -> None:
-    from . import tiers
-
     key, order, leaves, alone = written(roots)
-    found = _schedule_again(key, order)
-    if found is None:
+    way = _way_of(key, order)
+    if way is None:
         # Popped, so that no list counts as a user.
         del leaves
         order.reverse()
         while order:
             _listening(_run_one, order.pop())
         return
-    steps, numbers = found
-    stats.regions += sum(isinstance(s, Region) for s in steps.steps)
-    env: list[Any] = [n.value for n in leaves] + [None] * len(steps.program.eqns)
+    stats.regions += way.regions
+    env: list[Any] = [n.value for n in leaves] + [None] * len(way.plan.program.eqns)
+    mode = settings["mode"]
     try:
-        heard(order, tiers.run, steps, env, frozenset(alone))
+        if way.settled is None or way.settled[0] != mode or not way.settled[1](env):
+            from . import tiers
+
+            again = heard(order, tiers.run, way.plan, env, frozenset(alone))
+            way.settled = None if again is None else (mode, again)
     except host.StepFailed as failure:
-        raise located(failure.error, order[numbers.index(failure.eqn)]) from None
+        raise located(failure.error, order[way.numbers.index(failure.eqn)]) from None
     finally:
         # Also after an error: an owned input may have been written over, so what was computed from it
         # must not be computed again.
-        for node, k in zip(order, numbers, strict=True):
+        for node, k in zip(order, way.numbers, strict=True):
             if env[k] is not None:
                 node.value = env[k]
                 node.inputs = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import ctypes
 import io
 import os
 import sys
@@ -277,18 +278,29 @@ def download(buffer: Any) -> np.ndarray:
     return array
 
 
-@lru_cache(8)
+# By target, and by the name of the compiled file.
+_sessions: dict[str, Any] = {}
+_loaded: dict[str, dict[str, Any]] = {}
+# Whether MAX's threads were started, and whether that was before this process was forked from another.
+_is_started = _is_forked = False
+
+
 def _session(target: str) -> Any:
+    global _is_started
     from max.engine import InferenceSession
 
-    return InferenceSession(devices=[_device(target)])
-
-
-_loaded: dict[str, dict[str, Any]] = {}
+    _is_started = True
+    if target not in _sessions:
+        _sessions[target] = InferenceSession(devices=[_device(target)])
+    return _sessions[target]
 
 
 def load(name: str, mef: bytes, target: str = "") -> dict[str, Any]:
     """Return the models of a compiled file by name, once for each file, which `name` tells."""
+    if _is_forked:  # to load, MAX would wait for its threads, too
+        raise RuntimeError(
+            "MAX was in use when this process was forked from another, and can be used there only"
+        )
     _import()
     from max.engine import read
 
@@ -299,11 +311,13 @@ def load(name: str, mef: bytes, target: str = "") -> dict[str, Any]:
 
 
 def _after_fork() -> None:
-    """Forget what a forked child cannot use: MAX's threads are its parent's."""
-    global _has_executed
+    """Leave alone in a forked child what it cannot use: MAX's threads are its parent's."""
+    global _has_executed, _is_forked, _sessions, _loaded
     _has_executed = False
-    _session.cache_clear()
-    _loaded.clear()
+    _is_forked = _is_started
+    for kept in (_sessions, _loaded):  # to end them, MAX would wait for its threads, at exit too
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
+    _sessions, _loaded = {}, {}
 
 
 os.register_at_fork(after_in_child=_after_fork)
@@ -365,10 +379,12 @@ def buffer_runner(
 
 def _as_buffer(array: np.ndarray, shape: tuple[int, ...]) -> Any:
     """Return a buffer of this shape on an array's memory; on that of a copy where MAX could not use it."""
-    from max.driver import Buffer
-    from max.dtype import DType
+    import max.driver as driver  # not `from`, which takes twice as long
 
     own = array if array.flags.c_contiguous and array.flags.writeable else np.array(array, order="C")
     if shape or own.dtype != np.bool:
-        return Buffer.from_numpy(own.reshape(shape))
-    return Buffer.from_numpy(own.reshape(1)).view(DType.bool, ())  # MAX 26.7 fails on those without axes
+        return driver.Buffer.from_numpy(own.reshape(shape))
+    from max.dtype import DType
+
+    # MAX 26.7 fails on those without axes.
+    return driver.Buffer.from_numpy(own.reshape(1)).view(DType.bool, ())

@@ -19,6 +19,7 @@ import numpy as np
 from . import spmd
 from .canonical import Canonical, canonicalize, for_target, parse
 from .config import config
+from .evaluate import forget_ways
 from .fusion import Part, merge, parts, with_drops
 from .host import StepFailed, run_plan
 from .program import Program
@@ -293,6 +294,7 @@ def _after_fork() -> None:
     global _loading
     _loading = threading.Lock()
     _loaders.clear()
+    forget_ways()
     _cut.cache_clear()
     _stretches.cache_clear()
     _on_host.clear()
@@ -372,6 +374,20 @@ class Step:
         except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
             chosen.fail(f"cannot be run: {error}")
             return self.on_host(ins)
+
+    def again(self, env: list[Any]) -> bool:
+        """Run it on MAX over a program's `env`, whose only step it is; False: it has to be looked at anew."""
+        assert self.kernel is not None
+        if self.kernel.state != "ready" or _gathering:
+            return False
+        try:
+            outs = self.on_max([env[i] for i in self.part.inputs])
+        except Exception as error:  # whatever MAX raises: the host goes on, and `report` tells
+            self.kernel.fail(f"cannot be run: {error}")
+            return False
+        for i, value in zip(self.part.outputs, outs, strict=True):
+            env[i] = value
+        return True
 
     def _try(self, ins: list[Any]) -> list[Any]:
         """Run the tier whose turn it is, at first both for their results; at last remember the better."""
@@ -474,15 +490,21 @@ def _stretches(
 _on_host: dict[tuple[Program, frozenset[int]], Trial | bool] = {}
 
 
-def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
-    """Run a program over `env`, as `host.run_plan` does, on the tiers that are best for its parts."""
+def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> Callable[[list[Any]], bool] | None:
+    """Run a program over `env`, as `host.run_plan` does, on the tiers that are best for its parts.
+
+    Returns
+    -------
+    function, optional
+        Where all of it is on MAX for good, what runs it so in this mode: see `Step.again`.
+    """
     mode = config.mode
     if _gathering:
         mode = "host"
         _gathering[-1].update(s.canonical.key for s in steps_of(whole.program) if s.canonical is not None)
     if mode == "host":
         _run_on_host(whole, env, owned)
-        return
+        return None
     trusted = mode == "max"
     steps = _cut(whole.program, trusted)
     if trusted:
@@ -499,6 +521,9 @@ def run(whole: Plan, env: list[Any], owned: frozenset[int]) -> None:
         on_host.add(perf_counter() - start)
         if on_host.is_over:
             _on_host[whole.program, on_max] = on_host.ratio > 1
+    if on_host is False and len(steps) == len(on_max) == 1 and (trusted or steps[0].is_faster):
+        return steps[0].again
+    return None
 
 
 def _is_on_host(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy import max_backend, tiers
+from nabla_array._lazy import evaluate, max_backend, native, tiers
 
 from .canonical_host import Compiler, execute, numpy_as_max
 
@@ -253,6 +254,61 @@ def test_max_mode_compiles_everything_and_waits(fake: Compiler) -> None:
     assert len(fake.requests) == 2
 
 
+def ways() -> list[evaluate._Way]:
+    return [way for way in evaluate._ways.values() if way is not None]
+
+
+@pytest.mark.skipif(native.compiled is None, reason="keys of graphs are made by compiled code")
+def test_what_is_all_on_max_is_not_looked_for_again(fake: Compiler, monkeypatch: pytest.MonkeyPatch) -> None:
+    with xp.config(mode="max"):
+        run(1)
+        (way,) = ways()
+        assert way.settled is not None
+        monkeypatch.setattr(tiers, "run", None)
+        run(2)
+        assert kernel().hits == 3
+        monkeypatch.undo()
+    with xp.config(mode="host"):
+        run(1)
+        assert kernel().hits == 3
+    with tiers.gather() as keys:  # in the mode `max`, too
+        run(1)
+    assert len(keys) == 1
+    assert kernel().hits == 3
+    with xp.config(mode="max"):
+        run(2)
+        assert kernel().hits == 5
+        assert kernel().model is not None
+        kernel().fail("for another reason")
+        run(1)
+    assert kernel().hits == 5
+
+
+@pytest.mark.skipif(native.compiled is None, reason="keys of graphs are made by compiled code")
+def test_what_fails_at_last_is_the_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    left = [3]
+
+    def tired(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
+        left[0] -= 1
+        if left[0] < 0:
+            raise RuntimeError("no more")
+        return execute(key, *inputs)
+
+    with numpy_as_max(tired), xp.config(mode="max"):
+        run(5)
+        assert kernel().status() == "host: cannot be run: no more"
+
+
+@pytest.mark.usefixtures("slow_host")
+@pytest.mark.skipif(native.compiled is None, reason="keys of graphs are made by compiled code")
+def test_what_won_its_trial_is_settled(fake: Compiler) -> None:
+    run(4)
+    assert [way.settled for way in ways()] == [None] * len(ways())
+    run(3)
+    (settled,) = [way.settled for way in ways() if way.settled is not None]
+    assert settled[0] == "auto"
+
+
 def test_parts_around_host_calls(fake: Compiler) -> None:
     x = np.random.default_rng(0).standard_normal((6, 5))
 
@@ -346,6 +402,28 @@ def test_max_imported_in_the_background_leaves_quietly() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_does_not_wait_for_threads_of_max() -> None:
+    code = """
+        import os, warnings
+        from nabla_array._lazy import max_backend
+        warnings.simplefilter("ignore")  # a fork of a process with threads
+        max_backend._session("")
+        child = os.fork()
+        if child == 0:
+            try:
+                max_backend.load("program", b"")
+            except RuntimeError as error:
+                raise SystemExit("forked" not in str(error))  # ends what there is of MAX
+            os._exit(2)
+        print(os.waitpid(child, 0)[1])
+        """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, timeout=100, check=True
+    )
+    assert done.stdout == "0\n"
 
 
 @pytest.mark.parametrize(
