@@ -181,6 +181,7 @@ def array(
     order: str | None = None,
     subok: bool = False,
     ndmin: int = 0,
+    ndmax: int = 0,
     like: Any = None,
 ) -> Array:
     """Return a new array of what `object` holds; NumPy's name for `asarray`, which copies unless told not to.
@@ -198,6 +199,8 @@ def array(
         Of no effect; NumPy has them.
     ndmin : int, optional
         New axes of size 1 come first where there are fewer axes than this.
+    ndmax : int, optional
+        The most axes that sequences are taken apart for, as NumPy does from 2.4 on; 0 is no limit.
 
     Returns
     -------
@@ -213,6 +216,8 @@ def array(
     >>> xp.array([1, 2], dtype=xp.float64)
     array([1., 2.])
     """
+    if ndmax:
+        raise promotion.UnheldDtypeError("array: what ndmax makes may be of sequences")
     try:
         x = asarray(object, dtype=dtype, order=order, copy=copy)
     except OverflowError as error:

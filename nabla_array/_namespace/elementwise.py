@@ -461,7 +461,11 @@ def positive(x: Any, /) -> Array:
     return y.copy()
 
 
-def real(val: Any) -> Array:
+# Numbers whose parts are Python's own, as NumPy's functions have them.
+_PYTHONS = (int, float, complex, bool)
+
+
+def real(val: Any) -> Any:
     """Return the real part of each element, as a view.
 
     Parameters
@@ -484,10 +488,10 @@ def real(val: Any) -> Array:
     >>> xp.real(xp.asarray([1 + 2j]))
     array([1.])
     """
-    return as_array("real", val).real
+    return val.real if type(val) in _PYTHONS else as_array("real", val).real
 
 
-def imag(val: Any) -> Array:
+def imag(val: Any) -> Any:
     """Return the imaginary part of each element, as a view.
 
     Parameters
@@ -510,7 +514,7 @@ def imag(val: Any) -> Array:
     >>> xp.imag(xp.asarray([1 + 2j]))
     array([2.])
     """
-    return as_array("imag", val).imag
+    return val.imag if type(val) in _PYTHONS else as_array("imag", val).imag
 
 
 @fast.whole(np.round)

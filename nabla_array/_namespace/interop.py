@@ -343,10 +343,12 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to
 # compute with (pandas' series, masked arrays), are given to.
 _TAKE_ANY_DTYPE = (
-    "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_to clip concat "
-    "concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims flip full full_like isin "
-    "linspace matmul max mean meshgrid min moveaxis nonzero ones ones_like prod ravel repeat reshape roll "
-    "round searchsorted sort squeeze stack std sum swapaxes take tile transpose var where zeros zeros_like"
+    "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_arrays "
+    "broadcast_to clip concat concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims "
+    "flip full full_like imag isin linspace matmul matrix_transpose max mean meshgrid min moveaxis "
+    "nonzero ones ones_like permute_dims prod ravel real repeat reshape roll round searchsorted sort "
+    "squeeze stack std sum swapaxes take tensordot tile transpose tril triu unique_all unique_counts "
+    "unique_inverse unique_values unstack var vecdot where zeros zeros_like"
 )
 TAKE_ANY_DTYPE = set(_TAKE_ANY_DTYPE.split())
 

@@ -107,6 +107,8 @@ def astype(
 ) -> Any:
     """Return the array with another dtype; one that arrays here cannot have makes it NumPy's."""
     wanted = held_dtype(dtype)
+    if casting == "same_value":  # the elements decide
+        return _host(self, "astype", dtype, order, casting)
     if not np.can_cast(self.dtype, np.dtype(dtype), casting):
         raise TypeError(
             f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "

@@ -128,6 +128,8 @@ def _squaring(operate: Callable[[Array, Any], Array]) -> Callable[[Array, Any], 
 def _reflected(name: str, function: _Function) -> _Function:
     operate = _operator(name, function, reflected=True)
     prim = PRIMITIVES.get(function)
+    if function is e.pow:
+        return fast.wrap("reflected", operate, "pow", pow_p, operator.pow)
     return fast.wrap("reflected", operate, prim.name, prim) if prim else operate
 
 

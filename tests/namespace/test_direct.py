@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import warnings
 from typing import Any
 
 import numpy as np
@@ -123,6 +124,23 @@ def test_numbers_have_numpys_bits(function: Any, x: Any, y: Any) -> None:
     np.testing.assert_array_equal(found, wanted)
     if found.dtype.kind == "f" and not np.isnan(wanted):
         assert np.signbit(found) == np.signbit(wanted)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@given(x=st.one_of(NUMBERS, st.floats(-30, 30)), y=st.one_of(NUMBERS, st.floats(-9, 9), st.integers(-4, 4)))
+def test_powers_have_the_bits_of_numpys_scalars(kind: Any, x: Any, y: Any) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        a, b = kind(x), kind(y)
+        pairs = [
+            (a**b, known(a) ** known(b)),
+            (a ** float(y), known(a) ** float(y)),
+            (2.5**b, 2.5 ** known(b)),
+            (a**2, known(a) ** 2),
+        ]
+        for wanted, found in pairs:
+            np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)
+            assert np.isnan(wanted) or np.signbit(found) == np.signbit(wanted)
 
 
 def test_transforms_see_loops_over_elements() -> None:
@@ -249,7 +267,6 @@ def test_little_of_what_is_large_is_taken_at_once() -> None:
         "np.trace(x, 3, dtype='float32')",
         "np.trace(x, n)",
         "np.einsum('ii', x)",
-        "np.einsum('ii->i', x)",
         "np.diag(x) * 1",
         "np.diagonal(x, -2) + 1",
         "np.take(x, [1, -2, 3], axis=1)",
@@ -261,7 +278,6 @@ def test_little_of_what_is_large_is_taken_at_once() -> None:
     ):
         ours, theirs = eval(code, {"np": xp, "x": x, "n": n}), eval(code, {"np": np, "x": a, "n": n})
         np.testing.assert_array_equal(np.asarray(ours), theirs, strict=True)
-    assert not xp.einsum("ii->i", x).flags.writeable
     for code in ("np.take(x, [n], axis=0)", "np.take(x, [-n - 1], axis=1)", "np.take(x, [1], axis=2)"):
         with pytest.raises(IndexError):
             np.asarray(eval(code, {"np": xp, "x": x, "n": n}))

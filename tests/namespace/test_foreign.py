@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -202,3 +203,38 @@ def test_quantiles_have_numpys_dtype_whatever_their_size(name: str, q: Any, dtyp
     for n in (5, 5000):
         x = np.arange(n).astype(dtype)
         _compare(lambda x=x: getattr(xp, name)(xp.asarray(x), q), lambda x=x: getattr(np, name)(x, q))
+
+
+_PARTS = "real imag tril triu unstack matrix_transpose unique_values unique_counts unique_all unique_inverse"
+
+
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.parametrize(
+    "call",
+    [
+        *[f"np.{name}(x)" for name in _PARTS.split()],
+        "np.tensordot(x, x)",
+        "np.tensordot(x, x, 1)",
+        "np.vecdot(x, x)",
+        "np.permute_dims(x, (1, 0))",
+        "np.broadcast_arrays(x, x[0])",
+        "np.array([[1, 2], [3, 4]], dtype=object, ndmax=1)",
+        "np.array([[1, 2]], ndmax=2)",
+    ],
+)
+def test_objects_are_numpys_to_compute_with(call: str) -> None:
+    if "ndmax" in call and np.lib.NumpyVersion(np.__version__) < "2.4.0":
+        pytest.skip("NumPy has ndmax from 2.4 on")
+    rows = [[Fraction(1, 2), Fraction(3)], [Fraction(3), Fraction(2, 7)]]
+    ours, theirs = (eval(call, {"np": ns, "x": ns.array(rows, dtype=object)}) for ns in (xp, np))
+    assert repr(ours).replace("nabla_array.", "numpy.") == repr(theirs)
+
+
+@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy has same_value from 2.4 on")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.parametrize("n", [3, 100_000])
+def test_casts_that_keep_values(n: int) -> None:
+    x = xp.arange(n, dtype=xp.float64)
+    assert x.astype(xp.int32, casting="same_value").dtype == np.int32
+    with pytest.raises(ValueError, match="same_value"):
+        (x / 2).astype(xp.int32, casting="same_value")

@@ -412,7 +412,6 @@ def test_who_sees_a_write(program: str) -> None:
 @pytest.mark.parametrize(
     "copied",
     [
-        lambda x: xp.einsum("ii->i", x),
         lambda x: xp.lib.stride_tricks.as_strided(x, (2, 2), (8, 8)),
         lambda x: xp.lib.stride_tricks.sliding_window_view(x, 2, axis=0),
         lambda x: xp.lib.stride_tricks.sliding_window_view(x, (), axis=()),
@@ -476,3 +475,46 @@ def test_what_is_asked_for_in_an_order_is_a_copy_where_numpys_is(call: str) -> N
         return np.asarray(x).tolist(), np.asarray(v).tolist()
 
     assert changed(xp) == changed(np)
+
+
+EINSUMS = """
+np.einsum("ii->i", x)
+np.einsum("ii->i", x.T)[1:]
+np.einsum("ii->i", x[1:3, 2:4])
+np.einsum("ij->ji", x)[0]
+np.einsum("ba", x)[:, 1]
+np.einsum("ij", x)
+np.einsum(x, [0, 0], [0])
+np.einsum("ii->i", x, dtype="float32")
+np.einsum("ii->i", x[:1, :1])
+np.einsum("iii->i", z)
+np.einsum("iji->ij", z)[1]
+np.einsum("ijj->ji", z)[2]
+np.einsum("...ii->...i", z)[0]
+np.einsum("ij...->...ji", z)[0, 0]
+np.einsum("ii->i", z[:0, 0, :0])
+np.einsum("ii", x)
+np.einsum("i->", z[0, 0])
+"""
+
+
+@pytest.mark.parametrize("n", [4, 150])  # little ones that are known are NumPy's to compute
+@pytest.mark.parametrize("call", EINSUMS.strip().splitlines())
+def test_einsum_of_one_operand_without_a_sum_is_a_view(call: str, n: int) -> None:
+    def changed(namespace: ModuleType) -> Any:
+        x = namespace.asarray(np.arange(1.0 * n * n).reshape(n, n))
+        z = namespace.asarray(np.arange(64.0).reshape(4, 4, 4))
+        y = eval(call, {"np": namespace, "x": x, "z": z})
+        if y.shape:
+            y[...] = -7
+        return np.asarray(y).tolist(), np.asarray(x).tolist(), np.asarray(z).tolist()
+
+    assert changed(xp) == changed(np)
+
+
+def test_numpys_arrays_share_memory_as_numpy_says() -> None:
+    words = np.array(["a", "b"])
+    assert xp.may_share_memory(words, words[1:])
+    assert xp.shares_memory(words, words[1:])
+    assert not xp.shares_memory(words[:1], words[1:])
+    assert not xp.shares_memory(words, xp.asarray([1, 2]))

@@ -134,7 +134,7 @@ numbers(enum op op, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b
         npy_bool truth;
     } out;
     if (type == NPY_DOUBLE || type == NPY_FLOAT) {
-        if (op > GE || !load(x, a, type, &p, &i) || !load(y, b, type, &q, &j)) {
+        if ((op > GE && op != POW) || !load(x, a, type, &p, &i) || !load(y, b, type, &q, &j)) {
             return NULL;
         }
         if (type == NPY_FLOAT) { /* a number of Python's takes the dtype first */
@@ -153,10 +153,10 @@ numbers(enum op op, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b
         }
         if (type == NPY_FLOAT) {
             float f = (float)p, g = (float)q;
-            out.f = op == ADD ? f + g : op == SUB ? f - g : op == MUL ? f * g : f / g;
+            out.f = op == ADD ? f + g : op == SUB ? f - g : op == MUL ? f * g : op == DIV ? f / g : powf(f, g);
             return isfinite(out.f) ? known_number(dtype, &out, aval) : NULL;
         }
-        out.d = op == ADD ? p + q : op == SUB ? p - q : op == MUL ? p * q : p / q;
+        out.d = op == ADD ? p + q : op == SUB ? p - q : op == MUL ? p * q : op == DIV ? p / q : pow(p, q);
         return isfinite(out.d) ? known_number(dtype, &out, aval) : NULL;
     }
     if (!load(x, a, type, &p, &i) || !load(y, b, type, &q, &j)) {

@@ -112,9 +112,9 @@ def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
     >>> xp.may_share_memory(x, x[1:])
     True
     """
-    if type(a) is not Array or type(b) is not Array:
-        return False
-    return _owner(a) is _owner(b)
+    if type(a) is not Array and type(b) is not Array:
+        return np.may_share_memory(a, b, max_work)
+    return type(a) is type(b) and _owner(a) is _owner(b)
 
 
 @numpys
@@ -125,6 +125,8 @@ def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
     >>> xp.shares_memory(x[:2], x[2:])
     False
     """
+    if type(a) is not Array and type(b) is not Array:
+        return np.shares_memory(a, b, max_work)
     if not may_share_memory(a, b):
         return False
     places = []

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.primitives.structure import reshape as reshape_p
 from .. import direct, fast
-from ..array import Array, freeze
+from ..array import Array, view
 from ..core_ufuncs import with_core_options
 from ..elementwise import conj, multiply
 from ..indexing import getitem
@@ -371,10 +372,21 @@ def _contracted(spelled: _Spelled, sizes: dict[int, int], common: np.dtype, opti
     return broadcast_to(y, shape) if y.shape != shape else y
 
 
+def _seen(x: Array, labels: list[int], output: list[int]) -> Array:
+    """Return an operand with its axes in the order of `output`, and the diagonals of those with one label."""
+    axes = [[a for a, i in enumerate(labels) if i == k] for k in output]
+    y = x.transpose([a for some in axes for a in some])
+    sizes = [(x.shape[some[0]], len(some)) for some in axes]
+    y = view(y, reshape_p, shape=tuple(n**many for n, many in sizes))
+    return y[tuple(slice(None, None, sum(n**k for k in range(many))) for n, many in sizes)]
+
+
 def _einsum_size(subscripts: Any, *operands: Any, **options: Any) -> float:
     if type(subscripts) is not str or "." in subscripts:
         return math.inf
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
+    if len(operands) == 1 and (set(inputs) == set(output) if arrow else len({*inputs}) == len(inputs)):
+        return math.inf  # a view
     sizes: dict[str, int] = {}
     for labels, x in zip(inputs.split(","), operands, strict=False):
         sizes.update(zip(labels, np.shape(x), strict=False))
@@ -398,6 +410,10 @@ def einsum(
     """
     spelled = _spelled(operands)
     sizes = _sizes(spelled)
+    first, labels, output = spelled.operands[0], spelled.inputs[0], spelled.output
+    is_view = out is None and len(spelled.operands) == 1 and set(labels) == set(output)
+    if is_view and all(n == sizes[i] for i, n in zip(labels, first.shape, strict=True)):
+        return _seen(first, labels, output)
     common = np.dtype(dtype) if dtype is not None else result_dtype(*spelled.operands)
     for x in spelled.operands:
         if dtype is not None and not np.can_cast(x.dtype, common, casting):
@@ -405,12 +421,7 @@ def einsum(
     y = _little(operands, sizes) if dtype is None else None
     if y is None:
         y = _contracted(spelled, sizes, common, optimize)
-    if out is not None:
-        return deliver("einsum", out, y, casting)
-    first = spelled.inputs[0]
-    if len(spelled.inputs) == 1 and set(first) == set(spelled.output) and len(first) > len(spelled.output):
-        freeze(y)  # a diagonal, which is a view in NumPy and can be written to; here it is a copy
-    return y
+    return y if out is None else deliver("einsum", out, y, casting)
 
 
 @numpys

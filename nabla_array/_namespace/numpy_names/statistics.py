@@ -329,7 +329,7 @@ def cov(
     weighted = off if w is None else off * w
     # The very elements, transposed: BLAS multiplies these in half the time.
     turned = conj(weighted.T) if weighted.dtype.kind == "c" else weighted.T
-    scaled = (off @ turned) / fact
+    scaled = (off @ turned) * np.true_divide(1, fact)  # by no quotient: NumPy's bits
     return scaled.squeeze()
 
 
