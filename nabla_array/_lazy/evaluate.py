@@ -22,8 +22,9 @@ from .native import compiled
 from .node import NO_PARAMS, Deferred, Node, evaluate_hook, origin
 from .primitives.placement import host_value, in_use, resident
 from .program import Line, held_outside, linearize, written
-from .regions import Plan, Region, plan
+from .regions import Plan, plan
 from .stats import stats
+from .ways import MOST_WAYS, Way, ways
 
 lock = RLock()  # whoever reads or changes pending nodes holds it
 # Forking waits for what other threads evaluate: the child would inherit the lock, and not the thread.
@@ -237,48 +238,17 @@ def _is_alone(order: list[Node]) -> bool:
     return len(order) == 1 and prim is not None and prim.kind != "elementwise" and prim not in SCANS
 
 
-class _Way:
-    """How graphs with one key are run.
-
-    Attributes
-    ----------
-    plan, numbers
-        The plan, and what stands where in it; see `schedule`.
-    regions
-        How many regions it has.
-    settled
-        Where all of it runs on MAX from now on, the mode in which it does, and what runs it.
-    """
-
-    __slots__ = ("numbers", "plan", "regions", "settled")
-
-    def __init__(self, plan: Plan, line: Line) -> None:
-        self.plan = plan
-        self.numbers = line.numbers
-        self.regions = sum(isinstance(s, Region) for s in plan.steps)
-        self.settled: tuple[str, Callable[[list[Any]], bool]] | None = None
-
-
-_ways: dict[tuple[bool, tuple[Any, ...]], _Way | None] = {}
-_MOST_WAYS = 512
-
-
-def forget_ways() -> None:
-    """Look at graphs anew that are like those before."""
-    _ways.clear()
-
-
-def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> _Way | None:
+def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> Way | None:
     """Return how pending nodes are run, as others with this key were; None: one by one."""
     everything = settings["mode"] == "max"
-    if key is not None and (everything, key) in _ways:
-        return _ways[everything, key]
+    if key is not None and (everything, key) in ways:
+        return ways[everything, key]
     scheduled = None if not everything and _is_alone(order) else schedule(order)
-    found = None if scheduled is None else _Way(*scheduled)
+    found = None if scheduled is None else Way(plan=scheduled[0], numbers=scheduled[1].numbers)
     if key is not None:
-        if len(_ways) >= _MOST_WAYS:
-            _ways.clear()
-        _ways[everything, key] = found
+        if len(ways) >= MOST_WAYS:
+            ways.clear()
+        ways[everything, key] = found
     return found
 
 

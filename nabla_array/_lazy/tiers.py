@@ -19,12 +19,12 @@ import numpy as np
 from . import spmd
 from .canonical import Canonical, canonicalize, for_target, parse
 from .config import config
-from .evaluate import forget_ways
 from .fusion import Part, merge, parts, with_drops
 from .host import StepFailed, run_plan
 from .program import Program
 from .regions import Plan, plan
 from .stats import stats
+from .ways import ways
 
 if TYPE_CHECKING:
     from .compiler import Pending
@@ -294,7 +294,7 @@ def _after_fork() -> None:
     global _loading
     _loading = threading.Lock()
     _loaders.clear()
-    forget_ways()
+    ways.clear()
     _cut.cache_clear()
     _stretches.cache_clear()
     _on_host.clear()

@@ -17,7 +17,7 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
     """Evaluate everything, however small, by plans whose blocks have about `elements` elements."""
     with (
         patch.object(evaluate, "LARGE", 0),
-        patch.object(evaluate, "_ways", {}),  # which were made with another
+        patch.object(evaluate, "ways", {}),  # which were made with another
         patch.object(evaluate, "MEDIUM_WEIGHT", 0),
         patch.object(host, "BLOCK", elements),
         patch.object(host, "_PARALLEL", 1),
@@ -36,7 +36,7 @@ def in_pieces(most: int = 4, threads: int = 2) -> Iterator[None]:
     """Evaluate every program with a product, however small, in so many pieces at most where it can be cut."""
     with (
         patch.object(evaluate, "LARGE", 0),
-        patch.object(evaluate, "_ways", {}),  # which were made with another
+        patch.object(evaluate, "ways", {}),  # which were made with another
         patch.object(evaluate, "MEDIUM_WEIGHT", 0),
         patch.object(spmd, "_WORK", 1),
         patch.object(spmd._Cut, "_pieces", lambda self: min(most, 1 << self.size.bit_length() >> 1)),
@@ -55,7 +55,7 @@ def over_dead_values() -> Iterator[None]:
     """Evaluate everything one by one, however small in the memory of values that nobody needs."""
     with (
         patch.object(evaluate, "LARGE", 1 << 60),
-        patch.object(evaluate, "_ways", {}),  # which were made with another
+        patch.object(evaluate, "ways", {}),  # which were made with another
         patch.object(evaluate, "MEDIUM", 0),
         patch.object(evaluate, "MEDIUM_WEIGHT", 0),
     ):

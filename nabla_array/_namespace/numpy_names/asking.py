@@ -105,7 +105,7 @@ def _owner(x: Array) -> Array:
 
 
 @numpys
-def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
     """Test whether a write to one array may change the other.
 
     >>> x = xp.zeros(3)
@@ -118,7 +118,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
 
 
 @numpys
-def shares_memory(a: Any, b: Any, /, max_work: int | None = None) -> bool:
+def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
     """Test whether a write to one array changes the other.
 
     >>> x = xp.zeros(4)
