@@ -156,23 +156,24 @@ def _reduced(b: Any, name: str, x: Any, axes: tuple[int, ...], out: Any) -> Any:
     return b.ops.reshape(x, out.shape)
 
 
-# The reductions of rows for which we have kernels.
-_ROWS = ("sum", "max", "min")
+# The reductions for which we have kernels.
+_OWN = ("sum", "max", "min")
 
 
 def _loop(b: Any, name: str, x: Any, axis: int) -> Any:
-    """Reduce a long axis by our kernel for the last one, or by MAX's own operation.
+    """Reduce a long axis by our kernels for the last two, or by MAX's own operation.
 
-    That wants the innermost axis as long as a vector.
+    These want the innermost axis as long as a vector.
     """
     last = x.rank - 1
-    if axis == last and name in _ROWS and b.has_rows:
-        return b.rows(name, x)
-    if axis == last or not _is_short(b, x, (last,)):
-        return getattr(b.ops, name)(x, axis=axis)
+    if axis == last:
+        return b.rows(name, x) if name in _OWN and b.has_loops else getattr(b.ops, name)(x, axis=axis)
+    if not _is_short(b, x, (last,)):
+        is_own = axis == last - 1 and name in _OWN and b.has_loops
+        return b.columns(name, x) if is_own else getattr(b.ops, name)(x, axis=axis)
     sums = []
     for part in _parts(b, x, last):
-        y = getattr(b.ops, name)(b.ops.reshape(part, x.shape[:last]), axis=axis)
+        y = _loop(b, name, b.ops.reshape(part, x.shape[:last]), axis)
         sums.append(b.ops.reshape(y, [*y.shape, 1]))
     return b.ops.concat(sums, last)
 

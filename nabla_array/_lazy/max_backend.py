@@ -50,8 +50,8 @@ class Builder:
         self.ops: Any = ops
         number, api, _ = parsed_target(target)
         self.device = DeviceRef.CPU() if api == "cpu" else DeviceRef.GPU(number)
-        # Whether our kernels that go along rows can be used: accelerators have threads of another kind.
-        self.has_rows = api == "cpu"
+        # Whether our own loops can be used: accelerators have threads of another kind.
+        self.has_loops = api == "cpu"
         self._dtype_of = DType.from_numpy
 
     def dtype(self, dtype: np.dtype | type) -> Any:
@@ -96,14 +96,23 @@ class Builder:
 
     def rows(self, name: str, x: Any) -> Any:
         """Return what our kernel makes of the rows along the last axis, which is of size 1 then."""
-        from max.graph import TensorType
-
         *lead, n = x.shape
         if len(lead) > 2:
             x = self.ops.reshape(x, (prod(lead, start=self.dim(1)), n))
-        result = TensorType(x.dtype, x.shape[:-1] or (1,), self.device)
-        y = self.ops.custom(f"nabla.row_{name}", self.device, [x], [result])[0].tensor
-        return self.ops.reshape(y, [*lead, 1])
+        return self._reduced(f"nabla.row_{name}", x, x.shape[:-1] or (1,), [*lead, 1])
+
+    def columns(self, name: str, x: Any) -> Any:
+        """Return what our kernel makes of the columns: their axis, the last but one, is of size 1 then."""
+        *lead, n, m = x.shape
+        if len(lead) > 1:
+            x = self.ops.reshape(x, (prod(lead, start=self.dim(1)), n, m))
+        return self._reduced(f"nabla.column_{name}", x, [*x.shape[:-2], m], [*lead, 1, m])
+
+    def _reduced(self, kernel: str, x: Any, shape: Any, kept: list[Any]) -> Any:
+        from max.graph import TensorType
+
+        y = self.ops.custom(kernel, self.device, [x], [TensorType(x.dtype, shape, self.device)])[0].tensor
+        return self.ops.reshape(y, kept)
 
     def whole(self, x: Any, shape: tuple[str | int, ...], user: CanonicalEqn | None = None) -> Any:
         """Return a value with all its axes, which literals lack; pointwise operations do without."""

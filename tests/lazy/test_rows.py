@@ -1,4 +1,4 @@
-"""Reductions of rows by our kernels for MAX: variances, what is computed again, and the results."""
+"""Reductions of rows and columns by our kernels for MAX: what they take together, and the results."""
 
 from __future__ import annotations
 
@@ -141,9 +141,22 @@ REDUCTIONS: dict[str, Function] = {
     "all": lambda ns, x, y, row: ns.all(abs(x) >= ns.minimum(x, y), axis=1),
     "count": lambda ns, x, y, row: ns.count_nonzero(x > y, axis=1),
 }
+COLUMNS: dict[str, Function] = {
+    "sum": lambda ns, x, y, row: ns.sum(x + y, axis=0, dtype=x.dtype),
+    "max": lambda ns, x, y, row: ns.max(x + y, axis=0),
+    "min": lambda ns, x, y, row: ns.min(x + y, axis=0),
+    "of a stack": lambda ns, x, y, row: ns.sum(ns.stack([x, y])[:, 1:] + row, axis=1, dtype=x.dtype),
+    "any": lambda ns, x, y, row: ns.any(x - row > y, axis=0),
+    "mean": lambda ns, x, y, row: x - ns.mean(x * y, axis=0),
+    "var": lambda ns, x, y, row: ns.var(x * row, axis=0),
+}
 CASES = [
     *[(f, dtype) for f in (*VARIANCES.values(), *SHARED.values()) for dtype in ("f4", "f8")],
     *[(f, dtype) for f in REDUCTIONS.values() for dtype in ("f4", "f8", "i1", "i4", "u8")],
+]
+COLUMN_CASES = [
+    *[(f, dtype) for f in COLUMNS.values() for dtype in ("f4", "f8")],
+    *[(COLUMNS[name], dtype) for name in ("sum", "max", "min", "any") for dtype in ("i2", "i8", "u1")],
 ]
 # Around the vectors of the kernel, and around the parts of which it makes long rows.
 SIZES = [17, 31, 32, 33, 37, 100, 16384, 16385, 70001]
@@ -152,7 +165,8 @@ SIZES = [17, 31, 32, 33, 37, 100, 16384, 16385, 70001]
 @pytest.fixture(scope="module")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """The compiled programs, by their keys."""
-    keys = list(dict.fromkeys(_canonical(f, _arrays(50, dtype)).key for f, dtype in CASES))
+    cases = [*[(case, 6) for case in CASES], *[(case, 40) for case in COLUMN_CASES]]
+    keys = list(dict.fromkeys(_canonical(f, _arrays(50, dtype, rows)).key for (f, dtype), rows in cases))
     folder = tmp_path_factory.mktemp("rows")
     compile_keys(keys, folder)
     found = load("test_rows", (folder / "mef").read_bytes())
@@ -168,35 +182,57 @@ def _run(f: Function, arrays: list[np.ndarray], models: dict[str, Any]) -> np.nd
     return result
 
 
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize("n", SIZES)
-@pytest.mark.parametrize(("f", "dtype"), CASES)
-def test_results_are_the_hosts(f: Function, dtype: str, n: int, models: dict[str, Any]) -> None:
-    arrays = _arrays(n, dtype)
+def _check(f: Function, arrays: list[np.ndarray], models: dict[str, Any]) -> None:
     got, wanted = _run(f, arrays, models), f(np, *arrays)
     assert got.dtype == wanted.dtype
     if wanted.dtype.kind != "f":
         np.testing.assert_array_equal(got, wanted)
         return
     exact = f(np, *[a.astype("f8") for a in arrays])
-    rtol = 2e-6 if dtype == "f4" else 1e-13
+    rtol = 2e-6 if wanted.dtype == "f4" else 1e-13
     np.testing.assert_allclose(got, exact, rtol=rtol, atol=rtol * max(1.0, float(np.abs(exact).max())))
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize(("f", "dtype"), CASES)
+def test_results_are_the_hosts(f: Function, dtype: str, n: int, models: dict[str, Any]) -> None:
+    _check(f, _arrays(n, dtype), models)
+
+
+# Around the vectors, the blocks of columns, and the parts of rows.
+SHAPES = [(18, 17), (64, 17), (66, 36), (67, 513), (1030, 100), (20_003, 21), (20, 70_001)]
+
+
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("f", "dtype"), COLUMN_CASES)
+def test_columns_are_the_hosts(
+    f: Function, dtype: str, shape: tuple[int, int], models: dict[str, Any]
+) -> None:
+    _check(f, _arrays(shape[1], dtype, rows=shape[0]), models)
 
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("n", [17, 33, 16390])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0])
-@pytest.mark.parametrize("f", [REDUCTIONS["sum"], REDUCTIONS["max"], REDUCTIONS["min"], VARIANCES["var"]])
+@pytest.mark.parametrize(
+    "f",
+    [some[name] for some in (REDUCTIONS, COLUMNS) for name in ("sum", "max", "min")] + [VARIANCES["var"]],
+)
 def test_special_values_are_the_hosts(f: Function, value: float, n: int, models: dict[str, Any]) -> None:
-    """One is in each row at another place, and the last row has no other."""
-    x, y, row = _arrays(n)
+    """One is in each row at another place, and the last row and column have no other."""
+    x, y, row = _arrays(n, rows=20)
     x[range(len(x)), np.linspace(0, n - 1, len(x)).astype(int)] = value
     x[-1], y[-1] = value, -0.0
+    x[:, -1], y[:, -1] = value, -0.0
     got = _run(f, [x, y, row], models)
     with np.errstate(invalid="ignore"):
         wanted = f(np, x, y, row)
     np.testing.assert_allclose(got, wanted, rtol=2e-6, atol=1e-4)
-    if f is REDUCTIONS["sum"] and value == 0:  # which zero an extreme is depends on the order, NumPy's too
+    if (
+        f in (REDUCTIONS["sum"], COLUMNS["sum"]) and value == 0
+    ):  # which zero an extreme is depends on the order, NumPy's too
         np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
 
 

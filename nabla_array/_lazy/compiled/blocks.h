@@ -51,7 +51,7 @@ typedef struct {
     Step steps[MOST_STEPS];
     Operand operands[MOST_OPERANDS];
     /* how it is cut */
-    npy_intp outer, length, rows, across, units;
+    npy_intp outer, length, rows, group, across, units;
     npy_intp pitch; /* elements from one row of a buffer to the next */
     int is_joined;  /* whether rows are run as one, with what lies between them in memory */
     npy_intp next, grain; /* the unit that nobody has begun; how many a thread takes at once */

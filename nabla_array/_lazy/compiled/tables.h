@@ -3,7 +3,7 @@
 /* Bytes that the buffers of one row may take; that those of a block have, about. How many rows a block has decides what
  * is added to what where they are joined.
  */
-enum { LARGEST_ROW = 1 << 19, CACHED_ROWS = 1 << 16 };
+enum { LARGEST_ROW = 1 << 19, CACHED_ROWS = 1 << 16, MOST_JOINED = 64 };
 
 /* Return where the elements of an operand begin for a row of a block, and how far apart those are. */
 static inline char *
@@ -80,9 +80,9 @@ run_spread(Job *job, const Step *step, npy_intp first, npy_intp many, char *cons
     }
 }
 
-/* Reduce some rows to one, which has a place for each block. */
+/* Reduce some rows to one, which has a place for each unit; `begins`: they are its first. */
 static void
-run_join(Job *job, const Step *step, npy_intp unit, npy_intp first, npy_intp many, char *const *buffers)
+run_join(Job *job, const Step *step, npy_intp unit, int begins, npy_intp first, npy_intp many, char *const *buffers)
 {
     const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
     char *data = out->data + unit * out->strides[0];
@@ -92,22 +92,48 @@ run_join(Job *job, const Step *step, npy_intp unit, npy_intp first, npy_intp man
         reduce_to(step, data, start, from->data != NULL ? from->strides[0] : from->itemsize, many, from->itemsize);
         return;
     }
-    copy_row(data, start, stride, n, out->itemsize);
-    for (npy_intp row = 1; row < many; row++) {
+    if (begins) {
+        copy_row(data, start, stride, n, out->itemsize);
+    }
+    for (npy_intp row = begins; row < many; row++) {
         npy_intp strides[3] = {out->itemsize, 0, out->itemsize};
         char *args[3] = {data, row_of(job, from, first, row, buffers, &strides[1]), data};
         step->loop(args, &n, strides, step->data);
     }
 }
 
-/* Run the blocks of rows that nobody has begun. */
+/* Run the steps for a block of rows, the first one of a unit or another. */
+static void
+run_block(Job *job, npy_intp unit, int begins, npy_intp first, char *const *buffers)
+{
+    npy_intp left = job->dims[0] - first, many = left < job->rows ? left : job->rows;
+    if (job->n_copies > 0) {
+        char *starts[MOST_OPERANDS];
+        for (int k = 0; k < job->n_operands; k++) {
+            starts[k] = job->operands[k].data + (k < job->n_steps ? 0 : first * job->operands[k].strides[0]);
+        }
+        copy_repeated(job, 0, many, job->length, starts, (char **)buffers + job->n_slots + job->n_narrow);
+    }
+    for (int s = 0; s < job->n_steps; s++) {
+        const Step *step = &job->steps[s];
+        switch (step->kind) {
+        case REDUCE: run_reduce(job, step, first, many, buffers); break;
+        case SPREAD: run_spread(job, step, first, many, buffers); break;
+        case JOIN: run_join(job, step, unit, begins, first, many, buffers); break;
+        default: run_each(job, step, first, many, buffers);
+        }
+        note_faults(job, s);
+    }
+}
+
+/* Run the units of blocks that nobody has begun. */
 static void
 work_on_table(void *given, char *memory)
 {
     Job *job = given;
     char *buffers[2 * MOST_OPERANDS], *starts[MOST_OPERANDS];
     int others = job->n_slots + job->n_narrow;
-    npy_intp unit, wide = job->rows * job->length * job->widest, height = job->dims[0];
+    npy_intp unit, wide = job->rows * job->length * job->widest;
     memory += 63 - ((npy_uintp)memory + 63) % 64;
     for (int slot = 0; slot < others + job->n_copies; slot++) {
         buffers[slot] = memory;
@@ -119,31 +145,34 @@ work_on_table(void *given, char *memory)
     copy_repeated(job, 1, job->rows, job->length, starts, buffers + others);
     take_faults();
     while ((unit = __atomic_fetch_add(&job->next, 1, __ATOMIC_RELAXED)) < job->units) {
-        npy_intp first = unit * job->rows, many = height - first < job->rows ? height - first : job->rows;
-        if (job->n_copies > 0) {
-            for (int k = job->n_steps; k < job->n_operands; k++) {
-                starts[k] = job->operands[k].data + first * job->operands[k].strides[0];
-            }
-            copy_repeated(job, 0, many, job->length, starts, buffers + others);
-        }
-        for (int s = 0; s < job->n_steps; s++) {
-            const Step *step = &job->steps[s];
-            switch (step->kind) {
-            case EACH: run_each(job, step, first, many, buffers); break;
-            case REDUCE: run_reduce(job, step, first, many, buffers); break;
-            case SPREAD: run_spread(job, step, first, many, buffers); break;
-            case JOIN: run_join(job, step, unit, first, many, buffers); break;
-            }
-            note_faults(job, s);
+        npy_intp start = unit * job->group * job->rows, stop = start + job->group * job->rows;
+        for (npy_intp first = start; first < stop && first < job->dims[0]; first += job->rows) {
+            run_block(job, unit, first == start, first, buffers);
         }
     }
+}
+
+/* Return how many blocks share a place for what is joined: to read long rows of many blocks would take longest. */
+static npy_intp
+blocks_in_unit(const Job *job, npy_intp blocks)
+{
+    int is_joined = 0;
+    for (int s = 0; s < job->n_steps; s++) {
+        if (job->steps[s].kind == JOIN) {
+            if (job->operands[job->steps[s].args[0]].is_narrow) {
+                return 1; /* short: halves of halves are more exact */
+            }
+            is_joined = 1;
+        }
+    }
+    return is_joined ? (blocks + MOST_JOINED - 1) / MOST_JOINED : 1;
 }
 
 /* Decide how a table is cut into blocks of rows; returns 0 where its rows are too long. */
 static int
 cut_table(Job *job)
 {
-    npy_intp row;
+    npy_intp row, blocks;
     assign_slots(job);
     job->widest = widest_item(job);
     job->length = job->dims[1];
@@ -157,7 +186,9 @@ cut_table(Job *job)
     job->rows = CACHED_ROWS / row;
     job->rows = job->rows < 1 ? 1 : job->rows > LEAST ? LEAST : job->rows;
     job->rows = job->rows < job->dims[0] ? job->rows : job->dims[0];
-    job->units = (job->dims[0] + job->rows - 1) / job->rows;
+    blocks = (job->dims[0] + job->rows - 1) / job->rows;
+    job->group = blocks_in_unit(job, blocks);
+    job->units = (blocks + job->group - 1) / job->group;
     return 1;
 }
 
