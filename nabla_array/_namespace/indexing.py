@@ -184,9 +184,10 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
                 continue
             n = next(lengths)
             # As NumPy, which forgives arrays that index nothing, but no number.
-            if type(item) is int or not (none or isinstance(item, Array)):
-                item = array_in_bounds(function, np.asarray(item), len(start), n)
-            elif not none and (known := direct.fresh_value(item)) is not None and known.nbytes < LARGE:
+            counts = not none or type(item) is int or not item.ndim
+            if not isinstance(item, Array):
+                item = array_in_bounds(function, np.asarray(item), len(start), n) if counts else item
+            elif counts and (known := direct.fresh_value(item)) is not None and known.nbytes < LARGE:
                 array_in_bounds(function, known, len(start), n)
             elif not none and not n and item.size:
                 raise IndexError(f"{function}: an index is out of bounds for axis {len(start)} with size 0")

@@ -162,6 +162,9 @@ WRONG_KEYS: list[Any] = [
     slice(1.5),
     {},
     [[0, 1], [2]],
+    (False, 0, 5),
+    (False, slice(None), np.asarray(5)),
+    (False, ..., np.asarray(4)),
 ]
 
 
