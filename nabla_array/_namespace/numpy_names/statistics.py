@@ -324,13 +324,14 @@ def cov(
     else:
         fact = total - ddof * (w * as_array("cov", aweights)).sum() / total
     fact = fact if fact > 0 else 0.0
-    off = x - reshape(mean, (-1, 1))
+    off = astype(x - reshape(mean, (-1, 1)), x.dtype)
     fact = astype(fact, off.real.dtype) if type(fact) is Array else float(fact)
     weighted = off if w is None else off * w
     # The very elements, transposed: BLAS multiplies these in half the time.
     turned = conj(weighted.T) if weighted.dtype.kind == "c" else weighted.T
-    scaled = (off @ turned) * np.true_divide(1, fact)  # by no quotient: NumPy's bits
-    return scaled.squeeze()
+    products = off @ turned
+    scaled = products * np.true_divide(1, fact)  # not divided by it: NumPy's bits
+    return astype(scaled, products.dtype).squeeze()
 
 
 def _cov_weights(fweights: Any, aweights: Any, n: int) -> Array | None:
