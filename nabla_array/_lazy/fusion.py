@@ -127,7 +127,10 @@ class _Grouping:
                 continue
             ins = [i for i in eqn.ins if i >= self.base and self._made(i)]
             self.level[k] = max((self.level[i] + (self.fused[i] != self.fused[k]) for i in ins), default=0)
+        self._raise_views()
+        for k, eqn in enumerate(self.program.eqns, self.base):
             if self.fused[k]:
+                ins = [i for i in eqn.ins if i >= self.base and self._made(i)]
                 mine = [k]
                 for i in ins:
                     other = part.get(i)
@@ -142,6 +145,13 @@ class _Grouping:
             if kept:
                 trimmed.append((self.level[kept[0]], kept))
         return trimmed
+
+    def _raise_views(self) -> None:
+        """Put views for MAX beside their first user: left behind, they would be elements in memory."""
+        for k, eqn in reversed([*enumerate(self.program.eqns, self.base)]):
+            users = self.users.get(k)
+            if self.fused[k] and _is_view(eqn) and users:
+                self.level[k] = min(self.level[u] - (self.fused[u] != self.fused[k]) for u in users)
 
     def _made(self, i: int) -> bool:
         return self.program.eqns[i - self.base].prim is not fill

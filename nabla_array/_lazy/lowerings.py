@@ -232,6 +232,14 @@ def count(b: Any, x: Any, out: Any, axes: tuple[int, ...]) -> Any:
     return _reduced(b, "sum", b.cast(true, out.dtype), axes, out)
 
 
+def _better(b: Any, name: str, first: tuple[Any, Any], *others: tuple[Any, Any]) -> tuple[Any, Any]:
+    """Return the better of one or two values, and its place; the first where they are equal."""
+    for other in others:
+        beyond = b.custom(f"nabla.beyond_{name}", other[0], first[0], dtype=np.bool)
+        first = b.ops.where(beyond, other[0], first[0]), b.ops.where(beyond, other[1], first[1])
+    return first
+
+
 def index_of(name: str) -> Lowering:
     """Return where the "max" or "min" is first; a nan is it."""
 
@@ -241,12 +249,10 @@ def index_of(name: str) -> Lowering:
             return b.ops.reshape(getattr(b.ops, f"arg{name}")(y, axis=axis), out.shape)
         if x.dtype == b.dtype(np.bool):
             x = b.cast(x, np.uint8)
-        best, *others = _parts(b, x, axis)
-        place = b.constant(0, out.dtype)
-        for i, part in enumerate(others, 1):
-            beyond = b.custom(f"nabla.beyond_{name}", part, best, dtype=np.bool)
-            best = b.custom(_JOINS[name], best, part)
-            place = b.ops.where(beyond, b.constant(i, out.dtype), place)
+        found = [(part, b.constant(i, out.dtype)) for i, part in enumerate(_parts(b, x, axis))]
+        while len(found) > 1:  # in pairs, since MAX computes anew what is looked at twice
+            found = [_better(b, name, *found[i : i + 2]) for i in range(0, len(found), 2)]
+        ((best, place),) = found
         return b.ops.reshape(b.ops.broadcast_to(place, best.shape), out.shape)
 
     return lower

@@ -17,6 +17,7 @@ import pytest
 import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy import max_backend, native, tiers
+from nabla_array._lazy.canonical import parse
 from nabla_array._lazy.ways import ways
 
 from .canonical_host import Compiler, execute, numpy_as_max
@@ -308,6 +309,17 @@ def test_what_won_its_trial_is_settled(fake: Compiler) -> None:
     run(3)
     ((mode, _),) = settled()
     assert mode == "auto"
+
+
+def test_what_is_repeated_goes_along_with_who_reads_it(fake: Compiler) -> None:
+    """As elements in memory it would be as large as the result."""
+    x = xp.asarray(np.ones((5000, 2)))
+    with xp.config(mode="max"):
+        xp.eval(xp.sum(xp.square(x[:, None, :] - xp.asarray(np.ones((8, 2)))[None]), axis=-1))
+    (key,) = fake.requests
+    assert (
+        max(np.prod([n if isinstance(n, int) else 5000 for n in s]) for s, _ in parse(key).inputs) == 10_000
+    )
 
 
 def test_parts_around_host_calls(fake: Compiler) -> None:
