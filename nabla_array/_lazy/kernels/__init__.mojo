@@ -1,4 +1,4 @@
-"""Elementwise kernels for what MAX's own operations get wrong, or lack."""
+"""Kernels for what MAX's own operations get wrong, lack, or are slow at."""
 
 from .columns import *
 from .operations import *
