@@ -1,4 +1,8 @@
-"""Tapes: what a thread records on top of some nodes, in order, for transforms to walk."""
+"""Tapes: what is recorded on top of some nodes, in order, for transforms to walk.
+
+A node belongs to a tape by what it is computed from, whichever thread records it: a function that is
+differentiated may hand its values to a pool of threads.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +40,20 @@ class Tape:
     derivative
         Whether it is for derivatives, from which `hidden` hides; else it must see everything.
     everything
-        Whether it takes in too what has nothing to do with the sources.
+        Whether it takes in too what its thread records that has nothing to do with the sources.
+    thread
+        The thread that started it; HIDDEN while it takes nothing in.
     numbers
         Whether ``float(x)`` and the like have made Python numbers of what a derivative depends on.
+    strict
+        Whether it is an error that such a number is computed with.
     """
 
-    __slots__ = ("derivative", "entries", "everything", "members", "numbers", "sources", "thread")
+    __slots__ = ("derivative", "entries", "everything", "members", "numbers", "sources", "strict", "thread")
 
-    def __init__(self, sources: Iterable[Node], derivative: bool = True, everything: bool = False) -> None:
+    def __init__(
+        self, sources: Iterable[Node], derivative: bool = True, everything: bool = False, strict: bool = False
+    ) -> None:
         self.sources = tuple(sources)
         self.members = {id(n) for n in self.sources}
         self.entries: list[Entry] = []
@@ -51,6 +61,7 @@ class Tape:
         self.derivative = derivative
         self.everything = everything
         self.numbers = False
+        self.strict = strict
 
     def __contains__(self, node: Node) -> bool:
         return id(node) in self.members
@@ -67,6 +78,9 @@ class Tape:
         return out
 
 
+# The thread of a tape that takes nothing in.
+HIDDEN = -1
+
 # What marks the nodes that a thread records, innermost last.
 _marks: dict[int, list[Callable[[Node], None]]] = {}
 
@@ -74,9 +88,10 @@ _marks: dict[int, list[Callable[[Node], None]]] = {}
 def _note(node: Node) -> None:
     me = get_ident()
     for tape in tuple(_running):
-        if tape.thread == me:
+        if tape.thread != HIDDEN:
+            everything = tape.everything and tape.thread == me
             for i in node.inputs:
-                if id(i) in tape.members or tape.everything:
+                if id(i) in tape.members or everything:
                     tape.members.add(id(node))
                     assert node.prim is not None
                     tape.entries.append(Entry(node, node.prim, node.inputs, node.params))
@@ -89,9 +104,11 @@ note_hook.append(_note)
 
 
 @contextmanager
-def taping(sources: Iterable[Node], derivative: bool = True, everything: bool = False) -> Iterator[Tape]:
-    """Run a tape for what this thread records on top of `sources` meanwhile."""
-    tape = Tape(sources, derivative, everything)
+def taping(
+    sources: Iterable[Node], derivative: bool = True, everything: bool = False, strict: bool = False
+) -> Iterator[Tape]:
+    """Run a tape for what is recorded on top of `sources` meanwhile."""
+    tape = Tape(sources, derivative, everything, strict)
     with running(tape):
         yield tape
 
@@ -111,7 +128,7 @@ def marking(mark: Callable[[Node], None]) -> Iterator[None]:
     """Give each node that this thread records meanwhile to `mark`."""
     me = get_ident()
     inert = Tape(())  # it makes whoever records tell `_note`, and is no thread's
-    inert.thread = -1
+    inert.thread = HIDDEN
     marks = _marks.setdefault(me, [])
     marks.append(mark)
     _running.append(inert)
@@ -136,7 +153,7 @@ def hidden() -> Iterator[list[Tape]]:
     me = get_ident()
     mine = [t for t in _running if t.thread == me and t.derivative]
     for tape in mine:
-        tape.thread = -1
+        tape.thread = HIDDEN
     try:
         yield mine
     finally:

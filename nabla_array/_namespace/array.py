@@ -258,12 +258,12 @@ class Array:
 
     def item(self, *args: Any) -> Any:
         """Return one element as a Python scalar."""
-        note_numbers(self)
+        note_number(self)
         return self._value().item(*args)
 
     def tolist(self) -> Any:
         """Return the elements as nested lists of Python scalars."""
-        note_numbers(self)
+        note_number(self)
         return self._value().tolist()
 
     def __bool__(self) -> bool:
@@ -275,9 +275,11 @@ class Array:
         return int(self._scalar("int"))
 
     def __float__(self) -> float:
+        note_number(self)
         return float(self._scalar("float"))
 
     def __complex__(self) -> complex:
+        note_number(self)
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
@@ -286,7 +288,6 @@ class Array:
     def _scalar(self, what: str) -> Any:
         if self.shape:
             raise TypeError(f"{what}: needs an array without axes, not one of shape {self.shape}")
-        note_numbers(self)
         return self._value()[()]
 
     def __len__(self) -> int:
@@ -327,6 +328,7 @@ class Array:
         return Array(current(self), self._levels)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        check_leaves("pickle", self)
         return from_value, (self._value(),)
 
     # -- views -------------------------------------------------------------------------------------
@@ -566,20 +568,23 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
         x._view = View(base, steps, base._node)
 
 
-def check_leaves(function: str, x: Array) -> None:
+def check_leaves(function: str, x: Array, how: str = "for NumPy (or C)") -> None:
     """Raise TypeError where an array leaves the graph whose derivative is being taken."""
     if tapes and differentiating(current(x)):
         raise TypeError(
-            f"{function}: a value that is being differentiated leaves for NumPy (or C), where no derivative "
+            f"{function}: a value that is being differentiated leaves {how}, where no derivative "
             "follows it; stop_gradient makes it a constant, custom_jvp or custom_vjp would give a derivative"
         )
 
 
-def note_numbers(x: Array) -> None:
-    """Let derivatives know that their value becomes Python numbers, which a branch may depend on."""
+def note_number(x: Array) -> None:
+    """Let derivatives know that a value becomes a Python number with which may be computed.
+
+    Integers, truth values and hashes are not told of: as functions of the value they are piecewise constant.
+    """
     if tapes:
-        for tape in differentiating(current(x)):
-            tape.numbers = True
+        for tell in number_hook:
+            tell(x)
 
 
 def answer_for_laziness(x: Array) -> bool:
@@ -627,6 +632,8 @@ memory_hook: list[Callable[[Array], np.ndarray]] = []
 split_hook: list[Callable[[Array], np.ndarray]] = []
 # And `compile` what is told of an array whose value somebody wants while a tape runs.
 look_hook: list[Callable[[Array], None]] = [lambda x: None]
+# And what is told of an array whose value becomes a Python number while a tape runs.
+number_hook: list[Callable[[Array], None]] = []
 # And what is told that a library asked whether it may look, and heard no.
 asked_hook: list[Callable[[], None]] = []
 # `direct` puts here what applies a primitive to parts of arrays at once, if it can, and what gives views.

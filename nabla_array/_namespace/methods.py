@@ -31,7 +31,7 @@ from .array import Array, Step, apply, current, from_value, view, write
 from .indexing import setitem, warn_of_discard
 from .indexing_functions import take
 from .ufuncs import host_hook
-from .views import field, held_dtype, in_order, view_dtype
+from .views import check_bits, field, held_dtype, in_order, view_dtype
 
 
 def _host(self: Array, method: str, *args: Any) -> Any:
@@ -150,6 +150,7 @@ def setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
 
 def byteswap(self: Array, inplace: bool = False) -> Array:
     """Return the array with the bytes of each number in the other order."""
+    check_bits("byteswap", self, np.dtype(np.uint8))
     size = self.itemsize // (2 if self.dtype.kind == "c" else 1)
     raw = apply(reinterpret, apply(reshape_p, self, shape=(self.size, 1)), dtype=np.dtype(np.uint8))
     rows = apply(reshape_p, raw, shape=(raw.size // size, size))

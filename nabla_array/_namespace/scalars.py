@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import elementwise
-from .array import Array, note_numbers
+from .array import Array, note_number
 from .methods import tobytes
 
 
@@ -16,7 +16,6 @@ def _scalar(x: Array, function: str) -> Any:
     """Return the one element, NumPy's; raises TypeError where there are axes."""
     if x.shape:
         raise TypeError(f"{function}: needs an array without axes, not one of shape {x.shape}")
-    note_numbers(x)
     return x._value()[()]
 
 
@@ -34,8 +33,10 @@ def round_(self: Array, ndigits: int | None = None) -> Any:
     return elementwise.round(self, ndigits)
 
 
-def _of_scalar(name: str) -> Callable[..., Any]:
+def _of_scalar(name: str, is_exact: bool = False) -> Callable[..., Any]:
     def method(self: Array) -> Any:
+        if is_exact:
+            note_number(self)
         return getattr(_scalar(self, name), name)()
 
     method.__name__ = name
@@ -69,7 +70,8 @@ _METHODS = {
     "denominator": _whole("denominator"),
     "numerator": _whole("numerator"),
     "__round__": round_,
-    **{n: _of_scalar(n) for n in ("__trunc__", "as_integer_ratio", "bit_count", "hex", "is_integer")},
+    **{n: _of_scalar(n) for n in ("__trunc__", "bit_count", "is_integer")},
+    **{n: _of_scalar(n, is_exact=True) for n in ("as_integer_ratio", "hex")},
 }
 for _name, _method in _METHODS.items():
     setattr(Array, _name, _method)

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.node import Lent
-from .._lazy.primitives.bits import reinterpret
+from .._lazy.node import Lent, tapes
+from .._lazy.primitives.bits import are_parts, reinterpret
 from .._lazy.primitives.structure import concat, reshape, slice_
 from .array import (
     Array,
@@ -216,7 +216,18 @@ def held_dtype(dtype: Any) -> np.dtype | None:
 def view_dtype(x: Array, dtype: np.dtype) -> Array:
     """Return a view of the same memory, read as elements of another dtype, as NumPy's ``view(dtype)``."""
     layout(x).view(dtype)  # what NumPy refuses
+    check_bits("view", x, dtype)
     return view(x, reinterpret, dtype=dtype)
+
+
+def check_bits(function: str, x: Array, dtype: np.dtype) -> None:
+    """Raise TypeError where a value that is being differentiated is read as bits of another kind.
+
+    They could be made a float again, of which no derivative would be known. Not so a complex number and its
+    parts.
+    """
+    if tapes and dtype != x.dtype and not are_parts(x.dtype, dtype):
+        check_leaves(function, x, f"as bits of {dtype}")
 
 
 def set_dtype(self: Array, dtype: Any) -> None:
@@ -225,6 +236,7 @@ def set_dtype(self: Array, dtype: Any) -> None:
     if wanted is None:
         raise TypeError(f"dtype: no arrays of dtype {np.dtype(dtype)}; numbers and booleans would work")
     layout(self).view(wanted)
+    check_bits("dtype", self, wanted)
     if wanted != self.dtype:
         _become(self, apply(reinterpret, self, dtype=wanted), Step(reinterpret, {"dtype": wanted}))
 
@@ -251,6 +263,7 @@ def field(x: Array, dtype: Any, offset: int) -> Array:
         raise ValueError(
             f"Need 0 <= offset <= {x.itemsize - n} for requested type but received offset = {offset}"
         )
+    check_bits("getfield", x, wanted)
     single = view(x, reshape, shape=(*x.shape, 1))
     raw = view(single, reinterpret, dtype=np.dtype(np.uint8))
     zeros, ones = (0,) * x.ndim, (1,) * x.ndim

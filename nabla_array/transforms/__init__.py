@@ -1,6 +1,7 @@
 """Transforms of functions: derivatives, vectorization, compilation, control flow."""
 
 from .compile import *  # noqa: F403
+from .concretization import *  # noqa: F403
 from .control_flow import *  # noqa: F403
 from .custom import *  # noqa: F403
 from .derivatives import *  # noqa: F403

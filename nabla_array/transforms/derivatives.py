@@ -13,6 +13,7 @@ from .._lazy.tape import Tape, taping
 from .._namespace.array import Array, current
 from .._namespace.promotion import astype
 from .calls import array_leaf, choose, decorator, fresh, named
+from .concretization import boundaries
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
 __all__ = [
@@ -46,10 +47,10 @@ class Run(NamedTuple):
     aux: Any
 
 
-def run(function: str, fun: Callable[..., Any], arrays: Sequence[Array], has_aux: bool) -> Run:
+def run(function: str, fun: Callable[..., Any], arrays: Sequence[Array], has_aux: bool, strict: bool) -> Run:
     """Run `fun`, which takes arrays, on fresh ones like `arrays`, with a tape."""
     sources = [fresh(x) for x in arrays]
-    with taping([x._node for x in sources]) as tape:
+    with taping([x._node for x in sources], strict=strict) as tape:
         # What the function is handed it may write to; these stay.
         result = fun(*[Array(x._node, x._levels) for x in sources])
         aux = None
@@ -70,6 +71,9 @@ def run(function: str, fun: Callable[..., Any], arrays: Sequence[Array], has_aux
             x = array_leaf(function, leaf)
             outs.append(_Out(current(x), x._levels))
     return Run(tape, sources, outs, tree, aux)
+
+
+boundaries.add(run.__code__)
 
 
 def _inexact(function: str, what: str, leaf: Any) -> Array:
@@ -116,6 +120,8 @@ def value_and_grad(
     argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    strict: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that gives the value of `fun` and its gradient.
 
@@ -129,6 +135,8 @@ def value_and_grad(
         `fun` returns ``(value, aux)``, where `aux` is anything that comes out as it is.
     holomorphic : bool
         `fun` is a holomorphic function of complex numbers; so is the gradient then.
+    strict : bool
+        Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
 
     Returns
     -------
@@ -139,9 +147,14 @@ def value_and_grad(
     Raises
     ------
     TypeError
-        For an argument of integers or booleans, or a value that is no real number.
+        For an argument of integers or booleans, a value that is no real number, or with `strict`.
     ValueError
         For `argnums` that the call does not have.
+
+    Warns
+    -----
+    ValueLeftWarning
+        Where a value becomes a Python number (``float(x)``) that is computed with.
 
     References
     ----------
@@ -155,19 +168,19 @@ def value_and_grad(
     (np.float64(9.0), array([ 3., 12.]))
     """
     return named(fun, "Value and gradient")(
-        _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic)
+        _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic, strict)
     )
 
 
 def _value_and_grad(
-    function: str, fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool
+    function: str, fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, strict: bool
 ) -> Callable[..., Any]:
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose(function, fun, argnums, args, kwargs)
         leaves, tree = tree_flatten(chosen)
         arrays = [_inexact(function, f"argument {_told(argnums)}", leaf) for leaf in leaves]
         _check_kinds(function, arrays, holomorphic)
-        made = run(function, lambda *xs: of_chosen(*tree_unflatten(tree, xs)), arrays, has_aux)
+        made = run(function, lambda *xs: of_chosen(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
         out = _scalar(function, made, holomorphic)
         found = pull(made.tape, [(out.node, fill_like(out.node, 1))])
         grads = [Array(found.get(id(x._node)) or _zeros(x._node), x._levels) for x in made.sources]
@@ -217,12 +230,14 @@ def grad(
     argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    strict: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that gives the gradient of `fun`.
 
     Parameters
     ----------
-    fun, argnums, has_aux, holomorphic
+    fun, argnums, has_aux, holomorphic, strict
         As for `value_and_grad`.
 
     Returns
@@ -248,7 +263,7 @@ def grad(
     >>> grad(grad(xp.sin))(1.0)
     np.float64(-0.8414709848078965)
     """
-    both = _value_and_grad("grad", fun, argnums, has_aux, holomorphic)
+    both = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, strict)
 
     @named(fun, "Gradient")
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -258,7 +273,7 @@ def grad(
     return gradient
 
 
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False) -> Any:
     """Return the value of `fun` at `primals`, and the function that pulls cotangents back.
 
     Parameters
@@ -269,6 +284,8 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         Where; of real or complex numbers.
     has_aux : bool
         `fun` returns ``(output, aux)``.
+    strict : bool
+        Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
 
     Returns
     -------
@@ -297,7 +314,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """
     leaves, tree = tree_flatten(primals)
     arrays = [_inexact("vjp", "a primal", leaf) for leaf in leaves]
-    made = run("vjp", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux)
+    made = run("vjp", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
     output = tree_unflatten(made.out_tree, [Array(o.node, o.levels) for o in made.outs])
     pullback = Pullback(made, tree)
     return (output, pullback, made.aux) if has_aux else (output, pullback)
@@ -371,7 +388,12 @@ def _replayed(
 
 
 def jvp(
-    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: bool = False,
+    *,
+    strict: bool = False,
 ) -> Any:
     """Return the value of `fun`, and how it changes along a tangent.
 
@@ -383,6 +405,8 @@ def jvp(
         The arguments, and a tangent of the same structure, shapes and dtypes for each.
     has_aux : bool
         `fun` returns ``(output, aux)``.
+    strict : bool
+        Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
 
     Returns
     -------
@@ -410,7 +434,7 @@ def jvp(
     directions, other = tree_flatten(tuple(tangents))
     _same_tree("jvp", "tangents", other, tree)
     arrays = [_inexact("jvp", "a primal", leaf) for leaf in leaves]
-    made = run("jvp", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux)
+    made = run("jvp", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
     known = {
         id(x._node): _matched("jvp", "a tangent", t, x._node, x._levels)[0]
         for x, t in zip(made.sources, directions, strict=True)
@@ -422,12 +446,12 @@ def jvp(
     return (output, tangent, made.aux) if has_aux else (output, tangent)
 
 
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False) -> Any:
     """Return the value of `fun`, and its derivative there as a linear function of tangents.
 
     Parameters
     ----------
-    fun, *primals, has_aux
+    fun, *primals, has_aux, strict
         As for `vjp`.
 
     Returns
@@ -448,7 +472,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     """
     leaves, tree = tree_flatten(primals)
     arrays = [_inexact("linearize", "a primal", leaf) for leaf in leaves]
-    made = run("linearize", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux)
+    made = run("linearize", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
     seeds = [placeholder(x._node) for x in made.sources]
     with taping(seeds) as tape:
         known = {id(x._node): s for x, s in zip(made.sources, seeds, strict=True)}
@@ -470,7 +494,9 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     return (output, along, made.aux) if has_aux else (output, along)
 
 
-def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def hvp(
+    fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, strict: bool = False
+) -> Any:
     """Return the product of the Hessian of `fun` with a tangent, without making the Hessian.
 
     Parameters
@@ -479,6 +505,8 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
         Of arrays; its value is one real number.
     primals, tangents : sequences of pytrees
         The arguments, and a tangent for each.
+    strict : bool
+        Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
 
     Returns
     -------
@@ -497,4 +525,4 @@ def hvp(fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]
     array([ 6., 12.])
     """
     argnums = tuple(range(len(primals))) if len(primals) > 1 else 0
-    return jvp(grad(fun, argnums), primals, tangents)[1]
+    return jvp(grad(fun, argnums, strict=strict), primals, tangents, strict=strict)[1]

@@ -24,6 +24,8 @@ def jacfwd(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    strict: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that gives the Jacobian of `fun`, column by column: best for few inputs.
 
@@ -37,6 +39,8 @@ def jacfwd(
         `fun` returns ``(output, aux)``.
     holomorphic : bool
         `fun` is a holomorphic function of complex numbers.
+    strict : bool
+        Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
 
     Returns
     -------
@@ -66,7 +70,7 @@ def jacfwd(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacfwd", fun, argnums, args, kwargs)
         tree, arrays = _inputs("jacfwd", chosen, holomorphic)
-        found = linearize(of_chosen, *chosen, has_aux=has_aux)
+        found = linearize(of_chosen, *chosen, has_aux=has_aux, strict=strict)
         columns = vmap(lambda *ts: found[1](*tree_unflatten(tree, ts)), out_axes=-1)(*_basis(arrays))
         outs, out_tree = tree_flatten(columns)
         blocks = [_split(x, arrays, -1) for x in outs]
@@ -82,12 +86,14 @@ def jacrev(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    strict: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that gives the Jacobian of `fun`, row by row: best for few outputs.
 
     Parameters
     ----------
-    fun, argnums, has_aux, holomorphic
+    fun, argnums, has_aux, holomorphic, strict
         As for `jacfwd`.
 
     Returns
@@ -117,7 +123,7 @@ def jacrev(
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacrev", fun, argnums, args, kwargs)
         tree, _ = _inputs("jacrev", chosen, holomorphic)
-        found = vjp(of_chosen, *chosen, has_aux=has_aux)
+        found = vjp(of_chosen, *chosen, has_aux=has_aux, strict=strict)
         outs, out_tree = tree_flatten(found[0])
         outs = [array_leaf("jacrev", x) for x in outs]
         for x in outs:
@@ -140,12 +146,14 @@ def hessian(
     argnums: int | Sequence[int] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    *,
+    strict: bool = False,
 ) -> Callable[..., Any]:
     """Return a function that gives the second derivatives of `fun`.
 
     Parameters
     ----------
-    fun, argnums, has_aux, holomorphic
+    fun, argnums, has_aux, holomorphic, strict
         As for `jacfwd`.
 
     Returns
@@ -166,8 +174,8 @@ def hessian(
     array([[4., 2.],
            [2., 0.]])
     """
-    inner = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
-    return named(fun, "Hessian")(jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic))
+    inner = jacrev(fun, argnums, has_aux, holomorphic, strict=strict)
+    return named(fun, "Hessian")(jacfwd(inner, argnums, has_aux, holomorphic, strict=strict))
 
 
 def _inputs(function: str, chosen: list[Any], holomorphic: bool) -> tuple[TreeDef, list[Array]]:

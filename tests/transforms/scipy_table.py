@@ -24,7 +24,7 @@ import sklearn
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array.transforms import compile, grad, jvp, tree_flatten, vmap
+from nabla_array.transforms import ValueLeftWarning, compile, grad, jvp, tree_flatten, vmap
 
 from .scipy_functions import CHAPTERS
 
@@ -42,7 +42,8 @@ NOTES = {
     "TypeError.",
     "l": "Looks at values: `compile` falls back to the plain call and counts it; `fullgraph=True` raises, "
     "naming the line.",
-    "f": "Gives a Python number, so that no derivative can follow: refused with a TypeError.",
+    "f": "Gives a Python number, so that no derivative can follow: refused with a TypeError, and told by a "
+    "`ValueLeftWarning` where it is computed with.",
     "n": "The derivative has no formula: refused with a NotImplementedError.",
     "0": "Piecewise constant (ranks, counts): the derivative is 0.",
     "i": "Of integers: there is no derivative.",
@@ -96,6 +97,7 @@ def measure(row: Row) -> str:
     batch = row.batch()
     with warnings.catch_warnings(), sklearn.config_context(array_api_dispatch=True, assume_finite=True):
         warnings.simplefilter("ignore")
+        warnings.simplefilter("error", ValueLeftWarning)  # each would be a false alarm, or wrong
         examples = [[x[i] for x in batch] for i in range(EXAMPLES)]
         wanted = [leaves(row.call(*e)) for e in examples]
         for example, outs in zip(examples, wanted, strict=True):
@@ -176,6 +178,8 @@ def _limit(derive: Callable[[], None], flat: bool) -> str:
     except NotImplementedError as error:
         _check_says(error, "no derivative")
         return "n"
+    except ValueLeftWarning:
+        return "f"
     except TypeError as error:
         reasons = {"leaves for NumPy": "c", "no array": "f"}
         return next(code for text, code in reasons.items() if text in str(error))

@@ -129,7 +129,7 @@ def test_numpy_takes_what_no_derivative_depends_on() -> None:
 def test_python_numbers_may_be_looked_at_but_not_returned() -> None:
     assert grad(lambda x: x * 2 if float(x) > 0 else x)(1.0) == 2
     with pytest.raises(TypeError, match=r"grad: the function returned 9.0, no array"):
-        grad(lambda x: float(x) ** 2)(3.0)
+        grad(lambda x: float(x**2))(3.0)
     assert grad(lambda x: 4.0)(3.0) == 0
 
 

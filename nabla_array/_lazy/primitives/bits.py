@@ -26,17 +26,17 @@ def _host(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return np.ascontiguousarray(x).view(dtype)
 
 
-def _are_parts(a: np.dtype, b: np.dtype) -> bool:
+def are_parts(a: np.dtype, b: np.dtype) -> bool:
     """Say whether one is complex and the other the dtype of its parts; other bits have no derivative."""
     return {a.kind, b.kind} == {"f", "c"} and a.type(0).real.dtype == b.type(0).real.dtype
 
 
 def _jvp(tangents: Any, out: Node, x: Node, dtype: np.dtype) -> Node | None:
-    return reinterpret(tangents[0], dtype=dtype) if _are_parts(x.aval.dtype, dtype) else None
+    return reinterpret(tangents[0], dtype=dtype) if are_parts(x.aval.dtype, dtype) else None
 
 
 def _transpose(ct: Node, wanted: Any, x: Node, dtype: np.dtype) -> tuple[Node | None]:
-    if not _are_parts(x.aval.dtype, dtype):
+    if not are_parts(x.aval.dtype, dtype):
         return (None,)
     # Cotangents pair with tangents as the real part of their product.
     back = reinterpret(conj(ct) if dtype.kind == "c" else ct, dtype=x.aval.dtype)

@@ -1,0 +1,102 @@
+"""Numbers that leave the graph while a derivative is taken: the warning, and when it is due."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from types import CodeType, FrameType
+
+from .._lazy.leaving import differentiating
+from .._lazy.node import user_line
+from .._lazy.tape import Tape
+from .._namespace.array import Array, current, number_hook
+from . import uses
+
+__all__ = ["ValueLeftWarning"]
+
+
+class ValueLeftWarning(UserWarning):
+    """While a derivative is taken, a value has become a number of Python's that is computed with.
+
+    What comes of the number is a constant for the derivative, which may be wrong by it. See
+    ``docs/when-values-leave.md``.
+    """
+
+
+# The code of functions that run what is differentiated, and refuse numbers among its results themselves.
+boundaries: set[CodeType] = set()
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+# Where methods that give numbers are: what calls them takes the number.
+_GIVING = {os.path.join(_PACKAGE, "_namespace", name) for name in ("array.py", "scalars.py")} | {__file__}
+
+# What follows a derivative where a number cannot, by the module through which the number leaves.
+_REMEDIES = {
+    "sklearn.metrics.": "write the loss as a formula of arrays, xp.mean((y - p) ** 2) say",
+    "scipy.integrate.": "derivatives flow through scipy.integrate.quad_vec and cubature, which keep arrays",
+    "scipy.optimize.": "derivatives flow through scipy.optimize.newton, which keeps arrays",
+}
+# Modules that take numbers to decide with, in ways that cannot be read from their instructions.
+_DECIDING = {"scipy.integrate._quad_vec": "estimates of errors, which order the intervals"}
+_USUAL = "keep the array in place of the number"
+
+
+def _note(x: Array) -> None:
+    """Take note that a value becomes a number, and warn where that may come back as a constant."""
+    takers = list(_takers(sys._getframe(1)))
+    if not takers or takers[0].f_globals.get("__name__") in _DECIDING:
+        return
+    verdict = _verdict(takers)
+    if not verdict.leaves and not uses.kind_of(verdict.returned):
+        return
+    tapes = differentiating(current(x))
+    for tape in tapes:
+        tape.numbers = True
+    # What the function that is differentiated only returns, who runs it refuses.
+    if tapes and (verdict.leaves or len(tapes) > 1):
+        _tell(tapes, takers)
+
+
+number_hook.append(_note)
+
+
+def _takers(frame: FrameType | None) -> Iterator[FrameType]:
+    """Yield the frames above the methods that give a number, innermost first."""
+    while frame is not None and frame.f_code.co_filename in _GIVING:
+        frame = frame.f_back
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _verdict(takers: Sequence[FrameType]) -> uses.Verdict:
+    """Follow a number through the function that took it, and through its callers where it is returned."""
+    value, taken = uses.NUMBER, True
+    for frame in takers:
+        if frame.f_code in boundaries:
+            return uses.Verdict(uses.kind_of(value) == uses.DERIVED, value)
+        found = uses.follow(frame, value, taken)
+        if found.leaves or not uses.kind_of(found.returned):
+            return found
+        value, taken = found.returned, False
+    return uses.Verdict(True)
+
+
+def _tell(tapes: Sequence[Tape], takers: Sequence[FrameType]) -> None:
+    modules = [str(frame.f_globals.get("__name__", "")) for frame in takers[:8]]
+    known = [name for module in modules for name in _REMEDIES if module.startswith(name)]
+    remedy = _REMEDIES[known[0]] if known else _USUAL
+    line = user_line()
+    message = (
+        "a value that is being differentiated becomes a Python number here, and what is computed from the "
+        f"number is a constant: that part of the derivative is lost; {remedy}; stop_gradient says that it is "
+        "meant"
+    )
+    if any(tape.strict for tape in tapes):
+        raise TypeError(f"with strict=True, {message} ({line})")
+    frame = next((f for f in takers if not f.f_code.co_filename.startswith(_PACKAGE)), takers[-1])
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    file, _, number = line.rpartition(":")
+    warnings.warn_explicit(message, ValueLeftWarning, file, int(number), registry=registry)
