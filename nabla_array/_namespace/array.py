@@ -25,6 +25,7 @@ from .._lazy.primitives.elementwise import complex_, imag, real
 from .._lazy.primitives.indexing import gather, scatter
 from .._lazy.primitives.placement import in_use, transfer
 from .._lazy.primitives.structure import broadcast, diagonal, permute, project, reshape, slice_, update_slice
+from .._lazy.scopes import is_captured, refuse_write, scopes
 
 if TYPE_CHECKING:
     from types import FrameType, ModuleType
@@ -109,13 +110,14 @@ class Array:
     array([ 1., 20., 30.])
     """
 
-    __slots__ = ("__weakref__", "_levels", "_node", "_view")
+    __slots__ = ("__weakref__", "_born", "_levels", "_node", "_view")
     __hash__ = None  # type: ignore[assignment]
     __array_priority__ = 1000
 
     _node: Node
     _levels: Levels
     _view: View | None
+    _born: int  # the scope that it was made in (scopes.py); not set outside of all
 
     if TYPE_CHECKING:  # what operators.py and methods.py put here
 
@@ -140,6 +142,8 @@ class Array:
         self._node = node
         self._levels = levels
         self._view = None
+        if scopes:
+            mark(self)
 
     # -- what it is --------------------------------------------------------------------------------
 
@@ -532,8 +536,20 @@ def freeze(x: Array) -> None:
     frozen[key] = weakref.ref(x, lambda _: frozen.pop(key, None))
 
 
+def mark(x: Array) -> None:
+    """Mark an array with the scope that it is made in."""
+    x._born = max(scopes, default=0)  # another thread may leave its own meanwhile
+
+
+def is_from_outside(x: Array) -> bool:
+    """Say whether an array, or what it is a view of, was there before the scope that runs."""
+    return is_captured(getattr(x if x._view is None else x._view.base, "_born", 0))
+
+
 def check_writable(x: Array) -> None:
-    """Raise ValueError for a view that is read-only, as in NumPy."""
+    """Raise ValueError for a view that is read-only, as in NumPy; leave a scope that only captures the array."""
+    if scopes and is_from_outside(x):
+        refuse_write()
     if frozen and id(x) in frozen:
         raise ValueError("setitem: assignment destination is read-only")
     if x._view is not None:

@@ -28,7 +28,7 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
 from .._lazy.primitives.placement import in_use
-from .array import NO_LEVELS, Array, View, check_writable, current, frozen, part_hook, write_hook
+from .array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook, scopes, write_hook
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22
@@ -51,6 +51,8 @@ def known(value: np.ndarray, aval: Aval) -> Array:
     y._node = node
     y._levels = NO_LEVELS
     y._view = None
+    if scopes:
+        mark(y)
     return y
 
 
@@ -242,6 +244,8 @@ def _is_ready(x: Array, key: Any) -> bool:
     """Compute an array that is to be written to, if that is a small part of it."""
     if tapes or x._levels or (frozen and id(x) in frozen):
         return False
+    if scopes:
+        check_writable(x)
     node = current(x) if x._view is None else x._view.base._node
     if node.value is None:
         if device_of(node) != CPU:
@@ -306,6 +310,8 @@ def _note(x: Array) -> None:
 
 def change(function: Callable[..., Any], x: Array, value: Any, *given: np.ndarray) -> bool:
     """Do ``function(x, *given, value)``, which writes numbers of the same dtype; returns what `put` does."""
+    if scopes:
+        check_writable(x)
     if fresh_value(x) is None or (frozen and id(x) in frozen):
         return False
     dtype = x._node.aval.dtype

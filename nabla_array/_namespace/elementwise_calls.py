@@ -16,7 +16,7 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import scalar_node
 from . import direct, fast
-from .array import Array
+from .array import Array, mark, scopes
 from .promotion import UnheldDtypeError, as_array, elementwise, full
 from .ufuncs import host_hook, make_ufunc, with_options
 
@@ -91,6 +91,8 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
                     y._node = node
                     y._levels = x._levels
                     y._view = None
+                    if scopes:
+                        mark(y)
                     return y
         return slow(x)
 
@@ -147,6 +149,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
                 y._node = node
                 y._levels = levels
                 y._view = None
+                if scopes:
+                    mark(y)
                 return y
         elif (type(a) is Part or type(b) is Part) and not tapes and not levels:
             found = direct.broadcast(prim, a, b)

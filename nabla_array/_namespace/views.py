@@ -17,6 +17,7 @@ import numpy as np
 from .._lazy.node import Lent, tapes
 from .._lazy.primitives.bits import are_parts, reinterpret
 from .._lazy.primitives.structure import concat, reshape, slice_
+from .._lazy.scopes import is_captured, refuse_write, scopes
 from .array import (
     Array,
     Step,
@@ -185,6 +186,8 @@ def whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
 
 def _become(x: Array, y: Array, *steps: Step) -> None:
     """Let `x` be what steps make of it, which `y` is; views of it stay what they are."""
+    if scopes and is_captured(getattr(x, "_born", 0)):
+        refuse_write()
     if x._view is not None:
         done = x._view.steps
         for step in steps:

@@ -21,6 +21,7 @@ from .._namespace.array import Array, current, split_hook
 from .._namespace.promotion import SCALARS, astype
 from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
 from .calls import array_leaf
+from .captured import capturing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
 
@@ -58,7 +59,7 @@ class Run:
     Attributes
     ----------
     looked
-        Whether it asked for a value, so that it cannot be written down.
+        Whether it asked for a value, or wanted to write to what it captures, so that it cannot be written down.
     leaves, arrays, tree
         What it returned: as it was, as arrays, and its structure.
     """
@@ -67,20 +68,19 @@ class Run:
         self, function: str, body: Callable[..., Any], kinds: Sequence[Kind], everything: bool = False
     ) -> None:
         state, sizes = Body(function), _sizes()
-        given = [
-            Array(hole_for(aval_of((*[sizes[i] for i in k.levels], *k.shape), k.dtype), state), k.levels)
-            for k in kinds
-        ]
-        sources = [x._node for x in given]
+        avals = [aval_of((*[sizes[i] for i in k.levels], *k.shape), k.dtype) for k in kinds]
+        sources = [hole_for(aval, state) for aval in avals]
         self.leaves: list[Any] = []
         self.arrays: list[Array] = []
         self.tree: Any = None
         try:
             with (
+                capturing(body) as scope,
                 writing(),
                 seeing_levels() as self.seen,
                 taping(sources, derivative=False, everything=everything) as self.tape,
             ):
+                given = [Array(n, k.levels) for n, k in zip(sources, kinds, strict=True)]
                 self.leaves, self.tree = tree_flatten(body(*given))
                 found = [array_leaf(function, x) for x in self.leaves]
                 self.arrays = [Array(current(x), x._levels) for x in found]
@@ -89,7 +89,7 @@ class Run:
                 raise
         finally:
             state.open = False
-        self.looked = state.looked
+        self.looked = state.looked or bool(scope.line)
 
     def close(self, kinds: Sequence[Kind]) -> tuple[Program, list[Node], list[Levels]]:
         """Return the body as a program that gives results of these kinds, the nodes that it needs beside its

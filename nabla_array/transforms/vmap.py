@@ -17,7 +17,9 @@ from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather, scatter
 from .._lazy.primitives.structure import broadcast, concat, permute
 from .._namespace.array import Array, current, read_only, split_hook
+from .._namespace.indexing import getitem
 from .calls import array_leaf, decorator, is_array_like, named
+from .captured import capturing
 from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
 __all__ = ["SplitWarning", "vmap"]
@@ -110,7 +112,16 @@ def vmap(
             some, named = tree_unflatten(tree, new)
             return fun(*some, **named)
 
-        parts, level = _explore(call, size, strict)
+        def call_one(i: int) -> Any:
+            new = [x if b is None else b.example(i) for x, b in zip(leaves, batch, strict=True)]
+            some, named = tree_unflatten(tree, new)
+            return fun(*some, **named)
+
+        shared = [x for x, b in zip(leaves, batch, strict=True) if b is None]
+        with capturing(fun, shared) as scope:
+            parts, level = _explore(call, size, strict)
+        if scope.line:
+            parts, level = _one_by_one(call_one, size, strict, scope.line)
         return _gathered(parts, level, size, out_axes)
 
     return mapped
@@ -133,11 +144,16 @@ class _Batched:
         self.node = node if place == 0 else permute(node, axes=order)
         self.levels = x._levels
         self.size: int = self.node.aval.shape[0]
+        self._x, self._axis = x, int(axis) % x.ndim
 
     def rows(self, level: int, rows: np.ndarray | None) -> Array:
         """Return the argument as one example sees it, for all examples or for those of the given numbers."""
         node = self.node if rows is None else _take(self.node, rows)
         return Array(node, (level, *self.levels))
+
+    def example(self, i: int) -> Array:
+        """Return the argument for the example of a number."""
+        return getitem(self._x, (slice(None),) * self._axis + (i,)).copy()
 
 
 def _take(node: Node, rows: np.ndarray) -> Node:
@@ -248,7 +264,28 @@ def _explore(
             frames().pop()
         waiting.extend(run.deferred)
         if len(parts) == size > 2 and not waiting:
-            _warn(next(p.run.line for p in parts if p.run.line), size)
+            _warn(next(p.run.line for p in parts if p.run.line), size, "values were looked at here")
+    return parts, level
+
+
+def _one_by_one(
+    call: Callable[[int], Any], size: int, strict: bool, line: str
+) -> tuple[list[_Part], int]:
+    """Do what a loop does, in which an example sees what those before it wrote to what the function captures."""
+    if strict or not size:
+        why = "with strict=True" if strict else "without examples"
+        raise (TypeError if strict else ValueError)(
+            f"vmap: {why}, no array may be written to that the function captures ({line}): let it return what "
+            "it computes"
+        )
+    if size > 2:
+        _warn(line, size, "an array that the function captures is written to here")
+    level = new_level()
+    parts = []
+    for i in range(size):
+        leaves, tree = tree_flatten(call(i))
+        run = _Run(level, size, strict, _Way(np.array([i]), None, (level,), ()))
+        parts.append(_Part(run, [_output(x) for x in leaves], tree))
     return parts, level
 
 
@@ -368,13 +405,11 @@ def _spread(x: np.ndarray, levels: Levels, union: Levels, shape: tuple[int, ...]
 _warned: set[str] = set()
 
 
-def _warn(line: str, size: int) -> None:
+def _warn(line: str, size: int, why: str) -> None:
     if line not in _warned:
         _warned.add(line)
         file, _, number = line.rpartition(":")
-        message = (
-            f"vmap: the {size} examples have come to be run one by one, since values were looked at here"
-        )
+        message = f"vmap: the {size} examples have come to be run one by one, since {why}"
         warnings.warn_explicit(message, SplitWarning, file, int(number))
 
 

@@ -312,20 +312,20 @@ forked(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, notes, recent, aval_of, faults, listener, tell,
+/* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, scopes, notes, recent, aval_of, faults, listener, tell,
          settings, no_params, scalar_node, stats, slice, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
     PyObject *array, *node, *part, *lent, *pending, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
-                          &PyDict_Type, &frozen, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
+    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
+                          &PyDict_Type, &frozen, &PyList_Type, &scopes, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
                           &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &no_params, &scalar_node,
                           &stats, &slice_prim, &cores)) {
         return NULL;
     }
     if ((x_node = offset_of(array, "_node")) < 0 || (x_levels = offset_of(array, "_levels")) < 0 ||
-        (x_view = offset_of(array, "_view")) < 0 || (n_aval = offset_of(node, "aval")) < 0 ||
+        (x_view = offset_of(array, "_view")) < 0 || (x_born = offset_of(array, "_born")) < 0 || (n_aval = offset_of(node, "aval")) < 0 ||
         (n_value = offset_of(node, "value")) < 0 || (v_base = offset_of(view, "base")) < 0 ||
         (v_seen = offset_of(view, "seen")) < 0 || (v_steps = offset_of(view, "_steps")) < 0 ||
         (v_part = offset_of(view, "_part")) < 0 || (a_element = offset_of(aval, "element")) < 0 ||
@@ -342,7 +342,7 @@ setup(PyObject *module, PyObject *args)
     View = (PyTypeObject *)Py_NewRef(view);
     Node = (PyTypeObject *)Py_NewRef(node);
     Aval = (PyTypeObject *)Py_NewRef(aval);
-    arrays = (Layout){{x_node, x_levels, x_view}, 3, 0, {NULL}};
+    arrays = (Layout){{x_node, x_levels, x_view, x_born}, 4, 0, {NULL}};
     nodes = (Layout){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
     views = (Layout){{v_base, v_seen, v_steps, v_part}, 4, 0, {NULL}};
     Array->tp_dealloc = array_let_go;
@@ -352,6 +352,7 @@ setup(PyObject *module, PyObject *args)
     Deferred->tp_dealloc = deferred_let_go;
     View->tp_dealloc = view_let_go;
     Py_INCREF(frozen);
+    Py_INCREF(scopes);
     Py_INCREF(notes);
     Py_INCREF(recent);
     Py_INCREF(aval_of);

@@ -335,7 +335,7 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
         }
     }
     *owner = view == Py_None ? x : SLOT(view, v_base);
-    if (PyTuple_GET_SIZE(SLOT(*owner, x_levels)) != 0 || VALUE_OF(NODE(*owner)) == NULL ||
+    if (PyTuple_GET_SIZE(SLOT(*owner, x_levels)) != 0 || !is_ours(*owner) || VALUE_OF(NODE(*owner)) == NULL ||
         !PyArray_CheckExact(VALUE_OF(NODE(*owner)))) {
         return NULL;
     }
@@ -384,7 +384,7 @@ deferred_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
         return NULL;
     }
     if (SLOT(NODE(found), n_aval) == SLOT(NODE(out), n_aval)) {
-        if (IS_PENDING(NODE(out)) && SLOT(out, x_view) == Py_None && PyDict_GET_SIZE(frozen) == 0) {
+        if (IS_PENDING(NODE(out)) && SLOT(out, x_view) == Py_None && PyDict_GET_SIZE(frozen) == 0 && is_ours(out)) {
             Py_SETREF(NODE(out), Py_NewRef(NODE(found)));
             done = 1;
         }
@@ -496,7 +496,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         return found;
     }
     memory = target(x, &y, 1, &owner);
-    if (SLOT(x, x_view) == Py_None && (memory == NULL || PyArray_NDIM(memory) == 0)) {
+    if (SLOT(x, x_view) == Py_None && is_ours(x) && (memory == NULL || PyArray_NDIM(memory) == 0)) {
         found = compute(f, x, y, NULL, &failed);
         if (failed) {
             return NULL;

@@ -35,6 +35,7 @@ pending_array_of(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject 
     SLOT(x, x_node) = node;
     SLOT(x, x_levels) = Py_NewRef(no_levels);
     SLOT(x, x_view) = Py_NewRef(Py_None);
+    SLOT(x, x_born) = birth();
     return x;
 }
 

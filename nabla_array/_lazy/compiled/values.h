@@ -4,6 +4,7 @@ static PyTypeObject *Array, *Part, *Lent, *View, *Aval;
 static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
 static PyObject *frozen;    /* dict: not empty while some array is read-only */
+static PyObject *scopes;    /* list of numbers: not empty while a run may not write to what was there before */
 static PyObject *notes;     /* list of functions that are told of an array that is written to */
 static PyObject *recent;    /* dict: (shape, dtype) -> aval, the last ones */
 static PyObject *aval_of;   /* the function behind it */
@@ -15,7 +16,7 @@ static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_deferred;
 static long deepest; /* a chain of pending nodes, before it evaluates itself */
 static PyArray_Descr *truth_dtype, *double_dtype;
 
-static Py_ssize_t x_node, x_levels, x_view;           /* where an Array has its slots */
+static Py_ssize_t x_node, x_levels, x_view, x_born;   /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
@@ -30,6 +31,22 @@ static inline int
 is_watched(void)
 {
     return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0;
+}
+
+/* Return the number of the scope in force (a new reference), for an array that is made in it; NULL outside. */
+static inline PyObject *
+birth(void)
+{
+    Py_ssize_t n = PyList_GET_SIZE(scopes);
+    return n == 0 ? NULL : Py_NewRef(PyList_GET_ITEM(scopes, n - 1));
+}
+
+/* Say whether elements of an array, which owns them, are nothing that a scope captures. */
+static inline int
+is_ours(PyObject *owner)
+{
+    Py_ssize_t n = PyList_GET_SIZE(scopes);
+    return n == 0 || SLOT(owner, x_born) == PyList_GET_ITEM(scopes, n - 1);
 }
 
 enum { MOST = 16 }; /* arguments of a call that is simple */
@@ -101,6 +118,7 @@ known(PyObject *value, PyObject *aval)
     SLOT(x, x_node) = node;
     SLOT(x, x_levels) = Py_NewRef(no_levels);
     SLOT(x, x_view) = Py_NewRef(Py_None);
+    SLOT(x, x_born) = birth();
     return x;
 }
 
