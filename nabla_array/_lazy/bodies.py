@@ -21,6 +21,7 @@ from .primitives.creation import fill, fill_like
 from .primitives.structure import project
 from .program import Eqn, Program, run
 from .regions import Plan, plan
+from .scopes import scope
 from .tape import Tape, program_of, taping
 
 
@@ -115,8 +116,13 @@ def closed(tape: Tape, outputs: Sequence[Node]) -> tuple[Program, list[Node]]:
 
 def written(sources: Sequence[Node], make: Callable[[], Sequence[Node]]) -> tuple[Program, list[Node]]:
     """Return what `make` records as a program from `sources` to what it returns, and its further inputs."""
-    with writing(), taping(sources, derivative=False) as tape:
+    with scope() as found, writing(), taping(sources, derivative=False) as tape:
         outputs = make()
+    if found.line:
+        raise TypeError(
+            f"a rule for a derivative, in a loop or branch, writes to an array that it captures ({found.line}): let it "
+            "return what it computes"
+        )
     return closed(tape, outputs)
 
 

@@ -40,11 +40,12 @@ class Step(NamedTuple):
     params: dict[str, Any]
     indices: tuple[Array, ...] = ()
 
-    def shown(self, memory: np.ndarray) -> np.ndarray:
-        """Return the view that NumPy would have of memory; an index that is not known is taken to be 0."""
+    def shown(self, memory: np.ndarray, at: Callable[[Array], int]) -> np.ndarray:
+        """Return the view that NumPy would have of memory; `at` says what an index that is an array is."""
         if not self.indices:
             return self.prim.host(memory, **self.params)
-        return memory[tuple([0 if a in self.params["axes"] else slice(None) for a in range(memory.ndim)])]
+        places = dict(zip(self.params["axes"], map(at, self.indices), strict=True))
+        return memory[tuple([places.get(a, slice(None)) for a in range(memory.ndim)])]
 
 
 class View:
@@ -218,6 +219,11 @@ class Array:
 
         With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
         """
+        if copy is None and dtype is None:
+            caller = sys._getframe(1)
+            is_written = _WANT_MEMORY.get((caller.f_globals.get("__name__"), caller.f_code.co_name))
+            if is_written is not None:
+                return memory_hook[0](self, is_written)
         check_leaves("numpy.asarray", self)
         value = self._value()
         if dtype is not None and np.dtype(dtype) != value.dtype:
@@ -226,8 +232,6 @@ class Array:
             return value.astype(dtype)
         if copy is False:
             return read_only(value)
-        if copy is None and sys._getframe(1).f_code.co_name in _WANT_MEMORY:
-            return memory_hook[0](self)
         return value.copy()
 
     def __dlpack__(
@@ -365,9 +369,12 @@ class Array:
         return zeros
 
 
-# Functions of libraries that write to what `numpy.asarray` gives them, or count on the strides that we tell:
-# that of scipy.ndimage's `output=`, and NumPy's own.
-_WANT_MEMORY = {"_get_output", "as_strided"}
+# Functions of libraries that write to what `numpy.asarray` gives them, that of scipy.ndimage's `output=`, or count on
+# the strides that we tell, NumPy's own. They are told by their module and name: no user's can be taken for them.
+_WANT_MEMORY = {
+    ("scipy.ndimage._ni_support", "_get_output"): True,
+    (np.lib.stride_tricks.as_strided.__globals__["__name__"], "as_strided"): False,
+}
 
 
 def read_only(value: np.ndarray) -> np.ndarray:
@@ -577,8 +584,6 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     for step in reversed(steps):
         written = _PUT[step.prim](old.pop(), written, step.params, *step.indices)
     base._node, base._levels = current(written), written._levels
-    for tell in write_hook:
-        tell(base)
     if x is not base and part is None and new._levels == written._levels:
         x._node, x._levels = node, new._levels
         x._view = View(base, steps, base._node)
@@ -642,8 +647,8 @@ def placed(x: Array, device: Any) -> Array:
 # The runner puts here what says whether code with these global names is of a program written for NumPy, where
 # `libraries` puts here what says whose instance an array is, to the code that runs in a frame.
 class_hook: list[Callable[[Array, FrameType], type[Any]]] = []
-# What gives an array's own memory, in the order that its strides tell.
-memory_hook: list[Callable[[Array], np.ndarray]] = []
+# What gives an array's own memory, in the order that its strides tell, to be written to or not.
+memory_hook: list[Callable[[Array, bool], np.ndarray]] = []
 # `vmap` puts here what gives the one value that a batched array has for all examples that go on together.
 split_hook: list[Callable[[Array], np.ndarray]] = []
 # And `compile` what is told of an array whose value somebody wants while a tape runs.
@@ -656,8 +661,6 @@ asked_hook: list[Callable[[], None]] = []
 part_hook: list[Callable[..., Array | None]] = []
 # Indexing puts here what gives the steps of a view for those of the whole, a key and the whole's shape.
 steps_hook: list[Callable[[tuple[Step, ...], Any, tuple[int, ...]], tuple[Step, ...]]] = []
-# And what is told of an array that is changed in place.
-write_hook: list[Callable[[Array], None]] = []
 
 
 # The package puts itself here once it is whole; `Array` cannot import it.

@@ -28,7 +28,7 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
 from .._lazy.primitives.placement import in_use
-from .array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook, scopes, write_hook
+from .array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook, scopes
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22
@@ -298,14 +298,7 @@ def put(x: Array, key: Any, value: Any) -> bool:
             target[key] = fitting
     except (IndexError, ValueError, OverflowError):  # told elsewhere, in our words
         return False
-    _note(x)
     return True
-
-
-def _note(x: Array) -> None:
-    owner = x if x._view is None else x._view.base
-    for note in write_hook:
-        note(owner)
 
 
 def change(function: Callable[..., Any], x: Array, value: Any, *given: np.ndarray) -> bool:
@@ -328,7 +321,6 @@ def change(function: Callable[..., Any], x: Array, value: Any, *given: np.ndarra
     if target is None or not target.flags.writeable:
         return False
     function(target, *[a.copy() if np.may_share_memory(a, target) else a for a in (*given, new)])
-    _note(x)
     return True
 
 

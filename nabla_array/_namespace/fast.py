@@ -21,7 +21,7 @@ from .._lazy.primitives.creation import scalar_node
 from .._lazy.primitives.structure import slice_
 from .._lazy.stats import stats
 from . import direct
-from .array import TINY, Array, View, frozen, scopes, write_hook
+from .array import TINY, Array, View, frozen, scopes
 
 _Function = Callable[..., Any]
 # The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.
@@ -178,7 +178,7 @@ def limit() -> None:
 
 if compiled is not None:
     compiled.setup(
-        *(Array, Node, Part, Lent, Deferred, View, aval.Aval, tapes, frozen, scopes, write_hook),
+        *(Array, Node, Part, Lent, Deferred, View, aval.Aval, tapes, frozen, scopes),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )

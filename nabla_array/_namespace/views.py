@@ -10,6 +10,7 @@ import gc
 import math
 import operator
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,19 +29,24 @@ from .array import (
     current,
     freeze,
     frozen,
+    is_from_outside,
     memory_hook,
     read_only,
     view,
-    write_hook,
 )
 from .indexing import setitem
 from .promotion import full, listed, normalize_shape
 
 
-def layout(x: Array, first: np.ndarray | None = None) -> np.ndarray:
+def _anywhere(index: Array) -> int:
+    return 0
+
+
+def layout(x: Array, first: np.ndarray | None = None, at: Callable[[Array], int] = _anywhere) -> np.ndarray:
     """Return an array that nobody reads, with the shape, strides and flags that NumPy would have here.
 
-    It is made on the memory of `first`, as if that were the first element of what `x` is a view of.
+    It is made on the memory of `first`, as if that were the first element of what `x` is a view of. Where it
+    begins may depend on indices that are arrays, which `at` is asked for.
     """
     current(x)
     base = x if x._view is None else x._view.base
@@ -48,7 +54,7 @@ def layout(x: Array, first: np.ndarray | None = None) -> np.ndarray:
     first = np.empty(1, base.dtype) if first is None else first
     shown = np.lib.stride_tricks.as_strided(first, base.shape, strides)
     for step in x._view.steps if x._view is not None else ():
-        shown = step.shown(shown)
+        shown = step.shown(shown, at)
     return shown
 
 
@@ -194,8 +200,6 @@ def _become(x: Array, y: Array, *steps: Step) -> None:
             done = add_step(done, step)
         x._view = View(x._view.base, done, x._view.seen)
     x._node, x._levels = current(y), y._levels
-    for tell in write_hook:
-        tell(x)
 
 
 def set_shape(self: Array, shape: Any) -> None:
@@ -317,23 +321,31 @@ def resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
 # -- memory ----------------------------------------------------------------------------------------
 
 
-def memory(x: Array) -> np.ndarray:
+def memory(x: Array, is_written: bool = True) -> np.ndarray:
     """Return the elements as a NumPy array whose memory is that of `x`, to be written to at once or never.
 
-    What is pending at that time has its own.
+    What is pending at that time has its own. Under `vmap`, examples that agree in the elements go on together, for
+    which one memory is enough; what there was before that is not to be written to.
     """
     check_leaves("ctypes", x)
     current(x)
     owner = x if x._view is None else x._view.base
+    is_outside = bool(scopes) and is_from_outside(x)
+    if is_outside and is_written:
+        refuse_write()
     if owner._levels:
-        return np.array(x._value())
-    if type(owner._node) is not Lent or not owner._node.value.flags.owndata:  # of another's, say
+        value = Lent(np.array(owner._value(), order="C"))
+        if is_outside:
+            owner = Array(value)
+        else:
+            owner._node, owner._levels = value, ()
+    elif type(owner._node) is not Lent or not owner._node.value.flags.owndata:  # of another's, say
         owner._node = Lent(np.array(owner._value(), order="C"))
     current(x)
     shown: np.ndarray = owner._node.value
     for step in x._view.steps if x._view is not None else ():
-        shown = step.prim.host(shown, **step.params)
-    if not layout(x).flags.writeable or id(x) in frozen:
+        shown = step.shown(shown, operator.index)
+    if is_outside or not layout(x).flags.writeable or id(x) in frozen:
         shown = shown.view()
         shown.flags.writeable = False
     return shown

@@ -41,7 +41,7 @@ def capturing(*functions: Any) -> Iterator[Scope]:
         try:
             yield found
         except Exception as error:
-            if held and not found.line and _READ_ONLY.search(str(error)):
+            if not found.line and _READ_ONLY.search(str(error)):
                 found.line = _line(error)
             raise
         finally:

@@ -28,6 +28,7 @@ from .numbers import dtypes_of, is_same
 from .pytree import tree_unflatten
 from .symbolic import Sizes, Template, generalize
 from .tracing import Traced, call, trace
+from .captured import capturing
 from .watching import Watch, running_tapes, watched
 
 __all__ = ["CacheInfo", "Lowered", "compile"]
@@ -398,9 +399,9 @@ class _Cache:
         try:
             made, written = self._trace(given, watch)
         except Exception:
-            if not watch.asked or self.fullgraph:
+            if not watch.as_it_is or self.fullgraph:
                 raise
-            with self.lock:  # a library could not do without values, and said so
+            with self.lock:
                 self.looking.add(given.exact)
             return self._fall_back(args, kwargs)
         if written and overlap(given.leaves):
@@ -435,11 +436,16 @@ class _Cache:
                     written[i] = Array(current(x), x._levels)
             return result
 
-        with watched(watch):
+        with watched(watch), capturing(self.fun) as scope:
             made = trace(body, [_array(given.leaves[i]) for i in given.arrays])
         if watch.line and watch.refuses:  # the function went on after the error
             raise watch.error()
-        watch.find_captured(made.leaves)
+        if scope.line:
+            watch.as_it_is = True
+            raise TypeError(
+                "compile: with fullgraph=True, no array may be changed in place that is neither an argument nor made "
+                f"by the function ({scope.line}): make it an argument"
+            )
         return made, written
 
     def _keep(self, given: Call, batch: tuple[int, ...], made: Traced, written: dict[int, Array]) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -21,9 +20,9 @@ from .._namespace.array import Array, apply, current
 from .._namespace.elementwise import add, multiply
 from .._namespace.promotion import SCALARS
 from .calls import array_leaf, decorator, fresh, is_array_like, named
+from .captured import capturing
 from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
 from .tracing import call, trace
-from .watching import Watch, running_tapes, watched
 
 __all__ = ["checkpoint", "custom_jvp", "custom_vjp", "remat", "stop_gradient"]
 
@@ -459,19 +458,6 @@ class _AgainRule(_Rule):
         return [None] * self.outs + [found.get(id(n)) for n in inputs]
 
 
-def _check_followed(watch: Watch, leaves: list[Any]) -> None:
-    """Raise ValueError where a derivative would have to follow what the function wrote to another's array."""
-    followed = [t for t in running_tapes() if t.derivative]
-    if watch.captured(leaves):
-        gc.collect()  # functions that name themselves keep what they name
-    for x, line in watch.captured(leaves):
-        if any(current(x) in t for t in followed):
-            raise ValueError(
-                f"checkpoint: the function writes to an array from outside ({line}), by which no derivative "
-                "would follow; let it return what it computes"
-            )
-
-
 @decorator
 def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Return `fun`, computed again when its derivative is, so that nothing of it is kept in between.
@@ -479,7 +465,8 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     fun : callable
-        Of arrays, numbers and pytrees of these.
+        Of arrays, numbers and pytrees of these. One that writes to arrays that it captures is run as it is, and
+        what it computes is kept.
 
     Returns
     -------
@@ -510,10 +497,10 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
             some, more = tree_unflatten(tree, _returned(leaves, xs, places))
             return fun(*some, **more)
 
-        watch = Watch(refuses=False)
-        with forgotten(), watched(watch):
+        with forgotten(), capturing(fun) as scope:
             traced = trace(of_arrays, arrays, everything=True)
-            _check_followed(watch, traced.leaves)
+        if scope.line:
+            return fun(*args, **kwargs)
         outputs = traced.program.outputs
         found = {k: leaf for k, leaf in zip(traced.numbers, traced.leaves, strict=True) if k is not None}
         results = [found[k] for k in outputs if k in found]

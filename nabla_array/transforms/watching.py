@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import threading
-import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from .._lazy.node import tapes, user_line
 from .._lazy.tape import Tape
-from .._namespace.array import Array, asked_hook, current, look_hook, write_hook
+from .._namespace.array import Array, asked_hook, current, look_hook
 
 
 def running_tapes() -> list[Tape]:
@@ -28,45 +26,22 @@ class Watch:
         What depends on the arguments.
     line
         The user's line that looked first; "" while none did.
-    asked
-        Whether a library has asked if values can be looked at, and heard no.
-    written
-        The arrays that were changed in place, and the user's lines that did it.
+    as_it_is
+        Whether the function may have to be run as it is: a library has asked if values can be looked at, and heard
+        no, or an array is written to that the function captures.
     """
 
     def __init__(self, refuses: bool) -> None:
         self.refuses = refuses
         self.tape: Tape | None = None
         self.line = ""
-        self.asked = False
-        self.written: list[tuple[weakref.ref[Array], str]] = []
+        self.as_it_is = False
 
     def error(self) -> TypeError:
         return TypeError(
             f"compile: with fullgraph=True, no value of what depends on the arguments may be looked at "
             f"({self.line}): xp.where and control-flow functions choose without looking"
         )
-
-    def captured(self, leaves: Sequence[Any]) -> list[tuple[Array, str]]:
-        """Return the arrays that the function, which has returned `leaves`, changed and that are not its own.
-
-        With each the line that changed it.
-        """
-        arrays = [x for x in leaves if type(x) is Array]
-        results = {id(x) for x in [*arrays, *(x._view.base for x in arrays if x._view is not None)]}
-        found = [(ref(), line) for ref, line in self.written]  # its own arrays are gone by now
-        return [(x, line) for x, line in found if x is not None and id(x) not in results]
-
-    def find_captured(self, leaves: Sequence[Any]) -> None:
-        """See whether the function, which has returned `leaves`, changed an array that is not its own."""
-        for _, line in self.captured(leaves):
-            if not self.line:
-                self.line = line
-                if self.refuses:
-                    raise TypeError(
-                        "compile: with fullgraph=True, no array may be changed in place that is neither an "
-                        f"argument nor made by the function ({line}): make it an argument"
-                    )
 
 
 class _Watches(threading.local):
@@ -103,13 +78,7 @@ look_hook[0] = _notice
 
 def _asked() -> None:
     for watch in _watches.stack:
-        watch.asked = True
-
-
-def _written(x: Array) -> None:
-    for watch in _watches.stack:
-        watch.written.append((weakref.ref(x), user_line()))
+        watch.as_it_is = True
 
 
 asked_hook.append(_asked)
-write_hook.append(_written)

@@ -496,12 +496,12 @@ def test_a_checkpointed_function_writes_to_its_own_arrays_alone() -> None:
     assert int(count) == 1
     close(outside(x), (values**2).sum())
     close(total, np.append(0.0, values[1:] ** 2))
-    with pytest.raises(
-        ValueError, match=r"checkpoint: the function writes to an array from outside \(.*\.py"
-    ):
-        grad(outside)(x)
-    with pytest.raises(ValueError, match="checkpoint: the function writes to an array from outside"):
-        jvp(outside, (x,), (x,))
+    total[...] = 0
+    close(grad(outside)(x), 2 * values)
+    close(total, np.append(0.0, values[1:] ** 2))
+    total[...] = 0
+    close(jvp(lambda x: outside(x) + xp.sum(total), (x,), (x,))[1], 2 * (values**2).sum() + 2 * (values[1:] ** 2).sum())
+    assert int(count) == 4
 
 
 def test_what_a_checkpointed_function_computes_from_captured_arrays_has_derivatives() -> None:

@@ -434,7 +434,7 @@ static int
 write_pending(PyObject *x, PyObject *key, PyObject *node)
 {
     PyArrayObject *value = fresh(x);
-    PyObject *plain = value == NULL ? NULL : plain_key(key), *part, *view = SLOT(x, x_view);
+    PyObject *plain = value == NULL ? NULL : plain_key(key), *part;
     int done = 0;
     if (plain == NULL) {
         return 0;
@@ -442,7 +442,7 @@ write_pending(PyObject *x, PyObject *key, PyObject *node)
     part = part_of(value, plain);
     Py_DECREF(plain);
     if (part != NULL && PyArray_CheckExact(part) && run_into(x, (PyArrayObject *)part, node)) {
-        done = note_write(view == Py_None ? x : SLOT(view, v_base)) < 0 ? -1 : 1;
+        done = 1;
     }
     else {
         PyErr_Clear(); /* told elsewhere, in our words */
@@ -515,7 +515,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
     memory = target(x, others, 1 + many, &owner);
     done = memory == NULL ? 0 : write_where(memory, key, plain, y, new);
     Py_DECREF(plain);
-    return done == 1 && note_write(owner) < 0 ? -1 : done;
+    return done;
 }
 
 static PyObject *

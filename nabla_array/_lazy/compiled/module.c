@@ -312,14 +312,14 @@ forked(PyObject *module, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-/* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, scopes, notes, recent, aval_of, faults, listener, tell,
+/* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, scopes, recent, aval_of, faults, listener, tell,
          settings, no_params, scalar_node, stats, slice, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
     PyObject *array, *node, *part, *lent, *pending, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
-                          &PyDict_Type, &frozen, &PyList_Type, &scopes, &PyList_Type, &notes, &PyDict_Type, &recent, &aval_of,
+    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
+                          &PyDict_Type, &frozen, &PyList_Type, &scopes, &PyDict_Type, &recent, &aval_of,
                           &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &no_params, &scalar_node,
                           &stats, &slice_prim, &cores)) {
         return NULL;
@@ -353,7 +353,6 @@ setup(PyObject *module, PyObject *args)
     View->tp_dealloc = view_let_go;
     Py_INCREF(frozen);
     Py_INCREF(scopes);
-    Py_INCREF(notes);
     Py_INCREF(recent);
     Py_INCREF(aval_of);
     Py_INCREF(faults);

@@ -285,20 +285,6 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     return value;
 }
 
-/* Tell of an array that is written to; returns -1 if that raised. */
-static int
-note_write(PyObject *owner)
-{
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(notes); i++) {
-        PyObject *done = PyObject_CallOneArg(PyList_GET_ITEM(notes, i), owner);
-        if (done == NULL) {
-            return -1;
-        }
-        Py_DECREF(done);
-    }
-    return 0;
-}
-
 /* Return how many views of the owner's memory `y` is, 0 or 1; -1 if it is one that others know. */
 static inline int
 uses(PyObject *y, PyObject *owner)
@@ -377,7 +363,7 @@ target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 static PyObject *
 deferred_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
 {
-    PyObject *found = is_watched() ? NULL : defer(f, x, y), *owner;
+    PyObject *found = is_watched() ? NULL : defer(f, x, y);
     int done = 0;
     if (found == NULL) {
         *failed = PyErr_Occurred() != NULL;
@@ -394,15 +380,7 @@ deferred_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
         }
     }
     Py_DECREF(found);
-    if (!done) {
-        return NULL;
-    }
-    owner = SLOT(out, x_view) == Py_None ? out : SLOT(SLOT(out, x_view), v_base);
-    if (note_write(owner) < 0) {
-        *failed = 1;
-        return NULL;
-    }
-    return Py_NewRef(out);
+    return done ? Py_NewRef(out) : NULL;
 }
 
 /* Do an operator with `out=` and `where=`; NULL, without an error, where the package must. */
@@ -452,7 +430,7 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
         *failed = PyErr_Occurred() != NULL;
         return NULL;
     }
-    *failed = (count_heard() != 0 && told(f, PyTuple_Pack(1, NODE(out)), value) < 0) || note_write(owner) < 0;
+    *failed = count_heard() != 0 && told(f, PyTuple_Pack(1, NODE(out)), value) < 0;
     Py_DECREF(value);
     return *failed ? NULL : Py_NewRef(out);
 }
@@ -513,7 +491,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         }
         Py_SETREF(NODE(x), Py_NewRef(NODE(found)));
         Py_DECREF(found);
-        return note_write(x) < 0 ? NULL : Py_NewRef(x);
+        return Py_NewRef(x);
     }
     if (memory == NULL || PyArray_NBYTES(memory) >= part_bytes) {
         goto slow;
@@ -526,7 +504,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         goto slow;
     }
     Py_DECREF(found);
-    return note_write(owner) < 0 ? NULL : Py_NewRef(x);
+    return Py_NewRef(x);
 slow:
     return PyObject_Vectorcall(f->slow, args, nargsf, names);
 }

@@ -5,7 +5,6 @@ static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
 static PyObject *frozen;    /* dict: not empty while some array is read-only */
 static PyObject *scopes;    /* list of numbers: not empty while a run may not write to what was there before */
-static PyObject *notes;     /* list of functions that are told of an array that is written to */
 static PyObject *recent;    /* dict: (shape, dtype) -> aval, the last ones */
 static PyObject *aval_of;   /* the function behind it */
 static PyObject *faults;    /* dict of the module: `_entered`, a context where faults are heard */

@@ -87,7 +87,7 @@ def as_strided(
     """
     y = as_array("as_strided", x)
     first = np.empty(1, y.dtype)
-    shown = layout(y, first)
+    shown = layout(y, first, operator.index)
     target = y.shape if shape is None else tuple(map(operator.index, shape))
     steps = shown.strides if strides is None else tuple(map(operator.index, strides))
     place = np.full(target, (shown.ctypes.data - first.ctypes.data) // y.itemsize)
