@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.random as theirs
 
-from ._namespace.array import Array, from_value, write
+from ._namespace.array import Array, check_writable, from_value, write
 from ._namespace.interop import to_host
 from ._namespace.ufuncs import call_it
 
@@ -73,6 +73,8 @@ def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
             result = function(*args)
             return result if type(result) is not np.ndarray else _given(result, sys._getframe(1).f_globals)
         target: Any = args[place] if len(args) > place else kwargs.get(written)
+        if type(target) is Array:
+            check_writable(target)  # before anything is drawn
         buffer = np.array(target) if type(target) is Array else target
 
         def given(value: Any) -> Any:

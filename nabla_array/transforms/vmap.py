@@ -202,7 +202,7 @@ class _Way(NamedTuple):
 
     rows: np.ndarray | None
     active: np.ndarray | None
-    active_levels: Levels
+    older_levels: Levels
     known: tuple[np.ndarray, ...]
 
 
@@ -214,8 +214,8 @@ class _Run(Frame):
     rows
         The numbers of the examples; None for all.
     active, active_levels
-        Which entries go this run's way, over the run's own level and perhaps older ones; None for all. What
-        is computed for the others is not looked at.
+        Which entries go this run's way, over the run's own level, which is the first, and perhaps older ones; None
+        for all. What is computed for the others is not looked at.
     known
         The values that were looked at in the run that put this one off, in order: up to there both go the
         same way, so they need not be computed again.
@@ -230,7 +230,8 @@ class _Run(Frame):
     def __init__(self, level: int, size: int, strict: bool, way: _Way) -> None:
         super().__init__(level, size if way.rows is None else len(way.rows))
         self.strict = strict
-        self.rows, self.active, self.active_levels, self.known = way
+        self.rows, self.active, older, self.known = way
+        self.active_levels = (level, *older)
         self.seen: list[np.ndarray] = []
         self.deferred: list[_Way] = []
         self.line = ""
@@ -252,16 +253,18 @@ def _explore(
 ) -> tuple[list[_Part], int]:
     """Run the function until every example has gone its way to the end."""
     level = new_level()
-    waiting = [_Way(None, None, (level,), ())]
+    waiting = [_Way(None, None, (), ())]
     parts = []
     while waiting:
-        run = _Run(level, size, strict, waiting.pop())
+        # A level of its own: what a run leaves behind fits into no other's batch.
+        run = _Run(new_level(), size, strict, waiting.pop())
         frames().append(run)
         try:
-            leaves, tree = tree_flatten(call(level, run.rows))
-            parts.append(_Part(run, [_output(x) for x in leaves], tree))
+            leaves, tree = tree_flatten(call(run.level, run.rows))
+            parts.append(_Part(run, [_output(x, run, level) for x in leaves], tree))
         finally:
             frames().pop()
+        run.level, run.active_levels = level, (level, *run.active_levels[1:])
         waiting.extend(run.deferred)
         if len(parts) == size > 2 and not waiting:
             _warn(next(p.run.line for p in parts if p.run.line), size, "values were looked at here")
@@ -284,25 +287,33 @@ def _one_by_one(
     parts = []
     for i in range(size):
         leaves, tree = tree_flatten(call(i))
-        run = _Run(level, size, strict, _Way(np.array([i]), None, (level,), ()))
-        parts.append(_Part(run, [_output(x) for x in leaves], tree))
+        run = _Run(level, size, strict, _Way(np.array([i]), None, (), ()))
+        parts.append(_Part(run, [_output(x, run, level) for x in leaves], tree))
     return parts, level
 
 
-def _output(x: Any) -> Array:
+def _output(x: Any, run: _Run, level: int) -> Array:
+    """Return an output of a run as an array that has this level in the place of the run's."""
     if not is_array_like(x):
         raise TypeError(f"vmap: the function must return arrays or numbers, not {type(x).__name__}: {x!r}")
     y = array_leaf("vmap", x)
-    return Array(current(y), y._levels)
+    node, levels = current(y), y._levels
+    if levels:
+        _check_in_force(y)
+    return Array(node, (level, *levels[1:]) if levels[:1] == (run.level,) else levels)
 
 
-def _value_for_all(x: Array) -> np.ndarray:
-    """Return the one value that a batched array has for all entries that go on together; the others wait."""
-    if not frames() or not set(x._levels) <= {f.level for f in frames()}:
+def _check_in_force(x: Array) -> None:
+    if not set(x._levels) <= {f.level for f in frames()}:
         raise RuntimeError(
             f"a batched array of shape {x.shape} is used outside of the vmap that it comes from: "
             "return it from the function instead of storing it"
         )
+
+
+def _value_for_all(x: Array) -> np.ndarray:
+    """Return the one value that a batched array has for all entries that go on together; the others wait."""
+    _check_in_force(x)
     run: _Run = frames()[-1]
     place = len(run.seen)
     run.seen.append(run.known[place] if place < len(run.known) else _looked_at(run, x))
@@ -382,7 +393,7 @@ def _follow_most(run: _Run, kinds: np.ndarray, levels: Levels, value: np.ndarray
             part = None if wanted.ndim == 1 or wanted[rows].all() else wanted[rows]
             known = (*run.seen, _row(value, int(np.argmax(kinds == kind)), kinds.ndim))
             numbers = np.flatnonzero(rows) if run.rows is None else run.rows[rows]
-            run.deferred.append(_Way(numbers, part, (run.level,) if part is None else union, known))
+            run.deferred.append(_Way(numbers, part, () if part is None else union[1:], known))
     run.active, run.active_levels = active & (spread == chosen), union
     return int(np.argmax((kinds == chosen) & _among(run, levels, kinds.shape)))
 
