@@ -21,7 +21,7 @@ from .primitives.creation import fill, fill_like
 from .primitives.structure import project
 from .program import Eqn, Program, run
 from .regions import Plan, plan
-from .scopes import scope
+from .scopes import Scope
 from .tape import Tape, program_of, taping
 
 
@@ -116,12 +116,12 @@ def closed(tape: Tape, outputs: Sequence[Node]) -> tuple[Program, list[Node]]:
 
 def written(sources: Sequence[Node], make: Callable[[], Sequence[Node]]) -> tuple[Program, list[Node]]:
     """Return what `make` records as a program from `sources` to what it returns, and its further inputs."""
-    with scope() as found, writing(), taping(sources, derivative=False) as tape:
+    with Scope() as scope, writing(), taping(sources, derivative=False) as tape:
         outputs = make()
-    if found.line:
+    if scope.line:
         raise TypeError(
-            f"a rule for a derivative, in a loop or branch, writes to an array that it captures ({found.line}): let it "
-            "return what it computes"
+            "a rule for a derivative, in a loop or branch, writes to an array that it captures "
+            f"({scope.line}): let it return what it computes"
         )
     return closed(tape, outputs)
 

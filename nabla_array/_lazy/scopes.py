@@ -1,41 +1,29 @@
 """Scopes: runs of a function that stand for many, so that what was there before must not be written to.
 
-A function under `vmap` runs once for all examples, the body of a loop once for all rounds: what it writes to arrays
-of its own is as it should be, what it writes to others' would happen once. Who made an array is told by a number: in
-a scope, arrays are marked with it when they are made.
+A function under `vmap` runs once for all examples, the body of a loop once for all rounds. What it writes to
+arrays of its own is right; what it writes to others would be written once, not once for each. Arrays that are
+made in a scope are marked with its number, which tells the two apart.
 """
 
 from __future__ import annotations
 
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import count
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .node import user_line
 
-# The numbers of the scopes that run, in any thread, the last one entered last. An array that is made meanwhile is
-# marked with that: it is not before any scope that runs in its thread, and before all that are entered later.
+if TYPE_CHECKING:
+    from typing import Self
+
+# The numbers of the scopes that run, in any thread, in the order in which they were entered. An array is
+# marked with the last one: that is no smaller than any that runs, and smaller than all that will be entered.
 scopes: list[int] = []
 _next = count(1).__next__
 
 
 class Captured(BaseException):
-    """Something is about to be written that was there before the scope. No user's `except Exception` is to stop it."""
-
-
-class Scope:
-    """A run that must not write to what was there before.
-
-    Attributes
-    ----------
-    line
-        The user's line that wanted to; "" while none did.
-    """
-
-    def __init__(self) -> None:
-        self.number = _next()
-        self.line = ""
+    """What was there before a scope is about to be written; no `except Exception` of a user's stops this."""
 
 
 class _Running(local):
@@ -46,20 +34,29 @@ class _Running(local):
 _running = _Running()
 
 
-@contextmanager
-def scope() -> Iterator[Scope]:
-    """Run a scope, which a write to what was there before leaves at once: then `line` is set."""
-    found = Scope()
-    _running.stack.append(found)
-    scopes.append(found.number)
-    try:
-        yield found
-    except (Captured, Exception):
-        if not found.line:
-            raise
-    finally:
+class Scope:
+    """A run that must not write to what was there before; a write to that leaves it at once.
+
+    Attributes
+    ----------
+    line
+        The user's line that was about to; "" while none was.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.line = ""
+
+    def __enter__(self) -> Self:
+        self.number = _next()
+        _running.stack.append(self)
+        scopes.append(self.number)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> bool:
         _running.stack.pop()
-        scopes.remove(found.number)
+        scopes.remove(self.number)
+        return bool(self.line) and isinstance(error, Captured | Exception)
 
 
 def is_captured(born: int) -> bool:
@@ -67,7 +64,7 @@ def is_captured(born: int) -> bool:
     return bool(_running.stack) and born < _running.stack[-1].number
 
 
-def refuse_write() -> None:
+def refuse_write() -> NoReturn:
     """Leave the innermost scope of this thread, because of the user's line that runs."""
     _running.stack[-1].line = user_line()
     raise Captured

@@ -369,8 +369,8 @@ class Array:
         return zeros
 
 
-# Functions of libraries that write to what `numpy.asarray` gives them, that of scipy.ndimage's `output=`, or count on
-# the strides that we tell, NumPy's own. They are told by their module and name: no user's can be taken for them.
+# Functions of libraries that write to what `numpy.asarray` gives them (that of scipy.ndimage's `output=`), or
+# that count on the strides that we tell (NumPy's own), by module and name; and whether they write.
 _WANT_MEMORY = {
     ("scipy.ndimage._ni_support", "_get_output"): True,
     (np.lib.stride_tricks.as_strided.__globals__["__name__"], "as_strided"): False,
@@ -554,7 +554,7 @@ def is_from_outside(x: Array) -> bool:
 
 
 def check_writable(x: Array) -> None:
-    """Raise ValueError for a view that is read-only, as in NumPy; leave a scope that only captures the array."""
+    """Raise ValueError for a view that is read-only, as in NumPy; leave a scope that captures the array."""
     if scopes and is_from_outside(x):
         refuse_write()
     if frozen and id(x) in frozen:

@@ -28,7 +28,8 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as e
 from .._lazy.primitives.creation import fill
 from .._lazy.primitives.placement import in_use
-from .array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook, scopes
+from .._lazy.scopes import scopes
+from .array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22

@@ -15,8 +15,9 @@ from .._lazy.node import LIMIT, NO_PARAMS, Node, Part, note_hook, tapes
 from .._lazy.primitive import Primitive
 from .._lazy.primitives import elementwise as p
 from .._lazy.primitives.creation import scalar_node
+from .._lazy.scopes import scopes
 from . import direct, fast
-from .array import Array, mark, scopes
+from .array import Array, mark
 from .promotion import UnheldDtypeError, as_array, elementwise, full
 from .ufuncs import host_hook, make_ufunc, with_options
 

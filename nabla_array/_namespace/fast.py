@@ -19,9 +19,10 @@ from .._lazy.primitive import Primitive
 from .._lazy.primitives.contraction import matmul
 from .._lazy.primitives.creation import scalar_node
 from .._lazy.primitives.structure import slice_
+from .._lazy.scopes import scopes
 from .._lazy.stats import stats
 from . import direct
-from .array import TINY, Array, View, frozen, scopes
+from .array import TINY, Array, View, frozen
 
 _Function = Callable[..., Any]
 # The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.

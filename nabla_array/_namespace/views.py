@@ -324,8 +324,8 @@ def resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
 def memory(x: Array, is_written: bool = True) -> np.ndarray:
     """Return the elements as a NumPy array whose memory is that of `x`, to be written to at once or never.
 
-    What is pending at that time has its own. Under `vmap`, examples that agree in the elements go on together, for
-    which one memory is enough; what there was before that is not to be written to.
+    What is pending at that time has its own. Under `vmap`, the examples that agree in the elements go on
+    together, and share one memory; that of an array that a function captures is not to be written to.
     """
     check_leaves("ctypes", x)
     current(x)

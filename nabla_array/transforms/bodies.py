@@ -21,7 +21,7 @@ from .._namespace.array import Array, current, split_hook
 from .._namespace.promotion import SCALARS, astype
 from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
 from .calls import array_leaf
-from .captured import capturing
+from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
 
@@ -59,7 +59,8 @@ class Run:
     Attributes
     ----------
     looked
-        Whether it asked for a value, or wanted to write to what it captures, so that it cannot be written down.
+        Whether it asked for a value, or was about to write to what it captures, so that it cannot be written
+        down.
     leaves, arrays, tree
         What it returned: as it was, as arrays, and its structure.
     """
@@ -75,7 +76,7 @@ class Run:
         self.tree: Any = None
         try:
             with (
-                capturing(body) as scope,
+                Capturing(body) as scope,
                 writing(),
                 seeing_levels() as self.seen,
                 taping(sources, derivative=False, everything=everything) as self.tape,

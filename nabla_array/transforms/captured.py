@@ -1,6 +1,6 @@
 """Runs of a function that stand for many, which must not write to what the function captures.
 
-Who made an array of ours is known (`_lazy.scopes`); NumPy's arrays are looked for, and are read-only meanwhile.
+Arrays of ours know where they were made (`_lazy.scopes`). NumPy's are looked for, and read-only meanwhile.
 """
 
 from __future__ import annotations
@@ -9,20 +9,30 @@ import functools
 import os
 import re
 import sys
-import sysconfig
 import threading
-import traceback
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from itertools import islice
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+    SimpleNamespace,
+)
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._lazy.scopes import Scope, scope
+from .._lazy.node import user_line
+from .._lazy.scopes import Scope
 from .._namespace.array import Array
+
+if TYPE_CHECKING:
+    from typing import Self
 
 # How far NumPy's arrays are looked for: so many steps from the function, so many objects.
 _DEPTH, _MOST = 8, 1000
@@ -30,43 +40,61 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _READ_ONLY = re.compile("read-?only|not writ|writeable|writable", re.IGNORECASE)
 
 
-@contextmanager
-def capturing(*functions: Any) -> Iterator[Scope]:
-    """Run a scope for what functions do (or other objects, which they are given).
+class Capturing(Scope):
+    """A scope for what functions do, or other objects, which they are given.
 
-    Whoever is about to write to what they capture leaves it at once, before anything changes: `line` is set then.
+    Whoever is about to write to what they capture leaves it at once, before anything changes.
     """
-    with scope() as found:
-        held = _hold(_arrays_of(functions))
-        try:
-            yield found
-        except Exception as error:
-            if not found.line and _READ_ONLY.search(str(error)):
-                found.line = _line(error)
-            raise
-        finally:
-            _release(held)
+
+    def __init__(self, *functions: Any) -> None:
+        super().__init__()
+        self._functions = functions
+
+    def __enter__(self) -> Self:
+        self._held = _hold(_arrays_of(self._functions))
+        return super().__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> bool:
+        _release(self._held)
+        if isinstance(error, Exception) and not self.line and _READ_ONLY.search(str(error)):
+            self.line = _line(error)
+        return super().__exit__(kind, error, _)
 
 
 def _line(error: Exception) -> str:
     """Return the innermost line, outside of this package, that an error passed."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
-    file, line = next(f for f in reversed(frames) if not f[0].startswith(_PACKAGE))
-    return f"{file}:{line}"
+    found, at = user_line(), error.__traceback__
+    while at is not None:
+        file = at.tb_frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            found = f"{file}:{at.tb_lineno}"
+        at = at.tb_next
+    return found
 
 
 # -- NumPy's arrays, found -----------------------------------------------------------------------------
 
 # What holds no array, is not looked into, or is ours.
 _SKIPPED = frozenset(
-    {int, float, complex, bool, str, bytes, type(None), type(...), slice, type, np.ufunc, BuiltinFunctionType, Array}
+    {
+        *(int, float, complex, bool, str, bytes, type(None), type(...), slice, Array),
+        *(np.ufunc, BuiltinFunctionType, MemberDescriptorType, GetSetDescriptorType),
+    }
 )
-_paths = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-_LIBRARIES = (*_paths, _PACKAGE, "<frozen")
+_LIBRARIES = (os.path.dirname(os.__file__) + os.sep, _PACKAGE, "<frozen")
 
 
+@functools.lru_cache(4096)
 def _is_library(file: str) -> bool:
-    return file.startswith(_LIBRARIES) or "site-packages" in file
+    return file.startswith(_LIBRARIES) or "site-packages" in file or "dist-packages" in file
+
+
+_CONTAINERS = (dict, tuple, list, set, frozenset, deque)
+
+
+def _items(x: Any, kind: type) -> Iterator[Any]:
+    base = next(c for c in _CONTAINERS if issubclass(kind, c))
+    return iter(dict.values(x)) if base is dict else base.__iter__(x)
 
 
 def _arrays_of(objects: Iterable[Any]) -> list[np.ndarray]:
@@ -81,14 +109,12 @@ def _arrays_of(objects: Iterable[Any]) -> list[np.ndarray]:
             if kind in _SKIPPED or id(x) in seen:
                 continue
             seen[id(x)] = x
-            if isinstance(x, np.ndarray):
-                found.append(x)
-            elif kind is FunctionType:
+            if kind is FunctionType:
                 _of_function(x, below)
-            elif isinstance(x, dict):
-                below.extend(islice(x.values(), _MOST))
-            elif isinstance(x, tuple | list | set | frozenset | deque):
-                below.extend(islice(x, _MOST))
+            elif issubclass(kind, np.ndarray):
+                found.append(x)
+            elif issubclass(kind, _CONTAINERS):
+                below.extend(islice(_items(x, kind), _MOST))
             else:
                 _of_object(x, kind, below)
         if not below or len(seen) > _MOST:
@@ -113,47 +139,62 @@ def _of_function(function: FunctionType, below: list[Any]) -> None:
     for name in names:
         x = scope.get(name)
         if type(x) is not ModuleType:
-            below.append(x)
+            if x is not None:
+                below.append(x)
         elif not _is_library(getattr(x, "__file__", None) or "<frozen"):  # of the user's: what is taken of it
             below.extend([vars(x)[n] for n in names if n in vars(x)])
 
 
 @functools.lru_cache(4096)
 def _names(code: CodeType) -> tuple[str, ...]:
-    """Return the names that code, and functions in it, may look up outside; those of a library are its own."""
+    """Return the names that code, and functions in it, may look up outside; none for a library's."""
     if _is_library(code.co_filename):
         return ()
     inner = [n for c in code.co_consts if isinstance(c, CodeType) for n in _names(c)]
     return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _of_object(x: Any, kind: type, below: list[Any]) -> None:
-    if kind is MethodType:
-        below.extend((x.__func__, x.__self__))
-        return
-    if isinstance(x, functools.partial):
-        below.extend((x.func, x.args, x.keywords))
-    of_its_own = getattr(x, "__dict__", None) if kind.__dictoffset__ else None
-    if _is_users(kind):
-        below.append(kind.__dict__.get("__call__"))
-        below.extend([getattr(x, name, None) for name in _slots(kind)])
-        if of_its_own:
-            below.extend(of_its_own.values())
-    elif of_its_own:  # a library's: what it calls, nothing of its own
-        below.extend([of_its_own.get(name) for name in ("__wrapped__", "fun", "func", "pyfunc")])
+def _of_object(x: Any, kind: Any, below: list[Any]) -> None:
+    if kind in _WRAPPERS:
+        below.extend([getattr(x, name) for name in _WRAPPERS[kind]])
+    elif issubclass(kind, type):
+        if _is_users(x):
+            below.extend([y for c in x.__mro__ for y in vars(c).values()])
+    elif _is_users(kind):
+        below.append(kind)
+        if kind.__dictoffset__:
+            below.extend(object.__getattribute__(x, "__dict__").values())
+        for slot in _slots(kind):
+            try:
+                below.append(slot.__get__(x))
+            except AttributeError:  # not set
+                continue
+    elif kind.__dictoffset__:  # a library's: what it calls, nothing of its own
+        own = object.__getattribute__(x, "__dict__")
+        below.extend([own.get(name) for name in ("__wrapped__", "fun", "func", "pyfunc")])
+
+
+# What calls something else, and where it has that.
+_WRAPPERS: dict[type, tuple[str, ...]] = {
+    MethodType: ("__func__", "__self__"),
+    functools.partial: ("func", "args", "keywords"),
+    property: ("fget", "fset"),
+    **dict.fromkeys((staticmethod, classmethod), ("__func__",)),
+}
 
 
 @functools.lru_cache(1024)
 def _is_users(kind: type) -> bool:
-    module = sys.modules.get(kind.__module__)
-    file = getattr(module, "__file__", None) or ("" if kind.__module__ == "__main__" else "<frozen")
-    return kind is SimpleNamespace or not _is_library(file)
+    """Say whether a class is of no library."""
+    if kind.__module__ == "__main__" or kind is SimpleNamespace:
+        return True
+    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+    return file is not None and not _is_library(file)
 
 
 @functools.lru_cache(1024)
-def _slots(kind: type) -> list[str]:
-    slots = [vars(c).get("__slots__", ()) for c in kind.__mro__]
-    return [name for some in slots for name in ((some,) if isinstance(some, str) else some)]
+def _slots(kind: type) -> list[MemberDescriptorType]:
+    return [x for c in kind.__mro__ for x in vars(c).values() if type(x) is MemberDescriptorType]
 
 
 # -- and held ------------------------------------------------------------------------------------------

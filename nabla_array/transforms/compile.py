@@ -23,12 +23,12 @@ from .._namespace.array import Array, current
 from .._namespace.promotion import as_array
 from .arguments import Arguments, Call, overlap
 from .calls import decorator, named
+from .captured import Capturing
 from .fastcall import MISS, Output, Recipe, fast_call, put_back
 from .numbers import dtypes_of, is_same
 from .pytree import tree_unflatten
 from .symbolic import Sizes, Template, generalize
 from .tracing import Traced, call, trace
-from .captured import capturing
 from .watching import Watch, running_tapes, watched
 
 __all__ = ["CacheInfo", "Lowered", "compile"]
@@ -436,15 +436,15 @@ class _Cache:
                     written[i] = Array(current(x), x._levels)
             return result
 
-        with watched(watch), capturing(self.fun) as scope:
+        with watched(watch), Capturing(self.fun) as scope:
             made = trace(body, [_array(given.leaves[i]) for i in given.arrays])
         if watch.line and watch.refuses:  # the function went on after the error
             raise watch.error()
         if scope.line:
             watch.as_it_is = True
             raise TypeError(
-                "compile: with fullgraph=True, no array may be changed in place that is neither an argument nor made "
-                f"by the function ({scope.line}): make it an argument"
+                "compile: with fullgraph=True, no array may be changed in place that is neither an "
+                f"argument nor made by the function ({scope.line}): make it an argument"
             )
         return made, written
 

@@ -20,7 +20,7 @@ from .._namespace.array import Array, apply, current
 from .._namespace.elementwise import add, multiply
 from .._namespace.promotion import SCALARS
 from .calls import array_leaf, decorator, fresh, is_array_like, named
-from .captured import capturing
+from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
 from .tracing import call, trace
 
@@ -465,7 +465,7 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     Parameters
     ----------
     fun : callable
-        Of arrays, numbers and pytrees of these. One that writes to arrays that it captures is run as it is, and
+        Of arrays, numbers and pytrees of these. One that writes to arrays that it captures is run as it is:
         what it computes is kept.
 
     Returns
@@ -497,7 +497,7 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
             some, more = tree_unflatten(tree, _returned(leaves, xs, places))
             return fun(*some, **more)
 
-        with forgotten(), capturing(fun) as scope:
+        with forgotten(), Capturing(fun) as scope:
             traced = trace(of_arrays, arrays, everything=True)
         if scope.line:
             return fun(*args, **kwargs)

@@ -21,7 +21,7 @@ from .._lazy.program import Eqn, Program, run
 from .._lazy.tape import Entry, Tape, taping
 from .._namespace.array import Array, current, from_value, look_hook
 from .calls import array_leaf
-from .captured import capturing
+from .captured import Capturing
 from .graph_text import input_names, paths, text, told
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 from .tracing import Value, program_of
@@ -198,8 +198,8 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
     Raises
     ------
     TypeError
-        If the function looks at a value that depends on its arguments (``if x > 0``, ``float(x)``), or writes to an
-        array that it captures.
+        If the function looks at a value that depends on its arguments (``if x > 0``, ``float(x)``), or writes
+        to an array that it captures.
     ValueError
         If it captures an array that is batched by a `vmap` around.
 
@@ -223,15 +223,15 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
     leaves, in_tree = tree_flatten(example_args)
     examples = [_example(array_leaf("trace", x)) for x in leaves]
     sources = [alias(n) for n in examples]
-    with capturing(f) as scope, taping(sources, derivative=False) as tape, at_top_level(tape):
+    with Capturing(f) as scope, taping(sources, derivative=False) as tape, at_top_level(tape):
         result = f(*tree_unflatten(in_tree, [Array(n) for n in sources]))
         outs, out_tree = tree_flatten(result)
         arrays = [array_leaf("trace", x) for x in outs]
         nodes = [current(x) for x in arrays]
     if scope.line:
         raise TypeError(
-            f"trace: the function writes to an array that it captures ({scope.line}): make it an argument, and return "
-            "what it becomes"
+            f"trace: the function writes to an array that it captures ({scope.line}): make it an argument, "
+            "and return what it becomes"
         )
     if any(x._levels for x in arrays):
         raise ValueError(

@@ -19,7 +19,7 @@ from .._lazy.primitives.structure import broadcast, concat, permute
 from .._namespace.array import Array, current, read_only, split_hook
 from .._namespace.indexing import getitem
 from .calls import array_leaf, decorator, is_array_like, named
-from .captured import capturing
+from .captured import Capturing
 from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
 __all__ = ["SplitWarning", "vmap"]
@@ -118,7 +118,7 @@ def vmap(
             return fun(*some, **named)
 
         shared = [x for x, b in zip(leaves, batch, strict=True) if b is None]
-        with capturing(fun, shared) as scope:
+        with Capturing(fun, shared) as scope:
             parts, level = _explore(call, size, strict)
         if scope.line:
             parts, level = _one_by_one(call_one, size, strict, scope.line)
@@ -138,13 +138,13 @@ class _Batched:
             raise TypeError(f"vmap: in_axes holds ints and None, not {axis!r}")
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(f"vmap: in_axes {axis} is out of bounds for an argument of shape {x.shape}")
-        place = len(x._levels) + int(axis) % x.ndim
+        self._x, self._axis = x, int(axis) % x.ndim
+        place = len(x._levels) + self._axis
         node = current(x)
         order = (place, *[i for i in range(node.aval.ndim) if i != place])
         self.node = node if place == 0 else permute(node, axes=order)
         self.levels = x._levels
         self.size: int = self.node.aval.shape[0]
-        self._x, self._axis = x, int(axis) % x.ndim
 
     def rows(self, level: int, rows: np.ndarray | None) -> Array:
         """Return the argument as one example sees it, for all examples or for those of the given numbers."""
@@ -214,8 +214,8 @@ class _Run(Frame):
     rows
         The numbers of the examples; None for all.
     active, active_levels
-        Which entries go this run's way, over the run's own level, which is the first, and perhaps older ones; None
-        for all. What is computed for the others is not looked at.
+        Which entries go this run's way, over the run's own level, which is the first, and perhaps older ones;
+        None for all. What is computed for the others is not looked at.
     known
         The values that were looked at in the run that put this one off, in order: up to there both go the
         same way, so they need not be computed again.
@@ -271,15 +271,13 @@ def _explore(
     return parts, level
 
 
-def _one_by_one(
-    call: Callable[[int], Any], size: int, strict: bool, line: str
-) -> tuple[list[_Part], int]:
-    """Do what a loop does, in which an example sees what those before it wrote to what the function captures."""
+def _one_by_one(call: Callable[[int], Any], size: int, strict: bool, line: str) -> tuple[list[_Part], int]:
+    """Run the function as a loop does, where each example sees what those before it have written."""
     if strict or not size:
         why = "with strict=True" if strict else "without examples"
         raise (TypeError if strict else ValueError)(
-            f"vmap: {why}, no array may be written to that the function captures ({line}): let it return what "
-            "it computes"
+            f"vmap: {why}, no array may be written to that the function captures ({line}): pass it as an "
+            "argument, and return what it becomes"
         )
     if size > 2:
         _warn(line, size, "an array that the function captures is written to here")

@@ -27,8 +27,8 @@ class Watch:
     line
         The user's line that looked first; "" while none did.
     as_it_is
-        Whether the function may have to be run as it is: a library has asked if values can be looked at, and heard
-        no, or an array is written to that the function captures.
+        Whether the function may have to be run as it is: a library has asked if values can be looked at, and
+        heard no, or the function writes to an array that it captures.
     """
 
     def __init__(self, refuses: bool) -> None:

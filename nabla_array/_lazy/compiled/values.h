@@ -32,15 +32,15 @@ is_watched(void)
     return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0;
 }
 
-/* Return the number of the scope in force (a new reference), for an array that is made in it; NULL outside. */
+/* Return the mark of an array that is made now (a new reference): the number of the last scope; NULL outside of all. */
 static inline PyObject *
 birth(void)
 {
     Py_ssize_t n = PyList_GET_SIZE(scopes);
-    return n == 0 ? NULL : Py_NewRef(PyList_GET_ITEM(scopes, n - 1));
+    return __builtin_expect(n == 0, 1) ? NULL : Py_NewRef(PyList_GET_ITEM(scopes, n - 1));
 }
 
-/* Say whether elements of an array, which owns them, are nothing that a scope captures. */
+/* Say whether an array, which owns its elements, may be written to in any scope that runs: it was made in the last. */
 static inline int
 is_ours(PyObject *owner)
 {
