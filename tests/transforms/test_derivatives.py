@@ -500,7 +500,10 @@ def test_a_checkpointed_function_writes_to_its_own_arrays_alone() -> None:
     close(grad(outside)(x), 2 * values)
     close(total, np.append(0.0, values[1:] ** 2))
     total[...] = 0
-    close(jvp(lambda x: outside(x) + xp.sum(total), (x,), (x,))[1], 2 * (values**2).sum() + 2 * (values[1:] ** 2).sum())
+    close(
+        jvp(lambda x: outside(x) + xp.sum(total), (x,), (x,))[1],
+        2 * (values**2).sum() + 2 * (values[1:] ** 2).sum(),
+    )
     assert int(count) == 4
 
 

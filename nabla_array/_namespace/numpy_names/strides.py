@@ -14,7 +14,7 @@ from ..indexing import getitem
 from ..indexing_functions import take
 from ..manipulation import reshape
 from ..promotion import as_array, normalize_axis
-from ..views import layout
+from ..views import layout, view_dtype
 from .described import numpys_in
 
 __all__ = ["as_strided", "sliding_window_view"]
@@ -86,21 +86,28 @@ def as_strided(
            [2, 3]])
     """
     y = as_array("as_strided", x)
-    first = np.empty(1, y.dtype)
+    base = y if y._view is None else y._view.base
+    first = np.empty(1, base.dtype)
     shown = layout(y, first, operator.index)
     target = y.shape if shape is None else tuple(map(operator.index, shape))
     steps = shown.strides if strides is None else tuple(map(operator.index, strides))
-    place = np.full(target, (shown.ctypes.data - first.ctypes.data) // y.itemsize)
-    y = y if y._view is None else y._view.base
+    flat = reshape(base, (-1,))
+    # Counted in elements, or in bytes where those of the base are of another dtype.
+    unit = y.itemsize if base.dtype == y.dtype else 1
+    place = np.full(target, (shown.ctypes.data - first.ctypes.data) // unit)
     for k, (n, by) in enumerate(zip(target, steps, strict=True)):
-        if n > 1 and by % y.itemsize:
-            raise ValueError(
-                f"as_strided: a stride of {by} bytes is no multiple of an element's {y.itemsize}"
-            )
-        place += np.arange(n).reshape((-1,) + (1,) * (len(target) - k - 1)) * (by // y.itemsize)
-    if place.size and not 0 <= place.min() <= place.max() < y.size:
-        raise ValueError("as_strided: the strides lead out of the array")
-    return _read_only(getitem(reshape(y, (-1,)), place))
+        if n > 1 and by % unit:
+            raise ValueError(f"as_strided: a stride of {by} bytes is no multiple of an element's {unit}")
+        place += np.arange(n).reshape((-1,) + (1,) * (len(target) - k - 1)) * (by // unit)
+    if place.size and not 0 <= place.min() <= place.max() <= base.nbytes // unit - y.itemsize // unit:
+        raise ValueError(
+            f"as_strided: shape {target} with strides {steps} leads out of the {base.nbytes} bytes of the "
+            "array, or of what it is a view of"
+        )
+    if unit == y.itemsize:
+        return _read_only(getitem(flat, place))
+    parts = getitem(view_dtype(flat, np.dtype(np.uint8)), place[..., None] + np.arange(y.itemsize))
+    return _read_only(reshape(view_dtype(parts, y.dtype), target))
 
 
 def _read_only(copy: Array) -> Array:
