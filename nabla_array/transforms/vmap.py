@@ -26,7 +26,7 @@ __all__ = ["SplitWarning", "vmap"]
 
 
 class SplitWarning(UserWarning):
-    """Under `vmap`, a look at values has split the batch into single examples."""
+    """Under `vmap`, a look at values, or a write to what is captured, has led to examples run one by one."""
 
 
 @decorator
@@ -43,7 +43,8 @@ def vmap(
 
     Where `fun` needs a value (``if x > 0``, ``while error > tol``, ``int(n)``, ``numpy.asarray(x)``, a shape
     that depends on data), the examples that agree in it go on together, and `fun` is run again for the
-    others. What it does beside computing (printing, appending) happens once a run.
+    others. What it does beside computing (printing, appending) happens once a run. A function that writes to
+    arrays that it captures is run for one example after the other.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ def vmap(
     axis_size : int, optional
         The number of examples, where no argument tells it.
     strict : bool
-        Raise TypeError, naming the line, instead of splitting the batch.
+        Raise TypeError, naming the line, instead of splitting the batch or running a loop.
     spmd_axis_name : hashable, optional
         The mesh axis that the examples are sharded over, as in JAX. Nothing is sharded yet: no effect.
 
@@ -70,7 +71,8 @@ def vmap(
     ------
     ValueError
         If arguments differ in the number of examples, if an axis is out of range, if examples give results
-        of different structure, shape or dtype, or if `out_axes` is None where examples differ.
+        of different structure, shape or dtype, if `out_axes` is None where examples differ, or if there are
+        no examples and the function looks at values or writes to what it captures.
     TypeError
         If `in_axes` is not of the said kind, if a result is no array or number, or with `strict`.
 

@@ -14,7 +14,7 @@ from ..indexing import getitem
 from ..indexing_functions import take
 from ..manipulation import reshape
 from ..promotion import as_array, normalize_axis
-from ..views import layout, view_dtype
+from ..views import base_of, layout, view_dtype
 from .described import numpys_in
 
 __all__ = ["as_strided", "sliding_window_view"]
@@ -86,7 +86,8 @@ def as_strided(
            [2, 3]])
     """
     y = as_array("as_strided", x)
-    base = y if y._view is None else y._view.base
+    owner = base_of(y)
+    base = y if owner is None else owner
     first = np.empty(1, base.dtype)
     shown = layout(y, first, operator.index)
     target = y.shape if shape is None else tuple(map(operator.index, shape))
