@@ -2,6 +2,9 @@
 
 The reference never sees the library: derivatives are central differences in extended precision, vmap is a
 loop. So it needs numbers of more than double precision (`numpy.longdouble` of x86).
+
+With ``--leaving``, values leave the graph in random ways and come back, captured arrays are written to, and
+arrays of NumPy's are mixed in (`fuzz_leaving`). There each case must be right, refused, or warned of.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,8 @@ from rich.progress import Progress
 
 import nabla_array as xp
 from nabla_array import transforms as t
+
+from . import fuzz_leaving
 
 Function = Callable[[Any], Any]
 Shape = tuple[int, ...]
@@ -76,11 +82,13 @@ class Case:
         return f"{around} of [{', '.join(self.steps)}] at shape {self.x.shape}"
 
 
-def random_case(seed: int) -> Case:
-    """Return the case of that number."""
+def random_case(seed: int, leaving: bool = False) -> Case:
+    """Return the case of that number; `leaving`: with a step of those of `fuzz_leaving`."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 4))
     steps = [str(s) for s in rng.choice(list(STEPS), int(rng.integers(1, 4)))]
+    if leaving:
+        steps[int(rng.integers(len(steps)))] = str(rng.choice(list(fuzz_leaving.LEAVING)))
     inside: Shape = (size,)
     out: Shape = (size,)
     stack: list[tuple[str, dict[str, Any]]] = []
@@ -126,16 +134,17 @@ def _inserted(shape: Shape, axis: int, n: int) -> Shape:
 
 def ours(case: Case) -> Function:
     """Return the case's function as a user writes it."""
-
-    def f(x: Any) -> Any:
-        for step in case.steps:
-            x = STEPS[step](xp, x)
-        return x
-
-    made: Function = f
+    made = _stepping(case, xp, np.float64)
     for name, params in case.stack:
         made = _transformed(name, made, params)
     return made
+
+
+def _stepping(case: Case, m: Any, dtype: Any) -> Function:
+    """Return the case's function without its transforms."""
+    leaving = fuzz_leaving.LEAVING
+    steps = [leaving[s](m, dtype) if s in leaving else partial(STEPS[s], m) for s in case.steps]
+    return lambda x: reduce(lambda y, step: step(y), steps, x)
 
 
 def _transformed(name: str, f: Function, params: dict[str, Any]) -> Function:
@@ -165,13 +174,7 @@ class _NumPy:
 
 def reference(case: Case, step: float) -> Function:
     """Return the case's function made of NumPy, loops and differences of that step."""
-
-    def f(x: Any) -> Any:
-        for name in case.steps:
-            x = STEPS[name](_NumPy(), x)
-        return x
-
-    made: Function = f
+    made = _stepping(case, _NumPy(), np.longdouble)
     for name, params in case.stack:
         made = _reference(name, made, params, step)
     return made
@@ -231,15 +234,29 @@ def _error(found: np.ndarray, right: np.ndarray) -> float:
     return float(np.abs(found - right).max(initial=0)) / size
 
 
-def check(case: Case, right: np.ndarray) -> str | None:
-    """Compare what the library gives with what is right; returns what is wrong, or None."""
+def check(case: Case, right: np.ndarray) -> tuple[str, str | None]:
+    """Compare what the library gives with what is right; returns the outcome, and what is wrong or None."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         found = np.asarray(ours(case)(xp.asarray(case.x)))
     if found.shape != right.shape:
-        return f"shape {found.shape}, not {right.shape}"
+        return "wrong", f"shape {found.shape}, not {right.shape}"
     error = _error(found, right)
-    return None if error < TOLERANCE else f"differs by {error:.2g} of the largest value"
+    return ("right", None) if error < TOLERANCE else ("wrong", f"differs by {error:.2g} of the largest value")
+
+
+def check_leaving(case: Case, right: np.ndarray) -> tuple[str, str | None]:
+    """Do what `check` does for a case that may be refused or warned of; returns how it came out, too."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            found = np.asarray(ours(case)(xp.asarray(case.x)))
+        except fuzz_leaving.REFUSALS as error:
+            return type(error).__name__, None
+    is_right = found.shape == right.shape and _error(found, right) < TOLERANCE
+    if any(w.category is t.ValueLeftWarning for w in told):
+        return "right, and warned of" if is_right else "warned of", None
+    return ("right", None) if is_right else ("wrong", f"gives {found.tolist()}, not {right.tolist()}")
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -247,32 +264,39 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks fuzz-transforms", description=__doc__)
     parser.add_argument("--cases", type=int, default=1000, help="how many that can be compared (1000)")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first case (0)")
+    parser.add_argument(
+        "--leaving", action="store_true", help="values leave, and captured arrays are written"
+    )
     args = parser.parse_args(argv)
     console = Console()
-    done = wrong = 0
-    seed = args.seed
-    depths: Counter[int] = Counter()
-    names: Counter[str] = Counter()
+    done = skipped = 0
+    counts: Counter[str] = Counter()
     with Progress(console=console, transient=True) as progress:
         bar = progress.add_task("cases", total=args.cases)
         while done < args.cases:
-            case = random_case(seed)
-            right = wanted(case)
-            seed += 1
-            if right is None:
-                continue
-            problem = check(case, right)
+            seed = args.seed + done + skipped
+            if args.leaving and seed % 4 == 0:
+                told, (outcome, problem) = "", fuzz_leaving.check_counting(seed, t.vmap, xp)
+            else:
+                case = random_case(seed, args.leaving)
+                right = wanted(case)
+                if right is None:
+                    skipped += 1
+                    continue
+                told, (outcome, problem) = (
+                    f"{case}: ",
+                    (check_leaving if args.leaving else check)(case, right),
+                )
+                counts.update(name for name, _ in case.stack)
+                counts[f"{len(case.stack)} deep"] += 1
             if problem:
-                wrong += 1
-                console.print(f"case {seed - 1}: {case}: {problem}")
+                console.print(f"case {seed}: {told}{problem}", markup=False)
+            counts[outcome] += 1
             done += 1
-            depths[len(case.stack)] += 1
-            names.update(name for name, _ in case.stack)
             progress.update(bar, completed=done)
-    console.print(f"{done} cases, {wrong} wrong; {seed - args.seed - done} near kinks, not comparable")
-    console.print("depth " + ", ".join(f"{k}: {n}" for k, n in sorted(depths.items())))
-    console.print(", ".join(f"{k} {n}" for k, n in names.most_common()))
-    return 1 if wrong else 0
+    console.print(f"{done} cases, {counts['wrong']} wrong; {skipped} near kinks, not comparable")
+    console.print(", ".join(f"{k} {n}" for k, n in sorted(counts.items())))
+    return 1 if counts["wrong"] else 0
 
 
 if __name__ == "__main__":
