@@ -51,12 +51,13 @@ class Step(NamedTuple):
 class View:
     """What a view looks at: the array that owns the elements, and how it gets from there to here.
 
-    `seen` is the owner's node that the view's own node was made from; once the owner has another one
-    (somebody wrote to it), the view makes its node anew. A view that was read directly (direct.py) knows the
-    array and the key (or the last step) instead of the steps, until these are asked for.
+    `seen` is the owner's node that the view's own node was made from, along `levels` (not set where there are
+    none); once the owner has another one (somebody wrote to it), the view makes its node anew. A view that
+    was read directly (direct.py) knows the array and the key (or the last step) instead of the steps, until
+    these are asked for.
     """
 
-    __slots__ = ("_part", "_steps", "base", "seen")
+    __slots__ = ("_part", "_steps", "base", "levels", "seen")
 
     def __init__(
         self,
@@ -69,6 +70,8 @@ class View:
         self.seen = seen
         self._steps = steps
         self._part = part
+        if base._levels:
+            self.levels = base._levels
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -209,9 +212,10 @@ class Array:
         """Return the elements, evaluated. The memory is shared: nobody may write to it."""
         if tapes:
             look_hook[0](self)
+        node = current(self)
         if self._levels:
             return split_hook[0](self)
-        value: np.ndarray = value_of(current(self))
+        value: np.ndarray = value_of(node)
         return value
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -310,12 +314,14 @@ class Array:
         return (self[i] for i in range(self.shape[0]))
 
     def __repr__(self) -> str:
+        current(self)
         if self._levels:
             return self._batched()
         value = self._value()
         return repr(value if value.ndim else value[()])  # a sum is a scalar in NumPy
 
     def __str__(self) -> str:
+        current(self)
         return self._batched() if self._levels else str(self._value())
 
     def _batched(self) -> str:
@@ -324,6 +330,7 @@ class Array:
         return f"<{self.dtype} array of shape {self.shape} in a batch of {' x '.join(map(str, lead))}>"
 
     def __format__(self, spec: str) -> str:
+        current(self)
         if self._levels:
             return self._batched()
         value = self._value()
@@ -385,13 +392,16 @@ def read_only(value: np.ndarray) -> np.ndarray:
 
 
 def current(x: Array) -> Node:
-    """Return the node that `x` names now, after any write through another view."""
+    """Return the node that `x` names now, after any write through another view.
+
+    The levels of `x` are those of this node only after the call: a write may have changed them.
+    """
     seen = x._view
     if seen is not None and seen.base._node is not seen.seen:
         node, levels = seen.base._node, seen.base._levels
         steps = seen.steps
         if node.aval is not seen.seen.aval:
-            back = _back(seen, x._levels)
+            back = _back(seen)
             if back is None:  # the owner was resized and has let go of what this looks at
                 x._view = None
                 return x._node
@@ -404,13 +414,13 @@ def current(x: Array) -> Node:
     return x._node
 
 
-def _back(seen: View, levels: Levels) -> tuple[Step, ...] | None:
+def _back(seen: View) -> tuple[Step, ...] | None:
     """Return what leads from an owner to the shape and dtype that it had when a view of it was made.
 
     Somebody may have set them since; None where it has other memory now.
     """
     base, was = seen.base, seen.seen.aval
-    shape: tuple[int, ...] = was.shape[len(levels) :]
+    shape: tuple[int, ...] = was.shape[len(getattr(seen, "levels", NO_LEVELS)) :]
     n = math.prod(shape)
     if n * was.dtype.itemsize != base.nbytes:
         return None

@@ -75,7 +75,9 @@ def as_integers(key: Any) -> Any:
     """
     if type(key) is tuple:
         return tuple(map(as_integers, key)) if Array in map(type, key) else key
-    if type(key) is not Array or key._levels or key._node.aval.shape or key._node.aval.dtype.kind not in "iu":
+    if type(key) is not Array or key._node.aval.dtype.kind not in "iu":
+        return key
+    if current(key).aval.shape or key._levels:
         return key
     return key if tapes and is_traced(current(key)) else operator.index(key)
 
@@ -106,11 +108,13 @@ def places(index: Any, n: int) -> np.ndarray | None:
 
 def fresh_value(x: Array) -> np.ndarray | None:
     """Return the elements of an array where they are known, and nothing written since would change them."""
-    if tapes or x._levels:
+    if tapes:
         return None
     seen = x._view
     if seen is not None and seen.base._node is not seen.seen:
         current(x)
+    if x._levels:
+        return None
     value: np.ndarray | None = x._node.value
     if value is None and type(x._node) is Deferred:
         value = value_of(x._node)
@@ -134,11 +138,13 @@ def _like(aval: Aval) -> np.ndarray:
 
 def read(x: Array, key: Any) -> Array | None:
     """Return ``x[key]``; None where it must be recorded."""
-    if tapes or x._levels:
+    if tapes:
         return None
     seen = x._view
     if seen is not None and seen.base._node is not seen.seen:
         current(x)
+    if x._levels:
+        return None
     node = x._node
     value: np.ndarray | None = node.value
     if value is None and type(node) is Deferred:
@@ -178,6 +184,7 @@ def read(x: Array, key: Any) -> Array | None:
 
 def _is_mask(key: Array, x: Array) -> bool:
     """Say whether a key chooses among the elements, and may be looked at."""
+    current(key)
     if tapes or x._levels or key._levels:
         return False
     return key._node.aval.dtype.kind == "b" and key.shape == x.shape != ()
@@ -243,11 +250,14 @@ def _memory(x: Array, new: Any) -> np.ndarray | None:
 
 def _is_ready(x: Array, key: Any) -> bool:
     """Compute an array that is to be written to, if that is a small part of it."""
-    if tapes or x._levels or (frozen and id(x) in frozen):
+    if tapes or (frozen and id(x) in frozen):
         return False
     if scopes:
         check_writable(x)
-    node = current(x) if x._view is None else x._view.base._node
+    owner = x if x._view is None else x._view.base
+    if owner._levels or x._levels:
+        return False
+    node = owner._node
     if node.value is None:
         if device_of(node) != CPU:
             return False
@@ -262,9 +272,10 @@ def _fitting(value: Any, dtype: np.dtype) -> Any:
     """Return what NumPy's assignment takes for a value; None where ours says more of it."""
     kind = type(value)
     if kind is Array:
+        node = current(value)
         if value._levels or (value.dtype is not dtype and not np.can_cast(value.dtype, dtype, "same_kind")):
             return None
-        return value_of(current(value))
+        return value_of(node)
     if kind in _FITTING:
         return value if dtype.kind in _FITTING[kind] else None
     if isinstance(value, np.number | np.bool):

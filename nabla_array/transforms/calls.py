@@ -52,8 +52,9 @@ def is_array_like(leaf: Any) -> bool:
 
 
 def array_leaf(function: str, leaf: Any) -> Array:
-    """Return a leaf as an array; raises TypeError for what is none."""
+    """Return a leaf as an array, which knows its levels; raises TypeError for what is none."""
     if type(leaf) is Array:
+        current(leaf)
         return leaf
     if not is_array_like(leaf):
         raise TypeError(f"{function}: needs arrays or numbers, not {type(leaf).__name__}: {leaf!r}")

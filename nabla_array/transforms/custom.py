@@ -61,9 +61,10 @@ def stop_gradient(x: Any) -> Any:
 
 def _aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
     """Return the arrays' nodes along all their levels."""
+    nodes = [current(x) for x in arrays]
     levels = merge([x._levels for x in arrays])
-    sizes = {k: n for x in arrays for k, n in zip(x._levels, current(x).aval.shape, strict=False)}
-    return [align(current(x), x._levels, levels, sizes) for x in arrays], levels
+    sizes = {k: n for x in arrays for k, n in zip(x._levels, x._node.aval.shape, strict=False)}
+    return [align(n, x._levels, levels, sizes) for n, x in zip(nodes, arrays, strict=True)], levels
 
 
 class _Rule:

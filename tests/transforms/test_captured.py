@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import random
 import sys
 import threading
 import types
@@ -775,6 +776,70 @@ def test_a_compiled_function_may_keep_arrays_of_its_own() -> None:
     for _ in range(3):
         close(compiled(xp.ones(2)), [2, 1])
     assert len(kept) == 1
+
+
+# -- at random ---------------------------------------------------------------------------------------------
+
+
+def _random(seed: int) -> Callable[[Any, Any, Any], Any]:
+    """Return a program of writes to two captured arrays and to its own."""
+    rng = random.Random(seed)
+    steps = [
+        (rng.choice("w+vsmcbnkofr"), rng.randrange(2), rng.randrange(3), rng.uniform(-2, 2))
+        for _ in range(rng.randint(1, 4))
+    ]
+
+    def f(m: Any, captured: Any, x: Any) -> Any:
+        own, total = m.zeros(3), x * 1.0
+        for step, which, i, a in steps:
+            c = captured[which]
+            if step == "w":
+                c[i] = x * a
+            elif step == "+":
+                c[i] += x
+            elif step == "v":
+                part = c[1:]
+                part *= a
+            elif step == "s":
+                total = total + c[i] * a
+            elif step == "m":
+                own[i] = total
+                total = total + own[0]
+            elif step == "c":
+                if x * a > 0:
+                    c[i] += 1
+                else:
+                    total = total * 2
+            elif step == "b":
+                c[...] = c[::-1]
+            elif step == "n":
+                c[i] = c[i] + 1
+            elif step == "k":
+                total = total + float(x)
+            elif step == "o":
+                np.add(c, a, out=c)
+            elif step == "f":
+                own = own + x
+                own += c
+            else:
+                c[:2][...] = a
+        return total + own[1] + own[2]
+
+    return f
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_random_writes_under_random_transforms(seed: int) -> None:
+    f, rng = _random(seed), np.random.default_rng(seed)
+    names = [k for k in OUTER if not k.startswith(("jvp", "vjp"))]
+    x, start = rng.standard_normal((2, 3)), rng.standard_normal((2, 3))
+    left = [s.copy() for s in start]
+    wanted = [[f(np, left, v) for v in row] for row in x]
+    made = [rng.choice([xp.asarray, np.array])(s) for s in start]
+    close(OUTER[names[seed % len(names)]](lambda v: f(xp, made, v), xp.asarray(x)), wanted)
+    for c, s in zip(made, left, strict=True):
+        close(c, s)
+        settle(c)
 
 
 # -- threads -----------------------------------------------------------------------------------------------

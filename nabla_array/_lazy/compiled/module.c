@@ -328,7 +328,7 @@ setup(PyObject *module, PyObject *args)
         (x_view = offset_of(array, "_view")) < 0 || (x_born = offset_of(array, "_born")) < 0 || (n_aval = offset_of(node, "aval")) < 0 ||
         (n_value = offset_of(node, "value")) < 0 || (v_base = offset_of(view, "base")) < 0 ||
         (v_seen = offset_of(view, "seen")) < 0 || (v_steps = offset_of(view, "_steps")) < 0 ||
-        (v_part = offset_of(view, "_part")) < 0 || (a_element = offset_of(aval, "element")) < 0 ||
+        (v_part = offset_of(view, "_part")) < 0 || (v_levels = offset_of(view, "levels")) < 0 || (a_element = offset_of(aval, "element")) < 0 ||
         (a_shape = offset_of(aval, "shape")) < 0 || (a_dtype = offset_of(aval, "dtype")) < 0 ||
         (a_weight = offset_of(aval, "weight")) < 0 || (a_nbytes = offset_of(aval, "nbytes")) < 0 ||
         (n_prim = offset_of(node, "prim")) < 0 || (n_inputs = offset_of(node, "inputs")) < 0 ||
@@ -344,7 +344,7 @@ setup(PyObject *module, PyObject *args)
     Aval = (PyTypeObject *)Py_NewRef(aval);
     arrays = (Layout){{x_node, x_levels, x_view, x_born}, 4, 0, {NULL}};
     nodes = (Layout){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
-    views = (Layout){{v_base, v_seen, v_steps, v_part}, 4, 0, {NULL}};
+    views = (Layout){{v_base, v_seen, v_steps, v_part, v_levels}, 5, 0, {NULL}};
     Array->tp_dealloc = array_let_go;
     ((PyHeapTypeObject *)Array)->as_buffer.bf_getbuffer = array_buffer;
     PyType_Modified(Array);

@@ -17,7 +17,7 @@ static PyArray_Descr *truth_dtype, *double_dtype;
 
 static Py_ssize_t x_node, x_levels, x_view, x_born;   /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
-static Py_ssize_t v_base, v_seen, v_steps, v_part;    /* a View */
+static Py_ssize_t v_base, v_seen, v_steps, v_part, v_levels; /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
 static PyObject *s_entered, *s_heard, *s_mode, *s_aval, *s_kind, *truth_aval, *double_aval;
 

@@ -11,7 +11,7 @@ from ..._lazy.config import settings
 from ..._lazy.node import tapes
 from ..._lazy.primitives.placement import in_use
 from .. import fast
-from ..array import Array, from_value
+from ..array import Array, current, from_value
 from ..creation import eye
 from ..elementwise import abs as abs_
 from ..elementwise import divide, isfinite, isnan, multiply
@@ -119,6 +119,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
     m, n = x.shape
     if y.shape[0] != m:
         raise _LinAlgError("Incompatible dimensions")
+    for z in (x, y):
+        current(z)
     if not (tapes or x._levels or y._levels or in_use) and settings["mode"] != "max":
         found = np.linalg.lstsq(x._value(), y._value(), None if rcond is None else float(rcond))
         solved, residuals, rank, singular = [from_value(np.asarray(v)) for v in found]

@@ -469,6 +469,8 @@ def histogram(
     """
     x = as_array("histogram", a)
     w = None if weights is None else as_array("histogram", weights)
+    if w is not None:
+        current(w)
     if not (tapes or (w is not None and w._levels)):
         given, limits, known = to_host("histogram", [bins, range, w])  # no tape runs
         counts, edges = _counted(x._value(), given, limits, density, known)
