@@ -111,7 +111,7 @@ def pull_entry(entry: Entry, ct: Any, wanted: Sequence[bool]) -> Sequence[Any]:
         raise _no_rule(prim)
     # Through the tangent, which is linear in each operand's: record it, and transpose that.
     tangents = [placeholder(i) if want else None for i, want in zip(inputs, wanted, strict=True)]
-    with taping([t for t in tangents if t is not None]) as tape:
+    with taping([t for t in tangents if t is not None], linear="transposed") as tape:
         out = prim.jvp(tangents, results_of(node), *inputs, **params)
     if isinstance(node.aval, Aval):
         out, ct = (out,), (ct,)
@@ -138,6 +138,9 @@ def pull(tape: Tape, cotangents: Sequence[tuple[Node, Node]]) -> dict[int, Any]:
         if entry.prim is project:
             _accumulate_one(known, entry, ct)
             continue
+        if tape.linear and entry.prim.seen is not None:
+            prim, params = entry.prim.seen(tape.moves(entry.inputs), entry.params, "linear")
+            entry = entry._replace(prim=prim, params=params)
         wanted = [i in tape and is_differentiable(i.aval) for i in entry.inputs]
         if any(wanted):
             try:

@@ -191,6 +191,36 @@ def has_tangents(program: Program, given: Flags) -> Flags:
         return tuple([t is not None for t in pushed(program, holes(program.inputs), tangents)[1]])
 
 
+def _moving(program: Program, moves: Flags) -> list[bool]:
+    """Say which values of a program depend on the inputs `moves` in a way that has derivatives."""
+    moving = list(moves)
+    for eqn in program.eqns:
+        depends = any([moving[i] for i in eqn.ins])
+        moving.append(depends and is_differentiable(eqn.aval) and not eqn.prim.is_constant)
+    return moving
+
+
+@lru_cache(512)
+def moving_outputs(program: Program, moves: Flags) -> Flags:
+    """Say which outputs depend on the inputs `moves` in a way that has derivatives."""
+    moving = _moving(program, moves)
+    return tuple([moving[k] for k in program.outputs])
+
+
+@lru_cache(512)
+def seen(program: Program, moves: Flags, how: str) -> Program:
+    """Return a program as derivatives further out see it (`Primitive.seen`)."""
+    moving = _moving(program, moves)
+    eqns = []
+    for eqn in program.eqns:
+        if eqn.prim.seen is not None:
+            flags = tuple([moving[i] for i in eqn.ins])
+            prim, params = eqn.prim.seen(flags, dict(eqn.params), how)
+            eqn = eqn._replace(prim=prim, params=tuple(params.items()))
+        eqns.append(eqn)
+    return Program(program.inputs, tuple(eqns), program.outputs)
+
+
 def is_inexact(values: Sequence[Aval]) -> Flags:
     """Say which values have tangents."""
     return tuple([is_differentiable(a) for a in values])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from .node import Node, tapes
-from .tape import HIDDEN, Tape
+from .tape import Tape
 
 
 def differentiating(node: Node) -> list[Tape]:
     """Return the tapes of derivatives that depend on what becomes of the node's value."""
-    mine = [t for t in tapes if t.thread != HIDDEN and t.derivative and node in t]
+    mine = [t for t in tapes if t.thread >= 0 and t.derivative and node in t]
     if not mine:  # no derivative runs, most often
         return []
     from .autodiff import is_differentiable, varies
@@ -18,4 +18,4 @@ def differentiating(node: Node) -> list[Tape]:
 
 def is_traced(node: Node) -> bool:
     """Say whether a program is being made of which the node's value is a part."""
-    return any(t.thread != HIDDEN and not t.derivative and node in t for t in tapes)
+    return any(t.thread >= 0 and not t.derivative and node in t for t in tapes)

@@ -70,6 +70,18 @@ def in_force() -> Levels:
     return tuple([f.level for f in reversed(_frames.stack)]) if _frames.stack else ()
 
 
+@contextmanager
+def only(levels: Levels) -> Iterator[None]:
+    """Let only the frames of these levels be in force in this thread meanwhile."""
+    stack = _frames.stack
+    before = stack[:]
+    stack[:] = [f for f in before if f.level in levels]
+    try:
+        yield
+    finally:
+        stack[:] = before
+
+
 def align_to_force(node: Node, levels: Levels) -> tuple[Node, Levels]:
     """Broadcast a value along every level in force."""
     wanted = merge([levels, in_force()])

@@ -105,6 +105,11 @@ class Primitive:
         ``(ct, wanted, *inputs, **params) -> cotangents``: one for each operand that is wanted (None
         elsewhere, or where it is zero). Without `jvp`, the operation is linear in all inexact operands
         together. With it, in each of them.
+    seen
+        ``(moves, params, how) -> (prim, params)``, of what is or holds calls with rules of their own: what it
+        is for derivatives further out. "taken": one has met it, whose tangents come by the operands that
+        `moves` marks. "deeper": it is part of a forward rule. "shallower": that rule has been taken.
+        "linear": nobody takes it here.
     max_kinds
         Kinds of dtypes for which that was proven; "f" stands for float32 and float64.
     """
@@ -127,6 +132,7 @@ class Primitive:
         jvp: Callable[..., Any] | None = None,
         transpose: Callable[..., Any] | None = None,
         mixed: Callable[..., Any] | None = None,
+        seen: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
         self.aval = aval
@@ -144,6 +150,9 @@ class Primitive:
         self.jvp = jvp
         self.transpose = transpose
         self.mixed = mixed
+        self.seen = seen
+        # Every derivative is zero: a tape for derivatives does not follow it.
+        self.is_constant = partials is not None and all(p is None for p in partials)
         # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
         self.rules: dict[Any, Aval] = {}
         self.dtypes: dict[Any, Any] = {}

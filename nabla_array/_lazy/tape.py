@@ -39,20 +39,41 @@ class Tape:
         The ids of the sources and of all nodes in `entries`.
     derivative
         Whether it is for derivatives, from which `hidden` hides; else it must see everything.
+    linear
+        "transposed" or "replayed" where what it holds is linear in the sources, so that no call is taken.
+    rule
+        Whether what is recorded on it is a forward rule, which a tape further out is to take.
     everything
         Whether it takes in too what its thread records that has nothing to do with the sources.
     thread
-        The thread that started it; HIDDEN while it takes nothing in.
+        The thread that started it; the complement of that, below 0, while it is hidden.
     numbers
         Whether ``float(x)`` and the like have made Python numbers of what a derivative depends on.
     strict
         Whether it is an error that such a number is computed with.
     """
 
-    __slots__ = ("derivative", "entries", "everything", "members", "numbers", "sources", "strict", "thread")
+    __slots__ = (
+        "derivative",
+        "entries",
+        "everything",
+        "linear",
+        "members",
+        "numbers",
+        "rule",
+        "sources",
+        "strict",
+        "thread",
+    )
 
     def __init__(
-        self, sources: Iterable[Node], derivative: bool = True, everything: bool = False, strict: bool = False
+        self,
+        sources: Iterable[Node],
+        derivative: bool = True,
+        everything: bool = False,
+        linear: str = "",
+        rule: bool = False,
+        strict: bool = False,
     ) -> None:
         self.sources = tuple(sources)
         self.members = {id(n) for n in self.sources}
@@ -60,11 +81,17 @@ class Tape:
         self.thread = get_ident()
         self.derivative = derivative
         self.everything = everything
+        self.linear = linear
+        self.rule = rule
         self.numbers = False
         self.strict = strict
 
     def __contains__(self, node: Node) -> bool:
         return id(node) in self.members
+
+    def moves(self, nodes: Iterable[Node]) -> tuple[bool, ...]:
+        """Say which nodes may have tangents."""
+        return tuple([id(n) in self.members and n.aval.dtype.kind in "fc" for n in nodes])
 
     def below(self, outputs: Iterable[Node]) -> list[Entry]:
         """Return the entries that these nodes are computed from, in order."""
@@ -78,24 +105,30 @@ class Tape:
         return out
 
 
-# The thread of a tape that takes nothing in.
-HIDDEN = -1
-
 # What marks the nodes that a thread records, innermost last.
 _marks: dict[int, list[Callable[[Node], None]]] = {}
 
 
 def _note(node: Node) -> None:
     me = get_ident()
-    for tape in tuple(_running):
-        if tape.thread != HIDDEN:
+    prim, params = node.prim, node.params
+    assert prim is not None
+    for tape in reversed(tuple(_running)):  # innermost first
+        if tape.thread >= 0:
             everything = tape.everything and tape.thread == me
             for i in node.inputs:
                 if id(i) in tape.members or everything:
+                    if tape.derivative and not tape.linear and prim.is_constant:
+                        break
                     tape.members.add(id(node))
-                    assert node.prim is not None
-                    tape.entries.append(Entry(node, node.prim, node.inputs, node.params))
+                    tape.entries.append(Entry(node, prim, node.inputs, params))
+                    if prim.seen is not None and tape.derivative and not tape.linear:
+                        prim, params = prim.seen(tape.moves(node.inputs), params, "taken")
                     break
+            if prim.seen is not None and tape.rule and tape.thread == me:
+                prim, params = prim.seen((True,) * len(node.inputs), params, "deeper")
+        elif prim.seen is not None and tape.thread == ~me:
+            prim, params = prim.seen((True,) * len(node.inputs), params, "shallower")
     if me in _marks:
         _marks[me][-1](node)
 
@@ -104,11 +137,9 @@ note_hook.append(_note)
 
 
 @contextmanager
-def taping(
-    sources: Iterable[Node], derivative: bool = True, everything: bool = False, strict: bool = False
-) -> Iterator[Tape]:
-    """Run a tape for what is recorded on top of `sources` meanwhile."""
-    tape = Tape(sources, derivative, everything, strict)
+def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Iterator[Tape]:
+    """Run a `Tape` for what is recorded on top of `sources` meanwhile."""
+    tape = Tape(sources, *args, **kwargs)
     with running(tape):
         yield tape
 
@@ -128,7 +159,7 @@ def marking(mark: Callable[[Node], None]) -> Iterator[None]:
     """Give each node that this thread records meanwhile to `mark`."""
     me = get_ident()
     inert = Tape(())  # it makes whoever records tell `_note`, and is no thread's
-    inert.thread = HIDDEN
+    inert.thread = ~0
     marks = _marks.setdefault(me, [])
     marks.append(mark)
     _running.append(inert)
@@ -147,15 +178,20 @@ def is_taping() -> bool:
     return any(tape.thread == me for tape in _running)
 
 
-@contextmanager
-def hidden() -> Iterator[list[Tape]]:
-    """Hide from this thread's tapes for derivatives what it records meanwhile; gives these tapes."""
+def derivatives() -> list[Tape]:
+    """Return this thread's tapes for derivatives, outermost first, but for linear ones."""
     me = get_ident()
-    mine = [t for t in _running if t.thread == me and t.derivative]
+    return [t for t in tuple(_running) if t.thread == me and t.derivative and not t.linear]
+
+
+@contextmanager
+def hidden(mine: Iterable[Tape]) -> Iterator[None]:
+    """Hide from some of this thread's tapes what it records meanwhile."""
+    me = get_ident()
     for tape in mine:
-        tape.thread = HIDDEN
+        tape.thread = ~me
     try:
-        yield mine
+        yield
     finally:
         for tape in mine:
             tape.thread = me

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import copy
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._lazy.autodiff import pull, push
-from .._lazy.levels import Levels, align, merge, new_level
+from .._lazy.bodies import seen
+from .._lazy.levels import Levels, align, merge, new_level, only
 from .._lazy.node import Node, record, tapes
 from .._lazy.primitives.creation import fill_like
 from .._lazy.primitives.custom import again_call, custom_jvp_call, custom_vjp_call
 from .._lazy.primitives.structure import barrier, project
 from .._lazy.primitives.structure import stop_gradient as stop_gradient_p
 from .._lazy.program import Program
-from .._lazy.tape import forgotten, hidden, program_of, taping
+from .._lazy.tape import Tape, derivatives, forgotten, hidden, program_of, taping
 from .._namespace.array import Array, apply, current
 from .._namespace.elementwise import add, multiply
 from .._namespace.promotion import SCALARS
@@ -23,6 +24,7 @@ from .calls import array_leaf, decorator, fresh, is_array_like, named
 from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
 from .tracing import call, trace
+from .watching import running_tapes
 
 __all__ = ["checkpoint", "custom_jvp", "custom_vjp", "remat", "stop_gradient"]
 
@@ -68,16 +70,25 @@ def _aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
 
 
 class _Rule:
-    """How derivatives pass a call: `outs` of the operands are its results, all lie along `levels`.
+    """How derivatives pass a call: the first `outs` operands are its results, the next `args` its arguments.
 
-    Once the call is recorded again in a larger batch, its operands have more axes in front than the first
-    operand had (`ndim`): these are taken for levels of their own.
+    All lie along `levels`. Once the call is recorded again in a larger batch, its operands have more axes in
+    front than the first operand had (`ndim`): these are taken for levels of their own. `depth` counts the
+    forward rules that the call is part of: as many derivatives take those calls first.
     """
 
-    def __init__(self, outs: int, levels: Levels, ndim: int) -> None:
+    depth = 0
+
+    def __init__(self, outs: int, args: int, levels: Levels, ndim: int) -> None:
         self.outs = outs
+        self.args = args
         self.levels = levels
         self.ndim = ndim
+
+    def at_depth(self, depth: int) -> _Rule:
+        rule = copy.copy(self)
+        rule.depth = depth
+        return rule
 
     def levels_of(self, operands: Sequence[Node]) -> Levels:
         more = operands[0].aval.ndim - self.ndim
@@ -137,6 +148,17 @@ def _or_zeros(values: Sequence[Node | None], like: Sequence[Node]) -> list[Node]
     return [fill_like(n, 0) if v is None else v for v, n in zip(values, like, strict=True)]
 
 
+def _is_transposed(nodes: Sequence[Node]) -> bool:
+    """Say whether arguments depend on the tangents of a rule that is being transposed: the call is linear in
+    them then, and is what it computes."""
+    return any(t.linear == "transposed" and any(t.moves(nodes)) for t in running_tapes())
+
+
+def _takes(nodes: Sequence[Node]) -> list[Tape]:
+    """Return the tape that takes a call on these arguments: the innermost one that holds any, if there is."""
+    return [t for t in derivatives() if any(t.moves(nodes))][-1:]
+
+
 class _Custom:
     """What `custom_jvp` and `custom_vjp` share: the function, and which arguments have derivatives."""
 
@@ -144,7 +166,6 @@ class _Custom:
         self.fun = fun
         one = isinstance(nondiff_argnums, int)
         self.nondiff: tuple[int, ...] = (nondiff_argnums,) if one else tuple(nondiff_argnums)  # type: ignore
-        self._running = threading.local()
         functools.update_wrapper(self, fun)
 
     def _split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
@@ -179,14 +200,15 @@ class _JvpRule(_Rule):
         leaves: Sequence[Any],
         of: list[int],
     ) -> None:
-        super().__init__(outs, levels, ndim)
+        self.places = _array_places(leaves)
+        super().__init__(outs, len(self.places), levels, ndim)
         self.rule = rule
         self.tree = tree
-        self.places = _array_places(leaves)
         self.numbers = [None if i in self.places else x for i, x in enumerate(leaves)]
         self.of = of
 
-    def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+    def _ask(self, tangents: Sequence[Node | None], operands: Sequence[Node], which: int) -> list[Any]:
+        """Return the results (0) or their tangents (1) as the rule gives them."""
         levels = self.levels_of(operands)
         outs, primals = operands[: self.outs], operands[self.outs :]
         ts = _or_zeros(tangents[self.outs :], primals)
@@ -195,13 +217,26 @@ class _JvpRule(_Rule):
             tuple(tree_unflatten(self.tree, _returned(others, _arrays(n, levels), self.places)))
             for others, n in ((self.numbers, primals), (still, ts))
         ]
-        result = self.rule(*given)
+        with only(levels):
+            result = self.rule(*given)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
-        leaves = tree_flatten(result[1])[0]
-        if len(leaves) > self.outs:  # the tangents of integers come along
+        leaves = tree_flatten(result[which])[0]
+        if len(leaves) > self.outs:  # integers, or their tangents, come along
             leaves = [leaves[i] for i in self.of]
-        return _nodes_like("custom_jvp", "tangents", leaves, outs, levels)
+        return _nodes_like("custom_jvp", ("results", "tangents")[which], leaves, outs, levels)
+
+    def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+        return self._ask(tangents, operands, 1)
+
+    def push_result(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+        """Return the tangents of the results that the rule gives, where its own have been taken."""
+        inputs = [barrier(n) for n in operands]
+        with taping(inputs) as tape:
+            outs = self._ask([None] * len(operands), inputs, 0)
+        known = {id(n): t for n, t in zip(inputs, tangents, strict=True) if t is not None}
+        found = push(tape, known, outs)
+        return [found.get(id(n)) for n in outs]
 
 
 class custom_jvp(_Custom):
@@ -264,13 +299,16 @@ class custom_jvp(_Custom):
         leaves, tree = tree_flatten(tuple(diff))
         places = _array_places(leaves)
         arrays = [array_leaf("custom_jvp", leaves[i]) for i in places]
+        if _is_transposed([current(x) for x in arrays]):
+            return self.fun(*args)
 
         def of_arrays(*xs: Array) -> Any:
             return self.fun(*self._joined(args, tree_unflatten(tree, _returned(leaves, xs, places))))
 
-        with hidden() as derivatives:
+        running = derivatives()
+        with hidden(running):
             traced = trace(of_arrays, arrays, everything=True)
-        if any(n in tape for tape in derivatives for n in traced.captured):
+        if any(n in tape for tape in running for n in traced.captured):
             raise ValueError(
                 f"custom_jvp: {self.fun.__name__} captures an array that is being differentiated, "
                 "of which its rule knows nothing; make it an argument"
@@ -280,31 +318,39 @@ class custom_jvp(_Custom):
         if not of:
             return tree_unflatten(traced.tree, outs)
         nodes, levels = _aligned([*[array_leaf("custom_jvp", outs[i]) for i in of], *arrays])
-        rule = _JvpRule(
-            len(of), levels, nodes[0].aval.ndim, functools.partial(self.rule, *fixed), tree, leaves, of
-        )
+        ndim = nodes[0].aval.ndim
+        rule = _JvpRule(len(of), levels, ndim, functools.partial(self.rule, *fixed), tree, leaves, of)
         return tree_unflatten(traced.tree, _returned(outs, _record(custom_jvp_call, rule, nodes), of))
 
 
 class _VjpRule(_Rule):
     def __init__(
         self,
+        name: str,
+        args: int,
         levels: Levels,
         ndim: int,
         backward: Callable[..., Any],
         trees: tuple[TreeDef, TreeDef, TreeDef],
-        counts: tuple[int, int],
         of: Sequence[int],
     ) -> None:
-        super().__init__(len(of), levels, ndim)
+        super().__init__(len(of), args, levels, ndim)
+        self.name = name
         self.backward = backward
         self.args_tree, self.out_tree, self.residual_tree = trees
-        self.args, self.all_outs = counts
         self.of = of
         self.others: list[Any] = []
         self.residuals: list[Any] = []
         self.places: list[int] = []
         self.captured = 0
+
+    def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
+        if any(t is not None for t in tangents[self.outs : self.outs + self.args]):
+            raise TypeError(
+                f"custom_vjp: {self.name} has a rule for cotangents alone, and forward mode (jvp, jacfwd, "
+                "linearize) needs one for tangents: vjp, grad and jacrev work; custom_jvp serves both"
+            )
+        return list(tangents[: self.outs])
 
     def pull(self, ct: Sequence[Node | None], wanted: Sequence[bool], operands: Sequence[Node]) -> list[Any]:
         if any(wanted[len(operands) - self.captured :]):
@@ -318,9 +364,10 @@ class _VjpRule(_Rule):
         saved = iter(_arrays(operands[self.outs + self.args :], levels))
         residuals = [next(saved) if x is _SAVED else x for x in self.residuals]
         given = _returned(self.others, _arrays(_or_zeros(ct, outs), levels), self.of)
-        result = self.backward(
-            tree_unflatten(self.residual_tree, residuals), tree_unflatten(self.out_tree, given)
-        )
+        with only(levels):
+            result = self.backward(
+                tree_unflatten(self.residual_tree, residuals), tree_unflatten(self.out_tree, given)
+            )
         cts = result if isinstance(result, tuple) else (result,)
         if len(cts) != len(self.args_tree.children):
             raise TypeError(
@@ -339,6 +386,10 @@ class _VjpRule(_Rule):
         )
 
 
+# How deep forward rules in forward rules are written down, where it is not known how many derivatives will
+# take them: those of one that calls its own function would never end.
+_DEPTH = 3
+
 # Where a residual is an array, which is an operand of the call.
 _SAVED = object()
 
@@ -346,7 +397,8 @@ _SAVED = object()
 class custom_vjp(_Custom):
     """A function with a rule for cotangents: how reverse mode passes it.
 
-    Forward mode, and derivatives of the gradient, differentiate the two rules themselves.
+    Derivatives of the gradient, in either mode, differentiate what the two rules compute. Forward mode alone
+    knows no rule, and raises TypeError.
 
     Parameters
     ----------
@@ -378,6 +430,12 @@ class custom_vjp(_Custom):
         """Set ``fwd(*args) -> (output, residuals)``, ``bwd(*nondiff_args, residuals, ct) -> cotangents``."""
         self.forward, self.backward = fwd, bwd
 
+    def _too_deep(self, *args: Any) -> Any:
+        raise NotImplementedError(
+            f"custom_vjp: in a compiled function, a loop or checkpoint, forward rules that call custom_vjp "
+            f"functions {_DEPTH} deep have no derivative of order {_DEPTH + 1}; outside of these they have"
+        )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value; gradients of it will use the rules."""
         if kwargs:
@@ -387,20 +445,25 @@ class custom_vjp(_Custom):
                 f"custom_vjp: {self.fun.__name__} has no rules yet; give it some with defvjp"
             )
         fixed, diff = self._split(args)
-        # The forward rule may call the function itself, whose value it needs.
-        if not tapes or getattr(self._running, "forward", False):
+        running = running_tapes()
+        if all(t.rule for t in running):
             return self.fun(*args)
         leaves, tree = tree_flatten(tuple(diff))
         places = _array_places(leaves)
         arrays = [array_leaf("custom_vjp", leaves[i]) for i in places]
-        inside = [fresh(x) for x in arrays]
-        self._running.forward = True
-        try:
-            with taping([x._node for x in inside], derivative=False, everything=True) as tape:
-                given = tree_unflatten(tree, _returned(leaves, inside, places))
-                pair = self.forward(*self._joined(args, given))
-        finally:
-            self._running.forward = False
+        nodes = [current(x) for x in arrays]
+        if _is_transposed(nodes):
+            return self.fun(*args)
+        mine = _takes(nodes)
+        forward, backward = self.forward, self.backward
+        if not mine and sum(t.rule for t in running) >= _DEPTH:
+            forward, backward = (lambda *args: (self.fun(*args), None)), self._too_deep
+        # What the rules compute is for those further out: the innermost derivative passes by the rules.
+        with hidden(mine):
+            inside = [fresh(x) for x in arrays]
+            given = self._joined(args, tree_unflatten(tree, _returned(leaves, inside, places)))
+            with taping([x._node for x in inside], derivative=False, everything=True, rule=True) as tape:
+                pair = forward(*given)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"custom_vjp: the forward rule must return (output, residuals), not {pair!r}")
         outs, out_tree = tree_flatten(pair[0])
@@ -412,11 +475,12 @@ class custom_vjp(_Custom):
         saved = [x for x in residuals if type(x) is Array]
         nodes, levels = _aligned([*results, *arrays, *saved])
         rule = _VjpRule(
+            getattr(self.fun, "__name__", repr(self.fun)),
+            len(arrays),
             levels,
             nodes[0].aval.ndim,
-            functools.partial(self.backward, *fixed),
+            functools.partial(backward, *fixed),
             (tree, out_tree, residual_tree),
-            (len(arrays), len(outs)),
             of,
         )
         rule.others = [None if i in of else x for i, x in enumerate(outs)]
@@ -436,8 +500,12 @@ class _AgainRule(_Rule):
     """Runs the program of the call once more for its derivative, instead of keeping what it computed."""
 
     def __init__(self, outs: int, levels: Levels, ndim: int, program: Program) -> None:
-        super().__init__(outs, levels, ndim)
+        super().__init__(outs, len(program.inputs), levels, ndim)
         self.program = program
+
+    def seen(self, moves: Sequence[bool], how: str) -> _AgainRule:
+        program = seen(self.program, tuple(moves[self.outs :]), how)
+        return _AgainRule(self.outs, self.levels, self.ndim, program)
 
     def _again(self, operands: Sequence[Node]) -> tuple[list[Node], Any, list[Node]]:
         more = tuple(new_level() for _ in range(operands[0].aval.ndim - self.ndim))[::-1]

@@ -352,7 +352,7 @@ class Pullback:
         made = self._made
         if self._linear is None:
             seeds = [placeholder(o.node) for o in made.outs]
-            with taping(seeds) as tape:
+            with taping(seeds, linear="replayed") as tape:
                 found = pull(made.tape, [(o.node, s) for o, s in zip(made.outs, seeds, strict=True)])
             self._linear = tape, seeds, [found.get(id(x._node)) for x in made.sources]
         tape, seeds, results = self._linear
@@ -474,7 +474,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     arrays = [_inexact("linearize", "a primal", leaf) for leaf in leaves]
     made = run("linearize", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
     seeds = [placeholder(x._node) for x in made.sources]
-    with taping(seeds) as tape:
+    with taping(seeds, linear="replayed") as tape:
         known = {id(x._node): s for x, s in zip(made.sources, seeds, strict=True)}
         found = push(made.tape, known, [o.node for o in made.outs])
     results = [found.get(id(o.node)) for o in made.outs]

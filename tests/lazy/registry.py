@@ -422,8 +422,14 @@ ROWS: list[Row] = [
 
 # `project` takes a tuple of values, not values: it is tested through the primitives that have several
 # results. `hole` stands where a value is to come, and has none; `resident` has one that is on an accelerator.
-# The custom calls hold rules that a user gave: transforms/test_derivatives.py tests them.
-CUSTOM = {custom.again_call, custom.custom_jvp_call, custom.custom_vjp_call}
+# The custom calls hold rules that a user gave: transforms/test_custom.py tests them.
+CUSTOM = {
+    custom.again_call,
+    custom.custom_jvp_call,
+    custom.custom_jvp_result,
+    custom.custom_vjp_call,
+    custom.through,
+}
 WITHOUT_ROW = {structure.project, bodies.hole, placement.resident, *CUSTOM}
 
 

@@ -20,14 +20,15 @@ from ..bodies import (
     function_of,
     has_tangents,
     holes,
-    is_inexact,
     is_large,
     joined,
+    moving_outputs,
     numbered,
     placed,
     pulled,
     pushed,
     run_large,
+    seen,
     written,
 )
 from ..node import Node, record
@@ -137,11 +138,13 @@ def _scan_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
     }
 
 
-def _loop_tangents(program: Program, carry: int, given: Sequence[bool]) -> tuple[Flags, Flags]:
+def _loop_tangents(
+    program: Program, carry: int, given: Sequence[bool], of: Callable[..., Flags] = has_tangents
+) -> tuple[Flags, Flags]:
     """Say which operands have tangents, also of the carry those that get them later, and which results."""
     flags = list(given)
     while True:
-        found = has_tangents(program, tuple(flags))
+        found = of(program, tuple(flags))
         more = [f or g for f, g in zip(flags, found[:carry], strict=False)]
         if more == flags[:carry]:
             return tuple(flags), (*more, *found[carry:])
@@ -218,7 +221,7 @@ def _scan_transpose(
     ct: Sequence[Node | None], wanted: Sequence[bool], *operands: Node, **params: Any
 ) -> list[Node | None]:
     program, n, cut = params["program"], params["carry"], len(params["x_axes"])
-    moving = is_inexact(program.inputs[:n])
+    moving = _loop_tangents(program, n, wanted, moving_outputs)[0][:n]
     given = (*moving, *[c is not None for c in ct[n:]])
     asked = (*moving, *wanted[n:])
     body, more, needed = _scan_pulled(program, n, cut, given, asked)
@@ -227,7 +230,7 @@ def _scan_transpose(
     values = [
         *cts,
         *sums,
-        *_carries(operands, params, needed),
+        *_carries(operands, {**params, "program": seen(program, asked, "taken")}, needed),
         *operands[n : n + cut],
         *_picked(ct[n:], given[n:]),
         *operands[n + cut :],
@@ -256,7 +259,21 @@ def _carries(operands: Sequence[Node], params: dict[str, Any], needed: list[int]
     return _results(scan, operands, {**params, "program": forwards, "y_axes": (0,) * len(needed)})[n:]
 
 
-scan = Primitive("scan", _scan_aval, _scan_host, batch=_scan_batch, jvp=_scan_jvp, transpose=_scan_transpose)
+def _scan_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primitive, dict[str, Any]]:
+    program = params["program"]
+    given, _ = _loop_tangents(program, params["carry"], moves, moving_outputs)
+    return scan, {**params, "program": seen(program, given, how)}
+
+
+scan = Primitive(
+    "scan",
+    _scan_aval,
+    _scan_host,
+    batch=_scan_batch,
+    jvp=_scan_jvp,
+    transpose=_scan_transpose,
+    seen=_scan_seen,
+)
 
 
 # -- while -----------------------------------------------------------------------------------------------
@@ -367,6 +384,11 @@ def _while_transpose(ct: Any, wanted: Any, *operands: Node, **params: Any) -> An
     )
 
 
+def _while_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primitive, dict[str, Any]]:
+    given, _ = _loop_tangents(params["body"], params["carry"], moves, moving_outputs)
+    return while_, {**params, "body": seen(params["body"], given, how)}
+
+
 while_ = Primitive(
     "while",
     lambda *operands, cond, body, carry, rows: tuple(operands[:carry]),
@@ -374,6 +396,7 @@ while_ = Primitive(
     batch=_while_batch,
     jvp=_while_jvp,
     transpose=_while_transpose,
+    seen=_while_seen,
 )
 
 
@@ -492,6 +515,17 @@ def _switch_transpose(
     return [None, *_spread(_results(switch, [index, *operands, *cts, *more], new), asked)]
 
 
+def _switch_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primitive, dict[str, Any]]:
+    branches = tuple([seen(b, moves[1:], how) for b in params["branches"]])
+    return switch, {**params, "branches": branches}
+
+
 switch = Primitive(
-    "switch", _switch_aval, _switch_host, batch=_switch_batch, jvp=_switch_jvp, transpose=_switch_transpose
+    "switch",
+    _switch_aval,
+    _switch_host,
+    batch=_switch_batch,
+    jvp=_switch_jvp,
+    transpose=_switch_transpose,
+    seen=_switch_seen,
 )
