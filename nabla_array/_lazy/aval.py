@@ -58,6 +58,7 @@ def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
         with _lock:
             found = _table.get((shape, dtype))
             if found is None:
+                shape = tuple([int(n) for n in shape])  # what only counts as an int is not kept
                 found = _table[shape, dtype] = Aval(shape, dtype)
                 found.element = found if element is None else element
             if len(_recent) >= _KEPT:

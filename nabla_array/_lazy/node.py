@@ -149,6 +149,11 @@ _origins: WeakKeyDictionary[Node, str] = WeakKeyDictionary()
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+def is_ours(frame: FrameType) -> bool:
+    """Say whether a frame runs code of this package."""
+    return frame.f_code.co_filename.startswith(_PACKAGE)
+
+
 def user_frame() -> FrameType:
     """Return the innermost frame outside this package."""
     frame = sys._getframe(1)

@@ -13,6 +13,7 @@ from . import fast, promotion
 from .array import Array, apply, view
 from .direct import fresh_value
 from .indexing import getitem
+from .lengths import told
 from .promotion import as_array, listed, normalize_axes, normalize_axis, normalize_shape
 from .statistical import reduced_axes
 from .views import aliases, layout, whole_shape
@@ -67,7 +68,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     (3, 4)
     """
     given = [normalize_shape("broadcast_shapes", s) for s in shapes]
-    return promotion.broadcast_shapes("broadcast_shapes", *given)
+    return told(promotion.broadcast_shapes("broadcast_shapes", *given))
 
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:

@@ -16,6 +16,7 @@ from . import elementwise as e
 from .array import Array, write
 from .elementwise_calls import PRIMITIVES, binary_call, unary_call
 from .indexing import fitted, getitem, setitem
+from .lengths import Length
 from .linear_algebra import matmul
 from .promotion import UnheldDtypeError, as_array, full, is_operand
 from .ufuncs import host_hook
@@ -97,6 +98,8 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
                 if type(other) is list or type(other) is tuple:
                     other = as_array(name, other)
                 return function(other, self) if reflected else function(self, other)
+        elif type(other) is Length:
+            return function(other.value, self) if reflected else function(self, other.value)
         elif name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text
         answer: Array = _with_numpy(name, left, right)

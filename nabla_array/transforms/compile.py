@@ -20,11 +20,13 @@ from .._lazy.primitives.placement import in_use, transfer
 from .._lazy.stats import stats
 from .._lazy.straight import Source, is_small, write
 from .._namespace.array import Array, current
+from .._namespace.lengths import Decision, plain
 from .._namespace.promotion import as_array
 from .arguments import Arguments, Call, overlap
 from .calls import decorator, named
 from .captured import Capturing
 from .fastcall import MISS, Output, Recipe, fast_call, put_back
+from .lengths import is_watching, watching
 from .numbers import dtypes_of, is_same
 from .pytree import tree_unflatten
 from .symbolic import Sizes, Template, generalize
@@ -118,7 +120,8 @@ def compile(
         number that changes becomes an input where the program is the same but for it.
     dynamic_dims : dict, optional
         ``{argument: {axis: "name"}}``, for arguments by position or name: axes that may have any length.
-        Axes of one name have one length.
+        Axes of one name have one length. What `fun` decides by a length is a guard: where another length
+        decides otherwise, `fun` is run for it.
     fullgraph : bool
         Raise TypeError where `fun` looks at a value (``if x > 0``, ``float(x)``) or changes a captured array,
         naming the line. Without it such a function is run each time, as if it were not compiled.
@@ -144,8 +147,8 @@ def compile(
     Warns
     -----
     UserWarning
-        If `dynamic_dims` is given and the program depends on the length in no simple way: then there is
-        one for each length.
+        If `dynamic_dims` is given and the program depends on the length in no simple way, or a length leaves
+        as a plain number (``len(x)``, ``range(n)``): then there is a program for each length.
 
     References
     ----------
@@ -313,6 +316,8 @@ class _Cache:
 
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Answer a call: by a program, or by the function."""
+        if is_watching():  # for who calls this, which must see what the function decides by lengths
+            return self.fun(*args, **kwargs)
         given = self.arguments.parse(args, kwargs)
         if given.exact in self.looking:
             return self._fall_back(args, kwargs)
@@ -458,7 +463,11 @@ class _Cache:
         if given.key != given.exact and not batch and not running_tapes():
             template = self._generalize(given, recipe)
             if template is not None:
-                entry, key = _Entry(recipe, template), given.key
+                general = _Entry(recipe, template)
+                with self.lock:
+                    self.entries[given.key, batch] = general
+                if template.recipe(given.sizes) is not None:
+                    entry, key = general, given.key
         with self.lock:
             self.misses += 1
             self.entries[key, batch] = entry
@@ -491,13 +500,17 @@ class _Cache:
         if given.key in self.sized:
             return None
 
-        def again(arrays: dict[int, Array]) -> Recipe:
+        def again(arrays: dict[int, Array], tells: bool) -> tuple[Recipe, list[Decision]]:
             leaves = [arrays.get(i, x) for i, x in enumerate(given.leaves)]
-            return _recipe(*self._trace(given._replace(leaves=leaves), Watch(True)))
+            with watching(tells) as decisions:
+                again = _recipe(*self._trace(given._replace(leaves=leaves), Watch(True)))
+            return again._replace(leaves=[plain(x) for x in again.leaves]), decisions
 
         axes = self.arguments.symbols.of_leaves(given.tree, given.kinds)
         arrays = {i: (_array(given.leaves[i]), named) for i, _, named in axes}
-        found = generalize(recipe, arrays, given.sizes, again)
+        before = self.entries.get((given.key, ()))
+        known = before.template if before is not None else None
+        found = generalize(recipe, arrays, given.sizes, again, known)
         if found is None:
             self.sized.add(given.key)
         return found

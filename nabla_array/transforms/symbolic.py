@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -18,6 +19,7 @@ from .._lazy.primitives.indexing import gather
 from .._lazy.primitives.structure import permute
 from .._lazy.program import Eqn, Program, pending_order
 from .._namespace.array import Array, current
+from .._namespace.lengths import Decision, are_decided_alike, plain
 from .fastcall import ArrayLeaf, Leaf, Output, Recipe
 from .pytree import TreeDef
 
@@ -202,6 +204,7 @@ class _Points:
 
     def unify(self, values: Sequence[Any]) -> Any:
         """Return the form that has these values at the points."""
+        values = [plain(v) for v in values]
         first = values[0]
         if any(type(v) is not type(first) for v in values):
             raise _NoForm(f"{values[0]!r} and {values[-1]!r}")
@@ -281,17 +284,38 @@ def _fits(form: _Form, sizes: Mapping[str, int], value: int) -> bool:
 
 
 class Template(NamedTuple):
-    """A recipe for any lengths."""
+    """A recipe for any lengths.
+
+    Attributes
+    ----------
+    first
+        The recipe for some lengths.
+    program, leaves, written
+        Forms of what is in it.
+    decisions
+        Forms of what the function decided by lengths: for those that decide another way it does something
+        else.
+    low, high
+        The lengths between which it holds. What the package decides by lengths (where a slice ends, say) is
+        not noted, but has thresholds: what is so at both ends is so between them.
+    """
 
     first: Recipe
     program: Any
     leaves: Any
     written: Any
+    decisions: Any
+    low: int = _SPECIAL
+    high: int = sys.maxsize
 
     def recipe(self, sizes: Sizes) -> Recipe | None:
         """Return the recipe for some lengths; None where it has no form there."""
         known = dict(sizes)
+        if not all(n < _SPECIAL or self.low <= n <= self.high for n in known.values()):
+            return None
         try:
+            if not are_decided_alike(_at(self.decisions, known)):
+                return None
             program, leaves, written = (_at(x, known) for x in (self.program, self.leaves, self.written))
         except _NoForm:
             return None
@@ -304,9 +328,10 @@ def generalize(
     recipe: Recipe,
     arrays: Mapping[int, tuple[Array, dict[int, str]]],
     sizes: Sizes,
-    again: Callable[[dict[int, Array]], Recipe],
+    again: Callable[[dict[int, Array], bool], tuple[Recipe, list[Decision]]],
+    before: Template | None = None,
 ) -> Template | None:
-    """Return the program of a function for any lengths, or None, with a warning, where there is no such.
+    """Return the program of a function for any lengths, or None where there is no such.
 
     Parameters
     ----------
@@ -315,28 +340,121 @@ def generalize(
     arrays
         The arguments with dynamic axes, by place.
     again
-        Returns the recipe for other arrays in these places; raises what the function raises.
+        Returns the recipe for other arrays in these places, and what was decided if the function is told of
+        lengths that note it; raises what the function raises.
+    before
+        A program that holds for other lengths: this is to hold for those at hand too.
+
+    Warns
+    -----
+    UserWarning
+        Where there is no program, and was none before.
     """
     fixed = {name: size for name, size in sizes if size < _SPECIAL}
     names = [name for name, _ in sizes if name not in fixed]
-    taken = {n for e in recipe.program.eqns if isinstance(e.aval, Aval) for n in e.aval.shape}
-    taken.update(n for a in recipe.program.inputs if isinstance(a, Aval) for n in a.shape)
-    points = _Points(names, taken, fixed)
+
+    def at(point: Mapping[str, int], tells: bool = True) -> tuple[Recipe, list[Decision]]:
+        return again({i: _resized(*x, point) for i, x in arrays.items()}, tells)
+
+    def holds(template: Template, point: Mapping[str, int]) -> bool:
+        try:
+            return _holds(template, point, *at(point))
+        except Exception:  # as `x[5]` does for fewer elements
+            return False
+
     try:
-        found = [again({i: _resized(*x, point) for i, x in arrays.items()}) for point in points.sizes]
-        template = _template(points, found)
+        if before is not None:
+            lengths = [size for _, size in sizes if size >= _SPECIAL]
+            template, low, high = before, min(before.low, *lengths), max(before.high, *lengths)
+            ranges = [(low, high if high == before.high else high * _GROWTH), (low, high)]
+        else:
+            taken = {n for e in recipe.program.eqns if isinstance(e.aval, Aval) for n in e.aval.shape}
+            taken.update(n for a in recipe.program.inputs if isinstance(a, Aval) for n in a.shape)
+            points = _Points(names, taken, fixed)
+            template = _template(points, [at(point) for point in points.sizes])
+            if not _holds(template, points.sizes[0], *at(points.sizes[0], False), decided=False):
+                raise _NoForm("a function that does something else for lengths that are no ints")
+            ranges = _RANGES
+        for low, high in ranges:
+            template = template._replace(low=low, high=high)
+            if all(holds(template, p) for p in _corners(names, low, high, fixed)):
+                break
+        else:
+            raise _NoForm(f"another program for {low} than for {high}")
         mine = template.recipe(sizes)
-        if mine is None or _outline(mine) != _outline(recipe):
+        if mine is not None and _outline(mine) != _outline(recipe):
             raise _NoForm(f"another program for {dict(sizes)} than for other lengths")
     except Exception as error:  # whatever the function raises: it has no program for other lengths
-        told = f"{type(error).__name__.lstrip('_')}: {error}"
-        warnings.warn(
-            f"compile: for the dynamic_dims {', '.join(map(repr, names))} there is no one program for all "
-            f"lengths ({told}); each length has its own",
-            stacklevel=6,
-        )
+        if before is None:
+            told = f"{type(error).__name__.lstrip('_')}: {error}"
+            warnings.warn(
+                f"compile: for the dynamic_dims {', '.join(map(repr, names))} there is no one program for "
+                f"all lengths ({told}); each length has its own",
+                stacklevel=6,
+            )
         return None
     return template
+
+
+# The lengths between which a program is tried, the widest first; how far beyond a larger one it is tried.
+_RANGES = [(2, 1031), (16, 1031), (2, 300), (16, 300)]
+_GROWTH = 4
+
+
+def _corners(names: Sequence[str], low: int, high: int, fixed: Mapping[str, int]) -> list[dict[str, int]]:
+    """Return the least and the greatest lengths, in all combinations of few names."""
+    if len(names) <= 2:
+        rows = list(itertools.product((low, high), repeat=len(names)))
+    else:
+        ends = ((low, high), (high, low))
+        rows = [
+            tuple([one if k == i else rest for k in range(len(names))])
+            for i in range(len(names))
+            for one, rest in ends
+        ]
+        rows += [(low,) * len(names), (high,) * len(names)]
+    return [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
+
+
+def _holds(
+    template: Template,
+    sizes: Mapping[str, int],
+    recipe: Recipe,
+    decisions: list[Decision],
+    decided: bool = True,
+) -> bool:
+    """Say whether a function that did this for some lengths did what the template says."""
+    mine = template.recipe(tuple(sizes.items()))
+    if mine is None or (decided and _at(template.decisions, sizes) != tuple(decisions)):
+        return False
+    theirs = _expanded(recipe)
+    return (
+        (mine.tree, list(mine.written)) == (theirs.tree, list(theirs.written))
+        and len(mine.captured) == len(theirs.captured)
+        and all(map(is_alike, mine.captured, theirs.captured))
+        and _canonical(mine) == _canonical(theirs)
+    )
+
+
+def _canonical(recipe: Recipe) -> Any:
+    """Return a recipe's operations, equal ones once, and results: lengths that are equal may make them so."""
+    program = recipe.program
+    count = len(program.inputs)
+    number = list(range(count))
+    found: dict[Eqn, int] = {}
+    for e in program.eqns:
+        eqn = e._replace(ins=tuple([number[i] for i in e.ins]))
+        number.append(found.setdefault(eqn, count + len(found)))
+
+    def named(x: Any) -> Any:
+        if isinstance(x, np.ndarray):
+            return x.dtype, x.shape, x.tobytes()
+        if not isinstance(x, Output):
+            return type(x), x
+        assert isinstance(x.value, int)  # what was computed from constants is in the program
+        return x._replace(value=number[x.value])
+
+    return program.inputs, list(found), [named(x) for x in [*recipe.leaves, *recipe.written.values()]]
 
 
 def _outline(recipe: Recipe) -> Any:
@@ -361,10 +479,10 @@ def _resized(x: Array, axes: Mapping[int, str], sizes: Mapping[str, int]) -> Arr
     return Array(node)
 
 
-def _template(points: _Points, found: Sequence[Recipe]) -> Template:
-    shared = set.intersection(*[{id(n) for n in _constants(r)} for r in found])
-    evaluate([n for n in _constants(found[0]) if id(n) in shared])
-    found = [_expanded(r, shared) for r in found]
+def _template(points: _Points, runs: Sequence[tuple[Recipe, list[Decision]]]) -> Template:
+    shared = set.intersection(*[{id(n) for n in _constants(r)} for r, _ in runs])
+    evaluate([n for n in _constants(runs[0][0]) if id(n) in shared])
+    found = [_expanded(r) for r, _ in runs]
     first = found[0]
     for other in found[1:]:
         if other.tree != first.tree or list(other.written) != list(first.written):
@@ -378,6 +496,7 @@ def _template(points: _Points, found: Sequence[Recipe]) -> Template:
         points.unify([r.program for r in found]),
         points.unify([tuple(r.leaves) for r in found]),
         points.unify([tuple(r.written.values()) for r in found]),
+        points.unify([tuple(decisions) for _, decisions in runs]),
     )
 
 
@@ -395,7 +514,7 @@ def _constants(recipe: Recipe) -> list[Node]:
     return recipe.captured + [x.value for x in outputs if isinstance(x, Output) and isinstance(x.value, Node)]
 
 
-def _expanded(recipe: Recipe, shared: set[int]) -> Recipe:
+def _expanded(recipe: Recipe) -> Recipe:
     """Take what was computed from constants during the run into the program."""
     program = recipe.program
     count = len(program.inputs) - len(recipe.captured)

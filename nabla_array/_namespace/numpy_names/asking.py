@@ -9,6 +9,7 @@ import numpy as np
 
 from ..array import Array
 from ..creation import asarray
+from ..lengths import told
 from ..promotion import normalize_axis
 from .described import numpys
 
@@ -32,7 +33,7 @@ def shape(a: Any) -> tuple[int, ...]:
     (1, 2)
     """
     found = getattr(a, "shape", None)
-    return asarray(a).shape if found is None else found
+    return told(asarray(a).shape if found is None else found)
 
 
 @numpys
