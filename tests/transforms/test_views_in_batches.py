@@ -141,6 +141,13 @@ def an_inner_batch(m: Any, i: Any, x: Any) -> Any:
     return view * 3 if m is np else vmap(lambda v: v * 3)(view)
 
 
+@program
+def shared_memory(m: Any, i: Any, x: Any) -> Any:
+    whole = m.zeros((3, 2))
+    shared = [m.shares_memory(whole[i], whole[k]) for k in range(3)]
+    return m.asarray(shared) + (x[0] - x[0])
+
+
 def loop(f: Callable[[Any, Any, Any], Any]) -> np.ndarray:
     return np.array([[f(np, int(i), x.copy()) for x in X] for i in I])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -134,6 +135,6 @@ def shares_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
     for x in (a, b):
         number: Any = np.arange(_owner(x).size).reshape(_owner(x).shape)
         for step in x._view.steps if x._view is not None else ():
-            number = step.shown(number)
+            number = step.shown(number, operator.index)
         places.append(number)
     return bool(np.intersect1d(*places).size)
