@@ -543,14 +543,31 @@ _PUT: dict[Primitive, _Put] = {
     gather: lambda old, new, params, *indices: apply(scatter, old, new, *indices, **params, mode="set"),
 }
 
-# The arrays, by id, that somebody said must not be written to.
-frozen: dict[int, weakref.ref[Array]] = {}
+# The arrays, by id, that must not be written to, and whether that is for good.
+frozen: dict[int, tuple[weakref.ref[Array], bool]] = {}
 
 
-def freeze(x: Array) -> None:
+def freeze(x: Array, for_good: bool = False) -> None:
     """Let nobody write to `x`, nor to views of it that are made from now on."""
     key = id(x)
-    frozen[key] = weakref.ref(x, lambda _: frozen.pop(key, None))
+    frozen[key] = weakref.ref(x, lambda _: frozen.pop(key, None)), for_good
+
+
+def thaw(x: Array) -> bool:
+    """Let `x` be written to again; returns False where it, or what it is a view of, must not be."""
+    owner = x if x._view is None else x._view.base
+    if (x is not owner and id(owner) in frozen) or frozen.get(id(x), (None, False))[1]:
+        return False
+    frozen.pop(id(x), None)
+    return True
+
+
+def from_shared(value: np.ndarray) -> Array:
+    """Return an array on memory that others know, too: read-only, for good, where that is."""
+    x = from_value(value)
+    if not value.flags.writeable:
+        freeze(x, for_good=True)
+    return x
 
 
 def mark(x: Array) -> None:

@@ -9,7 +9,18 @@ import numpy as np
 from .._lazy.primitives.elementwise import floor, select
 from .._lazy.primitives.structure import reshape
 from . import fast, promotion
-from .array import Array, apply, check_device, check_leaves, from_value, placed, view
+from .array import (
+    Array,
+    apply,
+    check_device,
+    check_leaves,
+    freeze,
+    from_shared,
+    from_value,
+    frozen,
+    placed,
+    view,
+)
 from .promotion import (
     as_array,
     astype,
@@ -74,7 +85,7 @@ def asarray(
     copy : bool, optional
         True always copies; None copies what is not an `Array` already (a NumPy array may change
         later, a pending computation must not see that); False shares the memory, which must not be
-        written to from then on.
+        written to from then on. What is not copied from read-only memory is read-only.
 
     Returns
     -------
@@ -118,7 +129,7 @@ def _as_array(a: Any, wanted: np.dtype | None, copy: bool | None) -> Array:
     if copy is not False:
         return as_array("asarray", a, wanted)
     try:
-        return from_value(host_array("asarray", a, wanted, copy=False))
+        return from_shared(host_array("asarray", a, wanted, copy=False))
     except ValueError:
         kind = type(a).__name__
         raise ValueError(
@@ -136,8 +147,9 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     device : str, optional
         Where it is to be, ``"cpu"`` or ``"gpu:0"``, ...; where it is, by default.
     copy : bool, optional
-        True copies the memory; None and False share it where they can. Nothing here ever writes to
-        shared memory; its owner should not either, or pending computations would see that.
+        True copies the memory; None and False share it where they can, and what comes of read-only
+        memory is read-only. Nothing here ever writes to shared memory; its owner should not either, or
+        pending computations would see that.
 
     Returns
     -------
@@ -163,13 +175,16 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     """
     check_device("from_dlpack", device)
     if type(x) is Array:
-        return placed(x.copy(), device)
+        own = x.copy()
+        if id(x) in frozen and not copy:
+            freeze(own, for_good=True)
+        return placed(own, device)
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ method")
     options: dict[str, Any] = {} if copy is None else {"copy": copy}
     if device is not None:
         options["device"] = "cpu"
-    return placed(from_value(checked("from_dlpack", np.from_dlpack(x, **options))), device)
+    return placed(from_shared(checked("from_dlpack", np.from_dlpack(x, **options))), device)
 
 
 @fast.whole(np.array, "list")

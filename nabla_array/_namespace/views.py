@@ -32,6 +32,7 @@ from .array import (
     is_from_outside,
     memory_hook,
     read_only,
+    thaw,
     view,
 )
 from .indexing import setitem
@@ -154,10 +155,8 @@ def setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None)
     if not write:
         freeze(self)
         return
-    base = base_of(self)
-    if (base is not None and id(base) in frozen) or not layout(self).flags.writeable:
+    if not layout(self).flags.writeable or not thaw(self):
         raise ValueError("cannot set WRITEABLE flag to True of this array")
-    frozen.pop(id(self), None)
 
 
 # -- shape and dtype -------------------------------------------------------------------------------

@@ -292,7 +292,7 @@ read_part(PyObject *x, PyObject *key)
     if ((plain = plain_key(key)) == NULL) {
         return read_places(x, value, key);
     }
-    if (PyDict_GET_SIZE(frozen) != 0) {
+    if (is_frozen(x)) {
         Py_DECREF(plain);
         return NULL;
     }
@@ -389,7 +389,7 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     PyObject *part = NULL, *step, *out;
     int takes_shape = f->kind == 's';
     if (n >= 1 && (n == 1) != takes_shape && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
-        PyDict_GET_SIZE(frozen) == 0 && (value = fresh(args[0])) != NULL &&
+        !is_frozen(args[0]) && (value = fresh(args[0])) != NULL &&
         (Py_TYPE(NODE(args[0])) == Part || (tiny() > 0 && PyArray_NBYTES(value) < part_bytes))) {
         if (f->kind == 'T') {
             part = PyArray_Transpose(value, NULL);
@@ -488,7 +488,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
     PyArrayObject *memory, *new = NULL;
     Py_ssize_t many = 0;
     int done;
-    if (is_watched() || PyDict_GET_SIZE(frozen) != 0) {
+    if (is_watched() || is_frozen(x)) {
         return 0;
     }
     if (IS_ARRAY(y)) {

@@ -370,7 +370,7 @@ deferred_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
         return NULL;
     }
     if (SLOT(NODE(found), n_aval) == SLOT(NODE(out), n_aval)) {
-        if (IS_PENDING(NODE(out)) && SLOT(out, x_view) == Py_None && PyDict_GET_SIZE(frozen) == 0 && is_ours(out)) {
+        if (IS_PENDING(NODE(out)) && SLOT(out, x_view) == Py_None && !is_frozen(out) && is_ours(out)) {
             Py_SETREF(NODE(out), Py_NewRef(NODE(found)));
             done = 1;
         }
@@ -390,8 +390,7 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
     PyObject *out = NULL, *owner, *value, *given[4];
     PyArrayObject *memory;
     Py_ssize_t keywords = PyTuple_GET_SIZE(names);
-    if (!f->is_ufunc || n != f->nin || keywords > 2 || is_watched() ||
-        PyDict_GET_SIZE(frozen) != 0) {
+    if (!f->is_ufunc || n != f->nin || keywords > 2 || is_watched()) {
         return NULL;
     }
     for (Py_ssize_t i = 0; i < keywords; i++) {
@@ -404,7 +403,7 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
             return NULL;
         }
     }
-    if (out == NULL) {
+    if (out == NULL || is_frozen(out)) {
         return NULL;
     }
     if (keywords == 1 && ((value = deferred_into(f, args[0], n == 2 ? args[1] : NULL, out, failed)) != NULL || *failed)) {
@@ -465,7 +464,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     PyObject *x, *y, *owner, *found;
     PyArrayObject *memory;
     int failed = 0;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(args[0]) || PyDict_GET_SIZE(frozen) != 0) {
+    if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(args[0]) || is_frozen(args[0])) {
         goto slow;
     }
     x = args[0];

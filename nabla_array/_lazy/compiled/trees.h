@@ -548,7 +548,7 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
     Py_ssize_t nodes = 1, arrays = 1, mine = 1;
     npy_intp dims[MOST_DIMS];
     Tree tree;
-    if (PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || PyDict_GET_SIZE(frozen) != 0 || !is_ours(owner) || memory == NULL ||
+    if (PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) || memory == NULL ||
         !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
         !PyArray_CHKFLAGS((PyArrayObject *)memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) ||
         aval_dtype(aval) != PyArray_DESCR(part) || dims_of(aval, dims) != PyArray_NDIM(part) ||

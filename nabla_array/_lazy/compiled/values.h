@@ -3,7 +3,7 @@
 static PyTypeObject *Array, *Part, *Lent, *View, *Aval;
 static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
-static PyObject *frozen;    /* dict: not empty while some array is read-only */
+static PyObject *frozen;    /* dict: by id, the arrays that are read-only */
 static PyObject *scopes;    /* list of numbers: not empty while a run may not write to what was there before */
 static PyObject *recent;    /* dict: (shape, dtype) -> aval, the last ones */
 static PyObject *aval_of;   /* the function behind it */
@@ -46,6 +46,24 @@ is_ours(PyObject *owner)
 {
     Py_ssize_t n = PyList_GET_SIZE(scopes);
     return n == 0 || SLOT(owner, x_born) == PyList_GET_ITEM(scopes, n - 1);
+}
+
+/* Say whether an array must not be written to: such, and views of it, are left to Python. */
+static inline int
+is_frozen(PyObject *x)
+{
+    PyObject *key;
+    int found;
+    if (PyDict_GET_SIZE(frozen) == 0) {
+        return 0;
+    }
+    key = PyLong_FromVoidPtr(x); /* as `id` */
+    found = key == NULL ? -1 : PyDict_Contains(frozen, key);
+    Py_XDECREF(key);
+    if (found < 0) {
+        PyErr_Clear();
+    }
+    return found != 0;
 }
 
 enum { MOST = 16 }; /* arguments of a call that is simple */

@@ -63,7 +63,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
         return seen  # others look at that memory (another process, say): what is written is for them
     x = from_value(checked("frombuffer", seen).copy())
     if type(buffer) is not Array:
-        freeze(x)
+        freeze(x, for_good=True)
     return x
 
 
