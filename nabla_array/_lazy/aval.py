@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from _thread import allocate_lock  # what `threading` gives; importing that takes a millisecond
 from weakref import WeakValueDictionary
 
@@ -19,6 +20,25 @@ MEDIUM_WEIGHT = 17
 _BYTES_PER_UNIT = 8 << 20
 
 
+# The most axes of NumPy's arrays, and of those here.
+MOST_AXES = 64
+
+
+class TooBigError(ValueError):
+    """No array can have this shape."""
+
+
+def check_size(shape: tuple[int, ...], itemsize: int) -> None:
+    """Raise TooBigError for a shape that no array of elements of so many bytes has.
+
+    As in NumPy, no axis of size 0 makes up for others.
+    """
+    if len(shape) > MOST_AXES:
+        raise TooBigError(f"{len(shape)} axes exceed the maximum supported dimension, {MOST_AXES}")
+    if math.prod([n or 1 for n in shape]) * itemsize > sys.maxsize:
+        raise TooBigError(f"array is too big: shape {shape} has more elements than fit into 2**63 - 1 bytes")
+
+
 class Aval:
     """Shape and dtype of a value, interned: equal avals are the same object.
 
@@ -31,6 +51,7 @@ class Aval:
     element: Aval
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
+        check_size(shape, dtype.itemsize)
         self.shape = shape
         self.dtype = dtype
         self.ndim = len(shape)

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .aval import Aval, aval_of_value
+from .aval import Aval, TooBigError, aval_of_value
 
 if TYPE_CHECKING:
     from .primitive import Primitive
@@ -130,7 +130,10 @@ evaluate_hook: list[Callable[[list[Node]], None]] = []
 
 def record(prim: Primitive, inputs: tuple[Node, ...], params: dict[str, Any] = NO_PARAMS) -> Node:
     """Add `prim(*inputs, **params)` to the graph; shapes and dtypes are checked by its aval rule."""
-    aval = prim.aval(*[n.aval for n in inputs], **params)
+    try:
+        aval = prim.aval(*[n.aval for n in inputs], **params)
+    except TooBigError as error:
+        raise TooBigError(f"{prim.name}: {error}") from None
     weight = aval.weight if isinstance(aval, Aval) else sum([a.weight for a in aval])
     depth = max([n.depth for n in inputs], default=0) + weight
     if depth > LIMIT and inputs:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.aval import LARGE
+from .._lazy.aval import LARGE, MOST_AXES
 from .._lazy.node import mark_origin, user_line
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather, scatter
@@ -196,6 +196,8 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
             size.append(n)
             step.append(1)
             out.append(n)
+    if len(out) > MOST_AXES:
+        raise IndexError(f"{function}: the key makes {len(out)} axes, and {MOST_AXES} are the most")
     side_by_side = bool(places) and places[-1] - places[0] == len(places) - 1
     return _Key(
         {"start": tuple(start), "size": tuple(size), "step": tuple(step)},

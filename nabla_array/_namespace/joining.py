@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -258,6 +259,8 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     times = repeats._value() if isinstance(repeats, Array) else np.asarray(repeats)
     if type(repeats) is float:  # NumPy takes such a number, but no array of them
         times = times.astype(np.intp)
+    if type(repeats) is int and repeats > sys.maxsize:
+        raise OverflowError(f"repeat: {repeats} repeats are too many")
     if times.size and times.dtype.kind not in "iub":
         raise TypeError(f"repeat: repeats must be integers, not {times.dtype}")
     if times.ndim > 1 or times.size not in (1, y.shape[along]):
@@ -270,6 +273,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     if times.size != 1:
         return take(y, np.repeat(np.arange(n), times.astype(np.intp)), axis=along)
     each = int(times.reshape(()))
+    promotion.fits("repeat", (*before, n, each, *after), y.itemsize)
     single = apply(reshape_p, y, shape=(*before, n, 1, *after))
     many = promotion.broadcast_to(single, (*before, n, each, *after))
     return apply(reshape_p, many, shape=(*before, n * each, *after))
@@ -313,4 +317,5 @@ def tile(A: Any, reps: Any) -> Array:
     apart = apply(reshape_p, y, shape=tuple(m for n in shape for m in (1, n)))
     spread = tuple(m for t, n in zip(times, shape, strict=True) for m in (t, n))
     out = tuple(t * n for t, n in zip(times, shape, strict=True))
+    promotion.fits("tile", out, y.itemsize)
     return apply(reshape_p, promotion.broadcast_to(apart, spread), shape=out)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from .._lazy.aval import aval_of
+from .._lazy.aval import TooBigError, aval_of, check_size
 from .._lazy.primitive import Primitive, resolve
 from .._lazy.primitives.creation import fill, fill_node
 from .._lazy.primitives.elementwise import cast
@@ -171,6 +172,10 @@ def broadcast_shapes(function: str, *shapes: tuple[int, ...]) -> tuple[int, ...]
         return np.broadcast_shapes(*shapes)
     except ValueError:
         given = ", ".join(map(str, shapes))
+        columns = [{*sizes} - {1} for sizes in zip_longest(*map(reversed, shapes), fillvalue=1)]
+        if all([len(sizes) < 2 for sizes in columns]):
+            shape = tuple([sizes.pop() if sizes else 1 for sizes in reversed(columns)])
+            raise TooBigError(f"{function}: shapes {given} make an array that is too big: {shape}") from None
         raise ValueError(
             f"{function}: shapes {given} could not be broadcast together: "
             "from the right, sizes must be equal or 1"
@@ -232,7 +237,16 @@ def normalize_shape(function: str, shape: Any) -> tuple[int, ...]:
     out = tuple(map(operator.index, listed(shape)))
     if any(n < 0 for n in out):
         raise ValueError(f"{function}: negative dimensions are not allowed: {out}")
+    fits(function, out)
     return out
+
+
+def fits(function: str, shape: tuple[int, ...], itemsize: int = 1) -> None:
+    """Raise ValueError for a shape that no array has."""
+    try:
+        check_size(shape, itemsize)
+    except TooBigError as error:
+        raise TooBigError(f"{function}: {error}") from None
 
 
 def normalize_axis(function: str, axis: Any, ndim: int) -> int:

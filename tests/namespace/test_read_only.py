@@ -1,4 +1,4 @@
-"""What is not copied from read-only memory is read-only, whatever it came through and however it is written to."""
+"""What is not copied from read-only memory is read-only, whatever it came through and whoever writes."""
 
 from __future__ import annotations
 

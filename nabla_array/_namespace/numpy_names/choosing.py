@@ -28,6 +28,7 @@ from ..promotion import (
     astype,
     broadcast_shapes,
     broadcast_to,
+    fits,
     full,
     listed,
     normalize_axis,
@@ -244,6 +245,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     array([2, 4])
     """
     shape = tuple(map(operator.index, dims)) if isinstance(dims, tuple | list) else (operator.index(dims),)
+    fits("ravel_multi_index", shape)
     modes = (mode,) * len(shape) if isinstance(mode, str) else tuple(mode)
     indices = [as_array("ravel_multi_index", i) for i in multi_index]
     if len(indices) != len(shape):
@@ -275,6 +277,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     (array([0, 1]), array([2, 1]))
     """
     sizes = tuple(map(operator.index, listed(shape)))
+    fits("unravel_index", sizes)
     index = as_array("unravel_index", indices)
     if index.dtype.kind not in "biu" and index.size:
         raise TypeError("only int indices permitted")

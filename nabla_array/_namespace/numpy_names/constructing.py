@@ -21,7 +21,7 @@ from ..indexing import getitem, setitem
 from ..interop import to_host
 from ..joining import stack
 from ..manipulation import broadcast_to, expand_dims, moveaxis, reshape
-from ..promotion import as_array, astype, checked
+from ..promotion import as_array, astype, checked, fits, normalize_shape
 from ..searching import nonzero, where
 from ..views import Flags
 from .described import numpys
@@ -164,6 +164,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
         raise ValueError("x must be a one-dimensional array or sequence.")
     n = y.size if N is None else operator.index(N)
     y = astype(y, np.promote_types(y.dtype, np.dtype(int)))
+    normalize_shape("vander", (y.size, n))
     columns = [ones(y.shape, dtype=y.dtype)] if n else []
     for _ in range(n - 1):
         columns.append(columns[-1] * y)
@@ -231,7 +232,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     array([[0, 1],
            [0, 1]])
     """
-    shape = tuple(map(operator.index, dimensions))
+    shape = normalize_shape("indices", dimensions)
     rows = [
         reshape(arange(n, dtype=dtype), (1,) * k + (n,) + (1,) * (len(shape) - k - 1))
         for k, n in enumerate(shape)
@@ -271,6 +272,7 @@ def diag(v: Any, k: int = 0) -> Array:
     if x.ndim != 1:
         raise ValueError("Input must be 1- or 2-d.")
     n = x.size + abs(k)
+    fits("diag", (n, n), x.dtype.itemsize)
     column = np.arange(n)
     hit = column[:, None] + k == column
     spread = np.clip(column - max(k, 0), 0, max(x.size - 1, 0))
