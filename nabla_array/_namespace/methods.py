@@ -274,6 +274,14 @@ def setstate(self: Array, state: Any) -> None:
 # -- what other code looks for ---------------------------------------------------------------------
 
 
+def to_numpy(self: Array) -> np.ndarray:
+    """Return a NumPy array of the elements, a copy, as pandas' and others' method of this name.
+
+    Matplotlib asks for it before it tells columns (of NumPy's arrays) from rows (of any sequence).
+    """
+    return np.asarray(self)
+
+
 def array_wrap(self: Array, value: Any, context: Any = None, return_scalar: bool = False) -> Array:
     """Return what a function of NumPy's made of arrays as one of ours."""
     return promotion.as_array("__array_wrap__", value)
@@ -350,6 +358,7 @@ _METHODS: dict[str, Any] = {
     "sum": statistical.sum,
     "swapaxes": manipulation.swapaxes,
     "take": take,
+    "to_numpy": to_numpy,
     "tobytes": tobytes,
     "tofile": tofile,
     "trace": _numpys("trace"),
