@@ -331,3 +331,19 @@ def test_where_the_reference_accepts_we_agree(name: str, dtype: str) -> None:
         return
     got = np.asarray(getattr(xp, name)(*map(xp.asarray, operands)))
     assert_same(got, by_the_standard(name, operands, wanted.copy()))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("n", [1, 2, 3, 7, 17, 1000, 300_000])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_extremes_of_zeros_have_numpys_sign(name: str, n: int, dtype: str) -> None:
+    zeros = np.zeros(n, dtype)
+    a, b = -zeros, zeros
+    f = getattr(xp, name)
+    for x, y in ((a, b), (b, a), (a[::2], b[::2]), (a[::-1], b), (a[0], b), (a, b[0])):
+        want = np.signbit(getattr(np, name)(x, y))
+        u, v = xp.asarray(x), xp.asarray(y)
+        np.testing.assert_array_equal(np.signbit(np.asarray(f(u, v))), want)
+        np.testing.assert_array_equal(np.signbit(np.asarray(f(u * 1, v + v))), want)  # fused
+    want = np.signbit(np.clip(a, 0.0, 1.0))
+    np.testing.assert_array_equal(np.signbit(np.asarray(xp.clip(xp.asarray(a), 0.0, 1.0))), want)

@@ -137,12 +137,13 @@ def sign[dtype: DType, w: SIMDLength](x: SIMD[dtype, w]) -> SIMD[dtype, w]:
 
 @always_inline
 def maximum[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
-    return (x.ge(y) | not_a_number(x)).select(x, y)
+    # Of zeros with different signs the second one, as NumPy's loops, which are x86's instruction.
+    return (x.gt(y) | not_a_number(x)).select(x, y)
 
 
 @always_inline
 def minimum[dtype: DType, w: SIMDLength](x: SIMD[dtype, w], y: SIMD[dtype, w]) -> SIMD[dtype, w]:
-    return (x.le(y) | not_a_number(x)).select(x, y)
+    return (x.lt(y) | not_a_number(x)).select(x, y)
 
 
 @always_inline
