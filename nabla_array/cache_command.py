@@ -24,7 +24,10 @@ def info(console: Console) -> int:
     failing = [e for e in entries if e.failures >= FAILURES and e.toolchain == toolchain()]
     rows = [
         ("folder", str(store.folder)),
-        ("size", f"{store.size() / 1e6:.1f} of {store.megabytes} MB"),
+        (
+            "size",
+            f"{store.size() / 1e6:.1f} of {store.megabytes} MB, {store.max_size() / 1e6:.1f} of them MAX's",
+        ),
         ("toolchain", toolchain()),
         ("programs", f"{len(programs)}" + (f", and {others} of other toolchains" if others else "")),
         ("failing", f"{len(failing)}"),

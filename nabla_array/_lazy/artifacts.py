@@ -3,16 +3,20 @@
 A folder holds modules (`HASH.mef`, what MAX compiled, named by the SHA-256 of their bytes) and entries
 (`HASH.json`, one a program, named by the hash of the toolchain and the program's text). An entry says
 everything that a later process compares before it trusts the entry: this is native code that gets run.
+In a folder of its own below, MAX keeps what it compiled on the way.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import grp
 import hashlib
 import importlib.metadata
 import json
 import os
 import platform
+import pwd
 import stat
 import sys
 import tempfile
@@ -26,8 +30,12 @@ from .config import config
 
 # Attempts after which a program is remembered as one that does not compile.
 FAILURES = 2
-# Seconds after which a temporary file belongs to nobody.
-_STALE = 86400.0
+# Seconds after which a temporary file belongs to nobody: if nobody holds its lock, and without locks.
+_UNLOCKED, _STALE = 10.0, 86400.0
+# Seconds in which a file of MAX's own cache may still be written.
+_FRESH = 600.0
+# What begins the names of temporary files, and the folder of MAX's own cache.
+_TEMPORARY, _MAX = "tmp-", "max"
 # Bytes beyond which the log of the workers is begun anew.
 _LOG = 1 << 20
 _SOURCES = (
@@ -146,9 +154,11 @@ class Store:
         self.problems: list[str] = []
         self.found: set[str] = set()
         self.off = ""
+        self._written: dict[Path, int] = {}  # temporary files, and descriptors that hold their locks
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            refusal = _distrust(folder.stat(), 0o700)
+            for path in (*reversed(folder.parents), folder):
+                path.mkdir(mode=0o700, exist_ok=True)
+            refusal = _distrust_folder(folder)
         except OSError as error:
             refusal = f"cannot be made ({_said(error)}); make it, or set NABLA_ARRAY_CACHE_DIR to another"
         if refusal:
@@ -185,6 +195,7 @@ class Store:
         name = hashlib.sha256(mef.read_bytes()).hexdigest()
         mef.chmod(0o600)
         mef.replace(self.folder / f"{name}.mef")
+        self._release(mef)
         for i, key in enumerate(keys):
             self._write(Entry(key, toolchain(), mef=name, graph=f"g{i}"))
         self._evict({f"{name}.mef", *(self._path(key).name for key in keys)})
@@ -215,15 +226,41 @@ class Store:
         self._drop(self._path(key), why)
 
     def temporary(self) -> Path:
-        """Return a new empty file of the folder, for a module that is then moved in with `add`."""
-        descriptor, path = tempfile.mkstemp(prefix="tmp-", dir=self.folder)
-        os.close(descriptor)
-        return Path(path)
+        """Return a new empty file of the folder, for a module that is then moved in with `add`, or discarded.
+
+        Its lock, which ends with this process, tells others that it is in use.
+        """
+        descriptor, name = tempfile.mkstemp(prefix=_TEMPORARY, dir=self.folder)
+        with contextlib.suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        path = Path(name)
+        self._written[path] = descriptor
+        return path
+
+    def discard(self, path: Path) -> None:
+        """Delete what is left of a temporary file."""
+        self._delete(path)
+        self._release(path)
+
+    def _release(self, path: Path) -> None:
+        descriptor = self._written.pop(path, None)
+        if descriptor is not None:
+            os.close(descriptor)
+
+    def sweep(self) -> None:
+        """Delete the temporary files of writers that are no more."""
+        for path, status in self._scan():
+            if path.name.startswith(_TEMPORARY) and _is_left(path, time.time() - status.st_mtime):
+                self._delete(path)
+
+    def max_folder(self) -> Path:
+        """Return the folder where MAX, in a worker, keeps what it compiles on the way."""
+        return self.folder / _MAX
 
     def log(self) -> BinaryIO:
         """Open the file that workers write to, emptied when it is long; the null device if that fails."""
         try:
-            file = open(self.folder / "worker.log", "ab")  # noqa: SIM115
+            file = open(self.folder / "worker.log", "ab", opener=_open_private)  # noqa: SIM115
             if file.tell() > _LOG:
                 file.truncate(0)
         except OSError:  # the folder is read-only, which matters when there is an artifact to be written
@@ -235,12 +272,17 @@ class Store:
         return [e for path in self._files(".json") if (e := self._entry(path)) is not None]
 
     def size(self) -> int:
-        """Return the bytes that are taken."""
-        return sum(status.st_size for _, status in self._scan())
+        """Return the bytes that are taken, by MAX's own cache too."""
+        return sum(status.st_size for _, status in (*self._scan(), *self._scan_max()))
+
+    def max_size(self) -> int:
+        """Return the bytes that MAX's own cache takes of these."""
+        return sum(status.st_size for _, status in self._scan_max())
 
     def clear(self) -> None:
-        """Delete everything that is here; what belongs to others stays."""
-        for path in self._files(".mef", ".json", ".log", "tmp-"):
+        """Delete everything that is here; what belongs to others, or is being written, stays."""
+        self.sweep()
+        for path in (*self._files(".mef", ".json", ".log"), *[path for path, _ in self._scan_max()]):
             self._delete(path)
 
     def _path(self, key: str) -> Path:
@@ -264,6 +306,15 @@ class Store:
         for path in paths:
             with contextlib.suppress(FileNotFoundError):  # another process may have deleted it
                 yield path, path.lstat()
+
+    def _scan_max(self) -> Iterator[tuple[Path, os.stat_result]]:
+        """Yield the files of MAX's own cache; links are not followed."""
+        if self.off or self.max_folder().is_symlink():
+            return
+        for folder, _, names in os.walk(self.max_folder()):
+            for name in names:
+                with contextlib.suppress(FileNotFoundError):
+                    yield (path := Path(folder, name)), path.lstat()
 
     def _entry(self, path: Path, key: str | None = None) -> Entry | None:
         """Read an entry: that of `key`, or any."""
@@ -309,9 +360,8 @@ class Store:
         try:
             temporary.write_bytes(content)
             temporary.replace(path)
-        except OSError:
-            self._delete(temporary)
-            raise
+        finally:
+            self.discard(temporary)
 
     def _try_to_write(self, entry: Entry) -> None:
         if self.off:
@@ -336,16 +386,17 @@ class Store:
 
         An entry whose module is gone is a miss, and a module without entries ages: no order matters.
         """
-        files = sorted(self._scan(), key=lambda item: item[1].st_mtime)
-        excess = sum(status.st_size for _, status in files) - self.megabytes * 1_000_000
-        for path, status in files:
-            if path.name.startswith("tmp-"):
-                old = time.time() - status.st_mtime > _STALE
-            else:
-                old = excess > 0 and path.suffix in (".mef", ".json", ".tried") and path.name not in fresh
-            if old:
-                self._delete(path)
-                excess -= status.st_size
+        self.sweep()
+        own = [
+            item for item in self._scan() if item[0].suffix in (".mef", ".json") and item[0].name not in fresh
+        ]
+        maxs = [item for item in self._scan_max() if time.time() - item[1].st_mtime > _FRESH]
+        excess = self.size() - self.megabytes * 1_000_000
+        for path, status in sorted(own + maxs, key=lambda item: item[1].st_mtime):
+            if excess <= 0:
+                break
+            self._delete(path)
+            excess -= status.st_size
 
 
 def _parsed(text: bytes) -> Entry:
@@ -371,6 +422,71 @@ def _distrust(status: os.stat_result, mode: int) -> str:
     if status.st_mode & 0o022:
         return f"can be written to by others, who could put native code there; `chmod {mode:o}` it"
     return ""
+
+
+def _distrust_folder(folder: Path) -> str:
+    """Say why nothing is kept in a folder: who can put another in its place decides what we run."""
+    if folder.is_symlink():
+        return (
+            "is a link, and links are not followed; set NABLA_ARRAY_CACHE_DIR to the folder that it leads to"
+        )
+    refusal = _distrust(folder.stat(), 0o700)
+    if refusal or not hasattr(os, "geteuid"):
+        return refusal
+    for path in _ways(folder):
+        status = path.lstat()
+        told = f"is reached through {path}, which"
+        if status.st_uid not in (0, os.geteuid()):
+            return (
+                f"{told} belongs to the user {status.st_uid}, who could put native code there; "
+                "set NABLA_ARRAY_CACHE_DIR to a folder below your own"
+            )
+        others = 0o002 if _is_own_group(status.st_gid) else 0o022
+        if status.st_mode & others and not (path.is_symlink() or status.st_mode & stat.S_ISVTX):
+            return f"{told} can be written to by others, who could put native code there; `chmod go-w` it"
+    return ""
+
+
+def _ways(folder: Path) -> Iterator[Path]:
+    """Yield the folders and links that lead to a folder, from the nearest one on."""
+    seen, waiting = set(), [folder.parent]
+    while waiting:
+        path = waiting.pop()
+        if path not in seen:
+            seen.add(path)
+            yield path
+            waiting.append(path.parent)
+            if path.is_symlink():
+                waiting.append(path.parent / os.readlink(path))
+
+
+def _is_own_group(group: int) -> bool:
+    """Say whether a group is the user's alone: of that name, as many systems make one for each."""
+    try:
+        user, found = pwd.getpwuid(os.geteuid()).pw_name, grp.getgrgid(group)
+    except KeyError:
+        return False
+    return found.gr_name == user and {*found.gr_mem} <= {user}
+
+
+def _is_left(path: Path, age: float) -> bool:
+    """Say whether nobody writes to a temporary file of that age any more."""
+    if age < _UNLOCKED:  # it may be about to be locked
+        return False
+    try:
+        with open(path, "rb", opener=_open) as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return age > _STALE
+    return True
+
+
+def _open_private(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+    os.fchmod(descriptor, 0o600)  # it may be from a version that let others read it
+    return descriptor
 
 
 def _open(path: str, flags: int) -> int:

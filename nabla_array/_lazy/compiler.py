@@ -280,6 +280,8 @@ class _Worker:
         # It finds us and MAX where we found them, and does not compile for itself.
         paths = [*filter(None, [os.environ.get("PYTHONPATH")]), *_origins()]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "NABLA_ARRAY_MODE": "host"}
+        # What MAX caches is native code, too: unless the user says where, it is with ours, and counts.
+        environment.setdefault("MODULAR_CACHE_DIR", str(store.max_folder()))
         with store.log() as log:
             self._log = log.name
             self._process = subprocess.Popen(

@@ -49,7 +49,9 @@ def main() -> None:
         answers.write(json.dumps({what: text[:_LONGEST]}) + "\n")
         answers.flush()
 
+    os.umask(0o077)  # what MAX caches is for nobody else either
     store = Store(args.folder, args.megabytes)
+    store.sweep()
     try:
         backend = importlib.import_module(args.backend)
     except Exception as error:
@@ -76,7 +78,7 @@ def _compile(store: Store, backend: Any, keys: Sequence[str]) -> tuple[str, str]
             backend.compile_programs(missing, path)
             store.add(missing, path)
         finally:
-            path.unlink(missing_ok=True)
+            store.discard(path)
     except ImportError as error:
         return "unusable", f"MAX cannot be used: {_said(error)}"
     except Exception as error:

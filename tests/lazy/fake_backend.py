@@ -88,6 +88,8 @@ def _inspect() -> None:
         "policy": os.sched_getscheduler(0) if hasattr(os, "SCHED_IDLE") else None,
         "group": os.getpgid(0),
         "mode": os.environ.get("NABLA_ARRAY_MODE"),
+        "cache": os.environ.get("MODULAR_CACHE_DIR"),
+        "umask": os.umask(0o077),
         "main": sys.modules["__main__"].__spec__.name,  # type: ignore[union-attr]
         "input": sys.stdin.read(),
     }

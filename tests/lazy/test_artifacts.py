@@ -46,6 +46,26 @@ def entry_of(store: Store, key: str) -> Path:
     return store._path(key)
 
 
+def aged(path: Path, seconds: float) -> None:
+    then = time.time() - seconds
+    os.utime(path, (then, then))
+
+
+def killed(store: Store) -> Path:
+    """Return a temporary file whose writer is no more."""
+    path = store.folder / "tmp-killed"
+    path.write_bytes(b"half")
+    return path
+
+
+def maxs(store: Store, name: str, size: int = 4) -> Path:
+    """Return a file as MAX caches."""
+    path = store.max_folder() / ".max_cache" / "mef" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(bytes(size))
+    return path
+
+
 def reopened(store: Store) -> Store:
     """Return what another process would see."""
     return Store(store.folder, store.megabytes)
@@ -149,6 +169,103 @@ def test_a_link_is_not_followed(store: Store, tmp_path: Path) -> None:
     mef.symlink_to(tmp_path / "elsewhere.mef")
     assert store.find("a") is None
     assert mef.name in store.problems[0]
+
+
+@pytest.mark.parametrize("target", ["kept", "missing"])
+def test_a_folder_that_is_a_link_is_refused(target: str, tmp_path: Path) -> None:
+    put(Store(tmp_path / "kept"), "a")
+    (tmp_path / "link").symlink_to(tmp_path / target)
+    refused = Store(tmp_path / "link")
+    assert refused.find("a") is None
+    assert f"is off: the folder {tmp_path / 'link'} " in refused.off
+    assert (
+        target == "missing"
+        or "is a link, and links are not followed; set NABLA_ARRAY_CACHE_DIR" in refused.off
+    )
+    assert refused.problems == [refused.off]
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o757, 0o702])
+def test_a_folder_below_one_that_others_can_write_to_is_refused(tmp_path: Path, mode: int) -> None:
+    shared = tmp_path / "shared"
+    put(Store(shared / "mine" / "cache"), "a")
+    shared.chmod(mode)
+    refused = Store(shared / "mine" / "cache")
+    assert refused.find("a") is None
+    assert f"is reached through {shared}, which can be written to by others" in refused.off
+    assert "`chmod go-w` it" in refused.off
+    assert not list((shared / "mine" / "cache").glob("tmp-*"))
+
+
+@pytest.mark.parametrize("mode", [0o1777, 0o755, 0o711, 0o700])
+def test_a_folder_below_one_that_is_sticky_or_closed_is_fine(tmp_path: Path, mode: int) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(mode)
+    assert not Store(shared / "cache").off
+
+
+def test_a_group_of_the_users_own_may_write_to_what_leads_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o775)
+    for own in (True, False):
+        monkeypatch.setattr(artifacts, "_is_own_group", lambda group, own=own: own)
+        assert ("can be written to by others" in Store(shared / "cache").off) is not own
+
+
+def test_links_that_lead_there_count_with_what_they_lead_through(tmp_path: Path) -> None:
+    real, shared = tmp_path / "real", tmp_path / "shared"
+    for folder in (real / "deep", shared):
+        folder.mkdir(parents=True)
+    (shared / "link").symlink_to(real / "deep")
+    (tmp_path / "link").symlink_to(Path("shared") / "link")
+    assert not Store(tmp_path / "link" / "cache").off
+    shared.chmod(0o777)  # somebody could change the second link
+    assert f"is reached through {shared}, which" in Store(tmp_path / "link" / "cache").off
+    shared.chmod(0o700)
+    real.chmod(0o777)
+    assert f"is reached through {real}, which" in Store(tmp_path / "link" / "cache").off
+
+
+@as_root
+def test_a_folder_below_anothers_is_refused(tmp_path: Path) -> None:
+    others = tmp_path / "others"
+    others.mkdir(mode=0o755)
+    os.chown(others, NOBODY, NOBODY)
+    assert f"is reached through {others}, which belongs to the user {NOBODY}" in Store(others / "cache").off
+    assert "a folder below your own" in Store(others / "cache").off
+
+
+def test_folders_that_are_made_are_for_nobody_else(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        store = Store(tmp_path / "a" / "b" / "cache")
+    finally:
+        os.umask(before)
+    assert not store.off
+    for folder in (tmp_path / "a", tmp_path / "a" / "b", store.folder):
+        assert folder.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [None, 0o644, 0o666])
+def test_the_log_is_for_nobody_else(store: Store, mode: int | None) -> None:
+    path = store.folder / "worker.log"
+    if mode is not None:
+        path.touch()
+        path.chmod(mode)
+    store.log().close()
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_log_that_is_a_link_is_not_written_to(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "mine").touch()
+    (store.folder / "worker.log").symlink_to(tmp_path / "mine")
+    with store.log() as log:
+        log.write(b"x")
+    assert not (tmp_path / "mine").read_bytes()
 
 
 def test_a_pipe_or_a_folder_in_the_place_of_a_file_is_a_miss(store: Store) -> None:
@@ -352,22 +469,21 @@ def test_what_does_not_load_can_be_dropped(store: Store) -> None:
 def test_clear_empties_the_folder_but_for_what_is_not_ours(store: Store) -> None:
     put(store, "a")
     store.add_failure("b", "why")
-    store.temporary()
     store.log().close()
+    of_max = maxs(store, "x.mef")
+    aged(killed(store), 60)
+    used = store.temporary()
+    aged(used, 1e6)
     (store.folder / "notes.txt").touch()
     assert {e.key for e in store.entries()} == {"a", "b"}
     assert store.size() > 0
     store.clear()
-    assert [p.name for p in store.folder.iterdir()] == ["notes.txt"]
+    assert {p.name for p in store.folder.iterdir()} == {"notes.txt", "max", used.name}
+    assert not of_max.exists()
     assert store.entries() == []
 
 
 # What goes.
-
-
-def aged(path: Path, seconds: float) -> None:
-    then = time.time() - seconds
-    os.utime(path, (then, then))
 
 
 def test_the_least_recently_used_goes_first(store: Store) -> None:
@@ -400,12 +516,99 @@ def test_what_was_just_added_stays_even_if_it_alone_is_too_large(store: Store) -
     assert store.find("a") is None
 
 
-def test_temporary_files_of_the_dead_go_after_a_day(store: Store) -> None:
+KILLED = """
+import os, sys
+from pathlib import Path
+from nabla_array._lazy.artifacts import Store
+path = Store(Path(sys.argv[1])).temporary()
+path.write_bytes(b"half")
+print(path, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_temporary_files_of_the_killed_go_and_those_of_the_living_stay(store: Store) -> None:
+    command = [sys.executable, "-c", KILLED, str(store.folder)]
+    writers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(2)
+    ]
+    dead, living = (Path(w.stdout.readline().strip()) for w in writers)  # type: ignore[union-attr]
+    mine, young = store.temporary(), killed(store)
+    writers[0].kill()
+    writers[0].communicate()
+    for path in (dead, living, mine):
+        aged(path, 1e6)
+    store.sweep()
+    assert not dead.exists()
+    assert all(p.exists() for p in (living, mine, young))
+    writers[1].communicate("")
+    put(store, "a")  # which sweeps, too
+    assert not living.exists()
+    store.discard(mine)
+    assert not mine.exists()
+    assert not store.problems
+
+
+def test_without_locks_temporary_files_go_after_a_day(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_locks(*args: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(artifacts.fcntl, "flock", no_locks)
     old, new = store.temporary(), store.temporary()
     aged(old, 90_000)
-    put(store, "a")
+    aged(new, 80_000)
+    store.sweep()
     assert not old.exists()
     assert new.exists()
+
+
+def test_no_descriptor_is_left_of_temporary_files(store: Store) -> None:
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0
+    for turn in range(20):
+        put(store, f"{turn}")
+        store.add_failure("b", "why")
+        store.discard(store.temporary())
+    assert (len(os.listdir("/proc/self/fd")) if before else 0) == before
+
+
+def test_maxs_own_cache_counts_and_goes_by_age(store: Store, tmp_path: Path) -> None:
+    store.megabytes = 1
+    old, newer, fresh = (maxs(store, name, 400_000) for name in ("old", "newer", "fresh"))
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "big").write_bytes(bytes(10))
+    (store.max_folder() / "link").symlink_to(outside)
+    aged(old, 3000)
+    aged(newer, 2000)
+    assert store.max_size() >= 1_200_000
+    assert store.size() >= store.max_size()
+    put(store, "a")
+    assert not old.exists()
+    assert newer.exists()
+    assert fresh.exists()
+    assert isinstance(store.find("a"), Artifact)
+    put(store, "b", mef=bytes(900_000))
+    assert not newer.exists()
+    assert fresh.exists()  # it may be being written
+    assert (outside / "big").exists()
+    assert [e.key for e in store.entries()]
+    assert not store.problems
+
+
+def test_maxs_files_are_not_taken_for_ours(store: Store) -> None:
+    maxs(store, "x.json")
+    maxs(store, "x.mef")
+    assert store.entries() == []
+    assert not store.problems
+
+
+def test_a_folder_of_maxs_that_is_a_link_is_not_followed(store: Store, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "x").write_bytes(b"x")
+    store.max_folder().symlink_to(tmp_path / "elsewhere")
+    assert store.max_size() == 0
+    store.clear()
+    assert (tmp_path / "elsewhere" / "x").exists()
 
 
 def test_a_long_log_is_begun_anew(store: Store) -> None:

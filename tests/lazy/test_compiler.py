@@ -195,6 +195,27 @@ def test_the_worker_stands_aside(compiler: Compiler, log: Path, starves: bool) -
     assert state["input"] == ""
 
 
+def test_the_worker_keeps_what_max_caches_for_itself(
+    make: Callable[..., Compiler], store: Store, log: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("MODULAR_CACHE_DIR", raising=False)
+    assert states([make().request("inspect:a")]) == ["ready"]
+    state = json.loads(log.with_name("state.json").read_text())
+    assert state["cache"] == str(store.max_folder())
+    assert state["umask"] == 0o077
+    monkeypatch.setenv("MODULAR_CACHE_DIR", "/elsewhere")  # the user's word counts
+    assert states([make().request("inspect:b")]) == ["ready"]
+    assert json.loads(log.with_name("state.json").read_text())["cache"] == "/elsewhere"
+
+
+def test_a_new_worker_deletes_what_a_killed_one_left(compiler: Compiler, store: Store) -> None:
+    left = store.folder / "tmp-left"
+    left.touch()
+    os.utime(left, (0, 0))
+    assert states([compiler.request("ok:a")]) == ["ready"]
+    assert not left.exists()
+
+
 def test_the_worker_hurries_where_somebody_waits(compiler: Compiler, log: Path) -> None:
     assert states([compiler.request("inspect:a", awaited=True)]) == ["ready"]
     state = json.loads(log.with_name("state.json").read_text())
