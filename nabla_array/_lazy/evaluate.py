@@ -6,9 +6,9 @@ import os
 import sys
 from _thread import RLock  # `threading` takes a millisecond to import
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import partial, wraps
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy import ndarray
@@ -26,9 +26,22 @@ from .regions import Plan, plan
 from .stats import stats
 from .ways import MOST_WAYS, Way, ways
 
-lock = RLock()  # whoever reads or changes pending nodes holds it
+# Whoever runs pending nodes, writes to elements, or gives an array another node holds it.
+lock = RLock() if compiled is None else compiled.lock
 # Forking waits for what other threads evaluate: the child would inherit the lock, and not the thread.
 os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def locked(function: F) -> F:
+    """Let who calls a function hold the lock meanwhile."""
+
+    @wraps(function)
+    def hold(*args: Any, **kwargs: Any) -> Any:
+        with lock:
+            return function(*args, **kwargs)
+
+    return cast(F, hold)
 
 
 # Runs `(function, *args)` where faults are heard; a copy of the context each time, since a finalizer may

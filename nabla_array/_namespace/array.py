@@ -14,7 +14,7 @@ import numpy as np
 from .._lazy.aval import LARGE
 from .._lazy.config import settings
 from .._lazy.devices import CPU, device_of
-from .._lazy.evaluate import value_of
+from .._lazy.evaluate import lock, value_of
 from .._lazy.leaving import differentiating, is_traced
 from .._lazy.levels import Levels, bind
 from .._lazy.native import compiled
@@ -398,20 +398,29 @@ def current(x: Array) -> Node:
     """
     seen = x._view
     if seen is not None and seen.base._node is not seen.seen:
-        node, levels = seen.base._node, seen.base._levels
-        steps = seen.steps
-        if node.aval is not seen.seen.aval:
-            back = _back(seen)
-            if back is None:  # the owner was resized and has let go of what this looks at
-                x._view = None
-                return x._node
-            steps = (*back, *steps)
-        for step in steps:
-            indices = [(current(i), i._levels) for i in step.indices]
-            node, levels = bind(step.prim, ((node, levels), *indices), step.params)
-        x._node, x._levels = node, levels
-        x._view = View(seen.base, steps, seen.base._node)
+        with lock:
+            _renew(x)
     return x._node
+
+
+def _renew(x: Array) -> None:
+    """Give a view the node that it has of its owner's; the lock is held."""
+    seen = x._view
+    if seen is None or seen.base._node is seen.seen:  # another thread did
+        return
+    owned, node, levels = seen.base._node, seen.base._node, seen.base._levels
+    steps = seen.steps
+    if node.aval is not seen.seen.aval:
+        back = _back(seen)
+        if back is None:  # the owner was resized and has let go of what this looks at
+            x._view = None
+            return
+        steps = (*back, *steps)
+    for step in steps:
+        indices = [(current(i), i._levels) for i in step.indices]
+        node, levels = bind(step.prim, ((node, levels), *indices), step.params)
+    x._node, x._levels = node, levels
+    x._view = View(seen.base, steps, owned)
 
 
 def _back(seen: View) -> tuple[Step, ...] | None:
@@ -490,14 +499,16 @@ def _is_shown_at_once(node: Node) -> bool:
 
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
-    node = current(x)
+    current(x)
+    seen = x._view  # before the node: what another thread has renewed since is made anew
+    node = x._node
     others = [(current(i), i._levels) for i in indices] if indices else ()
     out = None
     if not (tapes or indices or x._levels) and (type(node) is Part or _is_shown_at_once(node)):
         out = part_hook[1](prim, node, params)
     if out is None:
         out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
-    seen = x._view or View(x, (), node)
+    seen = seen or View(x, (), node)
     out._view = View(seen.base, None, seen.seen, (seen, Step(prim, params, indices), ()))
     if frozen and id(x) in frozen:
         freeze(out)
@@ -597,6 +608,11 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     check_writable(x)
     if in_use:
         new = placed(new, x.device)  # what is written does not move the array
+    with lock:
+        _write(x, new, part)
+
+
+def _write(x: Array, new: Array, part: Step | None) -> None:
     if x._view is not None and x._view.base._node.aval is not x._view.seen.aval:
         current(x)
     seen = x._view or View(x, (), x._node)

@@ -19,7 +19,7 @@ from .._lazy.aval import LARGE as LARGE
 from .._lazy.aval import Aval, aval_of
 from .._lazy.config import settings
 from .._lazy.devices import CPU, device_of
-from .._lazy.evaluate import value_of
+from .._lazy.evaluate import lock, locked, value_of
 from .._lazy.faults import heard, listener, tell
 from .._lazy.leaving import is_traced
 from .._lazy.native import compiled
@@ -295,6 +295,11 @@ def put(x: Array, key: Any, value: Any) -> bool:
     if type(value) is Array and value._view is not None and value._view.is_part(x, key):
         check_writable(x)
         return True  # Python's last step of ``x[key] += v``, which has been written
+    with lock:
+        return _put(x, key, value)
+
+
+def _put(x: Array, key: Any, value: Any) -> bool:
     if not _is_ready(x, key):
         return False
     fitting = _fitting(value, x._node.aval.dtype)
@@ -313,6 +318,7 @@ def put(x: Array, key: Any, value: Any) -> bool:
     return True
 
 
+@locked
 def change(function: Callable[..., Any], x: Array, value: Any, *given: np.ndarray) -> bool:
     """Do ``function(x, *given, value)``, which writes numbers of the same dtype; returns what `put` does."""
     if scopes:
@@ -365,13 +371,14 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
         return None
     if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
         return None
-    try:
-        value = np.asarray(heard(function, a, b))
-    except ValueError:  # told elsewhere, in our words
-        return None
-    if listener.heard:  # told of where it is looked at
-        listener.heard.clear()
-        return None
+    with lock:
+        try:
+            value = np.asarray(heard(function, a, b))
+        except ValueError:  # told elsewhere, in our words
+            return None
+        if listener.heard:  # told of where it is looked at
+            listener.heard.clear()
+            return None
     return known(value, aval_of(value.shape, value.dtype))
 
 
@@ -386,13 +393,14 @@ def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if any([v is None for v in values.values()]):
         return None
     named = {k: values.get(id(x), x) for k, x in kwargs.items()}
-    try:
-        found = heard(function, *[values.get(id(x), x) for x in args], **named)
-    except (TypeError, *host.DATA_ERRORS):  # told elsewhere, in our words
-        found = None
-    if listener.heard:  # told of where it is looked at
-        listener.heard.clear()
-        found = None
+    with lock:
+        try:
+            found = heard(function, *[values.get(id(x), x) for x in args], **named)
+        except (TypeError, *host.DATA_ERRORS):  # told elsewhere, in our words
+            found = None
+        if listener.heard:  # told of where it is looked at
+            listener.heard.clear()
+            found = None
     if found is None:
         return None
     if type(found) is tuple:
@@ -471,9 +479,8 @@ def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> 
     x = a.value
     if x is None:
         return None
-    if b is None:
-        value = heard(prim.host, x)
-    else:
+    y = None
+    if b is not None:
         y = b.value
         if y is None:
             return None
@@ -481,9 +488,10 @@ def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> 
             value = _quickly(prim, a.aval, x, y)
             if value is not None:
                 return known(np.array(value, aval.dtype), aval)
-        value = heard(prim.host, x, y)
-    if listener.heard:
-        tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
+    with lock:
+        value = heard(prim.host, x) if b is None else heard(prim.host, x, y)
+        if listener.heard:
+            tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
     return known(value if type(value) is np.ndarray else np.asarray(value), aval)
 
 
@@ -531,13 +539,14 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
     values = [n.value for n in nodes]  # numbers have theirs from the start
     if any([v is None for v in values]):
         return None
-    try:
-        value = host.as_value(heard(prim.host, *values, **params))
-    except host.DATA_ERRORS:  # told where it is looked at
-        listener.heard.clear()
-        return None
-    if listener.heard:
-        tell([Node(prim, tuple(nodes), params, aval, 0)])
+    with lock:
+        try:
+            value = host.as_value(heard(prim.host, *values, **params))
+        except host.DATA_ERRORS:  # told where it is looked at
+            listener.heard.clear()
+            return None
+        if listener.heard:
+            tell([Node(prim, tuple(nodes), params, aval, 0)])
     return known(value, aval)
 
 

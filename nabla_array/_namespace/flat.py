@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.evaluate import lock
 from .._lazy.primitives.structure import reshape
 from .array import Array, apply, check_writable, view, write
 from .indexing import as_written, getitem, setitem
@@ -78,9 +79,10 @@ class FlatIterator:
         if aliases(self._x, (n,)):
             setitem(view(self._x, reshape, shape=(n,)), key, new)
             return
-        row = self.copy()
-        setitem(row, key, new)
-        write(self._x, apply(reshape, row, shape=self._x.shape))
+        with lock:
+            row = self.copy()
+            setitem(row, key, new)
+            write(self._x, apply(reshape, row, shape=self._x.shape))
 
     def __eq__(self, other: object) -> Any:
         return self.copy() == other

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._lazy.aval import LARGE, MOST_AXES
+from .._lazy.evaluate import lock
 from .._lazy.node import mark_origin, user_line
 from .._lazy.primitives.elementwise import select
 from .._lazy.primitives.indexing import gather, scatter
@@ -347,9 +348,10 @@ def _scatter(function: str, x: Array, parsed: _Key, value: Any, mode: str) -> No
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
     if back != tuple(range(len(back))):
         new = apply(permute, new, axes=back)
-    out = apply(scatter, y.copy(), new, *parsed.arrays, axes=parsed.axes, batch=0, mode=mode)
-    mark_origin(current(out), function)
-    write(y, out)
+    with lock:
+        out = apply(scatter, y.copy(), new, *parsed.arrays, axes=parsed.axes, batch=0, mode=mode)
+        mark_origin(current(out), function)
+        write(y, out)
 
 
 def combine_at(x: Array, key: Any, value: Array, mode: str, function: Callable[..., Array]) -> None:
@@ -377,7 +379,8 @@ def _masked_set(x: Array, key: Any, value: Any) -> bool:
     mask = as_array("setitem", key)
     spread = apply(reshape, mask, shape=mask.shape + (1,) * (x.ndim - mask.ndim))
     new = fitted("setitem", new, x.dtype, x.shape)
-    write(x, apply(select, broadcast_to(spread, x.shape), new, x))
+    with lock:
+        write(x, apply(select, broadcast_to(spread, x.shape), new, x))
     return True
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.evaluate import lock
 from .._lazy.primitives.bits import reinterpret
 from .._lazy.primitives.ordering import stable_argsort
 from .._lazy.primitives.structure import permute, slice_
@@ -268,7 +269,8 @@ def setstate(self: Array, state: Any) -> None:
     value = np.empty(0)
     value.__setstate__(state)
     new = from_value(value)
-    self._node, self._levels, self._view = current(new), (), None
+    with lock:
+        self._node, self._levels, self._view = current(new), (), None
 
 
 # -- what other code looks for ---------------------------------------------------------------------

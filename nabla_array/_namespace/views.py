@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.evaluate import lock, locked
 from .._lazy.node import Lent, tapes
 from .._lazy.primitives.bits import are_parts, reinterpret
 from .._lazy.primitives.structure import concat, reshape, slice_
@@ -201,6 +202,7 @@ def _become(x: Array, y: Array, *steps: Step) -> None:
     x._node, x._levels = current(y), y._levels
 
 
+@locked
 def set_shape(self: Array, shape: Any) -> None:
     """Give the array another shape, in place; raises AttributeError where that needs a copy."""
     target = whole_shape(self, shape)
@@ -236,6 +238,7 @@ def check_bits(function: str, x: Array, dtype: np.dtype) -> None:
         check_leaves(function, x, f"as bits of {dtype}")
 
 
+@locked
 def set_dtype(self: Array, dtype: Any) -> None:
     """Read the same memory as elements of another dtype, in place."""
     wanted = held_dtype(dtype)
@@ -309,17 +312,19 @@ def resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
             "cannot resize an array that references or is referenced\n"
             "by another array in this way.\nUse the np.resize function or refcheck=False"
         )
-    flat = apply(reshape, self, shape=(self.size,))
-    if n > self.size:
-        flat = apply(concat, flat, full((n - self.size,), 0, self.dtype), axis=0)
-    else:
-        flat = apply(slice_, flat, start=(0,), size=(n,), step=(1,))
-    _become(self, apply(reshape, flat, shape=target))
+    with lock:
+        flat = apply(reshape, self, shape=(self.size,))
+        if n > self.size:
+            flat = apply(concat, flat, full((n - self.size,), 0, self.dtype), axis=0)
+        else:
+            flat = apply(slice_, flat, start=(0,), size=(n,), step=(1,))
+        _become(self, apply(reshape, flat, shape=target))
 
 
 # -- memory ----------------------------------------------------------------------------------------
 
 
+@locked
 def memory(x: Array, is_written: bool = True) -> np.ndarray:
     """Return the elements as a NumPy array whose memory is that of `x`, to be written to at once or never.
 

@@ -249,7 +249,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     PyObject *given[MOST], *part = NULL, *value = NULL;
     npy_intp bytes = 0;
     if (n == 0 || n + keywords > MOST || is_watched()) {
-        goto slow;
+        return NULL;
     }
     if (f->prim != Py_None && IS_ARRAY(args[0]) && is_own_product(args[0])) {
         value = PyObject_Vectorcall(f->prim, args, nargsf, names);
@@ -286,22 +286,17 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
             value = result_of(f, value);
         }
     }
-    if (value != NULL || PyErr_Occurred()) {
-        return value;
-    }
-slow:
-    return PyObject_Vectorcall(f->slow, args, nargsf, names);
+    return value;
 }
 
 /* numpy.add(x, y) and the like, for which NumPy asks `x.__array_ufunc__(numpy.add, "__call__", x, y)` */
 static PyObject *
 call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    Fast *f = (Fast *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     if ((n == 4 || n == 5) && names == NULL && PyUnicode_Check(args[2]) &&
         PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
-        PyObject *own = PyDict_GetItemWithError(f->host, args[1]);
+        PyObject *own = PyDict_GetItemWithError(((Fast *)self)->host, args[1]);
         if (own != NULL && PyObject_TypeCheck(own, &FastType) && ((Fast *)own)->nin == n - 3) {
             int failed = 0;
             PyObject *found = compute((Fast *)own, args[3], n == 5 ? args[4] : NULL, NULL, &failed);
@@ -311,5 +306,5 @@ call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject 
         }
         PyErr_Clear();
     }
-    return PyObject_Vectorcall(f->slow, args, nargsf, names);
+    return NULL;
 }

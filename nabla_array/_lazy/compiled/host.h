@@ -3,6 +3,7 @@
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
+    vectorcallfunc way; /* what answers, with the lock; NULL, without an error, where `slow` must */
     PyObject *slow;  /* the function behind it, which answers where this does not */
     PyObject *prim;
     PyObject *host;  /* NumPy's function */

@@ -405,7 +405,7 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     }
     if (part == NULL) {
         PyErr_Clear();
-        return PyObject_Vectorcall(f->slow, args, nargsf, names);
+        return NULL;
     }
     step = step_to(f, (PyArrayObject *)part);
     if (step == NULL) {
@@ -420,13 +420,7 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 static PyObject *
 call_getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    if (PyVectorcall_NARGS(nargsf) == 2 && names == NULL && IS_ARRAY(args[0])) {
-        PyObject *found = read_part(args[0], args[1]);
-        if (found != NULL || PyErr_Occurred()) {
-            return found;
-        }
-    }
-    return PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
+    return PyVectorcall_NARGS(nargsf) == 2 && names == NULL && IS_ARRAY(args[0]) ? read_part(args[0], args[1]) : NULL;
 }
 
 /* x[key] = y for a pending node that nobody else knows; returns what `write_part` does. */
@@ -522,12 +516,9 @@ static PyObject *
 call_setitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     if (PyVectorcall_NARGS(nargsf) == 3 && names == NULL && IS_ARRAY(args[0])) {
-        int done = write_part(args[0], args[1], args[2]);
-        if (done != 0) {
-            return done < 0 ? NULL : Py_NewRef(Py_None);
-        }
+        return write_part(args[0], args[1], args[2]) > 0 ? Py_NewRef(Py_None) : NULL;
     }
-    return PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
+    return NULL;
 }
 
 /* bool(x), float(x), int(x), operator.index(x) of one element */
@@ -560,5 +551,5 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
             }
         }
     }
-    return PyObject_Vectorcall(f->slow, args, nargsf, names);
+    return NULL;
 }

@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 /* One unit: what is small is inlined. Each file uses those before it. */
+#include "lock.h"
 #include "memory.h"
 #include "objects.h"
 #include "values.h"
@@ -58,6 +59,20 @@ fast_traverse(PyObject *self, visitproc visit, void *arg)
     Py_VISIT(((Fast *)self)->prim);
     Py_VISIT(((Fast *)self)->host);
     return 0;
+}
+
+static PyObject *
+call_fast(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    if (try_lock()) {
+        PyObject *found = f->way(self, args, nargsf, names);
+        unlock();
+        if (found != NULL || PyErr_Occurred()) {
+            return found;
+        }
+    }
+    return PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
 static PyObject *
@@ -148,11 +163,12 @@ alone(PyObject *module, PyObject *fast)
 }
 
 static Fast *
-new_fast(vectorcallfunc call, PyObject *slow, PyObject *prim, PyObject *host)
+new_fast(vectorcallfunc way, PyObject *slow, PyObject *prim, PyObject *host)
 {
     Fast *f = PyObject_GC_New(Fast, &FastType);
     if (f != NULL) {
-        f->call = call;
+        f->call = call_fast;
+        f->way = way;
         f->slow = Py_NewRef(slow);
         f->prim = Py_NewRef(prim);
         f->host = Py_NewRef(host);
@@ -224,7 +240,7 @@ wrap(PyObject *module, PyObject *args)
     }
     f->out = out;
     f->is_where = strcmp(name, "where") == 0;
-    f->kind = f->call == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
+    f->kind = f->way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
     for (int op = 0; op < OTHER; op++) {
         if (strcmp(name, op_names[op]) == 0) {
             f->op = (enum op)op;
@@ -245,7 +261,7 @@ like(PyObject *module, PyObject *args)
     if (!PyArg_ParseTuple(args, "O!O", &FastType, &old, &slow)) {
         return NULL;
     }
-    f = new_fast(old->call, slow, old->prim, old->host);
+    f = new_fast(old->way, slow, old->prim, old->host);
     if (f != NULL) {
         f->op = old->op;
         f->reflected = old->reflected;
@@ -309,7 +325,7 @@ forked(PyObject *module, PyObject *unused)
 {
     n_workers = 0;
     unlock_blocks(); /* of a thread that is not here any more */
-    Py_RETURN_NONE;
+    return renew_lock() ? Py_NewRef(Py_None) : PyErr_NoMemory();
 }
 
 /* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, scopes, recent, aval_of, faults, listener, tell,
@@ -415,12 +431,15 @@ PyInit__fast(void)
     s_evaluations = PyUnicode_InternFromString("evaluations");
     if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_kind == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
         s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || !make_keeper() ||
-        PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0) {
+        PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 || PyType_Ready(&LockType) < 0 || !renew_lock()) {
         return NULL;
     }
     PyObject *module = PyModule_Create(&definition);
-    if (module != NULL && PyModule_AddObjectRef(module, "Fast", (PyObject *)&FastType) < 0) {
+    PyObject *lock = (PyObject *)PyObject_New(PyObject, &LockType);
+    if (module != NULL && (lock == NULL || PyModule_AddObjectRef(module, "lock", lock) < 0 ||
+                           PyModule_AddObjectRef(module, "Fast", (PyObject *)&FastType) < 0)) {
         Py_CLEAR(module);
     }
+    Py_XDECREF(lock);
     return module;
 }

@@ -453,7 +453,7 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     else if (n == f->nin + 1 && IS_ARRAY(args[n - 1])) {
         found = deferred_into(f, args[0], n == 3 ? args[1] : NULL, args[n - 1], &failed);
     }
-    return found != NULL || failed ? found : PyObject_Vectorcall(f->slow, args, nargsf, names);
+    return found;
 }
 
 /* x += y: into the memory, where nobody else looks at that; an array that owns its elements may get new ones. */
@@ -465,7 +465,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     PyArrayObject *memory;
     int failed = 0;
     if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(args[0]) || is_frozen(args[0])) {
-        goto slow;
+        return NULL;
     }
     x = args[0];
     y = args[1];
@@ -474,36 +474,24 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     memory = target(x, &y, 1, &owner);
     if (SLOT(x, x_view) == Py_None && is_ours(x) && (memory == NULL || PyArray_NDIM(memory) == 0)) {
-        found = compute(f, x, y, NULL, &failed);
-        if (failed) {
+        if ((found = compute(f, x, y, NULL, &failed)) == NULL) {
             return NULL;
-        }
-        if (found == NULL) {
-            goto slow;
         }
         if (PyArray_NDIM((PyArrayObject *)VALUE_OF(NODE(x))) == 0) {
             return found; /* a scalar in NumPy: `+=` makes a new one */
         }
         if (SLOT(NODE(found), n_aval) != SLOT(NODE(x), n_aval)) {
             Py_DECREF(found);
-            goto slow;
+            return NULL;
         }
         Py_SETREF(NODE(x), Py_NewRef(NODE(found)));
         Py_DECREF(found);
         return Py_NewRef(x);
     }
-    if (memory == NULL || PyArray_NBYTES(memory) >= part_bytes) {
-        goto slow;
-    }
-    found = compute(f, x, y, (PyObject *)memory, &failed);
-    if (failed) {
+    if (memory == NULL || PyArray_NBYTES(memory) >= part_bytes ||
+        (found = compute(f, x, y, (PyObject *)memory, &failed)) == NULL) {
         return NULL;
-    }
-    if (found == NULL) {
-        goto slow;
     }
     Py_DECREF(found);
     return Py_NewRef(x);
-slow:
-    return PyObject_Vectorcall(f->slow, args, nargsf, names);
 }

@@ -377,7 +377,7 @@ call_apply(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     PyObject *given[MOST], *inputs, *rule = NULL, *aval = NULL, *params = NULL, *out = NULL;
     if (n < 1 || n + keywords > MOST || is_watched() || (inputs = nodes_of(args + 1, n, given)) == NULL) {
         PyErr_Clear();
-        return PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
+        return NULL;
     }
     memcpy(given + n, args + 1 + n, keywords * sizeof(*given));
     if ((rule = PyObject_GetAttr(args[0], s_aval)) != NULL) {
@@ -401,5 +401,5 @@ call_apply(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     Py_XDECREF(aval);
     Py_XDECREF(params);
     Py_DECREF(inputs);
-    return out != NULL || PyErr_Occurred() ? out : PyObject_Vectorcall(((Fast *)self)->slow, args, nargsf, names);
+    return out;
 }

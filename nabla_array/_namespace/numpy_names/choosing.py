@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.evaluate import lock
 from ..._lazy.primitives.elementwise import select as select_p
 from ..._lazy.primitives.structure import diagonal as diagonal_p
 from ..._lazy.primitives.structure import reshape as reshape_p
@@ -355,10 +356,9 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     if not np.can_cast(result_dtype(new), x.dtype, casting) and not weak:
         raise TypeError(f"Cannot cast array data from {result_dtype(new)} to {x.dtype} ({casting!r})")
     value = fitted("copyto", new, x.dtype, x.shape)
-    if where is not True:
-        mask = broadcast_to(astype(as_array("copyto", where), _BOOL), x.shape)
-        value = apply(select_p, mask, value, x)
-    write(x, value)
+    mask = None if where is True else broadcast_to(astype(as_array("copyto", where), _BOOL), x.shape)
+    with lock:
+        write(x, value if mask is None else apply(select_p, mask, value, x))
 
 
 @numpys
@@ -381,7 +381,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         chosen = reshape(chosen, x.shape)
     new = _safely("putmask", values, x)
     if new.size and x.size:
-        write(x, where(chosen, _repeated(new, x.shape), x))
+        with lock:
+            write(x, where(chosen, _repeated(new, x.shape), x))
 
 
 def _repeated(values: Array, shape: tuple[int, ...]) -> Array:
@@ -411,7 +412,9 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
             raise ValueError("Cannot insert from an empty array!")
         return
     number = remainder(chosen.cumsum() - 1, new.size)
-    write(x, reshape(where(chosen, take(new, where(chosen, number, 0)), reshape(x, (-1,))), x.shape))
+    new = take(new, where(chosen, number, 0))
+    with lock:
+        write(x, reshape(where(chosen, new, reshape(x, (-1,))), x.shape))
 
 
 @numpys
@@ -440,9 +443,10 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     new = astype(flat("put", v), x.dtype)  # as NumPy: any cast goes
     if not new.size:
         return
-    old = reshape(x.copy(), (-1,))
-    setitem(old, index, _repeated(new, index.shape))
-    write(x, apply(reshape_p, old, shape=x.shape))
+    with lock:
+        old = reshape(x.copy(), (-1,))
+        setitem(old, index, _repeated(new, index.shape))
+        write(x, apply(reshape_p, old, shape=x.shape))
 
 
 @numpys
