@@ -6,6 +6,7 @@ import os
 import sys
 from _thread import RLock  # `threading` takes a millisecond to import
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import partial, wraps
 from time import perf_counter
 from typing import Any, TypeVar, cast
@@ -18,6 +19,7 @@ from .aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
 from .config import settings
 from .faults import listener, listening, one_by_one, tell
 from .fusion import SCANS
+from .interrupts import Uninterrupted
 from .native import compiled
 from .node import NO_PARAMS, Deferred, Node, evaluate_hook, origin
 from .primitives.placement import host_value, in_use, resident
@@ -47,7 +49,11 @@ def locked(function: F) -> F:
 # Runs `(function, *args)` where faults are heard; a copy of the context each time, since a finalizer may
 # evaluate something in the midst of an evaluation.
 def _listening(function: Callable[..., Any], *args: Any) -> Any:
-    return listening.copy().run(function, *args)
+    try:
+        return listening.copy().run(function, *args)
+    except BaseException:
+        listener.heard.clear()  # nobody will tell of it
+        raise
 
 
 # `accelerator` puts itself here, which evaluates each node on its device.
@@ -108,7 +114,7 @@ def value_of(node: Node) -> Any:
         return node.value
     with lock:  # what `evaluate` does, without its detours
         start = perf_counter()
-        value = listening.copy().run(_value_below, node)
+        value = _listening(_value_below, node)
         stats.evaluations += 1
         stats.host_seconds += perf_counter() - start
         if listener.heard:
@@ -121,11 +127,7 @@ evaluate_hook.append(evaluate)
 
 def heard(order: list[Node], function: Callable[..., Any], *args: Any) -> Any:
     """Run a function that computes the nodes of `order`, and tell of their floating-point errors."""
-    try:
-        result = _listening(function, *args)
-    except host.StepFailed:
-        listener.heard.clear()
-        raise
+    result = _listening(function, *args)
     if listener.heard:
         tell(order)
     return result
@@ -195,24 +197,25 @@ def _run_one(node: Node) -> Any:
     """Run one node whose inputs have values, in place where nobody can tell."""
     prim = node.prim
     assert prim is not None
-    function = prim.host
+    function, writes = prim.host, False
     if prim.inplace is not None:
         if _is_dying(node, 0):
-            function = prim.inplace
+            function, writes = prim.inplace, True
     elif prim.kind == "elementwise" and prim.into is prim.ufunc and node.aval.nbytes >= MEDIUM:
         for place in range(len(node.inputs)):
             if node.inputs[place].aval is node.aval and _is_dying(node, place):
-                function = partial(function, out=node.inputs[place].value)
+                function, writes = partial(function, out=node.inputs[place].value), True
                 break
     elif prim.kind == "reduce":
         function = host.whole(prim, node.inputs[0].value)
-    try:
-        value = host.as_value(function(*[i.value for i in node.inputs], **node.params))
-    except host.DATA_ERRORS as error:
-        raise located(error, node) from None
-    node.value = value
-    node.inputs = ()
-    node.depth = 0
+    with Uninterrupted() if writes else nullcontext():
+        try:
+            value = host.as_value(function(*[i.value for i in node.inputs], **node.params))
+        except host.DATA_ERRORS as error:
+            raise located(error, node) from None
+        node.value = value
+        node.inputs = ()
+        node.depth = 0
     return value
 
 
@@ -278,6 +281,16 @@ def _run_deep(roots: list[Node]) -> None:
     stats.regions += way.regions
     env: list[Any] = [n.value for n in leaves] + [None] * len(way.plan.program.eqns)
     mode = settings["mode"]
+
+    def publish() -> None:
+        # Also after an error: an owned input may have been written over, so what was computed from it
+        # must not be computed again.
+        for node, k in zip(order, way.numbers, strict=True):
+            if env[k] is not None:
+                node.value = env[k]
+                node.inputs = ()
+                node.depth = 0
+
     try:
         if way.settled is None or way.settled[0] != mode or not way.settled[1](env):
             from . import tiers
@@ -287,10 +300,7 @@ def _run_deep(roots: list[Node]) -> None:
     except host.StepFailed as failure:
         raise located(failure.error, order[way.numbers.index(failure.eqn)]) from None
     finally:
-        # Also after an error: an owned input may have been written over, so what was computed from it
-        # must not be computed again.
-        for node, k in zip(order, way.numbers, strict=True):
-            if env[k] is not None:
-                node.value = env[k]
-                node.inputs = ()
-                node.depth = 0
+        try:
+            publish()
+        finally:  # again, where Ctrl-C came in the midst of it
+            publish()

@@ -9,6 +9,7 @@ import os
 import sys
 from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from .aval import Aval
 from .config import threads
+from .interrupts import Uninterrupted
 from .jobs import job_of
 from .native import compiled
 from .primitive import Primitive
@@ -84,14 +86,16 @@ def run_plan(plan: Plan, env: list[Any], owned: frozenset[int]) -> None:
         else:
             k = step.eqn
             try:
-                env[k] = _run_call(program.eqns[k - base], env, step.drop, base, owned)
+                _run_call(k, program.eqns[k - base], env, step.drop, base, owned)
             except DATA_ERRORS as error:
                 raise StepFailed(error, k) from error
         for i in step.drop:
             env[i] = None
 
 
-def _run_call(eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> Any:
+def _run_call(
+    k: int, eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]
+) -> None:
     prim, params = eqn.prim, dict(eqn.params)
     function = whole(prim, env[eqn.ins[0]]) if eqn.ins else prim.host
     if (
@@ -99,8 +103,10 @@ def _run_call(eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned:
         and eqn.ins.count(eqn.ins[0]) == 1
         and _is_free(eqn.ins[0], env, drop, base, owned)
     ):
-        function = prim.inplace
-    return as_value(function(*[env[i] for i in eqn.ins], **params))
+        with Uninterrupted():
+            env[k] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
+    else:
+        env[k] = as_value(function(*[env[i] for i in eqn.ins], **params))
 
 
 # Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
@@ -207,8 +213,8 @@ class _Kernel:
         reduces = any(eqn.prim.kind == "reduce" for _, eqn in self.steps)
         self.rows = max(1, BLOCK * (1 + reduces) * math.prod(region.lead) // widest)
         self.slots = self._assign()
-        self.heirs = self._heirs()
         self.job = None if compiled is None else job_of(program, region)
+        self.heirs = self._heirs()
         shapes = {self.avals[k].shape for k in region.outputs}
         # Of what is elementwise over one shape, results may lie in memory as operands do.
         self.shape = shapes.pop() if self.job is not None and not self.job.length and len(shapes) == 1 else ()
@@ -232,6 +238,8 @@ class _Kernel:
         """Name for each output the inputs whose memory it could take: read, element by element, before."""
         inputs = set(self.region.inputs)
         last: dict[int, int] = {}
+        if self.region.joined or self.job is None:
+            return {}  # where something is left to be done, or blocks are run one by one, it may yet fail
         for k, eqn in self.steps:
             if eqn.prim is pow_ and eqn.aval.dtype.kind in "iu":
                 return {}  # it can raise, and then the inputs must be as they were
@@ -379,8 +387,13 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
     kernel = _kernel(program, region)
     base = len(program.inputs)
     outs: dict[int, np.ndarray] = {}
-    taken: set[int] = set()
+    taken: dict[int, int] = {}
     pattern = kernel.pattern(env)
+
+    def fresh(k: int) -> np.ndarray:
+        aval = kernel.avals[k]
+        return np.empty(aval.shape, aval.dtype) if pattern is None else np.empty_like(pattern, aval.dtype)
+
     for k in region.outputs:
         if k in region.joined:
             continue
@@ -388,20 +401,21 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
             in_order = pattern is not None or env[i].flags.c_contiguous
             if i not in taken and in_order and _is_free(i, env, region.drop, base, owned):
                 outs[k] = env[i]
-                taken.add(i)
+                taken[i] = k
                 break
         else:
-            aval = kernel.avals[k]
-            outs[k] = (
-                np.empty(aval.shape, aval.dtype) if pattern is None else np.empty_like(pattern, aval.dtype)
-            )
+            outs[k] = fresh(k)
     parts: list[Any] = []
-    joined = None if kernel.job is None else kernel.job.run(env, outs)
+    joined = None
+    if kernel.job is not None:
+        with Uninterrupted() if taken else nullcontext():
+            joined = kernel.job.run(env, outs)
     if joined is None:
+        outs.update({k: fresh(k) for k in taken.values()})  # a later block may fail
         blocks = _blocks(region.lead, kernel.rows)
         parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
-    for k, out in outs.items():
-        env[k] = out
+        for k, out in outs.items():
+            env[k] = out
     for k in region.joined:
         prim = program.eqns[k - base].prim
         some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])

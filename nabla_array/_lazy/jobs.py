@@ -241,8 +241,9 @@ class Job:
         return leaves, kept
 
     def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
-        """Run the region, writing to `outs`; returns a row for each block of what is joined.
+        """Run the region, writing to `outs`, which become values in `env`.
 
+        Returns a row for each block of what is joined.
         None, having done nothing, where Python must.
         """
         found = self.arrays(env, outs)
@@ -252,6 +253,8 @@ class Job:
         seen = compiled.run_blocks(self.steps, leaves, kept, self.rows, self.length)
         if seen is None:
             return None
+        for k, out in outs.items():  # before anything can fail: they may be operands, written over
+            env[k] = out
         for step, bits in enumerate(seen):
             self.tell(step, bits)
         joined = {k: kept[self.places[k]] for k in self.region.joined}

@@ -194,12 +194,13 @@ def _become(x: Array, y: Array, *steps: Step) -> None:
     """Let `x` be what steps make of it, which `y` is; views of it stay what they are."""
     if scopes and is_captured(getattr(x, "_born", 0)):
         refuse_write()
-    if x._view is not None:
-        done = x._view.steps
+    node, seen = current(y), x._view
+    if seen is not None:
+        done = seen.steps
         for step in steps:
             done = add_step(done, step)
-        x._view = View(x._view.base, done, x._view.seen)
-    x._node, x._levels = current(y), y._levels
+        seen = View(seen.base, done, seen.seen)
+    x._node, x._levels, x._view = node, y._levels, seen
 
 
 @locked

@@ -43,7 +43,8 @@ told(Fast *f, PyObject *nodes, PyObject *value)
 
 /* Call NumPy's function where its faults are heard; NULL where Python should do it, and say what is wrong.
  *
- * An error is set only for what is none of Python's `Exception`: somebody presses Ctrl-C. Scalars become arrays.
+ * An error is set only for what is none of Python's `Exception`, as of Ctrl-C, and where memory is short: it may have
+ * been written to. Scalars become arrays.
  */
 static PyObject *
 call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -65,7 +66,8 @@ call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
     if (value != NULL && !PyArray_CheckExact(value) && PyArray_CheckScalar(value)) {
         Py_SETREF(value, PyArray_IsScalar(value, Generic) ? PyArray_FromScalar(value, NULL) : PyArray_FROM_O(value));
     }
-    if (value == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) {
+    if (value == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
+        !PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear();
     }
     if (PyContext_Exit(context) < 0) {

@@ -305,7 +305,7 @@ numpys_faults(int found)
 static PyObject *
 run_blocks(PyObject *module, PyObject *args)
 {
-    PyObject *steps, *leaves, *kept, *out;
+    PyObject *steps, *leaves, *kept, *seen;
     Job job;
     npy_intp rows, length, size;
     int done;
@@ -316,12 +316,17 @@ run_blocks(PyObject *module, PyObject *args)
     if (!fill_job(&job, steps, leaves, kept, rows, length) || (length != 0 && !cut_table(&job))) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
+    /* First of all: after what is written over its operands nothing may fail. */
+    if ((seen = PyTuple_New(job.n_steps)) == NULL) {
+        return NULL;
+    }
     if (length != 0) {
         size = rows * length;
         done = make_joined(&job, steps, kept) && run_table(&job, threads_for(cost_of_job(&job), size)) == 0;
     }
     else if (is_fold(&job)) {
         if (!cut_fold(&job)) {
+            Py_DECREF(seen);
             return Py_NewRef(Py_None);
         }
         size = job.dims[0];
@@ -332,14 +337,14 @@ run_blocks(PyObject *module, PyObject *args)
         size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(leaves, 0));
         done = run_job(&job, threads_for(cost_of_job(&job), size), 1) == 0;
     }
-    if (!done) {
-        return PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    if (!done || !job.faults) {
+        Py_DECREF(seen);
+        return done ? PyTuple_New(0) : PyErr_Occurred() ? NULL : PyErr_NoMemory();
     }
-    out = PyTuple_New(job.faults ? job.n_steps : 0);
-    for (int k = 0; out != NULL && job.faults && k < job.n_steps; k++) {
-        PyTuple_SET_ITEM(out, k, PyLong_FromLong(numpys_faults(job.step_faults[k])));
+    for (int k = 0; k < job.n_steps; k++) { /* numbers so small that they are there */
+        PyTuple_SET_ITEM(seen, k, PyLong_FromLong(numpys_faults(job.step_faults[k])));
     }
-    return out;
+    return seen;
 }
 
 /* count_threads(functions, dtypes, size): how many threads that is worth waking for; see `Job` in `jobs.py` */
