@@ -32,6 +32,18 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
 
 
 @contextmanager
+def in_jobs() -> Iterator[None]:
+    """Evaluate everything, however small, by plans that compiled code runs where it can."""
+    with (
+        patch.object(evaluate, "LARGE", 0),
+        patch.object(evaluate, "ways", {}),  # which were made with another
+        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
+        config(mode="host"),
+    ):
+        yield
+
+
+@contextmanager
 def in_pieces(most: int = 4, threads: int = 2) -> Iterator[None]:
     """Evaluate every program with a product, however small, in so many pieces at most where it can be cut."""
     with (

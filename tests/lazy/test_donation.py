@@ -12,17 +12,21 @@ import pytest
 import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy.evaluate import evaluate
+from nabla_array._lazy.native import compiled
 from nabla_array._lazy.primitives.indexing import gather, scatter
 from nabla_array._namespace.array import apply
 
-from .execution import in_blocks, over_dead_values
+from .execution import in_blocks, in_jobs, over_dead_values
 
 Mode = Callable[[], AbstractContextManager[None]]
 modes = pytest.mark.parametrize(
     "mode", [nullcontext, in_blocks, over_dead_values], ids=["one by one", "by a plan", "over dead values"]
 )
+needs_compiled = pytest.mark.skipif(compiled is None, reason="blocks that Python runs take no memory")
 reusing = pytest.mark.parametrize(
-    "mode", [in_blocks, over_dead_values], ids=["by a plan", "over dead values"]
+    "mode",
+    [pytest.param(in_jobs, marks=needs_compiled), over_dead_values],
+    ids=["by compiled code", "over dead values"],
 )
 
 N = 6
