@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import _signal  # `signal` makes enums of it: 1 ms
+import _signal  # type: ignore[import-not-found]  # `signal` makes enums of it: 1 ms
 from types import FrameType
 from typing import Any
 

@@ -1,7 +1,7 @@
 """Random programs whose allocations fail at random moments.
 
-``python -m tests.lazy.short_of_memory SEED HITS``: until so many operations have raised MemoryError. Each array
-then has the value from before the operation or that from after it, or is pending and comes to one of them.
+``python -m tests.lazy.short_of_memory SEED HITS``: until so many operations have failed. Each array then has
+the value from before the operation or that from after it, or is pending and comes to one of them.
 """
 
 from __future__ import annotations
