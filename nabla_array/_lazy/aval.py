@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import sys
-from _thread import allocate_lock  # what `threading` gives; importing that takes a millisecond
+from _thread import RLock  # what `threading` gives; importing that takes a millisecond
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -67,7 +67,7 @@ _table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
 # The last ones, which a loop may ask for again before anything holds them.
 _recent: dict[tuple, Aval] = {}
 _KEPT = 1 << 13
-_lock = allocate_lock()
+_lock = RLock()  # a collection while it is held may run finalizers, which ask for avals
 os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
@@ -80,8 +80,11 @@ def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
             found = _table.get((shape, dtype))
             if found is None:
                 shape = tuple([int(n) for n in shape])  # what only counts as an int is not kept
-                found = _table[shape, dtype] = Aval(shape, dtype)
-                found.element = found if element is None else element
+                made = Aval(shape, dtype)
+                made.element = made if element is None else element
+                found = _table[shape, dtype] = made
+                if (shape, dtype) in _recent:  # a finalizer has just asked for this one
+                    found = _table[shape, dtype] = _recent[shape, dtype]
             if len(_recent) >= _KEPT:
                 _recent.clear()
             _recent[shape, dtype] = found

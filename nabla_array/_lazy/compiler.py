@@ -411,7 +411,7 @@ def _origins() -> list[str]:
     return [str(Path(__file__).parents[2]), *_max_folders()]
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _current: Compiler | None = None
 
 
@@ -427,7 +427,7 @@ def default_compiler() -> Compiler:
 
 def _after_fork() -> None:
     global _lock
-    _lock = threading.Lock()
+    _lock = threading.RLock()
     if _current is not None:
         _current.after_fork()
 

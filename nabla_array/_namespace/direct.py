@@ -57,29 +57,46 @@ def known(value: np.ndarray, aval: Aval) -> Array:
     return y
 
 
-# What a view's key is made of.
+# What a view's key is made of, and slices in it: a view has its key until it is asked for its steps.
 _PLAIN = frozenset({int, slice, type(None), type(...)})
+_OF_SLICES = frozenset({int, type(None)})
 # What lists in keys are made of, where nothing in them is an array.
 _COUNTED = frozenset({int, bool})
 
 
 def _is_plain(key: Any) -> bool:
     """Say whether a key gives an element or a view, and holds no array."""
-    return _PLAIN.issuperset(map(type, key)) if type(key) is tuple else type(key) in _PLAIN
+    items = key if type(key) is tuple else (key,)
+    return _PLAIN.issuperset(map(type, items)) and all(
+        [_is_plain_slice(k) for k in items if type(k) is slice]
+    )
+
+
+def _is_plain_slice(key: slice) -> bool:
+    return _OF_SLICES.issuperset((type(key.start), type(key.stop), type(key.step)))
 
 
 def as_integers(key: Any) -> Any:
     """Return a key with an int in place of each integer array without axes: a view has such keys in NumPy.
 
-    What a transform must see as an index, an example's own or a part of a program, stays one.
+    What a transform must see as an index, an example's own or a part of a program, stays one. Bounds of
+    slices are asked for their value here, once, before anybody looks at the array.
     """
     if type(key) is tuple:
-        return tuple(map(as_integers, key)) if Array in map(type, key) else key
+        return key if _is_plain(key) else tuple(map(as_integers, key))
+    if type(key) is slice:
+        return key if _is_plain_slice(key) else slice(*map(_bound, (key.start, key.stop, key.step)))
     if type(key) is not Array or key._node.aval.dtype.kind not in "iu":
         return key
     if current(key).aval.shape or key._levels:
         return key
     return key if tapes and is_traced(current(key)) else operator.index(key)
+
+
+def _bound(k: Any) -> int | None:
+    if k is None or hasattr(type(k), "__index__"):
+        return k if k is None else operator.index(k)
+    raise TypeError("slice indices must be integers or None or have an __index__ method")
 
 
 def _for_numpy(key: Any) -> Any:
@@ -138,17 +155,8 @@ def _like(aval: Aval) -> np.ndarray:
 
 def read(x: Array, key: Any) -> Array | None:
     """Return ``x[key]``; None where it must be recorded."""
-    if tapes:
+    if tapes or x._levels:
         return None
-    seen = x._view
-    if seen is not None and seen.base._node is not seen.seen:
-        current(x)
-    if x._levels:
-        return None
-    node = x._node
-    value: np.ndarray | None = node.value
-    if value is None and type(node) is Deferred:
-        value = value_of(node)
     plain = type(key) is int or _is_plain(key)
     if not plain:
         if type(key) is Array and not in_use and _is_mask(key, x):
@@ -156,8 +164,17 @@ def read(x: Array, key: Any) -> Array | None:
         key = as_integers(key)
         plain = _is_plain(key)
         key = key if plain else _for_numpy(key)
-        if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
-            return None
+    seen = x._view
+    if seen is not None and seen.base._node is not seen.seen:
+        current(x)
+    if x._levels:  # a write has given the owner some
+        return None
+    seen, node = x._view, x._node
+    value: np.ndarray | None = node.value
+    if value is None and type(node) is Deferred:
+        value = value_of(node)
+    if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
+        return None
     if value is None:
         # Whoever reads a small part of what is pending will read others.
         if device_of(node) != CPU or not _gives_little(node.aval, key):

@@ -99,6 +99,27 @@ def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:
     return out
 
 
+def _ready(function: str, key: Any) -> Any:
+    """Return a key of ints, slices of ints, and arrays: to ask others what they are may change any array."""
+    key = direct.as_integers(key)
+    if not isinstance(key, tuple):
+        return key if _is_ready(key) else _integer(function, key)
+    return (
+        key
+        if all(map(_is_ready, key))
+        else tuple([i if _is_ready(i) else _integer(function, i) for i in key])
+    )
+
+
+def _is_ready(item: Any) -> bool:
+    return (
+        type(item) in _PLAIN
+        or item is None
+        or item is Ellipsis
+        or isinstance(item, Array | np.ndarray | bool)
+    )
+
+
 def _width(item: Any) -> int:
     """Return how many axes an item of a key takes."""
     if item is None or item is Ellipsis:
@@ -279,7 +300,8 @@ def _to_place(key: _Key, ndim: int) -> tuple[int, ...]:
 
 def getitem(x: Array, key: Any) -> Array:
     """Return ``x[key]``: a view for a basic key, a copy for one with arrays, as NumPy does."""
-    parsed = _parse("getitem", direct.as_integers(key), x.shape)
+    key = _ready("getitem", key)
+    parsed = _parse("getitem", key, x.shape)
     if parsed.element:
         return apply(reshape, apply(slice_, x, **parsed.slice), shape=())
     y = _basic(x, parsed)
@@ -316,7 +338,7 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     """
     if direct.put(x, key, value):
         return
-    key = direct.as_integers(key)
+    key = _ready("setitem", key)
     check_writable(x)
     if _masked_set(x, key, value):
         return
@@ -360,6 +382,7 @@ def combine_at(x: Array, key: Any, value: Array, mode: str, function: Callable[.
     `mode` is the scatter primitive's name for the function.
     """
     check_writable(x)
+    key = _ready("at", key)
     parsed = _parse("at", key, x.shape)
     if not parsed.arrays:
         setitem(x, key, function(getitem(x, key), value))

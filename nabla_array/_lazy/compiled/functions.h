@@ -20,10 +20,10 @@ is_dtype(PyObject *o)
 
 /* Put into `*out` (a new reference) what NumPy's function is given for an argument; returns 0 for one not so simple.
  *
- * `*bytes` counts those of the arrays; `*part` becomes something of theirs if their elements are at hand.
+ * `*bytes` counts those of the arrays; `*is_near` becomes 1 if their elements are at hand.
  */
 static int
-argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **part, int nested)
+argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, int *is_near, int nested)
 {
     if (IS_ARRAY(arg)) {
         PyArrayObject *value = fresh(arg);
@@ -32,7 +32,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
             return 0;
         }
         if (is_at_hand(NODE(arg)) || tiny() > 0) {
-            *part = NODE(arg);
+            *is_near = 1;
         }
         *out = Py_NewRef((PyObject *)value);
         return 1;
@@ -43,7 +43,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
             !PyArray_ISBEHAVED_RO(value)) {
             return 0;
         }
-        *part = arg;
+        *is_near = 1;
         *out = Py_NewRef(arg);
         return 1;
     }
@@ -57,8 +57,10 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, PyObject **par
         int is_list = PyList_CheckExact(arg); /* which NumPy does not take for axes */
         PyObject *list = is_list ? PyList_New(n) : PyTuple_New(n);
         for (Py_ssize_t i = 0; list != NULL && i < n; i++) {
-            PyObject *item;
-            if (!argument(f, PySequence_Fast_GET_ITEM(arg, i), &item, bytes, part, nested + 1)) {
+            PyObject *given = i < PySequence_Fast_GET_SIZE(arg) ? Py_NewRef(PySequence_Fast_GET_ITEM(arg, i)) : NULL, *item;
+            int is_ready = given != NULL && argument(f, given, &item, bytes, is_near, nested + 1);
+            Py_XDECREF(given); /* what computes an item may change the list */
+            if (!is_ready) {
                 Py_CLEAR(list);
                 break;
             }
@@ -128,15 +130,14 @@ is_little(PyObject *const *args, Py_ssize_t n, npy_intp *product)
 
 /* Say whether a function is for NumPy: an array is at hand, or what it makes of numbers is small. */
 static int
-is_for_numpy(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *part)
+is_for_numpy(Fast *f, PyObject *const *given, Py_ssize_t n, int is_near)
 {
     npy_intp product = 1;
     switch (f->kind) {
-    case 'm': return part == NULL && tiny() > 0 && is_little(args, 1, &product) && !(n > 1 && is_nested(args[1]));
-    case 'c': return part == NULL && tiny() > 0 && is_little(args, n, &product);
-    case 'l': return is_nested(args[0]) &&
-                     (part != NULL || (tiny() > 0 && PySequence_Fast_GET_SIZE(args[0]) <= LONGEST));
-    default: return part != NULL;
+    case 'm': return !is_near && tiny() > 0 && is_little(given, 1, &product) && !(n > 1 && is_nested(given[1]));
+    case 'c': return !is_near && tiny() > 0 && is_little(given, n, &product);
+    case 'l': return is_nested(given[0]) && (is_near || (tiny() > 0 && PySequence_Fast_GET_SIZE(given[0]) <= LONGEST));
+    default: return is_near;
     }
 }
 
@@ -246,8 +247,9 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
 {
     Fast *f = (Fast *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names), ready = 0;
-    PyObject *given[MOST], *part = NULL, *value = NULL;
+    PyObject *given[MOST], *value = NULL;
     npy_intp bytes = 0;
+    int is_near = 0;
     if (n == 0 || n + keywords > MOST || is_watched()) {
         return NULL;
     }
@@ -260,18 +262,18 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     }
     /* Nothing is written to: `out` is for the package. */
     while (ready < n + keywords && !(ready < n ? ready == f->out : lets_write(PyTuple_GET_ITEM(names, ready - n))) &&
-           argument(f, args[ready], &given[ready], &bytes, &part, 0)) {
+           argument(f, args[ready], &given[ready], &bytes, &is_near, 0)) {
         ready++;
     }
-    if (ready == n + keywords && tiny() > 0 && part == NULL && PyFloat_CheckExact(args[0]) && f->is_ufunc) {
-        part = given[0];
+    if (ready == n + keywords && tiny() > 0 && !is_near && PyFloat_CheckExact(args[0]) && f->is_ufunc) {
+        is_near = 1;
     }
     else if (ready == n + keywords && tiny() > 0 && Py_TYPE(f->host) == &PyMethodDescr_Type &&
              (is_nested(args[0]) || PyFloat_CheckExact(args[0]) || PyLong_CheckExact(args[0])) &&
              gathered(f, &given[0])) {
-        part = given[0];
+        is_near = 1;
     }
-    if (ready == n + keywords && is_for_numpy(f, args, n, part) && !(f->is_where && !has_dtypes(given, n)) &&
+    if (ready == n + keywords && is_for_numpy(f, given, n, is_near) && !(f->is_where && !has_dtypes(given, n)) &&
         !spreads(given, n)) {
         value = call_any(f->host, given, n, names);
     }

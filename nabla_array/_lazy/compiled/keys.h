@@ -1,31 +1,85 @@
-/* x[key] and x[key] = y, and bool(x) and the like. */
+/* x[key] and x[key] = y, and bool(x) and the like.
+ *
+ * A key is made plain first, and then the array is looked at. To compute an index that is pending, or to make an object
+ * (which may begin a collection), runs anything, and that may change the array; what is plain runs nothing.
+ */
 
-/* Read an index: an integer of Python's or NumPy's, or an array of one that is known; returns 0 for anything else. */
+/* Say whether this is an integer of Python's or NumPy's own: that of a derived class may be what it says only once. */
 static inline int
-as_index(PyObject *key, npy_intp *out)
+is_plain_integer(PyObject *o)
 {
-    if (PyLong_CheckExact(key) || PyArray_IsScalar(key, Integer)) {
-        *out = PyNumber_AsSsize_t(key, PyExc_IndexError);
-        if (*out == -1 && PyErr_Occurred()) {
-            PyErr_Clear();
-            return 0;
-        }
-        return 1;
-    }
-    if (IS_ARRAY(key)) {
-        PyArrayObject *value = fresh(key);
-        long long i;
-        if (value == NULL || PyArray_NDIM(value) != 0 || !PyArray_ISBEHAVED_RO(value) ||
-            !load_integer(PyArray_DESCR(value)->type_num, PyArray_DATA(value), &i)) {
-            return 0;
-        }
-        *out = (npy_intp)i;
-        return 1;
-    }
-    return 0;
+    return PyLong_CheckExact(o) || (PyArray_IsScalar(o, Integer) && !PyType_HasFeature(Py_TYPE(o), Py_TPFLAGS_HEAPTYPE));
 }
 
-/* Return where the one element is that a key gives, NULL if it does not give one that is there. */
+static inline int
+is_bound(PyObject *o)
+{
+    return o == Py_None || is_plain_integer(o);
+}
+
+static inline int
+is_plain(PyObject *item)
+{
+    return PyLong_CheckExact(item) || item == Py_None || item == Py_Ellipsis ||
+           (PySlice_Check(item) && is_bound(((PySliceObject *)item)->start) && is_bound(((PySliceObject *)item)->stop) &&
+            is_bound(((PySliceObject *)item)->step));
+}
+
+/* Return an integer of Python's for one of NumPy's, or for an array of one; NULL for anything else. */
+static PyObject *
+plain_integer(PyObject *o)
+{
+    PyArrayObject *value;
+    long long i;
+    if (is_plain_integer(o)) {
+        return PyNumber_Index(o);
+    }
+    if (!IS_ARRAY(o) || (value = fresh(o)) == NULL || PyArray_NDIM(value) != 0 || !PyArray_ISBEHAVED_RO(value) ||
+        !load_integer(PyArray_DESCR(value)->type_num, PyArray_DATA(value), &i)) {
+        return NULL;
+    }
+    return PyLong_FromLongLong(i);
+}
+
+/* Return an item of a key made plain; NULL for one that cannot be. */
+static PyObject *
+plain_item(PyObject *item)
+{
+    PyObject *bounds[3], *out = NULL;
+    if (is_plain(item)) {
+        return Py_NewRef(item);
+    }
+    if (!PySlice_Check(item)) {
+        return plain_integer(item);
+    }
+    bounds[0] = ((PySliceObject *)item)->start;
+    bounds[1] = ((PySliceObject *)item)->stop;
+    bounds[2] = ((PySliceObject *)item)->step;
+    for (int i = 0; i < 3; i++) {
+        bounds[i] = is_bound(bounds[i]) ? Py_NewRef(bounds[i]) : plain_integer(bounds[i]);
+    }
+    if (bounds[0] != NULL && bounds[1] != NULL && bounds[2] != NULL) {
+        out = PySlice_New(bounds[0], bounds[1], bounds[2]);
+    }
+    for (int i = 0; i < 3; i++) {
+        Py_XDECREF(bounds[i]);
+    }
+    return out;
+}
+
+/* Read an integer of a plain key; returns 0 for anything else, or one that is too large. */
+static inline int
+as_index(PyObject *item, npy_intp *out)
+{
+    int overflow;
+    if (!PyLong_CheckExact(item)) {
+        return 0;
+    }
+    *out = (npy_intp)PyLong_AsLongLongAndOverflow(item, &overflow);
+    return !overflow;
+}
+
+/* Return where the one element is that a plain key gives, NULL if it does not give one that is there. */
 static char *
 element(PyArrayObject *value, PyObject *key)
 {
@@ -44,20 +98,18 @@ element(PyArrayObject *value, PyObject *key)
     return data;
 }
 
-static inline int
-is_plain(PyObject *item)
-{
-    return PyLong_CheckExact(item) || PySlice_Check(item) || item == Py_None || item == Py_Ellipsis;
-}
-
-/* Return a key that gives a view (a new reference), with ints in it for numbers; NULL, without an error, if not. */
+/* Return a key that gives a view (a new reference), with ints in it for numbers; NULL, without an error, if not. It is the
+ * same key where nothing was run.
+ */
 static PyObject *
 plain_key(PyObject *key)
 {
-    npy_intp i;
     PyObject *out = NULL;
     if (!PyTuple_CheckExact(key)) {
-        return is_plain(key) ? Py_NewRef(key) : as_index(key, &i) ? PyLong_FromSsize_t(i) : NULL;
+        if ((out = plain_item(key)) == NULL) {
+            PyErr_Clear();
+        }
+        return out;
     }
     Py_ssize_t n = PyTuple_GET_SIZE(key), plain = 0;
     while (plain < n && is_plain(PyTuple_GET_ITEM(key, plain))) {
@@ -68,8 +120,7 @@ plain_key(PyObject *key)
     }
     out = PyTuple_New(n);
     for (Py_ssize_t k = 0; out != NULL && k < n; k++) {
-        PyObject *item = PyTuple_GET_ITEM(key, k);
-        PyObject *ready = is_plain(item) ? Py_NewRef(item) : as_index(item, &i) ? PyLong_FromSsize_t(i) : NULL;
+        PyObject *ready = plain_item(PyTuple_GET_ITEM(key, k));
         if (ready == NULL) {
             Py_CLEAR(out);
             break;
@@ -80,7 +131,9 @@ plain_key(PyObject *key)
     return out;
 }
 
-/* Return the view of a known array that a plain key gives; NULL, with an error or without, where there is none. */
+/* Return the view of a known array, whose node the caller holds, that a plain key gives; NULL, with an error or without,
+ * where there is none.
+ */
 static PyObject *
 part_of(PyArrayObject *value, PyObject *key)
 {
@@ -177,48 +230,53 @@ array_key(PyObject *key, PyObject **arrays, Py_ssize_t *many)
     return out;
 }
 
-/* Let an array (stolen) be the view of `x` that a key gives, or the last step of a view. */
+/* Let an array (stolen), made of what `x` was when it had that node, be the view of it that a key gives, or the last step
+ * of a view; NULL, perhaps without an error, where `x` has another by now.
+ */
 static PyObject *
-with_view(PyObject *x, PyObject *out, PyObject *key)
+with_view(PyObject *x, PyObject *node, PyObject *out, PyObject *key)
 {
-    PyObject *node = NODE(x), *seen = SLOT(x, x_view), *shape = SLOT(SLOT(node, n_aval), a_shape);
-    PyObject *view = out != NULL ? make_object(View, &views, 1) : NULL;
-    if (view == NULL) {
+    PyObject *view = out != NULL ? make_object(View, &views, 1) : NULL, *part = view != NULL ? PyTuple_New(3) : NULL, *seen;
+    if (part == NULL || NODE(x) != node) {
+        Py_XDECREF(part);
+        Py_XDECREF(view);
         Py_XDECREF(out);
         return NULL;
     }
+    seen = SLOT(x, x_view);
+    PyTuple_SET_ITEM(part, 0, Py_NewRef(seen == Py_None ? x : seen));
+    PyTuple_SET_ITEM(part, 1, Py_NewRef(key));
+    PyTuple_SET_ITEM(part, 2, Py_NewRef(SLOT(SLOT(node, n_aval), a_shape)));
     SLOT(view, v_base) = Py_NewRef(seen == Py_None ? x : SLOT(seen, v_base));
     SLOT(view, v_seen) = Py_NewRef(seen == Py_None ? node : SLOT(seen, v_seen));
     SLOT(view, v_steps) = Py_NewRef(Py_None);
-    SLOT(view, v_part) = PyTuple_Pack(3, seen == Py_None ? x : seen, key, shape);
+    SLOT(view, v_part) = part;
     Py_SETREF(SLOT(out, x_view), view);
-    if (SLOT(view, v_part) == NULL) {
-        Py_CLEAR(out);
-    }
     return out;
 }
 
-/* Return an array whose elements `part` (stolen) are those of `x` that a key (or the last step of a view) gives. */
+/* Return an array whose elements `part` (stolen) are those of `x` that a key gives, as `with_view` does. */
 static PyObject *
-view_of(PyObject *x, PyObject *part, PyObject *key)
+view_of(PyObject *x, PyObject *node, PyObject *part, PyObject *key)
 {
-    PyObject *out = known_array(part, NODE(x));
-    if (out != NULL && Py_TYPE(NODE(x)) == Lent) {
+    PyObject *out = known_array(part, node);
+    if (out != NULL && Py_TYPE(node) == Lent) {
         Py_INCREF(Lent);
         Py_SET_TYPE(NODE(out), Lent); /* of one layout */
         Py_DECREF(Part);
     }
-    return with_view(x, out, key);
+    return with_view(x, node, out, key);
 }
 
 /* Return a pending view of a large array that slices give; NULL, without an error, where that is not so simple. */
 static PyObject *
-large_view(PyObject *x, PyArrayObject *value, PyArrayObject *part, PyObject *key)
+large_view(PyObject *x, PyObject *node, PyArrayObject *part, PyObject *key)
 {
+    PyArrayObject *value = (PyArrayObject *)VALUE_OF(node);
     int ndim = PyArray_NDIM(value), is_many = PyTuple_CheckExact(key), is_whole = 1;
     int many = is_many ? (int)PyTuple_GET_SIZE(key) : 1;
     PyObject *start, *size, *step, *out = NULL;
-    if (many > ndim || Py_TYPE(NODE(x)) == Part) {
+    if (many > ndim || Py_TYPE(node) == Part) {
         return NULL;
     }
     start = PyTuple_New(ndim);
@@ -236,11 +294,11 @@ large_view(PyObject *x, PyArrayObject *value, PyArrayObject *part, PyObject *key
         PyTuple_SET_ITEM(size, axis, PyLong_FromSsize_t(n));
         PyTuple_SET_ITEM(step, axis, PyLong_FromSsize_t(by));
     }
-    if (!is_whole) {
+    if (start != NULL && size != NULL && step != NULL && !is_whole && !PyErr_Occurred()) {
         PyObject *params = Py_BuildValue("{sOsOsO}", "start", start, "size", size, "step", step);
         PyObject *aval = find_aval(PyArray_NDIM(part), PyArray_DIMS(part), PyArray_DESCR(part));
         if (params != NULL && aval != NULL) {
-            out = with_view(x, pending_array(Node, slice_prim, params, NODE(x), NULL, aval), key);
+            out = with_view(x, node, pending_array(Node, slice_prim, params, node, NULL, aval), key);
         }
         Py_XDECREF(params);
         Py_XDECREF(aval);
@@ -255,16 +313,22 @@ done:
 
 /* x[key] where arrays in the key choose elements, or say where they are */
 static PyObject *
-read_places(PyObject *x, PyArrayObject *value, PyObject *key)
+read_places(PyObject *x, PyObject *key)
 {
-    PyObject *arrays[MOST_KEYS], *plain, *part;
+    PyArrayObject *value = seen(x);
+    PyObject *arrays[MOST_KEYS], *plain, *part = NULL;
     Py_ssize_t many;
-    if (PyArray_NBYTES(value) >= part_bytes || tiny() == 0 || (plain = array_key(key, arrays, &many)) == NULL) {
+    if (value == NULL || PyArray_NBYTES(value) >= part_bytes || tiny() == 0 ||
+        (plain = array_key(key, arrays, &many)) == NULL) {
         return NULL;
     }
-    part = PyArray_CheckExact(plain) ? take_chosen(value, (PyArrayObject *)plain) : NULL;
-    if (part == NULL) {
-        part = PyObject_GetItem((PyObject *)value, plain);
+    if ((value = seen(x)) != NULL) {
+        Py_INCREF(value);
+        part = PyArray_CheckExact(plain) ? take_chosen(value, (PyArrayObject *)plain) : NULL;
+        if (part == NULL) {
+            part = PyObject_GetItem((PyObject *)value, plain);
+        }
+        Py_DECREF(value);
     }
     Py_DECREF(plain);
     if (part == NULL || !PyArray_CheckExact(part) || PyArray_NBYTES((PyArrayObject *)part) >= part_bytes) {
@@ -280,34 +344,39 @@ static PyObject *
 read_part(PyObject *x, PyObject *key)
 {
     PyArrayObject *value;
-    PyObject *plain, *part, *out, *node = NODE(x);
+    PyObject *plain, *part, *out = NULL, *node;
     char *data;
     if (is_watched() || (value = fresh(x)) == NULL) {
         return NULL;
     }
-    data = element(value, key);
-    if (data != NULL) {
-        return known_number(PyArray_DESCR(value), data, SLOT(SLOT(node, n_aval), a_element));
-    }
     if ((plain = plain_key(key)) == NULL) {
-        return read_places(x, value, key);
+        return read_places(x, key);
+    }
+    if (plain != key && (value = seen(x)) == NULL) {
+        goto done;
+    }
+    data = element(value, plain);
+    if (data != NULL) {
+        out = known_number(PyArray_DESCR(value), data, SLOT(SLOT(NODE(x), n_aval), a_element));
+        goto done;
     }
     if (is_frozen(x)) {
-        Py_DECREF(plain);
-        return NULL;
+        goto done;
     }
+    node = Py_NewRef(NODE(x));
     part = part_of(value, plain);
     if (part == NULL || !PyArray_CheckExact(part)) {
         PyErr_Clear(); /* told elsewhere, in our words */
-        out = NULL;
     }
     else if (PyArray_NBYTES((PyArrayObject *)part) >= part_bytes) {
-        out = large_view(x, value, (PyArrayObject *)part, plain);
+        out = large_view(x, node, (PyArrayObject *)part, plain);
     }
     else {
-        out = view_of(x, Py_NewRef(part), plain);
+        out = view_of(x, node, Py_NewRef(part), plain);
     }
     Py_XDECREF(part);
+    Py_DECREF(node);
+done:
     Py_DECREF(plain);
     return out;
 }
@@ -386,11 +455,12 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     Fast *f = (Fast *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     PyArrayObject *value;
-    PyObject *part = NULL, *step, *out;
+    PyObject *part = NULL, *node = NULL, *step, *out = NULL;
     int takes_shape = f->kind == 's';
     if (n >= 1 && (n == 1) != takes_shape && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
         !is_frozen(args[0]) && (value = fresh(args[0])) != NULL &&
         (Py_TYPE(NODE(args[0])) == Part || (tiny() > 0 && PyArray_NBYTES(value) < part_bytes))) {
+        node = Py_NewRef(NODE(args[0]));
         if (f->kind == 'T') {
             part = PyArray_Transpose(value, NULL);
         }
@@ -405,15 +475,15 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     }
     if (part == NULL) {
         PyErr_Clear();
-        return NULL;
     }
-    step = step_to(f, (PyArrayObject *)part);
-    if (step == NULL) {
+    else if ((step = step_to(f, (PyArrayObject *)part)) != NULL) {
+        out = view_of(args[0], node, part, step);
+        Py_DECREF(step);
+    }
+    else {
         Py_DECREF(part);
-        return NULL;
     }
-    out = view_of(args[0], part, step);
-    Py_DECREF(step);
+    Py_XDECREF(node);
     return out;
 }
 
@@ -427,14 +497,13 @@ call_getitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
 static int
 write_pending(PyObject *x, PyObject *key, PyObject *node)
 {
-    PyArrayObject *value = fresh(x);
-    PyObject *plain = value == NULL ? NULL : plain_key(key), *part;
+    PyObject *plain = fresh(x) == NULL ? NULL : plain_key(key), *part;
+    PyArrayObject *value = plain == NULL ? NULL : seen(x);
+    PyObject *held = Py_NewRef(NODE(x));
     int done = 0;
-    if (plain == NULL) {
-        return 0;
-    }
-    part = part_of(value, plain);
-    Py_DECREF(plain);
+    part = value == NULL ? NULL : part_of(value, plain);
+    Py_DECREF(held);
+    Py_XDECREF(plain);
     if (part != NULL && PyArray_CheckExact(part) && run_into(x, (PyArrayObject *)part, node)) {
         done = 1;
     }
@@ -445,9 +514,9 @@ write_pending(PyObject *x, PyObject *key, PyObject *node)
     return done;
 }
 
-/* Write to where a key says, and one of NumPy's (`plain`) for it; returns 1 if that is done, 0 if the package must. */
+/* Write to where a plain key, or one of NumPy's arrays, says; returns 1 if that is done, 0 if the package must. */
 static int
-write_where(PyArrayObject *memory, PyObject *key, PyObject *plain, PyObject *y, PyArrayObject *new)
+write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *new)
 {
     int type = PyArray_DESCR(memory)->type_num;
     char *data = NULL;
@@ -459,7 +528,7 @@ write_where(PyArrayObject *memory, PyObject *key, PyObject *plain, PyObject *y, 
         return 0;
     }
     if (new == NULL || (PyArray_NDIM(new) == 0 && PyArray_DESCR(new) == PyArray_DESCR(memory))) {
-        data = element(memory, key);
+        data = element(memory, plain);
     }
     if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(type, data, y, new)) {
         return 1;
@@ -498,7 +567,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
             return done;
         }
         if ((new = fresh(y)) == NULL || PyArray_NBYTES(new) >= part_bytes) {
-            return 0;
+            return 0; /* a glance: it is computed, and looked at once the key is plain */
         }
     }
     others[0] = y;
@@ -507,7 +576,15 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
         return 0;
     }
     memory = target(x, others, 1 + many, &owner);
-    done = memory == NULL ? 0 : write_where(memory, key, plain, y, new);
+    new = IS_ARRAY(y) ? seen(y) : NULL;
+    done = 0;
+    if (memory != NULL && (new != NULL || !IS_ARRAY(y))) {
+        Py_INCREF(memory);
+        Py_XINCREF(new);
+        done = write_where(memory, plain, y, new);
+        Py_DECREF(memory);
+        Py_XDECREF(new);
+    }
     Py_DECREF(plain);
     return done;
 }

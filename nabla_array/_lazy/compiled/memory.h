@@ -7,7 +7,12 @@
 /* Bytes from which, and up to which, one is kept; how many at most; bytes of all of them at most, if the machine has
  * thirty times that.
  */
-enum { KEPT_FROM = 1 << 17, KEPT_TO = 1 << 25, MOST_BLOCKS = 64, MOST_BYTES = 1 << 27 };
+#ifdef __SANITIZE_ADDRESS__ /* which sees nothing of what is kept */
+enum { MOST_BYTES = 0 };
+#else
+enum { MOST_BYTES = 1 << 27 };
+#endif
+enum { KEPT_FROM = 1 << 17, KEPT_TO = 1 << 25, MOST_BLOCKS = 64 };
 /* Bytes in front of an array's, which say how many there are. */
 enum { FRONT = 64 };
 
@@ -173,21 +178,32 @@ keep_memory(PyObject *module, PyObject *unused)
     return PyDataMem_SetHandler(keeper);
 }
 
-/* Return a new array in the order of its axes; `dtype` is stolen. */
+/* Return a new array in the order of its axes; `dtype` is stolen. It runs nothing: to change the handler makes objects,
+ * and what a collection lets go of may change what the caller looks at.
+ */
 static PyObject *
 new_array(PyArray_Descr *dtype, int ndim, npy_intp *dims)
 {
     npy_intp bytes = PyDataType_ELSIZE(dtype);
     PyObject *before, *array;
+    int was_collecting;
     for (int axis = 0; axis < ndim; axis++) {
         bytes *= dims[axis];
     }
-    if (bytes < KEPT_FROM || bytes > KEPT_TO || (before = PyDataMem_SetHandler(keeper)) == NULL) {
-        PyErr_Clear();
+    if (bytes < KEPT_FROM || bytes > KEPT_TO) {
         return PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, NULL, NULL, 0, NULL);
     }
+    was_collecting = PyGC_Disable();
+    if ((before = PyDataMem_SetHandler(keeper)) == NULL) {
+        PyErr_Clear();
+    }
     array = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, NULL, NULL, 0, NULL);
-    Py_XDECREF(PyDataMem_SetHandler(before));
-    Py_DECREF(before);
+    if (before != NULL) {
+        Py_XDECREF(PyDataMem_SetHandler(before));
+        Py_DECREF(before);
+    }
+    if (was_collecting) {
+        PyGC_Enable();
+    }
     return array;
 }

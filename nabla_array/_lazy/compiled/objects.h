@@ -3,7 +3,7 @@
  */
 
 enum { MOST_SLOTS = 8 };
-#ifdef Py_GIL_DISABLED
+#if defined(Py_GIL_DISABLED) || defined(__SANITIZE_ADDRESS__) /* which sees nothing of what is kept */
 enum { MOST_KEPT = 0, ROOM = 1 };
 #else
 enum { MOST_KEPT = 64, ROOM = MOST_KEPT };
@@ -91,7 +91,12 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
                         "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes");
     }
     else if ((memory = PyObject_CallMethod(self, "__buffer__", "i", flags)) != NULL) {
-        out = PyObject_GetBuffer(PyMemoryView_GET_BASE(memory), view, flags); /* NumPy's array, and its errors */
+        if (PyMemoryView_Check(memory) && PyMemoryView_GET_BASE(memory) != NULL) {
+            out = PyObject_GetBuffer(PyMemoryView_GET_BASE(memory), view, flags); /* NumPy's array, and its errors */
+        }
+        else { /* a derived class has a method of its own */
+            PyErr_Format(PyExc_TypeError, "__buffer__: returned %R, not a memoryview of an object", memory);
+        }
         Py_DECREF(memory);
     }
     return out;

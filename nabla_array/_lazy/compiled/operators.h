@@ -128,11 +128,15 @@ moved(PyObject *x)
         (whole = seen(PyTuple_GET_ITEM(part, 0))) == NULL) {
         return NULL;
     }
+    Py_INCREF(whole);
+    Py_INCREF(part);
     found = PyObject_GetItem((PyObject *)whole, PyTuple_GET_ITEM(part, 1));
     if (found == NULL || !PyArray_CheckExact(found)) {
         PyErr_Clear();
         Py_CLEAR(found);
     }
+    Py_DECREF(whole);
+    Py_DECREF(part);
     return (PyArrayObject *)found;
 }
 
@@ -191,8 +195,12 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         ((value = product_with_large(f, x, y, failed)) != NULL || *failed)) {
         return value;
     }
+    /* What is pending first: to compute it may run anything. To look at `y` runs nothing, so `a` stays what it is. */
+    if (y != NULL && IS_ARRAY(y) && IS_PENDING(NODE(y))) {
+        fresh(y);
+    }
     if ((IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
-        (y != NULL && IS_ARRAY(y) && (b = fresh(y)) == NULL)) {
+        (y != NULL && IS_ARRAY(y) && (b = seen(y)) == NULL)) {
         return NULL;
     }
     some = a != NULL ? a : b;
@@ -301,7 +309,7 @@ uses(PyObject *y, PyObject *owner)
     return 1;
 }
 
-/* Do what `target` does where nothing is pending but `others`.
+/* Do what `target` does where nothing is pending but `x` and `others`, which are computed before any is looked at.
  *
  * `*owner` becomes the array that they are of. Each count is of what is known: the owner has its node and a view's
  * `seen` names it; the node has its value and a view's memory is based on it.
@@ -309,10 +317,10 @@ uses(PyObject *y, PyObject *owner)
 static PyArrayObject *
 target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 {
-    PyObject *view = SLOT(x, x_view);
-    PyArrayObject *value = fresh(x), *memory;
+    PyObject *view;
+    PyArrayObject *value, *memory;
     Py_ssize_t many;
-    if (value == NULL) {
+    if (fresh(x) == NULL) {
         return NULL;
     }
     for (Py_ssize_t i = 0; i < n; i++) {
@@ -320,6 +328,10 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
             fresh(others[i]); /* so that it holds no memory but its own */
         }
     }
+    if ((value = seen(x)) == NULL) {
+        return NULL;
+    }
+    view = SLOT(x, x_view);
     *owner = view == Py_None ? x : SLOT(view, v_base);
     if (PyTuple_GET_SIZE(SLOT(*owner, x_levels)) != 0 || !is_ours(*owner) || VALUE_OF(NODE(*owner)) == NULL ||
         !PyArray_CheckExact(VALUE_OF(NODE(*owner)))) {
@@ -347,7 +359,9 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
     return Py_REFCNT(NODE(*owner)) == 1 + many && Py_REFCNT(memory) == 1 + many ? value : NULL;
 }
 
-/* Return the elements of `x` (borrowed) to be written to, if nobody but `others` would see that, or NULL. */
+/* Return the elements of `x` to be written to, if nobody but `others` would see that, or NULL. They are borrowed, as
+ * `*owner` is: who goes on to run anything holds them.
+ */
 static PyArrayObject *
 target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 {
@@ -387,7 +401,7 @@ deferred_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
 static PyObject *
 compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int *failed)
 {
-    PyObject *out = NULL, *owner, *value, *given[4];
+    PyObject *out = NULL, *owner, *value, *node, *given[4];
     PyArrayObject *memory;
     Py_ssize_t keywords = PyTuple_GET_SIZE(names);
     if (!f->is_ufunc || n != f->nin || keywords > 2 || is_watched()) {
@@ -418,7 +432,7 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
         return NULL;
     }
     for (Py_ssize_t i = 0; i < n + keywords; i++) {
-        PyArrayObject *array = IS_ARRAY(args[i]) ? fresh(args[i]) : NULL;
+        PyArrayObject *array = IS_ARRAY(args[i]) ? seen(args[i]) : NULL;
         if (i < n && (array == NULL ? !is_number(args[i], memory) : PyArray_DESCR(array) != PyArray_DESCR(memory))) {
             return NULL;
         }
@@ -429,7 +443,9 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
         *failed = PyErr_Occurred() != NULL;
         return NULL;
     }
-    *failed = count_heard() != 0 && told(f, PyTuple_Pack(1, NODE(out)), value) < 0;
+    Py_INCREF(node = NODE(out));
+    *failed = count_heard() != 0 && told(f, PyTuple_Pack(1, node), value) < 0;
+    Py_DECREF(node);
     Py_DECREF(value);
     return *failed ? NULL : Py_NewRef(out);
 }
@@ -477,7 +493,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         if ((found = compute(f, x, y, NULL, &failed)) == NULL) {
             return NULL;
         }
-        if (PyArray_NDIM((PyArrayObject *)VALUE_OF(NODE(x))) == 0) {
+        if (PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape)) == 0) {
             return found; /* a scalar in NumPy: `+=` makes a new one */
         }
         if (SLOT(NODE(found), n_aval) != SLOT(NODE(x), n_aval)) {

@@ -173,7 +173,8 @@ static PyObject *product; /* the primitive that multiplies */
 static inline int
 is_two(PyObject *y)
 {
-    return y != NULL && ((PyLong_CheckExact(y) && PyLong_AsDouble(y) == 2) ||
+    int overflow;
+    return y != NULL && ((PyLong_CheckExact(y) && PyLong_AsLongAndOverflow(y, &overflow) == 2) ||
                          (PyFloat_CheckExact(y) && PyFloat_AS_DOUBLE(y) == 2));
 }
 

@@ -342,16 +342,20 @@ make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
     return 1;
 }
 
-/* Let a node be a part whose elements these are (stolen). */
-static void
+/* Let a node be a part whose elements these are (stolen); returns its inputs, to be let go of once all are settled: that
+ * may run anything.
+ */
+static PyObject *
 settle(PyObject *node, PyObject *value)
 {
+    PyObject *inputs = SLOT(node, n_inputs);
     become_part(node);
     Py_SETREF(SLOT(node, n_value), value);
     Py_CLEAR(SLOT(node, n_prim));
     Py_CLEAR(SLOT(node, n_params));
     Py_CLEAR(SLOT(node, n_depth));
-    Py_CLEAR(SLOT(node, n_inputs));
+    SLOT(node, n_inputs) = NULL;
+    return inputs;
 }
 
 /* Compute a tree, its root into memory if that is given; returns 0, without an error, where Python must. */
@@ -368,17 +372,13 @@ run_tree(Tree *tree, PyArrayObject *into)
     PyErr_Clear();
     for (int k = 0; k < tree->n_nodes; k++) {
         kept[k] = values[k] == NULL ? NULL : tree->nodes[k];
+        if (kept[k] != NULL && done && values[k] != (PyObject *)into) {
+            values[k] = settle(kept[k], values[k]);
+        }
     }
     for (int k = 0, many = tree->n_nodes; k < many; k++) { /* those of the tree that nobody holds go on the way */
-        if (kept[k] != NULL) {
-            if (done && values[k] != (PyObject *)into) {
-                settle(kept[k], values[k]);
-            }
-            else {
-                Py_DECREF(values[k]);
-            }
-            Py_DECREF(kept[k]);
-        }
+        Py_XDECREF(values[k]);
+        Py_XDECREF(kept[k]);
     }
     return done;
 }
@@ -389,12 +389,13 @@ run_deferred(PyObject *root)
 {
     Tree tree;
     PyObject *first;
-    while (!collect(root, &tree, &first)) {
-        if (first == NULL || !run_deferred(first)) {
-            return 0;
-        }
+    int done;
+    Py_INCREF(root); /* what a smaller tree lets go of may be the last to hold it */
+    while (!(done = collect(root, &tree, &first)) && first != NULL && run_deferred(first)) {
     }
-    return run_tree(&tree, NULL);
+    done = done && tree.n_nodes > 0 && run_tree(&tree, NULL);
+    Py_DECREF(root);
+    return done;
 }
 
 /* Compute all that is pending, so that nothing but what is known holds what it was computed from. */
@@ -479,22 +480,32 @@ is_apart_or_same(PyArrayObject *a, PyArrayObject *b)
     return between >= PyArray_ITEMSIZE(a) && between + PyArray_ITEMSIZE(b) <= step;
 }
 
-/* Return a node that repeats the elements of an array (a new reference). */
+/* Return a view that repeats the elements of an array. */
 static PyObject *
-spread(PyArrayObject *value, PyObject *aval, int ndim, npy_intp *dims)
+repeated(PyArrayObject *value, int ndim, npy_intp *dims)
 {
     npy_intp strides[MOST_DIMS];
     int less = ndim - PyArray_NDIM(value);
     PyArray_Descr *dtype = PyArray_DESCR(value);
-    PyObject *view, *out;
+    PyObject *view;
     for (int axis = 0; axis < ndim; axis++) {
         int own = axis - less;
         strides[axis] = own < 0 || PyArray_DIM(value, own) == 1 ? 0 : PyArray_STRIDE(value, own);
     }
     Py_INCREF(dtype);
     view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA(value), 0, NULL);
-    if (view == NULL || PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(value)) < 0 ||
-        (out = make_object(Part, &nodes, 0)) == NULL) {
+    if (view != NULL && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(value)) < 0) {
+        Py_CLEAR(view);
+    }
+    return view;
+}
+
+/* Return a node that repeats the elements of an array (a new reference). */
+static PyObject *
+spread(PyArrayObject *value, PyObject *aval, int ndim, npy_intp *dims)
+{
+    PyObject *view = repeated(value, ndim, dims), *out = view == NULL ? NULL : make_object(Part, &nodes, 0);
+    if (out == NULL) {
         Py_XDECREF(view);
         return NULL;
     }
@@ -511,7 +522,7 @@ copy_few(PyObject *leaf)
     npy_intp dims[MOST_DIMS], bytes = PyArray_ITEMSIZE(value);
     int ndim = PyArray_NDIM(value);
     PyArray_Descr *dtype = PyArray_DESCR(value);
-    PyObject *few, *copy, *node = NULL;
+    PyObject *few, *copy, *view = NULL;
     for (int axis = 0; axis < ndim; axis++) {
         dims[axis] = PyArray_STRIDE(value, axis) == 0 ? 1 : PyArray_DIM(value, axis);
         bytes *= dims[axis];
@@ -522,17 +533,13 @@ copy_few(PyObject *leaf)
     Py_INCREF(dtype);
     few = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, PyArray_STRIDES(value), PyArray_DATA(value), 0, NULL);
     copy = few == NULL ? NULL : PyArray_NewCopy((PyArrayObject *)few, NPY_CORDER);
-    if (copy != NULL) {
-        node = spread((PyArrayObject *)copy, SLOT(leaf, n_aval), ndim, PyArray_DIMS(value));
-    }
-    if (node != NULL) {
-        Py_SETREF(SLOT(leaf, n_value), Py_NewRef(VALUE_OF(node)));
+    if (copy != NULL && (view = repeated((PyArrayObject *)copy, ndim, PyArray_DIMS(value))) != NULL) {
+        Py_SETREF(SLOT(leaf, n_value), view);
     }
     PyErr_Clear();
     Py_XDECREF(few);
     Py_XDECREF(copy);
-    Py_XDECREF(node);
-    return node != NULL;
+    return view != NULL;
 }
 
 /* Compute a pending node, which nobody else knows, into a part of the elements of an array `x`, or all of them.
@@ -548,9 +555,9 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
     Py_ssize_t nodes = 1, arrays = 1, mine = 1;
     npy_intp dims[MOST_DIMS];
     Tree tree;
-    if (PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) || memory == NULL ||
+    if (!IS_PENDING(root) || PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) ||
         are_for_somebody(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) || /* who tells of them computes again */
-        !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
+        memory == NULL || !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
         !PyArray_CHKFLAGS((PyArrayObject *)memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) ||
         aval_dtype(aval) != PyArray_DESCR(part) || dims_of(aval, dims) != PyArray_NDIM(part) ||
         !PyArray_CompareLists(dims, PyArray_DIMS(part), PyArray_NDIM(part)) || !PyArray_ISBEHAVED(part) ||
