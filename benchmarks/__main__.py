@@ -18,6 +18,7 @@ from . import (
     elementwise,
     fused,
     fuzz_numpy,
+    fuzz_objects,
     fuzz_tiers,
     fuzz_transforms,
     memory,
@@ -47,6 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else argv
     others = {
         "fuzz-numpy": fuzz_numpy.main,
+        "fuzz-objects": fuzz_objects.main,
         "fuzz-tiers": fuzz_tiers.main,
         "fuzz-transforms": fuzz_transforms.main,
         "npbench": npbench.main,
