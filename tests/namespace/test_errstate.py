@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -252,7 +253,7 @@ def test_a_state_belongs_to_its_thread() -> None:
 
 def test_a_warning_names_the_users_line_and_comes_once() -> None:
     script = "import nabla_array as np\nfor _ in range(3):\n    x = 1 / np.zeros(5000)\n    print(x)\n"
-    environment = {"NABLA_ARRAY_FLOAT_WARNINGS": "1", "NABLA_ARRAY_MODE": "host"}
+    environment = {**os.environ, "NABLA_ARRAY_FLOAT_WARNINGS": "1", "NABLA_ARRAY_MODE": "host"}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
     )
