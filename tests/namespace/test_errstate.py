@@ -332,3 +332,23 @@ def test_slices_with_too_few_numbers_warn_as_numpys(name: str, few: str) -> None
                     - {"invalid value encountered in divide", "invalid value encountered in scalar divide"}
                 )
             assert found[0] == found[1], (axis, np.shape(given))
+
+
+@pytest.mark.parametrize("way", ["in place", "setitem", "out", "part"])
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+def test_what_is_written_over_is_not_computed_again_to_tell_of_faults(way: str) -> None:
+    a, b = np.arange(1.0, 3001.0), np.arange(3000.0) % 7
+    with xp.config(float_warnings=True):
+        x, y = xp.asarray(a) * 1.0, xp.asarray(b)
+        assert float(x[0]) == 1.0
+        if way == "in place":
+            x /= y
+        elif way == "setitem":
+            x[...] = x / y
+        elif way == "out":
+            xp.divide(x, y, out=x)
+        else:
+            x[:] = x[:] / y[:]
+        got = np.asarray(x)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(got, a / b)
