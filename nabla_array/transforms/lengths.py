@@ -20,9 +20,8 @@ class _Runs(threading.local):
 
 _runs = _Runs()
 _lock = threading.Lock()
-_watching: dict[
-    str, Any
-] = {}  # what tells of lengths while somebody watches: always, it would cost everybody
+# What tells of lengths, and is there while somebody watches only: else it would cost everybody.
+_watching: dict[str, Any] = {}
 _usual: dict[str, Any] = {}
 _watchers = 0
 

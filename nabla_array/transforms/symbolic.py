@@ -386,10 +386,11 @@ def generalize(
             raise _NoForm(f"another program for {dict(sizes)} than for other lengths")
     except Exception as error:  # whatever the function raises: it has no program for other lengths
         if before is None:
-            told = f"{type(error).__name__.lstrip('_')}: {error}"
+            told = str(error) if type(error) is _NoForm else f"{type(error).__name__}: {error}"
             warnings.warn(
                 f"compile: for the dynamic_dims {', '.join(map(repr, names))} there is no one program for "
-                f"all lengths ({told}); each length has its own",
+                f"all lengths, whose programs differ ({told}); each length has its own. x.shape[0] can be "
+                "computed and compared with in one program, len(x) and int() are plain numbers",
                 stacklevel=6,
             )
         return None
