@@ -201,8 +201,8 @@ def _transformed(w: World) -> Any:
     before = [*w.arrays]
     try:
         return wrap(function)(x)
-    finally:  # what was made of the transform's arrays, or has them written to it, is not for later
-        w.arrays = [z for z in before if not z._levels and (z.base is None or not z.base._levels)]
+    finally:  # what was made of the transform's arrays is not for later
+        w.arrays = before
 
 
 _PLAIN: tuple[Call, ...] = (
