@@ -55,6 +55,10 @@ def recorded() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _nothing_is_compiled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep the user's cache out of the tests, and workers from starting where a test does not ask."""
+    """Keep the user's cache out of the tests, and workers from starting where a test does not ask.
+
+    MAX's own cache is one for all: each test with a cache folder of its own would compile from cold.
+    """
+    os.environ.setdefault("MODULAR_CACHE_DIR", str(tmp_path_factory.getbasetemp().parent / "max"))
     with config(cache_dir=str(tmp_path_factory.mktemp("cache")), compile_after=1e9):
         yield

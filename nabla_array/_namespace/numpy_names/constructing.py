@@ -232,7 +232,7 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     array([[0, 1],
            [0, 1]])
     """
-    shape = normalize_shape("indices", dimensions)
+    shape = normalize_shape("indices", tuple(dimensions))  # a number is none, here
     rows = [
         reshape(arange(n, dtype=dtype), (1,) * k + (n,) + (1,) * (len(shape) - k - 1))
         for k, n in enumerate(shape)
