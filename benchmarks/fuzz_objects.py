@@ -36,7 +36,7 @@ from .odd_objects import World
 
 # Calls of one world, worlds of one process, seconds that a call may take.
 _CALLS, _WORLDS, _SECONDS = 20, 100, 20
-# What touches files, settings or the terminal, or is no function of arrays.
+# What touches files, settings or the terminal, or is no function of arrays; grids of bins, which may be huge.
 _LEFT_OUT = frozenset(
     [
         *(
@@ -61,6 +61,7 @@ _LEFT_OUT = frozenset(
             "setbufsize",
             "set_printoptions",
         ),
+        *("histogramdd", "histogram2d"),
         *("errstate", "printoptions", "import_module", "info", "show_config", "show_runtime", "report"),
     ]
 )

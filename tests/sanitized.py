@@ -55,7 +55,8 @@ def make(folder: Path) -> dict[str, str]:
     return {
         **os.environ,
         "LD_PRELOAD": ":".join(libraries),
-        "ASAN_OPTIONS": "detect_leaks=0",  # Python leaves much to the end of the process
+        # Python leaves much to the end of the process, and tests ask for more memory than there is.
+        "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "PYTHONMALLOC": "malloc",  # or objects lie in arenas, which the sanitizer does not look into
         "PYTHONPATH": str(folder),

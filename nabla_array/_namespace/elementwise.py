@@ -549,7 +549,10 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     if y.dtype.kind == "b" and decimals == 0:  # as NumPy
         y = astype(y, np.dtype(np.float16))
     require("round", "numeric", y)
-    y = apply(p.round_, y, decimals=operator.index(decimals))
+    places = operator.index(decimals)
+    if not -(2**31) <= places < 2**31:  # now, not when the value is looked at
+        raise OverflowError(f"round: decimals {places} do not fit into 32 bits")
+    y = apply(p.round_, y, decimals=places)
     return y if out is None else deliver("round", out, y)
 
 

@@ -141,8 +141,12 @@ def _stacked(function: str, items: Any, dtype: Any) -> Array:
 
 
 def astype(x: Array, dtype: np.dtype) -> Array:
-    """Return `x` with another dtype, or `x` itself if it has it."""
-    return x if x.dtype == dtype else apply(cast, x, dtype=dtype)
+    """Return `x` with another dtype, or `x` itself if it has it; raises TypeError for what is no number's."""
+    if x.dtype == dtype:
+        return x
+    if dtype.kind not in "biufc":
+        raise UnheldDtypeError(f"astype: no arrays of dtype {dtype}; numbers and booleans would work")
+    return apply(cast, x, dtype=dtype if dtype.isnative else dtype.newbyteorder("="))
 
 
 def full_like(x: Array, value: Any) -> Array:
