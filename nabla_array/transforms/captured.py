@@ -51,11 +51,13 @@ class Capturing(Scope):
         self._functions = functions
 
     def __enter__(self) -> Self:
-        self._held = _hold(_arrays_of(self._functions))
+        arrays = _arrays_of(self._functions)
+        self._held = _hold(arrays) if arrays else arrays
         return super().__enter__()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> bool:
-        _release(self._held)
+        if self._held:
+            _release(self._held)
         if isinstance(error, Exception) and not self.line and _READ_ONLY.search(str(error)):
             self.line = _line(error)
         return super().__exit__(kind, error, _)
