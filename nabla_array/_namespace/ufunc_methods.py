@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy.aval import MOST_AXES
 from .._lazy.primitives.elementwise import add, neg, select
 from .._lazy.primitives.structure import concat, permute, reshape
 from . import direct, scans, statistical, utility
@@ -88,7 +89,8 @@ def with_options(
         operands = [as_array(name, x) for x in operands]
     kinds = [x.dtype if type(x) is Array else _BOOL if type(x) is bool else type(x) for x in operands]
     if dtype is not None:
-        signature = (None,) * like.nin + (np.dtype(dtype),) * like.nout
+        is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)  # np.dtypes.Float64DType
+        signature = (None,) * like.nin + (dtype() if is_class else np.dtype(dtype),) * like.nout
     targets = [None if t is None else t.dtype for t in outs]
     options = {} if signature is None else {"signature": signature}
     dtypes = like.resolve_dtypes((*kinds, *targets), casting=casting, **options)
@@ -347,6 +349,8 @@ def outer(function: Function, like: np.ufunc, A: Any, B: Any, /, **kwargs: Any) 
     if like.nin != 2:
         raise ValueError("outer product only supported for binary functions")
     a, b = as_array(like.__name__, A), as_array(like.__name__, B)
+    if a.ndim + b.ndim > MOST_AXES:
+        raise ValueError(f"{like.__name__}.outer: {a.ndim} and {b.ndim} axes, and {MOST_AXES} are the most")
     return function(a[(..., *[None] * b.ndim)] if b.ndim else a, b, **kwargs)
 
 

@@ -265,3 +265,28 @@ def test_ufuncs_and_what_makes_arrays_are_no_methods() -> None:
     assert np.array_equal(layer.join(layer.empty(2), 1), [1, 1])
     assert layer.total.__self__ is layer
     assert pickle.loads(pickle.dumps(layer.activation)) is xp.tanh
+
+
+def test_dtypes_are_given_by_their_classes_too() -> None:
+    for m in (np, xp):
+        assert m.add(m.arange(3), 1, dtype=np.dtypes.Float32DType).dtype == np.float32
+    out = xp.zeros(3)
+    np.subtract(xp.arange(3.0), 1, out=out, casting="unsafe", dtype=np.dtypes.Float64DType)
+    assert out.tolist() == [-1.0, 0.0, 1.0]
+
+
+@pytest.mark.parametrize("dtype", ["V3", "S3", "M8[s]", [("a", float)], []])
+@pytest.mark.parametrize("name", ["sum", "prod", "cumsum", "cumprod", "trace"])
+def test_what_no_number_has_as_its_dtype_is_refused_at_the_call(
+    name: str, dtype: object, recorded: None
+) -> None:
+    with pytest.raises(TypeError):
+        getattr(xp, name)(xp.ones((2, 2)) * 2, dtype=dtype)
+
+
+def test_outer_and_round_refuse_at_the_call(recorded: None) -> None:
+    deep = xp.ones((1,) * 33)
+    with pytest.raises(ValueError, match="64 are the most"):
+        np.add.outer(deep, deep)
+    with pytest.raises(OverflowError, match="decimals"):
+        xp.round(xp.ones(3), 2**40)
