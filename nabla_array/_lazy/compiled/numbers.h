@@ -140,9 +140,18 @@ numbers(enum op op, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b
         if (type == NPY_FLOAT) { /* a number of Python's takes the dtype first */
             p = (float)p;
             q = (float)q;
-            if (!isfinite(p) || !isfinite(q)) {
-                return NULL;
+        }
+        if (op == POW && isinf(p) && isfinite(q)) { /* NumPy's arrays take a root for 0.5: of -inf that is nan */
+            if (type == NPY_FLOAT) {
+                out.f = powf((float)p, (float)q);
             }
+            else {
+                out.d = pow(p, q);
+            }
+            return known_number(dtype, &out, aval);
+        }
+        if (type == NPY_FLOAT && (!isfinite(p) || !isfinite(q))) {
+            return NULL;
         }
         if (IS_COMPARISON(op)) {
             out.truth = (npy_bool)compare(op, p < q, p == q, p > q);
