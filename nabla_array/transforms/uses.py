@@ -483,10 +483,7 @@ class _Walk:
         if i.opname == "BUILD_TUPLE":
             return tuple(values) if any(map(kind_of, values)) else OTHER
         kind = max(map(kind_of, values), default=OTHER)
-        if kind and i.opname == "BINARY_OP":
+        if kind and i.opname.startswith(("BINARY_", "UNARY_")):
             is_text = i.argrepr.startswith("%") and type(self._leftmost(k)) is str
             return OTHER if is_text else DERIVED
-        if i.opname.startswith("BINARY_"):
-            key = values[1:]
-            return DERIVED if kind and (kind_of(values[0]) or any(map(kind_of, key))) else OTHER
-        return DERIVED if kind and i.opname.startswith("UNARY_") else kind
+        return kind
