@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import nabla_array
-from nabla_array._lazy import tiers
+from nabla_array._lazy.run import tiers
 
 from .fresh import child, empty_cache
 from .fused import Case, cases, mixed_cases

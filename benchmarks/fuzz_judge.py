@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nabla_array._lazy.program import Eqn, Program
+from nabla_array._lazy.graph.program import Eqn, Program
 
 from .fuzz_programs import Undefined, is_open, on_host
 

@@ -30,7 +30,7 @@ from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 
 import nabla_array as xp
 from nabla_array import transforms as t
-from nabla_array._lazy.node import tapes
+from nabla_array._lazy.graph.node import tapes
 
 from .odd_objects import World
 

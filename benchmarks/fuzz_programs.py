@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nabla_array._lazy.aval import Aval, aval_of
-from nabla_array._lazy.canonical import Canonical, CanonicalProgram, Size, parse, slices_of
-from nabla_array._lazy.host import DATA_ERRORS, as_value
-from nabla_array._lazy.max_backend import primitives
-from nabla_array._lazy.node import Node, leaf, record
-from nabla_array._lazy.primitive import Primitive
-from nabla_array._lazy.primitives.creation import Literal, fill, fill_node
-from nabla_array._lazy.primitives.elementwise import cast, copysign, maximum, minimum, signbit
-from nabla_array._lazy.primitives.reduction import reduce_max, reduce_min
-from nabla_array._lazy.primitives.structure import broadcast
-from nabla_array._lazy.program import Eqn, Program, linearize, pending_order
+from nabla_array._lazy.cpu.blocks import DATA_ERRORS, as_value
+from nabla_array._lazy.graph.aval import Aval, aval_of
+from nabla_array._lazy.graph.node import Node, leaf, record
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.graph.program import Eqn, Program, linearize, pending_order
+from nabla_array._lazy.max.backend import primitives
+from nabla_array._lazy.max.canonical import Canonical, CanonicalProgram, Size, parse, slices_of
+from nabla_array._lazy.ops.creation import Literal, fill, fill_node
+from nabla_array._lazy.ops.elementwise import cast, copysign, maximum, minimum, signbit
+from nabla_array._lazy.ops.reduction import reduce_max, reduce_min
+from nabla_array._lazy.ops.structure import broadcast
 
 DTYPES = [np.dtype(name) for name in ("float32", "float64", "bool")]
 DTYPES += [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]

@@ -20,10 +20,10 @@ from rich.markup import escape
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
-from nabla_array._lazy import max_backend
-from nabla_array._lazy.canonical import Canonical, canonicalize, parse
-from nabla_array._lazy.fusion import parts
-from nabla_array._lazy.program import Program
+from nabla_array._lazy.graph.program import Program
+from nabla_array._lazy.max import backend
+from nabla_array._lazy.max.canonical import Canonical, canonicalize, parse
+from nabla_array._lazy.schedule.parts import parts
 
 from .fuzz_judge import Disagreement, judge
 from .fuzz_programs import (
@@ -109,16 +109,16 @@ def _compile_here(folder: Path) -> None:
 
     keys = json.loads((folder / "keys.json").read_text())
     refused = {}
-    kernels = max_backend.build_kernels(folder)
+    kernels = backend.build_kernels(folder)
     for key in keys:
         try:
-            max_backend._build(parse(key), "g", Module(), kernels)
+            backend._build(parse(key), "g", Module(), kernels)
         except Exception as error:  # whatever MAX raises is what is looked for
             refused[key] = f"{type(error).__name__}: {error}"
     good = [key for key in keys if key not in refused]
     (folder / "refused.json").write_text(json.dumps(refused))
     if good:
-        max_backend.compile_programs(good, folder / "models.mef")
+        backend.compile_programs(good, folder / "models.mef")
 
 
 def compile_with_max(keys: Sequence[str]) -> tuple[dict[str, Model], dict[str, str]]:
@@ -143,7 +143,7 @@ def compile_with_max(keys: Sequence[str]) -> tuple[dict[str, Model], dict[str, s
         refused = json.loads(refusals.read_text()) if refusals.exists() else {}
         good = [key for key in keys if key not in refused]
         if mef.exists():
-            loaded = max_backend.load(name, mef.read_bytes())
+            loaded = backend.load(name, mef.read_bytes())
             return {key: _model(loaded[f"g{i}"]) for i, key in enumerate(good)}, refused
     if len(good) <= 1:
         return {}, {**refused, **dict.fromkeys(good, said)}
@@ -154,7 +154,7 @@ def compile_with_max(keys: Sequence[str]) -> tuple[dict[str, Model], dict[str, s
 
 
 def _model(loaded: Any) -> Model:
-    return lambda inputs, outputs: max_backend.runner(loaded, inputs, outputs)
+    return lambda inputs, outputs: backend.runner(loaded, inputs, outputs)
 
 
 def fuzz(groups: Iterable[Group], tally: Tally, seed: int, compiled: Compile = compile_with_max) -> None:

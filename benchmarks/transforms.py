@@ -12,7 +12,7 @@ import numpy as np
 
 import nabla_array
 from nabla_array import transforms
-from nabla_array._lazy import tiers
+from nabla_array._lazy.run import tiers
 
 from . import batches
 from .contestants import JIT, Contestant, contestants

@@ -18,10 +18,10 @@ import numpy as np
 import nabla_array as xp
 import nabla_array.fft
 import nabla_array.linalg
-from nabla_array._lazy.node import LIMIT
+from nabla_array._lazy.graph.node import LIMIT
 from nabla_array._lazy.stats import stats
-from nabla_array._namespace import direct, fast
-from nabla_array._namespace.array import TINY
+from nabla_array._namespace.core.array import TINY
+from nabla_array._namespace.dispatch import eager, fastpath
 
 PAGE = Path(__file__).with_name("coverage.md")
 STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
@@ -224,11 +224,11 @@ def _try(name: str, f: Callable[..., Any]) -> tuple[str, int]:
     call = CALLS.get(name.rpartition(".")[2])
     error: Exception | None = None
     for attempt in [call] if call else arguments:
-        if fast.compiled is not None:  # what it would do with larger ones
-            fast.compiled.limit(direct.PART, direct.LARGE, TINY, sys.maxsize, LIMIT)
+        if fastpath.compiled is not None:  # what it would do with larger ones
+            fastpath.compiled.limit(eager.PART, eager.LARGE, TINY, sys.maxsize, LIMIT)
         x = xp.asarray(np.eye(N) + 1) * 2
         i = xp.asarray(np.arange(N * N).reshape(N, N)) + 1
-        fast.limit()
+        fastpath.limit()
         before = stats.evaluations
         try:
             result = attempt(f, x, i)

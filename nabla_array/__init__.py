@@ -13,38 +13,38 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ._lazy.config import config as config
-from ._namespace import array as _array
-from ._namespace import interop as _interop
-from ._namespace import libraries as _libraries  # noqa: F401
-from ._namespace import methods as _methods  # noqa: F401
-from ._namespace import numpy_modules as _numpy_modules
-from ._namespace import operators as _operators  # noqa: F401
-from ._namespace import scalars as _scalars  # noqa: F401
-from ._namespace.array import Array as Array
-from ._namespace.creation import *  # noqa: F403
-from ._namespace.data_types import *  # noqa: F403
-from ._namespace.elementwise import *  # noqa: F403
-from ._namespace.evaluation import *  # noqa: F403
-from ._namespace.filling import *  # noqa: F403
-from ._namespace.indexing_functions import *  # noqa: F403
-from ._namespace.joining import *  # noqa: F403
-from ._namespace.linear_algebra import *  # noqa: F403
-from ._namespace.manipulation import *  # noqa: F403
-from ._namespace.scans import *  # noqa: F403
-from ._namespace.sorting import *  # noqa: F403
-from ._namespace.statistical import *  # noqa: F403
-from ._namespace.utility import *  # noqa: F403
+from ._namespace.chapters.creation import *  # noqa: F403
+from ._namespace.chapters.data_types import *  # noqa: F403
+from ._namespace.chapters.elementwise import *  # noqa: F403
+from ._namespace.chapters.filling import *  # noqa: F403
+from ._namespace.chapters.indexing_functions import *  # noqa: F403
+from ._namespace.chapters.joining import *  # noqa: F403
+from ._namespace.chapters.linear_algebra import *  # noqa: F403
+from ._namespace.chapters.manipulation import *  # noqa: F403
+from ._namespace.chapters.scans import *  # noqa: F403
+from ._namespace.chapters.sorting import *  # noqa: F403
+from ._namespace.chapters.statistical import *  # noqa: F403
+from ._namespace.chapters.utility import *  # noqa: F403
+from ._namespace.core import array as _array
+from ._namespace.core.array import Array as Array
+from ._namespace.core.evaluation import *  # noqa: F403
+from ._namespace.dispatch import operators as _operators  # noqa: F401
+from ._namespace.interop import functions as _interop
+from ._namespace.interop import libraries as _libraries  # noqa: F401
+from ._namespace.numpy import methods as _methods  # noqa: F401
+from ._namespace.numpy import modules as _numpy_modules
+from ._namespace.numpy import scalars as _scalars  # noqa: F401
 
 if TYPE_CHECKING:
     from . import fft as fft
     from . import linalg as linalg
     from . import special as special
-    from ._namespace.constants import *  # noqa: F403
-    from ._namespace.info import *  # noqa: F403
-    from ._namespace.moments import *  # noqa: F403
-    from ._namespace.ndarray import *  # noqa: F403
-    from ._namespace.searching import *  # noqa: F403
-    from ._namespace.sets import *  # noqa: F403
+    from ._namespace.chapters.constants import *  # noqa: F403
+    from ._namespace.chapters.info import *  # noqa: F403
+    from ._namespace.chapters.moments import *  # noqa: F403
+    from ._namespace.chapters.searching import *  # noqa: F403
+    from ._namespace.chapters.sets import *  # noqa: F403
+    from ._namespace.numpy.ndarray import *  # noqa: F403
     from .inspect import explain as explain
     from .inspect import report as report
     from .runner.ipython import load_ipython_extension as load_ipython_extension
@@ -72,10 +72,10 @@ sys.meta_path.append(_numpy_modules.Finder())
 # Imported when they are first named: most programs never do.
 _LATE_MODULES = ("fft", "lib", "linalg", "random", "special")
 _LATE = {
-    **dict.fromkeys(("e", "inf", "nan", "newaxis", "pi"), "._namespace.constants"),
-    "__array_namespace_info__": "._namespace.info",
+    **dict.fromkeys(("e", "inf", "nan", "newaxis", "pi"), "._namespace.chapters.constants"),
+    "__array_namespace_info__": "._namespace.chapters.info",
     "__version__": ".version",
-    "ndarray": "._namespace.ndarray",
+    "ndarray": "._namespace.numpy.ndarray",
     "explain": ".inspect",
     "report": ".inspect",
     "load_ipython_extension": ".runner.ipython",

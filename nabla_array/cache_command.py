@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from ._lazy import tiers
-from ._lazy.artifacts import FAILURES, Store, default_store, toolchain
 from ._lazy.config import config
+from ._lazy.max.artifacts import FAILURES, Store, default_store, toolchain
+from ._lazy.run import tiers
 
 
 def info(console: Console) -> int:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._namespace import numpy_names
-from ._namespace.fft import *  # noqa: F403
-from ._namespace.fft import __all__ as _standard
+from ._namespace.chapters.fft import *  # noqa: F403
+from ._namespace.chapters.fft import __all__ as _standard
+from ._namespace.numpy import homes
 
-__all__ = sorted({*_standard, *numpy_names.HOMES["fft"]})
+__all__ = sorted({*_standard, *homes.HOMES["fft"]})
 
 
 def __getattr__(name: str) -> Any:
-    found = numpy_names.find(name, "fft")
+    found = homes.find(name, "fft")
     if found is None:
         raise AttributeError(f"module 'nabla_array.fft' has no attribute {name!r}")
     globals()[name] = found

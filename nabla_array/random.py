@@ -31,9 +31,9 @@ from typing import Any
 import numpy as np
 import numpy.random as theirs
 
-from ._namespace.array import Array, check_writable, from_value, write
-from ._namespace.interop import to_host
-from ._namespace.ufuncs import call_it
+from ._namespace.core.array import Array, check_writable, from_value, write
+from ._namespace.dispatch.ufuncs import call_it
+from ._namespace.interop.functions import to_host
 
 __all__ = list(theirs.__all__)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._namespace.special import function
+from ._namespace.chapters.special import function
 
 
 def __getattr__(name: str) -> Any:

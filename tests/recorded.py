@@ -5,7 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from nabla_array._namespace import array, direct, fast
+from nabla_array._namespace.core import array
+from nabla_array._namespace.dispatch import eager, fastpath
 
 
 @contextmanager
@@ -14,11 +15,11 @@ def everything_recorded() -> Iterator[None]:
     try:
         with pytest.MonkeyPatch.context() as patch:
             for name in ("LARGE", "PART"):
-                patch.setattr(direct, name, 0)
+                patch.setattr(eager, name, 0)
             patch.setattr(array, "LARGE", 0)
             patch.setattr(array, "TINY", 0)
-            patch.setattr(direct, "elementwise", lambda *args: None)
-            fast.limit()
+            patch.setattr(eager, "elementwise", lambda *args: None)
+            fastpath.limit()
             yield
     finally:
-        fast.limit()
+        fastpath.limit()

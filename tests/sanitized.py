@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).parents[1]
-_FOLDER = Path("nabla_array", "_lazy")
+_FOLDER = Path("nabla_array", "_lazy", "native")
 _LEFT_OUT = (".*", "build", "dist", "shared", "__pycache__", "*.so", "*.egg-info")
 # -fwrapv: as Python's headers, and its own extensions, are compiled.
 _FLAGS = ("-O1", "-g", "-fno-omit-frame-pointer", "-fwrapv", "-fPIC", "-shared", "-Wall")
@@ -44,7 +44,7 @@ def make(folder: Path) -> dict[str, str]:
         *_FLAGS,
         *_SANITIZERS,
         *includes,
-        str(_FOLDER / "compiled" / "module.c"),
+        str(_FOLDER / "module.c"),
         "-o",
         str(out),
         "-lm",

@@ -5,8 +5,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from nabla_array._lazy import max_backend
-from nabla_array._lazy.primitives.placement import in_use
+from nabla_array._lazy.max import backend
+from nabla_array._lazy.ops.placement import in_use
 
 
 @contextmanager
@@ -14,7 +14,7 @@ def accelerators(*names: str) -> Iterator[None]:
     """Let MAX find accelerators of these names."""
     found = {name: f"{i} cpu stand-in" for i, name in enumerate(names)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(max_backend, "accelerators", lambda: found)
+        patch.setattr(backend, "accelerators", lambda: found)
         try:
             yield
         finally:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from nabla_array.__main__ import main
-from nabla_array._lazy.artifacts import Store
 from nabla_array._lazy.config import config
+from nabla_array._lazy.max.artifacts import Store
 
 ROOT = Path(__file__).parents[1]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from nabla_array._lazy import tiers
 from nabla_array._lazy.config import config
+from nabla_array._lazy.run import tiers
 
 from .lazy.canonical_host import numpy_as_max
 

@@ -14,11 +14,11 @@ from rich.console import Console
 import nabla_array as xp
 from nabla_array import eval
 from nabla_array._lazy.config import config
-from nabla_array._lazy.evaluate import evaluate
+from nabla_array._lazy.graph.node import LIMIT
 from nabla_array._lazy.native import compiled
-from nabla_array._lazy.node import LIMIT
+from nabla_array._lazy.run.evaluator import evaluate
 from nabla_array._lazy.stats import Stats, stats
-from nabla_array._namespace.array import Array
+from nabla_array._namespace.core.array import Array
 from nabla_array.inspect import Step, explain, report
 from nabla_array.inspect.layout import Edge, layered, longest_paths
 from nabla_array.inspect.text import bytes_text

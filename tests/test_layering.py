@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import nabla_array
-from nabla_array._namespace.numpy_names import STANDARD
+from nabla_array._namespace.numpy.homes import STANDARD
 
 ROOT = Path(nabla_array.__file__).parent
 # What builds the package is no part of it.
@@ -27,10 +27,16 @@ LATE = {
     *("max", "mojo", "mpmath", "rich", "scipy", "sklearn", "sympy", "threadpoolctl"),
 }
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
-LATE_OWN = {f"nabla_array._lazy.{name}" for name in ("accelerator", "artifacts", "compiler", "max_backend")}
-LATE_OWN |= {f"nabla_array._lazy.{name}" for name in ("pool", "tiers")}
+LATE_OWN = {
+    f"nabla_array._lazy.{name}"
+    for name in ("run.accelerator", "max.artifacts", "max.compiler", "max.backend", "cpu.pool", "run.tiers")
+}
 # What most programs do without.
-LATE_OWN |= {"nabla_array._lazy.autodiff", "nabla_array._namespace.flat", "nabla_array._namespace.special"}
+LATE_OWN |= {
+    "nabla_array._lazy.rules.autodiff",
+    "nabla_array._namespace.numpy.flat",
+    "nabla_array._namespace.chapters.special",
+}
 
 # What `import nabla_array` must not bring in.
 HEAVY = {"dask", "distributed", "matplotlib", "max", "pandas", "rich", "scipy", "sklearn", "sympy", "torch"}

@@ -1,3 +1,3 @@
 """The graph: avals, nodes, primitives, programs, evaluation. Imports NumPy only."""
 
-from . import blas as blas  # before anything imports NumPy
+from .cpu import blas as blas  # before anything imports NumPy

@@ -1,1 +1,1 @@
-"""The public functions, one module a chapter of the standard. Imports `_lazy` only."""
+"""The namespace: arrays, functions, NumPy's names, other libraries. Imports `_lazy` only."""

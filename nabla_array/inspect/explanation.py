@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from .._lazy import spmd, tiers
-from .._lazy.aval import Aval
 from .._lazy.config import config, threads
-from .._lazy.devices import CPU, device_of
-from .._lazy.evaluate import lock, schedule
-from .._lazy.host import blocks_and_threads
-from .._lazy.node import Node
-from .._lazy.primitives.creation import fill
-from .._lazy.primitives.placement import resident
-from .._lazy.program import Eqn, Program, linearize, pending_order
-from .._lazy.regions import Call, Region, plan
-from .._namespace.array import current
-from .._namespace.evaluation import arrays_in
+from .._lazy.cpu import row_tiling
+from .._lazy.cpu.blocks import blocks_and_threads
+from .._lazy.graph.aval import Aval
+from .._lazy.graph.node import Node
+from .._lazy.graph.program import Eqn, Program, linearize, pending_order
+from .._lazy.ops.creation import fill
+from .._lazy.ops.placement import resident
+from .._lazy.run import tiers
+from .._lazy.run.devices import CPU, device_of
+from .._lazy.run.evaluator import lock, schedule
+from .._lazy.schedule.groups import Call, Region, plan
+from .._namespace.core.array import current
+from .._namespace.core.evaluation import arrays_in
 from .drawing import to_dot, to_svg
 from .text import bytes_text, call_text, count_text, nbytes
 
@@ -272,7 +273,7 @@ def _explain(roots: list[Node]) -> Explanation:
         elif device == CPU:
             parts = tiers.steps_of(program)
         else:
-            from .._lazy import accelerator
+            from .._lazy.run import accelerator
 
             parts = accelerator.steps_of(program, device)
     trusted = config.mode == "max" or device != CPU
@@ -309,10 +310,10 @@ def _part(program: Program, step: tiers.Step, trusted: bool) -> Iterator[Step]:
 
 def _on_host(program: Program) -> Iterator[Step]:
     """Yield the steps of a program that the host runs."""
-    if not spmd.is_worthwhile(program):
+    if not row_tiling.is_worthwhile(program):
         yield from (_step(program, s) for s in plan(program).steps if not _is_literal(program, s))
         return
-    for share in spmd.shares(program) or ():
+    for share in row_tiling.shares(program) or ():
         part = share.part
         number = (*part.inputs, *part.eqns)
         if part.fusible:
@@ -328,7 +329,7 @@ def _renumbered(steps: Iterable[Step], number: tuple[int, ...]) -> Iterator[Step
         yield s._replace(eqns=eqns, inputs=ins, outputs=outs)
 
 
-def _pieces(program: Program, share: spmd.Share) -> Step:
+def _pieces(program: Program, share: row_tiling.Share) -> Step:
     part, base = share.part, len(program.inputs)
     eqns = tuple(k for k in part.eqns if program.eqns[k - base].prim is not fill)
     unstored = [k for k in eqns if program.eqns[k - base].prim.kind not in VIEWS and k not in part.outputs]

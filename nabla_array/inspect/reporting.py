@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .._lazy import tiers
-from .._lazy.evaluate import lock
-from .._lazy.primitives.placement import in_use
+from .._lazy.ops.placement import in_use
+from .._lazy.run import tiers
+from .._lazy.run.evaluator import lock
 from .._lazy.stats import stats
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._lazy.aval import Aval
-from .._lazy.program import Eqn, params_told
+from .._lazy.graph.aval import Aval
+from .._lazy.graph.program import Eqn, params_told
 
 
 def nbytes(aval: Any) -> int:

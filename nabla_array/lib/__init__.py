@@ -4,7 +4,7 @@ from functools import partial
 
 import numpy as np
 
-from .._namespace.numpy_modules import NumpyModule
+from .._namespace.numpy.modules import NumpyModule
 from . import stride_tricks as stride_tricks
 
 __getattr__ = partial(getattr, NumpyModule(np.lib, __name__))

@@ -1,4 +1,4 @@
 """NumPy's `lib.stride_tricks`: windows that slide over arrays."""
 
-from .._namespace.numpy_names.strides import *  # noqa: F403
-from .._namespace.numpy_names.strides import __all__ as __all__
+from .._namespace.numpy.strides import *  # noqa: F403
+from .._namespace.numpy.strides import __all__ as __all__

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from .._namespace.libraries import program_hook
+from .._namespace.interop.libraries import program_hook
 from .hooks import after_import
 from .tables import take_numbers
 

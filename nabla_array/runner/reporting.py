@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO
 
 from .._lazy.stats import Stats, stats
-from .._namespace.array import Array
+from .._namespace.core.array import Array
 from ..inspect import report
 from .imports import Own
 

@@ -7,7 +7,7 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from .._namespace.array import Array
+from .._namespace.core.array import Array
 
 # Functions of its `lib` that say what an object is: the kinds of dtype that each says yes to.
 _KINDS = {"is_bool": "b", "is_float": "f", "is_int_or_none": "iu", "is_integer": "iu", "is_scalar": "biufc"}

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._lazy.aval import aval_of
-from .._namespace.array import Array, from_value
+from .._lazy.graph.aval import aval_of
+from .._namespace.core.array import Array, from_value
 from .fastcall import ArrayLeaf, Leaf, NumberLeaf, StaticLeaf
 from .numbers import NUMBERS
 from .pytree import TreeDef, tree_flatten

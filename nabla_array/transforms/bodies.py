@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._lazy.aval import aval_of
-from .._lazy.bodies import Body, closed, hole_for, is_writing, writing
-from .._lazy.evaluate import value_of
-from .._lazy.levels import Levels, align, frames, merge, seeing_levels
-from .._lazy.node import Node, mark_origin, record
-from .._lazy.primitive import Primitive
-from .._lazy.primitives.structure import project
-from .._lazy.program import Program
-from .._lazy.tape import running, taping
-from .._namespace.array import Array, current, split_hook
-from .._namespace.promotion import SCALARS, astype
+from .._lazy.graph.aval import aval_of
+from .._lazy.graph.node import Node, mark_origin, record
+from .._lazy.graph.primitive import Primitive
+from .._lazy.graph.program import Program
+from .._lazy.graph.tape import running, taping
+from .._lazy.ops.structure import project
+from .._lazy.rules.levels import Levels, align, frames, merge, seeing_levels
+from .._lazy.run.bodies import Body, closed, hole_for, is_writing, writing
+from .._lazy.run.evaluator import value_of
+from .._namespace.core.array import Array, current, split_hook
+from .._namespace.core.promotion import SCALARS, astype
 from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
 from .calls import array_leaf
 from .captured import Capturing

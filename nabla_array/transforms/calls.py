@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .._lazy.levels import align_to_force
-from .._lazy.primitives.structure import alias
-from .._namespace.array import Array, current
-from .._namespace.promotion import as_array
+from .._lazy.ops.structure import alias
+from .._lazy.rules.levels import align_to_force
+from .._namespace.core.array import Array, current
+from .._namespace.core.promotion import as_array
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 

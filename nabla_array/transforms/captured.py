@@ -27,9 +27,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._lazy.node import user_line
-from .._lazy.scopes import Scope
-from .._namespace.array import Array
+from .._lazy.graph.node import user_line
+from .._lazy.graph.scopes import Scope
+from .._namespace.core.array import Array
 
 if TYPE_CHECKING:
     from typing import Self

@@ -11,17 +11,17 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._lazy.config import MODES, config, settings
-from .._lazy.devices import CPU, device_of
-from .._lazy.evaluate import evaluate
-from .._lazy.host import DATA_ERRORS, quiet
-from .._lazy.levels import Levels, align_to_force, frames, in_force
-from .._lazy.node import Node, tapes
-from .._lazy.primitives.placement import in_use, transfer
+from .._lazy.cpu.blocks import DATA_ERRORS, quiet
+from .._lazy.cpu.codegen import Source, is_small, write
+from .._lazy.graph.node import Node, tapes
+from .._lazy.ops.placement import in_use, transfer
+from .._lazy.rules.levels import Levels, align_to_force, frames, in_force
+from .._lazy.run.devices import CPU, device_of
+from .._lazy.run.evaluator import evaluate
 from .._lazy.stats import stats
-from .._lazy.straight import Source, is_small, write
-from .._namespace.array import Array, current
-from .._namespace.lengths import Decision, plain
-from .._namespace.promotion import as_array
+from .._namespace.core.array import Array, current
+from .._namespace.core.lengths import Decision, plain
+from .._namespace.core.promotion import as_array
 from .arguments import Arguments, Call, overlap
 from .calls import decorator, named
 from .captured import Capturing

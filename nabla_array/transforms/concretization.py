@@ -8,10 +8,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from types import CodeType, FrameType
 
-from .._lazy.leaving import differentiating
-from .._lazy.node import user_line
-from .._lazy.tape import Tape
-from .._namespace.array import Array, current, number_hook
+from .._lazy.graph.node import user_line
+from .._lazy.graph.tape import Tape
+from .._lazy.rules.concretization import differentiating
+from .._namespace.core.array import Array, current, number_hook
 from . import uses
 
 __all__ = ["ValueLeftWarning"]
@@ -30,7 +30,9 @@ boundaries: set[CodeType] = set()
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # Where methods that give numbers are: what calls them takes the number.
-_GIVING = {os.path.join(_PACKAGE, "_namespace", name) for name in ("array.py", "scalars.py")} | {__file__}
+_GIVING = {
+    os.path.join(_PACKAGE, "_namespace", *name) for name in (("core", "array.py"), ("numpy", "scalars.py"))
+} | {__file__}
 
 # What follows a derivative where a number cannot, by the module through which the number leaves.
 _REMEDIES = {

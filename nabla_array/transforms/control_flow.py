@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.levels import merge
-from .._lazy.node import tapes
-from .._lazy.primitives import control
-from .._namespace.array import Array, current
-from .._namespace.elementwise import clip, equal, logical_not
-from .._namespace.joining import stack
-from .._namespace.promotion import astype
+from .._lazy.graph.node import tapes
+from .._lazy.ops import control
+from .._lazy.rules.levels import merge
+from .._namespace.chapters.elementwise import clip, equal, logical_not
+from .._namespace.chapters.joining import stack
+from .._namespace.core.array import Array, current
+from .._namespace.core.promotion import astype
 from .bodies import Kind, Run, aligned, arrays_of, carried, copied, kind_of, length_of, recorded, told
 from .calls import array_leaf
 from .pytree import TreeDef, tree_flatten, tree_unflatten

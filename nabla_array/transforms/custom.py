@@ -7,19 +7,19 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .._lazy.autodiff import pull, push
-from .._lazy.bodies import seen
-from .._lazy.levels import Levels, align, merge, new_level, only
-from .._lazy.node import Node, record, tapes
-from .._lazy.primitives.creation import fill_like
-from .._lazy.primitives.custom import again_call, custom_jvp_call, custom_vjp_call
-from .._lazy.primitives.structure import barrier, project
-from .._lazy.primitives.structure import stop_gradient as stop_gradient_p
-from .._lazy.program import Program
-from .._lazy.tape import Tape, derivatives, forgotten, hidden, program_of, taping
-from .._namespace.array import Array, apply, current
-from .._namespace.elementwise import add, multiply
-from .._namespace.promotion import SCALARS
+from .._lazy.graph.node import Node, record, tapes
+from .._lazy.graph.program import Program
+from .._lazy.graph.tape import Tape, derivatives, forgotten, hidden, program_of, taping
+from .._lazy.ops.creation import fill_like
+from .._lazy.ops.custom import again_call, custom_jvp_call, custom_vjp_call
+from .._lazy.ops.structure import barrier, project
+from .._lazy.ops.structure import stop_gradient as stop_gradient_p
+from .._lazy.rules.autodiff import pull, push
+from .._lazy.rules.levels import Levels, align, merge, new_level, only
+from .._lazy.run.bodies import seen
+from .._namespace.chapters.elementwise import add, multiply
+from .._namespace.core.array import Array, apply, current
+from .._namespace.core.promotion import SCALARS
 from .calls import array_leaf, decorator, fresh, is_array_like, named
 from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten

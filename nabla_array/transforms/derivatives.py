@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .._lazy.autodiff import placeholder, pull, push, replay
-from .._lazy.levels import Levels, align, in_force, merge
-from .._lazy.node import Node
-from .._lazy.primitives.creation import fill_like
-from .._lazy.tape import Tape, taping
-from .._namespace.array import Array, current
-from .._namespace.promotion import astype
+from .._lazy.graph.node import Node
+from .._lazy.graph.tape import Tape, taping
+from .._lazy.ops.creation import fill_like
+from .._lazy.rules.autodiff import placeholder, pull, push, replay
+from .._lazy.rules.levels import Levels, align, in_force, merge
+from .._namespace.core.array import Array, current
+from .._namespace.core.promotion import astype
 from .calls import array_leaf, choose, decorator, fresh, named
 from .concretization import boundaries
 from .pytree import TreeDef, tree_flatten, tree_unflatten

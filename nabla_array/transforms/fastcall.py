@@ -8,18 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._lazy import tiers
-from .._lazy.aval import Aval
 from .._lazy.config import config
-from .._lazy.evaluate import lock, value_of
-from .._lazy.host import StepFailed
-from .._lazy.node import NO_PARAMS, Node
-from .._lazy.primitives.placement import in_use
-from .._lazy.program import Program
-from .._lazy.regions import plan
-from .._lazy.straight import Source, is_small, write
-from .._namespace.array import Array, current
-from .._namespace.array import write as write_array
+from .._lazy.cpu.blocks import StepFailed
+from .._lazy.cpu.codegen import Source, is_small, write
+from .._lazy.graph.aval import Aval
+from .._lazy.graph.node import NO_PARAMS, Node
+from .._lazy.graph.program import Program
+from .._lazy.ops.placement import in_use
+from .._lazy.run import tiers
+from .._lazy.run.evaluator import lock, value_of
+from .._lazy.schedule.groups import plan
+from .._namespace.core.array import Array, current
+from .._namespace.core.array import write as write_array
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
 MISS = object()  # what the function returns where the arguments are others

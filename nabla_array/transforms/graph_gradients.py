@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from .._lazy.autodiff import is_differentiable, pull
-from .._lazy.aval import Aval
-from .._lazy.node import NO_PARAMS, Node, record
-from .._lazy.primitives.creation import fill_node
-from .._lazy.primitives.structure import alias, project
-from .._lazy.program import Eqn, Program
-from .._lazy.tape import Entry, Tape, taping
-from .._namespace.array import Array
-from .._namespace.elementwise import add
+from .._lazy.graph.aval import Aval
+from .._lazy.graph.node import NO_PARAMS, Node, record
+from .._lazy.graph.program import Eqn, Program
+from .._lazy.graph.tape import Entry, Tape, taping
+from .._lazy.ops.creation import fill_node
+from .._lazy.ops.structure import alias, project
+from .._lazy.rules.autodiff import is_differentiable, pull
+from .._namespace.chapters.elementwise import add
+from .._namespace.core.array import Array
 from .graph_text import told
 from .graphs import (
     Callee,

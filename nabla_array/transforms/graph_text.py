@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._lazy.primitives.creation import fill
-from .._lazy.primitives.structure import project
+from .._lazy.ops.creation import fill
+from .._lazy.ops.structure import project
 from .pytree import TreeDef
 
 if TYPE_CHECKING:

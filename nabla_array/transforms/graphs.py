@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.autodiff import pull, push
-from .._lazy.aval import Aval, aval_of
-from .._lazy.host import as_value
-from .._lazy.levels import bind, frames
-from .._lazy.node import NO_PARAMS, Node, record, user_line
-from .._lazy.primitive import Primitive
-from .._lazy.primitives.creation import fill_node
-from .._lazy.primitives.structure import alias, project
-from .._lazy.program import Eqn, Program, run
-from .._lazy.tape import Entry, Tape, taping
-from .._namespace.array import Array, current, from_value, look_hook
+from .._lazy.cpu.blocks import as_value
+from .._lazy.graph.aval import Aval, aval_of
+from .._lazy.graph.node import NO_PARAMS, Node, record, user_line
+from .._lazy.graph.primitive import Primitive
+from .._lazy.graph.program import Eqn, Program, run
+from .._lazy.graph.tape import Entry, Tape, taping
+from .._lazy.ops.creation import fill_node
+from .._lazy.ops.structure import alias, project
+from .._lazy.rules.autodiff import pull, push
+from .._lazy.rules.levels import bind, frames
+from .._namespace.core.array import Array, current, from_value, look_hook
 from .calls import array_leaf
 from .captured import Capturing
 from .graph_text import input_names, paths, text, told

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.primitives.structure import reshape
-from .._namespace.array import Array, apply, from_value
-from .._namespace.elementwise import add, multiply
+from .._lazy.ops.structure import reshape
+from .._namespace.chapters.elementwise import add, multiply
+from .._namespace.core.array import Array, apply, from_value
 from .calls import array_leaf, choose, decorator, named
 from .derivatives import jvp, linearize, vjp
 from .pytree import TreeDef, tree_flatten, tree_unflatten

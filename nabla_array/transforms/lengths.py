@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._lazy.node import is_ours
-from .._namespace.array import Array
-from .._namespace.lengths import Decision, decided, told, watched
+from .._lazy.graph.node import is_ours
+from .._namespace.core.array import Array
+from .._namespace.core.lengths import Decision, decided, told, watched
 
 
 class _Runs(threading.local):

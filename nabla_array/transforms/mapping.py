@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .._namespace.array import Array
-from .._namespace.joining import concat, stack
-from .._namespace.manipulation import flip, reshape
+from .._namespace.chapters.joining import concat, stack
+from .._namespace.chapters.manipulation import flip, reshape
+from .._namespace.core.array import Array
 from .bodies import arrays_of, length_of
 from .control_flow import scan_of
 from .pytree import tree_map, tree_unflatten

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.primitives.creation import Literal, fill
-from .._lazy.primitives.structure import broadcast
+from .._lazy.ops.creation import Literal, fill
+from .._lazy.ops.structure import broadcast
 from .fastcall import Output, Recipe
 from .symbolic import is_alike
 

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._lazy.aval import LARGE, Aval, aval_of
-from .._lazy.evaluate import evaluate
-from .._lazy.node import Node, leaf
-from .._lazy.primitives.creation import Literal, fill
-from .._lazy.primitives.indexing import gather
-from .._lazy.primitives.structure import permute
-from .._lazy.program import Eqn, Program, pending_order
-from .._namespace.array import Array, current
-from .._namespace.lengths import Decision, are_decided_alike, plain
+from .._lazy.graph.aval import LARGE, Aval, aval_of
+from .._lazy.graph.node import Node, leaf
+from .._lazy.graph.program import Eqn, Program, pending_order
+from .._lazy.ops.creation import Literal, fill
+from .._lazy.ops.indexing import gather
+from .._lazy.ops.structure import permute
+from .._lazy.run.evaluator import evaluate
+from .._namespace.core.array import Array, current
+from .._namespace.core.lengths import Decision, are_decided_alike, plain
 from .fastcall import ArrayLeaf, Leaf, Output, Recipe
 from .pytree import TreeDef
 

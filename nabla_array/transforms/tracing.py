@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from .._lazy.levels import Levels, bind
-from .._lazy.node import Node
-from .._lazy.program import Program, run
-from .._lazy.tape import program_of as program_of
-from .._lazy.tape import taping
-from .._namespace.array import Array, current
+from .._lazy.graph.node import Node
+from .._lazy.graph.program import Program, run
+from .._lazy.graph.tape import program_of as program_of
+from .._lazy.graph.tape import taping
+from .._lazy.rules.levels import Levels, bind
+from .._namespace.core.array import Array, current
 from .calls import fresh
 from .pytree import TreeDef, tree_flatten
 

@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._lazy.evaluate import value_of
-from .._lazy.levels import Frame, Levels, align, frames, merge, new_level
-from .._lazy.node import Node, leaf, user_line
-from .._lazy.primitives.creation import fill_like
-from .._lazy.primitives.elementwise import select
-from .._lazy.primitives.indexing import gather, scatter
-from .._lazy.primitives.structure import broadcast, concat, permute
-from .._namespace.array import Array, current, read_only, split_hook
-from .._namespace.indexing import getitem
+from .._lazy.graph.node import Node, leaf, user_line
+from .._lazy.ops.creation import fill_like
+from .._lazy.ops.elementwise import select
+from .._lazy.ops.indexing import gather, scatter
+from .._lazy.ops.structure import broadcast, concat, permute
+from .._lazy.rules.levels import Frame, Levels, align, frames, merge, new_level
+from .._lazy.run.evaluator import value_of
+from .._namespace.core.array import Array, current, read_only, split_hook
+from .._namespace.core.indexing import getitem
 from .calls import array_leaf, decorator, is_array_like, named
 from .captured import Capturing
 from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten

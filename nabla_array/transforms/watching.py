@@ -6,9 +6,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .._lazy.node import tapes, user_line
-from .._lazy.tape import Tape
-from .._namespace.array import Array, asked_hook, current, look_hook
+from .._lazy.graph.node import tapes, user_line
+from .._lazy.graph.tape import Tape
+from .._namespace.core.array import Array, asked_hook, current, look_hook
 
 
 def running_tapes() -> list[Tape]:

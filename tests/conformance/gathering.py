@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from nabla_array._lazy import tiers
+from nabla_array._lazy.run import tiers
 
 from ..recorded import everything_recorded
 

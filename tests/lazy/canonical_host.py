@@ -10,13 +10,15 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nabla_array._lazy import artifacts, compiler, fusion, max_backend, tiers
-from nabla_array._lazy.aval import Aval
-from nabla_array._lazy.canonical import CanonicalEqn, Size, parse, slices_of
-from nabla_array._lazy.columns import taken_apart
-from nabla_array._lazy.host import as_value, quiet
-from nabla_array._lazy.max_backend import primitives
-from nabla_array._lazy.program import Eqn, Program
+from nabla_array._lazy.cpu.blocks import as_value, quiet
+from nabla_array._lazy.graph.aval import Aval
+from nabla_array._lazy.graph.program import Eqn, Program
+from nabla_array._lazy.max import artifacts, backend, compiler
+from nabla_array._lazy.max.backend import primitives
+from nabla_array._lazy.max.canonical import CanonicalEqn, Size, parse, slices_of
+from nabla_array._lazy.max.columns import taken_apart
+from nabla_array._lazy.run import tiers
+from nabla_array._lazy.schedule import parts
 
 
 def execute(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
@@ -112,7 +114,7 @@ Run = Callable[..., list[np.ndarray]]
 
 
 def runner_of(run: Run) -> Callable[..., Any]:
-    """Return a `max_backend.runner` whose models are canonical programs, for `run(key, *inputs)`."""
+    """Return a `backend.runner` whose models are canonical programs, for `run(key, *inputs)`."""
 
     def runner(model: str, inputs: Any, outputs: Any) -> Callable[..., list[np.ndarray]]:
         def call(*arrays: np.ndarray) -> list[np.ndarray]:
@@ -139,17 +141,17 @@ def numpy_as_max(run: Run = execute) -> Iterator[Compiler]:
         return eqn.prim.dims is not None and all(isinstance(a, Aval) and a.size for a in avals)
 
     tiers._after_fork()
-    fusion.parts.cache_clear()
+    parts.parts.cache_clear()
     with (
-        patch.object(fusion, "_is_lowered", lowered),
+        patch.object(parts, "_is_lowered", lowered),
         patch.object(artifacts, "default_store", lambda: store),
         patch.object(compiler, "default_compiler", lambda: fake),
-        patch.object(max_backend, "load", everything),
-        patch.object(max_backend, "runner", runner_of(run)),
+        patch.object(backend, "load", everything),
+        patch.object(backend, "runner", runner_of(run)),
         patch.object(tiers, "_in_background", lambda work: work()),
     ):
         try:
             yield fake
         finally:
             tiers._after_fork()
-            fusion.parts.cache_clear()
+            parts.parts.cache_clear()

@@ -8,36 +8,37 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nabla_array._lazy import evaluate, host, spmd
 from nabla_array._lazy.config import config
+from nabla_array._lazy.cpu import blocks, row_tiling
+from nabla_array._lazy.run import evaluator
 
 
 @contextmanager
 def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
     """Evaluate everything, however small, by plans whose blocks have about `elements` elements."""
     with (
-        patch.object(evaluate, "LARGE", 0),
-        patch.object(evaluate, "ways", {}),  # which were made with another
-        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
-        patch.object(host, "BLOCK", elements),
-        patch.object(host, "_PARALLEL", 1),
-        patch.object(host, "compiled", None),  # which has blocks of its own: test_deferred.py
+        patch.object(evaluator, "LARGE", 0),
+        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.object(evaluator, "MEDIUM_WEIGHT", 0),
+        patch.object(blocks, "BLOCK", elements),
+        patch.object(blocks, "_PARALLEL", 1),
+        patch.object(blocks, "compiled", None),  # which has blocks of its own: test_deferred.py
         config(threads=threads),
     ):
-        host._kernel.cache_clear()  # a kernel remembers the size of its blocks
+        blocks._kernel.cache_clear()  # a kernel remembers the size of its blocks
         try:
             yield
         finally:
-            host._kernel.cache_clear()
+            blocks._kernel.cache_clear()
 
 
 @contextmanager
 def in_jobs() -> Iterator[None]:
     """Evaluate everything, however small, by plans that compiled code runs where it can."""
     with (
-        patch.object(evaluate, "LARGE", 0),
-        patch.object(evaluate, "ways", {}),  # which were made with another
-        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
+        patch.object(evaluator, "LARGE", 0),
+        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.object(evaluator, "MEDIUM_WEIGHT", 0),
         config(mode="host"),
     ):
         yield
@@ -47,29 +48,29 @@ def in_jobs() -> Iterator[None]:
 def in_pieces(most: int = 4, threads: int = 2) -> Iterator[None]:
     """Evaluate every program with a product, however small, in so many pieces at most where it can be cut."""
     with (
-        patch.object(evaluate, "LARGE", 0),
-        patch.object(evaluate, "ways", {}),  # which were made with another
-        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
-        patch.object(spmd, "_WORK", 1),
-        patch.object(spmd._Cut, "_pieces", lambda self: min(most, 1 << self.size.bit_length() >> 1)),
-        patch.object(spmd, "_PARTIAL", 1e9),
+        patch.object(evaluator, "LARGE", 0),
+        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.object(evaluator, "MEDIUM_WEIGHT", 0),
+        patch.object(row_tiling, "_WORK", 1),
+        patch.object(row_tiling._Cut, "_pieces", lambda self: min(most, 1 << self.size.bit_length() >> 1)),
+        patch.object(row_tiling, "_PARTIAL", 1e9),
         config(threads=threads, mode="host"),
     ):
-        spmd.shares.cache_clear()
+        row_tiling.shares.cache_clear()
         try:
             yield
         finally:
-            spmd.shares.cache_clear()
+            row_tiling.shares.cache_clear()
 
 
 @contextmanager
 def over_dead_values() -> Iterator[None]:
     """Evaluate everything one by one, however small in the memory of values that nobody needs."""
     with (
-        patch.object(evaluate, "LARGE", 1 << 60),
-        patch.object(evaluate, "ways", {}),  # which were made with another
-        patch.object(evaluate, "MEDIUM", 0),
-        patch.object(evaluate, "MEDIUM_WEIGHT", 0),
+        patch.object(evaluator, "LARGE", 1 << 60),
+        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.object(evaluator, "MEDIUM", 0),
+        patch.object(evaluator, "MEDIUM_WEIGHT", 0),
     ):
         yield
 

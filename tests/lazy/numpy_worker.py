@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from nabla_array._lazy import compiler, max_backend, tiers
+from nabla_array._lazy.max import backend, compiler
+from nabla_array._lazy.run import tiers
 
 from . import fake_backend
 from .canonical_host import execute, runner_of
@@ -40,8 +41,8 @@ def install(load: bool = True) -> None:
     """Take MAX's place in this process; `load`: also where compiled programs are loaded and run."""
     compiler.Compiler.__init__.__defaults__ = (__name__, 0.05, 60.0)
     if load:
-        max_backend.load = _load
-        max_backend.runner = runner_of(execute)
+        backend.load = _load
+        backend.runner = runner_of(execute)
     # Tests run beside each other, and a worker that stands aside would wait for the others.
     request = compiler.Compiler.request
     compiler.Compiler.request = lambda self, key, awaited=True, target="": request(self, key, True, target)

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from nabla_array._lazy import bodies
-from nabla_array._lazy.aval import Aval, aval_of
-from nabla_array._lazy.bodies import holes, written
-from nabla_array._lazy.node import Node
-from nabla_array._lazy.primitive import Primitive
-from nabla_array._lazy.primitives import (
+from nabla_array._lazy.graph.aval import Aval, aval_of
+from nabla_array._lazy.graph.node import Node
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.graph.program import Program
+from nabla_array._lazy.ops import (
     bits,
     contraction,
     control,
@@ -29,10 +28,11 @@ from nabla_array._lazy.primitives import (
     signals,
     structure,
 )
-from nabla_array._lazy.primitives import elementwise as e
-from nabla_array._lazy.primitives import ufuncs as u
-from nabla_array._lazy.primitives.special import PARTIALS, SEVERAL, special
-from nabla_array._lazy.program import Program
+from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops import ufuncs as u
+from nabla_array._lazy.ops.special import PARTIALS, SEVERAL, special
+from nabla_array._lazy.run import bodies
+from nabla_array._lazy.run.bodies import holes, written
 
 from .special_samples import samples
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from nabla_array._lazy.primitives.special import PARTIALS, SEVERAL
+from nabla_array._lazy.ops.special import PARTIALS, SEVERAL
 
 WHOLE_FIRST = {"pdtr", "pdtrc", "expn"}
 BELOW_ZERO = {"ndtri_exp"}

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy import accelerator, max_backend, tiers
-from nabla_array._lazy.artifacts import Store
-from nabla_array._lazy.canonical import for_target, parse
-from nabla_array._lazy.compiler import Compiler
+from nabla_array._lazy.max import backend
+from nabla_array._lazy.max.artifacts import Store
+from nabla_array._lazy.max.canonical import for_target, parse
+from nabla_array._lazy.max.compiler import Compiler
+from nabla_array._lazy.run import accelerator, tiers
 from nabla_array._lazy.stats import stats
 from nabla_array.inspect.reporting import report
 
@@ -86,7 +87,7 @@ def test_what_differs_from_the_host_is_never_used_again(monkeypatch: pytest.Monk
     (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
     assert step.kernel is not None
     step.kernel.state = "ready"
-    wrong = max_backend.upload(np.zeros(3000), GPU)
+    wrong = backend.upload(np.zeros(3000), GPU)
     monkeypatch.setattr(type(step), "on_max", lambda self, ins: [wrong])
     a = np.linspace(0, 1, 3000)
     np.testing.assert_array_equal(np.asarray(y), np.cos(a) * 3 + a)
@@ -149,4 +150,4 @@ def test_a_key_says_what_it_is_compiled_for() -> None:
     key = "((), (), ())"
     assert parse(key).target == ""
     assert parse(for_target(key, HOPPER)).target == HOPPER
-    assert max_backend.parsed_target(HOPPER) == (0, "cuda", "sm_90a")
+    assert backend.parsed_target(HOPPER) == (0, "cuda", "sm_90a")

@@ -19,9 +19,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nabla_array._lazy import artifacts
-from nabla_array._lazy.artifacts import Artifact, Failure, Store, default_store, toolchain
 from nabla_array._lazy.config import config
+from nabla_array._lazy.max import artifacts
+from nabla_array._lazy.max.artifacts import Artifact, Failure, Store, default_store, toolchain
 
 NOBODY = 65534
 as_root = pytest.mark.skipif(
@@ -333,7 +333,7 @@ def test_a_folder_that_cannot_be_made_turns_the_store_off(tmp_path: Path) -> Non
 READ_ONLY = """
 import os, sys
 from pathlib import Path
-from nabla_array._lazy.artifacts import Store, toolchain
+from nabla_array._lazy.max.artifacts import Store, toolchain
 toolchain()
 if os.geteuid() == 0:  # whom permissions do not bind
     os.setuid({uid})
@@ -519,7 +519,7 @@ def test_what_was_just_added_stays_even_if_it_alone_is_too_large(store: Store) -
 KILLED = """
 import os, sys
 from pathlib import Path
-from nabla_array._lazy.artifacts import Store
+from nabla_array._lazy.max.artifacts import Store
 path = Store(Path(sys.argv[1])).temporary()
 path.write_bytes(b"half")
 print(path, flush=True)
@@ -624,7 +624,7 @@ def test_a_long_log_is_begun_anew(store: Store) -> None:
 RACE = """
 import hashlib, sys
 from pathlib import Path
-from nabla_array._lazy.artifacts import Artifact, Failure, Store
+from nabla_array._lazy.max.artifacts import Artifact, Failure, Store
 folder, me = Path(sys.argv[1]), sys.argv[2]
 store = Store(folder, 1)
 for turn in range(60):

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy import tiers
-from nabla_array._lazy.canonical import Canonical, canonicalize, parse
-from nabla_array._lazy.program import linearize, pending_order
+from nabla_array._lazy.graph.program import linearize, pending_order
+from nabla_array._lazy.max.canonical import Canonical, canonicalize, parse
+from nabla_array._lazy.run import tiers
 
 from .canonical_host import execute, numpy_as_max
 from .execution import assert_same

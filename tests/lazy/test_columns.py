@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy import tiers
-from nabla_array._lazy.canonical import CanonicalProgram, parse
-from nabla_array._lazy.columns import taken_apart
-from nabla_array._lazy.max_backend import primitives
+from nabla_array._lazy.max.backend import primitives
+from nabla_array._lazy.max.canonical import CanonicalProgram, parse
+from nabla_array._lazy.max.columns import taken_apart
+from nabla_array._lazy.run import tiers
 
 from .canonical_host import numpy_as_max
 from .execution import assert_same

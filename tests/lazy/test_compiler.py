@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from nabla_array._lazy import compiler as compiler_module
-from nabla_array._lazy.artifacts import Artifact, Failure, Store
-from nabla_array._lazy.compiler import Compiler, Pending
 from nabla_array._lazy.config import config
+from nabla_array._lazy.max import compiler as compiler_module
+from nabla_array._lazy.max.artifacts import Artifact, Failure, Store
+from nabla_array._lazy.max.compiler import Compiler, Pending
 
 from .test_artifacts import small_disk
 
@@ -190,7 +190,7 @@ def test_the_worker_stands_aside(compiler: Compiler, log: Path, starves: bool) -
         usual = os.sched_getscheduler(0)
         assert state["policy"] == (os.SCHED_IDLE if allowed and not starves else usual)
     assert state["group"] != os.getpgid(0)  # Ctrl-C is not for it
-    assert state["main"] == "nabla_array._lazy.worker"
+    assert state["main"] == "nabla_array._lazy.max.worker"
     assert state["mode"] == "host"
     assert state["input"] == ""
 
@@ -344,7 +344,7 @@ def test_a_worker_that_hangs_is_killed(
 
 def test_a_worker_that_hangs_gives_up_by_itself(store: Store, log: Path) -> None:
     # Its user was killed, and cannot kill it.
-    code = "import nabla_array._lazy.worker as w; w._GRACE = 0.0; w.main()"
+    code = "import nabla_array._lazy.max.worker as w; w._GRACE = 0.0; w.main()"
     arguments = ["--folder", str(store.folder), "--megabytes", "10", "--backend", BACKEND]
     done = subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -456,8 +456,8 @@ class Blocked(MetaPathFinder):
 sys.meta_path.insert(0, Blocked())
 import subprocess
 subprocess.Popen = None  # no process is started
-from nabla_array._lazy.artifacts import Store
-from nabla_array._lazy.compiler import Compiler
+from nabla_array._lazy.max.artifacts import Store
+from nabla_array._lazy.max.compiler import Compiler
 store = Store(Path(sys.argv[1]))
 compiler = Compiler(store)
 for key in "ab":
@@ -585,7 +585,7 @@ def test_no_thread_can_be_started(compiler: Compiler, monkeypatch: pytest.Monkey
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from nabla_array._lazy.compiler import Compiler, default_compiler
+from nabla_array._lazy.max.compiler import Compiler, default_compiler
 Compiler.__init__.__defaults__ = ("tests.lazy.fake_backend", 0.05, 60.0)
 
 def until(condition):
@@ -745,7 +745,7 @@ def test_importing_the_package_imports_none_of_this() -> None:
 WITH_MAX = """
 import sys
 import nabla_array as xp
-from nabla_array._lazy.artifacts import default_store
+from nabla_array._lazy.max.artifacts import default_store
 x = xp.arange(1000.0)
 y = x * 2 + x * x
 assert float(y[7]) == 63.0

@@ -9,19 +9,19 @@ import numpy as np
 import pytest
 
 import nabla_array
-from nabla_array._lazy.autodiff import is_differentiable, pull, push, replay, results_of
-from nabla_array._lazy.evaluate import value_of
-from nabla_array._lazy.node import Node, leaf
-from nabla_array._lazy.primitive import Primitive, elementwise
-from nabla_array._lazy.primitives import elementwise as e
-from nabla_array._lazy.primitives import linalg
-from nabla_array._lazy.primitives import reduction as r
-from nabla_array._lazy.primitives.contraction import matmul, turned
-from nabla_array._lazy.primitives.creation import fill_like
-from nabla_array._lazy.primitives.indexing import scatter
-from nabla_array._lazy.primitives.structure import alias, broadcast, project, stop_gradient
-from nabla_array._lazy.tape import taping
-from nabla_array._namespace.array import Array
+from nabla_array._lazy.graph.node import Node, leaf
+from nabla_array._lazy.graph.primitive import Primitive, elementwise
+from nabla_array._lazy.graph.tape import taping
+from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops import linalg
+from nabla_array._lazy.ops import reduction as r
+from nabla_array._lazy.ops.contraction import matmul, turned
+from nabla_array._lazy.ops.creation import fill_like
+from nabla_array._lazy.ops.indexing import scatter
+from nabla_array._lazy.ops.structure import alias, broadcast, project, stop_gradient
+from nabla_array._lazy.rules.autodiff import is_differentiable, pull, push, replay, results_of
+from nabla_array._lazy.run.evaluator import value_of
+from nabla_array._namespace.core.array import Array
 
 from .registry import ROWS, SMOOTH, Row, holds_program, random
 from .test_registry import as_tuple

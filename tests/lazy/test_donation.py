@@ -11,10 +11,10 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy.evaluate import evaluate
 from nabla_array._lazy.native import compiled
-from nabla_array._lazy.primitives.indexing import gather, scatter
-from nabla_array._namespace.array import apply
+from nabla_array._lazy.ops.indexing import gather, scatter
+from nabla_array._lazy.run.evaluator import evaluate
+from nabla_array._namespace.core.array import apply
 
 from .execution import in_blocks, in_jobs, over_dead_values
 

@@ -16,11 +16,11 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy.evaluate import evaluate, value_of
-from nabla_array._lazy.node import LIMIT, Node, record
-from nabla_array._lazy.primitive import Primitive
-from nabla_array._lazy.primitives.structure import project
-from nabla_array._namespace.array import apply
+from nabla_array._lazy.graph.node import LIMIT, Node, record
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.ops.structure import project
+from nabla_array._lazy.run.evaluator import evaluate, value_of
+from nabla_array._namespace.core.array import apply
 
 from .execution import in_blocks
 

@@ -24,13 +24,13 @@ from benchmarks.fuzz_programs import (
     together,
 )
 from benchmarks.fuzz_tiers import Group, Model, Piece, Tally, before, fuzz, groups_of
-from nabla_array._lazy.aval import aval_of_value
-from nabla_array._lazy.canonical import canonicalize
-from nabla_array._lazy.node import leaf, record
-from nabla_array._lazy.primitive import Primitive
-from nabla_array._lazy.primitives import elementwise as e
-from nabla_array._lazy.primitives import reduction as r
-from nabla_array._lazy.program import Program, linearize, pending_order
+from nabla_array._lazy.graph.aval import aval_of_value
+from nabla_array._lazy.graph.node import leaf, record
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.graph.program import Program, linearize, pending_order
+from nabla_array._lazy.max.canonical import canonicalize
+from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops import reduction as r
 
 from .canonical_host import execute
 

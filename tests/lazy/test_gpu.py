@@ -9,8 +9,8 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import transforms as t
-from nabla_array._lazy import max_backend
-from nabla_array._lazy.fusion import SCANS
+from nabla_array._lazy.max import backend
+from nabla_array._lazy.schedule.parts import SCANS
 
 from .test_accelerator import chain, placed
 from .test_lowerings import CASES, by_inputs, check, compile_cases, inputs
@@ -21,22 +21,22 @@ pytestmark = [pytest.mark.xdist_group("max"), pytest.mark.timeout(3600)]
 @pytest.fixture(scope="module")
 def gpu() -> str:
     """The first accelerator."""
-    if not max_backend.accelerators():
+    if not backend.accelerators():
         pytest.skip("MAX finds no accelerator on this machine")
     return "gpu:0"
 
 
 def test_every_lowering_gives_the_hosts_result(gpu: str, tmp_path: Path) -> None:
     cases = [case for case in CASES if case.prim not in SCANS]
-    target = max_backend.accelerators()[gpu]
+    target = backend.accelerators()[gpu]
     canonical = compile_cases(cases, tmp_path, target)
-    models = max_backend.load("test_gpu", (tmp_path / "mef").read_bytes(), target)
+    models = backend.load("test_gpu", (tmp_path / "mef").read_bytes(), target)
     wrong = {}
     for i, (name, some) in enumerate(by_inputs(cases).items()):
-        run = max_backend.buffer_runner(models[f"g{i}"], canonical[name].inputs, canonical[name].outputs)
-        for case, buffer in zip(some, run(*[max_backend.upload(x, gpu) for x in inputs(name)]), strict=True):
+        run = backend.buffer_runner(models[f"g{i}"], canonical[name].inputs, canonical[name].outputs)
+        for case, buffer in zip(some, run(*[backend.upload(x, gpu) for x in inputs(name)]), strict=True):
             try:
-                check(case, max_backend.download(buffer))
+                check(case, backend.download(buffer))
             except (AssertionError, pytest.fail.Exception) as error:
                 wrong[str(case)] = str(error)
     assert not wrong

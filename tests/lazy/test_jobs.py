@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nabla_array as na
-from nabla_array._lazy import host, jobs
+from nabla_array._lazy.cpu import blocks, kernels
 from nabla_array._lazy.native import compiled
-from nabla_array._namespace import direct
+from nabla_array._namespace.dispatch import eager
 
 pytestmark = pytest.mark.skipif(compiled is None, reason="what is tested here was not compiled")
 
@@ -53,15 +53,15 @@ def _on_the_host() -> Iterator[None]:
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets the length of rows of each job that compiled code runs."""
     lengths: list[int] = []
-    run = jobs.Job.run
+    run = kernels.Job.run
 
-    def noted(self: jobs.Job, *args: Any) -> Any:
+    def noted(self: kernels.Job, *args: Any) -> Any:
         done = run(self, *args)
         if done is not None:
             lengths.append(self.length)
         return done
 
-    monkeypatch.setattr(jobs.Job, "run", noted)
+    monkeypatch.setattr(kernels.Job, "run", noted)
     return lengths
 
 
@@ -85,7 +85,7 @@ def test_rows_have_numpys_bits(name: str, shape: tuple[int, ...], dtype: str, ra
         ours, numpys = np.asarray(EXACT[name](na, na.asarray(x))), EXACT[name](np, x)
     assert ours.dtype == numpys.dtype
     np.testing.assert_array_equal(ours, numpys)
-    assert ran or x.nbytes < direct.PART  # smaller ones are recorded by other code
+    assert ran or x.nbytes < eager.PART  # smaller ones are recorded by other code
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -337,7 +337,7 @@ def test_a_product_of_columns_and_rows_that_overflows_is_told_of() -> None:
 def test_other_regions_stay_with_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     x = _table((70_000, 10), "float64", special=False)
     expected = np.asarray(EXACT["softmax"](na, na.asarray(x)))
-    monkeypatch.setattr(host, "job_of", lambda program, region: None)
-    host._kernel.cache_clear()
+    monkeypatch.setattr(blocks, "job_of", lambda program, region: None)
+    blocks._kernel.cache_clear()
     np.testing.assert_array_equal(np.asarray(EXACT["softmax"](na, na.asarray(x))), expected)
-    host._kernel.cache_clear()
+    blocks._kernel.cache_clear()

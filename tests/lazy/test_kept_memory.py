@@ -1,4 +1,4 @@
-"""The memory of results that is kept for the next ones (`compiled/memory.h`)."""
+"""The memory of results that is kept for the next ones (`native/memory.h`)."""
 
 from __future__ import annotations
 

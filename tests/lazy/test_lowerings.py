@@ -18,15 +18,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from nabla_array._lazy.aval import aval_of_value
-from nabla_array._lazy.canonical import Canonical, canonicalize, for_target
-from nabla_array._lazy.max_backend import load, primitives, runner
-from nabla_array._lazy.primitive import Primitive
-from nabla_array._lazy.primitives import elementwise as e
-from nabla_array._lazy.primitives import reduction as r
-from nabla_array._lazy.primitives import structure as s
-from nabla_array._lazy.primitives.creation import Literal, fill
-from nabla_array._lazy.program import Eqn, Program
+from nabla_array._lazy.graph.aval import aval_of_value
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.graph.program import Eqn, Program
+from nabla_array._lazy.max.backend import load, primitives, runner
+from nabla_array._lazy.max.canonical import Canonical, canonicalize, for_target
+from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops import reduction as r
+from nabla_array._lazy.ops import structure as s
+from nabla_array._lazy.ops.creation import Literal, fill
 
 pytestmark = pytest.mark.xdist_group("max")
 
@@ -290,7 +290,7 @@ def _program(cases: list[Case]) -> Program:
 _COMPILE = """
 import json, sys
 from pathlib import Path
-from nabla_array._lazy.max_backend import compile_programs
+from nabla_array._lazy.max.backend import compile_programs
 compile_programs(json.loads(Path(sys.argv[1]).read_text()), Path(sys.argv[2]))
 """
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.aval import aval_of
-from nabla_array._lazy.evaluate import evaluate
-from nabla_array._lazy.host import as_value
-from nabla_array._lazy.node import Node, leaf, record
-from nabla_array._lazy.primitives.creation import Literal, fill_node
-from nabla_array._lazy.primitives.elementwise import add, mul
-from nabla_array._lazy.primitives.reduction import reduce_sum
-from nabla_array._lazy.program import Program, held_outside, linearize, pending_order, run
+from nabla_array._lazy.cpu.blocks import as_value
+from nabla_array._lazy.graph.aval import aval_of
+from nabla_array._lazy.graph.node import Node, leaf, record
+from nabla_array._lazy.graph.program import Program, held_outside, linearize, pending_order, run
+from nabla_array._lazy.ops.creation import Literal, fill_node
+from nabla_array._lazy.ops.elementwise import add, mul
+from nabla_array._lazy.ops.reduction import reduce_sum
+from nabla_array._lazy.run.evaluator import evaluate
 
 F64 = np.dtype(np.float64)
 

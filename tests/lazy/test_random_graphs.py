@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy import program
-from nabla_array._lazy.evaluate import evaluate
+from nabla_array._lazy.graph import program
+from nabla_array._lazy.run.evaluator import evaluate
 
 from .execution import assert_same, in_blocks, in_pieces, over_dead_values
 

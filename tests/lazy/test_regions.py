@@ -10,9 +10,9 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy.evaluate import schedule
-from nabla_array._lazy.program import pending_order
-from nabla_array._lazy.regions import Plan, Region, plan
+from nabla_array._lazy.graph.program import pending_order
+from nabla_array._lazy.run.evaluator import schedule
+from nabla_array._lazy.schedule.groups import Plan, Region, plan
 
 from .execution import in_blocks
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.canonical import Canonical, canonicalize, for_target, parse
-from nabla_array._lazy.max_backend import load, primitives, runner
-from nabla_array._lazy.program import linearize, pending_order
-from nabla_array._lazy.rows import Rows
+from nabla_array._lazy.graph.program import linearize, pending_order
+from nabla_array._lazy.max.backend import load, primitives, runner
+from nabla_array._lazy.max.canonical import Canonical, canonicalize, for_target, parse
+from nabla_array._lazy.max.rows import Rows
 
 from .test_canonical import canonical
 from .test_lowerings import compile_keys

@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nabla_array as na
-from nabla_array._lazy import blas, spmd, tiers
-from nabla_array._lazy.evaluate import evaluate
+from nabla_array._lazy.cpu import blas, row_tiling
+from nabla_array._lazy.graph.program import Program
 from nabla_array._lazy.native import compiled
-from nabla_array._lazy.primitives.contraction import matmul
-from nabla_array._lazy.program import Program
+from nabla_array._lazy.ops.contraction import matmul
+from nabla_array._lazy.run import tiers
+from nabla_array._lazy.run.evaluator import evaluate
 from nabla_array.transforms import compile as compiled_function
 from nabla_array.transforms import value_and_grad, vmap
 
@@ -69,13 +70,13 @@ DTYPES = ["float64", "float32", "complex128", "int64"]
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Return a list that gets the number of pieces of each part that is run so."""
     pieces: list[int] = []
-    run = spmd._Ready.run
+    run = row_tiling._Ready.run
 
     def noted(self: Any, ins: Any) -> Any:
         pieces.append(self.pieces)
         return run(self, ins)
 
-    monkeypatch.setattr(spmd._Ready, "run", noted)
+    monkeypatch.setattr(row_tiling._Ready, "run", noted)
     return pieces
 
 
@@ -205,7 +206,7 @@ def test_gradients_of_a_network(dtype: str, ran: list[int]) -> None:
             results.append([np.asarray(r) for r in (value, *grads)])
         assert ran
         ran.clear()
-        with patch.object(spmd, "is_worthwhile", lambda program: False):
+        with patch.object(row_tiling, "is_worthwhile", lambda program: False):
             value, grads = f(*given)
             na.eval(value, grads)
             results.append([np.asarray(r) for r in (value, *grads)])
@@ -474,7 +475,7 @@ def test_dims_of_products_name_the_axes_that_are_summed() -> None:
 @pytest.fixture(autouse=True, scope="module")
 def _as_it_was() -> Iterator[None]:
     yield
-    spmd.shares.cache_clear()
+    row_tiling.shares.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "signbit"])

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.evaluate import evaluate
-from nabla_array._lazy.primitive import Primitive
-from nabla_array._namespace.array import apply
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.run.evaluator import evaluate
+from nabla_array._namespace.core.array import apply
 
 from .execution import in_blocks
 
@@ -179,7 +179,7 @@ def test_a_child_forked_during_an_evaluation_works() -> None:
 BLAS = """
 import os{first}, nabla_array, numpy
 timeout = os.environ.get("OPENBLAS_THREAD_TIMEOUT")
-print(nabla_array._lazy.blas.was_first, timeout)
+print(nabla_array._lazy.cpu.blas.was_first, timeout)
 """
 
 

@@ -16,9 +16,11 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy import max_backend, native, tiers
-from nabla_array._lazy.canonical import parse
-from nabla_array._lazy.ways import ways
+from nabla_array._lazy import native
+from nabla_array._lazy.max import backend
+from nabla_array._lazy.max.canonical import parse
+from nabla_array._lazy.run import tiers
+from nabla_array._lazy.schedule.plan_cache import ways
 
 from .canonical_host import Compiler, execute, numpy_as_max
 
@@ -243,7 +245,7 @@ def test_what_does_not_load_stays_on_the_host(
     def broken(name: str, mef: bytes, target: str) -> dict[str, object]:
         raise ImportError("no module named max")
 
-    monkeypatch.setattr(max_backend, "load", broken)
+    monkeypatch.setattr(backend, "load", broken)
     with xp.config(mode=mode):
         run(4)
     assert kernel().status() == "host: cannot be loaded: no module named max"
@@ -399,7 +401,7 @@ def test_recording_and_small_arrays_import_nothing_of_the_tier() -> None:
     code = """
 import sys, nabla_array as xp
 float(xp.sum(xp.asarray([1.0, 2.0]) * 3))
-print([m for m in ("max", "subprocess", "nabla_array._lazy.max_backend") if m in sys.modules])
+print([m for m in ("max", "subprocess", "nabla_array._lazy.max.backend") if m in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
@@ -408,8 +410,8 @@ print([m for m in ("max", "subprocess", "nabla_array._lazy.max_backend") if m in
 def test_max_imported_in_the_background_leaves_quietly() -> None:
     code = (
         "import sys, threading\n"
-        "from nabla_array._lazy import max_backend\n"
-        "loader = threading.Thread(target=max_backend._import)\n"
+        "from nabla_array._lazy import backend\n"
+        "loader = threading.Thread(target=backend._import)\n"
         "loader.start(); loader.join()\n"
         "print('max.engine' in sys.modules)\n"
     )
@@ -421,13 +423,13 @@ def test_max_imported_in_the_background_leaves_quietly() -> None:
 def test_a_forked_child_does_not_wait_for_threads_of_max() -> None:
     code = """
         import os, warnings
-        from nabla_array._lazy import max_backend
+        from nabla_array._lazy import backend
         warnings.simplefilter("ignore")  # a fork of a process with threads
-        max_backend._session("")
+        backend._session("")
         child = os.fork()
         if child == 0:
             try:
-                max_backend.load("program", b"")
+                backend.load("program", b"")
             except RuntimeError as error:
                 raise SystemExit("forked" not in str(error))  # ends what there is of MAX
             os._exit(2)
@@ -449,7 +451,7 @@ def test_a_forked_child_does_not_wait_for_threads_of_max() -> None:
 def test_a_device_that_cannot_be_used_is_told_with_what_there_is(
     monkeypatch: pytest.MonkeyPatch, found: list[str], told: str
 ) -> None:
-    monkeypatch.setattr(max_backend, "accelerators", lambda: found)
+    monkeypatch.setattr(backend, "accelerators", lambda: found)
     with pytest.raises(ValueError, match=rf"^ones: no device 'gpu:0' \({told}\); 'cpu' would work"):
         xp.ones(3, device="gpu:0")
 
@@ -458,7 +460,7 @@ def test_without_max_the_error_of_a_device_says_so(monkeypatch: pytest.MonkeyPat
     def missing() -> list[str]:
         raise ModuleNotFoundError("No module named 'max'")
 
-    monkeypatch.setattr(max_backend, "accelerators", missing)
+    monkeypatch.setattr(backend, "accelerators", missing)
     with pytest.raises(ValueError, match=r"MAX cannot be imported: No module named 'max'"):
         xp.ones(3).to_device("gpu:0")
 
@@ -479,11 +481,11 @@ class _Model:
 
 @pytest.mark.skipif(not hasattr(os, "SCHED_IDLE"), reason="this system has no such priority")
 def test_threads_that_max_starts_in_its_first_execution_stand_aside(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(max_backend, "_has_executed", False)
+    monkeypatch.setattr(backend, "_has_executed", False)
     model = _Model(ValueError("out of luck"))
     with pytest.raises(ValueError, match="out of luck"):
-        max_backend._execute(model, [])
-    assert max_backend._execute(model, [1, 2]) == (1, 2)
+        backend._execute(model, [])
+    assert backend._execute(model, [1, 2]) == (1, 2)
     (first, aside), (second, usual) = model.seen
     assert first != second == threading.get_ident()
     assert usual == os.sched_getscheduler(0)

@@ -7,7 +7,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._lazy.stats import stats
-from nabla_array._namespace.interop import _NOT_OURS, ALIASES
+from nabla_array._namespace.interop.functions import _NOT_OURS, ALIASES
 
 
 @pytest.mark.parametrize("name", sorted({*ALIASES} - _NOT_OURS))

@@ -16,10 +16,10 @@ import pytest
 
 import nabla_array as xp
 from benchmarks import fuzz_numpy
-from nabla_array._lazy import host
+from nabla_array._lazy.cpu import blocks
+from nabla_array._lazy.graph.node import LIMIT, Deferred, Part
 from nabla_array._lazy.native import compiled
-from nabla_array._lazy.node import LIMIT, Deferred, Part
-from nabla_array._namespace import direct, fast
+from nabla_array._namespace.dispatch import eager, fastpath
 
 # Rows of all lengths: joined to one, several at a time, whole ones, pieces of long ones.
 SHAPES = [
@@ -41,11 +41,11 @@ DTYPES = "dfDFlibB?"
 def recorded_from(least: int) -> Iterator[None]:
     """Record operations on arrays of so many bytes, if something is compiled."""
     if compiled is not None:
-        compiled.limit(direct.PART, direct.LARGE, 1, least, LIMIT)
+        compiled.limit(eager.PART, eager.LARGE, 1, least, LIMIT)
     try:
         yield
     finally:
-        fast.limit()
+        fastpath.limit()
 
 
 def operands(shape: tuple[int, ...], dtype: str, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -242,10 +242,10 @@ def test_regions_are_what_python_gives(dtype: str) -> None:
 
     with xp.config(mode="host"), np.errstate(all="ignore"):
         found = np.asarray(expression(*[xp.asarray(a) for a in (x, y, n)]))  # type: ignore[arg-type]
-        with patch.object(host, "compiled", None):
-            host._kernel.cache_clear()
+        with patch.object(blocks, "compiled", None):
+            blocks._kernel.cache_clear()
             wanted = np.asarray(expression(*[xp.asarray(a) for a in (x, y, n)]))  # type: ignore[arg-type]
-        host._kernel.cache_clear()
+        blocks._kernel.cache_clear()
         assert found.tobytes() == wanted.tobytes()
         assert found.tobytes() == expression(x, y, n).tobytes()
 

@@ -14,8 +14,8 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import transforms as t
-from nabla_array._lazy.accelerator import Placed
-from nabla_array._lazy.primitives.placement import resident
+from nabla_array._lazy.ops.placement import resident
+from nabla_array._lazy.run.accelerator import Placed
 
 from ..stand_in import accelerators
 

@@ -15,8 +15,8 @@ from hypothesis.extra import numpy as hnp
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._namespace import elementwise
-from nabla_array._namespace.elementwise_calls import PRIMITIVES
+from nabla_array._namespace.chapters import elementwise
+from nabla_array._namespace.dispatch.elementwise_calls import PRIMITIVES
 
 from ..lazy.execution import assert_same
 from ..lazy.registry import DTYPES, SAMPLED, values

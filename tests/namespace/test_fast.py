@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array import transforms as T
-from nabla_array._lazy.node import Part
-from nabla_array._namespace import direct, fast
-from nabla_array._namespace.interop import HostFallbackWarning
+from nabla_array._lazy.graph.node import Part
+from nabla_array._namespace.dispatch import eager, fastpath
+from nabla_array._namespace.interop.functions import HostFallbackWarning
 
-needs_compiled = pytest.mark.skipif(fast.compiled is None, reason="nothing is compiled: no compiler")
+needs_compiled = pytest.mark.skipif(fastpath.compiled is None, reason="nothing is compiled: no compiler")
 
 DTYPES = list("?bhilBHILfdFD")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 127.0, 255.0, 1e30, np.inf, -np.inf, np.nan]
@@ -268,7 +268,7 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
 def function_of(name: str) -> Any:
     """Return a function of that name, or a method."""
     found = [getattr(m, name) for m in (xp, xp.linalg, xp.fft) if hasattr(m, name)]
-    return next(f for f in found if isinstance(f, fast.compiled.Fast))
+    return next(f for f in found if isinstance(f, fastpath.compiled.Fast))
 
 
 def assert_alike(short: Any, long: Any, is_exact: bool) -> None:
@@ -310,7 +310,7 @@ def test_functions_of_large_arrays_give_what_the_python_behind_them_gives(
 ) -> None:
     function = function_of(name).__wrapped__
     args = arguments(name, data.draw)
-    with patch.object(direct, "PART", 1):
+    with patch.object(eager, "PART", 1):
         short = outcomes(function, *args)
     for x, y in zip(short, outcomes(inspect.unwrap(function), *args), strict=True):
         assert_alike(x, y, name not in SUMS)
@@ -422,11 +422,11 @@ def test_a_function_is_what_the_one_behind_it_is() -> None:
 @needs_compiled
 def test_a_wrong_way_is_refused() -> None:
     with pytest.raises(ValueError, match="no way to wrap sideways"):
-        fast.compiled.wrap("sideways", len, "len")
+        fastpath.compiled.wrap("sideways", len, "len")
 
 
 def test_the_package_does_without_what_is_compiled() -> None:
-    program = "import nabla_array._namespace.fast as f; assert f.compiled is None; import sys; "
+    program = "import nabla_array._namespace.dispatch.fastpath as f; assert f.compiled is None; import sys; "
     program += "import benchmarks.__main__ as b; sys.exit(b.main('fuzz-numpy --programs 150'.split()))"
     done = subprocess.run(
         [sys.executable, "-c", program],

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nabla_array as xp
-from nabla_array._lazy.evaluate import value_of
-from nabla_array._lazy.node import leaf
-from nabla_array._namespace.array import Array, current
+from nabla_array._lazy.graph.node import leaf
+from nabla_array._lazy.run.evaluator import value_of
+from nabla_array._namespace.core.array import Array, current
 
 from .strategies import same
 

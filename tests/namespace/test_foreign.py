@@ -208,7 +208,7 @@ def test_quantiles_have_numpys_dtype_whatever_their_size(name: str, q: Any, dtyp
 _PARTS = "real imag tril triu unstack matrix_transpose unique_values unique_counts unique_all unique_inverse"
 
 
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 @pytest.mark.parametrize(
     "call",
     [
@@ -231,7 +231,7 @@ def test_objects_are_numpys_to_compute_with(call: str) -> None:
 
 
 @pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.4.0", reason="NumPy has same_value from 2.4 on")
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 @pytest.mark.parametrize("n", [3, 100_000])
 def test_casts_that_keep_values(n: int) -> None:
     x = xp.arange(n, dtype=xp.float64)

@@ -38,6 +38,6 @@ np.nanpercentile(f, np.array([40.0]))
 
 
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_a_call_is_numpys(call: str) -> None:
     compare(call, host=True)

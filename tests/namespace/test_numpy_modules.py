@@ -13,8 +13,8 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._lazy.stats import stats
-from nabla_array._namespace import fast
-from nabla_array._namespace.interop import HostFallbackWarning
+from nabla_array._namespace.dispatch import fastpath
+from nabla_array._namespace.interop.functions import HostFallbackWarning
 
 MODULES = (
     "char ctypeslib dtypes exceptions fft lib lib.format lib.recfunctions lib.scimath lib.stride_tricks "
@@ -50,7 +50,7 @@ OWN = "distributed inspect transforms"
 def test_functions_can_be_pickled(name: str) -> None:
     module = importlib.import_module(f"nabla_array.{name}".rstrip("."))
     names = [n for n in dir(module) if not n.startswith("_")]
-    functions = [f for n in names if isinstance(f := getattr(module, n, None), fast.FUNCTIONS)]
+    functions = [f for n in names if isinstance(f := getattr(module, n, None), fastpath.FUNCTIONS)]
     assert name or len(functions) > 350
     assert [f for f in functions if pickle.loads(pickle.dumps(f)) is not f] == []
 

@@ -16,7 +16,7 @@ import pytest
 import nabla_array as xp
 
 pytestmark = [
-    pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning"),
+    pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning"),
     pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning"),
     # NumPy's median says that of masked arrays.
     pytest.mark.filterwarnings("ignore:Warning. 'partition' will ignore the 'mask':UserWarning"),

@@ -12,7 +12,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._lazy.native import compiled
-from nabla_array._namespace import direct
+from nabla_array._namespace.dispatch import eager
 
 from .numpy_names.comparing import compare, data, ours, outcome, same
 
@@ -151,16 +151,16 @@ def test_a_ufunc_has_the_attributes_of_numpys(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_a_ufunc_does_what_numpys_does(name: str) -> None:
     for call in calls_of(name):
         compare(call, host=True)
 
 
 @pytest.mark.parametrize("name", MANY)
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_methods_that_do_not_ask_numpys_do_what_those_do(name: str) -> None:
-    with patch.object(direct, "numpys", return_value=None):
+    with patch.object(eager, "numpys", return_value=None):
         for call in calls_of(name):
             compare(call, host=True)
 
@@ -196,7 +196,7 @@ def test_a_ufunc_of_matrices_does_what_numpys_does(call: str) -> None:
 
 
 @pytest.mark.parametrize("n", [1001, 1500])
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_long_chains(n: int) -> None:
     x = np.linspace(1, 2, n)
     for method, ufunc in itertools.product(("reduce", "accumulate"), (np.divide, np.arctan2, np.hypot)):
@@ -220,7 +220,7 @@ def test_a_ufunc_of_ours_among_numpys_arrays() -> None:
     assert isinstance(ours(names["x"]), xp.Array)
 
 
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_a_ufunc_from_a_python_function() -> None:
     add = xp.frompyfunc(lambda a, b: a + b, 2, 1)
     assert isinstance(add, xp.ufunc)
@@ -234,7 +234,7 @@ def test_a_ufunc_can_be_pickled() -> None:
         assert pickle.loads(pickle.dumps(mine)) is mine
 
 
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_objects_go_to_numpys() -> None:
     big = np.array([1, 2**70], dtype=object)
     assert xp.add.reduce(big) == 2**70 + 1

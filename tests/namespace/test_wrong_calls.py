@@ -661,7 +661,7 @@ def outcome_of(call: str, namespace: Any, names: dict[str, Any]) -> Any:
 
 
 @pytest.mark.parametrize("call", CALLS)
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_a_wrong_call_raises_what_numpy_raises(call: str) -> None:
     theirs = outcome_of(call, np, data())
     assert isinstance(theirs, Exception), f"{call}: NumPy gives {theirs!r}"

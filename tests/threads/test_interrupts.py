@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.evaluate import lock
 from nabla_array._lazy.interrupts import Uninterrupted
+from nabla_array._lazy.run.evaluator import lock
 
 from .together import beside
 

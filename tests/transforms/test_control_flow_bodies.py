@@ -14,9 +14,9 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import transforms as T
-from nabla_array._lazy.primitives import control
+from nabla_array._lazy.ops import control
 from nabla_array._lazy.stats import stats
-from nabla_array._namespace.array import Array
+from nabla_array._namespace.core.array import Array
 
 from ..lazy.canonical_host import numpy_as_max
 from .test_control_flow import BATCH, ROWS, Ours, Python, W, X, python_fori, python_scan, rnn, same, total

@@ -16,7 +16,7 @@ from nabla_array.transforms import vmap
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nabla_array.transforms.SplitWarning"),
-    pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning"),
+    pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning"),
 ]
 
 RNG = np.random.default_rng(6)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.aval import aval_of
-from nabla_array._lazy.primitives import linalg
-from nabla_array._namespace.array import Array, apply, apply_many, from_value
+from nabla_array._lazy.graph.aval import aval_of
+from nabla_array._lazy.ops import linalg
+from nabla_array._namespace.core.array import Array, apply, apply_many, from_value
 from nabla_array.transforms import compile, grad, jacfwd, jacrev, jvp, vmap
 
 from ..lazy import registry

@@ -11,7 +11,7 @@ from scipy import special as theirs
 from scipy import stats
 
 import nabla_array as xp
-from nabla_array._lazy.primitives.special import PARTIALS, SEVERAL
+from nabla_array._lazy.ops.special import PARTIALS, SEVERAL
 from nabla_array.transforms import compile, grad, hessian, jvp, stop_gradient, trace, vmap
 
 from .scipy_table import PAGE, Row, measure, page, rows, versions_differ

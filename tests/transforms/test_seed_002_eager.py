@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._namespace.array import current
+from nabla_array._namespace.core.array import current
 from nabla_array.transforms import grad, jvp, tree_flatten, tree_unflatten, vjp, vmap
 
 RNG = np.random.default_rng(0)

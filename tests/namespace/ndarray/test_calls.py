@@ -37,7 +37,7 @@ def test_a_call_is_numpys(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", HOST.strip().splitlines())
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_a_call_through_the_host_is_numpys(call: str) -> None:
     comparing.compare(call, host=True)
 
@@ -80,7 +80,7 @@ OPERATORS = ["+", "-", "*", "/", "//", "%", "**", "==", "!=", "<", ">="]
 
 
 @pytest.mark.parametrize("value", OBJECTS.strip().splitlines())
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_what_is_no_number_is_assigned_as_to_numpys(value: str) -> None:
     for x, one in [("x[0]", "x[0, 1]"), ("i[0]", "i[0, 1]"), ("b[0]", "b[0, 1]"), ("c[0]", "c[0, 1]")]:
         for part in (one, f"{x}[1:]", f"{x}[:]", f"{x}[[2, 0, 1]]"):
@@ -96,7 +96,7 @@ def test_what_is_no_number_is_assigned_as_to_numpys(value: str) -> None:
 
 @pytest.mark.parametrize("operator", OPERATORS)
 @pytest.mark.parametrize("value", OBJECTS.strip().splitlines())
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_what_is_no_number_meets_operators_as_numpys(value: str, operator: str) -> None:
     for x in ("x[0]", "i[0]", "x[0, 0]"):

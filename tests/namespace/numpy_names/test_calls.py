@@ -20,6 +20,6 @@ def test_a_call_is_numpys(call: str) -> None:
 
 
 @pytest.mark.parametrize("call", HOST.strip().splitlines())
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.HostFallbackWarning")
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_a_call_through_the_host_is_numpys(call: str) -> None:
     compare(call, host=True)

@@ -1,0 +1,1 @@
+"""Executors on the host: calls, blocks, row tiles, threads, BLAS, floating-point errors."""

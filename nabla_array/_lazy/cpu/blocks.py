@@ -1,0 +1,471 @@
+"""The host tier: NumPy, in whole calls and in cache-sized blocks."""
+
+from __future__ import annotations
+
+import contextvars
+import itertools
+import math
+import os
+import sys
+from _thread import _local as local  # `threading` takes a millisecond to import
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from functools import lru_cache, partial
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..config import threads
+from ..graph.aval import Aval
+from ..graph.primitive import Primitive
+from ..graph.program import Eqn, Program
+from ..interrupts import Uninterrupted
+from ..native import compiled
+from ..ops.elementwise import pow_
+from ..schedule.groups import Plan, Region
+from .kernels import job_of
+
+if TYPE_CHECKING:
+    from .pool import Pool
+
+# Elements of a block: larger ones fall out of the cache, smaller ones leave threads to wait for Python.
+BLOCK = 1 << 16
+# Bytes up to which a buffer is kept for the next region.
+_KEPT = BLOCK * 16
+# Blocks from which a region is worth a second thread.
+_PARALLEL = 4
+# Elements up to which the partial results of a reduction are kept apart, to be joined pairwise.
+_APART = 1024
+
+
+# A context without NumPy's floating-point warnings.
+quiet = contextvars.Context()
+quiet.run(np.seterr, all="ignore")
+if compiled is not None:
+    quiet.run(compiled.keep_memory)
+
+
+def as_value(result: Any) -> Any:
+    """Return what a host rule gave as an ndarray (NumPy gives scalars for 0-d), or a tuple of them."""
+    if type(result) is np.ndarray:
+        return result
+    return tuple(map(np.asarray, result)) if isinstance(result, tuple) else np.asarray(result)
+
+
+# What the values, not the program, can make wrong; LinAlgError is a ValueError.
+DATA_ERRORS = (ArithmeticError, IndexError, ValueError)
+
+
+class StepFailed(Exception):
+    """An error of an equation's host rule, with the equation's number."""
+
+    def __init__(self, error: Exception, eqn: int) -> None:
+        self.error = error
+        self.eqn = eqn
+
+
+def _sole(env: list[Any], i: int) -> int:
+    return sys.getrefcount(env[i])
+
+
+_SOLE = _sole([object()], 0)
+
+
+def run_plan(plan: Plan, env: list[Any], owned: frozenset[int]) -> None:
+    """Run a plan over `env`, which holds the program's inputs and room for one value an equation.
+
+    Values that nothing needs any more are dropped from `env` on the way. The inputs in `owned` have
+    no other user, so they may be written over; the caller holds each of them once.
+    """
+    program = plan.program
+    base = len(program.inputs)
+    for step in plan.steps:
+        if isinstance(step, Region):
+            run_region(program, step, env, owned)
+        else:
+            k = step.eqn
+            try:
+                _run_call(k, program.eqns[k - base], env, step.drop, base, owned)
+            except DATA_ERRORS as error:
+                raise StepFailed(error, k) from error
+        for i in step.drop:
+            env[i] = None
+
+
+def _run_call(
+    k: int, eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]
+) -> None:
+    prim, params = eqn.prim, dict(eqn.params)
+    function = whole(prim, env[eqn.ins[0]]) if eqn.ins else prim.host
+    if (
+        prim.inplace is not None
+        and eqn.ins.count(eqn.ins[0]) == 1
+        and _is_free(eqn.ins[0], env, drop, base, owned)
+    ):
+        with Uninterrupted():
+            env[k] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
+    else:
+        env[k] = as_value(function(*[env[i] for i in eqn.ins], **params))
+
+
+# Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
+_SHARED = 1 << 24
+
+
+def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
+    """Return what runs `prim` over the whole of its operands, of which `x` is the first."""
+    if prim.kind == "reduce" and x.nbytes >= _SHARED and x.flags.c_contiguous:
+        exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
+        if exact or (prim.reducer is np.add and x.dtype.char in "fd"):
+            return partial(_reduce_on_threads, prim)
+    return prim.host
+
+
+def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Reduce a contiguous array on several threads, to the bits that one call would give."""
+    pieces = 4 << (threads() - 1).bit_length()
+    rows = math.prod(x.shape[: axes[0]]) if axes else 0
+    if axes != tuple(range(x.ndim))[-len(axes) :] or threads() == 1 or 1 < rows < pieces:
+        return prim.host(x, axes)
+    reduce = partial(prim.reducer.reduce, dtype=x.dtype)  # type: ignore[union-attr]
+    if rows > 1:
+        table = x.reshape(rows, -1)
+        out = np.empty(rows, x.dtype)
+        cuts = [rows * i // pieces for i in range(pieces + 1)]
+
+        def fill(parts: Iterable[tuple[int, int]]) -> None:
+            for a, b in parts:
+                reduce(table[a:b], axis=1, out=out[a:b])
+
+        spread(fill, list(itertools.pairwise(cuts)), in_order=False)
+        return out.reshape(x.shape[: axes[0]])
+    # NumPy sums pairwise: a half that is a multiple of 8 elements, and the rest, each in the same way.
+    flat = [x.reshape(-1)]
+    while len(flat) < pieces:
+        flat = [half for part in flat for half in (part[: part.size // 16 * 8], part[part.size // 16 * 8 :])]
+    sums = [s for part in spread(lambda parts: [reduce(p) for p in parts], flat) for s in part]
+    while len(sums) > 1:
+        sums = [prim.reducer(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]  # type: ignore[misc]
+    return np.asarray(sums[0]).reshape(x.shape[: axes[0]])
+
+
+def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> bool:
+    """Say whether nobody but this step will ever look at a value's memory again."""
+    mine = i in drop and (i >= base or i in owned)
+    return mine and _sole(env, i) == _SOLE + (i < base) and can_write(env[i])
+
+
+def can_write(value: np.ndarray) -> bool:
+    """Say whether the array's memory is its own, so that its only holder may write to it."""
+    return value.flags.owndata and value.flags.writeable
+
+
+def _blocks(lead: tuple[int, ...], rows: int) -> list[tuple[slice, ...]]:
+    """Cut the leading axes into boxes of about `rows` rows, whole along the last axes first."""
+    extents = []
+    for n in reversed(lead):
+        extents.append(max(1, min(n, rows)))
+        rows //= n
+    cuts = [
+        [slice(i, min(i + by, n)) for i in range(0, n, by)]
+        for n, by in zip(lead, reversed(extents), strict=True)
+    ]
+    return list(itertools.product(*cuts))
+
+
+class _Scratch(local):
+    """A thread's buffers for the insides of blocks, kept: fresh memory costs more than a block's work."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[int, np.ndarray] = {}
+
+    def array(self, slot: int, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Return an array in the buffer of this number, which grows as needed."""
+        size = math.prod(shape) * dtype.itemsize
+        if size > _KEPT:
+            return np.empty(shape, dtype)
+        buffer = self.buffers.get(slot)
+        if buffer is None or buffer.size < size:
+            buffer = self.buffers[slot] = np.empty(max(size, BLOCK * 8), np.uint8)
+        return np.ndarray(shape, dtype, buffer)
+
+
+_scratch = _Scratch()
+
+_Getter = Callable[[dict[int, Any]], tuple[Any, ...]]
+# What is done to a block: an equation's number, whether the result is kept, else it is written to an input;
+# the function, and what gets its operands.
+_BlockCall = tuple[int, bool, Callable[..., Any], _Getter]
+
+
+class _Kernel:
+    """A region made ready: which buffer each value takes, and what is done to a block."""
+
+    def __init__(self, program: Program, region: Region) -> None:
+        base = len(program.inputs)
+        self.region = region
+        self.ndim = len(region.lead)
+        self.steps = [(k, program.eqns[k - base]) for k in region.eqns]
+        self.avals: dict[int, Aval] = {k: program.aval(k) for k in (*region.inputs, *region.eqns)}
+        widest = max(a.size for a in self.avals.values())
+        # What is done to the results of reductions inside a block is short: threads mostly wait for Python.
+        reduces = any(eqn.prim.kind == "reduce" for _, eqn in self.steps)
+        self.rows = max(1, BLOCK * (1 + reduces) * math.prod(region.lead) // widest)
+        self.slots = self._assign()
+        self.job = None if compiled is None else job_of(program, region)
+        self.heirs = self._heirs()
+        shapes = {self.avals[k].shape for k in region.outputs}
+        # Of what is elementwise over one shape, results may lie in memory as operands do.
+        self.shape = shapes.pop() if self.job is not None and not self.job.length and len(shapes) == 1 else ()
+
+    def pattern(self, env: list[Any]) -> np.ndarray | None:
+        """Return an operand as which results are to lie in memory, as in NumPy; None for C order.
+
+        That is where the operands do not agree.
+        """
+        found: list[tuple[list[int], np.ndarray]] = []
+        for i in self.region.inputs if len(self.shape) > 1 else ():
+            x = env[i]
+            if x.shape == self.shape and 0 not in x.strides:
+                order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
+                if x.flags.c_contiguous or (found and found[0][0] != order):
+                    return None
+                found.append((order, x))
+        return found[0][1] if found else None
+
+    def _heirs(self) -> dict[int, list[int]]:
+        """Name for each output the inputs whose memory it could take: read, element by element, before."""
+        inputs = set(self.region.inputs)
+        last: dict[int, int] = {}
+        if self.region.joined or self.job is None:
+            return {}  # where something is left to be done, or blocks are run one by one, it may yet fail
+        for k, eqn in self.steps:
+            if eqn.prim is pow_ and eqn.aval.dtype.kind in "iu":
+                return {}  # it can raise, and then the inputs must be as they were
+            safe = eqn.prim.kind == "elementwise" and eqn.prim.into is eqn.prim.ufunc
+            for i in inputs.intersection(eqn.ins):
+                if eqn.prim.kind in ("view", "broadcast"):
+                    inputs.discard(i)
+                last[i] = k - safe
+        return {
+            k: [i for i in inputs if self.avals[i] is self.avals[k] and last[i] < k]
+            for k in self.region.outputs
+            if k not in self.region.joined
+        }
+
+    def _assign(self) -> dict[int, int]:
+        """Number the buffers: each value that stays inside gets one, a dead value's where it fits."""
+        last: dict[int, int] = {}
+        source: dict[int, int] = {}  # what a view inside a block looks at, and so keeps alive
+        for k, eqn in self.steps:
+            if eqn.prim.kind in ("view", "broadcast"):
+                source[k] = source.get(eqn.ins[0], eqn.ins[0])
+            for i in eqn.ins:
+                last[source.get(i, i)] = k
+        slots: dict[int, int] = {}
+        free: dict[Aval, list[int]] = {}
+        numbers = itertools.count()
+        for k, eqn in self.steps:
+            dead = [i for i in {source.get(i, i) for i in eqn.ins} if last[i] == k and i in slots]
+            in_place = (
+                eqn.prim.kind == "elementwise" and eqn.prim.into is eqn.prim.ufunc
+            )  # a ufunc may write over its own input
+            if in_place:
+                for i in dead:
+                    free.setdefault(self.avals[i], []).append(slots[i])
+            if k not in source and k not in self.region.outputs:
+                spare = free.get(self.avals[k])
+                slots[k] = spare.pop() if spare else next(numbers)
+            if not in_place:
+                for i in dead:
+                    free.setdefault(self.avals[i], []).append(slots[i])
+        return slots
+
+    def bind(self, lead: tuple[int, ...]) -> tuple[dict[int, Any], list[_BlockCall]]:
+        """Make ready for blocks of this shape: the arrays in place, and the calls."""
+        registers: dict[int, Any] = {}
+        calls: list[_BlockCall] = []
+        for k, eqn in self.steps:
+            prim, params = eqn.prim, dict(eqn.params)
+            shape = lead + self.avals[k].shape[self.ndim :]
+            if prim.kind in ("view", "broadcast"):
+                look = partial(prim.host, **{**params, "shape": shape})
+                seen = look(registers[eqn.ins[0]]) if eqn.ins[0] in registers else None
+                if seen is not None and np.may_share_memory(seen, registers[eqn.ins[0]]):
+                    registers[k] = seen  # a view of a buffer is the same for every block
+                else:
+                    calls.append((k, True, look, _getter(eqn.ins)))
+            elif k in self.region.joined:
+                calls.append((k, True, partial(prim.host, **params), _getter(eqn.ins)))
+            else:
+                if k in self.slots:
+                    registers[k] = _scratch.array(self.slots[k], shape, self.avals[k].dtype)
+                calls.append((k, False, _writer(prim, params), _getter((*eqn.ins, k))))
+        return registers, calls
+
+    def run(
+        self, env: list[Any], outs: dict[int, np.ndarray], blocks: Iterable[tuple[slice, ...]]
+    ) -> dict[int, list[np.ndarray]]:
+        """Run over some blocks, writing to `outs`; returns the partial results of joined outputs."""
+        parts: dict[int, list[np.ndarray]] = {k: [] for k in self.region.joined}
+        moving = [(i, env[i]) for i in self.region.inputs] + list(outs.items())
+        registers: dict[int, Any] = {}
+        calls: list[_BlockCall] = []
+        ready = None
+        for block in blocks:
+            lead = tuple([s.stop - s.start for s in block])
+            if lead != ready:
+                (registers, calls), ready = self.bind(lead), lead
+            for k, whole in moving:
+                registers[k] = whole[block]
+            k = -1
+            try:
+                for k, keep, function, get in calls:
+                    result = function(*get(registers))
+                    if keep:
+                        registers[k] = result
+            except DATA_ERRORS as error:
+                raise StepFailed(error, k) from error
+            for k, some in parts.items():
+                prim = next(e.prim for j, e in self.steps if j == k)
+                _join(some, prim, as_value(registers[k]))
+        return parts
+
+
+def _getter(keys: tuple[int, ...]) -> _Getter:
+    if len(keys) == 1:
+        (key,) = keys
+        return lambda registers: (registers[key],)
+    return itemgetter(*keys)
+
+
+def _writer(prim: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
+    """Return `(*inputs, out)` that writes the result into `out`."""
+    if prim.kind == "reduce":
+        reduce, axes = prim.reducer.reduce, params["axes"]  # type: ignore[union-attr]
+
+        def write(x: np.ndarray, out: np.ndarray) -> None:
+            # The order of summation follows the strides of the operand and of `out`: only without an
+            # `out` is it the one that NumPy has for the whole array.
+            if x.flags.c_contiguous:
+                reduce(x, axis=axes, dtype=out.dtype, out=out)
+            else:
+                out[...] = reduce(x, axis=axes, dtype=out.dtype)
+
+        return write
+    assert prim.into is not None
+    if prim.into is np.maximum or prim.into is np.minimum:  # these deprecate a positional `out`
+        ufunc = prim.into
+        return lambda x, y, out: ufunc(x, y, out=out)
+    return partial(prim.into, **params) if params else prim.into
+
+
+def _join(parts: list[np.ndarray], prim: Primitive, value: np.ndarray) -> None:
+    if parts and value.size > _APART:
+        prim.reducer(parts[0], value, out=parts[0])  # type: ignore[misc]
+    else:
+        parts.append(value)
+
+
+def _joined(prim: Primitive, parts: np.ndarray) -> np.ndarray:
+    """Reduce the partial results of blocks to one."""
+    if len(parts) == 1:
+        return np.asarray(parts[0])
+    # Along a contiguous axis NumPy sums pairwise.
+    stacked = np.ascontiguousarray(np.moveaxis(parts, 0, -1))
+    return np.asarray(prim.reducer.reduce(stacked, axis=-1, dtype=stacked.dtype))  # type: ignore[union-attr]
+
+
+@lru_cache(1024)
+def _kernel(program: Program, region: Region) -> _Kernel:
+    return _Kernel(program, region)
+
+
+def run_region(program: Program, region: Region, env: list[Any], owned: frozenset[int] = frozenset()) -> None:
+    """Run a region block by block, on several threads where it is large."""
+    kernel = _kernel(program, region)
+    base = len(program.inputs)
+    outs: dict[int, np.ndarray] = {}
+    taken: dict[int, int] = {}
+    pattern = kernel.pattern(env)
+
+    def fresh(k: int) -> np.ndarray:
+        aval = kernel.avals[k]
+        return np.empty(aval.shape, aval.dtype) if pattern is None else np.empty_like(pattern, aval.dtype)
+
+    for k in region.outputs:
+        if k in region.joined:
+            continue
+        for i in kernel.heirs.get(k, ()):
+            in_order = pattern is not None or env[i].flags.c_contiguous
+            if i not in taken and in_order and _is_free(i, env, region.drop, base, owned):
+                outs[k] = env[i]
+                taken[i] = k
+                break
+        else:
+            outs[k] = fresh(k)
+    parts: list[Any] = []
+    joined = None
+    if kernel.job is not None:
+        with Uninterrupted() if taken else nullcontext():
+            joined = kernel.job.run(env, outs)
+    if joined is None:
+        outs.update({k: fresh(k) for k in taken.values()})  # a later block may fail
+        blocks = _blocks(region.lead, kernel.rows)
+        parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
+        for k, out in outs.items():
+            env[k] = out
+    for k in region.joined:
+        prim = program.eqns[k - base].prim
+        some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])
+        env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
+
+
+def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
+    """Return how many blocks a region is cut into, and how many threads share them.
+
+    No blocks: compiled code cuts it into pieces that fit a core's cache.
+    """
+    kernel = _kernel(program, region)
+    if kernel.job is not None:
+        return 0, kernel.job.threads()
+    blocks = len(_blocks(region.lead, kernel.rows))
+    return blocks, _workers(blocks)
+
+
+def _workers(blocks: int) -> int:
+    return max(1, min(threads(), blocks // _PARALLEL))
+
+
+def spread(work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bool = True) -> list[Any]:
+    """Have threads work on blocks; returns what each gives.
+
+    In order, each gets a run of them, and the results are in the blocks' order. Else each takes the next
+    one that is left, so that a thread which does not get a core holds nobody up.
+    """
+    n = _workers(len(blocks))
+    if n == 1:
+        return [work(blocks)]
+    cuts = [len(blocks) * t // n for t in range(n + 1)]
+    left = iter(blocks)
+    parts = [blocks[a:b] if in_order else left for a, b in itertools.pairwise(cuts)]
+    pool = _pool(max(threads() - 1, 1))
+    tasks = [pool.submit(contextvars.copy_context().run, work, part) for part in parts[1:]]
+    try:
+        first = work(parts[0])
+    finally:
+        for task in tasks:  # after an error too: nobody may read on in what the caller then changes
+            task.wait() if in_order else task.drop()
+    return [first, *[found for task in tasks if (found := task.result()) is not None]]
+
+
+@lru_cache(1)
+def _pool(workers: int) -> Pool:
+    from .pool import Pool
+
+    return Pool(workers)
+
+
+# A forked child has none of its parent's threads.
+os.register_at_fork(after_in_child=_pool.cache_clear)

@@ -1,0 +1,235 @@
+"""NumPy's floating-point warnings, though elements are computed elsewhere than where they are asked for.
+
+The host evaluates with a listener in NumPy's error state. Only when it hears of a fault, which is rare, does
+anybody ask which node it was, and what the error state was when that was recorded. The usual state costs
+nothing to record; where another one is in force, a node's params say so (`Marked`).
+"""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+import warnings
+from _thread import get_ident
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from ..config import settings
+from ..graph.node import UNHEARD, Marked, Node, evaluate_hook, user_frame
+from ..graph.tape import is_taping, marking
+from ..native import compiled
+from ..schedule.parts import SCANS
+
+State = dict[str, str]
+
+# NumPy's words for a fault: its name in a state, and its number for a function that is called.
+_KINDS = {"divide by zero": ("divide", 1), "overflow": ("over", 2), "underflow": ("under", 4)}
+_KINDS["invalid value"] = ("invalid", 8)
+# What NumPy's operators call themselves on scalars, which are 0-d arrays here.
+_OPERATORS = (
+    "add",
+    "subtract",
+    "multiply",
+    "divide",
+    "floor_divide",
+    "remainder",
+    "power",
+    "negative",
+    "absolute",
+)
+# The states that a thread records under, innermost last, and NumPy's own meanwhile.
+_states: dict[int, list[tuple[State, dict[str, Any]]]] = {}
+# The state of what is not marked, until `seterr` changes it: "usual" warns where the settings say so.
+usual: State = {"divide": "usual", "over": "usual", "under": "ignore", "invalid": "usual"}
+# NumPy's own state, as `seterr` left it.
+numpys: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+
+
+class _Listener:
+    """What NumPy writes about faults to."""
+
+    def __init__(self) -> None:
+        self.heard: list[tuple[str, Node | None]] = []
+        # Whether anybody has recorded under an error state of their own: it may be computed at any time.
+        self.has_states = False
+
+    def write(self, message: str) -> None:
+        self.heard.append((message, _node_at(sys._getframe(1))))
+
+
+listener = _Listener()
+
+
+def may_be_told() -> bool:
+    """Say whether anybody may ask for faults to be told."""
+    return listener.has_states or bool(settings["float_warnings"])
+
+
+# The functions that evaluate one node, in a variable of that name.
+one_by_one: set[CodeType] = set()
+
+
+def _node_at(frame: FrameType | None) -> Node | None:
+    for _ in range(8):
+        if frame is None:
+            break
+        if frame.f_code in one_by_one:
+            node: Node = frame.f_locals["node"]
+            return node
+        frame = frame.f_back
+    return None
+
+
+def _listening() -> contextvars.Context:
+    context = contextvars.Context()
+    context.run(np.seterrcall, listener)
+    context.run(np.seterr, all="log", under="ignore")
+    if compiled is not None:
+        context.run(compiled.keep_memory)
+    return context
+
+
+listening = _listening()
+# A copy of it that is entered without another; whoever finds it entered, by a thread or below, makes one.
+_entered = listening.copy()
+
+
+def heard(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
+    """Call a function, which changes nothing, where NumPy's faults are heard."""
+    try:
+        return _entered.run(function, *args, **params)
+    except RuntimeError:
+        return listening.copy().run(function, *args, **params)
+
+
+def _name_at(node: Node) -> str:
+    """Return what NumPy calls the operation in its messages."""
+    prim = node.prim
+    assert prim is not None
+    if prim.kind == "reduce" or prim in SCANS:
+        return "reduce" if prim.kind == "reduce" else "accumulate"
+    return prim.name if prim.ufunc is None else prim.ufunc.__name__
+
+
+def tell(order: Iterable[Node] = ()) -> None:
+    """Warn of the faults that were heard, or raise, as the error state asked when they were recorded.
+
+    `order` holds the nodes of a program that was run as a whole. Raises FloatingPointError.
+    """
+    heard, listener.heard = listener.heard, []
+    errors = []
+    silenced = _silenced_by_others()
+    for message, node in dict.fromkeys(heard):
+        kind, name = message.removeprefix("Warning: ").rstrip().split(" encountered in ")
+        if _KINDS[kind][0] in silenced:
+            continue
+        nodes = [n for n in (order if node is None else (node,)) if _name_at(n) == name]
+        asked = {_state_of(n)[_KINDS[kind][0]] for n in nodes}
+        if len(asked) != 1:  # nobody, or some who want to hear and some who do not
+            continue
+        if name in _OPERATORS and not nodes[0].aval.shape:
+            name = f"scalar {name}"
+        error = _tell(asked.pop(), kind, f"{kind} encountered in {name}")
+        errors += [] if error is None else [error]
+    if errors:
+        raise errors[0]
+
+
+def _silenced_by_others() -> set[str]:
+    """Return what a block of `numpy.errstate`, which we are not told of, ignores where this is evaluated."""
+    states = _states.get(get_ident())
+    state = np.geterr()
+    if state == (states[-1][1] if states else numpys):
+        return set()
+    return {kind for kind, mode in state.items() if mode == "ignore"}
+
+
+def _state_of(node: Node) -> State:
+    return node.params.state if type(node.params) is Marked else usual
+
+
+def _warn(message: str) -> None:
+    frame = user_frame()
+    seen = frame.f_globals.setdefault("__warningregistry__", {})
+    module = frame.f_globals.get("__name__", "<unknown>")  # None would silence it
+    where = frame.f_code.co_filename, frame.f_lineno
+    warnings.warn_explicit(message, RuntimeWarning, *where, module=module, registry=seen)
+
+
+def warn_of_shape(message: str) -> None:
+    """Warn, where that is wanted, of what the shapes of operands show."""
+    if settings["float_warnings"]:
+        _warn(message)
+
+
+def _tell(mode: str, kind: str, message: str) -> FloatingPointError | None:
+    if mode == "warn" or (mode == "usual" and settings["float_warnings"]):
+        _warn(message)
+    elif mode == "raise":
+        return FloatingPointError(message)
+    elif mode == "print":
+        print(f"Warning: {message}", file=sys.stderr)
+    elif mode == "call":
+        np.geterrcall()(kind, _KINDS[kind][1])  # type: ignore[misc, operator]
+    elif mode == "log":
+        np.geterrcall().write(f"Warning: {message}\n")  # type: ignore[union-attr]
+    return None
+
+
+def tell_at_once(bits: int, name: str) -> None:
+    """Tell of faults, by NumPy's numbers for them, as NumPy's function of this name would here."""
+    state = np.geterr()
+    for kind, (key, bit) in _KINDS.items():
+        if bits & bit and (mode := state[key]) != "ignore":  # type: ignore[literal-required]
+            error = _tell(mode, kind, f"{kind} encountered in {name}")
+            if error is not None:
+                raise error
+
+
+def is_urgent(state: State) -> bool:
+    """Say whether somebody waits for an exception, or for a call, at the line of the operation."""
+    return not {"usual", "warn", "ignore"}.issuperset(state.values())
+
+
+def _marker(state: State) -> Callable[[Node], None]:
+    empty = Marked({}, state)
+    at_once = is_urgent(state)
+
+    def mark(node: Node) -> None:
+        node.params = Marked(node.params, state) if node.params else empty
+        if at_once and not is_taping():
+            evaluate_hook[0]([node])
+
+    return mark
+
+
+@contextmanager
+def recorded_under(changes: State) -> Iterator[None]:
+    """Let this thread record under an error state with these changes, which NumPy's has already."""
+    listener.has_states = True
+    states = _states.setdefault(get_ident(), [])
+    state = {**(states[-1][0] if states else usual), **changes}
+    if state["under"] != "ignore":
+        listening.run(np.seterr, under="log")
+        global _entered
+        _entered = listening.copy()
+    states.append((state, dict(np.geterr())))
+    try:
+        with marking(_marker(state)):
+            yield
+    finally:
+        states.pop()
+
+
+_unheard = _marker(UNHEARD.state)
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Let this thread record what no warning should come of meanwhile."""
+    with marking(_unheard):
+        yield

@@ -1,0 +1,1 @@
+"""What is recorded: avals, nodes, primitives, programs, tapes."""

@@ -1,0 +1,244 @@
+"""The record that holds every fact about one operation, and the families that make common ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from .aval import Aval, aval_of
+from .node import UNHEARD, Node, record
+
+Kind = Literal["elementwise", "reduce", "broadcast", "view", "call"]
+Dims = tuple[tuple[int, ...], ...]
+
+
+def unchanged(params: dict[str, Any], size: int) -> dict[str, Any]:
+    """Batch rule of a primitive whose params do not mention axes."""
+    return params
+
+
+def shift(*names: str) -> Callable[[dict[str, Any], int], dict[str, Any]]:
+    """Batch rule: the named params are an axis, or a tuple of axes, that move up by one."""
+
+    def batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+        moved = {
+            k: tuple(a + 1 for a in params[k]) if isinstance(params[k], tuple) else params[k] + 1
+            for k in names
+        }
+        return {**params, **moved}
+
+    return batch
+
+
+def prefix(**entries: Callable[[int], Any]) -> Callable[[dict[str, Any], int], dict[str, Any]]:
+    """Batch rule: each named param is a tuple with an entry a dimension; prepend `entries[k](size)`."""
+
+    def batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+        return {**params, **{k: (f(size), *params[k]) for k, f in entries.items()}}
+
+    return batch
+
+
+def alike(*avals: Aval, **params: Any) -> Dims:
+    """Dims of an elementwise operation: axis by axis."""
+    return (tuple(range(avals[0].ndim)),) * (len(avals) + 1)
+
+
+def whole(*names: str) -> Callable[..., Dims]:
+    """Dims of an operation that keeps the shape and needs the axes that the named params say whole."""
+
+    def dims(*avals: Aval, **params: Any) -> Dims:
+        axes = [params[name] for name in names]
+        labels = tuple(-1 - i if i in axes else i for i in range(avals[0].ndim))
+        return (labels,) * (len(avals) + 1)
+
+    return dims
+
+
+class Primitive:
+    """One operation: strict (equal shapes and dtypes, sorted non-negative axes), with all its rules.
+
+    Parameters
+    ----------
+    name
+        Its name in printed programs.
+    aval
+        ``(*avals, **params) -> Aval`` (or a tuple of avals): the result's shape and dtype.
+    host
+        ``(*ndarrays, **params) -> ndarray`` (or a tuple): the meaning of the operation. It may return
+        a view of an argument and never writes to one.
+    kind
+        How the host tier may run it: "elementwise" and "reduce" in blocks, "broadcast" as a view
+        inside a block, "view" at no cost, "call" as one call.
+    batch
+        ``(params, size) -> params`` for one more leading axis, of that size, on every input.
+    mixed
+        ``(operands, batched, lead, **params) -> Node`` or None: a better way than to repeat the operands that
+        are not batched along the axes that lead the others, which have the shape `lead`.
+    into
+        Elementwise only: ``(*ndarrays, out, **params)``, the same written into `out`.
+    ufunc
+        The NumPy ufunc whose dtype resolution this operation has.
+    reducer
+        Reductions and products: the ufunc that joins partial results.
+    inplace
+        ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else
+        can see that memory.
+    dims
+        ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of the
+        result. Axes of one label are one axis, which the operation treats pointwise or reduces; of one
+        with a negative label it needs the whole.
+    max
+        How MAX runs it: the name of a function of `max.graph.ops`, of one of our Mojo kernels
+        ("nabla.exp"), or ``(builder, *tensors, out, **params) -> tensor`` (see backend.py). None
+        keeps it on the host.
+    partials
+        Elementwise only: for each operand the derivative by it, as ``(out, *inputs, **params) -> Node``,
+        a number, or None where it is zero.
+    jvp
+        ``(tangents, out, *inputs, **params) -> tangent``, for what `partials` cannot say; `tangents` are
+        None where they are zero, and so may the result be. With several results, `out` and the result are
+        tuples (the results' tangents may be None one by one).
+    transpose
+        ``(ct, wanted, *inputs, **params) -> cotangents``: one for each operand that is wanted (None
+        elsewhere, or where it is zero). Without `jvp`, the operation is linear in all inexact operands
+        together. With it, in each of them.
+    seen
+        ``(moves, params, how) -> (prim, params)``, of what is or holds calls with rules of their own: what it
+        is for derivatives further out. "taken": one has met it, whose tangents come by the operands that
+        `moves` marks. "deeper": it is part of a forward rule. "shallower": that rule has been taken.
+        "linear": nobody takes it here.
+    max_kinds
+        Kinds of dtypes for which that was proven; "f" stands for float32 and float64.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        aval: Callable[..., Any],
+        host: Callable[..., Any],
+        kind: Kind = "call",
+        batch: Callable[[dict[str, Any], int], dict[str, Any]] = unchanged,
+        into: Callable[..., Any] | None = None,
+        ufunc: np.ufunc | None = None,
+        reducer: np.ufunc | None = None,
+        inplace: Callable[..., Any] | None = None,
+        dims: Callable[..., Dims] | None = None,
+        max: str | Callable[..., Any] | None = None,
+        max_kinds: str = "fiub",
+        partials: tuple[Any, ...] | None = None,
+        jvp: Callable[..., Any] | None = None,
+        transpose: Callable[..., Any] | None = None,
+        mixed: Callable[..., Any] | None = None,
+        seen: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.aval = aval
+        self.host = host
+        self.kind = kind
+        self.batch = batch
+        self.into = into
+        self.ufunc = ufunc
+        self.reducer = reducer
+        self.inplace = inplace
+        self.dims = dims
+        self.max = max
+        self.max_kinds = max_kinds
+        self.partials = partials
+        self.jvp = jvp
+        self.transpose = transpose
+        self.mixed = mixed
+        self.seen = seen
+        # Every derivative is zero: a tape for derivatives does not follow it.
+        self.is_constant = partials is not None and all(p is None for p in partials)
+        # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
+        self.rules: dict[Any, Aval] = {}
+        self.dtypes: dict[Any, Any] = {}
+
+    def __call__(self, *inputs: Node, **params: Any) -> Node:
+        """Record the operation on nodes, as rules do: no warning comes of it."""
+        return record(self, inputs, params or UNHEARD)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def resolve(prim: Primitive, kinds: tuple[Any, ...], function: str | None = None) -> tuple[np.dtype, ...]:
+    """Return the dtypes that the operation takes and gives for operands of the given ones.
+
+    `kinds` holds an `np.dtype` an operand, or `int`, `float` or `complex` for a Python scalar, which
+    is weak. Raises TypeError where the operation has no loop for them; it names `function`, or the primitive.
+    """
+    found = prim.dtypes.get(kinds)
+    if found is None:
+        assert prim.ufunc is not None
+        try:
+            found = prim.ufunc.resolve_dtypes((*kinds, *[None] * prim.ufunc.nout))
+        except TypeError:
+            names = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+            allowed = _allowed(prim.ufunc)
+            raise TypeError(
+                f"{function or prim.name}: no such operation on {names}; {allowed} would work"
+            ) from None
+        prim.dtypes[kinds] = found
+    return found
+
+
+def _allowed(ufunc: np.ufunc) -> str:
+    names = {"?": "bool", "bhilq": "integers", "fd": "floats", "FD": "complex"}
+    loops = {t[0] for t in ufunc.types}
+    return " or ".join(word for chars, word in names.items() if loops & set(chars))
+
+
+def elementwise(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
+    """Make the record of an operation that is one NumPy ufunc; `rules` overrides any field."""
+
+    def aval(*avals: Aval) -> Aval:
+        first = avals[0]
+        for other in avals[1:]:
+            if other.shape != first.shape:
+                raise ValueError(f"{name}: shapes differ: {first} and {other}")
+        takes_gives = resolve(prim, tuple(a.dtype for a in avals))
+        if takes_gives[:-1] != tuple(a.dtype for a in avals):
+            raise TypeError(f"{name}: no such operation on {avals} without a cast")
+        return aval_of(first.shape, takes_gives[-1])
+
+    fields = {
+        "aval": aval,
+        "host": ufunc,
+        "kind": "elementwise",
+        "into": ufunc,
+        "ufunc": ufunc,
+        "dims": alike,
+    }
+    prim = Primitive(name, **{**fields, **rules})
+    return prim
+
+
+def reduction(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
+    """Make the record of a reduction by `ufunc` over `axes`, which the result lacks."""
+
+    def aval(x: Aval, axes: tuple[int, ...]) -> Aval:
+        shape = tuple(n for i, n in enumerate(x.shape) if i not in axes)
+        if ufunc.identity is None and x.size == 0 and any(x.shape[i] == 0 for i in axes):
+            raise ValueError(f"{name}: no value for an empty axis: {x} over axes {axes}")
+        return aval_of(shape, x.dtype)
+
+    def host(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+        # In C order, as a block writes it: NumPy would keep the order of a transposed operand.
+        return np.asarray(ufunc.reduce(x, axis=axes, dtype=x.dtype), order="C")
+
+    def dims(x: Aval, axes: tuple[int, ...]) -> Dims:
+        return tuple(range(x.ndim)), tuple(i for i in range(x.ndim) if i not in axes)
+
+    fields = {
+        "aval": aval,
+        "host": host,
+        "kind": "reduce",
+        "batch": shift("axes"),
+        "reducer": ufunc,
+        "dims": dims,
+    }
+    return Primitive(name, **{**fields, **rules})

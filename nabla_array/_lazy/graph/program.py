@@ -1,0 +1,185 @@
+"""A program is data: a pending subgraph in a line, with an equality that can be a cache key."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from ..native import compiled
+from ..ops.creation import fill
+from ..ops.placement import resident
+from .aval import Aval
+from .node import Node
+from .primitive import Primitive
+
+
+class Eqn(NamedTuple):
+    """One operation of a program; its inputs are numbers of values."""
+
+    prim: Primitive
+    ins: tuple[int, ...]
+    params: tuple[tuple[str, Any], ...]
+    aval: Any
+
+
+class Program:
+    """Equations over numbered values: the inputs first, then one value an equation.
+
+    Two programs are equal when they do the same to inputs of the same avals. Inputs are numbered by
+    identity, so ``a + a`` is not ``a + b``; literals compare bit for bit.
+    """
+
+    __slots__ = ("_hash", "eqns", "inputs", "outputs")
+
+    def __init__(self, inputs: tuple[Aval, ...], eqns: tuple[Eqn, ...], outputs: tuple[int, ...]) -> None:
+        self.inputs = inputs
+        self.eqns = eqns
+        self.outputs = outputs
+        self._hash = hash((inputs, eqns, outputs))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Program) and (self.inputs, self.eqns, self.outputs) == (
+            other.inputs,
+            other.eqns,
+            other.outputs,
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def aval(self, number: int) -> Any:
+        """Return the aval of a value."""
+        n = len(self.inputs)
+        return self.inputs[number] if number < n else self.eqns[number - n].aval
+
+    def __repr__(self) -> str:
+        named = dict.fromkeys([e.prim.name for e in self.eqns if e.ins])
+        return f"<{' '.join(named) or 'nothing'}>"
+
+    def __str__(self) -> str:
+        names = [f"%{i}" for i in range(len(self.inputs) + len(self.eqns))]
+        lines = [f"program({', '.join(f'{v}: {a}' for v, a in zip(names, self.inputs, strict=False))}):"]
+        for name, eqn in zip(names[len(self.inputs) :], self.eqns, strict=True):
+            args = [names[i] for i in eqn.ins] + params_told(eqn.params)
+            lines.append(f"  {name}: {eqn.aval} = {eqn.prim.name}({', '.join(args)})")
+            lines += [f"    {line}" for inner in _programs(eqn) for line in str(inner).splitlines()]
+        lines.append(f"  return {', '.join(names[i] for i in self.outputs)}")
+        return "\n".join(lines)
+
+
+def params_told(params: tuple[tuple[str, Any], ...]) -> list[str]:
+    """Return params as they are printed; of a program, the names of its operations."""
+    return [f"{k}={v!r}" if isinstance(v, Program) else f"{k}={v}" for k, v in params]
+
+
+def _programs(eqn: Eqn) -> list[Program]:
+    values = [v for _, value in eqn.params for v in (value if isinstance(value, tuple) else (value,))]
+    return [v for v in values if isinstance(v, Program)]
+
+
+def run(program: Program, args: Sequence[Any], apply: Callable[..., Any]) -> list[Any]:
+    """Fold over a program: `apply(prim, inputs, params)` makes the value of each equation."""
+    env = list(args)
+    for eqn in program.eqns:
+        env.append(apply(eqn.prim, [env[i] for i in eqn.ins], dict(eqn.params)))
+    return [env[i] for i in program.outputs]
+
+
+def pending_order(roots: Sequence[Node]) -> list[Node]:
+    """Return the pending nodes below `roots`, inputs before users. Nothing recurses."""
+    order: list[Node] = []
+    done: set[int] = set()
+    stack = [(n, False) for n in reversed(roots)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif node.value is None and node.prim is not resident and id(node) not in done:
+            done.add(id(node))
+            stack.append((node, True))
+            stack.extend((i, False) for i in reversed(node.inputs))
+    return order
+
+
+def _refcounts(nodes: list[Node]) -> list[int]:
+    return [sys.getrefcount(n) for n in nodes]
+
+
+# What `_refcounts` says of an object that only the list holds; it depends on the interpreter.
+_ALONE = _refcounts([object()])[0]  # type: ignore[list-item]
+
+
+def held_outside(nodes: list[Node], order: list[Node]) -> list[bool]:
+    """Say of each of `nodes` whether something besides the inputs of `order` holds it.
+
+    Such a node of `order` is alive (an array, or another user, will want its value); such a leaf may
+    not be written over.
+    """
+    counts = _refcounts(nodes)  # first: names below would count
+    inside: dict[int, int] = {}
+    for node in order:
+        for i in node.inputs:
+            inside[id(i)] = inside.get(id(i), 0) + 1
+    return [count - inside.get(id(n), 0) > _ALONE for n, count in zip(nodes, counts, strict=True)]
+
+
+def written(
+    roots: list[Node],
+) -> tuple[tuple[Any, ...] | None, list[Node], list[Node], list[int]]:
+    """Return the pending nodes below `roots` as `pending_order` does, and what else evaluation wants of them.
+
+    Returns
+    -------
+    key
+        What the program of these nodes depends on, and which of them are held outside: graphs with equal keys
+        have equal programs. None where nothing is compiled: to make it would take as long as the program.
+    order
+        The pending nodes.
+    leaves
+        The inputs of the program that `linearize` makes of them.
+    alone
+        The places of the leaves that nothing else holds (`held_outside`).
+    """
+    if compiled is not None:
+        return compiled.line(roots, resident, fill)
+    order = pending_order(roots)
+    inside = set(order)
+    leaves = [i for n in order for i in n.inputs if i not in inside and i.prim is not fill]
+    leaves = [*dict.fromkeys(leaves)]
+    return None, order, leaves, [k for k, more in enumerate(held_outside(leaves, order)) if not more]
+
+
+class Line:
+    """A program made from nodes: the nodes that are its inputs, and the number of each node's value."""
+
+    __slots__ = ("inputs", "numbers", "program")
+
+    def __init__(self, program: Program, inputs: list[Node], numbers: list[int]) -> None:
+        self.program = program
+        self.inputs = inputs
+        self.numbers = numbers
+
+
+def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:
+    """Write `order` down as a program with these outputs; equal operations become one equation."""
+    number: dict[int, int] = {}
+    leaves: list[Node] = []
+    literals: list[Node] = []
+    inside = {id(n) for n in order}
+    for node in order:
+        for i in node.inputs:
+            if id(i) not in inside and id(i) not in number:
+                number[id(i)] = len(leaves)
+                (literals if i.prim is fill else leaves).append(i)
+    equations: dict[Eqn, int] = {}
+    for node in [*literals, *order]:
+        ins = tuple([number[id(i)] for i in node.inputs])
+        eqn = Eqn(node.prim, ins, tuple(node.params.items()), node.aval)  # type: ignore[arg-type]
+        number[id(node)] = equations.setdefault(eqn, len(leaves) + len(equations))
+    program = Program(
+        tuple([n.aval for n in leaves]),
+        tuple(equations),
+        tuple(dict.fromkeys(number[id(n)] for n in outputs)),
+    )
+    return Line(program, leaves, [number[id(n)] for n in order])

@@ -1,0 +1,243 @@
+"""Tapes: what is recorded on top of some nodes, in order, for transforms to walk.
+
+A node belongs to a tape by what it is computed from, whichever thread records it: a function that is
+differentiated may hand its values to a pool of threads.
+"""
+
+from __future__ import annotations
+
+from _thread import get_ident
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from ..ops.creation import fill
+from ..ops.structure import alias
+from .node import Node, note_hook
+from .node import tapes as _running
+from .primitive import Primitive
+from .program import Eqn, Program
+
+
+class Entry(NamedTuple):
+    """A node and how it was made, which the node itself forgets when it is evaluated."""
+
+    node: Node
+    prim: Primitive
+    inputs: tuple[Node, ...]
+    params: dict[str, Any]
+
+
+class Tape:
+    """The nodes that were recorded on top of `sources`.
+
+    Attributes
+    ----------
+    entries
+        In the order of recording; they keep the nodes alive.
+    members
+        The ids of the sources and of all nodes in `entries`.
+    derivative
+        Whether it is for derivatives, from which `hidden` hides; else it must see everything.
+    linear
+        "transposed" or "replayed" where what it holds is linear in the sources, so that no call is taken.
+    rule
+        Whether what is recorded on it is a forward rule, which a tape further out is to take.
+    everything
+        Whether it takes in too what its thread records that has nothing to do with the sources.
+    thread
+        The thread that started it; the complement of that, below 0, while it is hidden.
+    numbers
+        Whether ``float(x)`` and the like have made Python numbers of what a derivative depends on.
+    strict
+        Whether it is an error that such a number is computed with.
+    """
+
+    __slots__ = (
+        "derivative",
+        "entries",
+        "everything",
+        "linear",
+        "members",
+        "numbers",
+        "rule",
+        "sources",
+        "strict",
+        "thread",
+    )
+
+    def __init__(
+        self,
+        sources: Iterable[Node],
+        derivative: bool = True,
+        everything: bool = False,
+        linear: str = "",
+        rule: bool = False,
+        strict: bool = False,
+    ) -> None:
+        self.sources = tuple(sources)
+        self.members = {id(n) for n in self.sources}
+        self.entries: list[Entry] = []
+        self.thread = get_ident()
+        self.derivative = derivative
+        self.everything = everything
+        self.linear = linear
+        self.rule = rule
+        self.numbers = False
+        self.strict = strict
+
+    def __contains__(self, node: Node) -> bool:
+        return id(node) in self.members
+
+    def moves(self, nodes: Iterable[Node]) -> tuple[bool, ...]:
+        """Say which nodes may have tangents."""
+        return tuple([id(n) in self.members and n.aval.dtype.kind in "fc" for n in nodes])
+
+    def below(self, outputs: Iterable[Node]) -> list[Entry]:
+        """Return the entries that these nodes are computed from, in order."""
+        needed = {id(n) for n in outputs}
+        out = []
+        for entry in reversed(self.entries):
+            if id(entry.node) in needed:
+                out.append(entry)
+                needed.update([id(i) for i in entry.inputs])
+        out.reverse()
+        return out
+
+
+# What marks the nodes that a thread records, innermost last.
+_marks: dict[int, list[Callable[[Node], None]]] = {}
+
+
+def _note(node: Node) -> None:
+    me = get_ident()
+    prim, params = node.prim, node.params
+    assert prim is not None
+    for tape in reversed(tuple(_running)):  # innermost first
+        if tape.thread >= 0:
+            everything = tape.everything and tape.thread == me
+            for i in node.inputs:
+                if id(i) in tape.members or everything:
+                    if tape.derivative and not tape.linear and prim.is_constant:
+                        break
+                    tape.members.add(id(node))
+                    tape.entries.append(Entry(node, prim, node.inputs, params))
+                    if prim.seen is not None and tape.derivative and not tape.linear:
+                        prim, params = prim.seen(tape.moves(node.inputs), params, "taken")
+                    break
+            if prim.seen is not None and tape.rule and tape.thread == me:
+                prim, params = prim.seen((True,) * len(node.inputs), params, "deeper")
+        elif prim.seen is not None and tape.thread == ~me:
+            prim, params = prim.seen((True,) * len(node.inputs), params, "shallower")
+    if me in _marks:
+        _marks[me][-1](node)
+
+
+note_hook.append(_note)
+
+
+@contextmanager
+def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Iterator[Tape]:
+    """Run a `Tape` for what is recorded on top of `sources` meanwhile."""
+    tape = Tape(sources, *args, **kwargs)
+    with running(tape):
+        yield tape
+
+
+@contextmanager
+def running(tape: Tape) -> Iterator[None]:
+    """Run a tape, one that has stopped too."""
+    _running.append(tape)
+    try:
+        yield
+    finally:
+        _running.remove(tape)
+
+
+@contextmanager
+def marking(mark: Callable[[Node], None]) -> Iterator[None]:
+    """Give each node that this thread records meanwhile to `mark`."""
+    me = get_ident()
+    inert = Tape(())  # it makes whoever records tell `_note`, and is no thread's
+    inert.thread = ~0
+    marks = _marks.setdefault(me, [])
+    marks.append(mark)
+    _running.append(inert)
+    try:
+        yield
+    finally:
+        _running.remove(inert)
+        marks.pop()
+        if not marks:
+            del _marks[me]
+
+
+def is_taping() -> bool:
+    """Say whether a tape of this thread's runs."""
+    me = get_ident()
+    return any(tape.thread == me for tape in _running)
+
+
+def derivatives() -> list[Tape]:
+    """Return this thread's tapes for derivatives, outermost first, but for linear ones."""
+    me = get_ident()
+    return [t for t in tuple(_running) if t.thread == me and t.derivative and not t.linear]
+
+
+@contextmanager
+def hidden(mine: Iterable[Tape]) -> Iterator[None]:
+    """Hide from some of this thread's tapes what it records meanwhile."""
+    me = get_ident()
+    for tape in mine:
+        tape.thread = ~me
+    try:
+        yield
+    finally:
+        for tape in mine:
+            tape.thread = me
+
+
+@contextmanager
+def forgotten() -> Iterator[None]:
+    """Let this thread's tapes for derivatives forget in the end what it records meanwhile.
+
+    Until then they know it, so that what leaves the graph is noticed.
+    """
+    me = get_ident()
+    lengths = [(t, len(t.entries)) for t in _running if t.thread == me and t.derivative]
+    try:
+        yield
+    finally:
+        for tape, n in lengths:
+            tape.members.difference_update([id(entry.node) for entry in tape.entries[n:]])
+            del tape.entries[n:]
+
+
+def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node], dict[int, int]]:
+    """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
+    after the tape's sources), and the number of each node's value by the node's id."""
+    wanted = list(outputs)
+    entries = tape.below(wanted)
+    number = {id(n): k for k, n in enumerate(tape.sources)}
+    captured: list[Node] = []
+    literals: list[Node] = []
+    for entry in entries:
+        for i in entry.inputs:
+            if i not in tape and id(i) not in number:
+                number[id(i)] = -1 if i.prim is fill else len(tape.sources) + len(captured)
+                (literals if i.prim is fill else captured).append(i)
+    base = len(tape.sources) + len(captured)
+    equations: dict[Eqn, int] = {}
+    for n in literals:
+        eqn = Eqn(fill, (), tuple(n.params.items()), n.aval)
+        number[id(n)] = equations.setdefault(eqn, base + len(equations))
+    for node, prim, inputs, params in entries:
+        ins = tuple(number[id(i)] for i in inputs)
+        if prim is alias and not params:
+            number[id(node)] = ins[0]
+            continue
+        eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
+        number[id(node)] = equations.setdefault(eqn, base + len(equations))
+    avals = tuple(n.aval for n in (*tape.sources, *captured))
+    outs = tuple(dict.fromkeys(number[id(n)] for n in wanted))
+    return Program(avals, tuple(equations), outs), captured, number

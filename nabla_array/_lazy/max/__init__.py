@@ -1,0 +1,1 @@
+"""The compiled tier: canonical programs, kernels, artifacts, the compile worker."""

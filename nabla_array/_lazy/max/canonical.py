@@ -1,0 +1,328 @@
+"""The canonical form of a program: what MAX compiles, once for every size.
+
+Axes that everything treats alike are merged, and sizes are replaced by symbols, so that programs which
+differ in nothing but sizes, or in how many axes a flat array is spread over, have one text.
+"""
+
+from __future__ import annotations
+
+from ast import literal_eval
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..graph.program import Program
+from ..ops.creation import Literal
+from ..ops.lowerings import UNROLLED
+from ..ops.structure import broadcast, concat, reshape, slice_
+
+
+class Canonical(NamedTuple):
+    """A program in canonical form.
+
+    Attributes
+    ----------
+    key
+        Its text, which `parse` reads; equal texts are equal programs (`for_target`: on one accelerator).
+    inputs, outputs
+        The shapes that the inputs take, and that the outputs of the original program have.
+    """
+
+    key: str
+    inputs: tuple[tuple[int, ...], ...]
+    outputs: tuple[tuple[int, ...], ...]
+
+
+class CanonicalEqn(NamedTuple):
+    """One equation of a canonical program; `shape` holds symbols (str) and sizes (int)."""
+
+    prim: str
+    ins: tuple[int, ...]
+    params: dict[str, Any]
+    shape: tuple[str | int, ...]
+    dtype: np.dtype
+
+
+class CanonicalProgram(NamedTuple):
+    """What `parse` makes of a key: inputs are (shape, dtype), `target` says what it is compiled for."""
+
+    inputs: tuple[tuple[tuple[str | int, ...], np.dtype], ...]
+    eqns: tuple[CanonicalEqn, ...]
+    outputs: tuple[int, ...]
+    target: str = ""
+
+
+class _Axes:
+    """The classes of axes of a program: axes are in one class where some equation treats them as one."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.base = len(program.inputs)
+        self.shapes = [a.shape for a in program.inputs] + [e.aval.shape for e in program.eqns]
+        self.offsets = [0]
+        for shape in self.shapes:
+            self.offsets.append(self.offsets[-1] + len(shape))
+        self.parent = list(range(self.offsets[-1]))
+        self.apart: set[int] = set()  # axes that are not merged with their neighbours
+        self.fixed: set[int] = set()  # axes whose size is part of the program
+        for v, shape in enumerate(self.shapes):
+            for axis, n in enumerate(shape):
+                if n <= 1:
+                    self.apart.add(self.offsets[v] + axis)
+                    self.fixed.add(self.offsets[v] + axis)
+        for k, eqn in enumerate(program.eqns, self.base):
+            self._join(k, (*eqn.ins, k), dict(eqn.params))
+        self.apart = {self.find(t) for t in self.apart}
+        self._fix()
+
+    def _fix(self) -> None:
+        """Fix what a graph could not tell from its inputs' sizes: axes that only literals and repeats have.
+
+        What a slice or a concatenation makes can be told, unless it is made of fixed sizes alone.
+        """
+        made: list[tuple[set[int], set[int]]] = []  # classes: (from which, which)
+        known = {self.find(t) for t in range(self.offsets[self.base])}
+        for k, eqn in enumerate(self.program.eqns, self.base):
+            if eqn.prim is broadcast:
+                # What is sliced or joined later tells nothing yet.
+                self.fixed.update(set(self.of(k)) - known)
+            if eqn.prim in (slice_, concat):
+                known.update(self.of(k))
+                sources = [self.of(i) for i in eqn.ins]
+                for axis, c in enumerate(self.of(k)):
+                    if c not in sources[0]:
+                        made.append(({s[axis] for s in sources}, {c}))
+        told = {self.find(t) for t in range(self.offsets[self.base])}.union(*[c for _, c in made])
+        self.fixed = {self.find(t) for t in self.fixed}
+        self.fixed.update({self.find(t) for t in range(len(self.parent))} - told)
+        before = -1
+        while before != len(self.fixed):
+            before = len(self.fixed)
+            for source, result in made:
+                if source <= self.fixed:
+                    self.fixed |= result
+
+    def find(self, t: int) -> int:
+        while self.parent[t] != t:
+            self.parent[t] = t = self.parent[self.parent[t]]
+        return t
+
+    def of(self, value: int) -> list[int]:
+        """Return the class of each axis of a value."""
+        return [self.find(t) for t in range(self.offsets[value], self.offsets[value + 1])]
+
+    def _join(self, k: int, values: tuple[int, ...], params: dict[str, Any]) -> None:
+        eqn = self.program.eqns[k - self.base]
+        assert eqn.prim.dims is not None
+        labels = eqn.prim.dims(*[self.program.aval(i) for i in eqn.ins], **params)
+        first: dict[int, int] = {}
+        for value, row in zip(values, labels, strict=True):
+            for axis, label in enumerate(row):
+                t = self.offsets[value] + axis
+                self.parent[self.find(t)] = self.find(first.setdefault(label, t))
+                if label < 0:
+                    self.apart.add(t)
+                    if eqn.prim is reshape:
+                        self.fixed.add(t)
+                if (
+                    len(row) > len(labels[-1])
+                    and label not in labels[-1]
+                    and self.shapes[value][axis] <= UNROLLED
+                ):
+                    self.fixed.add(t)
+        if eqn.prim is slice_:
+            for axis in range(len(self.shapes[k])):
+                if labels[1][axis] < 0 and _from_end(self.shapes[values[0]][axis], params, axis) is None:
+                    self.fixed.add(self.offsets[k] + axis)
+
+    def runs(self) -> dict[int, list[int]]:
+        """Return for the first class of each run of mergeable ones the classes of the run."""
+        after: dict[int, set[int | None]] = {}
+        before: dict[int, set[int | None]] = {}
+        for value in range(len(self.shapes)):
+            classes = self.of(value)
+            for a, b in zip([None, *classes], [*classes, None], strict=True):
+                if a is not None:
+                    after.setdefault(a, set()).add(b)
+                if b is not None:
+                    before.setdefault(b, set()).add(a)
+        follower: dict[int, int] = {}
+        for a, found in after.items():
+            (b,) = found if len(found) == 1 else (None,)
+            if b is not None and a != b and len(before[b]) == 1 and not {a, b} & self.apart:
+                follower[a] = b
+        starts = [c for c in after if c not in follower.values()]
+        out = {}
+        for c in starts:
+            run = [c]
+            while run[-1] in follower:
+                run.append(follower[run[-1]])
+            out[c] = run
+        return out
+
+
+# How far from its end a slice may stop for its place to be told from there.
+_NEAR_END = 16
+
+
+def _from_end(n: int, params: dict[str, Any], axis: int) -> int | None:
+    """Return how many elements before the end the slice's last one is; None: its size is told instead."""
+    start, size, step = params["start"][axis], params["size"][axis], params["step"][axis]
+    last = start + (size - 1) * step
+    return n - 1 - last if step > 0 and n - 1 - last <= _NEAR_END else None
+
+
+@lru_cache(512)
+def canonicalize(program: Program) -> Canonical:
+    """Return the canonical form of a program whose primitives all have `dims`."""
+    axes = _Axes(program)
+    runs = axes.runs()
+    # A class that goes around in a circle of followers starts no run; it stays alone.
+    covered = {c for run in runs.values() for c in run}
+    position = {c: (run, i) for run in runs.values() for i, c in enumerate(run)}
+    symbols: dict[int, str] = {}
+    maps: list[list[int]] = []  # old axis -> new axis, for each value
+    shapes: list[tuple[str | int, ...]] = []
+    sizes: list[tuple[int, ...]] = []
+    for value, shape in enumerate(axes.shapes):
+        moved: list[int] = []
+        named: list[str | int] = []
+        merged: list[int] = []
+        for c, n in zip(axes.of(value), shape, strict=True):
+            if c not in covered or position[c][1] == 0:
+                # Of a run that is fixed in part only, the whole can be told from the inputs.
+                run = position[c][0] if c in covered else [c]
+                named.append(n if axes.fixed.issuperset(run) else symbols.setdefault(c, f"d{len(symbols)}"))
+                merged.append(n)
+            else:
+                merged[-1] *= n
+                if isinstance(named[-1], int):
+                    named[-1] = merged[-1]
+            moved.append(len(named) - 1)
+        maps.append(moved)
+        shapes.append(tuple(named))
+        sizes.append(tuple(merged))
+    base = axes.base
+    known = {n: name for i in range(base) for n, name in zip(sizes[i], shapes[i], strict=True) if name != n}
+    eqns = []
+    for k, eqn in enumerate(program.eqns, base):
+        params = dict(eqn.params)
+        operand = maps[eqn.ins[0]] if eqn.ins and eqn.prim is not broadcast else maps[k]
+        before = axes.shapes[eqn.ins[0]] if eqn.ins else ()
+        told = tuple(
+            (name, _literal(value, known))
+            if isinstance(value, Literal)
+            else (name, _told(name, value, params, operand, before))
+            for name, value in eqn.params
+        )
+        if eqn.prim is broadcast:
+            # Axes of size 1 that are repeated may come to be one axis, and stay two of the operand.
+            own = maps[eqn.ins[0]]
+            places = tuple(maps[k][a] for i, a in enumerate(params["axes"]) if own[i] not in own[:i])
+            told = tuple((name, places if name == "axes" else value) for name, value in told)
+        eqns.append((eqn.prim.name, eqn.ins, told, shapes[k], eqn.aval.dtype.name))
+    inputs = tuple((shapes[i], a.dtype.name) for i, a in enumerate(program.inputs))
+    return Canonical(
+        repr((inputs, tuple(eqns), program.outputs)),
+        tuple(sizes[:base]),
+        tuple(axes.shapes[i] for i in program.outputs),
+    )
+
+
+# Literals from which on one that equals a size is told as that size.
+_COUNT = 16
+
+
+def _literal(literal: Literal, known: dict[int, str | int]) -> tuple[str, ...]:
+    """Return a literal as the canonical program tells it: by its bits, or as the size that a mean divides by.
+
+    Where it is that size by chance, the program just shares its text with fewer others.
+    """
+    value = literal.value
+    if value.dtype.kind == "f" and float(value) > _COUNT:
+        for less in (0, 1):  # a variance may divide by one less
+            name = known.get(float(value) + less)  # type: ignore[call-overload]
+            if isinstance(name, str):
+                return ("size", name, str(less), value.dtype.name)
+    return ("literal", value.dtype.name, value.tobytes().hex())
+
+
+def _told(name: str, value: Any, params: dict[str, Any], moved: list[int], before: tuple[int, ...]) -> object:
+    """Return a param as the canonical program tells it, without sizes."""
+    if name == "axes":
+        return tuple(dict.fromkeys(moved[a] for a in value))
+    if name == "axis":
+        return moved[value]
+    if name == "shape":
+        return None  # the result's
+    if name in ("start", "step"):
+        kept = [i for i, m in enumerate(moved) if moved.count(m) == 1]
+        out = [0 if name == "start" else 1] * (moved[-1] + 1 if moved else 0)
+        for i in kept:
+            out[moved[i]] = value[i]
+        return tuple(out)
+    if name == "size":
+        # The elements that are left before the end; where that is far, -1 and the result's size.
+        left = [0] * (moved[-1] + 1 if moved else 0)
+        for i, m in enumerate(moved):
+            if moved.count(m) == 1:
+                end = _from_end(before[i], params, i)
+                left[m] = -1 if end is None else end
+        return tuple(left)
+    if isinstance(value, np.dtype):
+        return ("dtype", value.name)
+    assert isinstance(value, bool | int | str), (name, value)
+    return value
+
+
+class Size(NamedTuple):
+    """A literal that is a size of the inputs, or `less` less."""
+
+    name: str
+    less: int
+    dtype: np.dtype
+
+
+def _read(value: Any) -> Any:
+    if isinstance(value, tuple) and value and value[0] == "size":
+        return Size(value[1], int(value[2]), np.dtype(value[3]))
+    if isinstance(value, tuple) and value and value[0] == "literal":
+        dtype = np.dtype(value[1])
+        return Literal(np.frombuffer(bytes.fromhex(value[2]), dtype)[0])
+    if isinstance(value, tuple) and value and value[0] == "dtype":
+        return np.dtype(value[1])
+    return value
+
+
+def for_target(key: str, target: str) -> str:
+    """Return the text of a CPU's program as that of an accelerator's."""
+    return f"{key[:-1]}, {target!r})"
+
+
+def parse(key: str) -> CanonicalProgram:
+    """Read the text of a canonical program."""
+    inputs, eqns, outputs, *target = literal_eval(key)
+    return CanonicalProgram(
+        tuple((shape, np.dtype(dtype)) for shape, dtype in inputs),
+        tuple(
+            CanonicalEqn(prim, ins, {k: _read(v) for k, v in params}, shape, np.dtype(dtype))
+            for prim, ins, params, shape, dtype in eqns
+        ),
+        outputs,
+        *target,
+    )
+
+
+def slices_of(params: dict[str, Any], sizes: Iterable[int | str]) -> list[slice]:
+    """Return Python's slices for the params of a canonical `slice` with this result."""
+    out = []
+    for start, left, step, n in zip(params["start"], params["size"], params["step"], sizes, strict=True):
+        if left >= 0:
+            out.append(slice(start, -left or None, step))
+        else:
+            assert isinstance(n, int)
+            stop = start + n * step
+            out.append(slice(start, stop if stop >= 0 else None, step))
+    return out

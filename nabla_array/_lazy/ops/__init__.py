@@ -1,0 +1,1 @@
+"""The primitives' records, one module a family, with their MAX lowerings."""

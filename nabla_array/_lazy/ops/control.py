@@ -1,0 +1,531 @@
+"""Loops and branches: operations whose params are programs.
+
+The inputs of these programs are the operation's operands as one step sees them: what changes from step to
+step (the carry), then slices, then what stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval, aval_of
+from ..graph.node import Node, record
+from ..graph.primitive import Primitive
+from ..graph.program import Program
+from ..run.bodies import (
+    Flags,
+    Lines,
+    batched,
+    function_of,
+    has_tangents,
+    holes,
+    is_large,
+    joined,
+    moving_outputs,
+    numbered,
+    placed,
+    pulled,
+    pushed,
+    run_large,
+    seen,
+    written,
+)
+from .creation import fill_like
+from .structure import project
+
+Axes = tuple[int, ...]
+
+
+def _results(prim: Primitive, operands: Sequence[Node], params: dict[str, Any]) -> list[Node]:
+    node = record(prim, tuple(operands), params)
+    return [project(node, index=i) for i in range(len(node.aval))]
+
+
+def _or_zero(node: Node | None, like: Node) -> Node:
+    return fill_like(like, 0) if node is None else node
+
+
+def _picked(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    return [v for v, one in zip(values, flags, strict=True) if one]
+
+
+def _spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Undo `_picked`, with None in the gaps."""
+    rest = iter(values)
+    return [next(rest) if one else None for one in flags]
+
+
+# -- scan ------------------------------------------------------------------------------------------------
+# Operands: `carry` of them that the body hands on, one a `x_axes` entry that are cut along that axis, and the
+# rest. The body gives the carry, and one result a `y_axes` entry that is stacked along that axis.
+
+
+def _with_axis(aval: Aval, axis: int, length: int) -> Aval:
+    return aval_of((*aval.shape[:axis], length, *aval.shape[axis:]), aval.dtype)
+
+
+def _scan_aval(
+    *operands: Aval, program: Program, length: int, reverse: bool, carry: int, x_axes: Axes, y_axes: Axes
+) -> tuple[Aval, ...]:
+    outs = [program.aval(k) for k in program.outputs]
+    stacked = [_with_axis(a, axis, length) for a, axis in zip(outs[carry:], y_axes, strict=True)]
+    return (*outs[:carry], *stacked)
+
+
+def _large_scan(
+    program: Program, state: list[Any], xs: list[Any], whole: list[Any], ys: list[Any], steps: range
+) -> tuple[Any, ...]:
+    n = len(state)
+    for t in steps:
+        state = run_large(program, state, [*[x[t] for x in xs], *whole])
+        for k, y in enumerate(ys, n):
+            y[t] = state[k]
+        del state[n:]  # each array of the carry is held once now, so that the next step may use its memory
+    return tuple(state)
+
+
+@lru_cache(512)
+def _scan_loop(program: Program, carry: int, cut: int) -> Callable[..., Any]:
+    """Return the loop over small arrays as a function."""
+    lines = Lines()
+    stacked = len(program.outputs) - carry
+    state, whole = numbered("c", carry), numbered("w", len(program.inputs) - carry - cut)
+    xs, ys, slices = numbered("x", cut), numbered("y", stacked), numbered("s", cut)
+    lines.code.append("    for t in steps:")
+    lines.code += [f"        {s} = {x}[t]" for s, x in zip(slices, xs, strict=True)]
+    outs = lines.add("        ", program, [*state, *slices, *whole])
+    lines.code += [f"        {y}[t] = {v}" for y, v in zip(ys, outs[carry:], strict=True)]
+    if carry:
+        lines.code.append(f"        {joined(state)}= {joined(outs[:carry])}")
+    lines.code += ["        pass", f"    return ({joined(state)})"]
+    return lines.function(["steps", *ys, *state, *xs, *whole])
+
+
+def _scan_host(
+    *operands: np.ndarray,
+    program: Program,
+    length: int,
+    reverse: bool,
+    carry: int,
+    x_axes: Axes,
+    y_axes: Axes,
+) -> tuple[Any, ...]:
+    values = list(operands)
+    for i, axis in enumerate(x_axes, carry):
+        values[i] = np.moveaxis(values[i], axis, 0)
+    outs = [program.aval(k) for k in program.outputs[carry:]]
+    ys = [np.empty(_with_axis(a, x, length).shape, a.dtype) for a, x in zip(outs, y_axes, strict=True)]
+    steps = range(length - 1, -1, -1) if reverse else range(length)
+    moved = [np.moveaxis(y, axis, 0) for y, axis in zip(ys, y_axes, strict=True)]
+    cut = len(x_axes)
+    if is_large(program):
+        state, xs, whole = values[:carry], values[carry : carry + cut], values[carry + cut :]
+        del values
+        return (*_large_scan(program, state, xs, whole, moved, steps), *ys)
+    return (*_scan_loop(program, carry, cut)(steps, *moved, *values), *ys)
+
+
+def _scan_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+    return {
+        **params,
+        "program": batched(params["program"], size),
+        "x_axes": tuple([a + 1 for a in params["x_axes"]]),
+        "y_axes": tuple([a + 1 for a in params["y_axes"]]),
+    }
+
+
+def _loop_tangents(
+    program: Program, carry: int, given: Sequence[bool], of: Callable[..., Flags] = has_tangents
+) -> tuple[Flags, Flags]:
+    """Say which operands have tangents, also of the carry those that get them later, and which results."""
+    flags = list(given)
+    while True:
+        found = of(program, tuple(flags))
+        more = [f or g for f, g in zip(flags, found[:carry], strict=False)]
+        if more == flags[:carry]:
+            return tuple(flags), (*more, *found[carry:])
+        flags[:carry] = more
+
+
+@lru_cache(512)
+def _scan_pushed(
+    program: Program, carry: int, cut: int, given: Flags, wanted: Flags
+) -> tuple[Program, list[Node]]:
+    """Return the body that hands tangents on too, each group of operands before its tangents, and gives those
+    of the other results."""
+    values, tangents = holes(program.inputs), _spread(holes(_picked(program.inputs, given)), given)
+    sources = []
+    for some in (slice(carry), slice(carry, carry + cut), slice(carry + cut, None)):
+        sources += [*values[some], *[t for t in tangents[some] if t is not None]]
+
+    def make() -> list[Node]:
+        outs, ts = pushed(program, values, tangents)
+        return [*outs[:carry], *[_or_zero(t, o) for t, o, w in zip(ts, outs, wanted, strict=True) if w]]
+
+    return written(sources, make)
+
+
+def _scan_jvp(tangents: Sequence[Node | None], out: Any, *operands: Node, **params: Any) -> list[Node | None]:
+    program, n, cut = params["program"], params["carry"], len(params["x_axes"])
+    given, wanted = _loop_tangents(program, n, [t is not None for t in tangents])
+    body, more = _scan_pushed(program, n, cut, given, wanted)
+    ts = [_or_zero(t, o) if g else None for t, o, g in zip(tangents, operands, given, strict=True)]
+    values: list[Node] = []
+    for some in (slice(n), slice(n, n + cut), slice(n + cut, None)):
+        values += [*operands[some], *[t for t in ts[some] if t is not None]]
+    new = {
+        **params,
+        "program": body,
+        "carry": n + sum(given[:n]),
+        "x_axes": (*params["x_axes"], *_picked(params["x_axes"], given[n : n + cut])),
+        "y_axes": tuple(_picked(params["y_axes"], wanted[n:])),
+    }
+    return _spread(_results(scan, [*values, *more], new)[n:], wanted)
+
+
+@lru_cache(512)
+def _scan_pulled(
+    program: Program, carry: int, cut: int, given: Flags, wanted: Flags
+) -> tuple[Program, list[Node], list[int]]:
+    """Return the body of the way back, its further operands, and which carries of the way there it needs.
+
+    It hands on the cotangents of the carry, and sums of those of what stays; it cuts the carries, what was
+    cut before, and the cotangents of the other results; it gives the cotangents of what was cut.
+    """
+    values = holes(program.inputs)
+    cts = _spread(holes([program.aval(k) for k in _picked(program.outputs, given)]), given)
+    sums = holes(_picked(program.inputs[carry + cut :], wanted[carry + cut :]))
+    m, k = sum(wanted[:carry]), sum(wanted[carry : carry + cut])
+
+    def make(sources: list[Node]) -> tuple[Program, list[Node]]:
+        def back() -> list[Node]:
+            found = pulled(program, values, cts, wanted)
+            totals = [s + c for s, c in zip(sums, found[m + k :], strict=True)]
+            return [*found[:m], *totals, *found[m : m + k]]
+
+        return written(sources, back)
+
+    first = [*[c for c in cts[:carry] if c is not None], *sums]
+    rest = [*values[carry : carry + cut], *[c for c in cts[carry:] if c is not None], *values[carry + cut :]]
+    body, _ = make([*first, *values[:carry], *rest])
+    used = {i for e in body.eqns for i in e.ins} | set(body.outputs)
+    needed = [i for i in range(carry) if len(first) + i in used]
+    return *make([*first, *[values[i] for i in needed], *rest]), needed
+
+
+def _scan_transpose(
+    ct: Sequence[Node | None], wanted: Sequence[bool], *operands: Node, **params: Any
+) -> list[Node | None]:
+    program, n, cut = params["program"], params["carry"], len(params["x_axes"])
+    moving = _loop_tangents(program, n, wanted, moving_outputs)[0][:n]
+    given = (*moving, *[c is not None for c in ct[n:]])
+    asked = (*moving, *wanted[n:])
+    body, more, needed = _scan_pulled(program, n, cut, given, asked)
+    sums = [fill_like(v, 0) for v in _picked(operands[n + cut :], asked[n + cut :])]
+    cts = [_or_zero(c, o) for c, o, g in zip(ct, operands[:n], moving, strict=False) if g]
+    values = [
+        *cts,
+        *sums,
+        *_carries(operands, {**params, "program": seen(program, asked, "taken")}, needed),
+        *operands[n : n + cut],
+        *_picked(ct[n:], given[n:]),
+        *operands[n + cut :],
+        *more,
+    ]
+    new = {
+        "program": body,
+        "length": params["length"],
+        "reverse": not params["reverse"],
+        "carry": len(cts) + len(sums),
+        "x_axes": (*[0] * len(needed), *params["x_axes"], *_picked(params["y_axes"], given[n:])),
+        "y_axes": tuple(_picked(params["x_axes"], asked[n : n + cut])),
+    }
+    results = _results(scan, values, new)
+    m, k = len(cts), len(cts) + len(sums)
+    found = _spread([*results[:m], *results[k:], *results[m:k]], asked)
+    return [c if want else None for c, want in zip(found, wanted, strict=True)]
+
+
+def _carries(operands: Sequence[Node], params: dict[str, Any], needed: list[int]) -> list[Node]:
+    """Run forwards for the carries that each step starts with."""
+    if not needed:
+        return []
+    program, n = params["program"], params["carry"]
+    forwards = Program(program.inputs, program.eqns, (*program.outputs[:n], *needed))
+    return _results(scan, operands, {**params, "program": forwards, "y_axes": (0,) * len(needed)})[n:]
+
+
+def _scan_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primitive, dict[str, Any]]:
+    program = params["program"]
+    given, _ = _loop_tangents(program, params["carry"], moves, moving_outputs)
+    return scan, {**params, "program": seen(program, given, how)}
+
+
+scan = Primitive(
+    "scan",
+    _scan_aval,
+    _scan_host,
+    batch=_scan_batch,
+    jvp=_scan_jvp,
+    transpose=_scan_transpose,
+    seen=_scan_seen,
+)
+
+
+# -- while -----------------------------------------------------------------------------------------------
+# Operands: `carry` of them that the body hands on, and the rest. Where the condition is an array, its axes
+# lead the carry, and those of the rest that have `rows`: a step is for the entries where it holds.
+
+
+def _large_while(cond: Program, body: Program, state: list[Any], whole: tuple[Any, ...]) -> tuple[Any, ...]:
+    test = function_of(cond)
+    while test(*state, *whole)[0]:
+        state = run_large(body, state, whole)
+    return tuple(state)
+
+
+@lru_cache(512)
+def _while_loop(cond: Program, body: Program, carry: int) -> Callable[..., Any]:
+    lines = Lines()
+    state, whole = numbered("c", carry), numbered("w", len(body.inputs) - carry)
+    lines.code.append("    while True:")
+    (test,) = lines.add("        ", cond, [*state, *whole])
+    lines.code.append(f"        if not {test}: return ({joined(state)})")
+    outs = lines.add("        ", body, [*state, *whole])
+    if carry:
+        lines.code.append(f"        {joined(state)}= {joined(outs)}")
+    return lines.function([*state, *whole])
+
+
+class _Rows:
+    """Values with the entries that are out of it replaced by one that is not: so nothing that a body would
+    never see is computed, which may be an error."""
+
+    def __init__(self, active: np.ndarray) -> None:
+        self.active = active
+        flat = active.ravel()
+        self.source = np.where(flat, np.arange(flat.size), np.argmax(flat))
+
+    def filled(self, x: np.ndarray) -> np.ndarray:
+        """Replace the entries of a value that are not active."""
+        flat = x.reshape(self.source.size, *x.shape[self.active.ndim :])
+        return np.asarray(flat[self.source].reshape(x.shape))
+
+    def given(self, x: np.ndarray, role: str) -> np.ndarray:
+        """Return an operand of a role as the active entries see it."""
+        return self.filled(x) if role == ROW else self.merged(x, np.zeros_like(x)) if role == COTANGENT else x
+
+    def merged(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+        """Take the active entries of `new`, the others of `old`."""
+        more = (1,) * (np.ndim(old) - self.active.ndim)
+        return np.where(self.active.reshape(*self.active.shape, *more), new, old)
+
+
+def _while_host(
+    *operands: np.ndarray, cond: Program, body: Program, carry: int, rows: Flags
+) -> tuple[Any, ...]:
+    if not cond.aval(cond.outputs[0]).ndim:
+        if is_large(body):
+            return _large_while(cond, body, list(operands[:carry]), operands[carry:])
+        return _while_loop(cond, body, carry)(*operands)
+    test, step = function_of(cond), function_of(body)
+    state, whole = list(operands[:carry]), operands[carry:]
+    while True:
+        (active,) = test(*state, *whole)
+        if active.all() and active.size:
+            state = list(step(*state, *whole))
+            continue
+        if not active.any():
+            return tuple(state)
+        some = _Rows(active)
+        fixed = [some.filled(w) if r else w for w, r in zip(whole, rows, strict=True)]
+        new = step(*[some.filled(s) for s in state], *fixed)
+        state = [some.merged(n, s) for n, s in zip(new, state, strict=True)]
+
+
+def _while_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+    cond = params["cond"]
+    alone = not cond.aval(cond.outputs[0]).ndim
+    return {
+        **params,
+        "cond": batched(cond, size),
+        "body": batched(params["body"], size),
+        "rows": tuple([alone or r for r in params["rows"]]),
+    }
+
+
+def _while_jvp(
+    tangents: Sequence[Node | None], out: Any, *operands: Node, **params: Any
+) -> list[Node | None]:
+    body, n = params["body"], params["carry"]
+    given, wanted = _loop_tangents(body, n, [t is not None for t in tangents])
+    new, more = _scan_pushed(body, n, 0, given, wanted)
+    ts = [_or_zero(t, o) if g else None for t, o, g in zip(tangents, operands, given, strict=True)]
+    moving, fixed = [t for t in ts[:n] if t is not None], [t for t in ts[n:] if t is not None]
+    where = [*range(n), *range(n + len(moving), len(operands) + len(moving))]
+    new_params = {
+        "cond": placed(params["cond"], new.inputs, where),
+        "body": new,
+        "carry": n + len(moving),
+        "rows": (*params["rows"], *_picked(params["rows"], given[n:]), *[False] * len(more)),
+    }
+    values = [*operands[:n], *moving, *operands[n:], *fixed, *more]
+    return _spread(_results(while_, values, new_params)[n:], wanted)
+
+
+def _while_transpose(ct: Any, wanted: Any, *operands: Node, **params: Any) -> Any:
+    raise NotImplementedError(
+        "while_loop: no reverse mode, as the number of steps is not known beforehand: forward mode (jvp, "
+        "jacfwd) works, and so does reverse mode through scan, or fori_loop with bounds that are known"
+    )
+
+
+def _while_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primitive, dict[str, Any]]:
+    given, _ = _loop_tangents(params["body"], params["carry"], moves, moving_outputs)
+    return while_, {**params, "body": seen(params["body"], given, how)}
+
+
+while_ = Primitive(
+    "while",
+    lambda *operands, cond, body, carry, rows: tuple(operands[:carry]),
+    _while_host,
+    batch=_while_batch,
+    jvp=_while_jvp,
+    transpose=_while_transpose,
+    seen=_while_seen,
+)
+
+
+# -- switch ----------------------------------------------------------------------------------------------
+# Operands: the number of a branch, and what the branches take. Where it is an array of numbers, its `lead`
+# axes lead every result but `sums`, and the operands of some `roles`: each entry goes its way.
+# ROW: an entry of the operand is one of the index. COTANGENT: as well, and results are linear in it, so that
+# zero makes the sums of a branch forget the entries that go another way. SHARED: the same for all entries.
+
+ROW, COTANGENT, SHARED = "row", "cotangent", "shared"
+Roles = tuple[str, ...]
+
+
+def _switch_host(
+    index: np.ndarray,
+    *operands: np.ndarray,
+    branches: tuple[Program, ...],
+    lead: int,
+    roles: Roles,
+    sums: Flags,
+) -> tuple[Any, ...]:
+    if not lead or not index.size:
+        return function_of(branches[int(index) if not lead else 0])(*operands)
+    kinds = np.unique(index)
+    if len(kinds) == 1:
+        return function_of(branches[kinds[0]])(*operands)
+    out: list[Any] = []
+    for k in kinds:
+        some = _Rows(index == k)
+        new = function_of(branches[k])(*[some.given(o, r) for o, r in zip(operands, roles, strict=True)])
+        pairs = zip(new, out or new, sums, strict=True)
+        out = [n + o if s else some.merged(n, o) for n, o, s in pairs] if out else list(new)
+    return tuple(out)
+
+
+def _switch_aval(index: Aval, *operands: Aval, branches: tuple[Program, ...], **params: Any) -> Any:
+    return tuple([branches[0].aval(k) for k in branches[0].outputs])
+
+
+def _switch_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
+    lead = params["lead"]
+    return {
+        "branches": tuple([batched(b, size) for b in params["branches"]]),
+        "lead": lead + 1,
+        "roles": params["roles"] if lead else (ROW,) * len(params["roles"]),
+        "sums": params["sums"] if lead else (False,) * len(params["sums"]),
+    }
+
+
+def together(
+    made: Sequence[tuple[Program, list[Node]]], shared: int
+) -> tuple[tuple[Program, ...], list[Node]]:
+    """Give programs that share their first inputs all inputs of all of them; returns the further ones too."""
+    inputs = [*made[0][0].inputs[:shared]]
+    starts = []
+    for program, _ in made:
+        starts.append(len(inputs))
+        inputs += program.inputs[shared:]
+    programs = [
+        placed(p, inputs, [*range(shared), *range(start, start + len(more))])
+        for (p, more), start in zip(made, starts, strict=True)
+    ]
+    return tuple(programs), [n for _, more in made for n in more]
+
+
+@lru_cache(512)
+def _branch_pushed(branch: Program, given: Flags, wanted: Flags) -> tuple[Program, list[Node]]:
+    values, ts = holes(branch.inputs), holes(_picked(branch.inputs, given))
+
+    def make() -> list[Node]:
+        outs, found = pushed(branch, values, _spread(ts, given))
+        return [_or_zero(t, o) for t, o, w in zip(found, outs, wanted, strict=True) if w]
+
+    return written([*values, *ts], make)
+
+
+@lru_cache(512)
+def _branch_pulled(branch: Program, given: Flags, wanted: Flags) -> tuple[Program, list[Node]]:
+    values = holes(branch.inputs)
+    cts = holes([branch.aval(k) for k in _picked(branch.outputs, given)])
+    return written([*values, *cts], lambda: pulled(branch, values, _spread(cts, given), wanted))
+
+
+def _switch_jvp(
+    tangents: Sequence[Node | None], out: Any, index: Node, *operands: Node, **params: Any
+) -> list[Node | None]:
+    branches, roles = params["branches"], params["roles"]
+    given = tuple([t is not None for t in tangents[1:]])
+    found = [has_tangents(b, given) for b in branches]
+    wanted = tuple([any(some) for some in zip(*found, strict=True)])
+    ts = _picked(tangents[1:], given)
+    made, more = together([_branch_pushed(b, given, wanted) for b in branches], len(operands) + len(ts))
+    new = {
+        "branches": made,
+        "lead": params["lead"],
+        "roles": (*roles, *_picked(roles, given), *[SHARED] * len(more)),
+        "sums": tuple(_picked(params["sums"], wanted)),
+    }
+    return _spread(_results(switch, [index, *operands, *ts, *more], new), wanted)
+
+
+def _switch_transpose(
+    ct: Sequence[Node | None], wanted: Sequence[bool], index: Node, *operands: Node, **params: Any
+) -> list[Node | None]:
+    branches, roles, lead = params["branches"], params["roles"], params["lead"]
+    given, asked = tuple([c is not None for c in ct]), tuple(wanted[1:])
+    cts = _picked(ct, given)
+    made, more = together([_branch_pulled(b, given, asked) for b in branches], len(operands) + len(cts))
+    new_roles = [SHARED if s else COTANGENT for s in _picked(params["sums"], given)]
+    new = {
+        "branches": made,
+        "lead": lead,
+        "roles": (*roles, *new_roles, *[SHARED] * len(more)),
+        "sums": tuple([bool(lead) and r == SHARED for r in _picked(roles, asked)]),
+    }
+    return [None, *_spread(_results(switch, [index, *operands, *cts, *more], new), asked)]
+
+
+def _switch_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primitive, dict[str, Any]]:
+    branches = tuple([seen(b, moves[1:], how) for b in params["branches"]])
+    return switch, {**params, "branches": branches}
+
+
+switch = Primitive(
+    "switch",
+    _switch_aval,
+    _switch_host,
+    batch=_switch_batch,
+    jvp=_switch_jvp,
+    transpose=_switch_transpose,
+    seen=_switch_seen,
+)

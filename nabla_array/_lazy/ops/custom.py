@@ -1,0 +1,77 @@
+"""Calls whose derivatives are given, not derived."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..graph.node import Node
+from ..graph.primitive import Primitive
+
+# The results of a call come first among the operands, `rule.outs` of them, then its arguments and what else
+# they depend on. The rule says how tangents and cotangents go past (transforms/custom.py); it is compared by
+# identity. It is for the innermost derivative by an argument, which takes the call: those further out
+# differentiate what the rule computes.
+_HOST: dict[str, Any] = {
+    "aval": lambda *operands, rule: operands[: rule.outs],
+    "host": lambda *operands, rule: operands[: rule.outs],
+    "kind": "view",
+}
+
+
+def _jvp(tangents: Any, out: Any, *operands: Node, rule: Any) -> Any:
+    return rule.push(tangents, operands)
+
+
+def _seen_as(of: Primitive, past: Primitive) -> Any:
+    def seen(moves: Sequence[bool], params: dict[str, Any], how: str) -> tuple[Primitive, dict[str, Any]]:
+        rule = params["rule"]
+        if how == "linear":
+            return through, params
+        if how == "deeper":
+            return of, {"rule": rule.at_depth(rule.depth + 1)}
+        if how == "taken" and not any(moves[rule.outs : rule.outs + rule.args]):
+            return of, params
+        if rule.depth:
+            return of, {"rule": rule.at_depth(rule.depth - 1)}
+        return (past if how == "taken" else of), params
+
+    return seen
+
+
+# Derivatives go through the operands that are the results.
+through = Primitive(
+    "custom_through",
+    **_HOST,
+    jvp=lambda tangents, out, *operands, rule: tangents[: rule.outs],
+    transpose=lambda ct, wanted, *operands, rule: [*ct, *[None] * (len(operands) - rule.outs)],
+)
+
+# Derivatives go through the results as the rule for tangents computes them.
+custom_jvp_result = Primitive(
+    "custom_jvp_result",
+    **_HOST,
+    jvp=lambda tangents, out, *operands, rule: rule.push_result(tangents, operands),
+)
+
+# With a rule for tangents, which serves for cotangents too.
+custom_jvp_call = Primitive("custom_jvp_call", **_HOST, jvp=_jvp)
+custom_jvp_call.seen = _seen_as(custom_jvp_call, custom_jvp_result)
+
+# With a rule for cotangents.
+custom_vjp_call = Primitive(
+    "custom_vjp_call",
+    **_HOST,
+    jvp=_jvp,
+    transpose=lambda ct, wanted, *operands, rule: rule.pull(ct, wanted, operands),
+)
+custom_vjp_call.seen = _seen_as(custom_vjp_call, through)
+
+# Computed again for its derivative: with rules for both.
+again_call: Primitive = Primitive(
+    "again_call",
+    **_HOST,
+    jvp=_jvp,
+    transpose=lambda ct, wanted, *operands, rule: rule.pull(ct, operands),
+    seen=lambda moves, params, how: (again_call, {"rule": params["rule"].seen(moves, how)}),
+)

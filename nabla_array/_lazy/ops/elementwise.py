@@ -1,0 +1,466 @@
+"""Operations that treat every element alike."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval, aval_of
+from ..graph.node import Node
+from ..graph.primitive import Primitive, alike, elementwise
+from . import lowerings as low
+from .creation import fill_like, fill_node
+
+
+# Derivatives follow JAX where there is a choice: at ties, at zero, for complex numbers.
+def _pow_by_base(out: Node, x: Node, y: Node) -> Node:
+    zero = eq(y, fill_like(y, 0))
+    return select(zero, fill_like(x, 0), y * pow_(x, select(zero, fill_like(y, 1), y - 1)))
+
+
+def _pow_by_exponent(out: Node, x: Node, y: Node) -> Node:
+    return out * log(select(eq(x, fill_like(x, 0)), fill_like(x, 1), x))
+
+
+def _share(beats: Primitive, x: Node, y: Node) -> Node:
+    """Return 1 where `x` beats `y`, 0.5 where they are equal, and 0 elsewhere."""
+    one, half, zero = fill_like(x, 1), fill_like(x, 0.5), fill_like(x, 0)
+    return select(beats(x, y), one, select(eq(x, y), half, zero))
+
+
+def _beside_nan(x: Node, y: Node, at_x: float, at_y: float, rest: Node) -> Node:
+    """Return a number where `x` is nan, another where `y` alone is, and else `rest`."""
+    return select(isnan(x), fill_like(x, at_x), select(isnan(y), fill_like(x, at_y), rest))
+
+
+def _weight(out: Node, x: Node) -> Node:
+    """Return exp(x) / exp(out), where both may be infinite."""
+    return exp(select(eq(x, fill_like(x, math.inf)), fill_like(x, 0), x - out))
+
+
+def ratio(x: Node, y: Node, at_zero: float = 0.0) -> Node:
+    """Return x / y, and `at_zero` where y is 0."""
+    zero = eq(y, fill_like(y, 0))
+    return select(zero, fill_like(x, at_zero), x / select(zero, fill_like(y, 1), y))
+
+
+def _abs_jvp(tangents: Any, out: Node, x: Node) -> Node:
+    (t,) = tangents
+    if x.aval.dtype.kind == "c":
+        return ratio(real(t * conj(x)), out)
+    return select(ge(x, fill_like(x, 0)), t, -t)
+
+
+def _sign_jvp(tangents: Any, out: Node, x: Node) -> Node | None:
+    """A complex number's sign turns with it: t less its part along x, over the size of x."""
+    (t,) = tangents
+    if x.aval.dtype.kind != "c":
+        return None
+    along = out * cast(real(t * conj(out)), dtype=x.aval.dtype)
+    return ratio(t - along, cast(abs_(x), dtype=x.aval.dtype))
+
+
+# Arithmetic.
+neg = elementwise("neg", np.negative, max="nabla.neg", partials=(-1,))
+abs_ = elementwise("abs", np.absolute, max=low.by_kind(b=low.identity, other="abs"), jvp=_abs_jvp)
+sign = elementwise("sign", np.sign, max="nabla.sign", jvp=_sign_jvp)
+add = elementwise("add", np.add, max=low.by_kind(b="logical_or", other="nabla.add"), partials=(1, 1))
+sub = elementwise("sub", np.subtract, max="nabla.sub", partials=(1, -1))
+mul = elementwise(
+    "mul",
+    np.multiply,
+    max=low.by_kind(b="logical_and", other="nabla.mul"),
+    partials=(lambda out, x, y: y, lambda out, x, y: x),
+)
+div = elementwise(
+    "div",
+    np.true_divide,
+    max="nabla.div",
+    max_kinds="f",
+    partials=(lambda out, x, y: 1 / y, lambda out, x, y: -(out / y)),
+)
+
+
+def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    # The standard's infinities, where NumPy gives nan and -1: inf // 2 is inf, and 1 // -inf is -0.0.
+    out = np.asarray(np.floor_divide(x, y, out=out))
+    if x.dtype.kind == "f":
+        odd = np.isinf(x) != np.isinf(y)
+        odd &= y != 0
+        if odd.any():
+            np.copyto(out, np.true_divide(x, y), where=odd)
+    return out
+
+
+floor_divide = elementwise(
+    "floor_divide",
+    np.floor_divide,
+    host=_floor_divide,
+    into=_floor_divide,
+    max="nabla.floor_divide",
+    partials=(None, None),
+)
+remainder = elementwise(
+    "remainder", np.remainder, max="nabla.remainder", partials=(1, lambda out, x, y: -floor(x / y))
+)
+# It can raise (an integer to a negative power): so it must not write over its operands, and MAX, which
+# cannot raise, runs it for unsigned integers only.
+pow_ = elementwise(
+    "pow",
+    np.power,
+    into=lambda x, y, out: np.power(x, y, out),
+    max="nabla.pow",
+    max_kinds="fu",
+    partials=(_pow_by_base, _pow_by_exponent),
+)
+square = elementwise("square", np.square, max=low.square, partials=(lambda out, x: 2 * x,))
+reciprocal = elementwise(
+    "reciprocal", np.reciprocal, max=low.reciprocal, max_kinds="f", partials=(lambda out, x: -(out * out),)
+)
+maximum = elementwise(
+    "maximum",
+    np.maximum,
+    max=low.by_kind(b="logical_or", other="nabla.maximum"),
+    partials=(lambda out, x, y: _share(gt, x, y), lambda out, x, y: _share(lt, x, y)),
+)
+minimum = elementwise(
+    "minimum",
+    np.minimum,
+    max=low.by_kind(b="logical_and", other="nabla.minimum"),
+    partials=(lambda out, x, y: _share(lt, x, y), lambda out, x, y: _share(gt, x, y)),
+)
+fmax = elementwise(
+    "fmax",
+    np.fmax,
+    max=low.by_kind(b="logical_or", f=low.beside_nan("nabla.maximum"), other="nabla.maximum"),
+    partials=(
+        lambda out, x, y: _beside_nan(x, y, 0, 1, _share(gt, x, y)),
+        lambda out, x, y: _beside_nan(x, y, 1, 0, _share(gt, y, x)),
+    ),
+)
+fmin = elementwise(
+    "fmin",
+    np.fmin,
+    max=low.by_kind(b="logical_and", f=low.beside_nan("nabla.minimum"), other="nabla.minimum"),
+    partials=(
+        lambda out, x, y: _beside_nan(x, y, 0, 1, _share(lt, x, y)),
+        lambda out, x, y: _beside_nan(x, y, 1, 0, _share(lt, y, x)),
+    ),
+)
+copysign: Primitive = elementwise(
+    "copysign",
+    np.copysign,
+    max="nabla.copysign",
+    max_kinds="f",
+    partials=(lambda out, x, y: copysign(fill_like(x, 1), x) * copysign(fill_like(x, 1), y), None),
+)
+nextafter = elementwise(
+    "nextafter", np.nextafter, max="nabla.nextafter", max_kinds="f", partials=(None, None)
+)
+
+# Rounding.
+floor: Primitive = elementwise(
+    "floor", np.floor, max=low.by_kind(f="floor", other=low.identity), partials=(None,)
+)
+ceil = elementwise("ceil", np.ceil, max=low.by_kind(f="ceil", other=low.identity), partials=(None,))
+trunc = elementwise("trunc", np.trunc, max=low.by_kind(f="trunc", other=low.identity), partials=(None,))
+rint = elementwise("rint", np.rint, max="round", max_kinds="f", partials=(None,))
+
+
+def _round_into(x: np.ndarray, out: np.ndarray, decimals: int) -> None:
+    # NumPy rounds integers to tens through floats, which it does not write to an integer array.
+    if x.dtype.kind in "iu":
+        np.copyto(out, np.round(x, decimals))
+    else:
+        np.round(x, decimals, out)
+
+
+round_ = Primitive(
+    "round",
+    lambda x, decimals: x,
+    lambda x, decimals: np.round(x, decimals),
+    kind="elementwise",
+    into=_round_into,
+    dims=alike,
+    max=low.round_to,
+    max_kinds="f",
+    partials=(None,),
+)
+
+# Transcendental.
+exp = elementwise("exp", np.exp, max="nabla.exp", max_kinds="f", partials=(lambda out, x: out,))
+exp2 = elementwise(
+    "exp2", np.exp2, max="nabla.exp2", max_kinds="f", partials=(lambda out, x: out * math.log(2),)
+)
+
+
+def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    # NumPy's complex expm1 gives nan + nan j for everything that is not finite; its exp follows C99.
+    # At -0 + 0j the standard wants +0.
+    out = np.asarray(np.expm1(x, out=out))
+    if x.dtype.kind == "c":
+        odd = ~np.isfinite(x)
+        if odd.any():
+            np.copyto(out, np.exp(x) - 1, where=odd)
+        np.copyto(out.real, 0.0, where=x == 0)
+    return out
+
+
+expm1 = elementwise(
+    "expm1",
+    np.expm1,
+    host=_expm1,
+    into=_expm1,
+    max="nabla.expm1",
+    max_kinds="f",
+    partials=(lambda out, x: out + 1,),
+)
+log = elementwise("log", np.log, max="nabla.log", max_kinds="f", partials=(lambda out, x: 1 / x,))
+log1p = elementwise(
+    "log1p", np.log1p, max="nabla.log1p", max_kinds="f", partials=(lambda out, x: 1 / (1 + x),)
+)
+log2 = elementwise(
+    "log2", np.log2, max="nabla.log2", max_kinds="f", partials=(lambda out, x: 1 / (x * math.log(2)),)
+)
+log10 = elementwise(
+    "log10", np.log10, max="nabla.log10", max_kinds="f", partials=(lambda out, x: 1 / (x * math.log(10)),)
+)
+logaddexp = elementwise(
+    "logaddexp",
+    np.logaddexp,
+    max="nabla.logaddexp",
+    max_kinds="f",
+    partials=(lambda out, x, y: _weight(out, x), lambda out, x, y: _weight(out, y)),
+)
+sqrt = elementwise("sqrt", np.sqrt, max="sqrt", max_kinds="f", partials=(lambda out, x: 0.5 / out,))
+cbrt = elementwise(
+    "cbrt", np.cbrt, max="nabla.cbrt", max_kinds="f", partials=(lambda out, x: 1 / (3 * out * out),)
+)
+hypot = elementwise(
+    "hypot",
+    np.hypot,
+    max="nabla.hypot",
+    max_kinds="f",
+    partials=(lambda out, x, y: ratio(x, out, 0.5), lambda out, x, y: ratio(y, out, 0.5)),
+)
+sin = elementwise("sin", np.sin, max="nabla.sin", max_kinds="f", partials=(lambda out, x: cos(x),))
+cos: Primitive = elementwise(
+    "cos", np.cos, max="nabla.cos", max_kinds="f", partials=(lambda out, x: -sin(x),)
+)
+tan = elementwise("tan", np.tan, max="nabla.tan", max_kinds="f", partials=(lambda out, x: 1 + out * out,))
+asin = elementwise(
+    "asin", np.arcsin, max="nabla.asin", max_kinds="f", partials=(lambda out, x: 1 / sqrt((1 - x) * (1 + x)),)
+)
+acos = elementwise(
+    "acos",
+    np.arccos,
+    max="nabla.acos",
+    max_kinds="f",
+    partials=(lambda out, x: -1 / sqrt((1 - x) * (1 + x)),),
+)
+atan = elementwise(
+    "atan", np.arctan, max="nabla.atan", max_kinds="f", partials=(lambda out, x: 1 / (1 + x * x),)
+)
+atan2 = elementwise(
+    "atan2",
+    np.arctan2,
+    max="nabla.atan2",
+    max_kinds="f",
+    partials=(lambda out, y, x: x / (x * x + y * y), lambda out, y, x: -(y / (x * x + y * y))),
+)
+sinh = elementwise("sinh", np.sinh, max="nabla.sinh", max_kinds="f", partials=(lambda out, x: cosh(x),))
+cosh: Primitive = elementwise(
+    "cosh", np.cosh, max="nabla.cosh", max_kinds="f", partials=(lambda out, x: sinh(x),)
+)
+
+
+def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
+    # C99 gives 1 + 0 sin(2y) j at inf + y j; the standard wants the sign of y.
+    out = np.asarray(np.tanh(x, out=out))
+    if x.dtype.kind == "c":
+        odd = np.isinf(x.real)
+        if odd.any():
+            np.copyto(out.imag, np.copysign(0.0, x.imag), where=odd)
+    return out
+
+
+tanh = elementwise(
+    "tanh",
+    np.tanh,
+    host=_tanh,
+    into=_tanh,
+    max="nabla.tanh",
+    max_kinds="f",
+    partials=(lambda out, x: (1 - out) * (1 + out),),
+)
+asinh = elementwise(
+    "asinh", np.arcsinh, max="nabla.asinh", max_kinds="f", partials=(lambda out, x: 1 / sqrt(x * x + 1),)
+)
+acosh = elementwise(
+    "acosh",
+    np.arccosh,
+    max="nabla.acosh",
+    max_kinds="f",
+    partials=(lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
+)
+atanh = elementwise(
+    "atanh", np.arctanh, max="nabla.atanh", max_kinds="f", partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),)
+)
+
+# Comparison and tests.
+eq = elementwise("eq", np.equal, max="nabla.eq")
+ne = elementwise("ne", np.not_equal, max="nabla.ne")
+lt: Primitive = elementwise("lt", np.less, max="nabla.lt")
+le = elementwise("le", np.less_equal, max="nabla.le")
+gt: Primitive = elementwise("gt", np.greater, max="nabla.gt")
+ge = elementwise("ge", np.greater_equal, max="nabla.ge")
+isnan = elementwise("isnan", np.isnan, max="nabla.isnan", max_kinds="f")
+isinf = elementwise("isinf", np.isinf, max="nabla.isinf", max_kinds="f")
+isfinite = elementwise("isfinite", np.isfinite, max="nabla.isfinite", max_kinds="f")
+signbit = elementwise("signbit", np.signbit, max="nabla.signbit", max_kinds="f")
+
+# Bits; on bool they are the logical functions.
+and_ = elementwise("and", np.bitwise_and, max=low.by_kind(b="logical_and", other="nabla.bit_and"))
+or_ = elementwise("or", np.bitwise_or, max=low.by_kind(b="logical_or", other="nabla.bit_or"))
+xor = elementwise("xor", np.bitwise_xor, max=low.by_kind(b="logical_xor", other="nabla.bit_xor"))
+not_ = elementwise("not", np.invert, max=low.by_kind(b="logical_not", other="nabla.bit_not"))
+shift_left = elementwise("shift_left", np.left_shift, max="nabla.shift_left")
+shift_right = elementwise("shift_right", np.right_shift, max="nabla.shift_right")
+
+# Complex.
+conj: Primitive = elementwise(
+    "conj", np.conjugate, max=low.identity, transpose=lambda ct, wanted, x: (conj(ct),)
+)
+
+
+def _part(name: str, pick: str, transpose: Callable[..., Any]) -> Primitive:
+    def aval(x: Aval) -> Aval:
+        return aval_of(x.shape, x.dtype.type(0).real.dtype)
+
+    def host(x: np.ndarray) -> np.ndarray:
+        return getattr(x, pick)
+
+    def into(x: np.ndarray, out: np.ndarray) -> None:
+        np.copyto(out, getattr(x, pick))
+
+    return Primitive(name, aval, host, kind="elementwise", into=into, dims=alike, transpose=transpose)
+
+
+# Cotangents pair with tangents as the real part of their product, without a conjugate.
+real = _part("real", "real", lambda ct, wanted, x: (complex_(ct, fill_like(ct, 0)),))
+imag = _part("imag", "imag", lambda ct, wanted, x: (complex_(fill_like(ct, 0), -ct),))
+
+
+def _complex_aval(re: Aval, im: Aval) -> Aval:
+    if re is not im:
+        raise ValueError(f"complex: parts differ: {re} and {im}")
+    return aval_of(re.shape, np.result_type(re.dtype, np.complex64))
+
+
+def _complex_into(re: np.ndarray, im: np.ndarray, out: np.ndarray) -> None:
+    out.real = re
+    out.imag = im
+
+
+def _complex_host(re: np.ndarray, im: np.ndarray) -> np.ndarray:
+    out = np.empty(re.shape, np.result_type(re.dtype, np.complex64))
+    _complex_into(re, im, out)
+    return out
+
+
+complex_: Primitive = Primitive(
+    "complex",
+    _complex_aval,
+    _complex_host,
+    kind="elementwise",
+    into=_complex_into,
+    dims=alike,
+    transpose=lambda ct, wanted, re, im: (real(ct), -imag(ct)),
+)
+
+
+# Choice and type.
+def _select_aval(mask: Aval, x: Aval, y: Aval) -> Aval:
+    if x is not y or mask.shape != x.shape or mask.dtype != np.bool:
+        raise ValueError(f"select: needs a bool mask and two equal operands: {mask}, {x}, {y}")
+    return x
+
+
+# One true element of so many is worth two ways through memory instead of six.
+_RARE = 16
+
+
+def _select_into(mask: np.ndarray, x: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    if np.count_nonzero(mask) * _RARE < mask.size:  # as where nan is replaced: NumPy skips what is false
+        np.copyto(out, y)
+        np.copyto(out, x, where=mask)
+        return
+    if x.dtype.itemsize > 8:
+        np.copyto(out, np.where(mask, x, y))
+        return
+    # y ^ ((x ^ y) & mask) on the bits: np.where takes a branch an element, three times as slow where
+    # the mask is mixed.
+    bits = np.dtype(f"i{x.dtype.itemsize}")
+    ones = mask.view(np.int8).astype(bits)
+    np.negative(ones, out=ones)
+    y, out = y.view(bits), out.view(bits)
+    np.bitwise_xor(x.view(bits), y, out=out)
+    np.bitwise_and(out, ones, out=out)
+    np.bitwise_xor(out, y, out=out)
+
+
+def _select_transpose(ct: Node, wanted: Any, mask: Node, x: Node, y: Node) -> tuple[Node | None, ...]:
+    zero = fill_like(ct, 0)
+    return None, select(mask, ct, zero) if wanted[1] else None, select(mask, zero, ct) if wanted[2] else None
+
+
+select = Primitive(
+    "select",
+    _select_aval,
+    np.where,
+    kind="elementwise",
+    into=_select_into,
+    dims=alike,
+    max="where",
+    transpose=_select_transpose,
+)
+
+
+def _cast_into(x: np.ndarray, out: np.ndarray, dtype: np.dtype) -> None:
+    np.copyto(out, x.real if x.dtype.kind == "c" and dtype.kind not in "cb" else x, casting="unsafe")
+
+
+def _cast_host(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    out = np.empty(x.shape, dtype)
+    _cast_into(x, out, dtype)
+    return out
+
+
+cast: Primitive = Primitive(
+    "cast",
+    lambda x, dtype: aval_of(x.shape, dtype),
+    _cast_host,
+    kind="elementwise",
+    into=_cast_into,
+    dims=alike,
+    max=low.cast,
+    transpose=lambda ct, wanted, x, dtype: (cast(ct, dtype=x.aval.dtype),),
+)
+
+
+def _operator(prim: Primitive, reflected: bool) -> Callable[[Node, Any], Node]:
+    def operator(self: Node, other: Any) -> Node:
+        other = other if isinstance(other, Node) else fill_node(self.aval, other)
+        return prim(other, self) if reflected else prim(self, other)
+
+    return operator
+
+
+# Nodes in arithmetic: derivative rules are written so.
+for _name, _prim in {"add": add, "sub": sub, "mul": mul, "truediv": div}.items():
+    setattr(Node, f"__{_name}__", _operator(_prim, False))
+    setattr(Node, f"__r{_name}__", _operator(_prim, True))
+Node.__neg__ = lambda self: neg(self)  # type: ignore[method-assign]

@@ -1,0 +1,103 @@
+"""Discrete Fourier transforms along one axis.
+
+All take `n`, the points to transform (the axis is cut or padded with zeros to fit), and `norm`, which
+says by what the result is divided: "backward" by nothing forwards and n backwards, "forward" the other
+way round, "ortho" by the square root of n both ways.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval, aval_of
+from ..graph.node import Node, leaf
+from ..graph.primitive import Primitive, shift
+from .creation import fill_node
+from .elementwise import conj, real
+from .structure import broadcast, span, update_slice
+
+
+def _sized(x: Aval, axis: int, n: int, dtype: np.dtype) -> Aval:
+    return aval_of((*x.shape[:axis], n, *x.shape[axis + 1 :]), dtype)
+
+
+def _check(name: str, x: Aval, n: int, kind: str) -> None:
+    if x.dtype.kind != kind or n < 1:
+        raise ValueError(f"{name}: needs a dtype of kind {kind!r} and n of 1 or more: {x}, n={n}")
+
+
+def _fft_aval(x: Aval, n: int, axis: int, norm: str, inverse: bool) -> Aval:
+    _check("fft", x, n, "c")
+    return _sized(x, axis, n, x.dtype)
+
+
+def _fft_host(x: np.ndarray, n: int, axis: int, norm: Any, inverse: bool) -> np.ndarray:
+    return (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm)
+
+
+def _fitted(x: Node, axis: int, n: int) -> Node:
+    """Cut an axis, or pad it with zeros, to `n` points."""
+    if x.aval.shape[axis] >= n:
+        return span(x, axis, 0, n)
+    zero = fill_node(_sized(x.aval, axis, n, x.aval.dtype), 0)
+    return update_slice(zero, x, start=(0,) * x.aval.ndim, step=(1,) * x.aval.ndim)
+
+
+# Complex to complex, either way; the matrix of the transform is symmetric.
+fft: Primitive = Primitive(
+    "fft",
+    _fft_aval,
+    _fft_host,
+    batch=shift("axis"),
+    transpose=lambda ct, wanted, x, n, axis, **params: (
+        _fitted(fft(ct, n=n, axis=axis, **params), axis, x.aval.shape[axis]),
+    ),
+)
+
+
+def _rfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
+    _check("rfft", x, n, "f")
+    return _sized(x, axis, n // 2 + 1, np.result_type(x.dtype, np.complex64))
+
+
+def _rfft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, norm: str) -> tuple[Node]:
+    whole = fft(_fitted(ct, axis, n), n=n, axis=axis, norm=norm, inverse=False)
+    return (_fitted(real(whole), axis, x.aval.shape[axis]),)
+
+
+# Real to complex, forwards: the first half of the transform, of which the rest is the mirror image.
+rfft: Primitive = Primitive(
+    "rfft",
+    _rfft_aval,
+    lambda *args, **params: np.fft.rfft(*args, **params),
+    batch=shift("axis"),
+    transpose=_rfft_transpose,
+)
+
+
+def _irfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
+    _check("irfft", x, n, "c")
+    return _sized(x, axis, n, x.dtype.type(0).real.dtype)
+
+
+_OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+def _irfft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, norm: str) -> tuple[Node]:
+    """All points but the first, and the middle one, also stand for their mirror images: they count twice."""
+    half = conj(rfft(ct, n=n, axis=axis, norm=_OPPOSITE[norm]))
+    k = np.arange(n // 2 + 1)
+    count = leaf(np.where((k == 0) | (2 * k == n), 1, 2).astype(half.aval.dtype))
+    return (_fitted(half * broadcast(count, shape=half.aval.shape, axes=(axis,)), axis, x.aval.shape[axis]),)
+
+
+# Complex to real, backwards, from the first half; `n` counts the points of the result.
+irfft = Primitive(
+    "irfft",
+    _irfft_aval,
+    lambda x, n, axis, norm: np.fft.irfft(x, n, axis, norm),
+    batch=shift("axis"),
+    transpose=_irfft_transpose,
+)

@@ -1,0 +1,276 @@
+"""Operations that move elements and change none."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..graph.aval import Aval, aval_of
+from ..graph.node import Node
+from ..graph.primitive import Dims, Primitive, alike, prefix, shift
+from . import lowerings as low
+from .creation import fill_like, fill_node
+
+
+def _reshape_aval(x: Aval, shape: tuple[int, ...]) -> Aval:
+    if math.prod(shape) != x.size:
+        raise ValueError(
+            f"reshape: cannot turn shape {x.shape} into {shape}: {x.size} elements against {math.prod(shape)}"
+        )
+    return aval_of(shape, x.dtype)
+
+
+def _reshape_dims(x: Aval, shape: tuple[int, ...]) -> Dims:
+    """Label alike the axes that stay, between the places where both shapes have the same product."""
+    before, after = [-1 - i for i in range(x.ndim)], [-1 - x.ndim - i for i in range(len(shape))]
+    i = j = 0
+    while x.size and i < x.ndim and j < len(shape):
+        if x.shape[i] == shape[j]:
+            before[i] = after[j] = i
+            i, j = i + 1, j + 1
+        elif x.shape[i] == 1:
+            i += 1
+        elif shape[j] == 1:
+            j += 1
+        else:
+            m, n, i, j = x.shape[i], shape[j], i + 1, j + 1
+            while m != n:
+                if m < n:
+                    m, i = m * x.shape[i], i + 1
+                else:
+                    n, j = n * shape[j], j + 1
+    return tuple(before), tuple(after)
+
+
+reshape: Primitive = Primitive(
+    "reshape",
+    _reshape_aval,
+    lambda x, shape: x.reshape(shape),
+    kind="view",
+    batch=prefix(shape=lambda size: size),
+    dims=_reshape_dims,
+    max=low.reshape,
+    transpose=lambda ct, wanted, x, shape: (reshape(ct, shape=x.aval.shape),),
+)
+
+# Another node of the same value: transforms tell by it what they differentiate from what they do not.
+alias = Primitive(
+    "alias",
+    lambda x: x,
+    lambda x: x,
+    kind="view",
+    dims=alike,
+    max=low.identity,
+    transpose=lambda ct, wanted, x: (ct,),
+)
+# The same, but without a derivative.
+stop_gradient = Primitive(
+    "stop_gradient",
+    lambda x: x,
+    lambda x: x,
+    kind="view",
+    dims=alike,
+    max=low.identity,
+    partials=(None,),
+)
+# The same, but what is computed from it is not what was computed from its operand: it is computed again.
+barrier = Primitive(
+    "barrier",
+    lambda x: x,
+    lambda x: x,
+    kind="view",
+    dims=alike,
+    transpose=lambda ct, wanted, x: (ct,),
+)
+
+permute: Primitive = Primitive(
+    "permute",
+    lambda x, axes: aval_of(tuple(x.shape[a] for a in axes), x.dtype),
+    lambda x, axes: x.transpose(axes),
+    kind="view",
+    batch=lambda params, size: {"axes": (0, *[a + 1 for a in params["axes"]])},
+    dims=lambda x, axes: (tuple(range(x.ndim)), axes),
+    max=low.permute,
+    transpose=lambda ct, wanted, x, axes: (
+        permute(ct, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__))),
+    ),
+)
+
+
+def _broadcast_aval(x: Aval, shape: tuple[int, ...], axes: tuple[int, ...]) -> Aval:
+    for n, a in zip(x.shape, axes, strict=True):
+        if n not in (1, shape[a]):
+            raise ValueError(f"broadcast: {x} does not fit axes {axes} of {shape}")
+    return aval_of(shape, x.dtype)
+
+
+def _broadcast_host(x: np.ndarray, shape: tuple[int, ...], axes: tuple[int, ...]) -> np.ndarray:
+    full = [1] * len(shape)
+    for n, a in zip(x.shape, axes, strict=True):
+        full[a] = n
+    return np.broadcast_to(x.reshape(full), shape)
+
+
+def _broadcast_dims(x: Aval, shape: tuple[int, ...], axes: tuple[int, ...]) -> Dims:
+    stays = [n == shape[a] for n, a in zip(x.shape, axes, strict=True)]
+    return tuple(a if s else -1 - a for a, s in zip(axes, stays, strict=True)), tuple(range(len(shape)))
+
+
+# Axis i of the input becomes axis axes[i] of the result (axes ascend); the others are new. Its transpose is
+# a sum, which needs `broadcast` for its own: reduction.py says both.
+broadcast = Primitive(
+    "broadcast",
+    _broadcast_aval,
+    _broadcast_host,
+    kind="broadcast",
+    batch=lambda params, size: {
+        "shape": (size, *params["shape"]),
+        "axes": (0, *[a + 1 for a in params["axes"]]),
+    },
+    dims=_broadcast_dims,
+    max=low.broadcast,
+)
+
+
+def slices(start: tuple[int, ...], size: tuple[int, ...], step: tuple[int, ...]) -> tuple[slice, ...]:
+    """Return Python's slices for `size` elements from `start` by `step` on each axis."""
+    out = []
+    for first, n, by in zip(start, size, step, strict=True):
+        stop = first + n * by
+        out.append(slice(0, 0) if n == 0 else slice(first, stop if stop >= 0 else None, by))
+    return tuple(out)
+
+
+def _slice_dims(x: Aval, start: Any, size: tuple[int, ...], step: Any) -> Dims:
+    full = [n == m and s == 1 for n, m, s in zip(x.shape, size, step, strict=True)]
+    before = tuple(i if f else -1 - i for i, f in enumerate(full))
+    return before, tuple(i if f else -1 - x.ndim - i for i, f in enumerate(full))
+
+
+# `step` may be negative, never 0: reversal is a slice.
+slice_ = Primitive(
+    "slice",
+    lambda x, start, size, step: aval_of(size, x.dtype),
+    lambda x, start, size, step: x[slices(start, size, step)],
+    kind="view",
+    batch=prefix(start=lambda size: 0, size=lambda size: size, step=lambda size: 1),
+    dims=_slice_dims,
+    max=low.slice_,
+    transpose=lambda ct, wanted, x, start, size, step: (
+        update_slice(fill_like(x, 0), ct, start=start, step=step),
+    ),
+)
+
+
+def span(x: Node, axis: int, first: int, size: int, by: int = 1) -> Node:
+    """Return `size` elements along an axis from `first` on: all, or every `by`-th."""
+    start = tuple(first if a == axis else 0 for a in range(x.aval.ndim))
+    shape = tuple(size if a == axis else n for a, n in enumerate(x.aval.shape))
+    step = tuple(by if a == axis else 1 for a in range(x.aval.ndim))
+    return slice_(x, start=start, size=shape, step=step)
+
+
+def flipped(x: Node, axis: int) -> Node:
+    """Turn an axis round."""
+    start = tuple(n - 1 if a == axis else 0 for a, n in enumerate(x.aval.shape))
+    step = tuple(-1 if a == axis else 1 for a in range(x.aval.ndim))
+    return slice_(x, start=start, size=x.aval.shape, step=step)
+
+
+def _update_aval(x: Aval, value: Aval, start: Any, step: Any) -> Aval:
+    if x.dtype != value.dtype or x.ndim != value.ndim:
+        raise ValueError(f"update_slice: {value} does not fit into {x}")
+    return x
+
+
+def _update_inplace(x: np.ndarray, value: np.ndarray, start: Any, step: Any) -> np.ndarray:
+    x[slices(start, value.shape, step)] = value
+    return x
+
+
+def _update_transpose(
+    ct: Node, wanted: Any, x: Node, value: Node, start: Any, step: Any
+) -> tuple[Node | None, ...]:
+    return (
+        update_slice(ct, fill_like(value, 0), start=start, step=step) if wanted[0] else None,
+        slice_(ct, start=start, size=value.aval.shape, step=step) if wanted[1] else None,
+    )
+
+
+update_slice: Primitive = Primitive(
+    "update_slice",
+    _update_aval,
+    lambda x, value, start, step: _update_inplace(x.copy(), value, start, step),
+    batch=prefix(start=lambda size: 0, step=lambda size: 1),
+    inplace=_update_inplace,
+    transpose=_update_transpose,
+)
+
+
+def _concat_aval(*xs: Aval, axis: int) -> Aval:
+    first = xs[0]
+    for x in xs[1:]:
+        same = x.shape[:axis] == first.shape[:axis] and x.shape[axis + 1 :] == first.shape[axis + 1 :]
+        if not same or x.ndim != first.ndim or x.dtype != first.dtype:
+            raise ValueError(f"concat: {first} and {x} differ beyond axis {axis}")
+    total = sum(x.shape[axis] for x in xs)
+    return aval_of((*first.shape[:axis], total, *first.shape[axis + 1 :]), first.dtype)
+
+
+def _concat_dims(*xs: Aval, axis: int) -> Dims:
+    labels = range(xs[0].ndim)
+    return tuple(tuple(-1 - k if i == axis else i for i in labels) for k in range(len(xs) + 1))
+
+
+def _concat_transpose(ct: Node, wanted: Any, *xs: Node, axis: int) -> tuple[Node | None, ...]:
+    out: list[Node | None] = []
+    first = 0
+    for x, want in zip(xs, wanted, strict=True):
+        size = x.aval.shape[axis]
+        out.append(span(ct, axis, first, size) if want else None)
+        first += size
+    return tuple(out)
+
+
+concat = Primitive(
+    "concat",
+    _concat_aval,
+    lambda *xs, axis: np.concatenate(xs, axis=axis),
+    batch=shift("axis"),
+    dims=_concat_dims,
+    max=low.concat,
+    transpose=_concat_transpose,
+)
+
+
+def _diagonal_aval(x: Aval, offset: int) -> Aval:
+    *lead, m, n = x.shape
+    size = min(m + min(offset, 0), n - max(offset, 0))
+    return aval_of((*lead, max(size, 0)), x.dtype)
+
+
+def _diagonal_transpose(ct: Node, wanted: Any, x: Node, offset: int) -> tuple[Node]:
+    """Write into zeros, of which a diagonal is every (n + 1)th, row by row."""
+    *lead, m, n = x.aval.shape
+    zero = fill_node(aval_of((*lead, m * n), x.aval.dtype), 0)
+    first = offset if offset >= 0 else -offset * n
+    step = (*[1] * len(lead), n + 1)
+    return (reshape(update_slice(zero, ct, start=(*[0] * len(lead), first), step=step), shape=x.aval.shape),)
+
+
+# Of any dtype: the elements x[..., i, i + offset].
+diagonal: Primitive = Primitive(
+    "diagonal",
+    _diagonal_aval,
+    lambda x, offset: np.diagonal(x, offset, -2, -1),
+    kind="view",
+    transpose=_diagonal_transpose,
+)
+
+
+# One result of a primitive that has several.
+project = Primitive(
+    "project", lambda results, index: results[index], lambda results, index: results[index], kind="view"
+)

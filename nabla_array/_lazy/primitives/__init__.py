@@ -1,1 +1,0 @@
-"""The primitives, one module a family; an operation and its transpose share a module."""

@@ -1,0 +1,1 @@
+"""What walks recorded graphs: derivatives, batch levels, values that leave."""

@@ -1,0 +1,135 @@
+"""Batch levels: a value under `vmap` is a node whose leading axes belong to levels, by id.
+
+A value carries the ids of its levels, newest (largest) first; their axes lead the node's shape in that
+order. Ids, not a count: a count cannot tell a value batched by the inner level only from one batched
+by the outer only.
+"""
+
+from __future__ import annotations
+
+from _thread import _local as local  # `threading` takes a millisecond to import
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+from ..graph.aval import Aval
+from ..graph.node import NO_PARAMS, Node, record
+from ..graph.primitive import Primitive
+from ..ops.structure import broadcast, project
+
+Levels = tuple[int, ...]
+
+# Ids of levels, ever larger.
+new_level = count(1).__next__
+
+
+class Frame:
+    """A `vmap` that runs: its level, and how many examples it has."""
+
+    def __init__(self, level: int, size: int) -> None:
+        self.level = level
+        self.size = size
+
+
+class _Frames(local):
+    def __init__(self) -> None:
+        self.stack: list[Any] = []
+        self.seen: dict[int, tuple[Node, Levels]] | None = None
+
+
+_frames = _Frames()
+
+
+def frames() -> list[Any]:
+    """Return the frames that run in this thread, outermost first: a list to push to and pop from."""
+    return _frames.stack
+
+
+@contextmanager
+def seeing_levels() -> Iterator[dict[int, tuple[Node, Levels]]]:
+    """Gather by id the operands of what this thread binds along levels meanwhile, with these levels."""
+    before = _frames.seen
+    found: dict[int, tuple[Node, Levels]] = {}
+    _frames.seen = found
+    try:
+        yield found
+    finally:
+        if before is not None:
+            before.update(found)
+        _frames.seen = before
+
+
+def is_seeing() -> bool:
+    """Say whether `bind` must be told of what is recorded along levels."""
+    return _frames.seen is not None
+
+
+def in_force() -> Levels:
+    """Return the levels of the frames that run in this thread, newest first."""
+    return tuple([f.level for f in reversed(_frames.stack)]) if _frames.stack else ()
+
+
+@contextmanager
+def only(levels: Levels) -> Iterator[None]:
+    """Let only the frames of these levels be in force in this thread meanwhile."""
+    stack = _frames.stack
+    before = stack[:]
+    stack[:] = [f for f in before if f.level in levels]
+    try:
+        yield
+    finally:
+        stack[:] = before
+
+
+def align_to_force(node: Node, levels: Levels) -> tuple[Node, Levels]:
+    """Broadcast a value along every level in force."""
+    wanted = merge([levels, in_force()])
+    sizes = dict(zip(levels, node.aval.shape, strict=False)) | {f.level: f.size for f in _frames.stack}
+    return align(node, levels, wanted, sizes), wanted
+
+
+def merge(levels: Sequence[Levels]) -> Levels:
+    """Return every level in `levels`, newest first."""
+    return tuple(sorted({i for some in levels for i in some}, reverse=True))
+
+
+def align(node: Node, levels: Levels, wanted: Levels, sizes: dict[int, int]) -> Node:
+    """Broadcast `node` along the levels of `wanted` that it lacks."""
+    if levels == wanted:
+        return node
+    aval: Aval = node.aval
+    own = aval.shape[len(levels) :]
+    shape = tuple(sizes[i] for i in wanted) + own
+    axes = [wanted.index(i) for i in levels]
+    axes += range(len(wanted), len(shape))
+    return record(broadcast, (node,), {"shape": shape, "axes": tuple(axes)})
+
+
+def bind(
+    prim: Primitive, operands: Sequence[tuple[Node, Levels]], params: dict[str, Any] = NO_PARAMS
+) -> tuple[Node, Levels]:
+    """Record `prim` on operands that may be batched: align them and shift the params, once a level."""
+    levels: Levels = operands[0][1] if operands else ()
+    for _, some in operands:
+        if some is not levels and some != levels:
+            merged = merge([some for _, some in operands])
+            # The same object where there is one: equal levels are told by identity on the fast paths.
+            levels = next((some for _, some in operands if some == merged), merged)
+            break
+    if not levels or prim is project:  # which takes a tuple apart, that has no shape
+        return record(prim, tuple([n for n, _ in operands]), params), levels
+    sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
+    if _frames.seen is not None:
+        _frames.seen.update({id(n): (n, some) for n, some in operands})
+    if prim.mixed is not None and {some for _, some in operands} == {levels, ()}:
+        lead = tuple([sizes[i] for i in levels])
+        mixed = prim.mixed([n for n, _ in operands], [bool(some) for _, some in operands], lead, **params)
+        if mixed is not None:
+            return mixed, levels
+    nodes = tuple(align(n, some, levels, sizes) for n, some in operands)
+    if _frames.seen is not None:
+        _frames.seen.update({id(n): (n, levels) for n in nodes})
+    for i in reversed(levels):
+        params = prim.batch(params, sizes[i])
+    return record(prim, nodes, params), levels

@@ -1,0 +1,49 @@
+"""Which device a node is on.
+
+It is on an accelerator if it was moved there, or has an operand there. Known arrays of the host, and what is
+pending of them alone, go along with an operand that is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..graph.node import Node
+from ..graph.program import pending_order
+from ..ops.placement import in_use, resident, transfer
+
+CPU = "cpu"
+
+
+def devices(order: Iterable[Node]) -> dict[int, str]:
+    """Return by id the device of each node of `order`, which has operands before users.
+
+    Raises ValueError where operands are on two accelerators.
+    """
+    found: dict[int, str] = {}
+    for node in order:
+        if node.prim is transfer:
+            found[id(node)] = node.params["device"]
+            continue
+        there = {_device(i) if i.prim is resident else found.get(id(i), CPU) for i in node.inputs} - {CPU}
+        if len(there) > 1:
+            raise ValueError(
+                f"{node.prim}: operands are on {' and '.join(sorted(there))}; "
+                "to_device would bring them together"
+            )
+        found[id(node)] = there.pop() if there else CPU
+    return found
+
+
+def _device(node: Node) -> str:
+    device: str = node.params["value"].device
+    return device
+
+
+def device_of(node: Node) -> str:
+    """Return the device that a node is on."""
+    if not in_use or node.value is not None:
+        return CPU
+    if node.prim is resident:
+        return _device(node)
+    return devices(pending_order([node]))[id(node)]

@@ -1,0 +1,1 @@
+"""What is to be run: which operations go together, and the plans that are kept."""

@@ -1,0 +1,1 @@
+"""The public functions, one module a chapter of the standard."""

@@ -1,0 +1,522 @@
+"""The `fft` extension: the transforms."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from ..._lazy.ops import fourier as p
+from ..._lazy.ops.elementwise import conj
+from ..core.array import Array, apply
+from ..core.outputs import takes_out
+from ..core.promotion import as_array, astype, normalize_axis
+from ..dispatch import fastpath
+from .fft_samples import fftfreq, fftshift, ifftshift, points_of, rfftfreq
+
+__all__ = [
+    "fft",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "hfft",
+    "ifft",
+    "ifftn",
+    "ifftshift",
+    "ihfft",
+    "irfft",
+    "irfftn",
+    "rfft",
+    "rfftfreq",
+    "rfftn",
+]
+
+Norm = Literal["backward", "ortho", "forward"] | None
+_SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+
+
+def _floats(function: str, x: Any) -> Array:
+    """Return `x` as an array of floats or complex numbers: float64 for integers, float32 for float16."""
+    y = as_array(function, x)
+    if y.dtype.kind in "fc" and y.dtype != np.float16:
+        return y
+    return astype(y, np.dtype(np.float32 if y.dtype == np.float16 else np.float64))
+
+
+def _complex(function: str, x: Any) -> Array:
+    y = _floats(function, x)
+    return astype(y, np.result_type(y.dtype, np.complex64))
+
+
+def _real(function: str, x: Any) -> Array:
+    y = _floats(function, x)
+    if y.dtype.kind == "c":
+        raise TypeError(f"{function}: needs a real dtype, not {y.dtype}")
+    return y
+
+
+def _norm(function: str, norm: Norm) -> str:
+    if norm is not None and norm not in _SWAPPED:
+        raise ValueError(f"{function}: no norm {norm!r}; 'backward', 'ortho' or 'forward' would work")
+    return norm or "backward"
+
+
+def _along(function: str, x: Array, n: Any, axis: Any, norm: Norm, inverse: bool) -> Array:
+    """Return the complex transform along one axis."""
+    k = normalize_axis(function, axis, x.ndim)
+    points = points_of(function, n, x.shape[k])
+    return apply(p.fft, x, n=points, axis=k, norm=_norm(function, norm), inverse=inverse)
+
+
+def _rfft(function: str, x: Array, n: Any, axis: Any, norm: str) -> Array:
+    k = normalize_axis(function, axis, x.ndim)
+    return apply(p.rfft, x, n=points_of(function, n, x.shape[k]), axis=k, norm=norm)
+
+
+def _irfft(function: str, x: Array, n: Any, axis: Any, norm: str) -> Array:
+    k = normalize_axis(function, axis, x.ndim)
+    return apply(p.irfft, x, n=points_of(function, n, 2 * (x.shape[k] - 1)), axis=k, norm=norm)
+
+
+def _sizes(function: str, x: Array, s: Any, axes: Any) -> tuple[list[int | None], list[int]]:
+    """Return the points (None for all there are) and the axis of each transform of several."""
+    if axes is None:
+        count = x.ndim if s is None else len(s)
+        axes = range(-count, 0)
+    where = [normalize_axis(function, a, x.ndim) for a in axes]
+    if s is None:
+        return [None] * len(where), where
+    if len(s) != len(where):
+        raise ValueError(f"{function}: {len(s)} sizes for {len(where)} axes; one for each would work")
+    return [None if n is None or n == -1 else operator.index(n) for n in s], where
+
+
+@fastpath.whole(np.fft.fft)
+@takes_out
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Return the discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    a : Array
+        Complex; real numbers count as complex ones.
+    n : int, optional
+        Points to transform: the axis is cut or padded with zeros to fit.
+    axis : int
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: nothing, the square root of n, or n.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `a`; `n` elements along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there are no points to transform, or no such norm.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.fft.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return _along("fft", _complex("fft", a), n, axis, norm, inverse=False)
+
+
+@fastpath.whole(np.fft.ifft)
+@takes_out
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Return the inverse discrete Fourier transform along an axis.
+
+    Parameters
+    ----------
+    a : Array
+        Complex; real numbers count as complex ones.
+    n : int, optional
+        Points to transform: the axis is cut or padded with zeros to fit.
+    axis : int
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: n, its square root, or nothing.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `a`; `n` elements along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there are no points to transform, or no such norm.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.ifft.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.ifft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
+    array([1.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
+    """
+    return _along("ifft", _complex("ifft", a), n, axis, norm, inverse=True)
+
+
+@takes_out
+def fftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Return the discrete Fourier transform along several axes.
+
+    Parameters
+    ----------
+    a : Array
+        Complex; real numbers count as complex ones.
+    s : sequence of ints, optional
+        Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
+    axes : sequence of ints, optional
+        All of them by default (the last ones where `s` is given).
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: nothing, the square root of the product of the sizes, or
+        the product.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `a`.
+
+    Raises
+    ------
+    ValueError
+        If there are no points to transform, no such norm, or not a size for each axis.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.fftn.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.fftn(xp.asarray([[1.0, 0.0], [0.0, 0.0]]))
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
+    y = _complex("fftn", a)
+    for n, axis in reversed(list(zip(*_sizes("fftn", y, s, axes), strict=True))):
+        y = _along("fftn", y, n, axis, norm, inverse=False)
+    return y
+
+
+@takes_out
+def ifftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Return the inverse discrete Fourier transform along several axes.
+
+    Parameters
+    ----------
+    a : Array
+        Complex; real numbers count as complex ones.
+    s : sequence of ints, optional
+        Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
+    axes : sequence of ints, optional
+        All of them by default (the last ones where `s` is given).
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: the product of the sizes, its square root, or nothing.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `a`.
+
+    Raises
+    ------
+    ValueError
+        If there are no points to transform, no such norm, or not a size for each axis.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.ifftn.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.ifftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
+    array([[1.+0.j, 0.+0.j],
+           [0.+0.j, 0.+0.j]])
+    """
+    y = _complex("ifftn", a)
+    for n, axis in reversed(list(zip(*_sizes("ifftn", y, s, axes), strict=True))):
+        y = _along("ifftn", y, n, axis, norm, inverse=True)
+    return y
+
+
+@fastpath.whole(np.fft.rfft)
+@takes_out
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Return the first half of the discrete Fourier transform of real numbers along an axis.
+
+    Parameters
+    ----------
+    a : Array
+        Of a real dtype.
+    n : int, optional
+        Points to transform: the axis is cut or padded with zeros to fit.
+    axis : int
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: nothing, the square root of n, or n.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `a`; ``n // 2 + 1`` elements along the axis (the others are their
+        mirror image, conjugated).
+
+    Raises
+    ------
+    TypeError
+        If `a` is complex.
+    ValueError
+        If there are no points to transform, or no such norm.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.rfft.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
+    array([1.+0.j, 1.+0.j, 1.+0.j])
+    """
+    return _rfft("rfft", _real("rfft", a), n, axis, _norm("rfft", norm))
+
+
+@fastpath.whole(np.fft.irfft)
+@takes_out
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Return the inverse of `rfft`: real numbers from the first half of their transform.
+
+    Parameters
+    ----------
+    a : Array
+        Complex; real numbers count as complex ones.
+    n : int, optional
+        Points of the result; ``2 * (M - 1)`` for an axis of M by default.
+    axis : int
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: n, its square root, or nothing.
+
+    Returns
+    -------
+    Array
+        Real, of the precision of `a`; `n` elements along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there are no points to transform, or no such norm.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.irfft.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.irfft(xp.asarray([1.0, 1.0, 1.0]))
+    array([1., 0., 0., 0.])
+    """
+    return _irfft("irfft", _complex("irfft", a), n, axis, _norm("irfft", norm))
+
+
+@takes_out
+def rfftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Return half of the discrete Fourier transform of real numbers along several axes.
+
+    Parameters
+    ----------
+    a : Array
+        Of a real dtype.
+    s : sequence of ints, optional
+        Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
+    axes : sequence of ints, optional
+        All of them by default (the last ones where `s` is given).
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: nothing, the square root of the product of the sizes, or
+        the product.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `a`; the last of `axes` has the first half of its elements.
+
+    Raises
+    ------
+    TypeError
+        If `a` is complex.
+    ValueError
+        If there are no points to transform, no such norm, or not a size for each axis.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.rfftn.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.rfftn(xp.asarray([[1.0, 0.0], [0.0, 0.0]]))
+    array([[1.+0.j, 1.+0.j],
+           [1.+0.j, 1.+0.j]])
+    """
+    y = _real("rfftn", a)
+    sizes, where = _sizes("rfftn", y, s, axes)
+    y = _rfft("rfftn", y, sizes[-1], where[-1], _norm("rfftn", norm))
+    for n, axis in reversed(list(zip(sizes[:-1], where[:-1], strict=True))):
+        y = _along("rfftn", y, n, axis, norm, inverse=False)
+    return y
+
+
+@takes_out
+def irfftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: Norm = "backward",
+) -> Array:
+    """Return the inverse of `rfftn`.
+
+    Parameters
+    ----------
+    a : Array
+        Complex; real numbers count as complex ones.
+    s : sequence of ints, optional
+        Points of the result along each axis; ``2 * (M - 1)`` by default for M along the last of `axes`.
+    axes : sequence of ints, optional
+        All of them by default (the last ones where `s` is given).
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: the product of the sizes, its square root, or nothing.
+
+    Returns
+    -------
+    Array
+        Real, of the precision of `a`.
+
+    Raises
+    ------
+    ValueError
+        If there are no points to transform, no such norm, or not a size for each axis.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.irfftn.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.irfftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    y = _complex("irfftn", a)
+    sizes, where = _sizes("irfftn", y, s, axes)
+    for n, axis in zip(sizes[:-1], where[:-1], strict=True):
+        y = _along("irfftn", y, n, axis, norm, inverse=True)
+    last = y.shape[where[-1]] if s is not None and sizes[-1] is None else sizes[-1]  # -1 is all there are
+    return _irfft("irfftn", y, last, where[-1], _norm("irfftn", norm))
+
+
+@takes_out
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Return the discrete Fourier transform of a signal given by the first half, which is real.
+
+    Parameters
+    ----------
+    a : Array
+        Complex; real numbers count as complex ones. The other half is
+        the mirror image, conjugated.
+    n : int, optional
+        Points of the result; ``2 * (M - 1)`` for an axis of M by default.
+    axis : int
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: nothing, the square root of n, or n.
+
+    Returns
+    -------
+    Array
+        Real, of the precision of `a`; `n` elements along the axis.
+
+    Raises
+    ------
+    ValueError
+        If there are no points to transform, or no such norm.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.hfft.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0]))
+    array([1., 1., 1., 1.])
+    """
+    y = apply(conj, _complex("hfft", a))
+    return _irfft("hfft", y, n, axis, _SWAPPED[_norm("hfft", norm)])
+
+
+@takes_out
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+    """Return the inverse of `hfft`: the first half of the signal.
+
+    Parameters
+    ----------
+    a : Array
+        Of a real dtype.
+    n : int, optional
+        Points to transform: the axis is cut or padded with zeros to fit.
+    axis : int
+    norm : {"backward", "ortho", "forward"}
+        What the result is divided by: n, its square root, or nothing.
+
+    Returns
+    -------
+    Array
+        Complex, of the precision of `a`; ``n // 2 + 1`` elements along the axis.
+
+    Raises
+    ------
+    TypeError
+        If `a` is complex.
+    ValueError
+        If there are no points to transform, or no such norm.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.ihfft.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.fft.ihfft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
+    array([1.-0.j, 0.-0.j, 0.-0.j])
+    """
+    return apply(conj, _rfft("ihfft", _real("ihfft", a), n, axis, _SWAPPED[_norm("ihfft", norm)]))

@@ -1,0 +1,367 @@
+"""Arrays that are full of something."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..core import promotion
+from ..core.array import Array, check_device, placed
+from ..core.promotion import as_array, broadcast_to, host_array, normalize_shape
+from ..dispatch import fastpath
+from .creation import check_order, number_dtype
+
+__all__ = [
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+
+@fastpath.whole(np.full, "make")
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "C",
+    *,
+    device: Any = None,
+    like: Any = None,
+) -> Array:
+    """Return an array filled with one value; a scalar takes no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    fill_value : bool, int, float, complex, or Array that broadcasts to `shape`
+    dtype : dtype, optional
+        Data type of the result; that of the value where it is None.
+    device : str, optional
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative or the value does not broadcast.
+    OverflowError
+        If a Python integer does not fit the dtype.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.full((2, 2), 7)
+    array([[7, 7],
+           [7, 7]])
+    """
+    check_device("full", device)
+    check_order(order)
+    return placed(_filled("full", normalize_shape("full", shape), fill_value, dtype), device)
+
+
+def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Array:
+    if type(value) not in promotion.SCALARS:
+        new = as_array(function, value, None if dtype is None else number_dtype(function, dtype))
+        if promotion.broadcast_shapes(function, new.shape, shape) != shape:
+            raise ValueError(f"{function}: a value of shape {new.shape} does not fit into {shape}")
+        return broadcast_to(new, shape).copy()
+    wanted = (
+        host_array(function, value, None, copy=True).dtype if dtype is None else number_dtype(function, dtype)
+    )
+    if type(value) is float and wanted.kind in "iu":  # cast as an array is, also what is no number
+        value = np.array(value).astype(wanted)[()]
+    try:
+        return promotion.full(shape, value, wanted)
+    except OverflowError as error:
+        raise OverflowError(f"{function}: {error}") from None
+
+
+@fastpath.whole(np.zeros, "make")
+def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+    """Return an array of zeros, which takes no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.zeros(3)
+    array([0., 0., 0.])
+    """
+    check_device("zeros", device)
+    check_order(order)
+    return placed(promotion.full(normalize_shape("zeros", shape), 0, number_dtype("zeros", dtype)), device)
+
+
+@fastpath.whole(np.ones, "make")
+def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+    """Return an array of ones, which takes no memory.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.ones((2, 3), dtype=xp.int8)
+    array([[1, 1, 1],
+           [1, 1, 1]], dtype=int8)
+    """
+    check_device("ones", device)
+    check_order(order)
+    return placed(promotion.full(normalize_shape("ones", shape), 1, number_dtype("ones", dtype)), device)
+
+
+@fastpath.whole(np.zeros, "make")
+def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+    """Return an array whose elements mean nothing (they are zeros).
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+    dtype : dtype, optional
+        Data type of the result; the default floating-point one where it is None.
+    device : str, optional
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If a size is negative.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.empty((2, 3)).shape
+    (2, 3)
+    """
+    check_device("empty", device)
+    check_order(order)
+    return placed(promotion.full(normalize_shape("empty", shape), 0, number_dtype("empty", dtype)), device)
+
+
+@fastpath.whole(np.full_like)
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Return an array of the shape of `a` filled with one value.
+
+    Parameters
+    ----------
+    a : Array
+    fill_value : bool, int, float, complex, or Array that broadcasts to the shape
+    dtype : dtype, optional
+        Data type of the result; that of `a` where it is None.
+    device : str, optional
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If the value does not broadcast.
+    OverflowError
+        If a Python integer does not fit the dtype.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.full_like(xp.zeros(2), 7)
+    array([7., 7.])
+    """
+    check_device("full_like", device)
+    like = as_array("full_like", a)
+    target = like.shape if shape is None else normalize_shape("full_like", shape)
+    out = _filled("full_like", target, fill_value, number_dtype("full_like", dtype, like.dtype))
+    return placed(out, like.device if device is None else device)
+
+
+def _like(function: str, x: Any, value: int, dtype: Any, shape: Any, device: Any) -> Array:
+    check_device(function, device)
+    like = as_array(function, x)
+    target = like.shape if shape is None else normalize_shape(function, shape)
+    out = promotion.full(target, value, number_dtype(function, dtype, like.dtype))
+    return placed(out, like.device if device is None else device)
+
+
+@fastpath.whole(np.zeros_like)
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Return zeros in the shape of `a`.
+
+    Parameters
+    ----------
+    a : Array
+    dtype : dtype, optional
+        Data type of the result; that of `a` where it is None.
+    device : str, optional
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.zeros_like(xp.asarray([1, 2]))
+    array([0, 0])
+    """
+    return _like("zeros_like", a, 0, dtype, shape, device)
+
+
+@fastpath.whole(np.ones_like)
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Return ones in the shape of `a`.
+
+    Parameters
+    ----------
+    a : Array
+    dtype : dtype, optional
+        Data type of the result; that of `a` where it is None.
+    device : str, optional
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.ones_like(xp.asarray([1, 2]))
+    array([1, 1])
+    """
+    return _like("ones_like", a, 1, dtype, shape, device)
+
+
+@fastpath.whole(np.zeros_like)
+def empty_like(
+    prototype: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Array:
+    """Return an array in the shape of `prototype` whose elements mean nothing (they are zeros).
+
+    Parameters
+    ----------
+    prototype : Array
+    dtype : dtype, optional
+        Data type of the result; that of `prototype` where it is None.
+    device : str, optional
+        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty_like.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.empty_like(xp.asarray([1, 2])).shape
+    (2,)
+    """
+    return _like("empty_like", prototype, 0, dtype, shape, device)

@@ -1,0 +1,203 @@
+"""Sums and products up to each element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.ops import reduction as p
+from ..._lazy.ops.structure import concat, reshape
+from ..core.array import Array, apply
+from ..core.outputs import deliver
+from ..core.promotion import (
+    as_array,
+    astype,
+    full,
+    normalize_axis,
+)
+from ..dispatch import fastpath
+from .statistical import total_dtype
+
+__all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
+
+
+def _cumulative(
+    name: str, prim: Primitive, first: int, x: Any, axis: Any, dtype: Any, include_initial: bool
+) -> Array:
+    a = as_array(name, x)
+    if not a.ndim:  # as NumPy does; the standard leaves it open
+        a = apply(reshape, a, shape=(1,))
+    if axis is None and a.ndim > 1:
+        raise ValueError(f"{name}: axis must be given for shape {a.shape}; one axis alone needs none")
+    k = 0 if axis is None else normalize_axis(name, axis, a.ndim)
+    out = apply(prim, astype(a, total_dtype(a, dtype)), axis=k)
+    if not include_initial:
+        return out
+    shape = (*a.shape[:k], 1, *a.shape[k + 1 :])
+    return apply(concat, full(shape, first, out.dtype), out, axis=k)
+
+
+def cumulative_sum(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    """Return the sums of the elements up to each one along an axis.
+
+    Parameters
+    ----------
+    x : Array
+    axis : int, optional
+        May be left out where `x` has one axis.
+    dtype : dtype, optional
+        Data type to sum in. Where it is None, that of `x`, but 64 bits for booleans and smaller integers.
+    out : Array, optional
+        Where the result goes, too.
+    include_initial : bool, optional
+        Begin with 0, which makes the axis one longer.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `x` has several axes and none is named.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.cumulative_sum.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
+    array([0, 1, 3, 6])
+    """
+    y = _cumulative("cumulative_sum", p.cumsum, 0, x, axis, dtype, include_initial)
+    return y if out is None else deliver("cumulative_sum", out, y, "unsafe")
+
+
+def cumulative_prod(
+    x: Any,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: Any = None,
+    out: Any = None,
+    include_initial: bool = False,
+) -> Array:
+    """Return the products of the elements up to each one along an axis.
+
+    Parameters
+    ----------
+    x : Array
+    axis : int, optional
+        May be left out where `x` has one axis.
+    dtype : dtype, optional
+        Data type to multiply in. Where it is None, that of `x`, but 64 bits for booleans and smaller
+        integers.
+    out : Array, optional
+        Where the result goes, too.
+    include_initial : bool, optional
+        Begin with 1, which makes the axis one longer.
+
+    Returns
+    -------
+    Array
+
+    Raises
+    ------
+    ValueError
+        If `x` has several axes and none is named.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.cumulative_prod.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.cumulative_prod(xp.asarray([1, 2, 3]))
+    array([1, 2, 6])
+    """
+    y = _cumulative("cumulative_prod", p.cumprod, 1, x, axis, dtype, include_initial)
+    return y if out is None else deliver("cumulative_prod", out, y, "unsafe")
+
+
+def _flat_scan(function: Any, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Array:
+    x = as_array(name, a)
+    if axis is None:
+        x, axis = apply(reshape, x, shape=(x.size,)), 0
+    if out is not None and dtype is None:
+        dtype = np.result_type(out.dtype, x.dtype)
+    return function(x, axis=axis, dtype=dtype, out=out)
+
+
+@fastpath.whole(np.ndarray.cumsum)
+def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the sums of the elements up to each one, NumPy's way: of the flattened array by default.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int, optional
+        The array is flattened where it is None.
+    dtype : dtype, optional
+        Data type to sum in.
+    out : Array, optional
+        Where the result goes, too.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.cumsum.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.cumsum([[1, 2], [3, 4]])
+    array([ 1,  3,  6, 10])
+    """
+    return _flat_scan(cumulative_sum, "cumsum", a, axis, dtype, out)
+
+
+@fastpath.whole(np.ndarray.cumprod)
+def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the products of the elements up to each one, NumPy's way: of the flattened array by default.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int, optional
+        The array is flattened where it is None.
+    dtype : dtype, optional
+        Data type to multiply in.
+    out : Array, optional
+        Where the result goes, too.
+
+    Returns
+    -------
+    Array
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.cumprod.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.cumprod([[1, 2], [3, 4]])
+    array([ 1,  2,  6, 24])
+    """
+    return _flat_scan(cumulative_prod, "cumprod", a, axis, dtype, out)

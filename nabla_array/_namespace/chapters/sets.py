@@ -1,0 +1,208 @@
+"""Set functions. The unique ones evaluate their input: their shapes depend on the elements."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._lazy.graph.node import tapes
+from ..._lazy.ops.elementwise import not_
+from ..._lazy.ops.ordering import isin as isin_p
+from ..._lazy.ops.structure import reshape
+from ..core.array import Array, apply, from_value
+from ..core.promotion import as_array, full, promote
+from ..dispatch import fastpath
+from .indexing_functions import take
+
+__all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
+
+
+class UniqueAllResult(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Array
+    indices: Array
+    inverse_indices: Array
+    counts: Array
+
+
+class UniqueCountsResult(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Array
+    counts: Array
+
+
+class UniqueInverseResult(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Array
+    inverse_indices: Array
+
+
+@fastpath.whole(np.isin)
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
+) -> Array:
+    """Test for each element whether it is among those to test for.
+
+    Parameters
+    ----------
+    element, test_elements : Array or scalar
+    assume_unique : bool, optional
+        Of no effect; NumPy has it.
+    invert : bool, optional
+        Test whether it is not.
+    kind : str, optional
+        Of no effect; NumPy has it.
+
+    Returns
+    -------
+    Array
+        Booleans in the shape of `element`; nan is never among anything.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.isin.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))
+    array([ True, False,  True])
+    """
+    try:
+        a, among = promote("isin", element, test_elements)
+    except OverflowError:  # a Python integer beyond the other's dtype is not among its elements
+        shape = element.shape if isinstance(element, Array | np.ndarray) else ()
+        return full(shape, bool(invert), np.dtype(np.bool))
+    out = apply(isin_p, a, apply(reshape, among, shape=(among.size,)))
+    return apply(not_, out) if invert else out
+
+
+def unique_all(x: Any, /) -> UniqueAllResult:
+    """Return the distinct elements, where each occurs first, how to rebuild `x`, and how many there are.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    namedtuple of Array
+        ``values`` ascending, each nan by itself; ``indices`` into the flattened `x`; ``inverse_indices``
+        in the shape of `x`; ``counts``.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_all.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_all(xp.asarray([3, 1, 3])).inverse_indices
+    array([1, 0, 1])
+    """
+    array = as_array("unique_all", x)
+    values, indices, inverse, counts = _unique(array, index=True, inverse=True, counts=True)
+    return UniqueAllResult(values, *map(from_value, (indices, inverse.reshape(array.shape), counts)))
+
+
+def unique_counts(x: Any, /) -> UniqueCountsResult:
+    """Return the distinct elements and how many there are of each.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    namedtuple of Array
+        ``values`` ascending, each nan by itself, and ``counts``.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_counts.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_counts(xp.asarray([3, 1, 3])).counts
+    array([1, 2])
+    """
+    values, _, counts = _unique(as_array("unique_counts", x), counts=True)
+    return UniqueCountsResult(values, from_value(counts))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverseResult:
+    """Return the distinct elements and the indices into them that rebuild `x`.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    namedtuple of Array
+        ``values`` ascending, each nan by itself, and ``inverse_indices`` in the shape of `x`.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_inverse.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_inverse(xp.asarray([3, 1, 3])).values
+    array([1, 3])
+    """
+    array = as_array("unique_inverse", x)
+    values, _, inverse = _unique(array, inverse=True)
+    return UniqueInverseResult(values, from_value(inverse.reshape(array.shape)))
+
+
+def unique_values(x: Any, /) -> Array:
+    """Return the distinct elements, ascending.
+
+    Parameters
+    ----------
+    x : Array
+
+    Returns
+    -------
+    Array
+        With one axis, of the dtype of `x`; each nan by itself.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_values.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.unique_values(xp.asarray([3, 1, 3]))
+    array([1, 3])
+    """
+    values: Array = _unique(as_array("unique_values", x))[0]
+    return values
+
+
+def _unique(x: Array, index: bool = False, inverse: bool = False, counts: bool = False) -> list[Any]:
+    """Return the distinct elements, their indices if these are wanted or else None, and what else is wanted.
+
+    While transforms run, the elements are taken from `x`, so a derivative goes through.
+    """
+    find: Any = np.unique
+    found = find(x._value(), index or bool(tapes), inverse, counts, equal_nan=False)
+    if type(found) is not tuple:
+        return [from_value(found), None]
+    values, *more = found
+    if not (index or tapes):
+        return [from_value(values), None, *more]
+    return [take(x, more[0]) if tapes else from_value(values), *more]

@@ -1,0 +1,142 @@
+"""Sorting functions, with the standard's keywords and NumPy's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.ops.ordering import argsort as argsort_p
+from ..._lazy.ops.ordering import sort as sort_p
+from ..._lazy.ops.ordering import stable_argsort
+from ..._lazy.ops.structure import reshape
+from ..core.array import Array, apply
+from ..core.promotion import as_array, normalize_axis
+from ..dispatch import fastpath
+
+__all__ = ["argsort", "sort"]
+
+# NumPy's names, by first letter, as it takes them: which are stable?
+_KINDS = {"q": False, "h": False, "m": True, "s": True}
+
+
+def _stable(name: str, kind: str | None, order: Any, stable: bool | None, default: bool) -> bool:
+    if order is not None:
+        raise ValueError(f"{name}: order is for fields, and dtypes here have none; None would work")
+    if kind is None:
+        return default if stable is None else bool(stable)
+    if stable is not None:
+        raise ValueError(f"{name}: kind and stable cannot both be given: {kind!r} and {stable!r}")
+    if not isinstance(kind, str) or kind[:1].lower() not in _KINDS:
+        raise ValueError(f"{name}: no kind {kind!r}; 'quicksort', 'heapsort' or 'stable' would work")
+    return _KINDS[kind[0].lower()]
+
+
+def _ready(name: str, x: Any, axis: int | None) -> tuple[Array, int]:
+    a = as_array(name, x)
+    if axis is None or (not a.ndim and axis in (0, -1) and name == "argsort"):
+        return apply(reshape, a, shape=(a.size,)), 0
+    return a, normalize_axis(name, axis, a.ndim)
+
+
+@fastpath.whole(stable_argsort)
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> Array:
+    """Return the indices that sort an array along an axis.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int, optional
+        Axis to sort along; None sorts the flattened array.
+    kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
+        NumPy's way to say `stable`.
+    order : None
+        Taken for NumPy's sake.
+    descending : bool, optional
+        Largest first.
+    stable : bool, optional
+        Keep the order of equal elements; the default is True.
+
+    Returns
+    -------
+    Array
+        Of dtype intp, in the shape of `a`; nan goes last in either direction.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, or given together with `stable`.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.argsort.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.argsort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
+    array([1, 0, 2])
+    """
+    a, k = _ready("argsort", a, axis)
+    steady = _stable("argsort", kind, order, stable, True)
+    return apply(argsort_p, a, axis=k, descending=bool(descending), stable=steady)
+
+
+@fastpath.whole(np.sort)
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: None = None,
+    *,
+    descending: bool = False,
+    stable: bool | None = None,
+) -> Array:
+    """Return a sorted copy of an array.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int, optional
+        Axis to sort along; None sorts the flattened array.
+    kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
+        NumPy's way to say `stable`.
+    order : None
+        Taken for NumPy's sake.
+    descending : bool, optional
+        Largest first.
+    stable : bool, optional
+        Keep the order of equal elements. That shows in zeros of different signs and nothing else, and
+        the standard leaves their order open, so the default is NumPy's faster sort.
+
+    Returns
+    -------
+    Array
+        Of the dtype and shape of `a`; nan goes last in either direction.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, or given together with `stable`.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.sort.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.sort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
+    array([3., 2., 1.])
+    """
+    a, k = _ready("sort", a, axis)
+    steady = _stable("sort", kind, order, stable, False)
+    return apply(sort_p, a, axis=k, descending=bool(descending), stable=steady)

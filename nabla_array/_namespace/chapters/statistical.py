@@ -1,0 +1,328 @@
+"""Statistical functions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.ops import reduction as p
+from ..._lazy.ops.elementwise import add, maximum, minimum, mul
+from ..._lazy.ops.elementwise import select as select_p
+from ..._lazy.ops.structure import reshape
+from ..core.array import Array, apply
+from ..core.outputs import deliver
+from ..core.promotion import (
+    as_array,
+    astype,
+    broadcast_shapes,
+    broadcast_to,
+    elementwise,
+    full,
+    normalize_axes,
+)
+from ..dispatch import fastpath
+from ..dispatch.contracting import sum_of_product
+
+__all__ = ["max", "min", "prod", "sum"]
+
+
+def reduce(prim: Primitive, x: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Record a reduction; with `keepdims`, the reduced axes stay, with size 1."""
+    out = apply(prim, x, axes=axes)
+    return apply(reshape, out, shape=kept(x, axes)) if keepdims else out
+
+
+def kept(x: Array, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
+
+
+def reduced_axes(function: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes of a reduction; as in NumPy, 0 and -1 are none of an array without axes."""
+    return () if not ndim and axis in (0, -1) else normalize_axes(function, axis, ndim)
+
+
+def count(x: Array, axes: tuple[int, ...]) -> int:
+    return math.prod([x.shape[i] for i in axes])
+
+
+def total_dtype(x: Array, dtype: Any) -> np.dtype:
+    """Return the dtype that sums and products have: small integers grow to the default one's size."""
+    if dtype is not None:
+        return np.dtype(dtype)
+    if x.dtype.kind in "bi" and x.dtype.itemsize < 8:
+        return np.dtype(np.int64)
+    if x.dtype.kind == "u" and x.dtype.itemsize < 8:
+        return np.dtype(np.uint64)
+    return x.dtype
+
+
+def chosen(function: str, x: Array, where: Any, neutral: Any) -> Array:
+    """Return `x` with what a reduction does not see in place of what it is to leave out."""
+    mask = astype(as_array(function, where), np.dtype(np.bool))
+    shape = broadcast_shapes(function, x.shape, mask.shape)
+    return apply(select_p, broadcast_to(mask, shape), broadcast_to(x, shape), full(shape, neutral, x.dtype))
+
+
+def _lowest(name: str, dtype: np.dtype) -> Any:
+    """Return the number of a dtype that never is the result of `max`, or of `min`, of others."""
+    sign = -1 if name == "max" else 1
+    if dtype.kind in "fc":
+        return sign * math.inf
+    if dtype.kind == "b":
+        return name == "min"
+    return np.iinfo(dtype).min if name == "max" else np.iinfo(dtype).max
+
+
+def _extreme(
+    name: str,
+    prim: Primitive,
+    x: Any,
+    axis: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Array:
+    if initial is not None or where is not True or out is not None:
+        y = _bounded_extreme(name, prim, as_array(name, x), axis, keepdims, initial, where)
+        return y if out is None else deliver(name, out, y, "unsafe", exact=True)
+    a = as_array(name, x)
+    axes = reduced_axes(name, axis, a.ndim)
+    if a.size == 0 and builtins.any(a.shape[i] == 0 for i in axes):
+        raise ValueError(
+            f"{name}: no value for an empty axis: shape {a.shape} over axes {axes}; one element would do"
+        )
+    return reduce(prim, a, axes, keepdims)
+
+
+def _bounded_extreme(
+    name: str, prim: Primitive, a: Array, axis: Any, keepdims: bool, initial: Any, where: Any
+) -> Array:
+    """Do what `_extreme` does with all that NumPy takes."""
+    if where is not True:
+        if initial is None:
+            raise ValueError(
+                f"reduction operation '{name}imum' does not have an identity, so to use a where mask one has "
+                "to specify 'initial'"
+            )
+        a = chosen(name, a, where, _lowest(name, a.dtype))
+    if initial is None:
+        return _extreme(name, prim, a, axis, None, keepdims, None, True)
+    initial = as_array(name, initial, a.dtype)
+    axes = reduced_axes(name, axis, a.ndim)
+    pair = maximum if name == "max" else minimum
+    if builtins.any(a.shape[i] == 0 for i in axes):
+        shape = kept(a, axes) if keepdims else tuple([n for i, n in enumerate(a.shape) if i not in axes])
+        return broadcast_to(initial, shape)
+    return elementwise(pair, name, (reduce(prim, a, axes, keepdims), initial))
+
+
+@fastpath.whole(np.ndarray.max)
+def max(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the largest element along axes.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int or tuple of ints, optional
+        Axes to reduce; all of them where it is None.
+    out : Array, optional
+        Where the result goes, too.
+    keepdims : bool, optional
+        Keep the reduced axes, with size 1.
+    initial : scalar, optional
+        A number that counts as one more element.
+    where : Array of booleans, optional
+        Which elements count.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `a`; nan where any element is nan.
+
+    Raises
+    ------
+    ValueError
+        If there is no element to choose from.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.max.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.max(xp.asarray([[1, 5], [4, 2]]), axis=1)
+    array([5, 4])
+    """
+    return _extreme("max", p.reduce_max, a, axis, out, keepdims, initial, where)
+
+
+@fastpath.whole(np.ndarray.min)
+def min(
+    a: Any,
+    axis: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the smallest element along axes.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int or tuple of ints, optional
+        Axes to reduce; all of them where it is None.
+    out : Array, optional
+        Where the result goes, too.
+    keepdims : bool, optional
+        Keep the reduced axes, with size 1.
+    initial : scalar, optional
+        A number that counts as one more element.
+    where : Array of booleans, optional
+        Which elements count.
+
+    Returns
+    -------
+    Array
+        Of the dtype of `a`; nan where any element is nan.
+
+    Raises
+    ------
+    ValueError
+        If there is no element to choose from.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.min.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.min(xp.asarray([[1, 5], [4, 2]]), axis=1)
+    array([1, 2])
+    """
+    return _extreme("min", p.reduce_min, a, axis, out, keepdims, initial, where)
+
+
+@fastpath.whole(np.ndarray.sum, pending=sum_of_product)
+def sum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the sum of the elements along axes.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int or tuple of ints, optional
+        Axes to reduce; all of them where it is None.
+    dtype : dtype, optional
+        Data type to sum in. Where it is None, that of `a`, but 64 bits for booleans and smaller integers.
+    out : Array, optional
+        Where the result goes, too.
+    keepdims : bool, optional
+        Keep the reduced axes, with size 1.
+    initial : scalar, optional
+        A number that counts as one more element.
+    where : Array of booleans, optional
+        Which elements count.
+
+    Returns
+    -------
+    Array
+        The sums; 0 where there is nothing to sum.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.sum.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.sum(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    array([4., 6.])
+    """
+    x = as_array("sum", a)
+    if out is not None and dtype is None and type(out) is not tuple:
+        dtype = np.result_type(out.dtype, x.dtype)
+    x = astype(x, total_dtype(x, dtype))
+    if where is not True:
+        x = chosen("sum", x, where, 0)
+    y = reduce(p.reduce_sum, x, reduced_axes("sum", axis, x.ndim), keepdims)
+    if initial is not None:
+        y = elementwise(add, "sum", (y, initial))
+    return y if out is None else deliver("sum", out, y, "unsafe", exact=True)
+
+
+@fastpath.whole(np.ndarray.prod)
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the product of the elements along axes.
+
+    Parameters
+    ----------
+    a : Array
+    axis : int or tuple of ints, optional
+        Axes to reduce; all of them where it is None.
+    dtype : dtype, optional
+        Data type to multiply in. Where it is None, that of `a`, but 64 bits for booleans and smaller
+        integers.
+    out : Array, optional
+        Where the result goes, too.
+    keepdims : bool, optional
+        Keep the reduced axes, with size 1.
+    initial : scalar, optional
+        A number that counts as one more element.
+    where : Array of booleans, optional
+        Which elements count.
+
+    Returns
+    -------
+    Array
+        The products; 1 where there is nothing to multiply.
+
+    References
+    ----------
+    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.prod.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> xp.prod(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
+    array([3., 8.])
+    """
+    x = as_array("prod", a)
+    if out is not None and dtype is None and type(out) is not tuple:
+        dtype = np.result_type(out.dtype, x.dtype)
+    x = astype(x, total_dtype(x, dtype))
+    if where is not True:
+        x = chosen("prod", x, where, 1)
+    y = reduce(p.reduce_prod, x, reduced_axes("prod", axis, x.ndim), keepdims)
+    if initial is not None:
+        y = elementwise(mul, "prod", (y, initial))
+    return y if out is None else deliver("prod", out, y, "unsafe", exact=True)

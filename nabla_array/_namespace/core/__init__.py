@@ -1,0 +1,1 @@
+"""`Array`, its views, keys, promotion and outputs."""

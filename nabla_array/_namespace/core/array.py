@@ -1,0 +1,714 @@
+"""`Array`: a mutable handle on a node of the immutable graph (operators come from operators.py)."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..._lazy.config import settings
+from ..._lazy.graph.aval import LARGE
+from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, record, tapes
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
+from ..._lazy.native import compiled
+from ..._lazy.ops.bits import reinterpret
+from ..._lazy.ops.elementwise import complex_, imag, real
+from ..._lazy.ops.indexing import gather, scatter
+from ..._lazy.ops.placement import in_use, transfer
+from ..._lazy.ops.structure import broadcast, diagonal, permute, project, reshape, slice_, update_slice
+from ..._lazy.rules.concretization import differentiating, is_traced
+from ..._lazy.rules.levels import Levels, bind
+from ..._lazy.run.devices import CPU, device_of
+from ..._lazy.run.evaluator import lock, value_of
+
+if TYPE_CHECKING:
+    from types import FrameType, ModuleType
+
+NO_LEVELS: Levels = ()
+
+
+class Step(NamedTuple):
+    """One operation of a view: a primitive that moves elements, its params, and indices that are arrays."""
+
+    prim: Primitive
+    params: dict[str, Any]
+    indices: tuple[Array, ...] = ()
+
+    def shown(self, memory: np.ndarray, at: Callable[[Array], int]) -> np.ndarray:
+        """Return the view that NumPy would have of memory; `at` says what an index that is an array is."""
+        if not self.indices:
+            return self.prim.host(memory, **self.params)
+        places = dict(zip(self.params["axes"], map(at, self.indices), strict=True))
+        return memory[tuple([places.get(a, slice(None)) for a in range(memory.ndim)])]
+
+
+class View:
+    """What a view looks at: the array that owns the elements, and how it gets from there to here.
+
+    `seen` is the owner's node that the view's own node was made from, along `levels` (not set where there are
+    none); once the owner has another one (somebody wrote to it), the view makes its node anew. A view that
+    was read directly (direct.py) knows the array and the key (or the last step) instead of the steps, until
+    these are asked for.
+    """
+
+    __slots__ = ("_part", "_steps", "base", "levels", "seen")
+
+    def __init__(
+        self,
+        base: Array,
+        steps: tuple[Step, ...] | None,
+        seen: Node,
+        part: tuple[Array | View, Any, tuple[int, ...]] | None = None,
+    ) -> None:
+        self.base = base
+        self.seen = seen
+        self._steps = steps
+        self._part = part
+        if base._levels:
+            self.levels = base._levels
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """The operations that lead from the owner to here."""
+        parts = []
+        view: Array | View | None = self
+        while type(view) is View and view._steps is None:
+            assert view._part is not None
+            parts.append(view._part)
+            view = view._part[0]
+        if not parts:
+            assert self._steps is not None
+            return self._steps
+        done = view._steps or () if type(view) is View else ()
+        for _, key, shape in reversed(parts):
+            done = add_step(done, key) if type(key) is Step else steps_hook[0](done, key, shape)
+        self._steps = done
+        return done
+
+    def is_part(self, x: Array, key: Any) -> bool:
+        """Say whether this is of what was read as ``x[key]``, with that very key."""
+        return self._part is not None and self._part[1] is key and self._part[0] is (x._view or x)
+
+
+class Array:
+    """An array with NumPy's behaviour whose elements are computed when somebody looks at them.
+
+    Arrays come from functions (`asarray`, `zeros`, `arange`, ...), not from calling the class. An
+    operation on arrays records a node of a graph; `print`, `bool`, `float`, `numpy.asarray`, DLPack or
+    `nabla_array.eval` evaluate what is needed of it. Basic indexing, `.T`, `reshape` and the like give
+    views that alias as NumPy's do, in both directions.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> x = xp.asarray([1.0, 2.0, 3.0])
+    >>> y = x[1:]
+    >>> y *= 10
+    >>> x
+    array([ 1., 20., 30.])
+    """
+
+    __slots__ = ("__weakref__", "_born", "_levels", "_node", "_view")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 1000
+
+    _node: Node
+    _levels: Levels
+    _view: View | None
+    _born: int  # the scope that it was made in (scopes.py); not set outside of all
+
+    if TYPE_CHECKING:  # what operators.py and methods.py put here
+
+        def _operator(self, other: Any) -> Array: ...
+        def _own(self) -> Array: ...
+        def _method(self, *args: Any, **kwargs: Any) -> Array: ...
+        def __getitem__(self, key: Any) -> Array: ...
+        def __setitem__(self, key: Any, value: Any) -> None: ...
+        def __eq__(self, other: object) -> Array: ...  # type: ignore[override]
+        def __ne__(self, other: object) -> Array: ...  # type: ignore[override]
+
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _operator
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _operator
+        __rmatmul__ = __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = _operator
+        __lt__ = __le__ = __gt__ = __ge__ = _operator
+        __neg__ = __pos__ = __abs__ = __invert__ = _own
+        all = any = copy = cumsum = mean = prod = reshape = squeeze = std = sum = transpose = var = _method
+
+    def __init__(self, node: Any, levels: Levels = NO_LEVELS) -> None:
+        if not isinstance(node, Node):  # as NumPy's types of numbers are called: by `statistics`, say
+            node = from_value(np.asarray(node if isinstance(node, int | complex) else float(node)))._node
+        self._node = node
+        self._levels = levels
+        self._view = None
+        if scopes:
+            mark(self)
+
+    # -- what it is --------------------------------------------------------------------------------
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type[Any]:
+        """What `isinstance` takes it for besides (libraries.py)."""
+        return class_hook[0](self, sys._getframe(1))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Data type of the elements, a `numpy.dtype`."""
+        return self._node.aval.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Length of each axis."""
+        shape: tuple[int, ...] = self._node.aval.shape
+        return shape[len(self._levels) :] if self._levels else shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        n = 1
+        for k in self.shape:
+            n *= k
+        return n
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.size * self.itemsize
+
+    @property
+    def device(self) -> str:
+        """The device that holds the array: ``"cpu"``, or an accelerator as ``"gpu:0"``."""
+        return device_of(current(self)) if in_use else CPU
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+        """Return the array on `device`, which may be itself; raises ValueError for one that is not there."""
+        check_device("to_device", device)
+        if stream is not None:
+            raise ValueError(f"to_device: there are no streams; stream must be None, not {stream!r}")
+        return placed(self, device)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """Return the `nabla_array` module; raises ValueError for a version that it does not have."""
+        return _namespace(api_version)
+
+    # -- values ------------------------------------------------------------------------------------
+
+    def _value(self) -> np.ndarray:
+        """Return the elements, evaluated. The memory is shared: nobody may write to it."""
+        if tapes:
+            look_hook[0](self)
+        node = current(self)
+        if self._levels:
+            return split_hook[0](self)
+        value: np.ndarray = value_of(node)
+        return value
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """Return a NumPy array of the elements: a copy, to do with as one likes.
+
+        With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
+        """
+        if copy is None and dtype is None:
+            caller = sys._getframe(1)
+            is_written = _WANT_MEMORY.get((caller.f_globals.get("__name__"), caller.f_code.co_name))
+            if is_written is not None:
+                return memory_hook[0](self, is_written)
+        check_leaves("numpy.asarray", self)
+        value = self._value()
+        if dtype is not None and np.dtype(dtype) != value.dtype:
+            if copy is False:
+                raise ValueError(f"__array__: {value.dtype} as {np.dtype(dtype)} needs a copy")
+            return value.astype(dtype)
+        if copy is False:
+            return read_only(value)
+        return value.copy()
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """Export the elements as a DLPack capsule, read-only and without a copy where that is possible.
+
+        DLPack before 1.0 cannot say "read-only": there a copy goes out, or with ``copy=False`` the memory
+        itself, which the consumer must not write to.
+        """
+        check_leaves("__dlpack__", self)
+        value = self._value()
+        if max_version is None or max_version < (1, 0):
+            if copy is False and not value.flags.writeable:  # one element, stretched
+                if self._view is not None:
+                    raise BufferError("__dlpack__: a broadcast array needs a copy, and copy is False")
+                value = value.copy()
+                write(self, from_value(value))
+            return (value if copy is False else value.copy()).__dlpack__(stream=stream)
+        return read_only(value).__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """Return DLPack's number for the CPU, to which elements on an accelerator are fetched."""
+        return (1, 0)
+
+    def item(self, *args: Any) -> Any:
+        """Return one element as a Python scalar."""
+        note_number(self)
+        return self._value().item(*args)
+
+    def tolist(self) -> Any:
+        """Return the elements as nested lists of Python scalars."""
+        note_number(self)
+        return self._value().tolist()
+
+    def __bool__(self) -> bool:
+        if (self._levels or tapes) and sys._getframe(1).f_code.co_name == "is_lazy_array":
+            return answer_for_laziness(self)
+        return bool(self._value())
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __float__(self) -> float:
+        note_number(self)
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        note_number(self)
+        return complex(self._scalar("complex"))
+
+    def __index__(self) -> int:
+        return operator.index(self._scalar("index"))
+
+    def _scalar(self, what: str) -> Any:
+        if self.shape:
+            raise TypeError(f"{what}: needs an array without axes, not one of shape {self.shape}")
+        return self._value()[()]
+
+    def __len__(self) -> int:
+        shape = self.shape
+        if not shape:
+            raise TypeError("len: a 0-d array has no length")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Array]:
+        if not self.shape:
+            raise TypeError("iter: cannot iterate over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __repr__(self) -> str:
+        current(self)
+        if self._levels:
+            return self._batched()
+        value = self._value()
+        return repr(value if value.ndim else value[()])  # a sum is a scalar in NumPy
+
+    def __str__(self) -> str:
+        current(self)
+        return self._batched() if self._levels else str(self._value())
+
+    def _batched(self) -> str:
+        """Describe an array under `vmap`; to look at its value would split the batch."""
+        lead = self._node.aval.shape[: len(self._levels)]
+        return f"<{self.dtype} array of shape {self.shape} in a batch of {' x '.join(map(str, lead))}>"
+
+    def __format__(self, spec: str) -> str:
+        current(self)
+        if self._levels:
+            return self._batched()
+        value = self._value()
+        return format(value if value.ndim else value[()], spec)
+
+    def __copy__(self) -> Array:
+        return Array(current(self), self._levels)
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return Array(current(self), self._levels)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        check_leaves("pickle", self)
+        return from_value, (self._value(),)
+
+    # -- views -------------------------------------------------------------------------------------
+
+    @property
+    def T(self) -> Array:
+        """The array with its axes reversed, as a view (the standard asks for two axes; NumPy takes any)."""
+        return view(self, permute, axes=tuple(reversed(range(self.ndim))))
+
+    @property
+    def mT(self) -> Array:
+        """The array with its last two axes swapped, as a view; raises ValueError below two axes."""
+        n = self.ndim
+        if n < 2:
+            raise ValueError(f"mT: needs two axes or more, not shape {self.shape}")
+        return view(self, permute, axes=(*range(n - 2), n - 1, n - 2))
+
+    @property
+    def real(self) -> Array:
+        """The real part, as a view."""
+        return view(self, real) if self.dtype.kind == "c" else self
+
+    @property
+    def imag(self) -> Array:
+        """The imaginary part, as a view; zeros where the dtype is real."""
+        if self.dtype.kind == "c":
+            return view(self, imag)
+        zeros = placed(from_value(np.zeros(self.shape, self.dtype)), self.device)
+        freeze(zeros)
+        return zeros
+
+
+# Functions of libraries that write to what `numpy.asarray` gives them (that of scipy.ndimage's `output=`), or
+# that count on the strides that we tell (NumPy's own), by module and name; and whether they write.
+_WANT_MEMORY = {
+    ("scipy.ndimage._ni_support", "_get_output"): True,
+    (np.lib.stride_tricks.as_strided.__globals__["__name__"], "as_strided"): False,
+}
+
+
+def read_only(value: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written to."""
+    view = value.view()
+    view.flags.writeable = False
+    return view
+
+
+def current(x: Array) -> Node:
+    """Return the node that `x` names now, after any write through another view.
+
+    The levels of `x` are those of this node only after the call: a write may have changed them.
+    """
+    seen = x._view
+    if seen is not None and seen.base._node is not seen.seen:
+        with lock:
+            _renew(x)
+    return x._node
+
+
+def _renew(x: Array) -> None:
+    """Give a view the node that it has of its owner's; the lock is held."""
+    seen = x._view
+    if seen is None or seen.base._node is seen.seen:  # another thread did
+        return
+    owned, node, levels = seen.base._node, seen.base._node, seen.base._levels
+    steps = seen.steps
+    if node.aval is not seen.seen.aval:
+        back = _back(seen)
+        if back is None:  # the owner was resized and has let go of what this looks at
+            x._view = None
+            return
+        steps = (*back, *steps)
+    for step in steps:
+        indices = [(current(i), i._levels) for i in step.indices]
+        node, levels = bind(step.prim, ((node, levels), *indices), step.params)
+    x._node, x._levels = node, levels
+    x._view = View(seen.base, steps, owned)
+
+
+def _back(seen: View) -> tuple[Step, ...] | None:
+    """Return what leads from an owner to the shape and dtype that it had when a view of it was made.
+
+    Somebody may have set them since; None where it has other memory now.
+    """
+    base, was = seen.base, seen.seen.aval
+    shape: tuple[int, ...] = was.shape[len(getattr(seen, "levels", NO_LEVELS)) :]
+    n = math.prod(shape)
+    if n * was.dtype.itemsize != base.nbytes:
+        return None
+    there = Step(reshape, {"shape": shape})
+    if was.dtype != base.dtype:
+        return Step(reshape, {"shape": (base.size,)}), Step(reinterpret, {"dtype": was.dtype}), there
+    return () if shape == base.shape else (there,)
+
+
+def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
+    """Record a primitive on arrays that already have the shapes and dtypes that it wants."""
+    nodes = [x._node if x._view is None else current(x) for x in arrays]
+    levels = [x._levels for x in arrays]
+    if not any(levels):
+        if not tapes and (is_direct(prim, nodes) or takes_little(prim, nodes, params)):
+            found = part_hook[0](prim, nodes, prim.aval(*[n.aval for n in nodes], **params), params)
+            if found is not None:
+                return found
+        return Array(record(prim, tuple(nodes), params or NO_PARAMS))
+    return Array(*bind(prim, list(zip(nodes, levels, strict=True)), params or NO_PARAMS))
+
+
+if compiled is not None:
+    apply = compiled.wrap("apply", apply, "apply")
+
+
+def is_direct(prim: Primitive, nodes: Sequence[Node]) -> bool:
+    """Say whether an operation is better done at once: on parts of arrays, or on numbers."""
+    for n in nodes:
+        if type(n) is Part:
+            return True
+    return prim.kind == "elementwise" and all([n.aval.ndim == 0 for n in nodes])
+
+
+def takes_little(prim: Primitive, nodes: Sequence[Node], params: dict[str, Any]) -> bool:
+    """Say whether an operation takes a small part of a large array that is known; `max` mode records it."""
+    if not nodes or (prim.kind != "view" and prim is not gather):
+        return False
+    if nodes[0].value is None or settings["mode"] == "max":
+        return False
+    return nodes[0].aval.nbytes >= LARGE > prim.aval(*[n.aval for n in nodes], **params).nbytes
+
+
+def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, ...]:
+    """Record a primitive that has several results."""
+    node, levels = bind(prim, [(current(x), x._levels) for x in arrays], params or NO_PARAMS)
+    return tuple(Array(record(project, (node,), {"index": i}), levels) for i in range(len(node.aval)))
+
+
+# Bytes below which what is known is computed with at once.
+TINY = 1 << 14
+
+
+def from_value(value: np.ndarray) -> Array:
+    """Return an array of these elements; nobody may write to `value` from now on.
+
+    Operations on few elements take less time than it takes to record them; `max` mode shows MAX all it can.
+    """
+    is_tiny = value.nbytes < TINY and settings["mode"] != "max"
+    return Array(Part(value) if is_tiny else leaf(value))
+
+
+def _is_shown_at_once(node: Node) -> bool:
+    """Say whether a view of this node is a part: its elements are known, and MAX need not see it."""
+    return type(node.value) is np.ndarray and settings["mode"] != "max"
+
+
+def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
+    """Return a view of `x` through a primitive that moves elements; writes go both ways."""
+    current(x)
+    seen = x._view  # before the node: what another thread has renewed since is made anew
+    node = x._node
+    others = [(current(i), i._levels) for i in indices] if indices else ()
+    out = None
+    if not (tapes or indices or x._levels) and (type(node) is Part or _is_shown_at_once(node)):
+        out = part_hook[1](prim, node, params)
+    if out is None:
+        out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
+    seen = seen or View(x, (), node)
+    out._view = View(seen.base, None, seen.seen, (seen, Step(prim, params, indices), ()))
+    if frozen and id(x) in frozen:
+        freeze(out)
+    return out
+
+
+def add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
+    """Append a step to a view's; two slices in a row are one."""
+    if not steps or steps[-1].prim is not new.prim:
+        return (*steps, new)
+    old = steps[-1].params
+    if new.prim is reshape:
+        return (*steps[:-1], new)
+    if new.prim is not slice_:
+        return (*steps, new)
+    rows = zip(old["start"], old["step"], new.params["start"], new.params["step"], strict=True)
+    start, step = zip(*[(a + b * c, b * d) for a, b, c, d in rows], strict=True) or ((), ())
+    return (*steps[:-1], Step(slice_, {"start": start, "size": new.params["size"], "step": step}))
+
+
+_Put = Callable[..., Array]
+
+
+def _put_slice(old: Array, new: Array, params: dict[str, Any]) -> Array:
+    if params["size"] == old.shape and all(s == 1 for s in params["step"]):
+        return new
+    return apply(update_slice, old, new, start=params["start"], step=params["step"])
+
+
+def _put_permute(old: Array, new: Array, params: dict[str, Any]) -> Array:
+    inverse = sorted(range(len(params["axes"])), key=params["axes"].__getitem__)
+    return apply(permute, new, axes=tuple(inverse))
+
+
+# How a view's step is undone: what the thing before the step becomes when the thing after it is `new`.
+_PUT: dict[Primitive, _Put] = {
+    slice_: _put_slice,
+    reshape: lambda old, new, params: apply(reshape, new, shape=old.shape),
+    permute: _put_permute,
+    real: lambda old, new, params: apply(complex_, new, apply(imag, old)),
+    imag: lambda old, new, params: apply(complex_, apply(real, old), new),
+    reinterpret: lambda old, new, params: apply(reinterpret, new, dtype=old.dtype),
+    gather: lambda old, new, params, *indices: apply(scatter, old, new, *indices, **params, mode="set"),
+}
+
+# The arrays, by id, that must not be written to, and whether that is for good.
+frozen: dict[int, tuple[weakref.ref[Array], bool]] = {}
+
+
+def freeze(x: Array, for_good: bool = False) -> None:
+    """Let nobody write to `x`, nor to views of it that are made from now on."""
+    key = id(x)
+    frozen[key] = weakref.ref(x, lambda _: frozen.pop(key, None)), for_good
+
+
+def thaw(x: Array) -> bool:
+    """Let `x` be written to again; returns False where it, or what it is a view of, must not be."""
+    owner = x if x._view is None else x._view.base
+    if (x is not owner and id(owner) in frozen) or frozen.get(id(x), (None, False))[1]:
+        return False
+    frozen.pop(id(x), None)
+    return True
+
+
+def from_shared(value: np.ndarray) -> Array:
+    """Return an array on memory that others know, too: read-only, for good, where that is."""
+    x = from_value(value)
+    if not value.flags.writeable:
+        freeze(x, for_good=True)
+    return x
+
+
+def mark(x: Array) -> None:
+    """Mark an array with the scope that it is made in."""
+    x._born = max(scopes, default=0)  # another thread may leave its own meanwhile
+
+
+def is_from_outside(x: Array) -> bool:
+    """Say whether an array, or what it is a view of, was there before the scope that runs."""
+    return is_captured(getattr(x if x._view is None else x._view.base, "_born", 0))
+
+
+def check_writable(x: Array) -> None:
+    """Raise ValueError for a view that is read-only, as in NumPy; leave a scope that captures the array."""
+    if scopes and is_from_outside(x):
+        refuse_write()
+    if frozen and id(x) in frozen:
+        raise ValueError("setitem: assignment destination is read-only")
+    if x._view is not None:
+        for step in x._view.steps:
+            if step.prim is broadcast or step.prim is diagonal:
+                raise ValueError(f"setitem: the array is read-only (it comes from {step.prim.name})")
+
+
+def write(x: Array, new: Array, part: Step | None = None) -> None:
+    """Make `x`, or the `part` of it, equal `new` (of its shape and dtype) for all that share elements."""
+    check_writable(x)
+    if in_use:
+        new = placed(new, x.device)  # what is written does not move the array
+    with lock:
+        _write(x, new, part)
+
+
+def _write(x: Array, new: Array, part: Step | None) -> None:
+    if x._view is not None and x._view.base._node.aval is not x._view.seen.aval:
+        current(x)
+    seen = x._view or View(x, (), x._node)
+    base, steps = seen.base, seen.steps
+    if part is not None:
+        steps = add_step(steps, part)
+    old = [Array(base._node, base._levels)]
+    for step in steps[:-1]:
+        old.append(apply(step.prim, old[-1], *step.indices, **step.params))
+    node = current(new)  # now: it may be a view of what changes
+    written = new
+    for step in reversed(steps):
+        written = _PUT[step.prim](old.pop(), written, step.params, *step.indices)
+    base._node, base._levels = current(written), written._levels
+    if x is not base and part is None and new._levels == written._levels:
+        x._node, x._levels = node, new._levels
+        x._view = View(base, steps, base._node)
+
+
+def check_leaves(function: str, x: Array, how: str = "for NumPy (or C)") -> None:
+    """Raise TypeError where an array leaves the graph whose derivative is being taken."""
+    if tapes and differentiating(current(x)):
+        raise TypeError(
+            f"{function}: a value that is being differentiated leaves {how}, where no derivative "
+            "follows it; stop_gradient makes it a constant, custom_jvp or custom_vjp would give a derivative"
+        )
+
+
+def note_number(x: Array) -> None:
+    """Let derivatives know that a value becomes a Python number with which may be computed.
+
+    Integers, truth values and hashes are not told of: as functions of the value they are piecewise constant.
+    """
+    if tapes:
+        for tell in number_hook:
+            tell(x)
+
+
+def answer_for_laziness(x: Array) -> bool:
+    """Answer array-api-compat, which tries `bool` on an array to see whether values can be looked at.
+
+    Where they can it drops what that gave, which need not be looked up, then: a look would split a batch.
+    Raises TypeError where a program is being made, so that libraries leave out checks of values.
+    """
+    if is_traced(current(x)):
+        for tell in asked_hook:
+            tell()
+        raise TypeError("bool: the value is not known while a program is made")
+    return False
+
+
+def check_device(function: str, device: Any) -> None:
+    """Raise ValueError unless `device` is None, the CPU or an accelerator that MAX finds."""
+    if device is None or (isinstance(device, str) and device in (CPU, *in_use)):
+        return
+    found = ""
+    if isinstance(device, str) and device.startswith("gpu:"):
+        from ..._lazy.run import accelerator
+
+        names, said = accelerator.names()
+        if device in names:
+            in_use.append(device)
+            return
+        found = f" ({said})"
+    raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
+
+
+def placed(x: Array, device: Any) -> Array:
+    """Return an array on a device that `check_device` has let through; None is where it is."""
+    if not in_use or device is None or device == x.device:
+        return x
+    return Array(*bind(transfer, ((current(x), x._levels),), {"source": x.device, "device": device}))
+
+
+# The runner puts here what says whether code with these global names is of a program written for NumPy, where
+# `libraries` puts here what says whose instance an array is, to the code that runs in a frame.
+class_hook: list[Callable[[Array, FrameType], type[Any]]] = []
+# What gives an array's own memory, in the order that its strides tell, to be written to or not.
+memory_hook: list[Callable[[Array, bool], np.ndarray]] = []
+# `vmap` puts here what gives the one value that a batched array has for all examples that go on together.
+split_hook: list[Callable[[Array], np.ndarray]] = []
+# And `compile` what is told of an array whose value somebody wants while a tape runs.
+look_hook: list[Callable[[Array], None]] = [lambda x: None]
+# And what is told of an array whose value becomes a Python number while a tape runs.
+number_hook: list[Callable[[Array], None]] = []
+# And what is told that a library asked whether it may look, and heard no.
+asked_hook: list[Callable[[], None]] = []
+# `direct` puts here what applies a primitive to parts of arrays at once, if it can, and what gives views.
+part_hook: list[Callable[..., Array | None]] = []
+# Indexing puts here what gives the steps of a view for those of the whole, a key and the whole's shape.
+steps_hook: list[Callable[[tuple[Step, ...], Any, tuple[int, ...]], tuple[Step, ...]]] = []
+
+
+# The package puts itself here once it is whole; `Array` cannot import it.
+namespace_hook: list[Callable[[str | None], ModuleType]] = []
+
+
+def _namespace(api_version: str | None) -> ModuleType:
+    return namespace_hook[0](api_version)

@@ -1,0 +1,55 @@
+"""Evaluation on demand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..._lazy.ops.placement import in_use
+from ..._lazy.run.evaluator import evaluate, value_of
+from .array import Array, current
+
+__all__ = ["eval"]
+
+
+def arrays_in(tree: Any) -> list[Array]:
+    """Return the arrays in nested lists, tuples and dicts, in order; other things are left out."""
+    found: list[Array] = []
+    stack = [tree]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, Array):
+            found.append(item)
+        elif isinstance(item, list | tuple):
+            stack.extend(reversed(item))
+        elif isinstance(item, dict):
+            stack.extend(reversed(item.values()))
+    return found
+
+
+def eval(*arrays: Any) -> Any:
+    """Evaluate arrays now, all of them at once, so that what they share is computed once.
+
+    Parameters
+    ----------
+    *arrays : Array, or nested lists, tuples and dicts of them
+        Things that are not arrays are left as they are.
+
+    Returns
+    -------
+    Array, or whatever was given
+        The argument itself; a tuple of them where there are several.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> x = xp.exp(xp.asarray([0.0, 1.0]))
+    >>> xp.eval(x, {"y": x * 2, "z": [x + 1, None]})[0] is x
+    True
+    >>> xp.explain(x)
+    float64[2]: evaluated, 16 B
+    """
+    if len(arrays) == 1 and type(arrays[0]) is Array and not in_use:  # the usual case, often of small arrays
+        value_of(current(arrays[0]))
+    else:
+        evaluate([current(x) for x in arrays_in(arrays)])
+    return arrays[0] if len(arrays) == 1 else arrays

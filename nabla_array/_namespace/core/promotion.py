@@ -1,0 +1,274 @@
+"""Arrays and Python scalars to one shape and one dtype, and the errors when that cannot be."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import zip_longest
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.graph.aval import TooBigError, aval_of, check_size
+from ..._lazy.graph.primitive import Primitive, resolve
+from ..._lazy.ops.creation import fill, fill_node
+from ..._lazy.ops.elementwise import cast
+from ..._lazy.ops.structure import broadcast, concat, reshape
+from ..dispatch import fastpath
+from .array import Array, apply, from_value
+
+SCALARS = (bool, int, float, complex)
+# What a binary operator takes beside an Array; anything else may know better what to do.
+OPERANDS = (Array, *SCALARS, np.ndarray, np.generic, list, tuple, range)
+
+_CATEGORIES = {
+    "numeric": "iufc",
+    "real numeric": "iuf",
+    "floating-point": "fc",
+    "real floating-point": "f",
+    "complex floating-point": "c",
+    "integer": "iu",
+    "integer or boolean": "iub",
+    "boolean": "b",
+}
+
+
+# Functions that NumPy leaves to their operand where that is of another library.
+_REDUCING = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "trace", "var"}
+_MOVING = {"diagonal", "nonzero", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"}
+_LEFT_TO_OTHERS = _REDUCING | _MOVING | {"argsort", "clip", "cumprod", "cumsum", "matmul", "round"}
+# Where an array's elements alone count, not their mask nor that they are a matrix.
+_PLAIN = {"array", "asarray", "at", "getitem", "setitem"}
+
+
+class UnheldDtypeError(TypeError):
+    """An array of a dtype, or of a kind, that NumPy can work with and we cannot hold."""
+
+
+def is_foreign(x: Any) -> bool:
+    """Say whether `x` is an array of a kind that knows better what to do: pandas', masked, a matrix, ..."""
+    kind = type(x)
+    if kind is Array or kind is np.ndarray:
+        return False
+    if issubclass(kind, np.ndarray):
+        return x.__array_priority__ > 0
+    return hasattr(kind, "__array_ufunc__")
+
+
+def is_operand(x: Any) -> bool:
+    """Say whether a binary operator takes `x` beside an Array."""
+    return type(x) is Array or (isinstance(x, OPERANDS) and not (isinstance(x, np.ndarray) and is_foreign(x)))
+
+
+def _check_kind(function: str, x: Any) -> None:
+    if is_foreign(x):
+        raise UnheldDtypeError(
+            f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it"
+        )
+
+
+def require(function: str, category: str, *arrays: Array) -> None:
+    """Raise TypeError unless every array's dtype is of the standard's `category`."""
+    for x in arrays:
+        if x.dtype.kind not in _CATEGORIES[category]:
+            raise TypeError(f"{function}: needs a {category} dtype, not {x.dtype}")
+
+
+def as_array(function: str, x: Any, dtype: Any = None) -> Array:
+    """Return `x` as an array: itself, or what NumPy makes of it (sequences of arrays are stacked, lazily)."""
+    if type(x) is Array:
+        return x if dtype is None else astype(x, np.dtype(dtype))
+    if function in _LEFT_TO_OTHERS or (isinstance(x, np.ndarray) and function not in _PLAIN):
+        _check_kind(function, x)
+    if isinstance(x, list | tuple) and _holds_array(x):
+        return _stacked(function, x, dtype)
+    try:
+        return from_value(host_array(function, x, dtype, copy=True))
+    except ValueError:  # NumPy takes no arrays of ours from an object's `__array__`
+        made = x.__array__() if hasattr(type(x), "__array__") else None
+        if type(made) is not Array:
+            raise
+    return as_array(function, made, dtype)
+
+
+def host_array(function: str, x: Any, dtype: Any, copy: bool | None) -> np.ndarray:
+    """Return what NumPy makes of `x`, or the memory that it exports with DLPack if NumPy cannot."""
+    if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
+        x = np.from_dlpack(x)
+    if dtype is None and isinstance(x, np.ndarray) and x.dtype.kind == "O":
+        raise UnheldDtypeError(f"{function}: no arrays of dtype object; numbers and booleans would work")
+    try:
+        return checked(function, np.array(x, dtype=dtype, copy=copy))
+    except OverflowError as error:
+        raise OverflowError(f"{function}: {error}") from None
+
+
+def checked(function: str, value: np.ndarray) -> np.ndarray:
+    """Return `value` in native byte order; raises TypeError for dtypes that are not numbers."""
+    if value.dtype.kind not in "biufc":
+        if value.dtype.kind == "O" and any(type(i) is int and not -(2**63) <= i < 2**64 for i in value.flat):
+            raise OverflowError(f"{function}: a Python integer is out of bounds for int64 and uint64")
+        raise UnheldDtypeError(
+            f"{function}: no arrays of dtype {value.dtype}; numbers and booleans would work"
+        )
+    return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+
+
+def _holds_array(items: Any) -> bool:
+    types = set(map(type, items))  # in C: most sequences hold nothing but numbers
+    if Array in types:
+        return True
+    nested = any(issubclass(t, list | tuple) for t in types)
+    return nested and any(isinstance(i, list | tuple) and _holds_array(i) for i in items)
+
+
+# What compiled code makes of a sequence of what is known; None where that is not so simple.
+_known = fastpath.wrap("list", lambda items: None, "array", host=np.array)
+
+
+def _stacked(function: str, items: Any, dtype: Any) -> Array:
+    """Return a sequence that holds arrays, at any depth, as one array."""
+    known = _known(items)
+    if known is not None:
+        return known if dtype is None else astype(known, np.dtype(dtype))
+    rows = [as_array(function, i, dtype) for i in items]
+    shapes = list(dict.fromkeys(x.shape for x in rows))
+    if len(shapes) > 1:
+        raise ValueError(f"{function}: a sequence of shapes {shapes[0]} and {shapes[1]} makes no array")
+    common = np.result_type(*{x.dtype for x in rows})
+    rows = [astype(x, common) if x.ndim else apply(reshape, astype(x, common), shape=(1,)) for x in rows]
+    return apply(reshape, apply(concat, *rows, axis=0), shape=(len(rows), *shapes[0]))
+
+
+def astype(x: Array, dtype: np.dtype) -> Array:
+    """Return `x` with another dtype, or `x` itself if it has it; raises TypeError for what is no number's."""
+    if x.dtype == dtype:
+        return x
+    if dtype.kind not in "biufc":
+        raise UnheldDtypeError(f"astype: no arrays of dtype {dtype}; numbers and booleans would work")
+    return apply(cast, x, dtype=dtype if dtype.isnative else dtype.newbyteorder("="))
+
+
+def full_like(x: Array, value: Any) -> Array:
+    """Return an array of the shape and dtype of `x` filled with a scalar."""
+    return full(x.shape, value, x.dtype)
+
+
+def full(shape: tuple[int, ...], value: Any, dtype: np.dtype) -> Array:
+    """Return an array filled with a scalar that fits `dtype`; it takes no memory."""
+    return Array(fill_node(aval_of(shape, dtype), value))
+
+
+def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
+    """Return `x` broadcast to `shape`, which it must fit."""
+    if x.shape == shape:
+        return x
+    node = x._node
+    if node.prim is fill and x._view is None and not x._levels:  # a number stays one
+        return Array(fill_node(aval_of(shape, node.aval.dtype), node.params["value"].value))
+    first = len(shape) - x.ndim
+    return apply(broadcast, x, shape=shape, axes=tuple(range(first, len(shape))))
+
+
+def broadcast_shapes(function: str, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the shape that all `shapes` broadcast to; raises ValueError where they do not."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        given = ", ".join(map(str, shapes))
+        columns = [{*sizes} - {1} for sizes in zip_longest(*map(reversed, shapes), fillvalue=1)]
+        if all([len(sizes) < 2 for sizes in columns]):
+            shape = tuple([sizes.pop() if sizes else 1 for sizes in reversed(columns)])
+            raise TooBigError(f"{function}: shapes {given} make an array that is too big: {shape}") from None
+        raise ValueError(
+            f"{function}: shapes {given} could not be broadcast together: "
+            "from the right, sizes must be equal or 1"
+        ) from None
+
+
+def elementwise(prim: Primitive, name: str, args: Sequence[Any]) -> Array:
+    """Apply an elementwise primitive as a ufunc is applied: promote, broadcast, record."""
+    for x in args:
+        if type(x) is not Array and type(x) not in SCALARS:
+            _check_kind(name, x)
+    operands = [x if type(x) in SCALARS else as_array(name, x) for x in args]
+    if all(type(x) is not Array for x in operands):
+        operands = [as_array(name, x) for x in operands]
+    kinds = tuple(
+        x.dtype if type(x) is Array else type(x) if type(x) is not bool else np.dtype(bool) for x in operands
+    )
+    dtypes = resolve(prim, kinds, name)
+    shapes = [x.shape for x in operands if type(x) is Array]
+    shape = broadcast_shapes(name, *shapes) if len(shapes) > 1 else shapes[0]
+    ready = [
+        broadcast_to(astype(x, dtype), shape) if type(x) is Array else _fitting(name, shape, x, dtype)
+        for x, dtype in zip(operands, dtypes, strict=False)
+    ]
+    return apply(prim, *ready)
+
+
+def _fitting(function: str, shape: tuple[int, ...], value: Any, dtype: np.dtype) -> Array:
+    try:
+        return full(shape, value, dtype)
+    except OverflowError:
+        raise OverflowError(f"{function}: the Python number {value} is out of bounds for {dtype}") from None
+
+
+def result_dtype(*operands: Any) -> np.dtype:
+    """Return the promoted dtype of arrays, dtypes and Python scalars (which are weak)."""
+    kinds = [x.dtype if type(x) is Array else x for x in operands]
+    return np.result_type(*kinds)
+
+
+def promote(function: str, *operands: Any) -> list[Array]:
+    """Return arrays and Python scalars as arrays of one dtype; shapes stay as they are."""
+    arrays = [x if type(x) in SCALARS else as_array(function, x) for x in operands]
+    dtype = result_dtype(*arrays)
+    return [astype(x, dtype) if type(x) is Array else full((), x, dtype) for x in arrays]
+
+
+def listed(numbers: Any) -> tuple[Any, ...] | list[Any]:
+    """Return sizes or axes that were given as one number, a sequence, a range, or an array."""
+    if isinstance(numbers, tuple | list):
+        return numbers
+    if isinstance(numbers, Array | np.ndarray) and numbers.ndim:
+        return tuple(numbers.tolist())
+    return tuple(numbers) if isinstance(numbers, range) else (numbers,)
+
+
+def normalize_shape(function: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape (an int or a sequence of them) as a tuple; raises ValueError for negative sizes."""
+    out = tuple(map(operator.index, listed(shape)))
+    if any(n < 0 for n in out):
+        raise ValueError(f"{function}: negative dimensions are not allowed: {out}")
+    fits(function, out)
+    return out
+
+
+def fits(function: str, shape: tuple[int, ...], itemsize: int = 1) -> None:
+    """Raise ValueError for a shape that no array has."""
+    try:
+        check_size(shape, itemsize)
+    except TooBigError as error:
+        raise TooBigError(f"{function}: {error}") from None
+
+
+def normalize_axis(function: str, axis: Any, ndim: int) -> int:
+    """Return a Python axis as a non-negative int; raises numpy.exceptions.AxisError out of range."""
+    index = operator.index(axis)
+    if not -ndim <= index < ndim:
+        raise np.exceptions.AxisError(
+            f"{function}: axis {index} is out of bounds for array of dimension {ndim}"
+        )
+    return index % ndim
+
+
+def normalize_axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    """Return `axes` (None for all, an int, or a tuple) sorted and non-negative, each once."""
+    if axes is None:
+        return tuple(range(ndim))
+    many = axes if isinstance(axes, tuple | list) else (axes,)
+    out = [normalize_axis(function, a, ndim) for a in many]
+    if len(set(out)) != len(out):
+        raise ValueError(f"{function}: an axis stands twice in {axes!r}")
+    return tuple(sorted(out))

@@ -1,0 +1,405 @@
+"""What NumPy tells of an array's memory, and what it sets of an array without touching an element.
+
+Arrays here have no order in memory: one that owns its elements is as in C order, a view as NumPy would have
+it on that.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.graph.node import Lent, tapes
+from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
+from ..._lazy.ops.bits import are_parts, reinterpret
+from ..._lazy.ops.structure import concat, reshape, slice_
+from ..._lazy.run.evaluator import lock, locked
+from .array import (
+    Array,
+    Step,
+    View,
+    add_step,
+    apply,
+    check_leaves,
+    current,
+    freeze,
+    frozen,
+    is_from_outside,
+    memory_hook,
+    read_only,
+    thaw,
+    view,
+)
+from .indexing import setitem
+from .promotion import full, listed, normalize_shape
+
+
+def _anywhere(index: Array) -> int:
+    return 0
+
+
+def layout(x: Array, first: np.ndarray | None = None, at: Callable[[Array], int] = _anywhere) -> np.ndarray:
+    """Return an array that nobody reads, with the shape, strides and flags that NumPy would have here.
+
+    It is made on the memory of `first`, as if that were the first element of what `x` is a view of. Where it
+    begins may depend on indices that are arrays, which `at` is asked for.
+    """
+    current(x)
+    base = x if x._view is None else x._view.base
+    strides = [base.itemsize * math.prod(base.shape[i + 1 :]) * (base.size > 0) for i in range(base.ndim)]
+    first = np.empty(1, base.dtype) if first is None else first
+    shown = np.lib.stride_tricks.as_strided(first, base.shape, strides)
+    for step in x._view.steps if x._view is not None else ():
+        shown = step.shown(shown, at)
+    return shown
+
+
+def in_order(function: str, x: Array, order: str | None, copy: bool | None = None) -> Array:
+    """Return an array, or a copy where NumPy's, to be of this order in memory, would have to be one.
+
+    Who asked for an order may write to what comes, and must not write to more than in NumPy.
+    """
+    name = "K" if order is None else str(order).upper()
+    if name not in ("C", "F", "A", "K"):
+        raise ValueError(f"{function}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    if name in "AK" or (name == "C" and x._view is None):
+        return x
+    flags = layout(x).flags
+    if flags.c_contiguous if name == "C" else flags.f_contiguous:
+        return x
+    if copy is False:
+        raise ValueError(f"{function}: an array of order {name} needs a copy, and copy is False")
+    return x.copy()
+
+
+def strides_of(x: Array) -> tuple[int, ...]:
+    """Bytes from an element to the next one along each axis, as NumPy would have it."""
+    return layout(x).strides
+
+
+def base_of(x: Array) -> Array | None:
+    """The array that owns the elements of a view; None where the array itself does."""
+    current(x)
+    return None if x._view is None else x._view.base
+
+
+class Flags:
+    """What NumPy's flags say: attributes, and items by their names in capitals or short."""
+
+    _SHORT = ("C", "F", "O", "W", "A", "X")
+    _NAMES = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
+
+    def __init__(self, x: Array) -> None:
+        self._x = x
+
+    @property
+    def owndata(self) -> bool:
+        """Whether the array is no view."""
+        return base_of(self._x) is None
+
+    @property
+    def writeable(self) -> bool:
+        """Whether the array may be written to; can be set."""
+        return id(self._x) not in frozen and layout(self._x).flags.writeable
+
+    @writeable.setter
+    def writeable(self, value: bool) -> None:
+        setflags(self._x, write=value)
+
+    @property
+    def num(self) -> int:
+        """The flags as bits of one number."""
+        bits = {"C": 1, "F": 2, "O": 4, "A": 0x100, "W": 0x400}
+        return sum(bit for name, bit in bits.items() if self[name])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found = getattr(layout(self._x).flags, name)
+        return found and self.writeable if name in ("behaved", "carray", "farray") else found
+
+    def __getitem__(self, key: Any) -> Any:
+        name = dict(zip(self._SHORT, self._NAMES, strict=True)).get(key, key)
+        if isinstance(name, str) and name.isupper() and hasattr(self, name.lower()):
+            return getattr(self, name.lower())
+        raise KeyError("Unknown flag")
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if key not in ("W", "WRITEABLE"):
+            raise KeyError("Unknown flag")
+        self.writeable = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Flags) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __repr__(self) -> str:
+        return "\n".join(f"  {name} : {self[name]}" for name in self._NAMES) + "\n"
+
+
+def setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
+    """Say whether the array may be written to; the other flags can only stay what they are."""
+    if align is not None and not align:
+        raise ValueError("setflags: arrays are aligned always; align=True would work")
+    if uic:
+        raise ValueError("cannot set WRITEBACKIFCOPY flag to True")
+    if write is None:
+        return
+    if not write:
+        freeze(self)
+        return
+    if not layout(self).flags.writeable or not thaw(self):
+        raise ValueError("cannot set WRITEABLE flag to True of this array")
+
+
+# -- shape and dtype -------------------------------------------------------------------------------
+
+
+def aliases(x: Array, shape: tuple[int, ...]) -> bool:
+    """Say whether NumPy could give `x` another shape without a copy: whether its strides allow it."""
+    if x._view is None or all(step.prim is reshape for step in x._view.steps):
+        return True
+    try:
+        np.reshape(layout(x), shape, copy=False)
+    except ValueError:
+        return False
+    return True
+
+
+def whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
+    """Return `shape` with its -1 worked out."""
+    given = tuple(map(operator.index, listed(shape)))
+    unknown = [i for i, n in enumerate(given) if n < 0]
+    known = math.prod(n for n in given if n >= 0)
+    if len(unknown) > 1:
+        raise ValueError(f"reshape: only one size may be unknown (-1), not {given}")
+    if unknown and known and x.size % known == 0:
+        given = tuple(x.size // known if n < 0 else n for n in given)
+    if math.prod(given) != x.size or any(n < 0 for n in given):
+        raise ValueError(
+            f"reshape: cannot turn shape {x.shape} into {given}: {x.size} elements against {known}"
+        )
+    return given
+
+
+def _become(x: Array, y: Array, *steps: Step) -> None:
+    """Let `x` be what steps make of it, which `y` is; views of it stay what they are."""
+    if scopes and is_captured(getattr(x, "_born", 0)):
+        refuse_write()
+    node, seen = current(y), x._view
+    if seen is not None:
+        done = seen.steps
+        for step in steps:
+            done = add_step(done, step)
+        seen = View(seen.base, done, seen.seen)
+    x._node, x._levels, x._view = node, y._levels, seen
+
+
+@locked
+def set_shape(self: Array, shape: Any) -> None:
+    """Give the array another shape, in place; raises AttributeError where that needs a copy."""
+    target = whole_shape(self, shape)
+    if not aliases(self, target):
+        raise AttributeError(
+            "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the "
+            "desired shape."
+        )
+    if target != self.shape:
+        _become(self, apply(reshape, self, shape=target), Step(reshape, {"shape": target}))
+
+
+def held_dtype(dtype: Any) -> np.dtype | None:
+    """Return the dtype if arrays here can have it."""
+    found = np.dtype(dtype)
+    return found if found.kind in "biufc" and found.isnative else None
+
+
+def view_dtype(x: Array, dtype: np.dtype) -> Array:
+    """Return a view of the same memory, read as elements of another dtype, as NumPy's ``view(dtype)``."""
+    layout(x).view(dtype)  # what NumPy refuses
+    check_bits("view", x, dtype)
+    return view(x, reinterpret, dtype=dtype)
+
+
+def check_bits(function: str, x: Array, dtype: np.dtype) -> None:
+    """Raise TypeError where a value that is being differentiated is read as bits of another kind.
+
+    They could be made a float again, of which no derivative would be known. Not so a complex number and its
+    parts.
+    """
+    if tapes and dtype != x.dtype and not are_parts(x.dtype, dtype):
+        check_leaves(function, x, f"as bits of {dtype}")
+
+
+@locked
+def set_dtype(self: Array, dtype: Any) -> None:
+    """Read the same memory as elements of another dtype, in place."""
+    wanted = held_dtype(dtype)
+    if wanted is None:
+        raise TypeError(f"dtype: no arrays of dtype {np.dtype(dtype)}; numbers and booleans would work")
+    layout(self).view(wanted)
+    check_bits("dtype", self, wanted)
+    if wanted != self.dtype:
+        _become(self, apply(reinterpret, self, dtype=wanted), Step(reinterpret, {"dtype": wanted}))
+
+
+def set_real(self: Array, value: Any) -> None:
+    """Write the real parts."""
+    setitem(self.real, ..., value)
+
+
+def set_imag(self: Array, value: Any) -> None:
+    """Write the imaginary parts; raises TypeError where there are none."""
+    if self.dtype.kind != "c":
+        raise TypeError("array does not have imaginary part to set")
+    setitem(self.imag, ..., value)
+
+
+def field(x: Array, dtype: Any, offset: int) -> Array:
+    """Return a view of some bytes of each element as elements of a dtype."""
+    wanted = held_dtype(dtype)
+    if wanted is None:
+        raise TypeError(f"getfield: no arrays of dtype {np.dtype(dtype)}; numbers and booleans would work")
+    n = wanted.itemsize
+    if offset < 0 or offset + n > x.itemsize:
+        raise ValueError(
+            f"Need 0 <= offset <= {x.itemsize - n} for requested type but received offset = {offset}"
+        )
+    check_bits("getfield", x, wanted)
+    single = view(x, reshape, shape=(*x.shape, 1))
+    raw = view(single, reinterpret, dtype=np.dtype(np.uint8))
+    zeros, ones = (0,) * x.ndim, (1,) * x.ndim
+    part = view(raw, slice_, start=(*zeros, offset), size=(*x.shape, n), step=(*ones, 1))
+    return view(view(part, reinterpret, dtype=wanted), reshape, shape=x.shape)
+
+
+class _Probe:
+    def references(self) -> int:
+        return sys.getrefcount(self)
+
+
+_probe = _Probe()
+# What a method counts of an object with one name.
+_ONE_NAME = _probe.references()
+
+
+def resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
+    """Give the array another size in place: what is new is zero.
+
+    With `refcheck`, there may be no views of it, as in NumPy; without, they stay what they are.
+    """
+    may_have_views = sys.getrefcount(self) > _ONE_NAME
+    if not new_shape or new_shape == (None,):
+        return
+    target = normalize_shape("resize", new_shape[0] if len(new_shape) == 1 else new_shape)
+    n = math.prod(target)
+    if n == self.size:
+        if not layout(self).flags.c_contiguous:
+            raise ValueError("resize only works on single-segment arrays")
+        set_shape(self, target)
+        return
+    if base_of(self) is not None:
+        raise ValueError("cannot resize this array: it does not own its data")
+    if refcheck and may_have_views and any(isinstance(r, View) for r in gc.get_referrers(self)):
+        raise ValueError(
+            "cannot resize an array that references or is referenced\n"
+            "by another array in this way.\nUse the np.resize function or refcheck=False"
+        )
+    with lock:
+        flat = apply(reshape, self, shape=(self.size,))
+        if n > self.size:
+            flat = apply(concat, flat, full((n - self.size,), 0, self.dtype), axis=0)
+        else:
+            flat = apply(slice_, flat, start=(0,), size=(n,), step=(1,))
+        _become(self, apply(reshape, flat, shape=target))
+
+
+# -- memory ----------------------------------------------------------------------------------------
+
+
+@locked
+def memory(x: Array, is_written: bool = True) -> np.ndarray:
+    """Return the elements as a NumPy array whose memory is that of `x`, to be written to at once or never.
+
+    What is pending at that time has its own. Under `vmap`, the examples that agree in the elements go on
+    together, and share one memory; that of an array that a function captures is not to be written to.
+    """
+    check_leaves("ctypes", x)
+    current(x)
+    owner = x if x._view is None else x._view.base
+    is_outside = bool(scopes) and is_from_outside(x)
+    if is_outside and is_written:
+        refuse_write()
+    if owner._levels:
+        value = Lent(np.array(owner._value(), order="C"))
+        if is_outside:
+            owner = Array(value)
+        else:
+            owner._node, owner._levels = value, ()
+    elif type(owner._node) is not Lent or not owner._node.value.flags.owndata:  # of another's, say
+        owner._node = Lent(np.array(owner._value(), order="C"))
+    current(x)
+    shown: np.ndarray = owner._node.value
+    for step in x._view.steps if x._view is not None else ():
+        shown = step.shown(shown, operator.index)
+    if is_outside or not layout(x).flags.writeable or id(x) in frozen:
+        shown = shown.view()
+        shown.flags.writeable = False
+    return shown
+
+
+memory_hook.append(memory)
+# What C asks for: memory to write to (PyBUF_WRITABLE), memory that need not be contiguous (a bit of
+# PyBUF_STRIDES), all that a `memoryview` shows (PyBUF_FULL_RO).
+_WRITABLE, _STRIDES, _EVERYTHING = 0x1, 0x10, 0x11C
+
+
+def buffer(self: Array, flags: int, /) -> memoryview:
+    """Give the elements to C code that reads or writes bytes (PEP 3118), without a copy if it only reads.
+
+    Raises BufferError for what `memoryview(x)` asks for. NumPy asks for the same before it asks `__array__`,
+    which gives it a copy of its own.
+    """
+    if flags == _EVERYTHING:
+        raise BufferError(
+            "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes"
+        )
+    if flags & _WRITABLE:
+        return memory(self).data
+    check_leaves("__buffer__", self)
+    value = self._value()
+    if layout(self).flags.c_contiguous:  # ours may be stretched, or transposed, where NumPy's is not
+        value = np.asarray(value, order="C")
+    elif not flags & _STRIDES:
+        raise ValueError("ndarray is not C-contiguous")
+    return read_only(value).data
+
+
+_shape: Any = Array.shape
+_dtype: Any = Array.dtype
+_real: Any = Array.real
+_imag: Any = Array.imag
+_ATTRIBUTES = {
+    "shape": _shape.setter(set_shape),
+    "dtype": _dtype.setter(set_dtype),
+    "real": _real.setter(set_real),
+    "imag": _imag.setter(set_imag),
+    "strides": property(strides_of),
+    "base": property(base_of),
+    "flags": property(Flags, doc="What NumPy's flags say of the array's memory."),
+    "setflags": setflags,
+    "resize": resize,
+    "__buffer__": buffer,
+    "data": property(lambda self: memory(self).data, doc="A buffer of the elements."),
+    "ctypes": property(lambda self: memory(self).ctypes, doc="What `ctypes` needs of the memory."),
+}
+for _name, _attribute in _ATTRIBUTES.items():
+    setattr(Array, _name, _attribute)

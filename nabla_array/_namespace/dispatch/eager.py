@@ -1,0 +1,583 @@
+"""Parts of computed arrays read and written at once, in NumPy's memory, where nobody can tell.
+
+A loop over elements would otherwise record a few nodes for each. What is read directly is a leaf (an element)
+or a leaf on the owner's memory (a view); what is written directly goes into that memory, once counts of
+references say that no pending node, no other view and nobody outside will look at what was there.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.config import settings
+from ..._lazy.cpu import blocks
+from ..._lazy.cpu.faults import heard, listener, tell
+from ..._lazy.graph.aval import LARGE as LARGE
+from ..._lazy.graph.aval import Aval, aval_of
+from ..._lazy.graph.node import NO_PARAMS, Deferred, Node, Part, leaf, tapes
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.scopes import scopes
+from ..._lazy.native import compiled
+from ..._lazy.ops import elementwise as e
+from ..._lazy.ops.creation import fill
+from ..._lazy.ops.placement import in_use
+from ..._lazy.rules.concretization import is_traced
+from ..._lazy.run.devices import CPU, device_of
+from ..._lazy.run.evaluator import lock, locked, value_of
+from ..core.array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
+
+# Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
+PART = 1 << 22
+
+# Bytes from which on compiled code records elementwise operations, to run them together.
+DEFERRED = 512
+
+# Numbers of Python that NumPy's assignment takes as we do, for kinds of dtypes.
+_FITTING = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
+
+_new = object.__new__
+
+
+def known(value: np.ndarray, aval: Aval) -> Array:
+    """Return an array of these elements; what `Array(leaf(value))` is, in half the time."""
+    node = _new(Part)
+    node.aval = aval
+    node.value = value
+    y = _new(Array)
+    y._node = node
+    y._levels = NO_LEVELS
+    y._view = None
+    if scopes:
+        mark(y)
+    return y
+
+
+# What a view's key is made of, and slices in it: a view has its key until it is asked for its steps.
+_PLAIN = frozenset({int, slice, type(None), type(...)})
+_OF_SLICES = frozenset({int, type(None)})
+# What lists in keys are made of, where nothing in them is an array.
+_COUNTED = frozenset({int, bool})
+
+
+def _is_plain(key: Any) -> bool:
+    """Say whether a key gives an element or a view, and holds no array."""
+    items = key if type(key) is tuple else (key,)
+    return _PLAIN.issuperset(map(type, items)) and all(
+        [_is_plain_slice(k) for k in items if type(k) is slice]
+    )
+
+
+def _is_plain_slice(key: slice) -> bool:
+    return _OF_SLICES.issuperset((type(key.start), type(key.stop), type(key.step)))
+
+
+def as_integers(key: Any) -> Any:
+    """Return a key with an int in place of each integer array without axes: a view has such keys in NumPy.
+
+    What a transform must see as an index, an example's own or a part of a program, stays one. Bounds of
+    slices are asked for their value here, once, before anybody looks at the array.
+    """
+    if type(key) is tuple:
+        return key if _is_plain(key) else tuple(map(as_integers, key))
+    if type(key) is slice:
+        return key if _is_plain_slice(key) else slice(*map(_bound, (key.start, key.stop, key.step)))
+    if type(key) is not Array or key._node.aval.dtype.kind not in "iu":
+        return key
+    if current(key).aval.shape or key._levels:
+        return key
+    return key if tapes and is_traced(current(key)) else operator.index(key)
+
+
+def _bound(k: Any) -> int | None:
+    if k is None or hasattr(type(k), "__index__"):
+        return k if k is None else operator.index(k)
+    raise TypeError("slice indices must be integers or None or have an __index__ method")
+
+
+def _for_numpy(key: Any) -> Any:
+    """Return a key with NumPy's arrays in the place of ours; None where one is pending, or no index."""
+    if type(key) is not tuple:
+        return _index(key)
+    items = [k if type(k) in _PLAIN else _index(k) for k in key]
+    # None stands for a new axis in a key, and here for what cannot be told.
+    return None if any([n is None and k is not None for n, k in zip(items, key, strict=True)]) else (*items,)
+
+
+def _index(k: Any) -> Any:
+    if type(k) is list and k and set(map(type, k)) <= _COUNTED:
+        k = np.asarray(k)
+    value = fresh_value(k) if type(k) is Array else k if type(k) is np.ndarray else None
+    return value if value is not None and value.dtype.kind in "iub" and value.nbytes < LARGE else None
+
+
+def places(index: Any, n: int) -> np.ndarray | None:
+    """Return what is an index of `n` places as NumPy's array; None where it is pending, or none."""
+    value = _index(index)
+    if value is None or value.dtype.kind == "b" or not value.size:
+        return None
+    return value.astype(np.intp) if -n <= value.min() and value.max() < n else None
+
+
+def fresh_value(x: Array) -> np.ndarray | None:
+    """Return the elements of an array where they are known, and nothing written since would change them."""
+    if tapes:
+        return None
+    seen = x._view
+    if seen is not None and seen.base._node is not seen.seen:
+        current(x)
+    if x._levels:
+        return None
+    value: np.ndarray | None = x._node.value
+    if value is None and type(x._node) is Deferred:
+        value = value_of(x._node)
+    return value
+
+
+def _gives_little(aval: Aval, key: Any) -> bool:
+    """Say whether a key takes a small part of an array."""
+    if aval.nbytes < LARGE and _is_plain(key):
+        return True
+    try:
+        return bool(_like(aval)[key].nbytes < LARGE)
+    except IndexError:  # told elsewhere, in our words
+        return False
+
+
+def _like(aval: Aval) -> np.ndarray:
+    """Return an array that takes no memory."""
+    return np.ndarray(aval.shape, aval.dtype, bytes(aval.dtype.itemsize), strides=(0,) * aval.ndim)
+
+
+def read(x: Array, key: Any) -> Array | None:
+    """Return ``x[key]``; None where it must be recorded."""
+    if tapes or x._levels:
+        return None
+    plain = type(key) is int or _is_plain(key)
+    if not plain:
+        if type(key) is Array and not in_use and _is_mask(key, x):
+            return _chosen(x, key)
+        key = as_integers(key)
+        plain = _is_plain(key)
+        key = key if plain else _for_numpy(key)
+    seen = x._view
+    if seen is not None and seen.base._node is not seen.seen:
+        current(x)
+    if x._levels:  # a write has given the owner some
+        return None
+    seen, node = x._view, x._node
+    value: np.ndarray | None = node.value
+    if value is None and type(node) is Deferred:
+        value = value_of(node)
+    if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
+        return None
+    if value is None:
+        # Whoever reads a small part of what is pending will read others.
+        if device_of(node) != CPU or not _gives_little(node.aval, key):
+            return None
+        value = value_of(node)
+    try:
+        part = value[key]
+    except IndexError:  # told elsewhere, in our words
+        return None
+    if type(part) is not np.ndarray:
+        return known(np.asarray(part), node.aval.element)
+    if not plain:
+        return known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
+    if part.nbytes >= PART or (frozen and id(x) in frozen):
+        return None
+    out = known(part, aval_of(part.shape, part.dtype))
+    shape = node.aval.shape
+    if seen is None:
+        out._view = View(x, None, node, (x, key, shape))
+    else:
+        out._view = View(seen.base, None, seen.seen, (seen, key, shape))
+    return out
+
+
+def _is_mask(key: Array, x: Array) -> bool:
+    """Say whether a key chooses among the elements, and may be looked at."""
+    current(key)
+    if tapes or x._levels or key._levels:
+        return False
+    return key._node.aval.dtype.kind == "b" and key.shape == x.shape != ()
+
+
+def _chosen(x: Array, mask: Array) -> Array:
+    """Return the elements where a mask is true: how many there are is known once it is computed."""
+    whole, chosen = value_of(current(x)), value_of(current(mask))
+    value = whole[chosen] if compiled is None else compiled.choose(whole, chosen)
+    return _made(value)
+
+
+def _counts(owner: Array) -> tuple[int, int]:
+    node = owner._node
+    return sys.getrefcount(node), sys.getrefcount(node.value)
+
+
+# What `_counts` says where nothing but the array holds its node, and nothing but that its elements.
+_ALONE = _counts(Array(Node(None, (), NO_PARAMS, aval_of((1,), np.dtype(float)), 0, np.empty(1))))
+
+
+def _looks_at(x: Array, owner: Array) -> bool:
+    """Say whether a view uses its owner's memory, and nobody but the view knows its node."""
+    part = x._node.value
+    return part is not None and part.base is owner._node.value and sys.getrefcount(x._node) == _ALONE[0] - 1
+
+
+def _target(x: Array, new: Any) -> np.ndarray | None:
+    """Return the memory of `x` to write `new` to, if nobody else would see that who should not."""
+    view = x._view
+    owner = x if view is None else view.base
+    if owner._node.value is None or not blocks.can_write(owner._node.value):
+        return None
+    # Beside the owner, a view of it knows its node and uses its memory.
+    users = 0
+    for y in (x, new):
+        if type(y) is Array and y._view is not None and y._view.base is owner:
+            if not _looks_at(y, owner):
+                return None
+            users += 1
+    del y
+    wanted = (_ALONE[0] + users, _ALONE[1] + users)
+    if _counts(owner) != wanted and compiled is not None:
+        compiled.run_all()  # what is pending may look at it, and hold it
+    return x._node.value if _counts(owner) == wanted else None
+
+
+def _own_memory(x: Array) -> np.ndarray | None:
+    """Give an array that shares its elements with others memory of its own, if it is small or just made."""
+    node = x._node
+    if x._view is not None or (node.aval.nbytes >= PART and node.prim is not fill):
+        return None
+    value: np.ndarray = node.value.copy()
+    x._node = leaf(value)
+    return value
+
+
+def _memory(x: Array, new: Any) -> np.ndarray | None:
+    """Return memory for `x` that `new` may be written to; None where that must be recorded."""
+    target = _target(x, new)
+    return _own_memory(x) if target is None else target
+
+
+def _is_ready(x: Array, key: Any) -> bool:
+    """Compute an array that is to be written to, if that is a small part of it."""
+    if tapes or (frozen and id(x) in frozen):
+        return False
+    if scopes:
+        check_writable(x)
+    owner = x if x._view is None else x._view.base
+    if owner._levels or x._levels:
+        return False
+    node = owner._node
+    if node.value is None:
+        if device_of(node) != CPU:
+            return False
+        if node.prim is not fill and (x._view is not None or not _gives_little(node.aval, key)):
+            return False
+        value_of(node)
+        current(x)
+    return True
+
+
+def _fitting(value: Any, dtype: np.dtype) -> Any:
+    """Return what NumPy's assignment takes for a value; None where ours says more of it."""
+    kind = type(value)
+    if kind is Array:
+        node = current(value)
+        if value._levels or (value.dtype is not dtype and not np.can_cast(value.dtype, dtype, "same_kind")):
+            return None
+        return value_of(node)
+    if kind in _FITTING:
+        return value if dtype.kind in _FITTING[kind] else None
+    if isinstance(value, np.number | np.bool):
+        return value if np.can_cast(value.dtype, dtype, "same_kind") else None
+    return None
+
+
+def put(x: Array, key: Any, value: Any) -> bool:
+    """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
+    if not _is_plain(key):
+        if type(key) is Array and not in_use and x.nbytes < LARGE and _is_mask(key, x):
+            value_of(current(key))  # to record the write would take longer
+        key = as_integers(key)
+        key = key if _is_plain(key) else _for_numpy(key)
+        if key is None:
+            return False
+    if type(value) is Array and value._view is not None and value._view.is_part(x, key):
+        check_writable(x)
+        return True  # Python's last step of ``x[key] += v``, which has been written
+    with lock:
+        return _put(x, key, value)
+
+
+def _put(x: Array, key: Any, value: Any) -> bool:
+    if not _is_ready(x, key):
+        return False
+    fitting = _fitting(value, x._node.aval.dtype)
+    if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART):
+        return False
+    target = _memory(x, value)
+    if target is None:
+        return False
+    try:
+        if compiled is not None and type(key) is np.ndarray and key.dtype == bool:
+            compiled.put(target, key, fitting)
+        else:
+            target[key] = fitting
+    except (IndexError, ValueError, OverflowError):  # told elsewhere, in our words
+        return False
+    return True
+
+
+@locked
+def change(function: Callable[..., Any], x: Array, value: Any, *given: np.ndarray) -> bool:
+    """Do ``function(x, *given, value)``, which writes numbers of the same dtype; returns what `put` does."""
+    if scopes:
+        check_writable(x)
+    if fresh_value(x) is None or (frozen and id(x) in frozen):
+        return False
+    dtype = x._node.aval.dtype
+    if type(value) is Array and (value.dtype is not dtype or not 0 < value.nbytes < LARGE):
+        return False
+    fitting = _fitting(value, dtype)
+    if fitting is None:
+        return False
+    try:
+        new = np.asarray(fitting, dtype)
+    except OverflowError:  # told elsewhere, in our words
+        return False
+    target = _memory(x, value)
+    if target is None or not target.flags.writeable:
+        return False
+    function(target, *[a.copy() if np.may_share_memory(a, target) else a for a in (*given, new)])
+    return True
+
+
+def put_whole(x: Array, new: Array) -> bool:
+    """Make all elements of a view equal those of `new`, which has its shape and dtype."""
+    return x._view is not None and x._node.aval.nbytes < PART and put(x, (), new)
+
+
+def _moved(x: Array) -> np.ndarray | None:
+    """Return what `fresh_value` does; of a view that is pending, too, since no data moves."""
+    value = fresh_value(x)
+    node = x._node
+    if value is not None or tapes or x._levels or node.prim is None or node.prim.kind != "view":
+        return value
+    values = [n.value for n in node.inputs]
+    return None if any([v is None for v in values]) else node.prim.host(*values, **node.params)
+
+
+def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
+    """Return what `numpy.matmul` or `numpy.dot` gives for parts, or small vectors; None if it is recorded.
+
+    On operands that are no BLAS's, as reversed ones, the two round differently.
+    """
+    a, b = _moved(x), _moved(y)
+    if a is None or b is None:
+        return None
+    # A vector of a part may meet a large matrix: what comes out is small.
+    small, large = sorted((a.nbytes, b.nbytes))
+    if large >= PART and (small >= PART or {a.ndim, b.ndim} != {1, 2}):
+        return None
+    if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
+        return None
+    with lock:
+        try:
+            value = np.asarray(heard(function, a, b))
+        except ValueError:  # told elsewhere, in our words
+            return None
+        if listener.heard:  # told of where it is looked at
+            listener.heard.clear()
+            return None
+    return known(value, aval_of(value.shape, value.dtype))
+
+
+def at_hand(x: Array) -> np.ndarray | None:
+    """Return the elements of an array that are known, and that MAX is not to see: it may run all it can."""
+    return None if settings["mode"] == "max" else _moved(x)
+
+
+def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Return what NumPy's function makes, anew, of arrays that are known; None if it may not."""
+    values = {id(x): at_hand(x) for x in (*args, *kwargs.values()) if type(x) is Array}
+    if any([v is None for v in values.values()]):
+        return None
+    named = {k: values.get(id(x), x) for k, x in kwargs.items()}
+    with lock:
+        try:
+            found = heard(function, *[values.get(id(x), x) for x in args], **named)
+        except (TypeError, *blocks.DATA_ERRORS):  # told elsewhere, in our words
+            found = None
+        if listener.heard:  # told of where it is looked at
+            listener.heard.clear()
+            found = None
+    if found is None:
+        return None
+    if type(found) is tuple:
+        return tuple(map(_made, found))
+    return found if type(found) is bool else _made(found)
+
+
+def taken(function: Callable[..., Any], x: Any, *args: Any) -> Array | None:
+    """Return the little that ``function(x, *args)``, one of NumPy's, takes of an array that is known."""
+    if type(x) is not Array:
+        return None
+    found = numpys(lambda *given: np.array(function(*given)), (x, *args), {})
+    return found if found is not None and found.nbytes < LARGE else None
+
+
+# What functions take beside arrays that says nothing of other arrays, nor lets them write to one.
+_OPTIONS = (type(None), bool, int, float, str)
+_WRITING = frozenset({"out", "overwrite_input", "copy"})
+
+
+def whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Do what `numpys` does, where compiled code leaves arrays to Python for their size; None elsewhere."""
+    given = (*args, *kwargs.values())
+    size = sum([x._node.aval.nbytes for x in given if type(x) is Array])
+    if size < PART or _WRITING & set(kwargs):
+        return None
+    if not all([type(x) is Array or _is_option(x) for x in given]):
+        return None
+    return numpys(function, args, kwargs)
+
+
+def _is_option(x: Any) -> bool:
+    return isinstance(x, _OPTIONS) or (type(x) in (tuple, list) and all(map(_is_option, x)))
+
+
+def _made(value: Any) -> Array:
+    value = np.asarray(value)
+    return known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
+
+
+# What Python's numbers give bit for bit as NumPy's do, as long as the result is finite, or fits.
+_QUICK: dict[Primitive, Callable[[Any, Any], Any]] = {
+    e.add: operator.add,
+    e.sub: operator.sub,
+    e.mul: operator.mul,
+    e.div: operator.truediv,
+    e.eq: operator.eq,
+    e.ne: operator.ne,
+    e.lt: operator.lt,
+    e.le: operator.le,
+    e.gt: operator.gt,
+    e.ge: operator.ge,
+}
+_FLOAT = aval_of((), np.dtype(np.float64))
+_BITS = {e.and_: operator.and_, e.or_: operator.or_, e.xor: operator.xor, e.shift_right: operator.rshift}
+_QUICK_INTEGERS = {**_QUICK, **_BITS, e.floor_divide: operator.floordiv, e.remainder: operator.mod}
+del _QUICK_INTEGERS[e.div]
+_BOUNDS = {aval_of((), np.dtype(t)): (int(np.iinfo(t).min), int(np.iinfo(t).max)) for t in "bhilqBHILQ"}
+
+
+def _quickly(prim: Primitive, of: Aval, x: Any, y: Any) -> Any:
+    """Return what Python makes of two numbers of one dtype; None where that may not be NumPy's result."""
+    try:
+        if of is _FLOAT:
+            value = _QUICK[prim](x.item(), y.item())
+            return value if value - value == 0 else None  # finite, or a truth value
+        low, high = _BOUNDS[of]
+        value = _QUICK_INTEGERS[prim](x.item(), y.item())
+        return value if low <= value <= high else None
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+
+
+def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> Array | None:
+    """Return what a primitive gives for numbers or parts that are known; None if they are not."""
+    x = a.value
+    if x is None:
+        return None
+    y = None
+    if b is not None:
+        y = b.value
+        if y is None:
+            return None
+        if not aval.shape and a.aval is b.aval:
+            value = _quickly(prim, a.aval, x, y)
+            if value is not None:
+                return known(np.array(value, aval.dtype), aval)
+    with lock:
+        value = heard(prim.host, x) if b is None else heard(prim.host, x, y)
+        if listener.heard:
+            tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
+    return known(value if type(value) is np.ndarray else np.asarray(value), aval)
+
+
+# The avals that results have, by what they are made of: the last ones.
+_spread: dict[tuple[Primitive, Aval, Aval], Aval | None] = {}
+
+
+def broadcast(prim: Primitive, a: Node, b: Node) -> Array | None:
+    """Return what `elementwise` does for parts of one dtype that broadcast; None if they do not."""
+    if a.value is None or b.value is None or a.aval is b.aval:
+        return None
+    key = prim, a.aval, b.aval
+    try:
+        aval = _spread[key]
+    except KeyError:
+        if len(_spread) > 1000:
+            _spread.clear()
+        aval = _spread[key] = _spread_aval(*key)
+    if aval is None or (aval.nbytes >= LARGE and not type(a) is type(b) is Part):
+        return None
+    return elementwise(prim, aval, a, b)
+
+
+def _spread_aval(prim: Primitive, a: Aval, b: Aval) -> Aval | None:
+    if a.dtype is not b.dtype or a.dtype.kind not in "iufc":
+        return None
+    try:
+        whole = aval_of(np.broadcast_shapes(a.shape, b.shape), a.dtype)
+        return prim.aval(whole, whole) if _is_small(whole) else None
+    except (TypeError, ValueError):  # told elsewhere, in our words
+        return None
+
+
+def _is_small(aval: Any) -> bool:
+    return type(aval) is Aval and aval.nbytes < PART
+
+
+def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, Any]) -> Array | None:
+    """Return what a primitive gives for parts that are known; None where it must be recorded."""
+    if not _is_small(aval):
+        return None
+    # What parts are spread to, on the way to something large, is for blocks.
+    if aval.nbytes >= LARGE and not any([n.aval.nbytes >= LARGE for n in nodes]):
+        return None
+    values = [n.value for n in nodes]  # numbers have theirs from the start
+    if any([v is None for v in values]):
+        return None
+    with lock:
+        try:
+            value = blocks.as_value(heard(prim.host, *values, **params))
+        except blocks.DATA_ERRORS:  # told where it is looked at
+            listener.heard.clear()
+            return None
+        if listener.heard:
+            tell([Node(prim, tuple(nodes), params, aval, 0)])
+    return known(value, aval)
+
+
+def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
+    """Return what a primitive that moves no elements gives for a part; None where it must be recorded."""
+    assert node.value is not None
+    try:
+        value = blocks.as_value(prim.host(node.value, **params))
+    except blocks.DATA_ERRORS:  # told elsewhere, in our words
+        return None
+    # As in `apply`: what is spread to something large is for blocks.
+    if value.nbytes >= PART or value.nbytes >= LARGE > node.aval.nbytes:
+        return None
+    return known(value, aval_of(value.shape, value.dtype))
+
+
+part_hook += [apply, view]

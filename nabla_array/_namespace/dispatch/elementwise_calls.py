@@ -1,0 +1,327 @@
+"""Functions made from elementwise primitives: the short way to record, and the docstring."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.graph.aval import Aval
+from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, note_hook, tapes
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.scopes import scopes
+from ..._lazy.ops import elementwise as p
+from ..._lazy.ops.creation import scalar_node
+from ..._lazy.rules.levels import is_seeing
+from ..core.array import Array, mark
+from ..core.promotion import UnheldDtypeError, as_array, elementwise, full
+from . import eager, fastpath
+from .ufuncs import host_hook, make_ufunc, with_options
+
+_STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
+# NumPy's own, which the standard does not have.
+_NUMPY_ONLY = ("cbrt", "exp2")
+
+
+def _describe(function: Callable[..., Array], name: str, summary: str, operands: str, example: str) -> None:
+    """Give a function made from a primitive its name and its docstring."""
+    source = (
+        f"https://numpy.org/doc/stable/reference/generated/numpy.{name}.html"
+        if name in _NUMPY_ONLY
+        else f"{_STANDARD}{name}.html"
+    )
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{summary}
+
+Parameters
+----------
+{operands}
+
+Returns
+-------
+Array
+    One element for each of the operands' (broadcast) elements.
+
+Raises
+------
+TypeError
+    If the operation has no meaning for the operands' dtypes.
+ValueError
+    If shapes do not broadcast.
+
+References
+----------
+{source}
+
+Examples
+--------
+>>> import nabla_array as xp
+{example}
+"""
+
+
+def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
+    """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
+    rules, new = prim.rules, object.__new__
+
+    def function(x: Any) -> Array:
+        if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
+            a = x._node
+            out = rules.get(a.aval)
+            if out is not None and (not out.shape or type(a) is Part) and not tapes and not x._levels:
+                found = eager.elementwise(prim, out, a)
+                if found is not None:
+                    return found
+            if out is not None and not (x._levels and is_seeing()):
+                depth = a.depth + out.weight
+                if depth < LIMIT:
+                    # As in `binary_call`.
+                    node = new(Node)
+                    node.prim = prim
+                    node.inputs = (a,)
+                    node.params = NO_PARAMS
+                    node.aval = out
+                    node.depth = depth
+                    node.value = None
+                    if tapes:
+                        note_hook[0](node)
+                    y = new(Array)
+                    y._node = node
+                    y._levels = x._levels
+                    y._view = None
+                    if scopes:
+                        mark(y)
+                    return y
+        return slow(x)
+
+    return function
+
+
+def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[..., Array]:
+    """Return a function that records `prim` at once where its rule is known, and else asks `slow`.
+
+    This is the hot path of every small expression: it makes no call that can be avoided.
+    """
+    rules, new = prim.rules, object.__new__
+
+    def function(x1: Any, x2: Any) -> Array:
+        a: Node | None
+        b: Node | None
+        if type(x1) is Array and ((seen := x1._view) is None or seen.base._node is seen.seen):
+            a = x1._node
+            levels = x1._levels
+            if type(x2) is not Array:
+                b = scalar_node(a.aval, x2)
+            elif x2._levels is levels and ((seen := x2._view) is None or seen.base._node is seen.seen):
+                b = x2._node
+            else:
+                return slow(x1, x2)
+        elif type(x2) is Array and ((seen := x2._view) is None or seen.base._node is seen.seen):
+            b = x2._node
+            levels = x2._levels
+            a = scalar_node(b.aval, x1)
+        else:
+            return slow(x1, x2)
+        if a is None or b is None or (levels and is_seeing()):
+            return slow(x1, x2)
+        aval = a.aval
+        out = rules.get(aval if b.aval is aval else (aval, b.aval))
+        if out is not None:
+            if (not out.shape or type(a) is Part or type(b) is Part) and not tapes and not levels:
+                found = eager.elementwise(prim, out, a, b)
+                if found is not None:
+                    return found
+            depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
+            if depth < LIMIT:
+                # What `Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)` is, in half the time.
+                node = new(Node)
+                node.prim = prim
+                node.inputs = (a, b)
+                node.params = NO_PARAMS
+                node.aval = out
+                node.depth = depth
+                node.value = None
+                if tapes:
+                    note_hook[0](node)
+                y = new(Array)
+                y._node = node
+                y._levels = levels
+                y._view = None
+                if scopes:
+                    mark(y)
+                return y
+        elif (type(a) is Part or type(b) is Part) and not tapes and not levels:
+            found = eager.broadcast(prim, a, b)
+            if found is not None:
+                return found
+        return slow(x1, x2)
+
+    return function
+
+
+def with_keywords(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
+    """Return a function of one or two operands with the keywords of NumPy's ufuncs besides."""
+    return (_unary if plain.__code__.co_argcount == 1 else _binary)(plain, like)
+
+
+def _unary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
+    def unary(
+        x: Any,
+        /,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = None,
+        order: Any = None,
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Array:
+        if out is dtype is casting is signature is None and where is True:
+            return plain(x)
+        assert like is not None
+        return with_options(unary, like, (x,), out, where, casting, dtype, signature)
+
+    return unary
+
+
+def _binary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
+    def binary(
+        x1: Any,
+        x2: Any,
+        /,
+        out: Any = None,
+        where: Any = True,
+        casting: Any = None,
+        order: Any = None,
+        dtype: Any = None,
+        subok: bool = True,
+        signature: Any = None,
+    ) -> Array:
+        if out is dtype is casting is signature is None and where is True:
+            return plain(x1, x2)
+        assert like is not None
+        return with_options(binary, like, (x1, x2), out, where, casting, dtype, signature)
+
+    return binary
+
+
+def _learn(prim: Primitive, avals: tuple[Aval, ...], result: Aval) -> None:
+    if len(prim.rules) > 1000:
+        prim.rules.clear()
+    prim.rules[avals[0] if avals[0] is avals[-1] else avals] = result
+
+
+def _gives(prim: Primitive, avals: tuple[Aval, ...]) -> Any:
+    """Return the aval of a result; None for operands that the primitive does not take."""
+    try:
+        return prim.aval(*avals)
+    except (TypeError, ValueError):
+        return None
+
+
+def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
+    """Promote, broadcast and record; the next call with operands like these takes the short way."""
+    try:
+        y = elementwise(prim, name, operands)
+    except UnheldDtypeError as error:
+        if prim.ufunc is None:
+            raise
+        return host_hook[1](prim.ufunc, name, operands, {}, error)
+    node = y._node
+    if node.prim is prim and len(node.inputs) == len(operands):
+        _learn(prim, tuple([n.aval for n in node.inputs]), node.aval)
+    elif type(node) is Part:  # done at once, so what it was given is not known any more
+        avals = tuple([x._node.aval for x in operands if type(x) is Array])
+        if avals and avals[0] is avals[-1] and _gives(prim, (avals[0],) * len(operands)) is node.aval:
+            _learn(prim, avals, node.aval)
+    return y
+
+
+_HOLDS: dict[Primitive, Callable[[Any, Any], Any]] = {
+    p.eq: operator.eq,
+    p.ne: operator.ne,
+    p.lt: operator.lt,
+    p.le: operator.le,
+    p.gt: operator.gt,
+    p.ge: operator.ge,
+}
+
+
+def compared(prim: Primitive, name: str, x1: Any, x2: Any) -> Array:
+    """Do what `promoted` does; a Python integer beyond the integers of the other's dtype compares too."""
+    try:
+        return promoted(prim, name, x1, x2)
+    except OverflowError:
+        if type(x1) is int and (x := as_array(name, x2)).dtype.kind in "iu":
+            return full(x.shape, _HOLDS[prim](x1, 0), np.dtype(bool))
+        if type(x2) is int and (x := as_array(name, x1)).dtype.kind in "iu":
+            return full(x.shape, _HOLDS[prim](0, x2), np.dtype(bool))
+        raise
+
+
+def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Let a function of operands alone, composed of others, be a ufunc like one of NumPy's."""
+
+    def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(plain)
+        def function(
+            *operands: Any,
+            out: Any = None,
+            where: Any = True,
+            casting: Any = None,
+            order: Any = None,
+            dtype: Any = None,
+            subok: bool = True,
+            signature: Any = None,
+        ) -> Any:
+            if like.nin < len(operands) <= like.nargs:
+                given = operands[like.nin :]
+                operands, out = operands[: like.nin], given + (None,) * (like.nout - len(given))
+            if len(operands) != like.nin:
+                raise TypeError(
+                    f"{like.__name__}() takes from {like.nin} to {like.nargs} positional arguments "
+                    f"but {len(operands)} were given"
+                )
+            if out is None and dtype is None and where is True and casting is None and signature is None:
+                try:
+                    return plain(*operands)
+                except UnheldDtypeError as error:
+                    return host_hook[1](like, like.__name__, operands, {}, error)
+            return with_options(plain, like, operands, out, where, casting, dtype, signature)
+
+        fastest = fastpath.wrap("whole", function, like.__name__, None, like, like.nin)
+        make_ufunc(fastest, like)
+        return fastest
+
+    return decorate
+
+
+# The primitive of each function made here: operators record the same ones.
+PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
+
+
+def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
+    function = with_keywords(unary_call(prim, partial(promoted, prim, name)), prim.ufunc)
+    function = fastpath.wrap("unary", function, prim.name, prim)
+    example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
+    _describe(function, name, summary, "x : Array", example)
+    PRIMITIVES[function] = prim
+    if prim.ufunc is not None:
+        make_ufunc(function, prim.ufunc)
+    return function
+
+
+def binary(name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
+    slow = partial(compared if prim in _HOLDS else promoted, prim, name)
+    function = with_keywords(binary_call(prim, slow), prim.ufunc)
+    function = fastpath.wrap("binary", function, prim.name, prim)
+    operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
+    example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
+    _describe(function, name, summary, operands, example)
+    PRIMITIVES[function] = prim
+    if prim.ufunc is not None:
+        make_ufunc(function, prim.ufunc)
+    return function

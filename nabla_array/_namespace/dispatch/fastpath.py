@@ -1,0 +1,187 @@
+"""The compiled short way of operators (`native/`), where there is one: Python's is the meaning."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from inspect import unwrap
+from types import FunctionType
+from typing import Any, TypeVar, cast
+
+import numpy as np
+
+from ..._lazy.config import settings
+from ..._lazy.cpu import faults
+from ..._lazy.graph import aval
+from ..._lazy.graph.node import LIMIT, NO_PARAMS, Deferred, Lent, Node, Part, tapes
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.scopes import scopes
+from ..._lazy.native import compiled
+from ..._lazy.ops.contraction import matmul
+from ..._lazy.ops.creation import scalar_node
+from ..._lazy.ops.structure import slice_
+from ..._lazy.stats import stats
+from ..core.array import TINY, Array, View, frozen
+from . import eager
+
+_Function = Callable[..., Any]
+# The dtypes that arrays have, by NumPy's letters: NumPy's numbers for them.
+_HELD = {t: np.dtype(t).num for t in "?bhilqBHILQfdFD"}
+_EVERY: tuple[int, ...] = (*_HELD.values(),)
+# Bytes of an element, at most.
+_WIDEST = 16
+F = TypeVar("F", bound=_Function)
+
+
+# What functions of ours are instances of.
+FUNCTIONS = (FunctionType,) if compiled is None else (FunctionType, compiled.Fast)
+
+
+def _tell(prim: Primitive, nodes: tuple[Node, ...], result: aval.Aval) -> None:
+    faults.tell([Node(prim, nodes, NO_PARAMS, result, 0)])
+
+
+@lru_cache(None)
+def _types(function: np.ufunc) -> tuple[int, ...]:
+    """Return the dtypes, by NumPy's number, of which a ufunc takes operands as they are."""
+    loops = {t[0] for t in function.types if t[: function.nin] == t[0] * function.nin}
+    return tuple([_HELD[t] for t in loops if t in _HELD])
+
+
+def wrap(
+    way: str, slow: _Function, name: str, prim: Any = None, host: Any = None, out: int = -1
+) -> _Function:
+    """Return a function that answers simple calls in the place of `slow`, or `slow` where none is compiled.
+
+    Parameters
+    ----------
+    way
+        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc", or
+        one of those of `whole`.
+    name
+        The primitive's; that of a class, which `scalar` makes; what `view` is given: "T" (nothing, and
+        reverses the axes), "shape", "all" (nothing, and makes one axis).
+    prim
+        Of the operator; what `whole` asks before about a pending product.
+    host
+        NumPy's function in place of the primitive's; for "view", the class of its steps; for "array_ufunc",
+        our functions by NumPy's.
+    out
+        The place of the argument that `slow` would write to.
+    """
+    if compiled is None:
+        return slow
+    types = _EVERY
+    if host is None and prim is not None and prim.ufunc is not None:
+        host = prim.host
+        types = _types(prim.ufunc)
+    elif isinstance(host, np.ufunc) and way != "whole":
+        types = _types(host)
+    return compiled.wrap(way, slow, name, prim, host, types if host is not None else (), out)
+
+
+def whole(
+    function: Any,
+    way: str = "whole",
+    pending: _Function | None = None,
+    large: _Function | None = None,
+    elements: Callable[..., float] | None = None,
+) -> Callable[[F], F]:
+    """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
+
+    Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
+    comes first; "count", integers; "list", numbers in a list. Where the first array is a pending product that
+    nobody else has, `pending` is asked before, which may return None. `large` answers for the others that are
+    known, of functions that gain nothing by blocks. Of what makes more elements than it is given, `elements`
+    says how many: what is large is recorded.
+    """
+    host = function if elements is None else _unless_large(function, elements)
+
+    def decorate(slow: F) -> F:
+        code = unwrap(slow).__code__
+        names = code.co_varnames[: code.co_argcount]
+        # Where an argument would let NumPy's function write to arrays; by name, compiled code knows it.
+        out = next((names.index(n) for n in ("out", "copy") if n in names), -1)
+        longer = slow if large is None else _for_large(large, slow, out)
+        return cast(F, wrap(way, longer, slow.__name__, pending, host, out))
+
+    return decorate
+
+
+def _unless_large(function: _Function, elements: Callable[..., float]) -> _Function:
+    """Return what does the same, but gives None where the result would be large."""
+
+    def host(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) if elements(*args, **kwargs) * _WIDEST < eager.PART else None
+
+    return host
+
+
+def size(x: Any) -> int:
+    """Return how many elements an argument has."""
+    return x.size if type(x) is np.ndarray else int(np.size(x))
+
+
+def pairs(a: Any, b: Any, *more: Any, **options: Any) -> int:
+    """Return how many pairs the elements of two arrays make: `elements` of `outer`."""
+    return size(a) * size(b)
+
+
+def _for_large(large: _Function, slow: _Function, out: int) -> _Function:
+    """Return what asks `large` first where the arrays are too large for compiled code."""
+
+    @wraps(slow)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not 0 <= out < len(args):
+            found = eager.whole(large, args, kwargs)
+            if found is not None:
+                return found
+        return slow(*args, **kwargs)
+
+    return call
+
+
+def product(function: Any) -> Callable[[F], F]:
+    """Do what `whole` does for a function of two arrays that multiplies them as BLAS does."""
+
+    def decorate(slow: F) -> F:
+        return cast(F, wrap("binary", slow, "matmul", matmul, function))
+
+    return decorate
+
+
+def behind(function: _Function) -> _Function:
+    """Return what a function asks where its short way gives nothing."""
+    return unwrap(function, stop=lambda f: type(f) is FunctionType)
+
+
+def like(function: _Function, slow: _Function) -> _Function:
+    """Return `slow` with the short way that a function has, if it has one."""
+    if compiled is None or not isinstance(function, compiled.Fast):
+        return slow
+    return compiled.like(function, slow)
+
+
+def alone(function: _Function) -> None:
+    """Let a function be what NumPy's ufuncs and builtin ones are: attributes of classes, but no methods.
+
+    So ``activation = np.tanh`` in a class does not take ``self``. Python's functions stay methods.
+    """
+    if compiled is not None and isinstance(function, compiled.Fast):
+        compiled.alone(function)
+
+
+def limit() -> None:
+    """Let what is compiled record, or not, what `direct` does now."""
+    if compiled is not None:
+        compiled.limit(eager.PART, eager.LARGE, TINY, eager.DEFERRED, LIMIT)
+
+
+if compiled is not None:
+    compiled.setup(
+        *(Array, Node, Part, Lent, Deferred, View, aval.Aval, tapes, frozen, scopes),
+        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings),
+        *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
+    )
+    limit()

@@ -1,0 +1,116 @@
+"""What makes a function a ufunc. What most programs do without is in `ufunc_methods`, imported when used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..core.promotion import UnheldDtypeError
+from . import fastpath
+
+Function = Callable[..., Any]
+
+# What runs a function of NumPy's on the host, counted; and the same after an error. Interop puts them here.
+host_hook: list[Function] = []
+
+
+class _Ufuncs(type):
+    def __instancecheck__(cls, thing: Any) -> bool:
+        return isinstance(thing, np.ufunc) or hasattr(thing, "reduceat")
+
+
+class ufunc(metaclass=_Ufuncs):
+    """The type of NumPy's ufuncs, for `isinstance`: ours are functions with a ufunc's attributes.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.ufunc.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> isinstance(xp.add, xp.ufunc), xp.add.nin
+    (True, 2)
+    """
+
+
+def call_it(function: Function, module: str, name: str) -> Function:
+    """Let a function say where it is found, and pickle find it there; returns it."""
+    function.__module__, function.__name__ = module, name.rpartition(".")[2]
+    function.__qualname__ = name
+    return function
+
+
+def make_ufunc(function: Function, like: np.ufunc) -> None:
+    """Give a function the attributes and the methods of a ufunc of NumPy's."""
+    shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes")
+    function.__dict__.update({name: getattr(like, name) for name in shared})
+    call_it(function, "nabla_array", like.__name__)
+    for method in ("reduce", "accumulate", "reduceat", "outer", "at"):
+        function.__dict__[method] = _Method(method, function, like)
+    fastpath.alone(function)
+
+
+@lru_cache(None)
+def _late(name: str) -> Function:
+    """Return a function of `ufunc_methods`."""
+    found: Function = getattr(import_module(".ufunc_methods", __package__), name)
+    return found
+
+
+# Where a method takes the array that it writes to. (`outer` is recorded: its result may be large, and one of
+# several operations on it.)
+_OUTS = {"reduce": 3, "accumulate": 3, "reduceat": 4}
+
+
+class _Method:
+    """A method of a ufunc; what we cannot hold goes to NumPy's. (An import makes hundreds: no closures.)"""
+
+    __slots__ = ("__name__", "_call", "_function", "_like")
+
+    def __init__(self, name: str, function: Function, like: np.ufunc) -> None:
+        self.__name__, self._function, self._like = name, function, like
+        self._call: Function | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self._call is None:
+            name = self.__name__
+            host = getattr(self._like, name)
+            self._call = self._late_call
+            if name in _OUTS:
+                self._call = fastpath.wrap("whole", self._call, name, None, host, _OUTS[name])
+        return self._call(*args, **kwargs)
+
+    def _late_call(self, *args: Any, **kwargs: Any) -> Any:
+        name, like = self.__name__, self._like
+        try:
+            return _late(name)(self._function, like, *args, **kwargs)
+        except UnheldDtypeError as error:
+            return host_hook[1](getattr(like, name), f"{like.__name__}.{name}", args, kwargs, error)
+
+    @property
+    def __doc__(self) -> str | None:  # type: ignore[override]
+        return _late(self.__name__).__doc__
+
+
+def with_options(
+    function: Function,
+    like: np.ufunc,
+    args: tuple[Any, ...],
+    out: Any,
+    where: Any,
+    casting: Any,
+    dtype: Any,
+    signature: Any,
+) -> Any:
+    """Call a ufunc with more than its operands; with what we cannot hold, NumPy's."""
+    try:
+        return _late("with_options")(function, like, args, out, where, casting, dtype, signature)
+    except UnheldDtypeError as error:
+        given = {"out": out, "where": where, "casting": casting, "dtype": dtype, "signature": signature}
+        options = {name: value for name, value in given.items() if value is not None}
+        return host_hook[1](like, like.__name__, args, options, error)

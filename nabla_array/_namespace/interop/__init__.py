@@ -1,0 +1,1 @@
+"""NumPy and other libraries that meet our arrays."""

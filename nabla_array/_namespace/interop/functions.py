@@ -1,0 +1,368 @@
+"""NumPy's functions called on our arrays: ours where we have it, else NumPy on the host, counted."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import lru_cache, wraps
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.graph.node import user_line
+from ..._lazy.stats import stats
+from ..chapters import elementwise, linear_algebra
+from ..core.array import Array, check_leaves, from_value, read_only, write
+from ..core.outputs import deliver
+from ..core.promotion import UnheldDtypeError, is_foreign
+from ..dispatch import fastpath
+from ..dispatch.elementwise_calls import PRIMITIVES
+from ..dispatch.ufuncs import call_it, host_hook, make_ufunc
+from ..numpy import homes
+
+Namespace = Mapping[str, Any]
+
+
+class HostFallbackWarning(UserWarning):
+    """A NumPy function that nabla_array does not have yet ran through NumPy on the host."""
+
+
+# NumPy's names for functions that the standard calls otherwise.
+ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "amax": "max",
+    "amin": "min",
+    "around": "round",
+    "bitwise_not": "bitwise_invert",
+    "concatenate": "concat",
+    "conjugate": "conj",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "mod": "remainder",
+    "power": "pow",
+    "right_shift": "bitwise_right_shift",
+    "true_divide": "divide",
+}
+# NumPy's names for parameters that the standard calls otherwise.
+_PARAMETERS = {"a_min": "min", "a_max": "max"}
+# Names that mean another thing in NumPy than in the standard, or take other arguments than the shared
+# ones let us tell.
+_NOT_OURS = {"cumulative_sum", "cumulative_prod", "matrix_rank", "pinv"}
+
+_UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
+    prim.ufunc: function for function, prim in PRIMITIVES.items() if prim.ufunc is not None
+}
+for _function in ("matmul", "vecdot"):
+    _UFUNCS[getattr(np, _function)] = getattr(linear_algebra, _function)
+for _function in ("positive", "logical_and", "logical_or", "logical_xor", "logical_not"):
+    _UFUNCS[getattr(np, _function)] = getattr(elementwise, _function)
+
+# NumPy's functions that write to their first argument.
+_IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
+
+
+def to_host(function: str, x: Any) -> Any:
+    """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
+    if type(x) is Array:
+        check_leaves(function, x)
+        # A masked array on what it is given is written to; others fail rather than write to a copy.
+        return x._value().copy() if function.startswith("ma.") else read_only(x._value())
+    if type(x) in (list, tuple):
+        return type(x)([to_host(function, i) for i in x])
+    return {k: to_host(function, v) for k, v in x.items()} if type(x) is dict else x
+
+
+def from_host(x: Any) -> Any:
+    """Return `x` with every NumPy array and scalar of a dtype that we hold as an array of ours.
+
+    Matrices, masked arrays and the like stay what they are: they behave otherwise.
+    """
+    if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc":
+        return from_value(np.array(x))
+    if type(x) in (list, tuple):
+        return type(x)(map(from_host, x))
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(from_host, x))
+    return x
+
+
+def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    """Run a NumPy function on the host; count it, and name it once in a warning."""
+    operands = to_host(name, args)
+    written = None
+    if (name in _IN_PLACE or name.endswith(".at")) and args and type(args[0]) is Array:
+        written = operands[0].copy()
+        operands = (written, *operands[1:])
+    result = function(*operands, **to_host(name, kwargs))
+    if not stats.fallbacks[name]:
+        file, _, line = user_line().rpartition(":")
+        message = f"{name} runs through NumPy on the host, outside of the graph"
+        warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
+    stats.fallbacks[name] += 1
+    if isinstance(result, np.generic) and any(
+        [is_foreign(x) and not isinstance(x, np.generic) for x in args]
+    ):
+        return result  # what pandas asks of its own data is to be a number for it
+    if written is None:
+        return from_host(result)
+    write(args[0], from_value(written))
+    return None
+
+
+def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, error: Exception) -> Any:
+    """Run with NumPy's function what `error` says that we cannot hold; raise it where NumPy cannot either."""
+    try:
+        return host_call(function, name, args, kwargs)
+    except TypeError:
+        raise error from None
+
+
+def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """Answer a NumPy ufunc called with one of our arrays among its operands.
+
+    What we cannot hold is NumPy's to refuse: of its error an operator of its arrays may make an answer.
+    """
+    own = None if any(map(is_foreign, inputs)) else _UFUNCS.get(ufunc) or _late_ufunc(ufunc)
+    if own is not None and ufunc.signature is None:
+        try:
+            return (own if method == "__call__" else getattr(own, method))(*inputs, **kwargs)
+        except UnheldDtypeError:
+            own = None
+    out = kwargs.pop("out", None)
+    own = (own or _scipys(ufunc)) if method == "__call__" and not kwargs else None
+    result = NotImplemented
+    if own is not None:
+        with suppress(UnheldDtypeError):
+            result = own(*inputs)
+    if result is NotImplemented:
+        name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+        if out is not None:  # where `where=` is false, what was in `out` stays
+            kwargs["out"] = tuple(np.array(t) if type(t) is Array else t for t in out)
+        result = host_call(getattr(ufunc, method), name, inputs, kwargs)
+    if out is None:
+        return result
+    return deliver(ufunc.__name__, out if isinstance(result, tuple) else out[0], result)
+
+
+@lru_cache(None)
+def _late_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return our function for a ufunc of NumPy's that the standard does not have."""
+    name = ufunc.__name__
+    return homes.find(name) if getattr(np, name, None) is ufunc else None
+
+
+def _scipys(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """Return our function for a ufunc of SciPy's."""
+    if "scipy.special" not in sys.modules:
+        return None
+    from ..chapters import special
+
+    return special.of_ufunc(ufunc)
+
+
+@lru_cache(None)
+def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
+    try:
+        return inspect.signature(function)
+    except ValueError:
+        return None
+
+
+def _translate(
+    theirs: Callable[..., Any], ours: Callable[..., Any], args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Return a call of NumPy's function as a call of ours, or None where ours cannot take it."""
+    their_names, our_names = _signature(theirs), _signature(ours)
+    if their_names is None or our_names is None:
+        return None
+    given = their_names.bind(*args, **kwargs)
+    positional, keywords = [], {}
+    our_kinds = {p.kind for p in our_names.parameters.values()}
+    operands = [p for p in our_names.parameters.values() if p.kind is p.POSITIONAL_ONLY]
+    for place, (name, value) in enumerate(given.arguments.items()):
+        parameter = their_names.parameters[name]
+        name = _PARAMETERS.get(name, name)
+        if parameter.kind is parameter.VAR_POSITIONAL and parameter.kind in our_kinds:
+            positional.extend(value)
+        elif parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.VAR_KEYWORD:
+            return None
+        elif place < len(operands):
+            positional.append(value)
+        elif name in our_names.parameters:
+            keywords[name] = value
+        elif value is not parameter.default:
+            return None
+    try:
+        our_names.bind(*positional, **keywords)
+    except TypeError:
+        return None
+    return positional, keywords
+
+
+@lru_cache(None)
+def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
+    name = function.__name__
+    if name in _NOT_OURS:
+        return None
+    part = function.__module__.removeprefix("numpy").lstrip(".")
+    if part in ("linalg", "fft"):
+        found = getattr(import_module(f"..chapters.{part}", __package__), name, None) or homes.find(
+            name, part
+        )
+    elif part == "lib.stride_tricks":
+        found = homes.find(name, "lib")
+    else:
+        found = own_names().get(ALIASES.get(name, name)) or homes.find(name)
+    return found if isinstance(found, fastpath.FUNCTIONS) else None
+
+
+def array_function(self: Array, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+    """Answer a NumPy function called with one of our arrays among its arguments."""
+    if function.__name__ in _SHARED:
+        return function(*to_host(function.__name__, args), **to_host(function.__name__, kwargs))
+    ours = _own_function(function)
+    out = kwargs.get("out")
+    plain = {k: v for k, v in kwargs.items() if k != "out"} if out is not None else kwargs
+    if ours is not None:
+        call = _translate(function, ours, args, plain)
+        if call is not None:
+            with suppress(UnheldDtypeError):  # NumPy may hold it
+                result = ours(*call[0], **call[1])
+                return result if out is None else deliver(function.__name__, out, result)
+    module = function.__module__.removeprefix("numpy").lstrip(".")
+    name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
+    result = host_call(function, name, args, plain)
+    return result if out is None else deliver(function.__name__, out, result)
+
+
+# The package puts its public names here once it is whole.
+namespace_names: dict[str, Any] = {}
+
+
+def own_names() -> dict[str, Any]:
+    """Return the public names of the package."""
+    return namespace_names
+
+
+# NumPy's own that is ours too: it concerns dtypes, text, printing and errors, and computes nothing.
+_SHARED = {
+    "array2string",
+    "array_repr",
+    "array_str",
+    "base_repr",
+    "binary_repr",
+    "errstate",
+    "format_float_positional",
+    "format_float_scientific",
+    "frompyfunc",
+    "get_include",
+    "get_printoptions",
+    "getbufsize",
+    "geterr",
+    "geterrcall",
+    "info",
+    "issubdtype",
+    "min_scalar_type",
+    "mintypecode",
+    "printoptions",
+    "promote_types",
+    "set_printoptions",
+    "setbufsize",
+    "seterr",
+    "seterrcall",
+    "show_config",
+    "show_runtime",
+    "typename",
+}
+# NumPy's modules that are not for its users, and those that are there to be imported only.
+_NO_ATTRIBUTES = {"core", "f2py"}
+
+
+def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return NumPy's function for our arrays: it runs on the host, counted unless it computes nothing."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if name.rpartition(".")[2] in _SHARED:
+            return function(*to_host(name, args), **to_host(name, kwargs))
+        return host_call(function, name, args, kwargs)
+
+    if isinstance(function, np.ufunc):
+        make_ufunc(call, function)
+    call.__dict__["runs_on_host"] = name.rpartition(".")[2] not in _SHARED
+    return call_it(call, *f"nabla_array.{name}".rsplit(".", 1))
+
+
+def numpy_name(name: str) -> Any:
+    """Return our function under NumPy's name for it, or what NumPy has: a function runs on the host, counted.
+
+    Raises AttributeError for what NumPy does not have, and for submodules that are not for its users.
+    """
+    own = homes.find(ALIASES.get(name, name))
+    if own is not None:
+        return or_host(own, name) if name in TAKE_ANY_DTYPE else own
+    if name in ALIASES and name not in _NOT_OURS:
+        return namespace_names[ALIASES[name]]
+    found = None if name.startswith("_") else getattr(np, name, None)
+    if found is None or name in _NO_ATTRIBUTES:
+        raise AttributeError(f"module 'nabla_array' has no attribute {name!r}")
+    if inspect.ismodule(found):  # see numpy_modules.py
+        return import_module(found.__name__.replace("numpy", "nabla_array", 1))
+    if isinstance(found, type) or not callable(found):
+        return found
+    return on_host(found, name)
+
+
+def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable[..., Any]:
+    """Let a function of ours hand arrays that we cannot hold to NumPy's of that name (in a `part`)."""
+    theirs = getattr(getattr(np, part) if part else np, name)
+    behind = fastpath.behind(function)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return behind(*args, **kwargs)
+        except UnheldDtypeError as error:
+            if part and any([hasattr(type(x), "filled") for x in args]):
+                raise  # NumPy's would use what a mask hides
+            return elsewhere(theirs, f"{part}.{name}".lstrip("."), args, kwargs, error)
+
+    made = call_it(fastpath.like(function, call), f"nabla_array.{part}".rstrip("."), name)
+    if isinstance(theirs, np.ufunc) or inspect.isbuiltin(theirs):
+        fastpath.alone(made)
+    return made
+
+
+# The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to
+# compute with (pandas' series, masked arrays), are given to.
+_TAKE_ANY_DTYPE = (
+    "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_arrays "
+    "broadcast_to clip concat concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims "
+    "flip full full_like imag isin linspace matmul matrix_transpose max mean meshgrid min moveaxis "
+    "nonzero ones ones_like permute_dims prod ravel real repeat reshape roll round searchsorted sort "
+    "squeeze stack std sum swapaxes take tensordot tile transpose tril triu unique_all unique_counts "
+    "unique_inverse unique_values unstack var vecdot where zeros zeros_like"
+)
+TAKE_ANY_DTYPE = set(_TAKE_ANY_DTYPE.split())
+
+
+def star_names() -> set[str]:
+    """Return what ``from nabla_array import *`` gives: what NumPy's star gives, and the standard's names."""
+    own = (name for name, value in namespace_names.items() if not inspect.ismodule(value))
+    return {*np.__all__, *own} - _NO_ATTRIBUTES
+
+
+host_hook.extend((host_call, elsewhere))
+Array.__array_ufunc__ = fastpath.wrap("array_ufunc", array_ufunc, "array_ufunc", host=_UFUNCS)  # type: ignore[attr-defined]
+Array.__array_function__ = array_function  # type: ignore[attr-defined]

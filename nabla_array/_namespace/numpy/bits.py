@@ -1,0 +1,81 @@
+"""Bits of bytes."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..chapters.elementwise import bitwise_and, bitwise_left_shift, bitwise_or, bitwise_right_shift
+from ..chapters.joining import concat
+from ..chapters.manipulation import moveaxis, reshape
+from ..core.array import Array
+from ..core.promotion import as_array, astype, full, normalize_axis
+from ..dispatch import fastpath
+from .described import numpys
+
+_BYTE = np.dtype(np.uint8)
+_BIG = np.arange(7, -1, -1).astype(np.uint8)
+
+
+def _shifts(bitorder: str) -> np.ndarray:
+    if bitorder not in ("big", "little"):
+        raise ValueError(f"'bitorder' must be either 'little' or 'big' (got {bitorder!r})")
+    return _BIG if bitorder == "big" else _BIG[::-1]
+
+
+def _last(function: str, x: Array, axis: int | None) -> tuple[Array, int]:
+    if axis is None:
+        return reshape(x, (-1,)), 0
+    k = normalize_axis(function, axis, x.ndim)
+    return moveaxis(x, k, -1), k
+
+
+@fastpath.whole(np.packbits, large=np.packbits)
+@numpys
+def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:
+    """Return bytes, each of eight elements that are zero or not.
+
+    >>> xp.packbits([1, 0, 0, 0, 0, 0, 0, 1])
+    array([129], dtype=uint8)
+    """
+    shifts = _shifts(bitorder)
+    x = as_array("packbits", a)
+    if x.dtype.kind not in "biu":
+        raise TypeError("Expected an input array of integer or boolean data type")
+    y, k = _last("packbits", astype(x, np.dtype(bool)), axis)
+    lead, n = y.shape[:-1], y.shape[-1]
+    missing = -n % 8
+    if missing:
+        y = concat([y, full((*lead, missing), False, y.dtype)], axis=-1)
+    y = astype(y, _BYTE)
+    bits = [bitwise_left_shift(y[..., place::8], _BYTE.type(by)) for place, by in enumerate(shifts)]
+    return moveaxis(functools.reduce(bitwise_or, bits), -1, k)
+
+
+@fastpath.whole(np.unpackbits, large=np.unpackbits)
+@numpys
+def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
+    """Return the bits of bytes, an element each.
+
+    >>> xp.unpackbits(xp.asarray([129], dtype=xp.uint8))
+    array([1, 0, 0, 0, 0, 0, 0, 1], dtype=uint8)
+    """
+    shifts = _shifts(bitorder)
+    x = as_array("unpackbits", a)
+    if x.dtype != _BYTE:
+        raise TypeError("Expected an input array of unsigned byte data type")
+    y, k = _last("unpackbits", x, axis)
+    bits = bitwise_and(bitwise_right_shift(reshape(y, (*y.shape, 1)), shifts), _BYTE.type(1))
+    out = reshape(bits, (*y.shape[:-1], y.shape[-1] * 8))
+    if count is not None:
+        n = operator.index(count)
+        if n > out.shape[-1]:
+            out = concat([out, full((*out.shape[:-1], n - out.shape[-1]), 0, _BYTE)], axis=-1)
+        elif n < 0 and -n > out.shape[-1]:
+            raise ValueError(f"-count ({-n}) must not exceed the number of bits ({out.shape[-1]})")
+        else:
+            out = out[..., :n]
+    return moveaxis(out, -1, k)

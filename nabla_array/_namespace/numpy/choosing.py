@@ -1,0 +1,566 @@
+"""Elements chosen by conditions, masks and indices, and written there."""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.ops.elementwise import select as select_p
+from ..._lazy.ops.structure import diagonal as diagonal_p
+from ..._lazy.ops.structure import reshape as reshape_p
+from ..._lazy.run.evaluator import lock
+from ..chapters.elementwise import floor_divide, logical_or, remainder
+from ..chapters.indexing_functions import take, take_along_axis
+from ..chapters.joining import stack, tile
+from ..chapters.manipulation import moveaxis, reshape
+from ..chapters.searching import nonzero, where
+from ..core.array import Array, apply, from_value, view, write
+from ..core.indexing import fitted, getitem, setitem
+from ..core.outputs import deliver
+from ..core.promotion import (
+    UnheldDtypeError,
+    as_array,
+    astype,
+    broadcast_shapes,
+    broadcast_to,
+    fits,
+    full,
+    listed,
+    normalize_axis,
+    promote,
+    result_dtype,
+)
+from ..dispatch import eager, fastpath
+from ..dispatch.eager import fresh_value
+from .described import numpys
+from .joining import flat
+
+_BOOL = np.dtype(np.bool)
+_INTP = np.dtype(np.intp)
+
+
+# -- conditions --------------------------------------------------------------------------------------
+
+
+@numpys
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
+    """Return elements of the choice whose condition is the first that is true.
+
+    >>> x = xp.arange(4)
+    >>> xp.select([x < 1, x > 2], [x, x * 10], 7)
+    array([ 0,  7,  7, 30])
+    """
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    conditions = [as_array("select", c) for c in condlist]
+    for i, c in enumerate(conditions):
+        if c.dtype != _BOOL:
+            raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
+    *choices, out = promote("select", *choicelist, default)
+    for c, choice in zip(reversed(conditions), reversed(choices), strict=True):
+        out = where(c, choice, out)
+    return out
+
+
+@fastpath.whole(np.choose)
+@numpys
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
+    """Return for each index the element of the array that it names.
+
+    >>> xp.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
+    array([ 1, 20,  3])
+    """
+    index = as_array("choose", a)
+    if index.dtype.kind not in "iub":
+        raise TypeError(f"choose: indices must be integers, not {index.dtype}")
+    if not np.can_cast(index.dtype, _INTP):
+        raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP} (choose)")
+    arrays = promote("choose", *choices)
+    shape = broadcast_shapes("choose", index.shape, *[x.shape for x in arrays])
+    index = broadcast_to(within("choose", astype(index, _INTP), len(arrays), mode, negative=False), shape)
+    many = stack([broadcast_to(x, shape) for x in arrays])
+    y = getitem(take_along_axis(many, reshape(index, (1, *shape)), axis=0), 0)
+    return y if out is None else deliver("choose", out, y, "unsafe")
+
+
+def within(function: str, index: Array, n: int, mode: str, negative: bool = True) -> Array:
+    """Return indices made valid for `n` places as NumPy's `mode` says."""
+    if mode == "wrap":
+        return remainder(index, n)
+    if mode == "clip":
+        return where(index < 0, 0, where(index >= n, n - 1, index))
+    if mode != "raise":
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if not negative and index.size:
+        value = index._value()
+        if value.min() < 0 or value.max() >= n:
+            raise ValueError(f"{function}: invalid entry in choice array: an index is not in 0 to {n - 1}")
+    return index
+
+
+@fastpath.whole(np.piecewise)
+@numpys
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
+    """Return values of the function whose condition is true; of one more, where none is.
+
+    >>> x = xp.asarray([-2.0, 3.0])
+    >>> xp.piecewise(x, [x < 0, x >= 0], [lambda x: -x, lambda x: x])
+    array([2., 3.])
+    """
+    y = as_array("piecewise", x)
+    single = not isinstance(condlist, list | tuple) or (
+        not isinstance(condlist[0], list | tuple | Array | np.ndarray) and y.ndim != 0
+    )
+    masks = [astype(as_array("piecewise", c), _BOOL) for c in ([condlist] if single else condlist)]
+    if len(masks) == 1 and type(condlist) in (Array, np.ndarray) and masks[0].ndim > y.ndim:
+        masks = list(masks[0])
+    n = len(masks)
+    if n == len(funclist) - 1:
+        masks.append(~functools.reduce(logical_or, masks))
+    elif n != len(funclist):
+        raise ValueError(
+            f"with {n} condition(s), either {n} or {n + 1} functions are expected, got {len(funclist)}"
+        )
+    out = full(y.shape, 0, y.dtype)
+    for mask, f in zip(masks, funclist, strict=True):
+        if not callable(f):
+            part = as_array("piecewise", f)
+            new = astype(part, y.dtype)
+        else:
+            # Each function sees the elements that are its own, and no others, as in NumPy.
+            mine = getitem(y, mask)
+            if not mine.size:
+                continue
+            new = full(y.shape, 0, y.dtype)
+            setitem(new, mask, f(mine, *args, **kw))
+        # A condition of fewer axes is one of rows.
+        out = where(reshape(mask, mask.shape + (1,) * (y.ndim - mask.ndim)), new, out)
+    return out
+
+
+@fastpath.whole(np.extract, large=np.extract)
+@numpys
+def extract(condition: Any, arr: Any) -> Array:
+    """Return the elements where a condition is true.
+
+    >>> xp.extract([True, False, True], [1, 2, 3])
+    array([1, 3])
+    """
+    mask = astype(flat("extract", condition), _BOOL)
+    (places,) = nonzero(mask)
+    return take(flat("extract", arr), places)
+
+
+@fastpath.whole(np.compress, large=np.compress)
+@numpys
+def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
+    """Return the slices along an axis where a condition is true.
+
+    >>> xp.compress([0, 1], [[1, 2], [3, 4]], axis=0)
+    array([[3, 4]])
+    """
+    mask = as_array("compress", condition)
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    (places,) = nonzero(mask)
+    y = take(a, places, axis=axis)
+    return y if out is None else deliver("compress", out, y, "unsafe")
+
+
+@numpys
+def argwhere(a: Any) -> Array:
+    """Return the indices of the elements that are not zero, one row each.
+
+    >>> xp.argwhere([[0, 1], [2, 0]])
+    array([[0, 1],
+           [1, 0]])
+    """
+    return from_value(np.argwhere(as_array("argwhere", a)._value()))
+
+
+@fastpath.whole(np.flatnonzero)
+@numpys
+def flatnonzero(a: Any) -> Array:
+    """Return the indices into the flattened array of the elements that are not zero.
+
+    >>> xp.flatnonzero([[0, 1], [2, 0]])
+    array([1, 2])
+    """
+    return nonzero(flat("flatnonzero", a))[0]
+
+
+# -- indices -----------------------------------------------------------------------------------------
+
+
+@numpys
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+    """Return the diagonals in the plane of two axes, along a new last axis: a read-only view.
+
+    >>> xp.diagonal([[1, 2], [3, 4]])
+    array([1, 4])
+    """
+    x = _plane("diagonal", as_array("diagonal", a), axis1, axis2)
+    return view(x, diagonal_p, offset=operator.index(offset))
+
+
+def _plane(function: str, x: Array, axis1: int, axis2: int) -> Array:
+    if x.ndim < 2:
+        raise ValueError("diag requires an array of at least two dimensions")
+    i, j = normalize_axis(function, axis1, x.ndim), normalize_axis(function, axis2, x.ndim)
+    if i == j:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    return moveaxis(x, (i, j), (-2, -1))
+
+
+@fastpath.whole(np.trace)
+@numpys
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+) -> Array:
+    """Return the sums of diagonals in the plane of two axes.
+
+    >>> xp.trace([[1, 2], [3, 4]])
+    np.int64(5)
+    """
+    if out is None and type(a) is Array and a.ndim == 2:
+        found = eager.taken(np.trace, a, offset, axis1, axis2, dtype)
+        if found is not None:
+            return found
+    x = _plane("trace", as_array("trace", a), axis1, axis2)
+    y: Array = apply(diagonal_p, x, offset=operator.index(offset)).sum(-1, dtype=dtype)
+    return y if out is None else deliver("trace", out, y)
+
+
+@numpys
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
+    """Return indices along several axes as indices into the flattened array.
+
+    >>> xp.ravel_multi_index(([0, 1], [2, 1]), (2, 3))
+    array([2, 4])
+    """
+    shape = tuple(map(operator.index, dims)) if isinstance(dims, tuple | list) else (operator.index(dims),)
+    fits("ravel_multi_index", shape)
+    modes = (mode,) * len(shape) if isinstance(mode, str) else tuple(mode)
+    indices = [as_array("ravel_multi_index", i) for i in multi_index]
+    if len(indices) != len(shape):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
+    if any(i.dtype.kind not in "biu" for i in indices):
+        raise TypeError("only int indices permitted")
+    if order not in ("C", "F"):
+        raise ValueError(f"ravel_multi_index: order is {order!r}; 'C' and 'F' would work")
+    out: Any = 0
+    axes = range(len(shape)) if order == "C" else reversed(range(len(shape)))
+    for k in axes:
+        out = out * shape[k] + _inside("ravel_multi_index", astype(indices[k], _INTP), shape[k], modes[k])
+    return as_array("ravel_multi_index", out)
+
+
+def _inside(function: str, index: Array, n: int, mode: str) -> Array:
+    if mode == "raise" and index.size:
+        value = index._value()
+        if value.min() < 0 or value.max() >= n:
+            raise ValueError("invalid entry in coordinates array")
+    return within(function, index, n, mode)
+
+
+@numpys
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
+    """Return indices into the flattened array as indices along its axes.
+
+    >>> xp.unravel_index([2, 4], (2, 3))
+    (array([0, 1]), array([2, 1]))
+    """
+    sizes = tuple(map(operator.index, listed(shape)))
+    fits("unravel_index", sizes)
+    index = as_array("unravel_index", indices)
+    if index.dtype.kind not in "biu" and index.size:
+        raise TypeError("only int indices permitted")
+    if order not in ("C", "F"):
+        raise ValueError(f"unravel_index: order is {order!r}; 'C' and 'F' would work")
+    index, total = astype(index, _INTP), math.prod(sizes)
+    if index.size:
+        value = index._value()
+        if value.min() < 0 or value.max() >= total:
+            raise ValueError(f"index {value.max()} is out of bounds for array with size {total}")
+    out = []
+    for n in sizes if order == "F" else reversed(sizes):
+        out.append(remainder(index, max(n, 1)))
+        index = floor_divide(index, max(n, 1))
+    return tuple(out if order == "F" else reversed(out))
+
+
+@fastpath.whole(np.ix_)
+@numpys
+def ix_(*args: Any) -> tuple[Array, ...]:
+    """Return index arrays that together index every combination of the given ones.
+
+    >>> xp.arange(9).reshape(3, 3)[xp.ix_([0, 2], [1])]
+    array([[1],
+           [7]])
+    """
+    out = []
+    for k, a in enumerate(args):
+        x = as_array("ix_", a)
+        if x.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        x = astype(x, _INTP) if not x.size else nonzero(x)[0] if x.dtype.kind == "b" else x
+        out.append(reshape(x, (1,) * k + (x.size,) + (1,) * (len(args) - k - 1)))
+    return tuple(out)
+
+
+# -- written in place --------------------------------------------------------------------------------
+
+
+def _target(function: str, x: Any) -> Array:
+    if isinstance(x, np.ndarray):
+        raise UnheldDtypeError(f"{function}: writes to arrays of ours, and leaves NumPy's to NumPy")
+    if type(x) is not Array:
+        raise TypeError(f"{function}: argument 1 must be an array, not {type(x).__name__}")
+    return x
+
+
+def _safely(function: str, value: Any, x: Array) -> Array:
+    """Return values in one axis and of the dtype of `x`, which that of an array must fit."""
+    if isinstance(value, Array | np.ndarray | np.generic) and not np.can_cast(value.dtype, x.dtype):
+        raise TypeError(f"Cannot cast array data from {value.dtype} to {x.dtype} ({function})")
+    return flat(function, as_array(function, value, x.dtype))
+
+
+@numpys
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    """Write the elements of an array into another one, where a mask is true.
+
+    >>> x = xp.zeros(3)
+    >>> xp.copyto(x, [1, 2, 3], where=[True, False, True])
+    >>> x
+    array([1., 0., 3.])
+    """
+    x = _target("copyto", dst)
+    if where is True and casting == "same_kind":
+        if type(src) is Array and src.dtype is x.dtype:
+            x[...] = src
+            return
+        if x.nbytes < eager.PART and eager.put(x, (), src):
+            return
+    new: Any = src
+    if not isinstance(src, bool | int | float | complex):
+        new = as_array("copyto", src)
+    weak = type(src) is int and x.dtype.kind != "b"
+    if not np.can_cast(result_dtype(new), x.dtype, casting) and not weak:
+        raise TypeError(f"Cannot cast array data from {result_dtype(new)} to {x.dtype} ({casting!r})")
+    value = fitted("copyto", new, x.dtype, x.shape)
+    mask = None if where is True else broadcast_to(astype(as_array("copyto", where), _BOOL), x.shape)
+    with lock:
+        write(x, value if mask is None else apply(select_p, mask, value, x))
+
+
+@numpys
+def putmask(a: Any, mask: Any, values: Any) -> None:
+    """Write values where a mask is true: each element its own, repeated as needed.
+
+    >>> x = xp.arange(4)
+    >>> xp.putmask(x, x > 1, [10, 20])
+    >>> x
+    array([ 0,  1, 10, 20])
+    """
+    x = _target("putmask", a)
+    key = eager.fresh_value(mask) if type(mask) is Array and mask.shape == x.shape else None
+    if key is not None and key.dtype == bool and eager.change(np.putmask, x, values, key):
+        return
+    chosen = astype(as_array("putmask", mask), _BOOL)
+    if chosen.shape != x.shape:
+        if chosen.size != x.size:
+            raise ValueError("putmask: mask and data must be the same size")
+        chosen = reshape(chosen, x.shape)
+    new = _safely("putmask", values, x)
+    if new.size and x.size:
+        with lock:
+            write(x, where(chosen, _repeated(new, x.shape), x))
+
+
+def _repeated(values: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array of a shape that the values fill in order, over and over."""
+    n = math.prod(shape)
+    if values.size == 1:
+        return broadcast_to(values.reshape(()), shape)
+    return reshape(tile(values, -(-n // values.size))[:n], shape)
+
+
+@numpys
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """Write values where a mask is true: the first one at the first such place, and so on.
+
+    >>> x = xp.arange(4)
+    >>> xp.place(x, x > 1, [10, 20])
+    >>> x
+    array([ 0,  1, 10, 20])
+    """
+    x = _target("place", arr)
+    chosen = astype(flat("place", mask), _BOOL)
+    if chosen.size != x.size:
+        raise ValueError("place: mask and data must be the same size")
+    new = _safely("place", vals, x)
+    if not new.size:
+        if bool(chosen.any()):
+            raise ValueError("Cannot insert from an empty array!")
+        return
+    number = remainder(chosen.cumsum() - 1, new.size)
+    new = take(new, where(chosen, number, 0))
+    with lock:
+        write(x, reshape(where(chosen, new, reshape(x, (-1,))), x.shape))
+
+
+@numpys
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write values at indices into the flattened array.
+
+    >>> x = xp.zeros(3)
+    >>> xp.put(x, [0, -1], [5, 6])
+    >>> x
+    array([5., 0., 6.])
+    """
+    x = _target("put", a)
+    places = eager.places(ind, x.size) if mode == "raise" else None
+    if places is not None and eager.change(np.put, x, v, places):
+        return
+    index = flat("put", ind)
+    if not index.size:
+        return
+    if not np.can_cast(index.dtype, _INTP, "same_kind"):
+        raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP}")
+    index = within("put", astype(index, _INTP), x.size, mode)
+    if mode == "raise":
+        value = index._value()
+        if value.min() < -x.size or value.max() >= x.size:
+            raise IndexError(f"put: an index is out of bounds for axis 0 with size {x.size}")
+    new = astype(flat("put", v), x.dtype)  # as NumPy: any cast goes
+    if not new.size:
+        return
+    with lock:
+        old = reshape(x.copy(), (-1,))
+        setitem(old, index, _repeated(new, index.shape))
+        write(x, apply(reshape_p, old, shape=x.shape))
+
+
+@numpys
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+    """Write values at indices that differ from row to row.
+
+    >>> x = xp.asarray([[3, 1], [7, 9]])
+    >>> xp.put_along_axis(x, xp.argmax(x, axis=1, keepdims=True), 0, axis=1)
+    >>> x
+    array([[0, 1],
+           [7, 0]])
+    """
+    x = _target("put_along_axis", arr)
+    index = as_array("put_along_axis", indices)
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        if index.ndim != 1:
+            raise ValueError("when axis=None, `indices` must have a single dimension.")
+        whole, k = reshape(x, (-1,)), 0
+    else:
+        whole, k = x, normalize_axis("put_along_axis", axis, x.ndim)
+    if index.ndim != whole.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    places = eager.places(index, whole.shape[k])
+    if places is not None and eager.change(
+        functools.partial(np.put_along_axis, axis=axis), x, values, places
+    ):
+        return
+    whole = whole.copy()
+    shape = broadcast_shapes("put_along_axis", index.shape, _one_at(whole.shape, k))
+    key: list[Any] = []
+    for a, n in enumerate(whole.shape):
+        one = (1,) * a + (-1,) + (1,) * (whole.ndim - a - 1)
+        key.append(astype(broadcast_to(index, shape), _INTP) if a == k else np.arange(n).reshape(one))
+    setitem(whole, tuple(key), values)
+    write(x, apply(reshape_p, whole, shape=x.shape))
+
+
+def _one_at(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
+    return (*shape[:axis], 1, *shape[axis + 1 :])
+
+
+@numpys
+def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+    """Write values on the main diagonal.
+
+    >>> x = xp.zeros((2, 2))
+    >>> xp.fill_diagonal(x, 3)
+    >>> x
+    array([[3., 0.],
+           [0., 3.]])
+    """
+    x = _target("fill_diagonal", a)
+    if x.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    end = None
+    if x.ndim == 2:
+        step = x.shape[1] + 1
+        end = None if wrap else x.shape[1] ** 2
+    else:
+        if len(set(x.shape)) > 1:
+            raise ValueError("All dimensions of input must be of equal length")
+        step = 1 + sum(math.prod(x.shape[k + 1 :]) for k in range(x.ndim - 1))
+    if eager.change(functools.partial(np.fill_diagonal, wrap=wrap), x, val):
+        return
+    places = slice(None, end, step)
+    new = val if isinstance(val, bool | int | float | complex) else flat("fill_diagonal", val)
+    if type(new) is Array:
+        new = _repeated(astype(new, x.dtype), (len(range(x.size)[places]),)) if new.size else new
+    setitem(view(x, reshape_p, shape=(x.size,)), places, new)
+
+
+# -- functions along axes ----------------------------------------------------------------------------
+
+
+@numpys
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Array:
+    """Call a function on each vector along an axis.
+
+    >>> xp.apply_along_axis(lambda v: v[0] + v[-1], 1, [[1, 2], [3, 4]])
+    array([3, 7])
+    """
+    x = as_array("apply_along_axis", arr)
+    k = normalize_axis("apply_along_axis", axis, x.ndim)
+    rows = moveaxis(x, k, -1)
+    outer = rows.shape[:-1]
+    if not math.prod(outer):
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    # What is known is read at once; parts of what is pending stay so.
+    part = getitem if fresh_value(x) is None else operator.getitem
+    results = [
+        as_array("apply_along_axis", func1d(part(rows, i), *args, **kwargs)) for i in np.ndindex(outer)
+    ]
+    first = results[0]
+    out = reshape(stack([astype(r, first.dtype) for r in results]), (*outer, *first.shape))
+    inner = tuple(range(len(outer), out.ndim))
+    return moveaxis(out, inner, tuple(range(k, k + len(inner)))) if inner else out
+
+
+@numpys
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
+    """Call a function ``func(x, axis)`` for one axis after another.
+
+    >>> xp.apply_over_axes(xp.sum, xp.ones((2, 3)), [0, 1])
+    array([[6.]])
+    """
+    x = as_array("apply_over_axes", a)
+    for axis in axes if isinstance(axes, tuple | list) else [axes]:
+        k = normalize_axis("apply_over_axes", axis, x.ndim)
+        y = as_array("apply_over_axes", func(x, k))
+        if y.ndim != x.ndim:
+            y = reshape(y, (*y.shape[:k], 1, *y.shape[k:]))
+            if y.ndim != x.ndim:
+                raise ValueError("function is not returning an array of the correct shape")
+        x = y
+    return x

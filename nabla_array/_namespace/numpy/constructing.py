@@ -1,0 +1,464 @@
+"""Arrays made: copies, ranges, matrices, windows, coordinates."""
+
+from __future__ import annotations
+
+import builtins
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.ops.structure import diagonal as diagonal_p
+from ..chapters.creation import arange, asarray, eye, linspace
+from ..chapters.data_types import result_type
+from ..chapters.elementwise import cos, divide, log10, multiply, pow, sign, sqrt, subtract
+from ..chapters.filling import ones, zeros
+from ..chapters.joining import stack
+from ..chapters.manipulation import broadcast_to, expand_dims, moveaxis, reshape
+from ..chapters.searching import nonzero, where
+from ..core.array import Array, freeze, from_value, view
+from ..core.indexing import getitem, setitem
+from ..core.promotion import as_array, astype, checked, fits, normalize_shape
+from ..core.views import Flags
+from ..dispatch import fastpath
+from ..interop.functions import to_host
+from .described import numpys
+from .joining import along
+from .numbers import i0
+
+_F64 = np.dtype(np.float64)
+
+
+@numpys
+def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+    """Return a copy of an array.
+
+    >>> xp.copy([1, 2])
+    array([1, 2])
+    """
+    return as_array("copy", a).copy()
+
+
+@numpys
+def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Array:
+    """Return an array of what is given; an array itself.
+
+    >>> xp.asanyarray([1, 2])
+    array([1, 2])
+    """
+    return asarray(a, dtype=dtype, order=order, **kwargs)
+
+
+@numpys
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Any:
+    """Return a copy of a buffer that cannot be written to, and NumPy's array on the memory of one that can.
+
+    >>> xp.frombuffer(b"ab", dtype=xp.uint8)
+    array([97, 98], dtype=uint8)
+    """
+    seen = np.frombuffer(to_host("frombuffer", buffer), dtype, count, offset)
+    if seen.flags.writeable and type(buffer) is not Array:
+        return seen  # others look at that memory (another process, say): what is written is for them
+    x = from_value(checked("frombuffer", seen).copy())
+    if type(buffer) is not Array:
+        freeze(x, for_good=True)
+    return x
+
+
+@numpys
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
+    """Return an array of one axis or more, a copy of a view that NumPy would not have in C order.
+
+    >>> xp.ascontiguousarray(3)
+    array([3])
+    """
+    x = asarray(a, dtype=dtype, order="C")
+    return x if x.ndim else reshape(x, (1,))
+
+
+@numpys
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
+    """Return an array of one axis or more, a copy of one that NumPy would not have in Fortran's order.
+
+    >>> xp.asfortranarray([1, 2])
+    array([1, 2])
+    """
+    x = asarray(a, dtype=dtype, order="F")
+    return x if x.ndim else reshape(x, (1,))
+
+
+@numpys
+def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
+    """Return an array; raises ValueError where an element is infinite or nan.
+
+    >>> xp.asarray_chkfinite([1, 2])
+    array([1, 2])
+    """
+    x = asarray(a, dtype=dtype, order=order)
+    if not np.isfinite(x._value()).all():
+        raise ValueError("array must not contain infs or NaNs")
+    return x
+
+
+_REQUIREMENTS = {
+    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
+    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
+    **dict.fromkeys(("A", "ALIGNED"), "A"),
+    **dict.fromkeys(("W", "WRITEABLE"), "W"),
+    **dict.fromkeys(("O", "OWNDATA"), "O"),
+    **dict.fromkeys(("E", "ENSUREARRAY"), "E"),
+}
+
+
+@numpys
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
+    """Return an array, or a copy where NumPy's, to fulfil requirements on its memory, would be one.
+
+    >>> xp.require([1, 2], requirements=["C"])
+    array([1, 2])
+    """
+    kinds = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    if {"C", "F"} <= kinds:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    x = asarray(a, dtype=dtype, order="C" if "C" in kinds else "F" if "F" in kinds else "A")
+    flags = Flags(x)
+    return x.copy() if ("O" in kinds and not flags.owndata) or ("W" in kinds and not flags.writeable) else x
+
+
+@numpys
+def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
+    """Return the identity matrix.
+
+    >>> xp.identity(2)
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    return eye(n, dtype=dtype)
+
+
+@numpys
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
+    """Return a matrix with ones at and below a diagonal.
+
+    >>> xp.tri(2, 3)
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    """
+    return from_value(np.tri(operator.index(N), M, k, dtype))
+
+
+@fastpath.whole(
+    np.vander, elements=lambda x, N=None, *_, **__: fastpath.size(x) * (fastpath.size(x) if N is None else N)
+)
+@numpys
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
+    """Return a Vandermonde matrix: powers of the elements, in columns.
+
+    >>> xp.vander([1, 2, 3], 3)
+    array([[1, 1, 1],
+           [4, 2, 1],
+           [9, 3, 1]])
+    """
+    y = as_array("vander", x)
+    if y.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = y.size if N is None else operator.index(N)
+    y = astype(y, np.promote_types(y.dtype, np.dtype(int)))
+    normalize_shape("vander", (y.size, n))
+    columns = [ones(y.shape, dtype=y.dtype)] if n else []
+    for _ in range(n - 1):
+        columns.append(columns[-1] * y)
+    if not columns:
+        return zeros((y.size, 0), dtype=y.dtype)
+    return stack(columns if increasing else columns[::-1], axis=1)
+
+
+@numpys
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Array:
+    """Return numbers whose logarithms are evenly spaced.
+
+    >>> xp.logspace(0, 2, 3)
+    array([  1.,  10., 100.])
+    """
+    if not isinstance(base, float | int) and np.ndim(base):  # a row of numbers for each base
+        start, stop, base = [as_array("logspace", x) for x in (start, stop, base)]
+        ndim = builtins.max(start.ndim, stop.ndim, base.ndim)
+        start, stop, base = [reshape(x, (1,) * (ndim - x.ndim) + x.shape) for x in (start, stop, base)]
+        base = expand_dims(base, axis=axis)
+    y = pow(base, linspace(start, stop, num=num, endpoint=endpoint, axis=axis))
+    return y if dtype is None else astype(y, np.dtype(dtype))
+
+
+@numpys
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Array:
+    """Return numbers each a constant multiple of the one before.
+
+    >>> xp.geomspace(1, 8, 4)
+    array([1., 2., 4., 8.])
+    """
+    a, b = as_array("geomspace", start), as_array("geomspace", stop)
+    if not np.all(a._value()) or not np.all(b._value()):
+        raise ValueError("Geometric sequence cannot include zero")
+    wide = np.result_type(a.dtype, b.dtype, float(num), _F64 if dtype is None else dtype)
+    a, b = astype(a, wide), astype(b, wide)
+    out_sign = sign(a)
+    a, b = divide(a, out_sign), divide(b, out_sign)
+    y = logspace(log10(a), log10(b), num, endpoint)
+    if num > 0:
+        setitem(y, along(0, 0), a)
+        if num > 1 and endpoint:
+            setitem(y, along(0, -1), b)
+    y = multiply(y, out_sign)
+    if axis:
+        y = moveaxis(y, 0, axis)
+    return astype(y, wide if dtype is None else np.dtype(dtype))
+
+
+@numpys
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    """Return the indices of a grid: an array for each axis, stacked unless they are sparse.
+
+    >>> xp.indices((2, 2))[1]
+    array([[0, 1],
+           [0, 1]])
+    """
+    shape = normalize_shape("indices", tuple(dimensions))  # a number is none, here
+    rows = [
+        reshape(arange(n, dtype=dtype), (1,) * k + (n,) + (1,) * (len(shape) - k - 1))
+        for k, n in enumerate(shape)
+    ]
+    if sparse:
+        return tuple(rows)
+    if not rows:
+        return zeros((0,), dtype=dtype)
+    return stack([broadcast_to(r, shape) for r in rows])
+
+
+@numpys
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    """Return what a function makes of the coordinates of a grid.
+
+    >>> xp.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
+    array([[0, 1],
+           [1, 2]])
+    """
+    return function(*indices(shape, dtype=dtype), **kwargs)
+
+
+@fastpath.whole(np.diag, elements=lambda v, k=0: (fastpath.size(v) + abs(k)) ** 2 if np.ndim(v) == 1 else 0)
+@numpys
+def diag(v: Any, k: int = 0) -> Array:
+    """Return a matrix with a vector on its diagonal, or the diagonal of a matrix: a read-only view.
+
+    >>> xp.diag([1, 2])
+    array([[1, 0],
+           [0, 2]])
+    """
+    x = as_array("diag", v)
+    if x.ndim == 2:
+        return view(x, diagonal_p, offset=operator.index(k))
+    if x.ndim != 1:
+        raise ValueError("Input must be 1- or 2-d.")
+    n = x.size + abs(k)
+    fits("diag", (n, n), x.dtype.itemsize)
+    column = np.arange(n)
+    hit = column[:, None] + k == column
+    spread = np.clip(column - max(k, 0), 0, max(x.size - 1, 0))
+    if not x.size:
+        return zeros((n, n), dtype=x.dtype)
+    return where(hit, getitem(x, spread), x.dtype.type(0))
+
+
+@numpys
+def diagflat(v: Any, k: int = 0) -> Array:
+    """Return a matrix with the flattened elements on its diagonal.
+
+    >>> xp.diagflat([[1, 2]])
+    array([[1, 0],
+           [0, 2]])
+    """
+    return diag(reshape(as_array("diagflat", v), (-1,)), k)
+
+
+@numpys
+def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
+    """Return the indices of the main diagonal.
+
+    >>> xp.diag_indices(2)
+    (array([0, 1]), array([0, 1]))
+    """
+    return (arange(n),) * ndim
+
+
+@numpys
+def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+    """Return the indices of the main diagonal of an array.
+
+    >>> xp.diag_indices_from(xp.eye(2))
+    (array([0, 1]), array([0, 1]))
+    """
+    x = as_array("diag_indices_from", arr)
+    if x.ndim < 2:
+        raise ValueError("input array must be at least 2-d")
+    if len(set(x.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    return diag_indices(x.shape[0], x.ndim)
+
+
+@numpys
+def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Array, ...]:
+    """Return the indices that a function such as `triu` keeps.
+
+    >>> xp.mask_indices(2, xp.triu)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    return nonzero(as_array("mask_indices", mask_func(ones((n, n), dtype=int), k)) != 0)
+
+
+@numpys
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Return the indices of a lower triangle.
+
+    >>> xp.tril_indices(2)
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    return tuple(map(from_value, np.tril_indices(n, k, m)))
+
+
+@numpys
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Return the indices of an upper triangle.
+
+    >>> xp.triu_indices(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    return tuple(map(from_value, np.triu_indices(n, k, m)))
+
+
+@numpys
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Return the indices of the lower triangle of an array.
+
+    >>> xp.tril_indices_from(xp.eye(2))
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    return tril_indices(*_rows_and_columns("tril_indices_from", arr, k))
+
+
+@numpys
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Return the indices of the upper triangle of an array.
+
+    >>> xp.triu_indices_from(xp.eye(2))
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    return triu_indices(*_rows_and_columns("triu_indices_from", arr, k))
+
+
+def _rows_and_columns(function: str, arr: Any, k: int) -> tuple[int, int, int]:
+    x = as_array(function, arr)
+    if x.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return x.shape[0], k, x.shape[1]
+
+
+# -- windows -----------------------------------------------------------------------------------------
+
+
+def _window(M: Any, of: Callable[[Array, float], Array]) -> Array:
+    """Return a window of M points: `of` the odd numbers from 1 - M to M - 1 and of M."""
+    m = float(as_array("window", M)._value())
+    if m < 1:
+        return zeros((0,))
+    if m == 1:
+        return ones((1,))
+    return of(arange(1 - m, m, 2.0), m)
+
+
+@numpys
+def bartlett(M: Any) -> Array:
+    """Return the Bartlett window: a triangle.
+
+    >>> xp.bartlett(5)
+    array([0. , 0.5, 1. , 0.5, 0. ])
+    """
+    return _window(M, lambda n, m: where(n <= 0, 1 + n / (m - 1), 1 - n / (m - 1)))
+
+
+@numpys
+def hanning(M: Any) -> Array:
+    """Return the Hann window: a raised cosine.
+
+    >>> xp.hanning(3)
+    array([0., 1., 0.])
+    """
+    return _window(M, lambda n, m: 0.5 + 0.5 * cos(math.pi * n / (m - 1)))
+
+
+@numpys
+def hamming(M: Any) -> Array:
+    """Return the Hamming window.
+
+    >>> xp.hamming(3)
+    array([0.08, 1.  , 0.08])
+    """
+    return _window(M, lambda n, m: 0.54 + 0.46 * cos(math.pi * n / (m - 1)))
+
+
+@numpys
+def blackman(M: Any) -> Array:
+    """Return the Blackman window.
+
+    >>> xp.blackman(3).round(12) + 0.0
+    array([0., 1., 0.])
+    """
+    return _window(
+        M,
+        lambda n, m: 0.42 + 0.5 * cos(math.pi * n / (m - 1)) + 0.08 * cos(2.0 * math.pi * n / (m - 1)),
+    )
+
+
+@numpys
+def kaiser(M: Any, beta: Any) -> Array:
+    """Return the Kaiser window.
+
+    >>> xp.kaiser(3, 0.0)
+    array([1., 1., 1.])
+    """
+    m = int(as_array("kaiser", M)._value())
+    if m == 1:
+        return ones((1,))
+    n, alpha = arange(0.0, m), (m - 1) / 2.0
+    b = as_array("kaiser", beta) * 1.0
+    ratio = subtract(n, alpha) / alpha
+    return divide(i0(b * sqrt(1 - ratio * ratio)), i0(b))
+
+
+@numpys
+def common_type(*arrays: Any) -> Any:
+    """Return the type of floats or complex numbers that holds all arrays.
+
+    >>> xp.common_type(xp.asarray([1, 2]), xp.asarray([1.0], dtype=xp.float32)).__name__
+    'float64'
+    """
+    kinds = []
+    for a in arrays:
+        dtype = as_array("common_type", a).dtype
+        if dtype.kind == "b":
+            raise TypeError("can't get common type for non-numeric array")
+        kinds.append(dtype if dtype.kind in "fc" else _F64)
+    return result_type(np.float16, *kinds).type

@@ -1,0 +1,53 @@
+"""What turns a function into one of NumPy's names: its docstring, and the way out for what we cannot hold."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..core.promotion import UnheldDtypeError
+from ..interop.functions import elsewhere
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_PAGES = "https://numpy.org/doc/stable/reference/generated/"
+
+
+def describe(function: Callable[..., Any], path: str) -> None:
+    """Make the docstring whole: a summary, and an example after a blank line, are written at the function."""
+    summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n\n>>> ")
+    shown = f"\n\nExamples\n--------\n>>> import nabla_array as xp\n>>> {example}\n" if example else "\n"
+    function.__doc__ = (
+        f"{summary}\n\nParameters and results are those of NumPy's `{path}`.\n\n"
+        f"References\n----------\n{_PAGES}{path}.html{shown}"
+    )
+
+
+def numpys(function: F) -> F:
+    """Let a function be NumPy's of that name: arrays of dtypes that are not ours go to NumPy's, counted."""
+    return numpys_in("numpy", np)(function)
+
+
+def numpys_in(path: str, module: Any) -> Callable[[F], F]:
+    """Do the same for a function of a module of NumPy's."""
+
+    def decorate(function: F) -> F:
+        name = function.__name__
+        theirs = getattr(module, name)
+        where = f"{path}.{name}".removeprefix("numpy.")
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return function(*args, **kwargs)
+            except UnheldDtypeError as error:
+                return elsewhere(theirs, where, args, kwargs, error)
+
+        describe(call, f"{path}.{name}")
+        return call  # type: ignore[return-value]
+
+    return decorate

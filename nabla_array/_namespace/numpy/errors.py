@@ -1,0 +1,109 @@
+"""NumPy's error state, which belongs to the line that records an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.cpu import faults
+
+
+class errstate:
+    """Decide for a block of code, or a function, what becomes of floating-point errors, as NumPy's does.
+
+    It counts where an operation is written, not where its elements are computed. Warnings come where
+    the setting `float_warnings` is on, or a block wants them. Compiled code and MAX report nothing.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.errstate.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> with xp.errstate(divide="ignore"):
+    ...     x = 1 / xp.zeros(2)
+    >>> x
+    array([inf, inf])
+    >>> with xp.errstate(divide="raise"):
+    ...     1 / xp.zeros(2)
+    Traceback (most recent call last):
+        ...
+    FloatingPointError: divide by zero encountered in divide
+    """
+
+    def __init__(self, **changes: Any) -> None:
+        np.errstate(**changes)  # raises TypeError for what is no setting
+        self._changes = changes
+        self._undo = ExitStack()
+
+    def __enter__(self) -> errstate:
+        with ExitStack() as undo:
+            undo.enter_context(np.errstate(**self._changes))
+            undo.callback(faults.usual.update, dict(faults.usual))
+            undo.callback(faults.numpys.update, dict(faults.numpys))
+            undo.enter_context(faults.recorded_under(_changes(**self._changes)))
+            self._undo = undo.pop_all()
+        return self
+
+    def __exit__(self, *details: Any) -> None:
+        self._undo.close()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Let a function run so."""
+
+        @wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with errstate(**self._changes):
+                return function(*args, **kwargs)
+
+        return call
+
+
+# What `seterr` asks for that must be known when something is recorded.
+_lasting = ExitStack()
+
+
+def _changes(all: str | None = None, call: Any = None, **named: str | None) -> dict[str, str]:
+    """Return the changes of an error state that were asked for, by kind."""
+    every = dict.fromkeys(faults.usual, all) | {k: v for k, v in named.items() if v is not None}
+    return {k: v for k, v in every.items() if v is not None}
+
+
+def seterr(
+    all: str | None = None,
+    divide: str | None = None,
+    over: str | None = None,
+    under: str | None = None,
+    invalid: str | None = None,
+) -> dict[str, Any]:
+    """Decide from now on what becomes of floating-point errors; returns what was decided before.
+
+    Parameters and results are those of NumPy's `numpy.seterr`.
+
+    References
+    ----------
+    https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> before = xp.seterr(divide="ignore")
+    >>> 1 / xp.zeros(2)
+    array([inf, inf])
+    >>> xp.seterr(**before)["divide"]
+    'ignore'
+    """
+    changes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
+    before = np.seterr(**changes)  # type: ignore[arg-type]
+    # "warn" is what there was before anybody asked, mostly put back: the settings decide.
+    faults.usual.update({k: "usual" if v == "warn" else v for k, v in _changes(**changes).items()})
+    faults.numpys.update(**np.geterr())
+    _lasting.close()
+    if faults.is_urgent(faults.usual) or faults.usual["under"] != "ignore":
+        _lasting.enter_context(faults.recorded_under({}))
+    return {**before}

@@ -1,0 +1,115 @@
+"""`x.flat`: the elements of an array in a row, to be read, written and iterated over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.ops.structure import reshape
+from ..._lazy.run.evaluator import lock
+from ..core.array import Array, apply, check_writable, view, write
+from ..core.indexing import as_written, getitem, setitem
+from ..core.promotion import SCALARS, astype
+from ..core.views import aliases
+
+
+class FlatIterator:
+    """The elements of an array in C order: an iterator that can be indexed and assigned to, as NumPy's."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, x: Array) -> None:
+        self._x = x
+        self._next = 0
+
+    @property
+    def base(self) -> Array:
+        """The array."""
+        return self._x
+
+    @property
+    def index(self) -> int:
+        """The place in the row of the next element."""
+        return self._next
+
+    @property
+    def coords(self) -> tuple[int, ...]:
+        """The indices of the next element in the array."""
+        return _place(self._next, self._x.shape)
+
+    def copy(self) -> Array:
+        """Return the elements in an array with one axis."""
+        return apply(reshape, self._x, shape=(self._x.size,)).copy()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.copy().__array__(dtype, copy)
+
+    def __len__(self) -> int:
+        return self._x.size
+
+    def __iter__(self) -> FlatIterator:
+        return self
+
+    def __next__(self) -> Array:
+        if self._next >= self._x.size:
+            raise StopIteration
+        place = self.coords
+        self._next += 1
+        return self._x[place]
+
+    def __getitem__(self, key: Any) -> Array:
+        self._next = 0
+        return getitem(self.copy(), key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Write to elements; values are repeated as often as needed, and what is too many is left out."""
+        check_writable(self._x)
+        self._next = 0
+        n = self._x.size
+        new = value if type(value) in SCALARS else as_written("flat", value, self._x.dtype)
+        if type(new) is Array:
+            places = np.arange(n)[_host_key(key)]
+            if np.ndim(places) == 0 and new.ndim:
+                raise ValueError("Error setting single item of array.")
+            if new.size == 0:
+                return
+            new = getitem(apply(reshape, new, shape=(new.size,)), np.arange(places.size) % new.size)
+            new = apply(reshape, astype(new, self._x.dtype), shape=np.shape(places))
+        if aliases(self._x, (n,)):
+            setitem(view(self._x, reshape, shape=(n,)), key, new)
+            return
+        with lock:
+            row = self.copy()
+            setitem(row, key, new)
+            write(self._x, apply(reshape, row, shape=self._x.shape))
+
+    def __eq__(self, other: object) -> Any:
+        return self.copy() == other
+
+    def __ne__(self, other: object) -> Any:
+        return self.copy() != other
+
+    def __lt__(self, other: Any) -> Array:
+        return self.copy() < other
+
+    def __le__(self, other: Any) -> Array:
+        return self.copy() <= other
+
+    def __gt__(self, other: Any) -> Array:
+        return self.copy() > other
+
+    def __ge__(self, other: Any) -> Array:
+        return self.copy() >= other
+
+
+def _place(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+    out = []
+    for n in reversed(shape):
+        i, rest = divmod(i, n) if n else (0, 0)
+        out.append(rest)
+    return tuple(reversed(out))
+
+
+def _host_key(key: Any) -> Any:
+    return key._value() if type(key) is Array else key

@@ -1,0 +1,131 @@
+"""Objects that are indexed to make arrays: ``mgrid``, ``ogrid``, ``r_``, ``c_``, ``s_``, ``index_exp``."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..chapters.creation import arange, linspace
+from ..chapters.joining import concat
+from ..chapters.manipulation import reshape
+from ..core.array import Array
+from ..core.promotion import as_array, astype
+from .constructing import indices
+
+
+def _count(piece: slice) -> tuple[Any, Any, int, np.dtype]:
+    """Return start, step, number and dtype of what ``start:stop:step`` says; ``5j`` is a number of points."""
+    start = 0 if piece.start is None else piece.start
+    step = 1 if piece.step is None else piece.step
+    if isinstance(step, complex):
+        n = int(abs(step))
+        step = (piece.stop - start) / float(n - 1) if n > 1 else 1.0
+        return start, step, n, np.result_type(start, piece.stop, step, 0.0)
+    n = math.ceil((piece.stop - start) / step)
+    return start, step, max(n, 0), np.result_type(start, piece.stop, step)
+
+
+class _Grid:
+    """NumPy's ``mgrid`` (dense) or ``ogrid`` (open): coordinates of a grid, by slices."""
+
+    def __init__(self, name: str, sparse: bool) -> None:
+        self.name, self.sparse = name, sparse
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: index it with slices>"
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            start, step, n, _ = _count(key)
+            if isinstance(key.step, complex):
+                return linspace(start, key.stop, num=n)
+            return arange(start, key.stop, step)
+        found = [_count(piece) for piece in key]
+        dtype = np.result_type(*[f[3] for f in found]) if found else np.dtype(int)
+        grid = indices([f[2] for f in found], dtype=dtype, sparse=self.sparse)
+        rows = []
+        for i, (start, step, _, _) in enumerate(found):
+            row = grid[i]
+            row = row if step == 1 and type(step) is int else astype(row * step, dtype)
+            rows.append(row if start == 0 else astype(row + start, dtype))
+        if self.sparse:
+            return tuple(rows)
+        return concat([reshape(r, (1, *r.shape)) for r in rows]) if rows else grid
+
+
+mgrid = _Grid("mgrid", False)
+ogrid = _Grid("ogrid", True)
+
+
+class _Joined:
+    """NumPy's ``r_`` and ``c_``: arrays, numbers and ranges joined along an axis."""
+
+    def __init__(self, name: str, axis: int = 0, ndmin: int = 1, trans1d: int = -1) -> None:
+        self.name, self.options = name, (axis, ndmin, trans1d)
+
+    def __repr__(self) -> str:
+        return f"<{self.name}: index it with arrays, numbers and slices>"
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return np.r_[key]  # matrices: NumPy's own
+        items = list(key) if isinstance(key, tuple) else [key]
+        axis, ndmin, trans1d = self.options
+        if items and isinstance(items[0], str):
+            word = items.pop(0)
+            if word in ("r", "c"):
+                return np.r_[(word, *[np.asarray(i) if type(i) is Array else i for i in items])]
+            numbers = [int(n) for n in word.split(",")]
+            axis, ndmin, trans1d = [*numbers, *(axis, ndmin, trans1d)[len(numbers) :]]
+        parts = [_part(item, ndmin, trans1d) for item in items]
+        arrays = [p for p, weak in parts if not weak]
+        scalars = [p for p, weak in parts if weak]
+        dtype = np.result_type(*[a.dtype for a in arrays], *scalars)
+        ready = [
+            astype(_spread(as_array(self.name, p, dtype if weak else None), ndmin), dtype)
+            if weak
+            else astype(p, dtype)
+            for p, weak in parts
+        ]
+        return concat(ready, axis=axis)
+
+
+def _spread(x: Array, ndmin: int) -> Array:
+    return reshape(x, (1,) * max(ndmin - x.ndim, 0) + x.shape)
+
+
+def _part(item: Any, ndmin: int, trans1d: int) -> tuple[Any, bool]:
+    """Return an item of a key as an array, or as a Python scalar and True."""
+    if isinstance(item, slice):
+        start, step, n, _ = _count(item)
+        x = (
+            linspace(start, item.stop, num=n)
+            if isinstance(item.step, complex)
+            else arange(start, item.stop, step)
+        )
+        given = 1
+    elif isinstance(item, bool | int | float | complex):
+        return item, True
+    else:
+        x = as_array("r_", item)
+        given = x.ndim
+    if given >= ndmin:
+        return x, False
+    y = _spread(x, ndmin)
+    if trans1d != -1 and given:  # where the axes of the item go among the new ones
+        new = ndmin - given
+        first = trans1d + new + 1 if trans1d < 0 else trans1d
+        order = list(range(ndmin))
+        y = y.transpose(order[:first] + order[new:] + order[first:new])
+    return y, False
+
+
+r_ = _Joined("r_")
+c_ = _Joined("c_", -1, 2, 0)
+s_ = np.s_
+index_exp = np.index_exp

@@ -1,0 +1,459 @@
+"""Arrays joined, split, extended and turned."""
+
+from __future__ import annotations
+
+import builtins
+import itertools
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.ops.structure import concat as concat_p
+from ..chapters.filling import full
+from ..chapters.indexing_functions import take
+from ..chapters.joining import concat
+from ..chapters.manipulation import flip, moveaxis, reshape, swapaxes
+from ..core.array import Array, apply
+from ..core.indexing import fitted, getitem, setitem
+from ..core.promotion import as_array, astype, listed, normalize_axis
+from ..dispatch import fastpath
+from .described import numpys
+
+_ALL = slice(None)
+
+
+def flat(function: str, x: Any) -> Array:
+    """Return `x` with one axis."""
+    y = as_array(function, x)
+    return y if y.ndim == 1 else reshape(y, (-1,))
+
+
+def along(axis: int, key: Any) -> tuple[Any, ...]:
+    """Return the key that applies `key` to one axis."""
+    return (*[_ALL] * axis, key)
+
+
+@fastpath.whole(np.append)
+@numpys
+def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+    """Return an array with more elements at its end.
+
+    >>> xp.append([1, 2], [[3], [4]])
+    array([1, 2, 3, 4])
+    """
+    if axis is None:
+        return concat([flat("append", arr), flat("append", values)])
+    return concat([as_array("append", arr), as_array("append", values)], axis=axis)
+
+
+@numpys
+def atleast_3d(*arys: Any) -> Any:
+    """Return arrays with three axes or more: new ones go around a vector, and behind a matrix.
+
+    >>> xp.atleast_3d([1, 2]).shape
+    (1, 2, 1)
+    """
+    shapes = {0: (1, 1, 1), 1: (1, -1, 1)}
+    out = []
+    for a in arys:
+        x = as_array("atleast_3d", a)
+        shape = (*x.shape, 1) if x.ndim == 2 else shapes.get(x.ndim)
+        out.append(x if shape is None else reshape(x, shape))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+def _with_axes(function: str, arrays: Any, ndim: int) -> list[Array]:
+    xs = [as_array(function, a) for a in _several(function, arrays)]
+    return [x if x.ndim >= ndim else reshape(x, (1,) * (ndim - x.ndim) + x.shape) for x in xs]
+
+
+def _several(function: str, arrays: Any) -> Any:
+    """Return what `arrays` holds; raises TypeError for what is no sequence, as NumPy does."""
+    if not hasattr(arrays, "__getitem__"):
+        raise TypeError(
+            f'{function}: arrays to stack must be passed as a "sequence" type such as list or tuple.'
+        )
+    return arrays
+
+
+def _joined(xs: list[Array], axis: int, dtype: Any, casting: Any) -> Array:
+    return concat(xs, axis=axis, dtype=dtype, casting=casting)
+
+
+@fastpath.whole(np.vstack)
+@numpys
+def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+    """Join arrays along the first axis; vectors count as rows.
+
+    >>> xp.vstack(([1, 2], [3, 4]))
+    array([[1, 2],
+           [3, 4]])
+    """
+    return _joined(_with_axes("vstack", tup, 2), 0, dtype, casting)
+
+
+@fastpath.whole(np.hstack)
+@numpys
+def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+    """Join arrays along the second axis, vectors along the first.
+
+    >>> xp.hstack(([1, 2], [3]))
+    array([1, 2, 3])
+    """
+    xs = _with_axes("hstack", tup, 1)
+    return _joined(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype, casting)
+
+
+@fastpath.whole(np.dstack)
+@numpys
+def dstack(tup: Any) -> Array:
+    """Join arrays along the third axis.
+
+    >>> xp.dstack(([1, 2], [3, 4])).shape
+    (1, 2, 2)
+    """
+    xs = [atleast_3d(x) for x in _several("dstack", tup)]
+    return _joined(xs, 2, None, "same_kind")
+
+
+@fastpath.whole(np.column_stack)
+@numpys
+def column_stack(tup: Any) -> Array:
+    """Join arrays along the second axis; vectors count as columns.
+
+    >>> xp.column_stack(([1, 2], [3, 4]))
+    array([[1, 3],
+           [2, 4]])
+    """
+    xs = [as_array("column_stack", a) for a in _several("column_stack", tup)]
+    return _joined([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in xs], 1, None, "same_kind")
+
+
+row_stack = vstack
+
+
+# -- blocks ------------------------------------------------------------------------------------------
+
+
+def _depth(arrays: Any) -> int:
+    if type(arrays) is tuple:
+        raise TypeError("block: only lists can nest blocks; got a tuple")
+    if type(arrays) is not list:
+        return 0
+    if not arrays:
+        raise ValueError("block: a list of blocks is empty")
+    depths = {_depth(a) for a in arrays}
+    if len(depths) > 1:
+        raise ValueError("block: lists of blocks nest to different depths")
+    return depths.pop() + 1
+
+
+def _leaves(arrays: Any) -> list[Any]:
+    return [x for a in arrays for x in _leaves(a)] if type(arrays) is list else [arrays]
+
+
+@numpys
+def block(arrays: Any) -> Array:
+    """Join nested lists of blocks: the innermost along the last axis, and so on outward.
+
+    >>> xp.block([[xp.eye(2), xp.zeros((2, 1))], [xp.ones((1, 3))]])
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [1., 1., 1.]])
+    """
+    depth = _depth(arrays)
+    ndim = builtins.max([depth, *[as_array("block", x).ndim for x in _leaves(arrays)]])
+
+    def joined(part: Any, level: int) -> Array:
+        if type(part) is not list:
+            x = as_array("block", part)
+            return reshape(x, (1,) * (ndim - x.ndim) + x.shape)
+        return concat([joined(p, level + 1) for p in part], axis=ndim - depth + level)
+
+    out = joined(arrays, 0)
+    return out.copy() if depth == 0 else out
+
+
+# -- splitting ---------------------------------------------------------------------------------------
+
+
+def _bounds(indices_or_sections: Any, n: int) -> list[int]:
+    try:
+        pieces = [operator.index(i) for i in indices_or_sections]
+    except TypeError:
+        count = int(indices_or_sections)
+        if count <= 0:
+            raise ValueError("number sections must be larger than 0.") from None
+        each, more = divmod(n, count)
+        return [0, *itertools.accumulate([each + 1] * more + [each] * (count - more))]
+    return [0, *pieces, n]
+
+
+@numpys
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Return parts of an array along an axis, as views; their lengths may differ by one.
+
+    >>> xp.array_split(xp.arange(5), 2)
+    [array([0, 1, 2]), array([3, 4])]
+    """
+    x = as_array("array_split", ary)
+    k = normalize_axis("array_split", axis, x.ndim)
+    bounds = _bounds(indices_or_sections, x.shape[k])
+    return [x[along(k, slice(a, b))] for a, b in itertools.pairwise(bounds)]
+
+
+@numpys
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
+    """Return equal parts of an array along an axis, or those between indices, as views.
+
+    >>> xp.split(xp.arange(4), [1, 3])
+    [array([0]), array([1, 2]), array([3])]
+    """
+    x = as_array("split", ary)
+    if not isinstance(indices_or_sections, list | tuple | Array | np.ndarray):
+        n = x.shape[normalize_axis("split", axis, x.ndim)]
+        if n % indices_or_sections:
+            raise ValueError(f"split: {n} elements do not make {indices_or_sections} equal parts")
+    return array_split(x, indices_or_sections, axis)
+
+
+@numpys
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Split along the second axis, a vector along the first.
+
+    >>> xp.hsplit(xp.arange(4), 2)
+    [array([0, 1]), array([2, 3])]
+    """
+    x = as_array("hsplit", ary)
+    if not x.ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+
+
+@numpys
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Split along the first axis.
+
+    >>> xp.vsplit(xp.eye(2), 2)
+    [array([[1., 0.]]), array([[0., 1.]])]
+    """
+    x = as_array("vsplit", ary)
+    if x.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(x, indices_or_sections, 0)
+
+
+@numpys
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Split along the third axis.
+
+    >>> [x.shape for x in xp.dsplit(xp.ones((1, 1, 4)), 2)]
+    [(1, 1, 2), (1, 1, 2)]
+    """
+    x = as_array("dsplit", ary)
+    if x.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(x, indices_or_sections, 2)
+
+
+# -- elements put in and taken out -------------------------------------------------------------------
+
+
+def _flat_or(function: str, arr: Any, axis: int | None) -> tuple[Array, int]:
+    x = as_array(function, arr)
+    if axis is None:
+        return reshape(x, (-1,)), 0
+    return x, normalize_axis(function, axis, x.ndim)
+
+
+def _places(function: str, obj: Any, n: int) -> np.ndarray | int:
+    """Return what is named by an int, a slice, a mask or integers, as an int or an index array."""
+    if isinstance(obj, slice):
+        return np.arange(n)[obj]
+    value = np.asarray(obj)
+    if value.dtype.kind == "b":
+        return value
+    if not value.size:
+        value = value.astype(np.intp)
+    if value.dtype.kind not in "iu":
+        raise IndexError(f"{function}: arrays used as indices must be of integer (or boolean) type")
+    for i in value.reshape(-1).tolist():
+        if not -n <= i <= n - (function == "delete"):
+            raise IndexError(f"index {i} is out of bounds for axis with size {n}")
+    return int(value) if value.ndim == 0 else value.reshape(-1)
+
+
+@fastpath.whole(np.delete)
+@numpys
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
+    """Return an array without some places along an axis.
+
+    >>> xp.delete([1, 2, 3, 4], [0, -1])
+    array([2, 3])
+    """
+    x, k = _flat_or("delete", arr, axis)
+    n = x.shape[k]
+    places = _places("delete", obj, n)
+    if isinstance(places, np.ndarray) and places.dtype.kind == "b" and places.shape != (n,):
+        raise ValueError(f"delete: a mask of shape {places.shape} does not match axis {k} of length {n}")
+    keep = np.ones(n, np.bool)
+    keep[places] = False
+    return take(x, np.flatnonzero(keep), axis=k)
+
+
+@fastpath.whole(np.insert)
+@numpys
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+    """Return an array with values put in before some places along an axis.
+
+    >>> xp.insert([1, 2, 3], 1, 9)
+    array([1, 9, 2, 3])
+    """
+    x, k = _flat_or("insert", arr, axis)
+    n = x.shape[k]
+    places = _places("insert", obj, n)
+    if isinstance(places, np.ndarray) and places.dtype.kind == "b":
+        places = np.flatnonzero(places)
+    new = astype(as_array("insert", values), x.dtype)
+    if isinstance(places, int) or places.size == 1:
+        first = int(places if isinstance(places, int) else places[0])
+        if isinstance(places, int) and new.ndim:  # as NumPy: the values have the axis first, or none
+            new = new if new.ndim < x.ndim else moveaxis(new, 0, k)
+            if new.ndim < x.ndim and new.ndim == x.ndim - 1:
+                new = reshape(new, (*new.shape[:k], 1, *new.shape[k:]))
+        count = new.shape[k - x.ndim] if new.ndim >= x.ndim - k and new.ndim else 1
+        first += n if first < 0 else 0
+        new = fitted("insert", new, x.dtype, (*x.shape[:k], count, *x.shape[k + 1 :]))
+        parts = [getitem(x, along(k, slice(0, first))), new, getitem(x, along(k, slice(first, None)))]
+        return apply(concat_p, *parts, axis=k)
+    spots = np.where(places < 0, places + n, places)
+    order = np.argsort(spots, kind="stable")
+    spots = spots.copy()
+    spots[order] += np.arange(len(spots))
+    old = np.ones(n + len(spots), np.bool)
+    old[spots] = False
+    out = full((*x.shape[:k], n + len(spots), *x.shape[k + 1 :]), 0, dtype=x.dtype)
+    setitem(out, along(k, np.flatnonzero(old)), x)
+    setitem(out, along(k, spots), new)
+    return out
+
+
+@numpys
+def resize(a: Any, new_shape: Any) -> Array:
+    """Return an array of another size, filled with repeated copies of the elements.
+
+    >>> xp.resize([1, 2, 3], (2, 2))
+    array([[1, 2],
+           [3, 1]])
+    """
+    x = flat("resize", a)
+    shape = tuple(map(operator.index, listed(new_shape)))
+    if any(n < 0 for n in shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    n = math.prod(shape)
+    if not x.size or not n:
+        return full(shape, 0, dtype=x.dtype)
+    repeats = -(-n // x.size)
+    return reshape(apply(concat_p, *[x] * repeats, axis=0)[:n] if repeats > 1 else x[:n].copy(), shape)
+
+
+@numpys
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Return an array without zeros at its front ("f"), its back ("b") or both.
+
+    >>> xp.trim_zeros(xp.asarray([0, 1, 0, 2, 0]))
+    array([1, 0, 2])
+    """
+    parts = set(trim.lower())
+    if not parts <= {"f", "b"}:
+        raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    x = as_array("trim_zeros", filt)
+    axes = (
+        range(x.ndim) if axis is None else [normalize_axis("trim_zeros", a, x.ndim) for a in np.ravel(axis)]
+    )
+    if not x.ndim:
+        return filt
+    found = x._value().nonzero()
+    key = []
+    for k in range(x.ndim):
+        some = bool(found[k].size)
+        first, stop = (int(found[k].min()), int(found[k].max()) + 1) if some else (x.shape[k], x.shape[k])
+        inside = k in axes
+        key.append(slice(first if inside and "f" in parts else 0, stop if inside and "b" in parts else None))
+        if inside and not some and "f" not in parts:
+            key[-1] = slice(0, 0)
+    if isinstance(filt, list | tuple) and x.ndim == 1:
+        return filt[key[0]]
+    return getitem(x, tuple(key))
+
+
+# -- turning -----------------------------------------------------------------------------------------
+
+
+@numpys
+def fliplr(m: Any) -> Array:
+    """Reverse the second axis, as a view.
+
+    >>> xp.fliplr([[1, 2], [3, 4]])
+    array([[2, 1],
+           [4, 3]])
+    """
+    x = as_array("fliplr", m)
+    if x.ndim < 2:
+        raise ValueError("Input must be >= 2-d.")
+    return flip(x, 1)
+
+
+@numpys
+def flipud(m: Any) -> Array:
+    """Reverse the first axis, as a view.
+
+    >>> xp.flipud([1, 2])
+    array([2, 1])
+    """
+    x = as_array("flipud", m)
+    if x.ndim < 1:
+        raise ValueError("Input must be >= 1-d.")
+    return flip(x, 0)
+
+
+@numpys
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
+    """Turn an array by 90 degrees in the plane of two axes, `k` times, from the first to the second.
+
+    >>> xp.rot90([[1, 2], [3, 4]])
+    array([[2, 4],
+           [1, 3]])
+    """
+    x = as_array("rot90", m)
+    if len(axes) != 2:
+        raise ValueError("len(axes) must be 2.")
+    try:
+        a, b = [normalize_axis("rot90", i, x.ndim) for i in axes]
+    except np.exceptions.AxisError:
+        raise ValueError(f"Axes={tuple(axes)} out of range for array of ndim={x.ndim}.") from None
+    if a == b:
+        raise ValueError("Axes must be different.")
+    turns = operator.index(k) % 4
+    if turns == 0:
+        return getitem(x, Ellipsis)
+    if turns == 2:
+        return flip(x, (a, b))
+    return swapaxes(flip(x, b), a, b) if turns == 1 else flip(swapaxes(x, a, b), b)
+
+
+@numpys
+def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+    """Move an axis to before another one, as a view.
+
+    >>> xp.rollaxis(xp.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
+    x = as_array("rollaxis", a)
+    k = normalize_axis("rollaxis", axis, x.ndim)
+    first = start + x.ndim if start < 0 else start
+    if not 0 <= first <= x.ndim:
+        raise np.exceptions.AxisError(f"rollaxis: start is {start}; {-x.ndim} to {x.ndim} would work")
+    return moveaxis(x, k, first - 1 if k < first else first)

@@ -1,0 +1,378 @@
+"""NumPy's methods of `Array`: most are functions of the namespace with the array in first place."""
+
+from __future__ import annotations
+
+import builtins
+import pickle
+from collections.abc import Callable
+from functools import lru_cache
+from types import GenericAlias
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.ops.bits import reinterpret
+from ..._lazy.ops.ordering import stable_argsort
+from ..._lazy.ops.structure import permute, slice_
+from ..._lazy.ops.structure import reshape as reshape_p
+from ..._lazy.run.evaluator import lock
+from ..chapters import (
+    elementwise,
+    joining,
+    manipulation,
+    scans,
+    sorting,
+    statistical,
+    utility,
+)
+from ..chapters.indexing_functions import take
+from ..core import promotion
+from ..core.array import Array, Step, apply, current, from_value, view, write
+from ..core.indexing import setitem, warn_of_discard
+from ..core.views import check_bits, field, held_dtype, in_order, view_dtype
+from ..dispatch import fastpath
+from ..dispatch.ufuncs import host_hook
+from ..numpy import homes
+
+
+def _host(self: Array, method: str, *args: Any) -> Any:
+    """Run one of NumPy's methods on the host, counted: its result is of a dtype that we cannot hold."""
+    return host_hook[0](getattr(np.ndarray, method), f"ndarray.{method}", (self, *args), {})
+
+
+# The other names of NumPy's are imported when one of them is first used.
+_find = lru_cache(None)(homes.find)
+
+
+def _numpys(name: str) -> Callable[..., Any]:
+    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
+        return _find(name)(self, *args, **kwargs)
+
+    method.__name__ = name
+    method.__doc__ = f"Do what the function `{name}` does with the array as its first argument."
+    return method
+
+
+class _Late:
+    """A method that is a function of a late chapter, imported when it is asked for, and then in its place."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, x: Array | None, kind: type) -> Any:
+        setattr(Array, self._name, _find(self._name))
+        return getattr(kind if x is None else x, self._name)
+
+
+# -- shape -----------------------------------------------------------------------------------------
+
+
+def ravel(self: Array, order: Any = "C") -> Array:
+    """Return the elements in one axis, as a view where NumPy gives one."""
+    return manipulation.ravel(self, order)
+
+
+@fastpath.whole(np.ndarray.flatten)
+def flatten(self: Array, order: Any = "C") -> Array:
+    """Return the elements in one axis, as a copy."""
+    return ravel(self, order).copy()
+
+
+def reshape(self: Array, *shape: Any, order: Any = "C", copy: bool | None = None) -> Array:
+    """Return the array with another shape, given as one tuple or as several ints."""
+    if not shape:
+        raise TypeError("reshape() takes exactly 1 argument (0 given)")
+    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+
+
+def transpose(self: Array, *axes: Any) -> Array:
+    """Return a view with the axes permuted, or reversed if none are given."""
+    if not axes or (len(axes) == 1 and axes[0] is None):
+        return self.T
+    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    return manipulation.permute_dims(self, tuple(order))
+
+
+def squeeze(self: Array, axis: Any = None) -> Array:
+    """Return a view without axes of length 1: all of them, or the given ones."""
+    ones = tuple(a for a, n in enumerate(self.shape) if n == 1)
+    return manipulation.squeeze(self, ones if axis is None else axis)
+
+
+# -- dtype -----------------------------------------------------------------------------------------
+
+
+@fastpath.whole(np.ndarray.astype)
+def astype(
+    self: Array, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    """Return the array with another dtype; one that arrays here cannot have makes it NumPy's."""
+    wanted = held_dtype(dtype)
+    if casting == "same_value":  # the elements decide
+        return _host(self, "astype", dtype, order, casting)
+    if not np.can_cast(self.dtype, np.dtype(dtype), casting):
+        raise TypeError(
+            f"Cannot cast array data from {self.dtype!r} to {np.dtype(dtype)!r} "
+            f"according to the rule {casting!r}"
+        )
+    if wanted is None:
+        return _host(self, "astype", dtype)
+    if self.dtype.kind == "c" and wanted.kind in "iuf":
+        warn_of_discard()
+    if wanted == self.dtype:
+        return self.copy() if copy else in_order("astype", self, order)
+    return promotion.astype(self, wanted)
+
+
+def view_as(self: Array, dtype: Any = None, type: Any = None) -> Any:
+    """Return a view of the same memory: as it is, or as elements of another dtype.
+
+    One that arrays here cannot have gives a copy of NumPy's, as do its subclasses.
+    """
+    if isinstance(dtype, builtins.type) and (dtype == Array or issubclass(dtype, np.ndarray)):
+        dtype, type = None, dtype
+    if type is not None and not issubclass(Array, type) and type is not np.ndarray:
+        return np.asarray(self).view(*[] if dtype is None else [dtype], type=type)
+    if dtype is None:
+        return view(self, reshape_p, shape=self.shape)
+    wanted = held_dtype(dtype)
+    return _host(self, "view", dtype) if wanted is None else view_dtype(self, wanted)
+
+
+def getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
+    """Return a view of the bytes of each element from an offset on, as an element of a dtype."""
+    return field(self, dtype, offset)
+
+
+def setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
+    """Write values of a dtype into each element's bytes from an offset on."""
+    setitem(field(self, dtype, offset), ..., val)
+
+
+def byteswap(self: Array, inplace: bool = False) -> Array:
+    """Return the array with the bytes of each number in the other order."""
+    check_bits("byteswap", self, np.dtype(np.uint8))
+    size = self.itemsize // (2 if self.dtype.kind == "c" else 1)
+    raw = apply(reinterpret, apply(reshape_p, self, shape=(self.size, 1)), dtype=np.dtype(np.uint8))
+    rows = apply(reshape_p, raw, shape=(raw.size // size, size))
+    rows = apply(slice_, rows, start=(0, size - 1), size=rows.shape, step=(1, -1))
+    swapped = apply(reinterpret, apply(reshape_p, rows, shape=raw.shape), dtype=self.dtype)
+    swapped = apply(reshape_p, swapped, shape=self.shape)
+    if not inplace:
+        return swapped
+    write(self, swapped)
+    return self
+
+
+def copy(self: Array, order: str = "C") -> Array:
+    """Return a copy: an array of its own with the same elements."""
+    return Array(current(self), self._levels)
+
+
+# -- elements --------------------------------------------------------------------------------------
+
+
+def fill(self: Array, value: Any) -> None:
+    """Set every element to `value`."""
+    if type(value) not in promotion.SCALARS and np.ndim(value):
+        raise ValueError("setting an array element with a sequence.")
+    self[...] = value
+
+
+@fastpath.whole(np.ndarray.clip)
+def clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
+    """Limit each element to the range from `min` to `max`."""
+    return elementwise.clip(self, min, max, out, **options)
+
+
+def conj(self: Array) -> Array:
+    """Return the complex conjugate of each element."""
+    return elementwise.conj(self) if self.dtype.kind == "c" else self
+
+
+def choose(self: Array, *choices: Any, out: Any = None, mode: str = "raise") -> Array:
+    """Return for each element the one that stands there in the array of this number."""
+    y: Array = _find("choose")(self, choices[0] if len(choices) == 1 else choices, out, mode)
+    return y
+
+
+def compress(self: Array, condition: Any, axis: int | None = None, out: Any = None) -> Array:
+    """Return the elements, or slices along an axis, where a condition is true."""
+    y: Array = _find("compress")(condition, self, axis, out)
+    return y
+
+
+def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+    """Write values at indices into the flattened array."""
+    _find("put")(self, indices, values, mode)
+
+
+@fastpath.whole(np.ndarray.repeat, elements=joining.repeated)
+def repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
+    """Return each element several times."""
+    return joining.repeat(self, repeats, axis=axis)
+
+
+def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """Sort in place along an axis."""
+    write(self, sorting.sort(self, axis, kind, order, stable=stable))
+
+
+@fastpath.whole(stable_argsort)
+def argsort(
+    self: Array,
+    axis: int | None = -1,
+    kind: Any = None,
+    order: Any = None,
+    *,
+    stable: Any = None,
+    descending: bool = False,
+) -> Array:
+    """Return the indices that sort the array along an axis."""
+    return sorting.argsort(self, axis, kind, order, stable=stable, descending=descending)
+
+
+def partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+    """Put the k-th element in its place, and smaller ones before it, in place."""
+    write(self, _find("partition")(self, kth, axis, kind, order))
+
+
+# -- bytes -----------------------------------------------------------------------------------------
+
+
+def tobytes(self: Array, order: Any = "C") -> bytes:
+    """Return the bytes of the elements."""
+    return np.asarray(self).tobytes(order)
+
+
+def tofile(self: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
+    """Write the elements to a file: their bytes, or as text with a separator."""
+    np.asarray(self).tofile(fid, sep, format)
+
+
+def dumps(self: Array) -> bytes:
+    """Return the pickled array."""
+    return pickle.dumps(self)
+
+
+def dump(self: Array, file: Any) -> None:
+    """Write the pickled array to a file, or to a path."""
+    if hasattr(file, "write"):
+        file.write(dumps(self))
+    else:
+        with open(file, "wb") as out:
+            out.write(dumps(self))
+
+
+def setstate(self: Array, state: Any) -> None:
+    """Take on shape, dtype and elements as NumPy's pickles tell them."""
+    value = np.empty(0)
+    value.__setstate__(state)
+    new = from_value(value)
+    with lock:
+        self._node, self._levels, self._view = current(new), (), None
+
+
+# -- what other code looks for ---------------------------------------------------------------------
+
+
+def to_numpy(self: Array) -> np.ndarray:
+    """Return a NumPy array of the elements, a copy, as pandas' and others' method of this name.
+
+    Matplotlib asks for it before it tells columns (of NumPy's arrays) from rows (of any sequence).
+    """
+    return np.asarray(self)
+
+
+def array_wrap(self: Array, value: Any, context: Any = None, return_scalar: bool = False) -> Array:
+    """Return what a function of NumPy's made of arrays as one of ours."""
+    return promotion.as_array("__array_wrap__", value)
+
+
+def contains(self: Array, value: Any) -> bool:
+    """Say whether any element equals `value`."""
+    found = self == value
+    return bool((utility if type(found) is Array else np).any(found))
+
+
+def delitem(self: Array, key: Any) -> None:
+    """Raise ValueError, as in NumPy."""
+    raise ValueError("cannot delete array elements")
+
+
+def flat(self: Array) -> Any:
+    """The elements in a row, in C order: an iterator that can be indexed and assigned to."""
+    from .flat import FlatIterator
+
+    return FlatIterator(self)
+
+
+def set_flat(self: Array, value: Any) -> None:
+    """Assign to the elements in a row."""
+    flat(self)[...] = value
+
+
+_METHODS: dict[str, Any] = {
+    "__array_wrap__": array_wrap,
+    "__class_getitem__": classmethod(GenericAlias),
+    "__contains__": contains,
+    "__delitem__": delitem,
+    "__setstate__": setstate,
+    "all": utility.all,
+    "any": utility.any,
+    "argmax": _Late("argmax"),
+    "argmin": _Late("argmin"),
+    "argpartition": _numpys("argpartition"),
+    "argsort": argsort,
+    "astype": astype,
+    "byteswap": byteswap,
+    "choose": choose,
+    "clip": clip,
+    "compress": compress,
+    "conj": conj,
+    "conjugate": conj,
+    "copy": copy,
+    "cumprod": scans.cumprod,
+    "cumsum": scans.cumsum,
+    "diagonal": _numpys("diagonal"),
+    "dot": _numpys("dot"),
+    "dump": dump,
+    "dumps": dumps,
+    "fill": fill,
+    "flatten": flatten,
+    "getfield": getfield,
+    "max": statistical.max,
+    "mean": _Late("mean"),
+    "min": statistical.min,
+    "nonzero": _Late("nonzero"),
+    "partition": partition,
+    "prod": statistical.prod,
+    "put": put,
+    "ravel": fastpath.wrap("view", ravel, "all", reshape_p, Step),
+    "repeat": repeat,
+    "reshape": fastpath.wrap("view", reshape, "shape", reshape_p, Step),
+    "round": elementwise.round,
+    "searchsorted": _Late("searchsorted"),
+    "setfield": setfield,
+    "sort": sort,
+    "squeeze": squeeze,
+    "std": _Late("std"),
+    "sum": statistical.sum,
+    "swapaxes": manipulation.swapaxes,
+    "take": take,
+    "to_numpy": to_numpy,
+    "tobytes": tobytes,
+    "tofile": tofile,
+    "trace": _numpys("trace"),
+    "transpose": fastpath.wrap("view", transpose, "T", permute, Step),
+    "var": _Late("var"),
+    "view": view_as,
+}
+
+_ATTRIBUTES = {
+    "T": property(fastpath.wrap("view", Array.T.fget, "T", permute, Step)),  # type: ignore[attr-defined]
+    "flat": property(flat, set_flat),
+}
+
+for _name, _method in (_METHODS | _ATTRIBUTES).items():
+    setattr(Array, _name, _method)

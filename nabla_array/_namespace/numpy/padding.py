@@ -1,0 +1,192 @@
+"""`pad`, in all of its modes."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..chapters.elementwise import floor
+from ..chapters.elementwise import round as round_
+from ..chapters.indexing_functions import take
+from ..chapters.joining import concat
+from ..chapters.moments import mean as mean_
+from ..chapters.statistical import max as max_
+from ..chapters.statistical import min as min_
+from ..core.array import Array
+from ..core.indexing import getitem, setitem
+from ..core.promotion import as_array, astype, broadcast_to, full
+from ..dispatch import fastpath
+from .described import numpys
+from .joining import along
+from .statistics import median as median_
+
+_OPTIONS = {
+    "constant": {"constant_values"},
+    "edge": set(),
+    "linear_ramp": {"end_values"},
+    "maximum": {"stat_length"},
+    "mean": {"stat_length"},
+    "median": {"stat_length"},
+    "minimum": {"stat_length"},
+    "reflect": {"reflect_type"},
+    "symmetric": {"reflect_type"},
+    "wrap": set(),
+    "empty": set(),
+}
+_STATISTICS: dict[str, Callable[..., Array]] = {
+    "maximum": max_,
+    "mean": mean_,
+    "median": median_,
+    "minimum": min_,
+}
+
+
+def _pairs(given: Any, ndim: int, whole: bool = False) -> list[tuple[Any, Any]]:
+    """Return (before, after) for each axis, which may be given once for all."""
+    if given is None and not whole:
+        return [(None, None)] * ndim
+    value = np.asarray(given)
+    if whole:
+        if value.dtype.kind not in "iu":
+            raise TypeError("`pad_width` must be of integral type.")
+        if (value < 0).any():
+            raise ValueError("index can't contain negative values")
+    rows: list[Any] = np.broadcast_to(value, (ndim, 2)).tolist()
+    return [(a, b) for a, b in rows]
+
+
+def _turned(n: int, before: int, after: int, mode: str) -> np.ndarray:
+    """Return for each place of the padded axis the place that it repeats."""
+    place = np.arange(-before, n + after)
+    if mode == "wrap":
+        return place % n
+    if mode == "symmetric":
+        place = place % (2 * n)
+        return np.where(place < n, place, 2 * n - 1 - place)
+    if n == 1:
+        return np.zeros_like(place)
+    place = place % (2 * n - 2)
+    return np.where(place < n, place, 2 * n - 2 - place)
+
+
+def _odd(x: Array, axis: int, before: int, after: int, mode: str) -> Array:
+    """Reflect as an odd function does: about the value at the edge."""
+    n = x.shape[axis]
+    reach = builtins.max(n - 1, 1) if mode == "reflect" else n
+    while before or after:
+        here = x.shape[axis]
+        left, right = builtins.min(before, reach), builtins.min(after, reach)
+        places = _turned(here, left, right, mode)
+        y = take(x, places, axis=axis)
+        first, last = getitem(x, along(axis, slice(0, 1))), getitem(x, along(axis, slice(-1, None)))
+        parts = [
+            2 * first - getitem(y, along(axis, slice(0, left))),
+            x,
+            2 * last - getitem(y, along(axis, slice(left + here, None))),
+        ]
+        x = concat([astype(p, x.dtype) for p in parts], axis=axis)
+        before, after = before - left, after - right
+    return x
+
+
+def _ramp(x: Array, axis: int, count: int, end: Any, front: bool) -> Array:
+    edge = getitem(x, along(axis, slice(0, 1) if front else slice(-1, None)))
+    edge = astype(edge, np.dtype(np.float64)) if x.dtype.kind in "iu" else edge  # differences may be negative
+    shape = [1] * x.ndim
+    shape[axis] = count
+    share = (np.arange(count) if front else np.arange(count, 0, -1) - 1).reshape(shape) / builtins.max(
+        count, 1
+    )
+    out = end + (edge - end) * share
+    return astype(floor(out) if x.dtype.kind in "iu" else out, x.dtype)
+
+
+def _ends(
+    x: Array, axis: int, widths: tuple[int, int], values: tuple[Any, Any], mode: str, lengths: Any
+) -> Array:
+    """Pad an axis with a number, a ramp to it, what is at the edge, or a statistic of what is near that."""
+    n = x.shape[axis]
+    parts = []
+    for front in (True, False):
+        count = widths[0] if front else widths[1]
+        shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
+        value = values[0] if front else values[1]
+        if mode in ("constant", "empty"):
+            fill = np.empty((), x.dtype)
+            fill[()] = 0 if value is None else value
+            part = full(shape, fill[()], x.dtype)
+        elif mode == "edge":
+            part = broadcast_to(getitem(x, along(axis, slice(0, 1) if front else slice(-1, None))), shape)
+        elif mode == "linear_ramp":
+            part = _ramp(x, axis, count, 0 if value is None else value, front)
+        else:
+            length = lengths[0] if front else lengths[1]
+            if length is not None and length < 0:
+                raise ValueError("index can't contain negative values")
+            length = n if length is None or length > n else length
+            if length == 0 and mode in ("maximum", "minimum"):
+                raise ValueError("stat_length of 0 yields no value for padding")
+            near = getitem(x, along(axis, slice(0, length) if front else slice(n - length, None)))
+            stat = _STATISTICS[mode](near, axis=axis, keepdims=True)
+            if x.dtype.kind in "iu" and mode in ("mean", "median"):
+                stat = round_(stat)
+            part = broadcast_to(astype(stat, x.dtype), shape)
+        parts.append(part)
+    return concat([parts[0], x, parts[1]], axis=axis)
+
+
+@fastpath.whole(np.pad)
+@numpys
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+    """Return an array with more elements around it.
+
+    >>> xp.pad([1, 2, 3], (1, 2), mode="edge")
+    array([1, 1, 2, 3, 3, 3])
+    """
+    x = as_array("pad", array)
+    if isinstance(pad_width, dict):
+        each = [(0, 0)] * x.ndim
+        for k, w in pad_width.items():
+            each[k] = (w, w) if isinstance(w, int) else tuple(w)
+        pad_width = each
+    widths = _pairs(pad_width, x.ndim, whole=True)
+    if callable(mode):
+        return _by_function(x, widths, mode, kwargs)
+    if mode not in _OPTIONS:
+        raise ValueError(f"mode '{mode}' is not supported")
+    wrong = set(kwargs) - _OPTIONS[mode]
+    if wrong:
+        raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
+    values = _pairs(kwargs.get("constant_values", kwargs.get("end_values", 0)), x.ndim)
+    lengths = _pairs(kwargs.get("stat_length"), x.ndim)
+    for k, (before, after) in enumerate(widths):
+        if not before and not after:
+            continue
+        if mode in ("wrap", "reflect", "symmetric"):
+            if not x.shape[k]:
+                raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
+            if kwargs.get("reflect_type", "even") == "odd":
+                x = _odd(x, k, before, after, mode)
+            else:
+                x = take(x, _turned(x.shape[k], before, after, mode), axis=k)
+        else:
+            if not x.shape[k] and mode not in ("constant", "empty"):
+                raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
+            x = _ends(x, k, (before, after), values[k], mode, lengths[k])
+    return x if type(array) is not Array or x is not array else x.copy()
+
+
+def _by_function(x: Array, widths: list[tuple[Any, Any]], function: Any, kwargs: dict[str, Any]) -> Array:
+    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, widths, strict=True))
+    out = full(shape, 0, x.dtype)
+    inside = tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))
+    setitem(out, inside, x)
+    for k in range(x.ndim):
+        for i in np.ndindex(*shape[:k], *shape[k + 1 :]):
+            key = (*i[:k], slice(None), *i[k:])
+            row = getitem(out, key)
+            function(row, widths[k], k, kwargs)
+    return out

@@ -1,0 +1,77 @@
+"""What arrays without axes do as NumPy's scalars do: NumPy's sums and elements are such."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..chapters import elementwise
+from ..core.array import Array, note_number
+from .methods import tobytes
+
+
+def _scalar(x: Array, function: str) -> Any:
+    """Return the one element, NumPy's; raises TypeError where there are axes."""
+    if x.shape:
+        raise TypeError(f"{function}: needs an array without axes, not one of shape {x.shape}")
+    return x._value()[()]
+
+
+def hash_(self: Array) -> int:
+    """Return the hash of the element, which is that of the equal Python number."""
+    if self.shape:
+        raise TypeError("unhashable type: 'Array' (of more than one element)")
+    return hash(_scalar(self, "hash"))
+
+
+def round_(self: Array, ndigits: int | None = None) -> Any:
+    """Return what `round` gives: an int, or with a number of digits an array."""
+    if ndigits is None or self.shape:
+        return round(_scalar(self, "round"))
+    return elementwise.round(self, ndigits)
+
+
+def _of_scalar(name: str, is_exact: bool = False) -> Callable[..., Any]:
+    def method(self: Array) -> Any:
+        if is_exact:
+            note_number(self)
+        return getattr(_scalar(self, name), name)()
+
+    method.__name__ = name
+    method.__doc__ = f"Return what NumPy's scalars give as `{name}`, for an array without axes."
+    return method
+
+
+def _whole(name: str) -> property:
+    def part(self: Array) -> int:
+        if self.shape or self.dtype.kind not in "iu":
+            raise AttributeError(f"{name}: only integers have one, in arrays without axes")
+        return int(getattr(_scalar(self, name), name))
+
+    return property(part, doc=f"The {name} of an integer, as NumPy's scalars have it.")
+
+
+def bytes_(self: Array) -> bytes:
+    """Return the bytes of the elements; so many zeros for an integer, as Python does."""
+    return bytes(int(self)) if not self.shape and self.dtype.kind in "iu" else tobytes(self)
+
+
+def conform(self: Array, protocol: Any) -> Any:
+    """Return what a database is given: a float, or bytes, as of NumPy's."""
+    return float(self) if not self.shape and self.dtype == np.float64 else tobytes(self)
+
+
+_METHODS = {
+    "__bytes__": bytes_,
+    "__conform__": conform,
+    "__hash__": hash_,
+    "denominator": _whole("denominator"),
+    "numerator": _whole("numerator"),
+    "__round__": round_,
+    **{n: _of_scalar(n) for n in ("__trunc__", "bit_count", "is_integer")},
+    **{n: _of_scalar(n, is_exact=True) for n in ("as_integer_ratio", "hex")},
+}
+for _name, _method in _METHODS.items():
+    setattr(Array, _name, _method)

@@ -1,0 +1,216 @@
+"""NumPy's ufuncs that the standard does not have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.ops import elementwise as p
+from ..._lazy.ops import ufuncs as q
+from ..chapters.data_types import result_type
+from ..chapters.elementwise import (
+    abs,
+    copysign,
+    floor_divide,
+    isinf,
+    multiply,
+    pow,
+    remainder,
+    subtract,
+    trunc,
+)
+from ..chapters.searching import where
+from ..core.array import Array, apply
+from ..core.promotion import as_array, astype, promote
+from ..dispatch.elementwise_calls import binary, composed, unary
+from ..dispatch.ufuncs import ufunc as ufunc
+from .described import describe
+
+_F64 = np.dtype(np.float64)
+
+
+def numpys(function: Any) -> Any:
+    """Make a composed function NumPy's ufunc of that name."""
+    made = composed(getattr(np, function.__name__))(function)
+    describe(made, f"numpy.{function.__name__}")
+    return made
+
+
+bitwise_count = unary(
+    "bitwise_count",
+    q.bitwise_count,
+    "Number of bits that are set in the absolute value of each element.",
+    "[3, 8]",
+    "array([2, 1], dtype=uint8)",
+)
+rint = unary(
+    "rint",
+    p.rint,
+    "Nearest integer of each element, in the element's dtype.",
+    "[1.4, 2.5]",
+    "array([1., 2.])",
+)
+spacing = unary(
+    "spacing",
+    q.spacing,
+    "Distance of each element to the next number of the dtype.",
+    "[1.0]",
+    "array([2.22044605e-16])",
+)
+fmod = binary(
+    "fmod",
+    q.fmod,
+    "Remainder of x1 / x2 with the sign of x1, as C's.",
+    "[7.0, -7.0]",
+    "[3.0, 3.0]",
+    "array([ 1., -1.])",
+)
+gcd = binary("gcd", q.gcd, "Greatest common divisor of each pair.", "[12, 7]", "[18, 14]", "array([6, 7])")
+lcm = binary("lcm", q.lcm, "Least common multiple of each pair.", "[4, 7]", "[6, 14]", "array([12, 14])")
+heaviside = binary(
+    "heaviside",
+    q.heaviside,
+    "0 where x1 is negative, x2 where it is 0, and 1 where it is positive.",
+    "[-1.0, 0.0, 2.0]",
+    "[0.5, 0.5, 0.5]",
+    "array([0. , 0.5, 1. ])",
+)
+ldexp = binary(
+    "ldexp", q.ldexp, "x1 times 2 to the power of x2.", "[5.0, 3.0]", "[1, 2]", "array([10., 12.])"
+)
+logaddexp2 = binary(
+    "logaddexp2",
+    q.logaddexp2,
+    "Logarithm to base 2 of the sum of 2 to the power of each of a pair.",
+    "[0.0, 1.0]",
+    "[0.0, 1.0]",
+    "array([1., 2.])",
+)
+
+
+fmax = binary(
+    "fmax",
+    p.fmax,
+    "The greater element of each pair; nan where both are nan.",
+    "[1.0, xp.nan]",
+    "[3.0, 4.0]",
+    "array([3., 4.])",
+)
+fmin = binary(
+    "fmin",
+    p.fmin,
+    "The smaller element of each pair; nan where both are nan.",
+    "[1.0, xp.nan]",
+    "[3.0, 4.0]",
+    "array([1., 4.])",
+)
+
+
+def floats_of(like: np.ufunc, x: Any) -> Array:
+    """Return an array of the dtype that a ufunc of floats takes it in."""
+    y = as_array(like.__name__, x)
+    return astype(y, like.resolve_dtypes((y.dtype, *[None] * like.nout))[0])
+
+
+def _turned(like: np.ufunc, x: Any) -> Array:
+    """Multiply by what a ufunc makes of 1; half precision is multiplied in single."""
+    y = floats_of(like, x)
+    wide = astype(y, np.result_type(y.dtype, np.float32))
+    return astype(multiply(wide, like(wide.dtype.type(1))), y.dtype)
+
+
+@numpys
+def fabs(x: Any, /) -> Array:
+    """Return the absolute value of each element, as a float.
+
+    >>> xp.fabs([-1, 2])
+    array([1., 2.])
+    """
+    return abs(floats_of(np.fabs, x))
+
+
+@numpys
+def deg2rad(x: Any, /) -> Array:
+    """Return angles in degrees as angles in radians.
+
+    >>> xp.deg2rad([180.0])
+    array([3.14159265])
+    """
+    return _turned(np.deg2rad, x)
+
+
+@numpys
+def rad2deg(x: Any, /) -> Array:
+    """Return angles in radians as angles in degrees.
+
+    >>> xp.rad2deg([xp.pi])
+    array([180.])
+    """
+    return _turned(np.rad2deg, x)
+
+
+@numpys
+def radians(x: Any, /) -> Array:
+    """Return angles in degrees as angles in radians.
+
+    >>> xp.radians([180.0])
+    array([3.14159265])
+    """
+    return deg2rad(x)
+
+
+@numpys
+def degrees(x: Any, /) -> Array:
+    """Return angles in radians as angles in degrees.
+
+    >>> xp.degrees([xp.pi])
+    array([180.])
+    """
+    return rad2deg(x)
+
+
+@numpys
+def float_power(x1: Any, x2: Any, /) -> Array:
+    """Return powers, in double precision or more.
+
+    >>> xp.float_power([2, 4], -1)
+    array([0.5 , 0.25])
+    """
+    wide = result_type(_F64, *[as_array("float_power", x).dtype for x in (x1, x2)])
+    return pow(as_array("float_power", x1, wide), as_array("float_power", x2, wide))
+
+
+@numpys
+def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
+    """Return quotients, rounded down, and remainders.
+
+    >>> xp.divmod([7, -7], 3)
+    (array([ 2, -3]), array([1, 2]))
+    """
+    a, b = promote("divmod", x1, x2)
+    return floor_divide(a, b), remainder(a, b)
+
+
+@numpys
+def modf(x: Any, /) -> tuple[Array, Array]:
+    """Return fractions and whole parts, both with the sign of the element.
+
+    >>> xp.modf([1.25, -3.5])
+    (array([ 0.25, -0.5 ]), array([ 1., -3.]))
+    """
+    y = floats_of(np.modf, x)
+    whole = trunc(y)
+    zero = y.dtype.type(0)
+    return copysign(where(isinf(y), zero, subtract(y, where(isinf(y), zero, whole))), y), whole
+
+
+@numpys
+def frexp(x: Any, /) -> tuple[Array, Array]:
+    """Return mantissas, from 0.5 to 1 in size, and exponents of 2.
+
+    >>> xp.frexp([8.0, 3.0])
+    (array([0.5 , 0.75]), array([4, 2], dtype=int32))
+    """
+    y = floats_of(np.frexp, x)
+    return apply(q.mantissa, y), apply(q.exponent, y)

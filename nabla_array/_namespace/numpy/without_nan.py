@@ -1,0 +1,490 @@
+"""NumPy's functions that leave nan out: what they leave out is masked, so that all stays in the graph."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.config import settings
+from ..._lazy.cpu.faults import unheard, warn_of_shape
+from ..._lazy.graph.node import tapes
+from ..chapters.elementwise import abs as abs_
+from ..chapters.elementwise import (
+    divide,
+    floor,
+    isnan,
+    logical_not,
+    maximum,
+    minimum,
+    multiply,
+    sqrt,
+    square,
+    subtract,
+)
+from ..chapters.indexing_functions import take_along_axis
+from ..chapters.joining import stack
+from ..chapters.manipulation import reshape
+from ..chapters.scans import cumprod, cumsum
+from ..chapters.searching import argmax, argmin, count_nonzero, where
+from ..chapters.statistical import max as max_
+from ..chapters.statistical import min as min_
+from ..chapters.statistical import prod
+from ..chapters.statistical import sum as sum_
+from ..chapters.utility import all as all_
+from ..core.array import Array, from_value
+from ..core.outputs import deliver
+from ..core.promotion import SCALARS, as_array, astype, normalize_axes
+from ..dispatch import eager, fastpath
+from ..interop.functions import host_call
+from .described import numpys
+from .statistics import between, median, ordered, percentile, quantile, quantile_dtype
+
+_F64 = np.dtype(np.float64)
+_ALL_NAN = "All-NaN slice encountered"
+
+
+def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tuple[Array, Array | None]:
+    """Return the array with `value` where it is nan, and where that is; None where nothing is, if it may."""
+    x = as_array(function, a)
+    if x.dtype.kind not in "fc":
+        return x, None
+    known = eager.at_hand(x) if x._node.aval.nbytes >= eager.PART else None
+    if known is not None:  # a look is less work than to fill, and mostly enough
+        found = np.isnan(known)
+        if may_be_whole and not found.any():
+            return x, None
+        known = known.copy()
+        np.copyto(known, value, where=found)
+        return from_value(known), from_value(found)
+    lacking = isnan(x)
+    return where(lacking, x.dtype.type(value), x), lacking
+
+
+def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: str) -> None:
+    """Warn, where that is wanted, if slices have so many numbers at most, and that is known."""
+    found = eager.at_hand(lacking) if settings["float_warnings"] else None
+    if found is not None and ((~found).sum(axes) <= most).any():
+        warn_of_shape(message)
+
+
+def _given(function: str, out: Any, y: Array, casting: str = "same_kind") -> Array:
+    return y if out is None else deliver(function, out, y, casting)
+
+
+@fastpath.whole(np.nansum)
+@numpys
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the sum along axes, nan counting as 0.
+
+    >>> xp.nansum([1.0, xp.nan, 2.0])
+    np.float64(3.0)
+    """
+    x, _ = _filled("nansum", a, 0)
+    return sum_(x, axis, dtype, out, keepdims, initial, where)
+
+
+@fastpath.whole(np.nanprod)
+@numpys
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the product along axes, nan counting as 1.
+
+    >>> xp.nanprod([3.0, xp.nan, 2.0])
+    np.float64(6.0)
+    """
+    x, _ = _filled("nanprod", a, 1)
+    return prod(x, axis, dtype, out, keepdims, initial, where)
+
+
+@numpys
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the sums up to each element, nan counting as 0.
+
+    >>> xp.nancumsum([1.0, xp.nan, 2.0])
+    array([1., 1., 3.])
+    """
+    return cumsum(_filled("nancumsum", a, 0)[0], axis, dtype, out)
+
+
+@numpys
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the products up to each element, nan counting as 1.
+
+    >>> xp.nancumprod([3.0, xp.nan, 2.0])
+    array([3., 3., 6.])
+    """
+    return cumprod(_filled("nancumprod", a, 1)[0], axis, dtype, out)
+
+
+def _extreme(
+    name: str,
+    reduce: Callable[..., Array],
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    mask: Any,
+) -> Array:
+    x, lacking = _filled(name, a, -np.inf if name == "nanmax" else np.inf)
+    y = reduce(x, axis, None, keepdims, initial, mask)
+    if lacking is not None:  # nan where there is nothing else
+        _warn_of_few(lacking, normalize_axes(name, axis, x.ndim), 0, _ALL_NAN)
+        y = where(all_(lacking, axis, keepdims=keepdims), np.nan, y)
+    return _given(name, out, y)
+
+
+def _joined(like: np.ufunc) -> Callable[..., Any]:
+    """Return the reduction by a ufunc that leaves out nan, for what `nanmax` takes."""
+
+    def reduce(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+        y = like.reduce(a, axis=axis, keepdims=keepdims)
+        if np.isnan(y).any():
+            warn_of_shape(_ALL_NAN)
+        return y
+
+    return reduce
+
+
+@fastpath.whole(np.nanmax, large=_joined(np.fmax))
+@numpys
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Array:
+    """Return the largest element along axes that is not nan.
+
+    >>> xp.nanmax([1.0, xp.nan, 2.0])
+    np.float64(2.0)
+    """
+    return _extreme("nanmax", max_, a, axis, out, keepdims, initial, where)
+
+
+@fastpath.whole(np.nanmin, large=_joined(np.fmin))
+@numpys
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Array:
+    """Return the smallest element along axes that is not nan.
+
+    >>> xp.nanmin([1.0, xp.nan, 2.0])
+    np.float64(1.0)
+    """
+    return _extreme("nanmin", min_, a, axis, out, keepdims, initial, where)
+
+
+def _place(name: str, find: Callable[..., Array], a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
+    x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
+    if lacking is not None and bool(all_(lacking, axis).any()):
+        raise ValueError(_ALL_NAN)
+    return find(x, axis, out, keepdims=keepdims)
+
+
+@fastpath.whole(np.nanargmax)
+@numpys
+def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """Return the index of the largest element that is not nan.
+
+    >>> xp.nanargmax([1.0, xp.nan, 2.0])
+    np.int64(2)
+    """
+    return _place("nanargmax", argmax, a, axis, out, keepdims)
+
+
+@fastpath.whole(np.nanargmin)
+@numpys
+def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """Return the index of the smallest element that is not nan.
+
+    >>> xp.nanargmin([xp.nan, 1.0, 2.0])
+    np.int64(1)
+    """
+    return _place("nanargmin", argmin, a, axis, out, keepdims)
+
+
+def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> Array:
+    there = logical_not(lacking)
+    if mask is True:
+        return count_nonzero(there, axis, keepdims=keepdims)
+    return sum_(there, axis, keepdims=keepdims, where=mask)
+
+
+@fastpath.whole(np.nanmean)
+@numpys
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+) -> Array:
+    """Return the mean along axes of the elements that are not nan.
+
+    >>> xp.nanmean([1.0, xp.nan, 2.0])
+    np.float64(1.5)
+    """
+    x, lacking = _filled("nanmean", a, 0, dtype is None and where is True)
+    if lacking is not None and where is True:
+        _warn_of_few(lacking, normalize_axes("nanmean", axis, x.ndim), 0, "Mean of empty slice")
+    with unheard():
+        if lacking is None:
+            y: Array = x.mean(axis, dtype, keepdims=keepdims, where=where)
+            return _given("nanmean", out, y, "unsafe")
+        total = sum_(x, axis, dtype, keepdims=keepdims, where=where)
+        y = divide(total, _counted(x, lacking, axis, keepdims, where))
+        return _given("nanmean", out, astype(y, total.dtype), "unsafe")
+
+
+def _variance(
+    name: str,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    ddof: Any,
+    keepdims: bool,
+    mask: Any,
+    center: Any,
+    correction: Any,
+) -> Array:
+    """Return what `nanvar` or `nanstd` does."""
+    if correction is not None:
+        if ddof:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
+    x = as_array(name, a)
+    axes = normalize_axes(name, axis, x.ndim)
+    # Of too few numbers the variance is nan, where that of all might be infinite.
+    are_enough = mask is True and math.prod(x.shape[k] for k in axes) > ddof
+    x, lacking = _filled(name, x, 0, dtype is None and are_enough)
+    if lacking is not None and mask is True:
+        _warn_of_few(lacking, axes, ddof, "Degrees of freedom <= 0 for slice.")
+    with unheard():
+        if lacking is None:
+            y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask, mean=center)
+        else:
+            y = _filled_variance(x, lacking, axes, dtype, ddof, mask, center)
+            y = y if keepdims else reshape(y, tuple(n for k, n in enumerate(y.shape) if k not in axes))
+        return _given(name, out, y, "unsafe") if name == "nanvar" else _given(name, out, sqrt(y))
+
+
+def _filled_variance(
+    x: Array, lacking: Array, axes: tuple[int, ...], dtype: Any, ddof: Any, mask: Any, center: Any
+) -> Array:
+    """Return the variance, with the axes kept, of elements that are 0 where they are lacking."""
+    x = x if dtype is None else astype(x, np.dtype(dtype))
+    count = _counted(x, lacking, axes, True, mask)
+    if center is None:
+        center = astype(divide(sum_(x, axes, keepdims=True, where=mask), count), x.dtype)
+    off = where(lacking, x.dtype.type(0), astype(subtract(x, center), x.dtype))
+    squares = square(off) if x.dtype.kind != "c" else square(abs_(off))
+    left = subtract(count, ddof)
+    left = where(left > 0, astype(left, _F64), np.nan)
+    total = sum_(squares, axes, keepdims=True, where=mask)
+    return astype(divide(total, left), total.dtype)
+
+
+@fastpath.whole(np.nanvar)
+@numpys
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """Return the variance along axes of the elements that are not nan.
+
+    >>> xp.nanvar([1.0, xp.nan, 3.0])
+    np.float64(1.0)
+    """
+    return _variance("nanvar", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+
+
+@fastpath.whole(np.nanstd)
+@numpys
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = True,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """Return the standard deviation along axes of the elements that are not nan.
+
+    >>> xp.nanstd([1.0, xp.nan, 3.0])
+    np.float64(1.0)
+    """
+    return _variance("nanstd", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+
+
+# -- quantiles ---------------------------------------------------------------------------------------
+
+
+def _numbers(name: str, x: Array, axis: Any) -> tuple[Array, Any] | None:
+    """Return what is left of an array without its nan, and of which axes that is; None where it is no array.
+
+    It is one of an array that is known, and has no nan, or whose axes are all to go.
+    """
+    known = eager.at_hand(x)
+    if known is None:
+        return None
+    axes = normalize_axes(name, axis, x.ndim)
+    found = np.isnan(known)
+    if not found.any():
+        return x, axis
+    _warn_of_few(from_value(found), axes, 0, _ALL_NAN)
+    return (from_value(known[~found]), None) if len(axes) == x.ndim and not found.all() else None
+
+
+def _with_axes(y: Array, x: Array, axis: Any) -> Array:
+    """Return quantiles of `x` with its axes that went, each of length 1."""
+    axes = normalize_axes("reshape", axis, x.ndim)
+    lead = y.shape[: y.ndim - x.ndim + len(axes)]
+    return reshape(y, (*lead, *[1 if k in axes else n for k, n in enumerate(x.shape)]))
+
+
+def _sorted_counts(name: str, a: Any, axis: Any) -> tuple[Array, Array, tuple[int, ...]]:
+    """Return the elements sorted along a last axis, how many are not nan, and the shape with axes kept."""
+    rows, kept = ordered(name, a, axis)
+    count = sum_(logical_not(isnan(rows)), -1, keepdims=True)
+    return rows, count, kept
+
+
+def _at_fraction(name: str, a: Any, q: Any, axis: Any) -> tuple[Array, tuple[int, ...]]:
+    rows, count, kept = _sorted_counts(name, a, axis)
+    place = maximum(multiply(subtract(count, 1), q), 0.0)
+    low = astype(floor(place), np.dtype(np.intp))
+    high = minimum(low + 1, maximum(count - 1, 0))
+    first, second = take_along_axis(rows, low, axis=-1), take_along_axis(rows, high, axis=-1)
+    y = between(first, second, place - low)
+    y = where(count > 0, y, np.nan)
+    return reshape(y, y.shape[:-1]), kept
+
+
+def _nan_quantile(
+    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, percent: bool
+) -> Array:
+    x = as_array(name, a)
+    plain = {"nanquantile": quantile, "nanpercentile": percentile}[name]
+    if not x.size:
+        return nanmean(x, axis, out=out, keepdims=keepdims)
+    if x.dtype.kind != "f":
+        return plain(x, q, axis, out, False, method, keepdims, weights=weights)
+    if method != "linear" or weights is not None:
+        options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+        return _given(name, out, as_array(name, host_call(getattr(np, name), name, (a, q), options)))
+    if (numbers := _numbers(name, x, axis)) is not None:
+        y = plain(numbers[0], q, numbers[1], method=method)
+        return _given(name, out, _with_axes(y, x, axis) if keepdims else y)
+    fractions = np.asarray(as_array(name, q)._value(), np.float64) / (100 if percent else 1)
+    if not ((fractions >= 0) & (fractions <= 1)).all():
+        raise ValueError(
+            "Percentiles must be in the range [0, 100]"
+            if percent
+            else "Quantiles must be in the range [0, 1]"
+        )
+    each: Any = fractions.reshape(-1).tolist()
+    if tapes and type(q) not in SCALARS:  # a derivative by q goes through
+        each = reshape(astype(as_array(name, q), _F64) / (100 if percent else 1), (-1,))
+    with unheard():
+        found = [_at_fraction(name, x, f, axis) for f in each]
+        parts = [reshape(y, kept) if keepdims else y for y, kept in found]
+        y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
+        return _given(name, out, astype(y, quantile_dtype(percent, x.dtype, q, method)))
+
+
+@numpys
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return quantiles along axes of the elements that are not nan.
+
+    >>> xp.nanquantile([1.0, xp.nan, 2.0], 0.5)
+    np.float64(1.5)
+    """
+    return _nan_quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False)
+
+
+@numpys
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Array:
+    """Return percentiles along axes of the elements that are not nan.
+
+    >>> xp.nanpercentile([1.0, xp.nan, 2.0], 50)
+    np.float64(1.5)
+    """
+    return _nan_quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, True)
+
+
+@numpys
+def nanmedian(
+    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Array:
+    """Return the middle element along axes of those that are not nan.
+
+    >>> xp.nanmedian([1.0, xp.nan, 2.0])
+    np.float64(1.5)
+    """
+    x = as_array("nanmedian", a)
+    if not x.size:
+        return nanmean(x, axis, out=out, keepdims=keepdims)
+    if x.dtype.kind != "f":
+        return median(x, axis, out, keepdims=keepdims)
+    if (numbers := _numbers("nanmedian", x, axis)) is not None:
+        y = median(*numbers)
+        return _given("nanmedian", out, _with_axes(y, x, axis) if keepdims else y, "unsafe")
+    with unheard():
+        rows, count, kept = _sorted_counts("nanmedian", x, axis)
+        last = maximum(count - 1, 0)
+        middle = [
+            take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
+        ]
+        y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
+        return _given("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
