@@ -91,7 +91,7 @@ def _outcome(function: Callable[[], Any]) -> Any:
     return out, {w.category for w in told}
 
 
-def _compare(ours: Callable[[], Any], numpys: Callable[[], Any]) -> None:
+def _compare(ours: Callable[[], Any], numpys: Callable[[], Any], last_digit: bool = False) -> None:
     got, wanted = _outcome(ours), _outcome(numpys)
     if isinstance(wanted, type) or isinstance(got, type):
         assert isinstance(got, type), (got, wanted)
@@ -99,7 +99,10 @@ def _compare(ours: Callable[[], Any], numpys: Callable[[], Any]) -> None:
         assert issubclass(wanted, got) or issubclass(got, wanted), (got, wanted)
         return
     assert got[0].dtype == wanted[0].dtype
-    np.testing.assert_array_equal(got[0], wanted[0])
+    if last_digit and np.isfinite(wanted[0]).all() and wanted[0].dtype.kind == "f":
+        np.testing.assert_array_max_ulp(got[0], wanted[0], 1)
+    else:
+        np.testing.assert_array_equal(got[0], wanted[0])
     if wanted[0].dtype.kind not in "iu":  # of integers that overflow NumPy tells where they are its scalars
         assert got[1] == wanted[1]
 
@@ -109,7 +112,9 @@ def _compare(ours: Callable[[], Any], numpys: Callable[[], Any]) -> None:
 def test_operators(left: tuple[Any, str], right: tuple[Any, str], op: Callable[[Any, Any], Any]) -> None:
     if not {left[1], right[1]} & {"ours", "part"}:
         left = (np.asarray(left[0]), "ours")
-    _compare(lambda: op(_given(*left), _given(*right)), lambda: op(left[0], right[0]))
+    # Ours without axes stand for NumPy's scalars, whose powers are C's: NumPy's arrays have other last digits.
+    is_scalar = op is operator.pow and not np.ndim(left[0]) and not np.ndim(right[0])
+    _compare(lambda: op(_given(*left), _given(*right)), lambda: op(left[0], right[0]), last_digit=is_scalar)
 
 
 @settings(max_examples=2000)
