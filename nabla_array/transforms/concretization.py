@@ -54,7 +54,7 @@ def _note(x: Array) -> None:
     if not verdict.leaves and not uses.kind_of(verdict.returned):
         return
     tapes = differentiating(current(x))
-    for tape in tapes:
+    for tape in tuple(tapes):
         tape.numbers = True
     # What the function that is differentiated only returns, who runs it refuses.
     if tapes and (verdict.leaves or len(tapes) > 1):
@@ -96,7 +96,7 @@ def _tell(tapes: Sequence[Tape], takers: Sequence[FrameType]) -> None:
         f"number is a constant: that part of the derivative is lost; {remedy}; stop_gradient says that it is "
         "meant"
     )
-    if any(tape.strict for tape in tapes):
+    if any(tape.strict for tape in tuple(tapes)):
         raise TypeError(f"with strict=True, {message} ({line})")
     frame = next((f for f in takers if not f.f_code.co_filename.startswith(_PACKAGE)), takers[-1])
     registry = frame.f_globals.setdefault("__warningregistry__", {})

@@ -350,7 +350,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
 def _is_known(x: Array) -> bool:
     """Say whether a value does not depend on what a transform gave."""
     node = current(x)
-    return not x._levels and not any(node in tape for tape in tapes)
+    return not x._levels and not any(node in tape for tape in tuple(tapes))
 
 
 def scan(

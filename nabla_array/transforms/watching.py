@@ -14,7 +14,7 @@ from .._namespace.core.array import Array, asked_hook, current, look_hook
 def running_tapes() -> list[Tape]:
     """Return the tapes that run in this thread, outermost first."""
     me = threading.get_ident()
-    return [t for t in tapes if t.thread == me]
+    return [t for t in tuple(tapes) if t.thread == me]
 
 
 class Watch:

@@ -112,7 +112,7 @@ def _compare(ours: Callable[[], Any], numpys: Callable[[], Any], last_digit: boo
 def test_operators(left: tuple[Any, str], right: tuple[Any, str], op: Callable[[Any, Any], Any]) -> None:
     if not {left[1], right[1]} & {"ours", "part"}:
         left = (np.asarray(left[0]), "ours")
-    # Ours without axes stand for NumPy's scalars, whose powers are C's: NumPy's arrays have other last digits.
+    # Ours without axes stand for NumPy's scalars, whose powers are C's, not those of NumPy's loops.
     is_scalar = op is operator.pow and not np.ndim(left[0]) and not np.ndim(right[0])
     _compare(lambda: op(_given(*left), _given(*right)), lambda: op(left[0], right[0]), last_digit=is_scalar)
 

@@ -33,7 +33,8 @@ class Marked(dict[str, Any]):
 UNHEARD = Marked({}, dict.fromkeys(("divide", "over", "under", "invalid"), "ignore"))
 
 
-# The tapes that run (tape.py), and their function, which is told of every node with inputs meanwhile.
+# The tapes that run, of all threads (tape.py), and their function, which is told of every node with inputs
+# meanwhile. Whoever goes through them takes a copy: another thread may start or end one.
 tapes: list[Any] = []
 note_hook: list[Callable[[Node], None]] = []
 

@@ -175,7 +175,7 @@ def marking(mark: Callable[[Node], None]) -> Iterator[None]:
 def is_taping() -> bool:
     """Say whether a tape of this thread's runs."""
     me = get_ident()
-    return any(tape.thread == me for tape in _running)
+    return any(tape.thread == me for tape in tuple(_running))
 
 
 def derivatives() -> list[Tape]:
@@ -204,7 +204,7 @@ def forgotten() -> Iterator[None]:
     Until then they know it, so that what leaves the graph is noticed.
     """
     me = get_ident()
-    lengths = [(t, len(t.entries)) for t in _running if t.thread == me and t.derivative]
+    lengths = [(t, len(t.entries)) for t in tuple(_running) if t.thread == me and t.derivative]
     try:
         yield
     finally:

@@ -8,7 +8,7 @@ from ..graph.tape import Tape
 
 def differentiating(node: Node) -> list[Tape]:
     """Return the tapes of derivatives that depend on what becomes of the node's value."""
-    mine = [t for t in tapes if t.thread >= 0 and t.derivative and node in t]
+    mine = [t for t in tuple(tapes) if t.thread >= 0 and t.derivative and node in t]
     if not mine:  # no derivative runs, most often
         return []
     from .autodiff import is_differentiable, varies
