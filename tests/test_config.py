@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -112,3 +113,31 @@ def test_a_wrong_environment_variable_is_named() -> None:
     done = _in_a_new_process(NABLA_ARRAY_THREADS="two")
     assert "NABLA_ARRAY_THREADS=two: config: threads is a number from 0 on, not 'two'" in done.stderr
     assert done.returncode
+
+
+def test_a_scope_is_of_the_thread_that_is_in_it() -> None:
+    with config(mode="host"), ThreadPoolExecutor(1) as pool:
+        other = pool.submit(lambda: config.mode).result()
+        assert config.mode == "host"
+        assert other == "auto"
+
+        def inside() -> str:
+            with config(mode="max"):
+                return config.mode
+
+        assert pool.submit(inside).result() == "max"
+        assert config.mode == "host"
+
+
+def test_what_is_set_for_the_process_is_seen_within_scopes_that_say_nothing_of_it() -> None:
+    before = config.cache_size
+    try:
+        with config(mode="host"), ThreadPoolExecutor(1) as pool:
+            pool.submit(setattr, config, "cache_size", 77).result()
+            assert config.cache_size == 77
+            config.mode = "max"
+            assert config.mode == "max"
+            assert pool.submit(lambda: config.mode).result() == "auto"
+        assert (config.mode, config.cache_size) == ("auto", 77)
+    finally:
+        config.cache_size = before

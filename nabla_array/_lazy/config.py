@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,19 @@ def _from_environment() -> dict[str, Any]:
     return found
 
 
+# Those of the process.
 settings = _from_environment()
+
+
+class _Active(local):
+    """The settings in force in a thread: those of the process, or of the thread's own `with` block."""
+
+    settings = settings
+
+
+active = _Active()
+# What `with` blocks of all threads have set, innermost last in each thread. The interpreter's lock guards it.
+overrides: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
 
 # Asking takes as long as adding two arrays of a thousand elements.
@@ -76,7 +89,7 @@ _CORES = os.cpu_count() or 1
 
 def threads() -> int:
     """Return the number of threads in force."""
-    return settings["threads"] or _CORES
+    return active.settings["threads"] or _CORES
 
 
 class _Scope:
@@ -87,21 +100,26 @@ class _Scope:
             check(name, value)
         self._changes = changes
         self._before: list[dict[str, Any]] = []
+        self._entered: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
     def __enter__(self) -> Config:
-        self._before.append({name: settings[name] for name in self._changes})
-        settings.update(self._changes)
+        self._before.append(active.settings)
+        self._entered.append((self._changes, {**active.settings, **self._changes}))
+        overrides.append(self._entered[-1])
+        active.settings = self._entered[-1][1]
         return config
 
     def __exit__(self, *exc: object) -> None:
-        settings.update(self._before.pop())
+        active.settings = self._before.pop()
+        entered = self._entered.pop()
+        overrides[:] = [o for o in overrides if o is not entered]
 
 
 class Config:
     """The settings in force; see `docs/configuration.md`.
 
-    Set one for good with ``config.mode = "host"``, or for a while with ``with config(mode="host"):``.
-    They are one for the process, not one a thread.
+    Set one for the process with ``config.mode = "host"``, or for one thread and a while with
+    ``with config(mode="host"):``.
 
     Examples
     --------
@@ -113,11 +131,18 @@ class Config:
 
     def __getattr__(self, name: str) -> Any:
         check_name(name)
-        return settings[name]
+        return active.settings[name]
 
     def __setattr__(self, name: str, value: Any) -> None:
         check(name, value)
+        mine = active.settings
+        if any(entered is mine and name in changes for changes, entered in tuple(overrides)):
+            mine[name] = value  # until the end of the block that has set it
+            return
         settings[name] = value
+        for changes, entered in tuple(overrides):
+            if name not in changes:
+                entered[name] = value
 
     def __dir__(self) -> list[str]:
         return list(_DEFAULTS)
@@ -126,7 +151,7 @@ class Config:
         return _Scope(changes)
 
     def __repr__(self) -> str:
-        return f"config({', '.join(f'{name}={value!r}' for name, value in settings.items())})"
+        return f"config({', '.join(f'{name}={value!r}' for name, value in active.settings.items())})"
 
 
 config = Config()

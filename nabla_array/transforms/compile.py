@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._lazy.config import MODES, config, settings
+from .._lazy.config import MODES, active, config
 from .._lazy.cpu.blocks import DATA_ERRORS, quiet
 from .._lazy.cpu.codegen import Source, is_small, write
 from .._lazy.graph.node import Node, tapes
@@ -175,7 +175,7 @@ def compile(
     @named(fun, "Compiled form")
     def compiled(*args: Any, **kwargs: Any) -> Any:
         recent = cache.recent
-        if recent is not None and not tapes and recent.mode == (backend or settings["mode"]):
+        if recent is not None and not tapes and recent.mode == (backend or active.settings["mode"]):
             out = recent.run(args, kwargs)
             if out is not MISS:
                 cache.count_hit()
@@ -364,7 +364,7 @@ class _Cache:
         return self.fun(*args, **kwargs)
 
     def _run(self, entry: _Entry, given: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        mode = self.backend or settings["mode"]
+        mode = self.backend or active.settings["mode"]
         fast = entry.fast.get(mode)
         if fast is None:
             run = fast_call(entry.recipe, given.tree, given.kinds, mode, self.backend)

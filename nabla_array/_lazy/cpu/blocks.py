@@ -24,6 +24,7 @@ from ..interrupts import Uninterrupted
 from ..native import compiled
 from ..ops.elementwise import pow_
 from ..schedule.groups import Plan, Region
+from .faults import listener
 from .kernels import job_of
 
 if TYPE_CHECKING:
@@ -451,13 +452,26 @@ def spread(work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bo
     left = iter(blocks)
     parts = [blocks[a:b] if in_order else left for a, b in itertools.pairwise(cuts)]
     pool = _pool(max(threads() - 1, 1))
-    tasks = [pool.submit(contextvars.copy_context().run, work, part) for part in parts[1:]]
+    tasks = [pool.submit(contextvars.copy_context().run, _with_faults, work, part) for part in parts[1:]]
     try:
         first = work(parts[0])
     finally:
         for task in tasks:  # after an error too: nobody may read on in what the caller then changes
             task.wait() if in_order else task.drop()
-    return [first, *[found for task in tasks if (found := task.result()) is not None]]
+    results = [first]
+    for task in tasks:
+        if (found := task.result()) is not None:
+            results.append(found[0])
+            listener.heard += found[1]
+    return results
+
+
+def _with_faults(work: Callable[[Any], Any], part: Any) -> tuple[Any, list[Any]]:
+    """Return what a thread of the pool gives, and the faults that were heard there."""
+    try:
+        return work(part), listener.heard
+    finally:
+        listener.heard = []
 
 
 @lru_cache(1)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import sys
 import warnings
+from _thread import _local as local  # `threading` takes a millisecond to import
 from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config import settings
+from ..config import active
 from ..graph.node import UNHEARD, Marked, Node, evaluate_hook, user_frame
 from ..graph.tape import is_taping, marking
 from ..native import compiled
@@ -49,24 +50,24 @@ usual: State = {"divide": "usual", "over": "usual", "under": "ignore", "invalid"
 numpys: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
 
 
-class _Listener:
-    """What NumPy writes about faults to."""
+class _Listener(local):
+    """What NumPy writes about faults to: each thread hears its own."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Node | None]] = []
-        # Whether anybody has recorded under an error state of their own: it may be computed at any time.
-        self.has_states = False
 
     def write(self, message: str) -> None:
         self.heard.append((message, _node_at(sys._getframe(1))))
 
 
 listener = _Listener()
+# Whether anybody has recorded under an error state of their own: it may be computed at any time.
+has_states = False
 
 
 def may_be_told() -> bool:
     """Say whether anybody may ask for faults to be told."""
-    return listener.has_states or bool(settings["float_warnings"])
+    return has_states or bool(active.settings["float_warnings"])
 
 
 # The functions that evaluate one node, in a variable of that name.
@@ -162,12 +163,12 @@ def _warn(message: str) -> None:
 
 def warn_of_shape(message: str) -> None:
     """Warn, where that is wanted, of what the shapes of operands show."""
-    if settings["float_warnings"]:
+    if active.settings["float_warnings"]:
         _warn(message)
 
 
 def _tell(mode: str, kind: str, message: str) -> FloatingPointError | None:
-    if mode == "warn" or (mode == "usual" and settings["float_warnings"]):
+    if mode == "warn" or (mode == "usual" and active.settings["float_warnings"]):
         _warn(message)
     elif mode == "raise":
         return FloatingPointError(message)
@@ -210,12 +211,12 @@ def _marker(state: State) -> Callable[[Node], None]:
 @contextmanager
 def recorded_under(changes: State) -> Iterator[None]:
     """Let this thread record under an error state with these changes, which NumPy's has already."""
-    listener.has_states = True
+    global has_states, _entered
+    has_states = True
     states = _states.setdefault(get_ident(), [])
     state = {**(states[-1][0] if states else usual), **changes}
     if state["under"] != "ignore":
         listening.run(np.seterr, under="log")
-        global _entered
         _entered = listening.copy()
     states.append((state, dict(np.geterr())))
     try:

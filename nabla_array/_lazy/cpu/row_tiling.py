@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ..config import settings, threads
+from ..config import active, threads
 from ..graph.aval import Aval, aval_of
 from ..graph.primitive import Dims
 from ..graph.program import Eqn, Program
@@ -400,7 +400,7 @@ def run(program: Program, env: list[Any]) -> None:
 
 
 def _ready(share: Share, ins: list[np.ndarray]) -> _Ready:
-    is_quick = settings["mode"] != "host"
+    is_quick = active.settings["mode"] != "host"
     key = is_quick, tuple([(x.strides, x.flags.aligned) for x in ins])
     found = share.ready.get(key)
     if found is None:

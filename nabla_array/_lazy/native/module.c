@@ -329,14 +329,14 @@ forked(PyObject *module, PyObject *unused)
 }
 
 /* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, scopes, recent, aval_of, faults, listener, tell,
-         settings, no_params, scalar_node, stats, slice, cores) */
+         settings, overrides, active, no_params, scalar_node, stats, slice, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
     PyObject *array, *node, *part, *lent, *pending, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!OO!OOO!OOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
+    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!OO!OOO!O!OOOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
                           &PyDict_Type, &frozen, &PyList_Type, &scopes, &PyDict_Type, &recent, &aval_of,
-                          &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &no_params, &scalar_node,
+                          &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &PyList_Type, &overrides, &active, &no_params, &scalar_node,
                           &stats, &slice_prim, &cores)) {
         return NULL;
     }
@@ -375,6 +375,8 @@ setup(PyObject *module, PyObject *args)
     Py_INCREF(listener);
     Py_INCREF(tell);
     Py_INCREF(settings);
+    Py_INCREF(overrides);
+    Py_INCREF(active);
     Py_INCREF(no_params);
     Py_INCREF(scalar_node);
     Py_INCREF(stats);
@@ -425,11 +427,12 @@ PyInit__fast(void)
     s_kind = PyUnicode_InternFromString("kind");
     s_heard = PyUnicode_InternFromString("heard");
     s_mode = PyUnicode_InternFromString("mode");
+    s_settings = PyUnicode_InternFromString("settings");
     s_usual = PyUnicode_InternFromString("usual");
     s_warnings = PyUnicode_InternFromString("float_warnings");
     s_threads = PyUnicode_InternFromString("threads");
     s_evaluations = PyUnicode_InternFromString("evaluations");
-    if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_kind == NULL || s_heard == NULL || s_mode == NULL || s_usual == NULL ||
+    if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_kind == NULL || s_heard == NULL || s_mode == NULL || s_settings == NULL || s_usual == NULL ||
         s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || !make_keeper() ||
         PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 || PyType_Ready(&LockType) < 0 || !renew_lock()) {
         return NULL;

@@ -54,7 +54,7 @@ static int
 threads_worth(npy_intp sums, int is_awake)
 {
     long many = sums >= 2 * WORTH_WAKING ? (long)sqrt(3.0 * (double)sums / WORTH_WAKING) : is_awake ? 2 : 1, most;
-    PyObject *wanted = many == 1 ? NULL : PyDict_GetItemWithError(settings, s_threads);
+    PyObject *wanted = many == 1 ? NULL : setting(s_threads);
     most = wanted == NULL ? 1 : PyLong_AsLong(wanted);
     most = most == 0 ? cores : most;
     return (int)(many < most ? many : most);

@@ -268,7 +268,7 @@ are_for_somebody(int seen)
         const char *name;
     } kinds[] = {{FE_DIVBYZERO, "divide"}, {FE_OVERFLOW, "over"}, {FE_INVALID, "invalid"}};
     PyObject *states = PyDict_GetItemWithError(faults, s_usual), *state;
-    int is_wanted = PyDict_GetItemWithError(settings, s_warnings) == Py_True;
+    int is_wanted = setting(s_warnings) == Py_True;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (!(seen & kinds[i].bit)) {
             continue;

@@ -10,7 +10,9 @@ static PyObject *aval_of;   /* the function behind it */
 static PyObject *faults;    /* dict of the module: `_entered`, a context where faults are heard */
 static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
-static PyObject *settings;  /* dict: the mode in force */
+static PyObject *settings;  /* dict: those of the process */
+static PyObject *overrides; /* list: of `with` blocks, of all threads */
+static PyObject *active;  /* whose `settings` are those of this thread */
 static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_deferred;
 static long deepest; /* a chain of pending nodes, before it evaluates itself */
 static PyArray_Descr *truth_dtype, *double_dtype;
@@ -19,7 +21,7 @@ static Py_ssize_t x_node, x_levels, x_view, x_born;   /* where an Array has its 
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_part, v_levels; /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
-static PyObject *s_entered, *s_heard, *s_mode, *s_aval, *s_kind, *truth_aval, *double_aval;
+static PyObject *s_entered, *s_heard, *s_mode, *s_settings, *s_aval, *s_kind, *truth_aval, *double_aval;
 
 #define IS_ARRAY(o) (Py_TYPE(o) == Array && SLOT(o, x_view) != NULL) /* `Array.__new__(Array)` has nothing in it */
 #define NODE(x) SLOT(x, x_node)
@@ -70,13 +72,27 @@ enum { MOST = 16 }; /* arguments of a call that is simple */
 
 enum mode { ANY_MODE, HOST_MODE, MAX_MODE };
 
+/* Return a setting in force in this thread (borrowed), NULL for none. */
+static inline PyObject *
+setting(PyObject *name)
+{
+    PyObject *mine, *found;
+    if (PyList_GET_SIZE(overrides) == 0) {
+        return PyDict_GetItemWithError(settings, name);
+    }
+    mine = PyObject_GetAttr(active, s_settings);
+    found = mine == NULL ? NULL : PyDict_GetItemWithError(mine, name);
+    Py_XDECREF(mine); /* the thread holds it */
+    return found;
+}
+
 /* Return the mode in force. */
 static inline enum mode
 mode(void)
 {
     static PyObject *last;
     static enum mode known;
-    PyObject *name = PyDict_GetItemWithError(settings, s_mode);
+    PyObject *name = setting(s_mode);
     if (name != last) {
         known = name == NULL                                               ? ANY_MODE
                 : PyUnicode_CompareWithASCIIString(name, "max") == 0  ? MAX_MODE

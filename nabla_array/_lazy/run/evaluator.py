@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy import ndarray
 
-from ..config import settings
+from ..config import active
 from ..cpu import blocks
 from ..cpu.faults import listener, listening, one_by_one, tell
 from ..graph.aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
@@ -79,7 +79,7 @@ def _evaluate_here(roots: list[Node]) -> None:
         return
     start = perf_counter()
     # A pending node of medium size alone weighs this much, so below it there is none.
-    if max([n.depth for n in roots]) < MEDIUM_WEIGHT and settings["mode"] != "max":
+    if max([n.depth for n in roots]) < MEDIUM_WEIGHT and active.settings["mode"] != "max":
         for n in roots:
             _listening(_value_below, n)
     else:
@@ -109,7 +109,7 @@ def value_of(node: Node) -> Any:
     if in_use:
         evaluate((node,))
         return host_value(node)
-    if node.depth >= MEDIUM_WEIGHT or settings["mode"] == "max":
+    if node.depth >= MEDIUM_WEIGHT or active.settings["mode"] == "max":
         evaluate((node,))
         return node.value
     with lock:  # what `evaluate` does, without its detours
@@ -241,7 +241,7 @@ def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
 
     None: all of them are small, they are run one by one.
     """
-    if settings["mode"] != "max" and not any(map(_is_large, order)):
+    if active.settings["mode"] != "max" and not any(map(_is_large, order)):
         return None
     kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
     line = linearize(order, kept)
@@ -256,7 +256,7 @@ def _is_alone(order: list[Node]) -> bool:
 
 def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> Way | None:
     """Return how pending nodes are run, as others with this key were; None: one by one."""
-    everything = settings["mode"] == "max"
+    everything = active.settings["mode"] == "max"
     if key is not None and (everything, key) in ways:
         return ways[everything, key]
     scheduled = None if not everything and _is_alone(order) else schedule(order)
@@ -280,7 +280,7 @@ def _run_deep(roots: list[Node]) -> None:
         return
     stats.regions += way.regions
     env: list[Any] = [n.value for n in leaves] + [None] * len(way.plan.program.eqns)
-    mode = settings["mode"]
+    mode = active.settings["mode"]
 
     def publish() -> None:
         # Also after an error: an owned input may have been written over, so what was computed from it

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..._lazy.config import settings
+from ..._lazy.config import active
 from ..._lazy.graph.aval import LARGE
 from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, record, tapes
 from ..._lazy.graph.primitive import Primitive
@@ -468,7 +468,7 @@ def takes_little(prim: Primitive, nodes: Sequence[Node], params: dict[str, Any])
     """Say whether an operation takes a small part of a large array that is known; `max` mode records it."""
     if not nodes or (prim.kind != "view" and prim is not gather):
         return False
-    if nodes[0].value is None or settings["mode"] == "max":
+    if nodes[0].value is None or active.settings["mode"] == "max":
         return False
     return nodes[0].aval.nbytes >= LARGE > prim.aval(*[n.aval for n in nodes], **params).nbytes
 
@@ -488,13 +488,13 @@ def from_value(value: np.ndarray) -> Array:
 
     Operations on few elements take less time than it takes to record them; `max` mode shows MAX all it can.
     """
-    is_tiny = value.nbytes < TINY and settings["mode"] != "max"
+    is_tiny = value.nbytes < TINY and active.settings["mode"] != "max"
     return Array(Part(value) if is_tiny else leaf(value))
 
 
 def _is_shown_at_once(node: Node) -> bool:
     """Say whether a view of this node is a part: its elements are known, and MAX need not see it."""
-    return type(node.value) is np.ndarray and settings["mode"] != "max"
+    return type(node.value) is np.ndarray and active.settings["mode"] != "max"
 
 
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:

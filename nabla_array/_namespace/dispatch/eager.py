@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.config import settings
+from ..._lazy.config import active
 from ..._lazy.cpu import blocks
 from ..._lazy.cpu.faults import heard, listener, tell
 from ..._lazy.graph.aval import LARGE as LARGE
@@ -401,7 +401,7 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
 
 def at_hand(x: Array) -> np.ndarray | None:
     """Return the elements of an array that are known, and that MAX is not to see: it may run all it can."""
-    return None if settings["mode"] == "max" else _moved(x)
+    return None if active.settings["mode"] == "max" else _moved(x)
 
 
 def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

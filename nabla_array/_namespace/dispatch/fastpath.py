@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from ..._lazy.config import settings
+from ..._lazy.config import active, overrides, settings
 from ..._lazy.cpu import faults
 from ..._lazy.graph import aval
 from ..._lazy.graph.node import LIMIT, NO_PARAMS, Deferred, Lent, Node, Part, tapes
@@ -181,7 +181,7 @@ def limit() -> None:
 if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Lent, Deferred, View, aval.Aval, tapes, frozen, scopes),
-        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings),
+        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )
     limit()

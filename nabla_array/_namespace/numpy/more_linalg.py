@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.config import settings
+from ..._lazy.config import active
 from ..._lazy.graph.node import tapes
 from ..._lazy.ops.placement import in_use
 from ..chapters.creation import eye
@@ -121,7 +121,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
         raise _LinAlgError("Incompatible dimensions")
     for z in (x, y):
         current(z)
-    if not (tapes or x._levels or y._levels or in_use) and settings["mode"] != "max":
+    if not (tapes or x._levels or y._levels or in_use) and active.settings["mode"] != "max":
         found = np.linalg.lstsq(x._value(), y._value(), None if rcond is None else float(rcond))
         solved, residuals, rank, singular = [from_value(np.asarray(v)) for v in found]
         return solved, residuals, astype(rank, _RANK), singular

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.config import settings
+from ..._lazy.config import active
 from ..chapters.indexing_functions import take
 from ..chapters.manipulation import reshape
 from ..core.array import Array, freeze, from_value
@@ -38,7 +38,7 @@ def sliding_window_view(
         raise ValueError(
             "sliding_window_view: windows that can be written to are not there; writeable=False is"
         )
-    value = eager.fresh_value(y) if settings["mode"] != "max" else None
+    value = eager.fresh_value(y) if active.settings["mode"] != "max" else None
     if value is not None and value.size:
         # Of a view of its own, so that nobody takes the memory for his alone, and writes to it.
         shown = np.lib.stride_tricks.sliding_window_view(value.view(), window_shape, axis)

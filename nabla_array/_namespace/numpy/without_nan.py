@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.config import settings
+from ..._lazy.config import active
 from ..._lazy.cpu.faults import unheard, warn_of_shape
 from ..._lazy.graph.node import tapes
 from ..chapters.elementwise import abs as abs_
@@ -65,7 +65,7 @@ def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tup
 
 def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: str) -> None:
     """Warn, where that is wanted, if slices have so many numbers at most, and that is known."""
-    found = eager.at_hand(lacking) if settings["float_warnings"] else None
+    found = eager.at_hand(lacking) if active.settings["float_warnings"] else None
     if found is not None and ((~found).sum(axes) <= most).any():
         warn_of_shape(message)
 
