@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from _thread import allocate_lock  # `threading` takes a millisecond to import
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -41,14 +42,29 @@ def is_controlled() -> bool:
     return bool(_libraries())
 
 
+# How many threads want products of one thread now, and how many each library took before the first of them.
+_users = 0
+_before: list[tuple[Any, int]] = []
+_lock = allocate_lock()
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Have each product that is begun meanwhile take one thread: several are computed at once."""
-    before = [(library, library.get_num_threads()) for library in _libraries()]
-    for library, _ in before:
-        library.set_num_threads(1)
+    """Have each product that is begun meanwhile take one thread: several are computed at once.
+
+    That is a setting of the process: the last thread to leave puts back what the first one found.
+    """
+    global _users
+    with _lock:
+        _users += 1
+        if _users == 1:
+            _before[:] = [(library, library.get_num_threads()) for library in _libraries()]
+            for library, _ in _before:
+                library.set_num_threads(1)
     try:
         yield
     finally:
-        for library, threads in before:
-            library.set_num_threads(threads)
+        with _lock:
+            _users -= 1
+            for library, threads in _before if _users == 0 else ():
+                library.set_num_threads(threads)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # Depth (in the units of Aval.weight) at which recording evaluates what is pending below.
 LIMIT = 1000
+# Added to the depth of a node that some evaluation computes now: who records on top of it waits for that.
+CLAIMED = 1 << 40
 
 NO_PARAMS: dict[str, Any] = {}
 

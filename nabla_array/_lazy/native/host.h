@@ -44,11 +44,13 @@ told(Fast *f, PyObject *nodes, PyObject *value)
 /* Call NumPy's function where its faults are heard; NULL where Python should do it, and say what is wrong.
  *
  * An error is set only for what is none of Python's `Exception`, as of Ctrl-C, and where memory is short: it may have
- * been written to. Scalars become arrays.
+ * been written to. Scalars become arrays. Others may have the lock meanwhile, unless NumPy writes to an array of ours:
+ * what it reads is held here, so that nobody writes to it in place.
  */
 static PyObject *
-call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
+call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int is_writing)
 {
+    long depth = 0;
     PyObject *context = PyDict_GetItemWithError(faults, s_entered), *value;
     Py_ssize_t all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
     if (context == NULL || PyContext_Enter(context) < 0) {
@@ -59,7 +61,13 @@ call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
     for (Py_ssize_t i = 0; i < all; i++) { /* other threads may let go of them while NumPy works */
         Py_INCREF(args[i]);
     }
+    if (!is_writing) {
+        depth = drop_lock();
+    }
     value = PyObject_Vectorcall(host, args, (size_t)n, names);
+    if (retake_lock(depth) < 0) {
+        Py_CLEAR(value);
+    }
     for (Py_ssize_t i = 0; i < all; i++) {
         Py_DECREF(args[i]);
     }
@@ -79,9 +87,9 @@ call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
 
 /* Do what `call_any` does for a function that gives one array. */
 static PyObject *
-call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
+call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int is_writing)
 {
-    PyObject *value = call_any(host, args, n, names);
+    PyObject *value = call_any(host, args, n, names, is_writing);
     if (value != NULL && !PyArray_CheckExact(value)) {
         Py_CLEAR(value);
     }

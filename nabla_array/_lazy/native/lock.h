@@ -94,11 +94,68 @@ lock_release(PyObject *self, PyObject *const *args, Py_ssize_t n)
     Py_RETURN_NONE;
 }
 
+/* Let go of the lock, however often this thread has it; returns how often that is. */
+static long
+drop_lock(void)
+{
+    long depth = graph_lock.depth;
+    if (depth == 0 || graph_lock.holder != this_thread()) {
+        return 0;
+    }
+    graph_lock.depth = 1;
+    unlock();
+    return depth;
+}
+
+/* Take the lock as often as before; returns -1 with an error, and the lock, where a signal's handler raised. */
+static int
+retake_lock(long depth)
+{
+    PyObject *type = NULL, *error = NULL, *trace = NULL;
+    if (depth == 0) {
+        return 0;
+    }
+    while (wait_for_lock() < 0) {
+        if (type == NULL) {
+            PyErr_Fetch(&type, &error, &trace);
+        }
+        PyErr_Clear();
+    }
+    graph_lock.depth = depth;
+    if (type != NULL) {
+        PyErr_Restore(type, error, trace);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *
+lock_is_owned(PyObject *self, PyObject *unused)
+{
+    return PyBool_FromLong(graph_lock.depth != 0 && graph_lock.holder == this_thread());
+}
+
+static PyObject *
+lock_release_save(PyObject *self, PyObject *unused)
+{
+    return PyLong_FromLong(drop_lock());
+}
+
+static PyObject *
+lock_acquire_restore(PyObject *self, PyObject *depth)
+{
+    return retake_lock(PyLong_AsLong(depth)) < 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static PyMethodDef lock_methods[] = {
     {"acquire", lock_acquire, METH_NOARGS, NULL},
     {"release", (PyCFunction)(void (*)(void))lock_release, METH_FASTCALL, NULL},
     {"__enter__", lock_acquire, METH_NOARGS, NULL},
     {"__exit__", (PyCFunction)(void (*)(void))lock_release, METH_FASTCALL, NULL},
+    /* As of `threading.RLock`, for conditions and waits. */
+    {"_is_owned", lock_is_owned, METH_NOARGS, NULL},
+    {"_release_save", lock_release_save, METH_NOARGS, NULL},
+    {"_acquire_restore", lock_acquire_restore, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

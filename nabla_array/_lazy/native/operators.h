@@ -106,7 +106,7 @@ compute_foreign(Fast *f, PyObject *x, PyObject *y)
                                                     (is_other || is_double(f, y))))) {
         return NULL;
     }
-    value = call_host(f->host, args, y == NULL ? 1 : 2, NULL);
+    value = call_host(f->host, args, y == NULL ? 1 : 2, NULL, 0);
     if (value != NULL && forget_heard()) {
         Py_CLEAR(value);
     }
@@ -152,7 +152,7 @@ product_with_large(Fast *f, PyObject *x, PyObject *y, int *failed)
         PyArray_NBYTES(PyArray_NDIM(a) == 1 ? a : b) < part_bytes &&
         PyArray_NBYTES(PyArray_NDIM(a) == 1 ? b : a) >= part_bytes) {
         PyObject *args[2] = {(PyObject *)a, (PyObject *)b};
-        value = call_host(f->host, args, 2, NULL);
+        value = call_host(f->host, args, 2, NULL, 0);
         if (value != NULL && forget_heard()) {
             Py_CLEAR(value); /* told where it is looked at */
         }
@@ -274,7 +274,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     Py_INCREF(m);
     Py_INCREF(n);
-    value = call_host(f->host, args, many, NULL);
+    value = call_host(f->host, args, many, NULL, into != NULL);
     if (value != NULL && !f->is_ufunc && forget_heard()) {
         Py_CLEAR(value); /* it may be another function of NumPy's that noted them: `x ** 2` is a square */
     }
@@ -438,7 +438,7 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
         }
         given[i] = array != NULL ? (PyObject *)array : args[i];
     }
-    value = call_host(f->host, given, n, names);
+    value = call_host(f->host, given, n, names, 1);
     if (value == NULL) {
         *failed = PyErr_Occurred() != NULL;
         return NULL;

@@ -9,7 +9,14 @@ static PyObject *scalar_node; /* function(aval, number): its node, or None */
 static PyObject *stats;       /* counts evaluations */
 static PyObject *s_usual, *s_warnings, *s_evaluations;
 
-#define IS_PENDING(node) (Py_TYPE(node) == Deferred && VALUE_OF(node) == Py_None)
+/* Whether a node is pending, was recorded here, and is not being computed by some evaluation (`CLAIMED` of node.py). */
+#define IS_PENDING(node) (Py_TYPE(node) == Deferred && VALUE_OF(node) == Py_None && !is_claimed(node))
+
+static inline int
+is_claimed(PyObject *node)
+{
+    return PyLong_AsLongLong(SLOT(node, n_depth)) >= (long long)1 << 40;
+}
 
 /* The loops of the ufuncs that elementwise primitives are, by the primitive. */
 enum { MOST_LOOPS = 512 };

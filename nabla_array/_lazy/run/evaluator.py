@@ -1,14 +1,28 @@
-"""Evaluation: what is pending below a value that somebody needs is run, once."""
+"""Evaluation: what is pending below a value that somebody needs is run, once, by one thread.
+
+The lock guards the graph. What is small is computed while it is held. For the rest, a thread *claims* the
+pending nodes that it will compute, gives the lock back, computes, and publishes the values. Who needs one of
+these nodes meanwhile waits for the claim. So several threads evaluate at one time.
+
+- A claimed node says so (`CLAIMED`), and nobody but its thread reads its inputs: memory that these donate may
+  be written over without the lock.
+- Memory that is read without the lock is held by a reference, and who writes in place makes sure first that
+  nobody else holds it.
+- Publishing takes no lock: a value is set before anything else of its node changes, and the claim ends last.
+- Who has the lock already (a write that reads what it replaces) evaluates under it, and claims nothing.
+- A thread waits only for one that computes. An evaluation within another one, as in a finalizer, might close
+  a circle of waits: it raises RuntimeError instead.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from _thread import RLock  # `threading` takes a millisecond to import
+from _thread import RLock, allocate_lock, get_ident  # `threading` takes a millisecond to import
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial, wraps
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,8 +32,8 @@ from ..config import active
 from ..cpu import blocks
 from ..cpu.faults import listener, listening, one_by_one, tell
 from ..graph.aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
-from ..graph.node import NO_PARAMS, Deferred, Node, evaluate_hook, origin
-from ..graph.program import Line, held_outside, linearize, written
+from ..graph.node import CLAIMED, NO_PARAMS, Deferred, Node, evaluate_hook, origin
+from ..graph.program import Line, held_outside, linearize, pending_order, written
 from ..interrupts import Uninterrupted
 from ..native import compiled
 from ..ops.placement import host_value, in_use, resident
@@ -30,8 +44,6 @@ from ..stats import stats
 
 # Whoever runs pending nodes, writes to elements, or gives an array another node holds it.
 lock = RLock() if compiled is None else compiled.lock
-# Forking waits for what other threads evaluate: the child would inherit the lock, and not the thread.
-os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -60,34 +72,169 @@ def _listening(function: Callable[..., Any], *args: Any) -> Any:
 settle_hook: list[Callable[[list[Node], Callable[[list[Node]], None]], None]] = []
 
 
+class Claim:
+    """Pending nodes that a thread computes without the lock.
+
+    Attributes
+    ----------
+    thread
+        Which one.
+    ids
+        Those of the nodes.
+    donates
+        Whether memory that the nodes are computed from may be written over.
+    running
+        A lock that is held until all is published.
+    """
+
+    __slots__ = ("donates", "ids", "running", "thread")
+
+    def __init__(self, order: list[Node], donates: bool) -> None:
+        self.thread = get_ident()
+        self.ids = frozenset(map(id, order))
+        self.donates = donates
+        self.running = allocate_lock()
+        self.running.acquire()
+
+
+# The claims of all threads; one is added with the lock.
+claims: list[Claim] = []
+# Which claim a thread waits for.
+_waits: dict[int, Claim] = {}
+# Threads that wait for the lock within an evaluation of theirs.
+_wanting: set[int] = set()
+# A thread that waits with the lock looks after each `_TURN` seconds whether the other thread wants the lock for
+# an evaluation. What else may want it there, as a finalizer that writes, has it for a moment after `_TURNS`.
+_TURNS, _TURN = 200, 0.05
+
+
+def _claim_below(roots: Sequence[Node]) -> Claim | None:
+    """Return another thread's claim to something that is pending below; the lock is held."""
+    me = get_ident()
+    for node in pending_order(roots) if claims else ():
+        for claim in tuple(claims) if node.depth >= CLAIMED else ():
+            if id(node) in claim.ids and claim.thread != me:
+                return claim
+            if id(node) in claim.ids and claim.donates:
+                raise RuntimeError(
+                    f"evaluate: {origin(node)} is being computed by the evaluation that this one is part of"
+                )
+    return None
+
+
+def _wait(claim: Claim) -> None:
+    """Return once a claim has ended; the lock may have been let go of meanwhile."""
+    me, last = get_ident(), claim
+    with lock:
+        while (after := _waits.get(last.thread)) is not None:
+            if after.thread == me:
+                raise RuntimeError("evaluate: two evaluations, each part of another, wait for each other")
+            last = after
+        _waits[me] = claim
+    turns = 0
+    try:
+        while not claim.running.acquire(timeout=_TURN if lock._is_owned() else -1):
+            turns += 1
+            if claim.thread in _wanting or turns % _TURNS == 0:
+                depth = lock._release_save()
+                sleep(_TURN / 10)
+                lock._acquire_restore(depth)
+        claim.running.release()
+    finally:
+        del _waits[me]
+
+
+def _before_fork() -> None:
+    # The child has neither the other threads' lock nor what they compute.
+    while True:
+        lock.acquire()
+        other = next((c for c in tuple(claims) if c.thread != get_ident()), None)
+        if other is None:
+            return
+        lock.release()
+        _wait(other)
+
+
+os.register_at_fork(before=_before_fork, after_in_parent=lock.release, after_in_child=lock.release)
+
+
+def _pending(nodes: Sequence[Node]) -> list[Node]:
+    return [n for n in nodes if n.value is None and n.prim is not resident]
+
+
 def evaluate(nodes: Sequence[Node]) -> None:
     """Fill in the values of `nodes`, and of what is alive of the pending nodes below them."""
-    with lock:
-        roots = [n for n in nodes if n.value is None and n.prim is not resident]
-        if not roots:
-            return
-        if in_use:
-            settle_hook[0](roots, _evaluate_here)
-        else:
-            _evaluate_here(roots)
+    is_nested = lock._is_owned()
+    if claims and not is_nested and any([c.thread == get_ident() for c in tuple(claims)]):
+        _evaluate_within(nodes)
+        return
+    other: Claim | None = None
+    while True:
+        begun: list[_Deep] = []
+        try:
+            with lock:
+                roots = _pending(nodes)
+                if not roots:
+                    return
+                other = _claim_below(roots)
+                if other is None and in_use:
+                    settle_hook[0](roots, _evaluate_here)
+                elif other is None and _are_deep(roots):
+                    begun.append(_Deep(roots))
+                    if not is_nested:
+                        begun[0].begin_claim()
+            for deep in begun:
+                deep.run()
+        finally:
+            try:
+                _end(begun)
+            finally:  # again, where Ctrl-C came in the midst of it
+                _end(begun)
+        if other is not None:
+            _wait(other)
+
+
+def _evaluate_within(nodes: Sequence[Node]) -> None:
+    """Evaluate nodes within an evaluation of this thread's."""
+    _wanting.add(get_ident())
+    try:
+        with lock:
+            _wanting.discard(get_ident())
+            evaluate(nodes)
+    finally:
+        _wanting.discard(get_ident())
+
+
+def _end(begun: list[_Deep]) -> None:
+    for deep in begun:
+        deep.end_claim()
 
 
 def _evaluate_here(roots: list[Node]) -> None:
-    """Evaluate pending nodes below which nothing is on an accelerator."""
-    roots = [n for n in roots if not run_deferred(n)]
-    if not roots:
-        return
-    start = perf_counter()
+    """Evaluate pending nodes below which nothing is on an accelerator, with the lock."""
+    if _are_deep(roots):
+        _Deep(roots).run()
+
+
+def _are_deep(roots: list[Node]) -> bool:
+    """Evaluate pending nodes below which all is small, with the lock; returns whether there are others."""
+    left = [n for n in roots if not run_deferred(n)]
     # A pending node of medium size alone weighs this much, so below it there is none.
-    if max([n.depth for n in roots]) < MEDIUM_WEIGHT and active.settings["mode"] != "max":
-        for n in roots:
-            _listening(_value_below, n)
-    else:
-        _run_deep(roots)
+    if any([n.depth >= MEDIUM_WEIGHT for n in left]) or (left and active.settings["mode"] == "max"):
+        return True
+    for n in left:
+        _run_small(n)
+    return False
+
+
+def _run_small(node: Node) -> Any:
+    start = perf_counter()
+    value = _listening(_value_below, node)
     stats.evaluations += 1
     stats.host_seconds += perf_counter() - start
     if listener.heard:
         tell()
+    return value
 
 
 def run_deferred(node: Node) -> bool:
@@ -113,13 +260,10 @@ def value_of(node: Node) -> Any:
         evaluate((node,))
         return node.value
     with lock:  # what `evaluate` does, without its detours
-        start = perf_counter()
-        value = _listening(_value_below, node)
-        stats.evaluations += 1
-        stats.host_seconds += perf_counter() - start
-        if listener.heard:
-            tell()
-    return value
+        if not claims:
+            return _run_small(node)
+    evaluate((node,))
+    return node.value
 
 
 evaluate_hook.append(evaluate)
@@ -268,39 +412,78 @@ def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> Way | None:
     return found
 
 
-def _run_deep(roots: list[Node]) -> None:
-    key, order, leaves, alone = written(roots)
-    way = _way_of(key, order)
-    if way is None:
-        # Popped, so that no list counts as a user.
-        del leaves
-        order.reverse()
-        while order:
-            _listening(_run_one, order.pop())
-        return
-    stats.regions += way.regions
-    env: list[Any] = [n.value for n in leaves] + [None] * len(way.plan.program.eqns)
-    mode = active.settings["mode"]
+class _Deep:
+    """An evaluation that is planned, or runs large nodes one by one."""
 
-    def publish() -> None:
-        # Also after an error: an owned input may have been written over, so what was computed from it
-        # must not be computed again.
-        for node, k in zip(order, way.numbers, strict=True):
-            if env[k] is not None:
-                node.value = env[k]
-                node.inputs = ()
-                node.depth = 0
+    def __init__(self, roots: list[Node]) -> None:
+        key, self.order, self.leaves, self.alone = written(_pending(roots))
+        self.way = _way_of(key, self.order)
+        self.claim: Claim | None = None
 
-    try:
-        if way.settled is None or way.settled[0] != mode or not way.settled[1](env):
-            from . import tiers
+    def begin_claim(self) -> None:
+        """Claim the nodes, with the lock."""
+        self.claim = Claim(self.order, donates=bool(self.alone))
+        claims.append(self.claim)
+        for node in self.order:
+            node.depth += CLAIMED
 
-            again = heard(order, tiers.run, way.plan, env, frozenset(alone))
-            way.settled = None if again is None else (mode, again)
-    except blocks.StepFailed as failure:
-        raise located(failure.error, order[way.numbers.index(failure.eqn)]) from None
-    finally:
+    def end_claim(self) -> None:
+        """Let others have those of the nodes that are still pending; more than once is no matter."""
+        for node in self.order if self.claim is not None else ():
+            if node.depth >= CLAIMED:
+                node.depth -= CLAIMED
+        if self.claim in claims:
+            claims.remove(self.claim)
+        if self.claim is not None and self.claim.running.locked():
+            self.claim.running.release()
+        self.claim = None
+
+    def run(self) -> None:
+        """Compute the nodes and tell of their floating-point errors."""
+        start = perf_counter()
+        if self.way is None:
+            self._run_one_by_one()
+        else:
+            self._run_planned(self.way)
+        with lock:
+            stats.evaluations += 1
+            stats.host_seconds += perf_counter() - start
+        if listener.heard:
+            tell()
+
+    def _run_one_by_one(self) -> None:
+        # Forgotten when they have been run, so that no list counts as a user.
+        self.leaves.clear()
+        self.order.reverse()
+        while self.order:
+            _listening(_run_one, self.order[-1])
+            self.order.pop()
+
+    def _run_planned(self, way: Way) -> None:
+        stats.regions += way.regions
+        env: list[Any] = [n.value for n in self.leaves] + [None] * len(way.plan.program.eqns)
+        self.leaves.clear()
+        mode = active.settings["mode"]
+
+        def publish() -> None:
+            # Also after an error: an owned input may have been written over, so what was computed from it
+            # must not be computed again.
+            for node, k in zip(self.order, way.numbers, strict=True):
+                if env[k] is not None:
+                    node.value = env[k]
+                    node.inputs = ()
+                    node.depth = 0
+
         try:
-            publish()
-        finally:  # again, where Ctrl-C came in the midst of it
-            publish()
+            if way.settled is None or way.settled[0] != mode or not way.settled[1](env):
+                from . import tiers
+
+                again = heard(self.order, tiers.run, way.plan, env, frozenset(self.alone))
+                way.settled = None if again is None else (mode, again)
+        except blocks.StepFailed as failure:
+            raise located(failure.error, self.order[way.numbers.index(failure.eqn)]) from None
+        finally:
+            try:
+                publish()
+            finally:  # again, where Ctrl-C came in the midst of it
+                publish()

@@ -609,27 +609,34 @@ def write(x: Array, new: Array, part: Step | None = None) -> None:
     if in_use:
         new = placed(new, x.device)  # what is written does not move the array
     with lock:
-        _write(x, new, part)
+        while not _write(x, new, part):
+            pass
 
 
-def _write(x: Array, new: Array, part: Step | None) -> None:
+def _write(x: Array, new: Array, part: Step | None) -> bool:
+    """Write once; returns False where an evaluation on the way let another thread write first."""
     if x._view is not None and x._view.base._node.aval is not x._view.seen.aval:
         current(x)
     seen = x._view or View(x, (), x._node)
     base, steps = seen.base, seen.steps
     if part is not None:
         steps = add_step(steps, part)
-    old = [Array(base._node, base._levels)]
+    before = base._node
+    old = [Array(before, base._levels)]
     for step in steps[:-1]:
         old.append(apply(step.prim, old[-1], *step.indices, **step.params))
     node = current(new)  # now: it may be a view of what changes
     written = new
     for step in reversed(steps):
         written = _PUT[step.prim](old.pop(), written, step.params, *step.indices)
-    base._node, base._levels = current(written), written._levels
+    after = current(written)
+    if base._node is not before:
+        return False
+    base._node, base._levels = after, written._levels
     if x is not base and part is None and new._levels == written._levels:
         x._node, x._levels = node, new._levels
         x._view = View(base, steps, base._node)
+    return True
 
 
 def check_leaves(function: str, x: Array, how: str = "for NumPy (or C)") -> None:

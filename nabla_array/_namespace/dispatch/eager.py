@@ -388,14 +388,13 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
         return None
     if not (a.ndim == b.ndim == 1 or type(x._node) is Part or type(y._node) is Part):
         return None
-    with lock:
-        try:
-            value = np.asarray(heard(function, a, b))
-        except ValueError:  # told elsewhere, in our words
-            return None
-        if listener.heard:  # told of where it is looked at
-            listener.heard.clear()
-            return None
+    try:
+        value = np.asarray(heard(function, a, b))
+    except ValueError:  # told elsewhere, in our words
+        return None
+    if listener.heard:  # told of where it is looked at
+        listener.heard.clear()
+        return None
     return known(value, aval_of(value.shape, value.dtype))
 
 
@@ -410,14 +409,13 @@ def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     if any([v is None for v in values.values()]):
         return None
     named = {k: values.get(id(x), x) for k, x in kwargs.items()}
-    with lock:
-        try:
-            found = heard(function, *[values.get(id(x), x) for x in args], **named)
-        except (TypeError, *blocks.DATA_ERRORS):  # told elsewhere, in our words
-            found = None
-        if listener.heard:  # told of where it is looked at
-            listener.heard.clear()
-            found = None
+    try:
+        found = heard(function, *[values.get(id(x), x) for x in args], **named)
+    except (TypeError, *blocks.DATA_ERRORS):  # told elsewhere, in our words
+        found = None
+    if listener.heard:  # told of where it is looked at
+        listener.heard.clear()
+        found = None
     if found is None:
         return None
     if type(found) is tuple:
@@ -505,10 +503,9 @@ def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> 
             value = _quickly(prim, a.aval, x, y)
             if value is not None:
                 return known(np.array(value, aval.dtype), aval)
-    with lock:
-        value = heard(prim.host, x) if b is None else heard(prim.host, x, y)
-        if listener.heard:
-            tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
+    value = heard(prim.host, x) if b is None else heard(prim.host, x, y)
+    if listener.heard:
+        tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
     return known(value if type(value) is np.ndarray else np.asarray(value), aval)
 
 
@@ -556,14 +553,13 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
     values = [n.value for n in nodes]  # numbers have theirs from the start
     if any([v is None for v in values]):
         return None
-    with lock:
-        try:
-            value = blocks.as_value(heard(prim.host, *values, **params))
-        except blocks.DATA_ERRORS:  # told where it is looked at
-            listener.heard.clear()
-            return None
-        if listener.heard:
-            tell([Node(prim, tuple(nodes), params, aval, 0)])
+    try:
+        value = blocks.as_value(heard(prim.host, *values, **params))
+    except blocks.DATA_ERRORS:  # told where it is looked at
+        listener.heard.clear()
+        return None
+    if listener.heard:
+        tell([Node(prim, tuple(nodes), params, aval, 0)])
     return known(value, aval)
 
 
