@@ -16,7 +16,7 @@ from nabla_array.transforms import compile, grad, jacfwd, jacrev, jvp, vmap
 
 from ..lazy import registry
 from ..lazy.registry import Row
-from ..lazy.test_derivatives import SAMPLES
+from ..lazy.rules.test_autodiff import SAMPLES
 
 Function = Callable[..., tuple[Array, ...]]
 SYMMETRIC = (linalg.cholesky, linalg.eigh, linalg.eigvalsh)

@@ -1,7 +1,7 @@
 """How MAX runs primitives that are no single operation of its own: `max` fields of records.
 
 Each is `(b, *tensors, out, **params) -> tensor`: `b` is the `backend.Builder`, `out` the result's
-shape and dtype. `tests/lazy/test_lowerings.py` compares every one with the host.
+shape and dtype. `tests/lazy/ops/test_lowerings.py` compares every one with the host.
 """
 
 from __future__ import annotations

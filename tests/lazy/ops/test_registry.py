@@ -1,0 +1,230 @@
+"""Every rule of every primitive, on the rows of `registry.py`."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from nabla_array._lazy import ops
+from nabla_array._lazy.cpu import row_tiling
+from nabla_array._lazy.cpu.blocks import as_value
+from nabla_array._lazy.graph.aval import Aval, aval_of
+from nabla_array._lazy.graph.node import Node, leaf, record
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.ops.elementwise import cast
+from nabla_array._lazy.ops.structure import project
+from nabla_array._lazy.rules.levels import bind
+from nabla_array._lazy.run.evaluator import evaluate, value_of
+
+from ..execution import assert_same, in_blocks
+from ..registry import ROWS, WITHOUT_ROW, Row
+
+rows = pytest.mark.parametrize("row", ROWS, ids=str)
+
+
+def all_primitives() -> set[Primitive]:
+    found = set()
+    for info in pkgutil.walk_packages(ops.__path__, ops.__name__ + "."):
+        found.update(v for v in vars(importlib.import_module(info.name)).values() if isinstance(v, Primitive))
+    return found
+
+
+def as_tuple(x: Any) -> tuple[Any, ...]:
+    return x if isinstance(x, tuple) else (x,)
+
+
+def on_host(row: Row) -> tuple[np.ndarray, ...]:
+    """The row's results by one call of the host rule, which must leave its arguments alone."""
+    before = [x.copy() for x in row.inputs]
+    with np.errstate(all="ignore"):
+        out = as_tuple(as_value(row.prim.host(*row.inputs, **row.params)))
+    for x, y in zip(row.inputs, before, strict=True):
+        assert_same(x, y)
+    return out
+
+
+def results(node: Node) -> list[np.ndarray]:
+    """The evaluated results of a node, taken apart by `project` where there are several."""
+    if isinstance(node.aval, Aval):
+        return [value_of(node)]
+    return [value_of(record(project, (node,), {"index": i})) for i in range(len(node.aval))]
+
+
+def test_every_primitive_has_a_row() -> None:
+    missing = all_primitives() - {row.prim for row in ROWS} - WITHOUT_ROW
+    assert not missing, f"write a row in tests/lazy/registry.py for {sorted(p.name for p in missing)}"
+
+
+def test_names_are_unique() -> None:
+    names = [p.name for p in all_primitives()]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("prim", sorted(all_primitives(), key=str), ids=str)
+def test_record_is_whole(prim: Primitive) -> None:
+    assert (prim.into is not None) == (prim.kind == "elementwise")
+    assert (prim.reducer is not None) == (prim.kind == "reduce" or prim.name == "matmul")
+
+
+@rows
+def test_dims_say_along_which_axes_it_can_be_cut(row: Row) -> None:
+    prim = row.prim
+    (whole, *more), avals = on_host(row), [aval_of(x.shape, x.dtype) for x in row.inputs]
+    if prim.dims is None or more:
+        return
+    *before, after = prim.dims(*avals, **row.params)
+    assert [len(labels) for labels in (*before, after)] == [x.ndim for x in (*row.inputs, whole)]
+    for label in {k for labels in before for k in labels if k >= 0}:
+        sizes = {
+            x.shape[labels.index(label)]
+            for x, labels in zip(row.inputs, before, strict=True)
+            if label in labels
+        }
+        assert len(sizes) == 1
+        (size,) = sizes
+        if size < 2 or (label not in after and prim.reducer is None):
+            continue
+        parts = []
+        for piece in (slice(0, size // 2), slice(size // 2, size)):
+            ins = [
+                x[tuple(piece if k == label else slice(None) for k in own)]
+                for x, own in zip(row.inputs, before, strict=True)
+            ]
+            length = piece.stop - piece.start
+            shape = tuple(length if k == label else n for k, n in zip(after, whole.shape, strict=True))
+            with np.errstate(all="ignore"):
+                parts.append(as_value(prim.host(*ins, **row_tiling.resized(row.params, shape))))
+            assert parts[-1].shape == shape
+        if label in after:
+            assert_same(np.concatenate(parts, axis=after.index(label)), whole, exact=prim.name != "matmul")
+        else:
+            with np.errstate(all="ignore"):
+                assert_same(np.asarray(prim.reducer(*parts)), whole, exact=False)  # type: ignore[misc]
+
+
+@rows
+def test_aval_is_what_the_host_gives(row: Row) -> None:
+    aval = row.prim.aval(*[aval_of(x.shape, x.dtype) for x in row.inputs], **row.params)
+    got = on_host(row)
+    assert [(a.shape, a.dtype) for a in as_tuple(aval)] == [(x.shape, x.dtype) for x in got]
+
+
+@rows
+def test_params_can_be_keys(row: Row) -> None:
+    def check(value: Any) -> None:
+        assert isinstance(value, Hashable)
+        # As keys of programs, 0.0 and -0.0 would be one: a float stands in a Literal.
+        assert not isinstance(value, float | complex | np.generic)
+        for item in value if isinstance(value, tuple) else ():
+            check(item)
+
+    for value in row.params.values():
+        check(value)
+
+
+WRONG = [(row.prim, *wrong) for row in ROWS for wrong in row.wrong]
+
+
+@pytest.mark.parametrize(("prim", "avals", "params", "error"), WRONG, ids=lambda p: str(p).replace(" ", ""))
+def test_wrong_operands(
+    prim: Primitive, avals: tuple[Aval, ...], params: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error, match=f"^{prim.name}: "):
+        prim.aval(*avals, **params)
+
+
+def stacked(row: Row, n: int) -> list[np.ndarray]:
+    """Each input `n` times along a new first axis, every time with its elements in another order."""
+    if row.prim.name in ("cholesky", "eigh", "eigvalsh", "searchsorted"):  # the order matters to them
+        return [np.stack([x * (k + 1) for k in range(n)]).astype(x.dtype) for x in row.inputs]
+    return [np.stack([np.roll(x, k) for k in range(n)]) for x in row.inputs]
+
+
+@rows
+def test_batch_is_a_loop(row: Row) -> None:
+    inputs = stacked(row, 3)
+    if not inputs:  # nothing to batch: its params alone say what it is
+        return
+    node, levels = bind(row.prim, [(leaf(x), (1,)) for x in inputs], row.params)
+    assert levels == (1,)
+    got = results(node)
+    for k in range(3):
+        with np.errstate(all="ignore"):
+            wanted = as_tuple(as_value(row.prim.host(*[x[k] for x in inputs], **row.params)))
+        for one, other in zip(got, wanted, strict=True):
+            assert_same(one[k], other, row.exact)
+
+
+@rows
+def test_batch_of_some_operands_by_two_levels(row: Row) -> None:
+    """Level 2 batches the first operand only, level 1 the others, or the first too if it is alone."""
+    inputs = stacked(row, 2)
+    if not inputs:
+        return
+    operands = [(leaf(x), (1,)) for x in inputs]
+    if len(inputs) == 1:
+        operands = [(leaf(np.stack([inputs[0], inputs[0][::-1]])), (2, 1))]
+    else:
+        operands[0] = (operands[0][0], (2,))
+    node, levels = bind(row.prim, operands, row.params)
+    assert levels == (2, 1)
+    got = results(node)
+    for i, j in np.ndindex(2, 2):
+        first = inputs[0][(j if i == 0 else 1 - j) if len(inputs) == 1 else i]
+        with np.errstate(all="ignore"):
+            wanted = as_value(row.prim.host(first, *[x[j] for x in inputs[1:]], **row.params))
+        for one, other in zip(got, as_tuple(wanted), strict=True):
+            assert_same(one[i, j], other, row.exact)
+
+
+BLOCKED = [row for row in ROWS if row.prim.kind in ("elementwise", "reduce")]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("row", BLOCKED, ids=str)
+def test_in_blocks(row: Row, threads: int) -> None:
+    """In a region whose values before and after live in buffers, the bits are those of a whole call."""
+    (wanted,) = on_host(row)
+    copies = [record(cast, (leaf(x),), {"dtype": x.dtype}) for x in row.inputs]
+    node = record(row.prim, tuple(copies), row.params)
+    after = record(cast, (node,), {"dtype": node.aval.dtype})
+    del copies
+    exact = row.exact or row.params.get("axes") == ()
+    with in_blocks(4, threads):
+        evaluate([after])
+        assert_same(after.value, wanted, exact)
+        assert node.value is not None
+        assert_same(node.value, wanted, exact)  # it is an output too, since this test holds it
+
+
+@pytest.mark.parametrize(
+    "row", [r for r in BLOCKED if len(r.inputs) == 2 and r.inputs[0].dtype == r.inputs[1].dtype], ids=str
+)
+def test_in_blocks_over_its_own_buffer(row: Row) -> None:
+    """The same dead value as both operands, which a ufunc's result may overwrite."""
+    x = row.inputs[1]
+    with np.errstate(all="ignore"):
+        wanted = as_value(row.prim.host(x, x, **row.params))
+    copied = record(cast, (leaf(x),), {"dtype": x.dtype})
+    node = record(row.prim, (copied, copied), row.params)
+    del copied
+    with in_blocks(4):
+        assert_same(value_of(node), wanted)
+
+
+INPLACE = [row for row in ROWS if row.prim.inplace is not None]
+
+
+@pytest.mark.parametrize("row", INPLACE, ids=str)
+def test_in_place_is_the_same(row: Row) -> None:
+    (wanted,) = on_host(row)
+    first = row.inputs[0].copy()
+    assert row.prim.inplace is not None
+    got = row.prim.inplace(first, *row.inputs[1:], **row.params)
+    assert np.shares_memory(got, first) or not got.size
+    assert_same(got, wanted)

@@ -1,0 +1,154 @@
+"""Programs that MAX compiles for an accelerator, with the CPU in the place of one.
+
+tests/lazy/max/test_gpu.py has what needs a real one,
+tests/namespace/core/test_devices.py what arrays do there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array._lazy.max import backend
+from nabla_array._lazy.max.artifacts import Store
+from nabla_array._lazy.max.canonical import for_target, parse
+from nabla_array._lazy.max.compiler import Compiler
+from nabla_array._lazy.run import accelerator, tiers
+from nabla_array._lazy.stats import stats
+from nabla_array.inspect.reporting import report
+
+from ...stand_in import accelerators
+from ..ops.test_lowerings import CASES, compile_cases
+
+pytestmark = [pytest.mark.xdist_group("max"), pytest.mark.timeout(1800)]
+
+GPU = "gpu:0"
+HOPPER = "0 cuda sm_90a"
+# What accelerators were hard for (angles and quotients out of range, powers), and a reduction.
+HARD = {("pairf", "remainder"), ("pairf", "pow"), ("oned", "sin"), ("oned", "exp"), ("tableb", "reduce_sum")}
+SOME = [case for case in CASES if (case.inputs, case.prim.name) in HARD]
+
+
+def chain(device: str) -> list[xp.Array]:
+    """Return results of parts that MAX compiles around one that it does not, and of a reduction."""
+    x = xp.linspace(-3, 3, 60_000, device=device).reshape(300, 200)
+    y = xp.sort(xp.exp(x) * 2 - 1, axis=1)
+    return [xp.sin(y) * x + y, xp.sum(x * x, axis=1)]
+
+
+def placed(x: xp.Array) -> accelerator.Placed:
+    value = x._node.params["value"]
+    assert isinstance(value, accelerator.Placed)
+    return value
+
+
+@pytest.fixture
+def _stand_in() -> Iterator[None]:
+    with accelerators(GPU):
+        yield
+
+
+@pytest.mark.usefixtures("_stand_in")
+def test_regions_run_from_max_and_results_stay_in_its_buffers() -> None:
+    wanted = [np.asarray(x) for x in chain("cpu")]
+    with xp.config(mode="max"):
+        got = chain(GPU)
+        downloaded = stats.downloaded
+        xp.eval(got)
+        # The sort is the host's, the rest is not.
+        assert stats.downloaded - downloaded == got[0].nbytes
+        assert all(placed(x)._here is None for x in got)
+        again = xp.eval(got[0] + 1)  # from the buffer
+        assert stats.downloaded - downloaded == got[0].nbytes
+    for x, w in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(x), w, rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(np.asarray(again), wanted[0] + 1, rtol=1e-14, atol=1e-14)
+    # In `auto` what is compiled is used, after its first results were compared; what is not is asked for.
+    found = [k for k in tiers.kernels() if k.target and k.state == "ready"]
+    assert found
+    assert "MAX" in str(xp.explain(*chain(GPU)))
+    hits = [k.hits for k in found]
+    for k in found:
+        k.faster.clear()
+    for x, w in zip(chain(GPU), wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(x), w, rtol=1e-14, atol=1e-14)
+    assert any(k.faster for k in found)
+    assert sum(k.hits for k in found) > sum(hits)
+    assert report().uploaded == stats.uploaded
+
+
+@pytest.mark.usefixtures("_stand_in")
+def test_what_differs_from_the_host_is_never_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = xp.linspace(0, 1, 3000, device=GPU)
+    y = xp.cos(x) * 3 + x
+    (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
+    assert step.kernel is not None
+    step.kernel.state = "ready"
+    wrong = backend.upload(np.zeros(3000), GPU)
+    monkeypatch.setattr(type(step), "on_max", lambda self, ins: [wrong])
+    a = np.linspace(0, 1, 3000)
+    np.testing.assert_array_equal(np.asarray(y), np.cos(a) * 3 + a)
+    assert step.kernel.status() == "host: its results differ from the host's"
+
+
+@pytest.mark.usefixtures("_stand_in")
+def test_what_fails_there_runs_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = xp.linspace(0, 1, 3000, device=GPU)
+    y = xp.sin(x) * 3 - x
+    (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
+    assert step.kernel is not None
+    step.kernel.state = "ready"
+
+    def lost(self: object, ins: object) -> None:
+        raise RuntimeError("the accelerator fell off the bus")
+
+    monkeypatch.setattr(type(step), "on_max", lost)
+    np.testing.assert_array_equal(
+        np.asarray(y), np.sin(np.linspace(0, 1, 3000)) * 3 - np.linspace(0, 1, 3000)
+    )
+    assert y.device == GPU
+    assert step.kernel.status() == "host: cannot be run: the accelerator fell off the bus"
+
+
+@pytest.mark.usefixtures("_stand_in")
+def test_the_mode_host_compiles_nothing() -> None:
+    x = xp.linspace(0, 1, 3000, device=GPU)
+    y = xp.sin(x) * 5 - x
+    (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
+    with xp.config(mode="host"):
+        xp.eval(y)
+    assert step.kernel is not None
+    assert (step.kernel.state, step.kernel.host_seconds) == ("new", 0.0)
+
+
+def _program(x: xp.Array) -> accelerator.Program:
+    order = accelerator.pending_order([x._node.inputs[0], x._node])
+    moves = [n for n in order if n.prim is accelerator.transfer]
+    xp.eval([xp.Array(n) for n in moves])
+    return accelerator.linearize(accelerator.pending_order([x._node]), [x._node]).program
+
+
+def test_programs_of_two_targets_are_not_compiled_together(tmp_path: Path) -> None:
+    compiler = Compiler(Store(tmp_path, 100), settle=0.0)
+    compiler._start_thread = lambda: None  # type: ignore[method-assign]
+    asked = [
+        compiler.request(key, target=target)
+        for key, target in zip("abcd", ("", HOPPER, "", HOPPER), strict=True)
+    ]
+    assert compiler._next() == [asked[0], asked[2]]
+    assert compiler._next() == [asked[1], asked[3]]
+
+
+def test_kernels_compile_for_an_accelerator_that_is_not_here(tmp_path: Path) -> None:
+    compile_cases(SOME, tmp_path, HOPPER)
+
+
+def test_a_key_says_what_it_is_compiled_for() -> None:
+    key = "((), (), ())"
+    assert parse(key).target == ""
+    assert parse(for_target(key, HOPPER)).target == HOPPER
+    assert backend.parsed_target(HOPPER) == (0, "cuda", "sm_90a")

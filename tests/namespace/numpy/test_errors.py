@@ -1,0 +1,354 @@
+"""Floating-point warnings and errors: NumPy's, by the state in force where an operation is written."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array._lazy.cpu import faults
+from nabla_array.transforms import grad, jvp
+
+from .comparing import known, run
+
+FAULTY = """
+z / z
+1 / z
+w - w
+big * 2
+big ** 2
+np.sqrt(-big)
+np.log(z)
+np.log1p(z - 1)
+np.arctanh(z + 1)
+np.arccosh(z)
+np.exp(big)
+np.sum(big)
+np.cumsum(big)
+np.add.reduce(big)
+np.mean(w)
+np.var(w)
+np.reciprocal(z)
+np.remainder(w, z[0])
+np.fmod(w, z[0])
+np.array([1, 2]) // 0
+np.array([1, 2]) % 0
+np.array([1j]) / 0
+big.astype(np.float32)
+w.astype(int)
+big[0] * big[1]
+np.linalg.norm(w)
+np.corrcoef(z, z)
+np.tan(w)
+np.interp([0.5, np.nan], [0.0, 1.0], [np.nan, np.inf])
+np.power(z, -1.5)
+(-big) ** 0.5
+x = w.copy(); x /= 0; x
+"""
+SILENT = """
+np.isclose(w, w)
+np.allclose(w, w)
+np.sinc(z)
+np.nanstd(n)
+np.nanmedian(n)
+np.quantile(w, 0.3)
+np.logaddexp(-inf, -inf)
+np.hypot(inf, inf)
+np.divide(1, z, where=z != 0, out=np.zeros(3))
+np.log(z, where=z > 0, out=np.zeros(3))
+np.nan_to_num(w)
+np.maximum(w, 0)
+np.sort(w)
+w < 0
+w == w
+np.exp(-big)
+np.where(z == 0, 0, 1 / np.where(z == 0, 1, z))
+np.linalg.cond(np.zeros((2, 2)))
+np.linalg.slogdet(np.zeros((2, 2)))
+np.gradient(big / 10)
+np.linspace(0, 0, 5)
+np.i0(z)
+np.clip(w, 0, 1)
+np.angle(z + 0j)
+np.unwrap(z)
+np.histogram(z)
+np.bincount([0, 1], weights=[1, np.inf])
+np.median(w)
+"""
+
+
+@pytest.fixture(autouse=True)
+def _on() -> Iterator[None]:
+    usual = dict(faults.usual)
+    with xp.config(float_warnings=True, mode="host"):
+        yield
+    assert faults.usual == usual
+
+
+def names(namespace: Any) -> dict[str, Any]:
+    arrays = {
+        "z": [0.0, 0.0, 0.0],
+        "w": [1.0, np.inf, np.nan, -np.inf, 0.0],
+        "big": [1e308, 1.5e308, 1e308],
+        "n": [[np.nan, np.nan], [1.0, np.nan]],
+        "inf": [np.inf, -np.inf],
+    }
+    return {k: namespace.array(v) for k, v in arrays.items()}
+
+
+def told(work: Callable[[], Any]) -> set[str]:
+    """Return the warnings that come of some work."""
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        known(work())
+    # A 0-d array may be NumPy's scalar or not.
+    return {str(w.message).replace("scalar ", "") for w in seen if issubclass(w.category, RuntimeWarning)}
+
+
+@pytest.mark.parametrize("call", FAULTY.strip().splitlines())
+def test_warnings_are_numpys(call: str) -> None:
+    theirs = {m for m in told(lambda: run(call, np, names(np))) if "encountered" in m}
+    assert told(lambda: run(call, xp, names(xp))) == theirs
+
+
+@pytest.mark.parametrize("call", SILENT.strip().splitlines())
+def test_no_warning_where_numpy_gives_none(call: str) -> None:
+    assert not told(lambda: run(call, xp, names(xp)))
+
+
+def test_the_state_counts_where_an_operation_is_written() -> None:
+    z = xp.zeros(5000)  # what is done with fewer is done at once
+    with xp.errstate(divide="ignore"):
+        silent = 1 / z
+    assert not told(lambda: silent)
+    heard = 1 / z
+    with xp.errstate(divide="ignore"):
+        assert told(lambda: heard) == {"divide by zero encountered in divide"}
+
+
+@pytest.mark.parametrize("n", [3, 1 << 17])
+def test_a_program_run_in_blocks_warns_too(n: int) -> None:
+    x = xp.full(n, 1e308)
+    assert told(lambda: xp.exp(-(x * x)) + 1) == {"overflow encountered in multiply"}
+    with xp.errstate(over="ignore"):
+        y = xp.exp(-(x * x)) + 1
+    assert not told(lambda: y)
+
+
+def test_states_nest_and_end() -> None:
+    z = xp.zeros(2)
+    with xp.errstate(all="ignore"):
+        with xp.errstate(divide="warn"):
+            a, b = 1 / z, z / z
+        c = 1 / z
+    assert told(lambda: a) == {"divide by zero encountered in divide"}
+    assert not told(lambda: (b, c))
+    assert told(lambda: z / z) == {"invalid value encountered in divide"}
+
+
+def test_a_function_can_be_decorated() -> None:
+    @xp.errstate(divide="ignore")
+    def inverse(x: xp.Array) -> xp.Array:
+        return 1 / x
+
+    assert not told(lambda: inverse(xp.zeros(2)))
+
+
+def test_raise_raises_at_the_line() -> None:
+    z = xp.zeros(2)
+    with xp.errstate(all="raise"):
+        for work in (lambda: 1 / z, lambda: xp.log(z), lambda: xp.exp(z - 1000), lambda: xp.sqrt(z - 1)):
+            with pytest.raises(FloatingPointError, match="encountered in"):
+                work()
+        x = xp.asarray([1.0, 2.0])
+        with pytest.raises(FloatingPointError):
+            x /= 0
+        np.testing.assert_array_equal(np.asarray(x), [1.0, 2.0])
+    known(1 / (z + 1))
+
+
+def test_call_log_and_print(capsys: pytest.CaptureFixture[str]) -> None:
+    heard: list[Any] = []
+
+    class Log:
+        def write(self, message: str) -> None:
+            heard.append(message)
+
+    z = xp.zeros(2)
+    with xp.errstate(divide="call", call=lambda kind, flag: heard.append((kind, flag))):
+        known(1 / z)
+    with xp.errstate(divide="log", call=Log()):
+        known(1 / z)
+    with xp.errstate(divide="print"):
+        known(1 / z)
+    assert heard == [("divide by zero", 1), "Warning: divide by zero encountered in divide\n"]
+    assert capsys.readouterr().err == "Warning: divide by zero encountered in divide\n"
+
+
+def test_seterr_lasts() -> None:
+    z = xp.zeros(2)
+    before = xp.seterr(divide="ignore")
+    try:
+        assert before == np.geterr() | {"divide": "warn"}
+        assert not told(lambda: 1 / z)
+        assert told(lambda: z / z)
+        xp.seterr(divide="raise")
+        with pytest.raises(FloatingPointError):
+            1 / z
+    finally:
+        xp.seterr(**before)
+    assert told(lambda: 1 / z)
+
+
+def test_settings_silence_what_nobody_asked_for() -> None:
+    z = xp.zeros(2)
+    with xp.config(float_warnings=False):
+        assert not told(lambda: 1 / z)
+        with xp.errstate(divide="raise"), pytest.raises(FloatingPointError):
+            1 / z
+        with xp.errstate(divide="warn"):
+            asked = 1 / z
+        assert told(lambda: asked)
+
+
+def test_numpys_own_state_counts_where_something_is_evaluated() -> None:
+    z = xp.zeros(2)
+    with np.errstate(all="ignore"):
+        assert not told(lambda: 1 / z)
+    with xp.errstate(divide="warn"), np.errstate(divide="ignore"):
+        assert not told(lambda: 1 / z)
+
+
+def test_derivatives_do_not_warn() -> None:
+    z = xp.zeros(3)
+    for f in (xp.sqrt, xp.cbrt, lambda x: xp.hypot(x, x), lambda x: x**0.5):
+        assert not told(lambda f=f: grad(lambda x: xp.sum(f(x)))(z))  # type: ignore[misc]
+        assert not told(lambda f=f: jvp(f, (z,), (z + 1,)))  # type: ignore[misc]
+
+
+def test_a_state_belongs_to_its_thread() -> None:
+    inside, out = threading.Event(), threading.Event()
+
+    def other() -> None:
+        with xp.errstate(all="ignore"):
+            inside.set()
+            out.wait(10)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    inside.wait(10)
+    heard = told(lambda: 1 / xp.zeros(2))
+    out.set()
+    thread.join()
+    assert heard
+
+
+def test_a_warning_names_the_users_line_and_comes_once() -> None:
+    script = "import nabla_array as np\nfor _ in range(3):\n    x = 1 / np.zeros(5000)\n    print(x)\n"
+    environment = {**os.environ, "NABLA_ARRAY_FLOAT_WARNINGS": "1", "NABLA_ARRAY_MODE": "host"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment
+    )
+    assert done.stderr.count("RuntimeWarning: divide by zero encountered in divide") == 1
+    assert done.stderr.startswith("<string>:4:")
+
+
+def test_what_is_no_state_is_refused() -> None:
+    with pytest.raises(TypeError):
+        xp.errstate(speed="ignore")
+    with pytest.raises(ValueError, match="never"):
+        xp.seterr(divide="never")
+
+
+@pytest.mark.parametrize("name", ["eig", "eigh", "svd", "qr", "slogdet", "lstsq"])
+def test_decompositions_where_faults_raise(name):
+    x = xp.asarray([[2.0, 1.0], [1.0, 3.0]])
+    arguments = (x, x) if name == "lstsq" else (x,)
+    expected = getattr(np.linalg, name)(*map(np.asarray, arguments))
+    with xp.errstate(all="raise"):
+        result = getattr(xp.linalg, name)(*arguments)
+    for mine, theirs in zip(result, expected, strict=True):
+        np.testing.assert_allclose(np.asarray(mine), theirs, atol=1e-12)
+
+
+def test_a_decomposition_of_nan_raises_where_faults_do() -> None:
+    for linalg, make in ((np.linalg, np.asarray), (xp.linalg, xp.asarray)):
+        with (
+            xp.errstate(all="raise"),
+            pytest.raises(FloatingPointError, match="invalid value encountered in slogdet"),
+        ):
+            linalg.slogdet(make([[np.nan, 1.0], [2.0, 3.0]]))
+
+
+def test_seterr_takes_its_arguments_in_numpys_order():
+    before = xp.seterr("ignore")
+    try:
+        assert np.geterr() == dict.fromkeys(before, "ignore")
+        assert xp.seterr("warn", "raise") == dict.fromkeys(before, "ignore")
+        assert np.geterr() == {**dict.fromkeys(before, "warn"), "divide": "raise"}
+    finally:
+        xp.seterr(**before)
+
+
+_FEW = {
+    "all nan": [np.nan, np.nan],
+    "a column of nan": [[np.nan, 1.0], [np.nan, 2.0]],
+    "none": [],
+    "no rows": np.empty((0, 2)),
+}
+
+
+@pytest.mark.parametrize("few", _FEW)
+@pytest.mark.parametrize(
+    "name",
+    ["mean", "std", "var", *(f"nan{n}" for n in ("max", "mean", "median", "min", "quantile", "std", "var"))],
+)
+def test_slices_with_too_few_numbers_warn_as_numpys(name: str, few: str) -> None:
+    large = np.full((2, 300_000), np.nan)
+    large[:, 1:] = 1
+    fraction = (0.3,) if name == "nanquantile" else ()
+    for given in (_FEW[few], large):
+        for axis in (None, 0):
+            found = []
+            for ns in (np, xp):
+                x = ns.asarray(given)
+                with warnings.catch_warnings(record=True) as caught, xp.config(float_warnings=True):
+                    warnings.simplefilter("always")
+                    try:
+                        np.asarray(getattr(ns, name)(x, *fraction, axis=axis))
+                    except ValueError:
+                        caught.append("an error")
+                # Whether a division by nothing is told of, too, differs among NumPy's own.
+                found.append(
+                    {str(getattr(w, "message", w)) for w in caught}
+                    - {"invalid value encountered in divide", "invalid value encountered in scalar divide"}
+                )
+            assert found[0] == found[1], (axis, np.shape(given))
+
+
+@pytest.mark.parametrize("way", ["in place", "setitem", "out", "part"])
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning")
+def test_what_is_written_over_is_not_computed_again_to_tell_of_faults(way: str) -> None:
+    a, b = np.arange(1.0, 3001.0), np.arange(3000.0) % 7
+    with xp.config(float_warnings=True):
+        x, y = xp.asarray(a) * 1.0, xp.asarray(b)
+        assert float(x[0]) == 1.0
+        if way == "in place":
+            x /= y
+        elif way == "setitem":
+            x[...] = x / y
+        elif way == "out":
+            xp.divide(x, y, out=x)
+        else:
+            x[:] = x[:] / y[:]
+        got = np.asarray(x)
+    with np.errstate(divide="ignore"):
+        np.testing.assert_array_equal(got, a / b)
