@@ -16,7 +16,7 @@ from ..._lazy.ops.structure import reshape, stop_gradient
 from ..core.array import Array, apply, apply_many
 from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to, full, full_like, promote
 from ..dispatch import fastpath
-from ..interop.functions import host_call
+from ..dispatch.ufuncs import host_hook
 from . import elementwise as e
 from .indexing_functions import take_along_axis
 from .linalg_basics import (
@@ -517,7 +517,7 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
            [ 0.,  3.]])
     """
     if mode in _HOST_MODES:
-        return host_call(np.linalg.qr, "linalg.qr", (lapack("qr", a),), {"mode": mode})
+        return host_hook[0](np.linalg.qr, "linalg.qr", (lapack("qr", a),), {"mode": mode})
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"qr: no mode {mode!r}; 'reduced', 'complete', 'r' or 'raw' would work")
     out = apply_many(p.qr, lapack("qr", a), mode="reduced" if mode == "r" else mode)

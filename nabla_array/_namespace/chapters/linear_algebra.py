@@ -16,8 +16,8 @@ from ..._lazy.ops.structure import permute, reshape
 from ..core.array import Array, apply
 from ..core.promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
 from ..dispatch import eager, fastpath
-from ..dispatch.core_ufuncs import with_core_options
 from ..dispatch.ufuncs import make_ufunc
+from .core_ufuncs import with_core_options
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 

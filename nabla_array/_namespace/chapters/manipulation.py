@@ -11,12 +11,12 @@ from ..._lazy.ops.structure import concat as concat_p
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..core import promotion
 from ..core.array import Array, apply, view
+from ..core.evaluation import fresh_value
 from ..core.indexing import getitem
 from ..core.lengths import told
 from ..core.promotion import as_array, listed, normalize_axes, normalize_axis, normalize_shape
 from ..core.views import aliases, layout, whole_shape
 from ..dispatch import fastpath
-from ..dispatch.eager import fresh_value
 from .statistical import reduced_axes
 
 __all__ = [

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..._lazy.graph.node import Deferred, tapes
 from ..._lazy.ops.placement import in_use
 from ..._lazy.run.evaluator import evaluate, value_of
 from .array import Array, current
@@ -53,3 +56,18 @@ def eval(*arrays: Any) -> Any:
     else:
         evaluate([current(x) for x in arrays_in(arrays)])
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+def fresh_value(x: Array) -> np.ndarray | None:
+    """Return the elements of an array where they are known, and nothing written since would change them."""
+    if tapes:
+        return None
+    seen = x._view
+    if seen is not None and seen.base._node is not seen.seen:
+        current(x)
+    if x._levels:
+        return None
+    value: np.ndarray | None = x._node.value
+    if value is None and type(x._node) is Deferred:
+        value = value_of(x._node)
+    return value

@@ -15,8 +15,9 @@ from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather, scatter
 from ..._lazy.ops.structure import permute, reshape, slice_
 from ..._lazy.run.evaluator import lock
-from ..dispatch import eager
 from .array import Array, Step, add_step, apply, check_writable, current, from_value, steps_hook, view, write
+from .evaluation import fresh_value
+from .keys import as_integers
 from .promotion import (
     SCALARS,
     UnheldDtypeError,
@@ -101,7 +102,7 @@ def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:
 
 def _ready(function: str, key: Any) -> Any:
     """Return a key of ints, slices of ints, and arrays: to ask others what they are may change any array."""
-    key = eager.as_integers(key)
+    key = as_integers(key)
     if not isinstance(key, tuple):
         return key if _is_ready(key) else _integer(function, key)
     return (
@@ -209,7 +210,7 @@ def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
             counts = not none or type(item) is int or not item.ndim
             if not isinstance(item, Array):
                 item = array_in_bounds(function, np.asarray(item), len(start), n) if counts else item
-            elif counts and (known := eager.fresh_value(item)) is not None and known.nbytes < LARGE:
+            elif counts and (known := fresh_value(item)) is not None and known.nbytes < LARGE:
                 array_in_bounds(function, known, len(start), n)
             elif not none and not n and item.size:
                 raise IndexError(f"{function}: an index is out of bounds for axis {len(start)} with size 0")
@@ -330,13 +331,17 @@ def _is_own_view(x: Array, key: _Key, value: Any) -> bool:
     )
 
 
+# What writes elements at once where nobody can tell, and says whether it did (`dispatch.eager` puts it here).
+put_hook: list[Callable[[Array, Any, Any], bool]] = []
+
+
 def setitem(x: Array, key: Any, value: Any) -> None:
     """Do ``x[key] = value``; the value is cast to the dtype of `x` and broadcast to ``x[key]``.
 
     Raises IndexError for a key that does not fit, ValueError for a value that does not, TypeError for a
     complex value in a real array, OverflowError for a Python integer out of range.
     """
-    if eager.put(x, key, value):
+    if put_hook[0](x, key, value):
         return
     key = _ready("setitem", key)
     check_writable(x)

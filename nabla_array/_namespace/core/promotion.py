@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -14,7 +14,6 @@ from ..._lazy.graph.primitive import Primitive, resolve
 from ..._lazy.ops.creation import fill, fill_node
 from ..._lazy.ops.elementwise import cast
 from ..._lazy.ops.structure import broadcast, concat, reshape
-from ..dispatch import fastpath
 from .array import Array, apply, from_value
 
 SCALARS = (bool, int, float, complex)
@@ -122,13 +121,14 @@ def _holds_array(items: Any) -> bool:
     return nested and any(isinstance(i, list | tuple) and _holds_array(i) for i in items)
 
 
-# What compiled code makes of a sequence of what is known; None where that is not so simple.
-_known = fastpath.wrap("list", lambda items: None, "array", host=np.array)
+# What makes an array of a sequence of what is known, or None where that is not so simple: `dispatch.fastpath`
+# puts it here.
+list_hook: list[Callable[[Any], Array | None]] = []
 
 
 def _stacked(function: str, items: Any, dtype: Any) -> Array:
     """Return a sequence that holds arrays, at any depth, as one array."""
-    known = _known(items)
+    known = list_hook[0](items)
     if known is not None:
         return known if dtype is None else astype(known, np.dtype(dtype))
     rows = [as_array(function, i, dtype) for i in items]

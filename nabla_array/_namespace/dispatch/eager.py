@@ -26,10 +26,12 @@ from ..._lazy.native import compiled
 from ..._lazy.ops import elementwise as e
 from ..._lazy.ops.creation import fill
 from ..._lazy.ops.placement import in_use
-from ..._lazy.rules.concretization import is_traced
 from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import lock, locked, value_of
 from ..core.array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
+from ..core.evaluation import fresh_value
+from ..core.indexing import put_hook
+from ..core.keys import PLAIN, as_integers, is_plain
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22
@@ -57,53 +59,15 @@ def known(value: np.ndarray, aval: Aval) -> Array:
     return y
 
 
-# What a view's key is made of, and slices in it: a view has its key until it is asked for its steps.
-_PLAIN = frozenset({int, slice, type(None), type(...)})
-_OF_SLICES = frozenset({int, type(None)})
 # What lists in keys are made of, where nothing in them is an array.
 _COUNTED = frozenset({int, bool})
-
-
-def _is_plain(key: Any) -> bool:
-    """Say whether a key gives an element or a view, and holds no array."""
-    items = key if type(key) is tuple else (key,)
-    return _PLAIN.issuperset(map(type, items)) and all(
-        [_is_plain_slice(k) for k in items if type(k) is slice]
-    )
-
-
-def _is_plain_slice(key: slice) -> bool:
-    return _OF_SLICES.issuperset((type(key.start), type(key.stop), type(key.step)))
-
-
-def as_integers(key: Any) -> Any:
-    """Return a key with an int in place of each integer array without axes: a view has such keys in NumPy.
-
-    What a transform must see as an index, an example's own or a part of a program, stays one. Bounds of
-    slices are asked for their value here, once, before anybody looks at the array.
-    """
-    if type(key) is tuple:
-        return key if _is_plain(key) else tuple(map(as_integers, key))
-    if type(key) is slice:
-        return key if _is_plain_slice(key) else slice(*map(_bound, (key.start, key.stop, key.step)))
-    if type(key) is not Array or key._node.aval.dtype.kind not in "iu":
-        return key
-    if current(key).aval.shape or key._levels:
-        return key
-    return key if tapes and is_traced(current(key)) else operator.index(key)
-
-
-def _bound(k: Any) -> int | None:
-    if k is None or hasattr(type(k), "__index__"):
-        return k if k is None else operator.index(k)
-    raise TypeError("slice indices must be integers or None or have an __index__ method")
 
 
 def _for_numpy(key: Any) -> Any:
     """Return a key with NumPy's arrays in the place of ours; None where one is pending, or no index."""
     if type(key) is not tuple:
         return _index(key)
-    items = [k if type(k) in _PLAIN else _index(k) for k in key]
+    items = [k if type(k) in PLAIN else _index(k) for k in key]
     # None stands for a new axis in a key, and here for what cannot be told.
     return None if any([n is None and k is not None for n, k in zip(items, key, strict=True)]) else (*items,)
 
@@ -123,24 +87,9 @@ def places(index: Any, n: int) -> np.ndarray | None:
     return value.astype(np.intp) if -n <= value.min() and value.max() < n else None
 
 
-def fresh_value(x: Array) -> np.ndarray | None:
-    """Return the elements of an array where they are known, and nothing written since would change them."""
-    if tapes:
-        return None
-    seen = x._view
-    if seen is not None and seen.base._node is not seen.seen:
-        current(x)
-    if x._levels:
-        return None
-    value: np.ndarray | None = x._node.value
-    if value is None and type(x._node) is Deferred:
-        value = value_of(x._node)
-    return value
-
-
 def _gives_little(aval: Aval, key: Any) -> bool:
     """Say whether a key takes a small part of an array."""
-    if aval.nbytes < LARGE and _is_plain(key):
+    if aval.nbytes < LARGE and is_plain(key):
         return True
     try:
         return bool(_like(aval)[key].nbytes < LARGE)
@@ -157,12 +106,12 @@ def read(x: Array, key: Any) -> Array | None:
     """Return ``x[key]``; None where it must be recorded."""
     if tapes or x._levels:
         return None
-    plain = type(key) is int or _is_plain(key)
+    plain = type(key) is int or is_plain(key)
     if not plain:
         if type(key) is Array and not in_use and _is_mask(key, x):
             return _chosen(x, key)
         key = as_integers(key)
-        plain = _is_plain(key)
+        plain = is_plain(key)
         key = key if plain else _for_numpy(key)
     seen = x._view
     if seen is not None and seen.base._node is not seen.seen:
@@ -302,11 +251,11 @@ def _fitting(value: Any, dtype: np.dtype) -> Any:
 
 def put(x: Array, key: Any, value: Any) -> bool:
     """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
-    if not _is_plain(key):
+    if not is_plain(key):
         if type(key) is Array and not in_use and x.nbytes < LARGE and _is_mask(key, x):
             value_of(current(key))  # to record the write would take longer
         key = as_integers(key)
-        key = key if _is_plain(key) else _for_numpy(key)
+        key = key if is_plain(key) else _for_numpy(key)
         if key is None:
             return False
     if type(value) is Array and value._view is not None and value._view.is_part(x, key):
@@ -577,3 +526,4 @@ def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
 
 
 part_hook += [apply, view]
+put_hook.append(put)

@@ -23,6 +23,7 @@ from ..._lazy.ops.creation import scalar_node
 from ..._lazy.ops.structure import slice_
 from ..._lazy.stats import stats
 from ..core.array import TINY, Array, View, frozen
+from ..core.promotion import list_hook
 from . import eager
 
 _Function = Callable[..., Any]
@@ -185,3 +186,5 @@ if compiled is not None:
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )
     limit()
+
+list_hook.append(wrap("list", lambda items: None, "array", host=np.array))

@@ -1,10 +1,8 @@
-"""What makes a function a ufunc. What most programs do without is in `ufunc_methods`, imported when used."""
+"""What makes a function a ufunc. What most programs do without is in `numpy.ufunc_methods`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,8 @@ Function = Callable[..., Any]
 
 # What runs a function of NumPy's on the host, counted; and the same after an error. Interop puts them here.
 host_hook: list[Function] = []
+# What gives a function of `numpy.ufunc_methods` by its name. It is imported when one is first used.
+late_hook: list[Callable[[str], Function]] = []
 
 
 class _Ufuncs(type):
@@ -55,13 +55,6 @@ def make_ufunc(function: Function, like: np.ufunc) -> None:
     fastpath.alone(function)
 
 
-@lru_cache(None)
-def _late(name: str) -> Function:
-    """Return a function of `ufunc_methods`."""
-    found: Function = getattr(import_module(".ufunc_methods", __package__), name)
-    return found
-
-
 # Where a method takes the array that it writes to. (`outer` is recorded: its result may be large, and one of
 # several operations on it.)
 _OUTS = {"reduce": 3, "accumulate": 3, "reduceat": 4}
@@ -88,13 +81,13 @@ class _Method:
     def _late_call(self, *args: Any, **kwargs: Any) -> Any:
         name, like = self.__name__, self._like
         try:
-            return _late(name)(self._function, like, *args, **kwargs)
+            return late_hook[0](name)(self._function, like, *args, **kwargs)
         except UnheldDtypeError as error:
             return host_hook[1](getattr(like, name), f"{like.__name__}.{name}", args, kwargs, error)
 
     @property
     def __doc__(self) -> str | None:  # type: ignore[override]
-        return _late(self.__name__).__doc__
+        return late_hook[0](self.__name__).__doc__
 
 
 def with_options(
@@ -109,7 +102,7 @@ def with_options(
 ) -> Any:
     """Call a ufunc with more than its operands; with what we cannot hold, NumPy's."""
     try:
-        return _late("with_options")(function, like, args, out, where, casting, dtype, signature)
+        return late_hook[0]("with_options")(function, like, args, out, where, casting, dtype, signature)
     except UnheldDtypeError as error:
         given = {"out": out, "where": where, "casting": casting, "dtype": dtype, "signature": signature}
         options = {name: value for name, value in given.items() if value is not None}

@@ -22,9 +22,11 @@ from ..core.promotion import UnheldDtypeError, is_foreign
 from ..dispatch import fastpath
 from ..dispatch.elementwise_calls import PRIMITIVES
 from ..dispatch.ufuncs import call_it, host_hook, make_ufunc
-from ..numpy import homes
 
 Namespace = Mapping[str, Any]
+
+# What finds a name of NumPy's (of a part of it) among our modules for these; `numpy.homes` puts it here.
+find_hook: list[Callable[..., Any]] = []
 
 
 class HostFallbackWarning(UserWarning):
@@ -159,7 +161,7 @@ def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwarg
 def _late_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
     """Return our function for a ufunc of NumPy's that the standard does not have."""
     name = ufunc.__name__
-    return homes.find(name) if getattr(np, name, None) is ufunc else None
+    return find_hook[0](name) if getattr(np, name, None) is ufunc else None
 
 
 def _scipys(ufunc: np.ufunc) -> Callable[..., Any] | None:
@@ -217,13 +219,13 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
         return None
     part = function.__module__.removeprefix("numpy").lstrip(".")
     if part in ("linalg", "fft"):
-        found = getattr(import_module(f"..chapters.{part}", __package__), name, None) or homes.find(
+        found = getattr(import_module(f"..chapters.{part}", __package__), name, None) or find_hook[0](
             name, part
         )
     elif part == "lib.stride_tricks":
-        found = homes.find(name, "lib")
+        found = find_hook[0](name, "lib")
     else:
-        found = own_names().get(ALIASES.get(name, name)) or homes.find(name)
+        found = own_names().get(ALIASES.get(name, name)) or find_hook[0](name)
     return found if isinstance(found, fastpath.FUNCTIONS) else None
 
 
@@ -309,7 +311,7 @@ def numpy_name(name: str) -> Any:
 
     Raises AttributeError for what NumPy does not have, and for submodules that are not for its users.
     """
-    own = homes.find(ALIASES.get(name, name))
+    own = find_hook[0](ALIASES.get(name, name))
     if own is not None:
         return or_host(own, name) if name in TAKE_ANY_DTYPE else own
     if name in ALIASES and name not in _NOT_OURS:

@@ -20,6 +20,7 @@ from ..chapters.joining import stack, tile
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.searching import nonzero, where
 from ..core.array import Array, apply, from_value, view, write
+from ..core.evaluation import fresh_value
 from ..core.indexing import fitted, getitem, setitem
 from ..core.outputs import deliver
 from ..core.promotion import (
@@ -36,7 +37,6 @@ from ..core.promotion import (
     result_dtype,
 )
 from ..dispatch import eager, fastpath
-from ..dispatch.eager import fresh_value
 from .described import numpys
 from .joining import flat
 
@@ -371,7 +371,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
     array([ 0,  1, 10, 20])
     """
     x = _target("putmask", a)
-    key = eager.fresh_value(mask) if type(mask) is Array and mask.shape == x.shape else None
+    key = fresh_value(mask) if type(mask) is Array and mask.shape == x.shape else None
     if key is not None and key.dtype == bool and eager.change(np.putmask, x, values, key):
         return
     chosen = astype(as_array("putmask", mask), _BOOL)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from ..interop.functions import find_hook
+
 # Module -> its public names. A name that is not NumPy's has no place here.
 CHAPTERS = {
     "predicates": (
@@ -73,3 +75,6 @@ def find(name: str, part: str = "") -> Any:
     """Return what a name of NumPy's (of a `part` of it) is here, or None where we have nothing for it."""
     home = HOMES[part].get(name)
     return None if home is None else getattr(import_module(f".{home}", __package__), name)
+
+
+find_hook.append(find)

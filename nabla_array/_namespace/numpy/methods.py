@@ -6,6 +6,7 @@ import builtins
 import pickle
 from collections.abc import Callable
 from functools import lru_cache
+from importlib import import_module
 from types import GenericAlias
 from typing import Any
 
@@ -31,8 +32,8 @@ from ..core.array import Array, Step, apply, current, from_value, view, write
 from ..core.indexing import setitem, warn_of_discard
 from ..core.views import check_bits, field, held_dtype, in_order, view_dtype
 from ..dispatch import fastpath
-from ..dispatch.ufuncs import host_hook
-from ..numpy import homes
+from ..dispatch.ufuncs import Function, host_hook, late_hook
+from . import homes
 
 
 def _host(self: Array, method: str, *args: Any) -> Any:
@@ -42,6 +43,16 @@ def _host(self: Array, method: str, *args: Any) -> Any:
 
 # The other names of NumPy's are imported when one of them is first used.
 _find = lru_cache(None)(homes.find)
+
+
+@lru_cache(None)
+def _ufunc_method(name: str) -> Function:
+    """Return a function of `ufunc_methods`."""
+    found: Function = getattr(import_module(".ufunc_methods", __package__), name)
+    return found
+
+
+late_hook.append(_ufunc_method)
 
 
 def _numpys(name: str) -> Callable[..., Any]:

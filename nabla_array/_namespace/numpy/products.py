@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.ops.structure import reshape as reshape_p
+from ..chapters.core_ufuncs import with_core_options
 from ..chapters.elementwise import conj, multiply
 from ..chapters.joining import stack
 from ..chapters.linalg_basics import cross as cross_in_space
@@ -29,7 +30,6 @@ from ..core.promotion import (
     result_dtype,
 )
 from ..dispatch import eager, fastpath
-from ..dispatch.core_ufuncs import with_core_options
 from ..dispatch.ufuncs import make_ufunc
 from .described import numpys
 from .joining import flat

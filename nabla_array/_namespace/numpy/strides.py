@@ -11,10 +11,10 @@ from ..._lazy.config import active
 from ..chapters.indexing_functions import take
 from ..chapters.manipulation import reshape
 from ..core.array import Array, freeze, from_value
+from ..core.evaluation import fresh_value
 from ..core.indexing import getitem
 from ..core.promotion import as_array, normalize_axis
 from ..core.views import base_of, layout, view_dtype
-from ..dispatch import eager
 from .described import numpys_in
 
 __all__ = ["as_strided", "sliding_window_view"]
@@ -38,7 +38,7 @@ def sliding_window_view(
         raise ValueError(
             "sliding_window_view: windows that can be written to are not there; writeable=False is"
         )
-    value = eager.fresh_value(y) if active.settings["mode"] != "max" else None
+    value = fresh_value(y) if active.settings["mode"] != "max" else None
     if value is not None and value.size:
         # Of a view of its own, so that nobody takes the memory for his alone, and writes to it.
         shown = np.lib.stride_tricks.sliding_window_view(value.view(), window_shape, axis)

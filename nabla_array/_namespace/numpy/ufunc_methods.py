@@ -24,9 +24,9 @@ from ..core.promotion import (
     full,
     normalize_axes,
 )
-from . import eager
-from .elementwise_calls import PRIMITIVES
-from .ufuncs import Function, host_hook
+from ..dispatch import eager
+from ..dispatch.elementwise_calls import PRIMITIVES
+from ..dispatch.ufuncs import Function, host_hook
 
 _BOOL = np.dtype(np.bool)
 

@@ -17,9 +17,9 @@ from ..core.array import Array, write
 from ..core.indexing import fitted, getitem, setitem
 from ..core.lengths import Length
 from ..core.promotion import UnheldDtypeError, as_array, full, is_operand
-from . import eager, fastpath
-from .elementwise_calls import PRIMITIVES, binary_call, unary_call
-from .ufuncs import host_hook
+from ..dispatch import eager, fastpath
+from ..dispatch.elementwise_calls import PRIMITIVES, binary_call, unary_call
+from ..dispatch.ufuncs import host_hook
 
 _Function = Callable[..., Array]
 

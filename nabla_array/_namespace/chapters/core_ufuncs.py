@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..chapters.manipulation import expand_dims, moveaxis
 from ..core.array import Array
 from ..core.outputs import deliver
 from ..core.promotion import as_array
+from .manipulation import expand_dims, moveaxis
 
 
 def with_core_options(
