@@ -7,9 +7,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+import pytest
 
 import nabla_array as xp
 from nabla_array._lazy.stats import stats
+
+# What NumPy 2.5 has dropped; ours stay as they were, for the scripts that use them.
+DROPPED = ("np.row_stack((v, v))", "np.cross(x, [1, 2])")
 
 
 def data() -> dict[str, Any]:
@@ -103,6 +107,8 @@ def same(mine: Any, theirs: Any, call: str) -> None:
 
 def compare(call: str, host: bool = False) -> None:
     """Compare one call; unless `host`, it must not leave for NumPy."""
+    if call in DROPPED and np.lib.NumpyVersion(np.__version__) >= "2.5.0":
+        pytest.skip("NumPy has dropped this in 2.5, so there is nothing to compare with")
     theirs = outcome(call, np, data())
     before = stats.fallbacks.total()
     mine = outcome(call, xp, {k: ours(v) for k, v in data().items()})

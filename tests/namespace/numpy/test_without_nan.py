@@ -1,0 +1,69 @@
+"""`numpy/without_nan.py`, call by call, against NumPy."""
+
+from __future__ import annotations
+
+import pytest
+
+from .comparing import compare
+
+CALLS = """
+np.nansum(n)
+np.nansum(n, axis=0)
+np.nansum(i, 1)
+np.nanprod(n, axis=1)
+np.nanprod(n, keepdims=True)
+np.nancumsum(n)
+np.nancumsum(n, axis=1)
+np.nancumprod(n, axis=0)
+np.nanmax(n)
+np.nanmax(n, axis=0)
+np.nanmax([np.nan, np.nan])
+np.nanmin(n, 1)
+np.nanmin(n, axis=1, keepdims=True)
+np.nanmin(i)
+np.nanargmax(n)
+np.nanargmax(n, axis=1)
+np.nanargmin(n, 0)
+np.nanargmin([np.nan])
+np.nanmean(n)
+np.nanmean(n, axis=0)
+np.nanmean(n, axis=1, keepdims=True)
+np.nanmean(n, where=b)
+np.nanmean([np.nan])
+np.nanmean(i)
+np.nanvar(n)
+np.nanvar(n, axis=1, ddof=1)
+np.nanvar(n, axis=0, keepdims=True)
+np.nanvar(i)
+np.nanstd(n)
+np.nanstd(n, 1)
+np.nanstd(n, ddof=5)
+np.nanmedian(n)
+np.nanmedian(n, axis=0)
+np.nanmedian(n, axis=1, keepdims=True)
+np.nanmedian([np.nan])
+np.nanquantile(n, 0.3)
+np.nanquantile(n, [0.25, 0.5], axis=1)
+np.nanquantile(n, 0.4, axis=0, keepdims=True)
+np.nanpercentile(n, 30)
+np.nanpercentile(n, [10, 90], axis=1)
+np.nanpercentile(n, 120)
+np.nanmean(s)
+np.nanmax(n, axis=(0,1))
+np.nanmedian(n, axis=(0,1))
+np.nanquantile(n, 0.5, axis=(0,1))
+np.nanvar(n, axis=(0,1))
+np.nanmax(e)
+np.nanpercentile(e, 50)
+np.nanquantile(e, .5, axis=0)
+np.nanvar(i, axis=0, mean=np.ones((1,3)))
+np.nanstd(f, axis=0, mean=np.ones((1,3)))
+np.nanmean(i, axis=1, out=np.zeros(2, int))
+np.nanmedian(x, axis=1, out=np.zeros(2, int))
+np.nanvar(i, axis=1, out=np.zeros(2, int))
+"""
+
+
+@pytest.mark.parametrize("call", CALLS.strip().splitlines())
+def test_a_call_is_numpys(call: str) -> None:
+    compare(call)
