@@ -240,6 +240,40 @@ def test_imports_inside_functions_are_late_for_a_reason(path: Path) -> None:
     assert not wrong
 
 
+# Modules without a test of their name. The rows of `tests/lazy/registry.py` are what tests each of `ops`.
+UNTESTED = {
+    "cpu": "blas blocks codegen pool tiles",
+    "graph": "node primitive scopes tape",
+    "max": "backend worker",
+    "native": "build",
+    "ops": (
+        "bits contraction control creation custom elementwise fourier indexing linalg ordering placement "
+        "reduction signals special structure ufuncs"
+    ),
+    "rules": "concretization levels",
+    "run": "bodies devices",
+    "schedule": "parts plan_cache",
+    "chapters": "core_ufuncs fft_samples linalg_basics special",
+    "core": "lengths",
+    "dispatch": "contracting elementwise_calls",
+    "interop": "libraries",
+    "numpy": "described flat scalars",
+    "": "interrupts",
+}
+
+
+def test_modules_of_the_two_lowest_layers_have_tests_of_their_names() -> None:
+    missing = []
+    for part in ("_lazy", "_namespace"):
+        for path in (ROOT / part).rglob("*.py"):
+            place = path.relative_to(ROOT / part)
+            test = Path(__file__).parent / part[1:] / place.with_name(f"test_{path.name}")
+            if path.name != "__init__.py" and not test.exists():
+                missing.append((str(place.parent).lstrip("."), path.stem))
+    untested = {(folder, name) for folder, names in UNTESTED.items() for name in names.split()}
+    assert not {*missing} - untested
+
+
 def test_the_graph_imports_numpy_only() -> None:
     # rich for the line that says what MAX compiles, SciPy for its special functions, threadpoolctl for BLAS.
     allowed = {

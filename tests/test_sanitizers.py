@@ -14,7 +14,7 @@ from tests import sanitized
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
 JOBS = (
     ("-m", "pytest", "-q", "tests/namespace/core/test_masks.py", "tests/namespace/core/test_indexing.py"),
-    ("-m", "pytest", "-q", "tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_sharing.py"),
+    ("-m", "pytest", "-q", "tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_views.py"),
     ("-m", "pytest", "-q", "tests/lazy/cpu/test_kernels.py", "-k", "repeats or lie or joined"),
     (
         "-m",

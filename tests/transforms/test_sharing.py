@@ -1,4 +1,4 @@
-"""Who sees a write, within transforms: the table of tests/namespace/core/test_sharing.py again."""
+"""Who sees a write, within transforms: the table of tests/namespace/core/test_views.py again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array.transforms import compile, jvp, vmap
-from tests.namespace.core.test_sharing import PROGRAMS
+from tests.namespace.core.test_views import PROGRAMS
 
 
 class Shifted(ModuleType):
