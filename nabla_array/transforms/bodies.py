@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.graph.aval import aval_of
+from .._lazy.graph.bodies import Body, closed, hole_for, is_writing, writing
 from .._lazy.graph.node import Node, mark_origin, record
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Program
 from .._lazy.graph.tape import running, taping
 from .._lazy.ops.structure import project
 from .._lazy.rules.levels import Levels, align, frames, merge, seeing_levels
-from .._lazy.run.bodies import Body, closed, hole_for, is_writing, writing
 from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current, split_hook
 from .._namespace.core.promotion import SCALARS, astype

@@ -11,6 +11,7 @@ import numpy as np
 from .._lazy.graph.node import tapes
 from .._lazy.ops import control
 from .._lazy.rules.levels import merge
+from .._lazy.run import control as _run_control  # noqa: F401  gives the records their host functions
 from .._namespace.chapters.elementwise import clip, equal, logical_not
 from .._namespace.chapters.joining import stack
 from .._namespace.core.array import Array, current

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from .._lazy.graph.bodies import seen
 from .._lazy.graph.node import Node, record, tapes
 from .._lazy.graph.program import Program
 from .._lazy.graph.tape import Tape, derivatives, forgotten, hidden, program_of, taping
@@ -16,7 +17,6 @@ from .._lazy.ops.structure import barrier, project
 from .._lazy.ops.structure import stop_gradient as stop_gradient_p
 from .._lazy.rules.autodiff import pull, push
 from .._lazy.rules.levels import Levels, align, merge, new_level, only
-from .._lazy.run.bodies import seen
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.core.array import Array, apply, current
 from .._namespace.core.promotion import SCALARS

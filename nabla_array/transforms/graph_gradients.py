@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
-from .._lazy.graph.aval import Aval
+from .._lazy.graph.aval import Aval, is_differentiable
 from .._lazy.graph.node import NO_PARAMS, Node, record
 from .._lazy.graph.program import Eqn, Program
 from .._lazy.graph.tape import Entry, Tape, taping
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project
-from .._lazy.rules.autodiff import is_differentiable, pull
+from .._lazy.rules.autodiff import pull
 from .._namespace.chapters.elementwise import add
 from .._namespace.core.array import Array
 from .graph_text import told

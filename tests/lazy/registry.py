@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from nabla_array._lazy.graph.aval import Aval, aval_of
+from nabla_array._lazy.graph.bodies import hole, holes, written
 from nabla_array._lazy.graph.node import Node
 from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.graph.program import Program
@@ -31,8 +32,7 @@ from nabla_array._lazy.ops import (
 from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops import ufuncs as u
 from nabla_array._lazy.ops.special import PARTIALS, SEVERAL, special
-from nabla_array._lazy.run import bodies
-from nabla_array._lazy.run.bodies import holes, written
+from nabla_array._lazy.run import control as _run_control  # noqa: F401  gives loops their host functions
 
 from .special_samples import samples
 
@@ -430,7 +430,7 @@ CUSTOM = {
     custom.custom_vjp_call,
     custom.through,
 }
-WITHOUT_ROW = {structure.project, bodies.hole, placement.resident, *CUSTOM}
+WITHOUT_ROW = {structure.project, hole, placement.resident, *CUSTOM}
 
 
 # Derivatives: where functions are smooth, in double precision.

@@ -1,14 +1,17 @@
-"""A program of small values as one Python function in a straight line: nothing is looked up or interpreted.
+"""Programs of small values as lines of a Python function, where nothing is looked up or interpreted.
 
-What a program costs beyond its NumPy calls is then a few bytecodes an equation. On the way, what depends on
-nothing but constants is computed, broadcasting is left to ufuncs, and a ufunc writes over an operand that
-nothing else needs. The results have the bits that `evaluate` gives.
+`compile` makes functions of whole programs, `run/control.py` of loops around them. What a program costs
+beyond its NumPy calls is then a few bytecodes an equation. On the way, what depends on nothing but constants
+is computed, broadcasting is left to ufuncs, and a ufunc writes over an operand that nothing else needs. The
+results have the bits that `evaluate` gives.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
 from math import inf
 from typing import Any
 
@@ -20,7 +23,17 @@ from ..graph.program import Eqn, Program
 from ..ops.contraction import matmul
 from ..ops.creation import fill
 from ..ops.elementwise import cast, div, mul, select
-from ..ops.structure import alias, broadcast, permute, project, reshape, slice_, slices
+from ..ops.structure import (
+    alias,
+    barrier,
+    broadcast,
+    permute,
+    project,
+    reshape,
+    slice_,
+    slices,
+    stop_gradient,
+)
 from . import blocks
 
 
@@ -30,12 +43,21 @@ class Source:
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.names: dict[str, Any] = {}
+        self._indent = ""
         self._known: dict[int, str] = {}
         self._numbers = itertools.count()
 
     def line(self, text: str) -> None:
         """Add a line."""
-        self.lines.append(text)
+        self.lines.append(self._indent + text)
+
+    @contextmanager
+    def block(self, text: str) -> Iterator[None]:
+        """Add a line that ends in a colon; what is added meanwhile is its block."""
+        self.line(text)
+        self._indent += "    "
+        yield
+        self._indent = self._indent[4:]
 
     def variable(self, stem: str = "t") -> str:
         """Return a name that nothing has yet."""
@@ -63,12 +85,26 @@ class Source:
 
 def is_small(program: Program) -> bool:
     """Say whether every value of a program is too small for blocks and threads to pay."""
-    avals = [*program.inputs, *(e.aval for e in program.eqns if e.prim is not fill)]
-    return all(a.nbytes < LARGE for aval in avals for a in (aval if isinstance(aval, tuple) else (aval,)))
+    return makes_small(program) and all(aval.nbytes < LARGE for aval in program.inputs)
+
+
+@lru_cache(512)
+def makes_small(program: Program) -> bool:
+    """Say the same of the values that the equations make."""
+    return all(_nbytes(eqn.aval) < LARGE for eqn in program.eqns if eqn.prim is not fill)
+
+
+def _nbytes(aval: Any) -> int:
+    """Return the bytes of a value; of several, those of the largest."""
+    return max([a.nbytes for a in aval], default=0) if isinstance(aval, tuple) else aval.nbytes
 
 
 def write(
-    program: Program, source: Source, inputs: Sequence[str], constants: Mapping[int, np.ndarray]
+    program: Program,
+    source: Source,
+    inputs: Sequence[str],
+    constants: Mapping[int, np.ndarray] | None = None,
+    scalars: bool = False,
 ) -> list[str]:
     """Add the lines that run `program`; returns expressions of its outputs, which are ndarrays.
 
@@ -78,12 +114,16 @@ def write(
         A variable for each input that is no constant, in order: ndarrays, which are not written to.
     constants
         The values of the other inputs, by their numbers.
+    scalars
+        Inputs and outputs without axes may be NumPy's scalars, which ufuncs take and give.
     """
-    return _Writer(program, source, inputs, constants).write()
+    return _Writer(program, source, inputs, constants or {}, scalars).write()
 
 
 # Results that never share memory with an operand, beside those of ufuncs and reductions.
 _FRESH = frozenset({select, cast, matmul})
+# What is its operand, but for derivatives.
+_SAME = frozenset({alias, barrier, stop_gradient})
 _ONES = {np.dtype(t): np.ones((), t).tobytes() for t in "efdbhilqBHILQ"}
 
 
@@ -110,14 +150,22 @@ class _Writer:
         Whose memory a value may share.
     last
         The last equation that needs the memory of a value.
+    done
+        For an equation, the made values that no later one names.
     owned
         Values in fresh memory, which may be written over once nothing needs them.
     """
 
     def __init__(
-        self, program: Program, source: Source, inputs: Sequence[str], constants: Mapping[int, np.ndarray]
+        self,
+        program: Program,
+        source: Source,
+        inputs: Sequence[str],
+        constants: Mapping[int, np.ndarray],
+        scalars: bool,
     ) -> None:
         self.program = program
+        self.scalars = scalars
         self.source = source
         self.base = len(program.inputs)
         self.constants: dict[int, np.ndarray] = dict(constants)
@@ -139,6 +187,7 @@ class _Writer:
         self.spread: dict[int, tuple[int, tuple[int, ...]]] = {}
         self.root: dict[int, int] = {}
         self.last: dict[int, float] = {}
+        self.done: dict[float, list[int]] = {}
         self.owned: set[int] = set()
         self._drop_unused()
         self._find_last_uses()
@@ -152,8 +201,9 @@ class _Writer:
             return False
         ins = [self.constants[i] for i in eqn.ins]
         try:
-            self.constants[k] = blocks.as_value(eqn.prim.host(*ins, **dict(eqn.params)))
-        except blocks.DATA_ERRORS:  # to be raised when the program runs
+            with np.errstate(all="raise"):
+                self.constants[k] = blocks.as_value(eqn.prim.host(*ins, **dict(eqn.params)))
+        except blocks.DATA_ERRORS:  # to be raised, or warned of, whenever the program runs
             return False
         return True
 
@@ -167,7 +217,7 @@ class _Writer:
 
     def _same(self, eqn: Eqn) -> int | None:
         """Return the number of the operand that the result equals, where it does."""
-        if eqn.prim is alias or (eqn.prim is reshape and self._aval(eqn.ins[0]) is eqn.aval):
+        if eqn.prim in _SAME or (eqn.prim is reshape and self._aval(eqn.ins[0]) is eqn.aval):
             return eqn.ins[0]
         if eqn.prim in (mul, div):
             for one, other in (eqn.ins[::-1], eqn.ins)[: 1 if eqn.prim is div else 2]:
@@ -194,6 +244,13 @@ class _Writer:
                     last[root.get(i, i)] = inf
         for k in self.outputs:
             last[root.get(k, k)] = inf
+        named: dict[int, float] = dict.fromkeys(self.outputs, inf)
+        for k, eqn in reversed(self.eqns.items()):
+            for i in eqn.ins:  # what is only broadcast is named where the result is
+                named[i] = max(named.get(i, 0), named[k] if eqn.prim is broadcast else k)
+        for i, where in named.items():
+            if i in self.eqns:
+                self.done.setdefault(where, []).append(i)
 
     # -- operands --------------------------------------------------------------------------------------
 
@@ -210,10 +267,14 @@ class _Writer:
             self.names[k] = f"v{k}"
             spread = self.source.bind(np.broadcast_to, "f")
             self.source.line(f"v{k} = {spread}({self._shaped(*self.spread.pop(k))}, {shape})")
-        # Ufuncs give scalars for 0-d.
-        if k in self.eqns and isinstance(self._aval(k), Aval) and not self._aval(k).shape:
+        if self._may_be_scalar(k):
             return f"{self.source.bind(np.asarray, 'f')}({self.names[k]})"
         return self._name(k)
+
+    def _may_be_scalar(self, k: int) -> bool:
+        """Say whether a value may be one of NumPy's scalars, which ufuncs give where there are no axes."""
+        made = k in self.eqns or (self.scalars and k in self.names)
+        return made and isinstance(self._aval(k), Aval) and not self._aval(k).shape
 
     def _shaped(self, i: int, shape: tuple[int, ...]) -> str:
         """Return an expression of a value with axes of length 1 put in; those in front are left out."""
@@ -251,8 +312,10 @@ class _Writer:
     def write(self) -> list[str]:
         for k, eqn in self.eqns.items():
             self._eqn(k, eqn)
-            self._drop(eqn, k)
-        return [self._whole(k) for k in self.outputs]
+            self._drop(k)
+        scalars = [self.scalars and k not in self.spread and self._may_be_scalar(k) for k in self.outputs]
+        pairs = zip(self.outputs, scalars, strict=True)
+        return [self.names[k] if scalar else self._whole(k) for k, scalar in pairs]
 
     def _eqn(self, k: int, eqn: Eqn) -> None:
         prim, params = eqn.prim, dict(eqn.params)
@@ -322,11 +385,12 @@ class _Writer:
             call = f"{self.source.bind(blocks.as_value, 'f')}({call})"
         self._assign(k, call)
 
-    def _drop(self, eqn: Eqn, k: int) -> None:
-        """Let go of what is dead, where its memory counts."""
-        for i in {self.root.get(i, i) for i in eqn.ins}:
-            if self._is_free(i, k) and self._aval(i).nbytes >= MEDIUM and self.names[i] != self.names.get(k):
-                self.source.line(f"{self.names[i]} = None")
+    def _drop(self, k: int) -> None:
+        """Let go of what no further equation names, where its memory counts."""
+        for i in self.done.get(k, ()):
+            name = self.names.get(i)
+            if name is not None and name != self.names.get(k) and _nbytes(self._aval(i)) >= MEDIUM:
+                self.source.line(f"{name} = None")
 
 
 # What is put behind a value to get a view of it.

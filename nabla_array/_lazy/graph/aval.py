@@ -94,3 +94,10 @@ def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
 def aval_of_value(value: np.ndarray) -> Aval:
     """Return the aval of a NumPy array."""
     return aval_of(value.shape, value.dtype)
+
+
+def is_differentiable(aval: Aval | tuple[Aval, ...]) -> bool:
+    """Say whether values of this aval (or of one of these) have tangents: real and complex numbers do."""
+    if isinstance(aval, Aval):
+        return aval.dtype.kind in "fc"
+    return any(a.dtype.kind in "fc" for a in aval)

@@ -105,6 +105,11 @@ class Tape:
         return out
 
 
+# `push` and `pull` of `rules.autodiff`, which puts them here: the records of loops and branches ask for them
+# and stand below it.
+push_hook: list[Callable[..., dict[int, Any]]] = []
+pull_hook: list[Callable[..., dict[int, Any]]] = []
+
 # What marks the nodes that a thread records, innermost last.
 _marks: dict[int, list[Callable[[Node], None]]] = {}
 

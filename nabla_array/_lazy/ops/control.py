@@ -10,30 +10,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from ..graph.aval import Aval, aval_of
-from ..graph.node import Node, record
+from ..graph.bodies import Flags, batched, hole_for, holes, moving_outputs, placed, seen, writing, written
+from ..graph.node import NO_PARAMS, Node, record
 from ..graph.primitive import Primitive
-from ..graph.program import Program
-from ..run.bodies import (
-    Flags,
-    Lines,
-    batched,
-    function_of,
-    has_tangents,
-    holes,
-    is_large,
-    joined,
-    moving_outputs,
-    numbered,
-    placed,
-    pulled,
-    pushed,
-    run_large,
-    seen,
-    written,
-)
+from ..graph.program import Program, run
+from ..graph.tape import pull_hook, push_hook, taping
 from .creation import fill_like
 from .structure import project
 
@@ -59,12 +41,55 @@ def _spread(values: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
     return [next(rest) if one else None for one in flags]
 
 
+def _run_above(*operands: Any, **params: Any) -> Any:
+    """Stand in for the host functions: `run.control` gives them, as it compiles bodies or schedules them."""
+    raise NotImplementedError("loops and branches run once _lazy.run.control is imported")
+
+
+# -- derivatives of bodies -------------------------------------------------------------------------------
+
+
+def _record(program: Program, inputs: Sequence[Node]) -> list[Node]:
+    return run(program, inputs, lambda prim, ins, params: record(prim, tuple(ins), params or NO_PARAMS))
+
+
+def pushed(
+    program: Program, inputs: Sequence[Node], tangents: Sequence[Node | None]
+) -> tuple[list[Node], list[Node | None]]:
+    """Record a program's outputs, and their tangents."""
+    given = {id(n): t for n, t in zip(inputs, tangents, strict=True) if t is not None}
+    with taping([n for n in inputs if id(n) in given]) as tape:
+        outs = _record(program, inputs)
+    known = push_hook[0](tape, given, outs)
+    return outs, [known.get(id(n)) for n in outs]
+
+
+def pulled(
+    program: Program, inputs: Sequence[Node], cts: Sequence[Node | None], wanted: Sequence[bool]
+) -> list[Node]:
+    """Record the cotangents of the wanted inputs for those of a program's outputs."""
+    chosen = [n for n, want in zip(inputs, wanted, strict=True) if want]
+    with taping(chosen) as tape:
+        outs = _record(program, inputs)
+    known = pull_hook[0](tape, [(o, c) for o, c in zip(outs, cts, strict=True) if c is not None])
+    found = [known.get(id(n)) for n in chosen]
+    return [fill_like(n, 0) if c is None else c for n, c in zip(chosen, found, strict=True)]
+
+
+@lru_cache(512)
+def has_tangents(program: Program, given: Flags) -> Flags:
+    """Say which outputs have tangents when the inputs `given` have."""
+    with writing():
+        tangents = [hole_for(a) if one else None for a, one in zip(program.inputs, given, strict=True)]
+        return tuple([t is not None for t in pushed(program, holes(program.inputs), tangents)[1]])
+
+
 # -- scan ------------------------------------------------------------------------------------------------
 # Operands: `carry` of them that the body hands on, one a `x_axes` entry that are cut along that axis, and the
 # rest. The body gives the carry, and one result a `y_axes` entry that is stacked along that axis.
 
 
-def _with_axis(aval: Aval, axis: int, length: int) -> Aval:
+def with_axis(aval: Aval, axis: int, length: int) -> Aval:
     return aval_of((*aval.shape[:axis], length, *aval.shape[axis:]), aval.dtype)
 
 
@@ -72,61 +97,8 @@ def _scan_aval(
     *operands: Aval, program: Program, length: int, reverse: bool, carry: int, x_axes: Axes, y_axes: Axes
 ) -> tuple[Aval, ...]:
     outs = [program.aval(k) for k in program.outputs]
-    stacked = [_with_axis(a, axis, length) for a, axis in zip(outs[carry:], y_axes, strict=True)]
+    stacked = [with_axis(a, axis, length) for a, axis in zip(outs[carry:], y_axes, strict=True)]
     return (*outs[:carry], *stacked)
-
-
-def _large_scan(
-    program: Program, state: list[Any], xs: list[Any], whole: list[Any], ys: list[Any], steps: range
-) -> tuple[Any, ...]:
-    n = len(state)
-    for t in steps:
-        state = run_large(program, state, [*[x[t] for x in xs], *whole])
-        for k, y in enumerate(ys, n):
-            y[t] = state[k]
-        del state[n:]  # each array of the carry is held once now, so that the next step may use its memory
-    return tuple(state)
-
-
-@lru_cache(512)
-def _scan_loop(program: Program, carry: int, cut: int) -> Callable[..., Any]:
-    """Return the loop over small arrays as a function."""
-    lines = Lines()
-    stacked = len(program.outputs) - carry
-    state, whole = numbered("c", carry), numbered("w", len(program.inputs) - carry - cut)
-    xs, ys, slices = numbered("x", cut), numbered("y", stacked), numbered("s", cut)
-    lines.code.append("    for t in steps:")
-    lines.code += [f"        {s} = {x}[t]" for s, x in zip(slices, xs, strict=True)]
-    outs = lines.add("        ", program, [*state, *slices, *whole])
-    lines.code += [f"        {y}[t] = {v}" for y, v in zip(ys, outs[carry:], strict=True)]
-    if carry:
-        lines.code.append(f"        {joined(state)}= {joined(outs[:carry])}")
-    lines.code += ["        pass", f"    return ({joined(state)})"]
-    return lines.function(["steps", *ys, *state, *xs, *whole])
-
-
-def _scan_host(
-    *operands: np.ndarray,
-    program: Program,
-    length: int,
-    reverse: bool,
-    carry: int,
-    x_axes: Axes,
-    y_axes: Axes,
-) -> tuple[Any, ...]:
-    values = list(operands)
-    for i, axis in enumerate(x_axes, carry):
-        values[i] = np.moveaxis(values[i], axis, 0)
-    outs = [program.aval(k) for k in program.outputs[carry:]]
-    ys = [np.empty(_with_axis(a, x, length).shape, a.dtype) for a, x in zip(outs, y_axes, strict=True)]
-    steps = range(length - 1, -1, -1) if reverse else range(length)
-    moved = [np.moveaxis(y, axis, 0) for y, axis in zip(ys, y_axes, strict=True)]
-    cut = len(x_axes)
-    if is_large(program):
-        state, xs, whole = values[:carry], values[carry : carry + cut], values[carry + cut :]
-        del values
-        return (*_large_scan(program, state, xs, whole, moved, steps), *ys)
-    return (*_scan_loop(program, carry, cut)(steps, *moved, *values), *ys)
 
 
 def _scan_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
@@ -268,7 +240,7 @@ def _scan_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primitiv
 scan = Primitive(
     "scan",
     _scan_aval,
-    _scan_host,
+    _run_above,
     batch=_scan_batch,
     jvp=_scan_jvp,
     transpose=_scan_transpose,
@@ -279,72 +251,6 @@ scan = Primitive(
 # -- while -----------------------------------------------------------------------------------------------
 # Operands: `carry` of them that the body hands on, and the rest. Where the condition is an array, its axes
 # lead the carry, and those of the rest that have `rows`: a step is for the entries where it holds.
-
-
-def _large_while(cond: Program, body: Program, state: list[Any], whole: tuple[Any, ...]) -> tuple[Any, ...]:
-    test = function_of(cond)
-    while test(*state, *whole)[0]:
-        state = run_large(body, state, whole)
-    return tuple(state)
-
-
-@lru_cache(512)
-def _while_loop(cond: Program, body: Program, carry: int) -> Callable[..., Any]:
-    lines = Lines()
-    state, whole = numbered("c", carry), numbered("w", len(body.inputs) - carry)
-    lines.code.append("    while True:")
-    (test,) = lines.add("        ", cond, [*state, *whole])
-    lines.code.append(f"        if not {test}: return ({joined(state)})")
-    outs = lines.add("        ", body, [*state, *whole])
-    if carry:
-        lines.code.append(f"        {joined(state)}= {joined(outs)}")
-    return lines.function([*state, *whole])
-
-
-class _Rows:
-    """Values with the entries that are out of it replaced by one that is not: so nothing that a body would
-    never see is computed, which may be an error."""
-
-    def __init__(self, active: np.ndarray) -> None:
-        self.active = active
-        flat = active.ravel()
-        self.source = np.where(flat, np.arange(flat.size), np.argmax(flat))
-
-    def filled(self, x: np.ndarray) -> np.ndarray:
-        """Replace the entries of a value that are not active."""
-        flat = x.reshape(self.source.size, *x.shape[self.active.ndim :])
-        return np.asarray(flat[self.source].reshape(x.shape))
-
-    def given(self, x: np.ndarray, role: str) -> np.ndarray:
-        """Return an operand of a role as the active entries see it."""
-        return self.filled(x) if role == ROW else self.merged(x, np.zeros_like(x)) if role == COTANGENT else x
-
-    def merged(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
-        """Take the active entries of `new`, the others of `old`."""
-        more = (1,) * (np.ndim(old) - self.active.ndim)
-        return np.where(self.active.reshape(*self.active.shape, *more), new, old)
-
-
-def _while_host(
-    *operands: np.ndarray, cond: Program, body: Program, carry: int, rows: Flags
-) -> tuple[Any, ...]:
-    if not cond.aval(cond.outputs[0]).ndim:
-        if is_large(body):
-            return _large_while(cond, body, list(operands[:carry]), operands[carry:])
-        return _while_loop(cond, body, carry)(*operands)
-    test, step = function_of(cond), function_of(body)
-    state, whole = list(operands[:carry]), operands[carry:]
-    while True:
-        (active,) = test(*state, *whole)
-        if active.all() and active.size:
-            state = list(step(*state, *whole))
-            continue
-        if not active.any():
-            return tuple(state)
-        some = _Rows(active)
-        fixed = [some.filled(w) if r else w for w, r in zip(whole, rows, strict=True)]
-        new = step(*[some.filled(s) for s in state], *fixed)
-        state = [some.merged(n, s) for n, s in zip(new, state, strict=True)]
 
 
 def _while_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
@@ -392,7 +298,7 @@ def _while_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primiti
 while_ = Primitive(
     "while",
     lambda *operands, cond, body, carry, rows: tuple(operands[:carry]),
-    _while_host,
+    _run_above,
     batch=_while_batch,
     jvp=_while_jvp,
     transpose=_while_transpose,
@@ -408,28 +314,6 @@ while_ = Primitive(
 
 ROW, COTANGENT, SHARED = "row", "cotangent", "shared"
 Roles = tuple[str, ...]
-
-
-def _switch_host(
-    index: np.ndarray,
-    *operands: np.ndarray,
-    branches: tuple[Program, ...],
-    lead: int,
-    roles: Roles,
-    sums: Flags,
-) -> tuple[Any, ...]:
-    if not lead or not index.size:
-        return function_of(branches[int(index) if not lead else 0])(*operands)
-    kinds = np.unique(index)
-    if len(kinds) == 1:
-        return function_of(branches[kinds[0]])(*operands)
-    out: list[Any] = []
-    for k in kinds:
-        some = _Rows(index == k)
-        new = function_of(branches[k])(*[some.given(o, r) for o, r in zip(operands, roles, strict=True)])
-        pairs = zip(new, out or new, sums, strict=True)
-        out = [n + o if s else some.merged(n, o) for n, o, s in pairs] if out else list(new)
-    return tuple(out)
 
 
 def _switch_aval(index: Aval, *operands: Aval, branches: tuple[Program, ...], **params: Any) -> Any:
@@ -523,7 +407,7 @@ def _switch_seen(moves: Flags, params: dict[str, Any], how: str) -> tuple[Primit
 switch = Primitive(
     "switch",
     _switch_aval,
-    _switch_host,
+    _run_above,
     batch=_switch_batch,
     jvp=_switch_jvp,
     transpose=_switch_transpose,

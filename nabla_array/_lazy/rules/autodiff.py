@@ -9,20 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..graph.aval import Aval
+from ..graph.aval import Aval, is_differentiable
 from ..graph.node import Node, record
 from ..graph.primitive import Primitive
-from ..graph.tape import Entry, Tape, taping
+from ..graph.tape import Entry, Tape, pull_hook, push_hook, taping
 from ..ops.creation import fill, fill_like
 from ..ops.structure import alias, project
 from .levels import Levels, bind
-
-
-def is_differentiable(aval: Any) -> bool:
-    """Say whether values of this aval have tangents: real and complex numbers do."""
-    if isinstance(aval, Aval):
-        return aval.dtype.kind in "fc"
-    return any(a.dtype.kind in "fc" for a in aval)
 
 
 def _no_rule(prim: Primitive) -> Exception:
@@ -179,6 +172,10 @@ def _accumulate_one(known: dict[int, Any], entry: Entry, ct: Node) -> None:
     index = entry.params["index"]
     parts[index] = ct if parts[index] is None else parts[index] + ct
     known[id(whole)] = tuple(parts)
+
+
+push_hook.append(push)
+pull_hook.append(pull)
 
 
 def replay(tape: Tape, values: Mapping[int, tuple[Node, Levels]]) -> dict[int, tuple[Node, Levels]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..graph.aval import is_differentiable
 from ..graph.node import Node, tapes
 from ..graph.tape import Tape
 
@@ -11,7 +12,7 @@ def differentiating(node: Node) -> list[Tape]:
     mine = [t for t in tuple(tapes) if t.thread >= 0 and t.derivative and node in t]
     if not mine:  # no derivative runs, most often
         return []
-    from .autodiff import is_differentiable, varies
+    from .autodiff import varies
 
     return [t for t in mine if varies(t, node)] if is_differentiable(node.aval) else []
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nabla_array
+from nabla_array._lazy.graph.aval import is_differentiable
 from nabla_array._lazy.graph.node import Node, leaf
 from nabla_array._lazy.graph.primitive import Primitive, elementwise
 from nabla_array._lazy.graph.tape import taping
@@ -19,7 +20,7 @@ from nabla_array._lazy.ops.contraction import matmul, turned
 from nabla_array._lazy.ops.creation import fill_like
 from nabla_array._lazy.ops.indexing import scatter
 from nabla_array._lazy.ops.structure import alias, broadcast, project, stop_gradient
-from nabla_array._lazy.rules.autodiff import is_differentiable, pull, push, replay, results_of
+from nabla_array._lazy.rules.autodiff import pull, push, replay, results_of
 from nabla_array._lazy.run.evaluator import value_of
 from nabla_array._namespace.core.array import Array
 

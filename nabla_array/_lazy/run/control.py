@@ -1,0 +1,229 @@
+"""Loops and branches on the host: the functions that run the records of `ops/control.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ..cpu.blocks import StepFailed
+from ..cpu.codegen import Source, makes_small, write
+from ..graph.bodies import Flags, is_writing
+from ..graph.node import Node, evaluate_hook
+from ..graph.program import Program
+from ..ops.control import COTANGENT, ROW, Axes, Roles, scan, switch, while_, with_axis
+from ..schedule.groups import Plan, plan
+from . import tiers
+from .evaluator import evaluate
+
+
+def _relieve(nodes: list[Node]) -> None:
+    if not is_writing():  # what is below a body's long chains are holes
+        evaluate(nodes)
+
+
+evaluate_hook[:] = [_relieve]
+
+
+# -- bodies ----------------------------------------------------------------------------------------------
+# Those whose results are all small become lines of Python. The others are worth a plan: blocks, threads, and
+# results in the memory of dead values.
+
+
+def _numbered(prefix: str, count: int) -> list[str]:
+    return [f"{prefix}{i}" for i in range(count)]
+
+
+def _tuple(names: Sequence[str]) -> str:
+    return f"({''.join([f'{n}, ' for n in names])})"
+
+
+def _assign(source: Source, names: Sequence[str], values: Sequence[str]) -> None:
+    if names:
+        source.line(f"{_tuple(names)} = {_tuple(values)}")
+
+
+@lru_cache(512)
+def _plan(program: Program) -> Plan:
+    """Return the plan of what a program computes: its inputs may be among its outputs, not among a plan's."""
+    made = [k for k in dict.fromkeys(program.outputs) if k >= len(program.inputs)]
+    return plan(Program(program.inputs, program.eqns, tuple(made)))
+
+
+def _run_large(program: Program, state: list[Any], rest: Sequence[Any] = ()) -> list[Any]:
+    """Run a program by its plan; what nobody but the list `state` holds may be written over."""
+    env = [*state, *rest, *[None] * len(program.eqns)]
+    passed = {k: env[k] for k in program.outputs if k < len(program.inputs)}
+    try:
+        tiers.run(_plan(program), env, frozenset(range(len(state))))
+    except StepFailed as failure:
+        raise failure.error from None
+    return [passed[k] if k in passed else env[k] for k in program.outputs]
+
+
+@lru_cache(512)
+def _function_of(program: Program) -> Callable[..., tuple[Any, ...]]:
+    """Return a program as a function of NumPy arrays to arrays, or to scalars where there are no axes."""
+    if not makes_small(program):
+        return lambda *inputs: tuple(_run_large(program, [], inputs))
+    source = Source()
+    args = _numbered("a", len(program.inputs))
+    source.line(f"return {_tuple(write(program, source, args, scalars=True))}")
+    return source.function(f"body({', '.join(args)})")
+
+
+# -- scan ------------------------------------------------------------------------------------------------
+
+
+def _large_scan(
+    program: Program, state: list[Any], xs: list[Any], whole: list[Any], ys: list[Any], steps: range
+) -> tuple[Any, ...]:
+    n = len(state)
+    for t in steps:
+        state = _run_large(program, state, [*[x[t] for x in xs], *whole])
+        for k, y in enumerate(ys, n):
+            y[t] = state[k]
+        del state[n:]  # each array of the carry is held once now, so that the next step may use its memory
+    return tuple(state)
+
+
+@lru_cache(512)
+def _scan_loop(program: Program, carry: int, cut: int) -> Callable[..., Any]:
+    """Return the loop over small arrays as a function."""
+    source = Source()
+    stacked = len(program.outputs) - carry
+    state, whole = _numbered("s", carry), _numbered("w", len(program.inputs) - carry - cut)
+    xs, ys = _numbered("x", cut), _numbered("y", stacked)
+    with source.block("for t in steps:"):
+        for x in xs:
+            source.line(f"{x}_t = {x}[t]")
+        outs = write(program, source, [*state, *[f"{x}_t" for x in xs], *whole], scalars=True)
+        for y, value in zip(ys, outs[carry:], strict=True):
+            source.line(f"{y}[t] = {value}")
+        _assign(source, state, outs[:carry])
+        source.line("pass")
+    source.line(f"return {_tuple(state)}")
+    return source.function(f"loop({', '.join(['steps', *ys, *state, *xs, *whole])})")
+
+
+def _scan_host(
+    *operands: np.ndarray,
+    program: Program,
+    length: int,
+    reverse: bool,
+    carry: int,
+    x_axes: Axes,
+    y_axes: Axes,
+) -> tuple[Any, ...]:
+    values = list(operands)
+    for i, axis in enumerate(x_axes, carry):
+        values[i] = np.moveaxis(values[i], axis, 0)
+    outs = [program.aval(k) for k in program.outputs[carry:]]
+    ys = [np.empty(with_axis(a, x, length).shape, a.dtype) for a, x in zip(outs, y_axes, strict=True)]
+    steps = range(length - 1, -1, -1) if reverse else range(length)
+    moved = [np.moveaxis(y, axis, 0) for y, axis in zip(ys, y_axes, strict=True)]
+    cut = len(x_axes)
+    if makes_small(program):
+        return (*_scan_loop(program, carry, cut)(steps, *moved, *values), *ys)
+    state, xs, whole = values[:carry], values[carry : carry + cut], values[carry + cut :]
+    del values
+    return (*_large_scan(program, state, xs, whole, moved, steps), *ys)
+
+
+# -- while -----------------------------------------------------------------------------------------------
+
+
+def _large_while(cond: Program, body: Program, state: list[Any], whole: tuple[Any, ...]) -> tuple[Any, ...]:
+    test = _function_of(cond)
+    while test(*state, *whole)[0]:
+        state = _run_large(body, state, whole)
+    return tuple(state)
+
+
+@lru_cache(512)
+def _while_loop(cond: Program, body: Program, carry: int) -> Callable[..., Any]:
+    """Return the loop over small arrays as a function."""
+    source = Source()
+    state, whole = _numbered("s", carry), _numbered("w", len(body.inputs) - carry)
+    with source.block("while True:"):
+        (test,) = write(cond, source, [*state, *whole], scalars=True)
+        source.line(f"if not {test}: return {_tuple(state)}")
+        outs = write(body, source, [*state, *whole], scalars=True)
+        _assign(source, state, outs)
+    return source.function(f"loop({', '.join([*state, *whole])})")
+
+
+class _Rows:
+    """Values with the entries that are out of it replaced by one that is not: so nothing that a body would
+    never see is computed, which may be an error."""
+
+    def __init__(self, active: np.ndarray) -> None:
+        self.active = active
+        flat = active.ravel()
+        self.source = np.where(flat, np.arange(flat.size), np.argmax(flat))
+
+    def filled(self, x: np.ndarray) -> np.ndarray:
+        """Replace the entries of a value that are not active."""
+        flat = x.reshape(self.source.size, *x.shape[self.active.ndim :])
+        return np.asarray(flat[self.source].reshape(x.shape))
+
+    def given(self, x: np.ndarray, role: str) -> np.ndarray:
+        """Return an operand of a role as the active entries see it."""
+        return self.filled(x) if role == ROW else self.merged(x, np.zeros_like(x)) if role == COTANGENT else x
+
+    def merged(self, new: np.ndarray, old: np.ndarray) -> np.ndarray:
+        """Take the active entries of `new`, the others of `old`."""
+        more = (1,) * (np.ndim(old) - self.active.ndim)
+        return np.where(self.active.reshape(*self.active.shape, *more), new, old)
+
+
+def _while_host(
+    *operands: np.ndarray, cond: Program, body: Program, carry: int, rows: Flags
+) -> tuple[Any, ...]:
+    if not cond.aval(cond.outputs[0]).ndim:
+        if makes_small(body):
+            return _while_loop(cond, body, carry)(*operands)
+        return _large_while(cond, body, list(operands[:carry]), operands[carry:])
+    test, step = _function_of(cond), _function_of(body)
+    state, whole = list(operands[:carry]), operands[carry:]
+    while True:
+        (active,) = test(*state, *whole)
+        if active.all() and active.size:
+            state = list(step(*state, *whole))
+            continue
+        if not active.any():
+            return tuple(state)
+        some = _Rows(active)
+        fixed = [some.filled(w) if r else w for w, r in zip(whole, rows, strict=True)]
+        new = step(*[some.filled(s) for s in state], *fixed)
+        state = [some.merged(n, s) for n, s in zip(new, state, strict=True)]
+
+
+# -- switch ----------------------------------------------------------------------------------------------
+
+
+def _switch_host(
+    index: np.ndarray,
+    *operands: np.ndarray,
+    branches: tuple[Program, ...],
+    lead: int,
+    roles: Roles,
+    sums: Flags,
+) -> tuple[Any, ...]:
+    if not lead or not index.size:
+        return _function_of(branches[int(index) if not lead else 0])(*operands)
+    kinds = np.unique(index)
+    if len(kinds) == 1:
+        return _function_of(branches[kinds[0]])(*operands)
+    out: list[Any] = []
+    for k in kinds:
+        some = _Rows(index == k)
+        new = _function_of(branches[k])(*[some.given(o, r) for o, r in zip(operands, roles, strict=True)])
+        pairs = zip(new, out or new, sums, strict=True)
+        out = [n + o if s else some.merged(n, o) for n, o, s in pairs] if out else list(new)
+    return tuple(out)
+
+
+scan.host, while_.host, switch.host = _scan_host, _while_host, _switch_host
