@@ -21,8 +21,8 @@ from nabla_array._lazy.cpu.codegen import Source, write
 from nabla_array._lazy.graph.aval import Aval, aval_of_value
 from nabla_array._lazy.graph.bodies import holes, written
 from nabla_array._lazy.graph.program import Eqn, Program, run
-from nabla_array._lazy.ops import control, ordering, structure
 from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops import ordering, structure
 from nabla_array._lazy.ops.creation import Literal, fill
 from nabla_array._namespace.core.array import current
 
@@ -118,73 +118,17 @@ def chosen(program: Program, kept: set[int]) -> Program:
     return Program(program.inputs, program.eqns, tuple(dict.fromkeys(outs)))
 
 
-_instructions = st.lists(_INSTRUCTION, min_size=1, max_size=20)
-_numbers = st.sets(st.integers(0, 24))
+INSTRUCTIONS = st.lists(_INSTRUCTION, min_size=1, max_size=20)
+NUMBERS = st.sets(st.integers(0, 24))
 
 
 @settings(max_examples=400)
-@given(leaves(), _instructions, _numbers, _numbers, st.booleans())
+@given(leaves(), INSTRUCTIONS, NUMBERS, NUMBERS, st.booleans())
 def test_random_programs(
     inputs: list[np.ndarray], instructions: list[Any], kept: set[int], constants: set[int], scalars: bool
 ) -> None:
     program = chosen(program_of(inputs, instructions), kept)
     check(program, inputs, constants & set(range(len(inputs))), scalars)
-
-
-@settings(max_examples=200)
-@given(leaves(), _instructions, _numbers, st.booleans())
-def test_random_loops(
-    inputs: list[np.ndarray], instructions: list[Any], kept: set[int], reverse: bool
-) -> None:
-    """A scan that hands on its first input plus what is cut, and a while loop of as many steps."""
-    first = inputs[0]
-    values = [first, np.stack([first, first[::-1] if first.ndim else first, first]), *inputs[1:]]
-    program = program_of([first, first, *inputs[1:]], [("add", [0, 1, 0], 0), *instructions])
-    added = program.outputs[len(program.inputs)]
-    program = chosen(program, kept)
-    outs = tuple([k for k in program.outputs if program.aval(k).ndim < 6])
-    program = Program(program.inputs, program.eqns, (added, *outs))
-    carry, rows = first, []
-    for t in (2, 1, 0) if reverse else (0, 1, 2):
-        carry, *ys = reference(program, [carry, values[1][t], *values[2:]])
-        rows.append(ys)
-    params = {"length": 3, "reverse": reverse, "carry": 1, "x_axes": (0,), "y_axes": (0,) * len(outs)}
-    with np.errstate(all="ignore"):
-        found = control.scan.host(*values, program=program, **params)
-    assert_same(np.asarray(found[0]), carry)
-    for got, ys in zip(found[1:], zip(*(rows[::-1] if reverse else rows), strict=True), strict=True):
-        assert_same(got, np.stack(ys))
-    counted = counting(program)
-    with np.errstate(all="ignore"):
-        state = control.while_.host(
-            first, np.array(0), values[1], *values[2:], body=counted, cond=fewer(counted, 3), carry=2, rows=()
-        )
-    for t in range(3):
-        first = reference(program, [first, values[1][t], *values[2:]])[0]
-    assert_same(np.asarray(state[0]), first)
-    assert state[1] == 3
-
-
-def counting(program: Program) -> Program:
-    """Return the body of a while loop, which counts its steps and cuts what a scan cuts."""
-    first, _, *rest = program.inputs
-    stacked = aval_of_value(np.empty((3, *first.shape), first.dtype))
-
-    def make() -> list[Any]:
-        c, i, x, *more = [Array(n) for n in sources]
-        step = xp.take(x, xp.reshape(i, (1,)), axis=0)[0]
-        outs = run(
-            program, [current(y) for y in (c, step, *more)], lambda prim, ins, params: prim(*ins, **params)
-        )
-        return [outs[0], current(i + 1)]
-
-    sources = holes([first, aval_of_value(np.array(0)), stacked, *rest])
-    return written(sources, make)[0]
-
-
-def fewer(body: Program, steps: int) -> Program:
-    sources = holes(body.inputs)
-    return written(sources, lambda: [current(Array(sources[1]) < steps)])[0]
 
 
 def of_eqns(inputs: Values, *steps: tuple[Any, tuple[int, ...], dict[str, Any]]) -> Program:
