@@ -32,7 +32,6 @@ EXEMPT = {
     (_L + "graph.program", _L + "ops.placement"): "what is on an accelerator has no graph key",
     (_L + "graph.tape", _L + "ops.creation"): "a literal is told by its primitive, not by a fact of that",
     (_L + "graph.tape", _L + "ops.structure"): "an alias is told by its primitive, not by a fact of that",
-    (_L + "ops.control", _L + "run.bodies"): "the body of a loop is run by the evaluator",
     (_L + "graph.node", _L + "graph.tape"): "what is recorded is told to tapes, whose entries are nodes",
     (
         _L + "run.evaluator",

@@ -103,8 +103,8 @@ claims: list[Claim] = []
 _waits: dict[int, Claim] = {}
 # Threads that wait for the lock within an evaluation of theirs.
 _wanting: set[int] = set()
-# A thread that waits with the lock looks after each `_TURN` seconds whether the other thread wants the lock for
-# an evaluation. What else may want it there, as a finalizer that writes, has it for a moment after `_TURNS`.
+# A thread that waits with the lock looks after each `_TURN` seconds whether the other thread wants the lock
+# for an evaluation. What else may want it, as a finalizer that writes, has it for a moment after `_TURNS`.
 _TURNS, _TURN = 200, 0.05
 
 

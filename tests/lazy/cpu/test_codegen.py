@@ -26,9 +26,9 @@ from nabla_array._lazy.ops import ordering, structure
 from nabla_array._lazy.ops.creation import Literal, fill
 from nabla_array._namespace.core.array import current
 
-from .execution import assert_same
-from .registry import ROWS, Row
-from .test_random_graphs import _INSTRUCTION, OPERATIONS, leaves
+from ..execution import assert_same
+from ..registry import ROWS, Row
+from ..run.test_random_graphs import _INSTRUCTION, OPERATIONS, leaves
 
 Values = Sequence[Any]
 

@@ -28,9 +28,9 @@ from nabla_array._lazy.graph.node import Node
 from nabla_array._lazy.run.evaluator import value_of
 from nabla_array._namespace.core.array import current
 
-from .execution import assert_same
-from .test_codegen import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
-from .test_random_graphs import leaves
+from ..cpu.test_codegen import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
+from ..execution import assert_same
+from ..run.test_random_graphs import leaves
 
 FLOAT = aval_of_value(np.ones(3))
 
