@@ -4,8 +4,9 @@ The functions share NumPy's global state: ``seed`` here is ``numpy.random.seed``
 `grad` does not follow them back to parameters, `vmap` gives the same ones to all examples, and a compiled
 function keeps those that were drawn while it was traced; where that is not meant, make them arguments.
 
-A module that has imported NumPy and nothing of ours (SciPy, scikit-learn) gets NumPy's arrays out of our
-generators, as it expects. Seeds and states (``get_state``, ``SeedSequence``) are NumPy's for everybody.
+SciPy and scikit-learn, which compute with what they draw in compiled code, get NumPy's arrays out of our
+generators; so does all installed code in scripts that run unchanged. Seeds and states (``get_state``,
+``SeedSequence``) are NumPy's for everybody.
 
 Examples
 --------
@@ -25,7 +26,6 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import wraps
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ import numpy.random as theirs
 from ._namespace.core.array import Array, check_writable, from_value, write
 from ._namespace.dispatch.ufuncs import call_it
 from ._namespace.interop.functions import to_host
+from ._namespace.interop.policies import program_hook, sampling
 
 __all__ = list(theirs.__all__)
 
@@ -41,21 +42,22 @@ __all__ = list(theirs.__all__)
 _SIMPLE: set[type] = {type(None), bool, int, float, str}
 
 
-def _knows_us(names: dict[str, Any]) -> bool:
-    """Say whether a module, given by its names, has imported something of ours, or has not imported NumPy."""
-    if names is globals():  # NumPy's methods that call each other
+def _is_for(names: dict[str, Any]) -> bool:
+    """Say whether arrays drawn for a module, given by its global names, are ours.
+
+    Under the runner NumPy is NumPy to all but the program: to them, so are the arrays of its generators.
+    """
+    name = str(names.get("__name__"))
+    if name == __name__ or name.partition(".")[0] in sampling:  # NumPy's methods that call each other
         return False
-    if names.get("np") is not np and names.get("numpy") is not np:
+    if not program_hook or program_hook[0](names):
         return True
-    homes = [
-        v.__name__ if type(v) is ModuleType else getattr(v, "__module__", None) for v in [*names.values()]
-    ]
-    return any(type(home) is str and home.partition(".")[0] == "nabla_array" for home in homes)
+    return names.get("np") is not np and names.get("numpy") is not np
 
 
 def _given(sample: np.ndarray, names: dict[str, Any]) -> Any:
     """Return what the module with these names gets for an array of NumPy's."""
-    if sample.dtype.kind not in "biufc" or not _knows_us(names):
+    if sample.dtype.kind not in "biufc" or not _is_for(names):
         return sample
     return from_value(sample if sample.base is None else sample.copy())
 

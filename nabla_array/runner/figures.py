@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .hooks import after_import
+from .._namespace.interop.imports import after_import
 
 # More than that many are not kept: frames of an animation, say.
 LIMIT = 100

@@ -11,8 +11,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from .._namespace.interop.libraries import program_hook
-from .hooks import after_import
+from .._namespace.interop.imports import after_import
+from .._namespace.interop.policies import program_hook
 from .tables import take_numbers
 
 _PACKAGE = Path(__file__).parents[1]

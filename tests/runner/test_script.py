@@ -192,3 +192,36 @@ def test_its_arrays_without_axes_are_scalars_to_it(tmp_path: Path) -> None:
     (tmp_path / "scalars.py").write_text(SCALARS)
     ours, plain = run("scalars.py", folder=tmp_path), python("scalars.py", folder=tmp_path)
     assert (ours.stdout, ours.stderr) == (plain.stdout, "")
+
+
+SAMPLES = """\
+import sys
+
+import numpy as np
+
+sys.path.append("site-packages")
+import installed, own
+
+for rng in np.random.default_rng(0), np.random.RandomState(0):
+    drawn = installed.draw(rng), own.draw(rng), rng.normal(size=3)
+    print([type(x).__module__.partition(".")[0] for x in drawn])
+    names = {"__name__": "generated"}
+    exec("def draw(rng): return rng.normal(size=3)", names)
+    print(type(names["draw"](rng)).__module__.partition(".")[0])
+print(isinstance(own.draw(rng), np.ndarray), installed.is_array(own.draw(rng)), own.is_array(own.draw(rng)))
+"""
+
+
+def test_generators_give_numpys_arrays_to_installed_code(tmp_path: Path) -> None:
+    code = "import numpy as np\n"
+    code += "draw, is_array = lambda rng: rng.normal(size=3), lambda x: isinstance(x, np.ndarray)\n"
+    (tmp_path / "site-packages").mkdir()
+    (tmp_path / "site-packages" / "installed.py").write_text(code)
+    (tmp_path / "own.py").write_text(code)
+    (tmp_path / "samples.py").write_text(SAMPLES)
+    done = run("samples.py", folder=tmp_path)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        *["['numpy', 'nabla_array', 'nabla_array']", "nabla_array"] * 2,
+        "True False True",
+    ]

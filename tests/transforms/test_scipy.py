@@ -12,7 +12,7 @@ from scipy import stats
 
 import nabla_array as xp
 from nabla_array._lazy.ops.special import PARTIALS, SEVERAL
-from nabla_array.transforms import compile, grad, hessian, jvp, stop_gradient, trace, vmap
+from nabla_array.transforms import compile, grad, hessian, jvp, stop_gradient, vmap
 
 from .scipy_table import PAGE, Row, measure, page, rows, versions_differ
 
@@ -134,31 +134,6 @@ def test_python_numbers_may_be_looked_at_but_not_returned() -> None:
 
 
 # -- libraries that ask whether they may look ----------------------------------------------------------------
-
-
-def is_lazy_array(x: xp.Array) -> bool:
-    """What array-api-compat's function of this name does."""
-    try:
-        bool(x)
-    except TypeError:
-        return True
-    return False
-
-
-def test_values_are_known_unless_a_program_is_made() -> None:
-    answers: list[bool] = []
-
-    def f(x: xp.Array) -> xp.Array:
-        answers.append(is_lazy_array(xp.any(x > 0.4)))
-        return x * 2
-
-    f(X)
-    vmap(f, in_axes=0)(X)  # in one run: nothing was looked at
-    grad(lambda x: xp.sum(f(x)))(X)
-    assert answers == [False] * 3
-    compile(f, fullgraph=True)(X)
-    trace(f, X)
-    assert answers[3:] == [True] * 2
 
 
 def test_a_library_that_needs_values_makes_a_compiled_call_fall_back() -> None:

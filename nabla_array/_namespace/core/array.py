@@ -28,7 +28,7 @@ from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import lock, value_of
 
 if TYPE_CHECKING:
-    from types import FrameType, ModuleType
+    from types import ModuleType
 
 NO_LEVELS: Levels = ()
 
@@ -153,8 +153,8 @@ class Array:
 
     @property  # type: ignore[misc]
     def __class__(self) -> type[Any]:
-        """What `isinstance` takes it for besides (libraries.py)."""
-        return class_hook[0](self, sys._getframe(1))
+        """What `isinstance` takes it for besides (policies.py)."""
+        return class_hook[0](self)
 
     @property
     def dtype(self) -> np.dtype:
@@ -224,10 +224,9 @@ class Array:
         With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
         """
         if copy is None and dtype is None:
-            caller = sys._getframe(1)
-            is_written = _WANT_MEMORY.get((caller.f_globals.get("__name__"), caller.f_code.co_name))
-            if is_written is not None:
-                return memory_hook[0](self, is_written)
+            caller = sys._getframe(1).f_globals.get("__name__")
+            if caller in writing or caller in reading:
+                return memory_hook[0](self, caller in writing)
         check_leaves("numpy.asarray", self)
         value = self._value()
         if dtype is not None and np.dtype(dtype) != value.dtype:
@@ -279,7 +278,7 @@ class Array:
         return self._value().tolist()
 
     def __bool__(self) -> bool:
-        if (self._levels or tapes) and sys._getframe(1).f_code.co_name == "is_lazy_array":
+        if probing and (self._levels or tapes) and sys._getframe(1).f_globals.get("__name__") in probing:
             return answer_for_laziness(self)
         return bool(self._value())
 
@@ -299,7 +298,7 @@ class Array:
 
     def _scalar(self, what: str) -> Any:
         if self.shape:
-            raise TypeError(f"{what}: needs an array without axes, not one of shape {self.shape}")
+            raise error_hook[0](f"{what}: needs an array without axes, not one of shape {self.shape}")
         return self._value()[()]
 
     def __len__(self) -> int:
@@ -376,12 +375,11 @@ class Array:
         return zeros
 
 
-# Functions of libraries that write to what `numpy.asarray` gives them (that of scipy.ndimage's `output=`), or
-# that count on the strides that we tell (NumPy's own), by module and name; and whether they write.
-_WANT_MEMORY = {
-    ("scipy.ndimage._ni_support", "_get_output"): True,
-    (np.lib.stride_tricks.as_strided.__globals__["__name__"], "as_strided"): False,
-}
+# Modules of other libraries, from the table in policies.py: `numpy.asarray` gives them an array's memory, to
+# write to or to read; they try `bool` to see whether values can be looked at.
+writing: set[str] = set()
+reading: set[str] = set()
+probing: set[str] = set()
 
 
 def read_only(value: np.ndarray) -> np.ndarray:
@@ -694,9 +692,10 @@ def placed(x: Array, device: Any) -> Array:
     return Array(*bind(transfer, ((current(x), x._levels),), {"source": x.device, "device": device}))
 
 
-# The runner puts here what says whether code with these global names is of a program written for NumPy, where
-# `libraries` puts here what says whose instance an array is, to the code that runs in a frame.
-class_hook: list[Callable[[Array, FrameType], type[Any]]] = []
+# `policies` puts here what says whose instance an array is to the code that asks, ...
+class_hook: list[Callable[[Array], type[Any]]] = []
+# ... and the error for an array with axes that is taken for a number.
+error_hook: list[Callable[[str], Exception]] = []
 # What gives an array's own memory, in the order that its strides tell, to be written to or not.
 memory_hook: list[Callable[[Array, bool], np.ndarray]] = []
 # `vmap` puts here what gives the one value that a batched array has for all examples that go on together.

@@ -287,12 +287,13 @@ def setstate(self: Array, state: Any) -> None:
 # -- what other code looks for ---------------------------------------------------------------------
 
 
-def to_numpy(self: Array) -> np.ndarray:
+def to_numpy(self: Array, dtype: Any = None, copy: bool = True, na_value: Any = None) -> np.ndarray:
     """Return a NumPy array of the elements, a copy, as pandas' and others' method of this name.
 
-    Matplotlib asks for it before it tells columns (of NumPy's arrays) from rows (of any sequence).
+    No elements are missing, to be replaced by `na_value`. Matplotlib asks for it before it tells columns (of
+    NumPy's arrays) from rows (of any sequence).
     """
-    return np.asarray(self)
+    return np.asarray(self, dtype)
 
 
 def array_wrap(self: Array, value: Any, context: Any = None, return_scalar: bool = False) -> Array:

@@ -1,0 +1,59 @@
+"""What is done with a module as soon as a program has imported it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+
+Then = Callable[[ModuleType], object]
+
+
+class _Loader:
+    """Loads a module as its own loader does, and calls what waits for it."""
+
+    def __init__(self, loader: Any) -> None:
+        self._loader = loader
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._loader, name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        assert module.__spec__ is not None
+        module.__loader__ = module.__spec__.loader = self._loader
+        self._loader.exec_module(module)
+        for then in _waiting.pop(module.__spec__.name, ()):
+            then(module)
+
+
+class _Finder:
+    """Finds nothing itself, but puts our loader before that of a module that something waits for."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name not in _waiting:
+            return None
+        for finder in sys.meta_path:
+            spec = finder.find_spec(name, path, target) if finder is not self else None
+            if spec is not None:
+                if spec.loader is not None:
+                    spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
+                return spec
+        return None
+
+
+_waiting: dict[str, list[Then]] = {}
+sys.meta_path.insert(0, _Finder())
+
+
+def after_import(name: str, then: Then) -> None:
+    """Call `then` with the module of this name, once it is there; it is not imported for that."""
+    if name in sys.modules:
+        then(sys.modules[name])
+    else:
+        _waiting.setdefault(name, []).append(then)
