@@ -11,9 +11,7 @@ from .._lazy.cpu import row_tiling
 from .._lazy.cpu.blocks import blocks_and_threads
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import Node
-from .._lazy.graph.program import Eqn, Program, linearize, pending_order
-from .._lazy.ops.creation import fill
-from .._lazy.ops.placement import resident
+from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, pending_order
 from .._lazy.run import tiers
 from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.evaluator import lock, schedule
@@ -171,7 +169,7 @@ class Explanation:
         return call_text(eqn, [self._name(i) for i in eqn.ins])
 
     def _name(self, number: int) -> str:
-        if number >= len(self.program.inputs) and self.eqn(number).prim is fill:
+        if number >= len(self.program.inputs) and is_literal(self.eqn(number)):
             return str(dict(self.eqn(number).params)["value"])
         return f"%{number}"
 
@@ -262,7 +260,7 @@ def _explain(roots: list[Node]) -> Explanation:
     with lock:
         order = pending_order(roots)
         scheduled = schedule(order)
-        pending = [n for n in roots if n.value is None and n.prim is not resident]
+        pending = [n for n in roots if is_pending(n)]
         line = scheduled[1] if scheduled else linearize(order, pending)
         program = line.program
         numbers = {id(n): k for n, k in zip(order, line.numbers, strict=True)}
@@ -291,7 +289,7 @@ def _explain(roots: list[Node]) -> Explanation:
 def _own(program: Program, part: tiers.Step) -> tuple[int, ...]:
     """Return the operations of a part in the whole program's numbers, without literals."""
     base = len(program.inputs)
-    return tuple(k for k in part.part.eqns if program.eqns[k - base].prim is not fill)
+    return tuple(k for k in part.part.eqns if not is_literal(program.eqns[k - base]))
 
 
 def _part(program: Program, step: tiers.Step, trusted: bool) -> Iterator[Step]:
@@ -331,7 +329,7 @@ def _renumbered(steps: Iterable[Step], number: tuple[int, ...]) -> Iterator[Step
 
 def _pieces(program: Program, share: row_tiling.Share) -> Step:
     part, base = share.part, len(program.inputs)
-    eqns = tuple(k for k in part.eqns if program.eqns[k - base].prim is not fill)
+    eqns = tuple(k for k in part.eqns if not is_literal(program.eqns[k - base]))
     unstored = [k for k in eqns if program.eqns[k - base].prim.kind not in VIEWS and k not in part.outputs]
     reads, writes, inside = (_bytes(program, n) for n in (part.inputs, part.outputs, unstored))
     cut = len(share.cuts), min(threads(), len(share.cuts))
@@ -339,12 +337,12 @@ def _pieces(program: Program, share: row_tiling.Share) -> Step:
 
 
 def _is_literal(program: Program, step: Call | Region) -> bool:
-    return isinstance(step, Call) and program.eqns[step.eqn - len(program.inputs)].prim is fill
+    return isinstance(step, Call) and is_literal(program.eqns[step.eqn - len(program.inputs)])
 
 
 def _small(program: Program) -> Step:
     inputs = tuple(range(len(program.inputs)))
-    eqns = tuple(k for k, e in enumerate(program.eqns, len(inputs)) if e.prim is not fill)
+    eqns = tuple(k for k, e in enumerate(program.eqns, len(inputs)) if not is_literal(e))
     return Step("small", "host", eqns, inputs, eqns, _bytes(program, inputs), _bytes(program, eqns), 0)
 
 
@@ -353,7 +351,7 @@ def _step(program: Program, step: Call | Region) -> Step:
 
     def read(numbers: Iterable[int]) -> tuple[int, ...]:
         seen = dict.fromkeys(numbers)
-        return tuple(i for i in seen if i < base or program.eqns[i - base].prim is not fill)
+        return tuple(i for i in seen if i < base or not is_literal(program.eqns[i - base]))
 
     if isinstance(step, Region):
         inputs = read(step.inputs)

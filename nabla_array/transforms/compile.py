@@ -14,7 +14,7 @@ from .._lazy.config import MODES, active, config
 from .._lazy.cpu.blocks import DATA_ERRORS, quiet
 from .._lazy.cpu.codegen import Source, is_small, write
 from .._lazy.graph.node import Node, tapes
-from .._lazy.ops.placement import in_use, transfer
+from .._lazy.ops.placement import in_use
 from .._lazy.rules.levels import Levels, align_to_force, frames, in_force
 from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.evaluator import evaluate
@@ -546,7 +546,7 @@ def _array(leaf: Any) -> Array:
 
 def _is_elsewhere(recipe: Recipe) -> bool:
     """Say whether a program computes on an accelerator, whatever its arguments."""
-    return any(e.prim is transfer for e in recipe.program.eqns) or any(
+    return any(e.prim.role == "transfer" for e in recipe.program.eqns) or any(
         device_of(n) != CPU for n in recipe.captured
     )
 

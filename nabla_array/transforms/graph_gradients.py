@@ -353,7 +353,7 @@ def _calls(program: Program, active: set[int]) -> dict[int, Graph]:
     base = len(program.inputs)
     used: dict[int, list[int]] = {}
     for k, eqn in enumerate(program.eqns, base):
-        if k in active and eqn.prim is project:
+        if k in active and eqn.prim.role == "projection":
             used.setdefault(eqn.ins[0], []).append(dict(eqn.params)["index"])
     found = {}
     for k, eqn in enumerate(program.eqns, base):
@@ -369,7 +369,7 @@ def _with_all_results(program: Program, active: set[int], calls: Mapping[int, Gr
     what gradient graphs need of calls, and each result of operations that have several. Numbers stay."""
     base = len(program.inputs)
     eqns = list(program.eqns)
-    projected = {(e.ins[0], dict(e.params)["index"]) for e in eqns if e.prim is project}
+    projected = {(e.ins[0], dict(e.params)["index"]) for e in eqns if e.prim.role == "projection"}
     for k, eqn in enumerate(program.eqns, base):
         if k not in active or isinstance(eqn.aval, Aval):
             continue
@@ -412,16 +412,16 @@ def _saved(program: Program, tape: Tape, env: Sequence[Node], outs: Sequence[Nod
     numbers = {id(n): k for k, n in enumerate(env[:base]) if n in tape}
     results: dict[tuple[int, int], Node] = {}
     for k, eqn in enumerate(program.eqns, base):
-        if eqn.prim is project:
+        if eqn.prim.role == "projection":
             results[id(env[eqn.ins[0]]), dict(eqn.params)["index"]] = env[k]
-        moves = eqn.prim.kind in ("view", "broadcast") and eqn.prim is not project
+        moves = eqn.prim.kind in ("view", "broadcast") and eqn.prim.role != "projection"
         if env[k] in tape and not (moves and isinstance(eqn.aval, Aval)):
             numbers[id(env[k])] = k
     entries = []
     for entry in tape.entries:
         if id(entry.node) in numbers:
             continue
-        if entry.prim is project:  # a rule took a forward operation's results apart
+        if entry.prim.role == "projection":  # a rule took a forward operation's results apart
             same = results.get((id(entry.inputs[0]), entry.params["index"]))
             if same is not None:
                 entry = Entry(entry.node, alias, (same,), NO_PARAMS)

@@ -6,8 +6,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .._lazy.ops.creation import fill
-from .._lazy.ops.structure import project
+from .._lazy.graph.program import is_literal
 from .pytree import TreeDef
 
 if TYPE_CHECKING:
@@ -30,9 +29,9 @@ def text(graph: Graph, graph_names: Mapping[Graph, str]) -> str:
     for k, eqn in enumerate(program.eqns, base):
         if "callee" in dict(eqn.params):
             calls[k] = ["_"] * len(eqn.aval)
-        elif eqn.prim is project and eqn.ins[0] in calls:
+        elif eqn.prim.role == "projection" and eqn.ins[0] in calls:
             calls[eqn.ins[0]][dict(eqn.params)["index"]] = f"{names[k]}: {eqn.aval}"
-        elif eqn.prim is fill:
+        elif is_literal(eqn):
             names[k] = str(dict(eqn.params)["value"])
     for k, eqn in enumerate(program.eqns, base):
         params = dict(eqn.params)
@@ -41,7 +40,7 @@ def text(graph: Graph, graph_names: Mapping[Graph, str]) -> str:
             callee = params["callee"].graph
             inputs = ", ".join(given[: len(callee.inputs)])
             lines.append(f"  {', '.join(calls[k])} = call {graph_names[callee]}({inputs})")
-        elif eqn.prim is not fill and not (eqn.prim is project and eqn.ins[0] in calls):
+        elif not is_literal(eqn) and not (eqn.prim.role == "projection" and eqn.ins[0] in calls):
             given += [f"{p}={v}" for p, v in params.items()]
             lines.append(f"  {names[k]}: {eqn.aval} = {eqn.prim.name}({', '.join(given)})")
     lines.append(f"  return {', '.join(names[t._number] for t in graph.outputs)}")

@@ -399,7 +399,7 @@ def _flat(program: Program, values: Sequence[Value]) -> list[Any]:
             inner = dict(params)["callee"].program
             found = _flat(inner, given)
             env.append([found[k] for k in inner.outputs])
-        elif prim is project:
+        elif prim.role == "projection":
             whole, index = given[0], dict(params)["index"]
             env.append(whole[index] if type(whole) is list else (project(whole[0], index=index), whole[1]))
         else:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.ops.creation import Literal, fill
-from .._lazy.ops.structure import broadcast
+from .._lazy.graph.program import is_literal
+from .._lazy.ops.creation import Literal
 from .fastcall import Output, Recipe
 from .symbolic import is_alike
 
@@ -23,7 +23,7 @@ def dtypes_of(numbers: Sequence[Any], recipe: Recipe) -> list[list[np.dtype]]:
         dtypes = [
             value.value.dtype
             for eqn in recipe.program.eqns
-            if eqn.prim is fill
+            if is_literal(eqn)
             for value in [dict(eqn.params)["value"]]
             if is_number(value, number)
         ]
@@ -105,9 +105,9 @@ class _Comparison:
     def _below(self, a: int, b: int) -> list[tuple[int, int]] | None:
         """Return what must be the same too for these to be; None where they are not."""
         mine, theirs = self.eqns[0].get(a), self.eqns[1].get(b)
-        number = mine.ins[0] if mine is not None and mine.prim is broadcast else a
+        number = mine.ins[0] if mine is not None and mine.prim.kind == "broadcast" else a
         if number in self.numbers:
-            if theirs is None or theirs.prim is not fill or theirs.aval is not self.general.program.aval(a):
+            if theirs is None or not is_literal(theirs) or theirs.aval is not self.general.program.aval(a):
                 return None
             return [] if is_number(dict(theirs.params)["value"], self.numbers[number]) else None
         if mine is None or theirs is None:

@@ -13,8 +13,8 @@ import numpy as np
 
 from .._lazy.graph.aval import LARGE, Aval, aval_of
 from .._lazy.graph.node import Node, leaf
-from .._lazy.graph.program import Eqn, Program, pending_order
-from .._lazy.ops.creation import Literal, fill
+from .._lazy.graph.program import Eqn, Program, is_literal, pending_order
+from .._lazy.ops.creation import Literal
 from .._lazy.ops.indexing import gather
 from .._lazy.ops.structure import permute
 from .._lazy.run.evaluator import evaluate
@@ -522,15 +522,15 @@ def _expanded(recipe: Recipe) -> Recipe:
     constants = _constants(recipe)
     order = pending_order(constants)
     leaves = {id(n): n for n in [*constants, *(i for n in order for i in n.inputs)] if n.value is not None}
-    literals = [n for n in leaves.values() if n.prim is fill]
-    captured = [n for n in leaves.values() if n.prim is not fill]
+    literals = [n for n in leaves.values() if is_literal(n)]
+    captured = [n for n in leaves.values() if not is_literal(n)]
     base = count + len(captured)
     number = {id(n): count + k for k, n in enumerate(captured)}
     eqns: list[Eqn] = []
     for n in [*literals, *order]:
         assert n.prim is not None
         number[id(n)] = base + len(eqns)
-        ins = () if n.prim is fill else tuple([number[id(i)] for i in n.inputs])
+        ins = () if is_literal(n) else tuple([number[id(i)] for i in n.inputs])
         eqns.append(Eqn(n.prim, ins, tuple(n.params.items()), n.aval))
     moved = [*range(count), *(number[id(n)] for n in recipe.captured)]
     moved += [base + len(eqns) + k for k in range(len(program.eqns))]

@@ -23,7 +23,6 @@ from ..config import active
 from ..graph.node import UNHEARD, Marked, Node, evaluate_hook, user_frame
 from ..graph.tape import is_taping, marking
 from ..native import compiled
-from ..schedule.parts import SCANS
 
 State = dict[str, str]
 
@@ -111,9 +110,8 @@ def _name_at(node: Node) -> str:
     """Return what NumPy calls the operation in its messages."""
     prim = node.prim
     assert prim is not None
-    if prim.kind == "reduce" or prim in SCANS:
-        return "reduce" if prim.kind == "reduce" else "accumulate"
-    return prim.name if prim.ufunc is None else prim.ufunc.__name__
+    method = {"reduce": "reduce", "scan": "accumulate"}.get(prim.kind)
+    return method or (prim.name if prim.ufunc is None else prim.ufunc.__name__)
 
 
 def tell(order: Iterable[Node] = ()) -> None:

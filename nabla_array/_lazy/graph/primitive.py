@@ -10,7 +10,8 @@ import numpy as np
 from .aval import Aval, aval_of
 from .node import UNHEARD, Node, record
 
-Kind = Literal["elementwise", "reduce", "broadcast", "view", "call"]
+Kind = Literal["elementwise", "reduce", "scan", "broadcast", "view", "call"]
+Role = Literal["literal", "projection", "identity", "transfer", "ordinary"]
 Dims = tuple[tuple[int, ...], ...]
 
 
@@ -71,7 +72,12 @@ class Primitive:
         a view of an argument and never writes to one.
     kind
         How the host tier may run it: "elementwise" and "reduce" in blocks, "broadcast" as a view
-        inside a block, "view" at no cost, "call" as one call.
+        inside a block, "view" at no cost, "call" as one call. A "scan" is a call too, and the one kind
+        of call that MAX runs faster alone.
+    role
+        What it means to whoever walks a graph. A "literal" is part of the program, not an input of it; a
+        "projection" is one result of an operation that has several; an "identity" is its operand,
+        element for element; a "transfer" is on the device that its param `device` names.
     batch
         ``(params, size) -> params`` for one more leading axis, of that size, on every input.
     mixed
@@ -86,6 +92,34 @@ class Primitive:
     inplace
         ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else
         can see that memory.
+    fresh
+        The result never shares memory with an operand. It follows for reductions, for a ufunc and what is
+        written like one, and where there is `inplace`; other records say so.
+    raises
+        Elementwise only: the kinds of dtypes of which elements can make it raise. It may not write over
+        its operands then.
+    contiguous
+        Elementwise only: NumPy leaves elements out where it writes to an array that is not contiguous.
+    units
+        For each operand the number that, in its place, makes the result equal the other one, bit for bit;
+        None where there is no such number.
+    associative
+        Joining elements by it, in any order, gives the same but for rounding.
+    keeps_order
+        Views: the result has all elements of the operand, in the same order.
+    merge
+        Views: ``(first, second) -> params``: what does as much as two of it in a row.
+    read_only
+        Views: several elements of the result may be one, or NumPy refuses to write to them.
+    picks
+        The result is some elements of the first operand, so that a small one is cheap however large that
+        is. It follows for views.
+    put
+        ``(apply, old, new, *more, **params)``: its operand `old` after `new` was written to its result.
+        With it, the result is a view for whoever writes to it. ``apply(prim, *operands, **params)`` does
+        an operation.
+    row_kernel
+        Reductions: we have a kernel that reduces rows on the CPU.
     dims
         ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of the
         result. Axes of one label are one axis, which the operation treats pointwise or reduces; of one
@@ -120,6 +154,7 @@ class Primitive:
         aval: Callable[..., Any],
         host: Callable[..., Any],
         kind: Kind = "call",
+        role: Role = "ordinary",
         batch: Callable[[dict[str, Any], int], dict[str, Any]] = unchanged,
         into: Callable[..., Any] | None = None,
         ufunc: np.ufunc | None = None,
@@ -133,11 +168,23 @@ class Primitive:
         transpose: Callable[..., Any] | None = None,
         mixed: Callable[..., Any] | None = None,
         seen: Callable[..., Any] | None = None,
+        fresh: bool = False,
+        raises: str = "",
+        contiguous: bool = False,
+        units: tuple[Any, ...] = (),
+        associative: bool = False,
+        keeps_order: bool = False,
+        merge: Callable[..., dict[str, Any]] | None = None,
+        read_only: bool = False,
+        picks: bool = False,
+        put: Callable[..., Any] | None = None,
+        row_kernel: bool = False,
     ) -> None:
         self.name = name
         self.aval = aval
         self.host = host
         self.kind = kind
+        self.role = role
         self.batch = batch
         self.into = into
         self.ufunc = ufunc
@@ -151,6 +198,18 @@ class Primitive:
         self.transpose = transpose
         self.mixed = mixed
         self.seen = seen
+        self.raises = raises
+        self.contiguous = contiguous
+        self.units = units
+        self.associative = associative
+        self.keeps_order = keeps_order
+        self.merge = merge
+        self.read_only = read_only
+        self.picks = picks or kind == "view"
+        self.put = put
+        self.row_kernel = row_kernel
+        like_ufunc = kind == "elementwise" and (isinstance(host, np.ufunc) or into is host)
+        self.fresh = fresh or like_ufunc or kind == "reduce" or inplace is not None
         # Every derivative is zero: a tape for derivatives does not follow it.
         self.is_constant = partials is not None and all(p is None for p in partials)
         # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.

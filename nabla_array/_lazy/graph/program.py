@@ -86,6 +86,16 @@ def run(program: Program, args: Sequence[Any], apply: Callable[..., Any]) -> lis
     return [env[i] for i in program.outputs]
 
 
+def is_literal(x: Node | Eqn) -> bool:
+    """Say whether a node, or an equation, is a number that programs write out rather than take as input."""
+    return x.prim is not None and x.prim.role == "literal"
+
+
+def is_pending(node: Node) -> bool:
+    """Say whether a node has no value yet, here or on an accelerator."""
+    return node.value is None and node.prim is not resident
+
+
 def pending_order(roots: Sequence[Node]) -> list[Node]:
     """Return the pending nodes below `roots`, inputs before users. Nothing recurses."""
     order: list[Node] = []
@@ -95,7 +105,7 @@ def pending_order(roots: Sequence[Node]) -> list[Node]:
         node, expanded = stack.pop()
         if expanded:
             order.append(node)
-        elif node.value is None and node.prim is not resident and id(node) not in done:
+        elif id(node) not in done and is_pending(node):
             done.add(id(node))
             stack.append((node, True))
             stack.extend((i, False) for i in reversed(node.inputs))
@@ -145,7 +155,7 @@ def written(
         return compiled.line(roots, resident, fill)
     order = pending_order(roots)
     inside = set(order)
-    leaves = [i for n in order for i in n.inputs if i not in inside and i.prim is not fill]
+    leaves = [i for n in order for i in n.inputs if i not in inside and not is_literal(i)]
     leaves = [*dict.fromkeys(leaves)]
     return None, order, leaves, [k for k, more in enumerate(held_outside(leaves, order)) if not more]
 
@@ -171,7 +181,7 @@ def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:
         for i in node.inputs:
             if id(i) not in inside and id(i) not in number:
                 number[id(i)] = len(leaves)
-                (literals if i.prim is fill else leaves).append(i)
+                (literals if is_literal(i) else leaves).append(i)
     equations: dict[Eqn, int] = {}
     for node in [*literals, *order]:
         ins = tuple([number[id(i)] for i in node.inputs])

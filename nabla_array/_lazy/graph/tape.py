@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from ..ops.creation import fill
 from ..ops.structure import alias
 from .node import Node, note_hook
 from .node import tapes as _running
 from .primitive import Primitive
-from .program import Eqn, Program
+from .program import Eqn, Program, is_literal
 
 
 class Entry(NamedTuple):
@@ -229,12 +228,12 @@ def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node]
     for entry in entries:
         for i in entry.inputs:
             if i not in tape and id(i) not in number:
-                number[id(i)] = -1 if i.prim is fill else len(tape.sources) + len(captured)
-                (literals if i.prim is fill else captured).append(i)
+                number[id(i)] = -1 if is_literal(i) else len(tape.sources) + len(captured)
+                (literals if is_literal(i) else captured).append(i)
     base = len(tape.sources) + len(captured)
     equations: dict[Eqn, int] = {}
     for n in literals:
-        eqn = Eqn(fill, (), tuple(n.params.items()), n.aval)
+        eqn = Eqn(n.prim, (), tuple(n.params.items()), n.aval)  # type: ignore[arg-type]
         number[id(n)] = equations.setdefault(eqn, base + len(equations))
     for node, prim, inputs, params in entries:
         ins = tuple(number[id(i)] for i in inputs)

@@ -21,7 +21,6 @@ import numpy as np
 
 from ..cpu.pool import Task
 from ..graph.primitive import Primitive
-from ..ops.creation import fill
 from ..ops.structure import slice_
 from ..stats import stats
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
@@ -125,7 +124,7 @@ class Builder:
         prim = primitives()[eqn.prim]
         lowering, params = prim.max, eqn.params
         out = Result(self.shape(eqn.shape), eqn.dtype)
-        if prim is fill:
+        if prim.role == "literal":
             # Without axes: operations broadcast it.
             value = params["value"]
             return self._size(value) if isinstance(value, Size) else self.constant(value.value, eqn.dtype)

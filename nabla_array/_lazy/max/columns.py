@@ -14,8 +14,6 @@ from .canonical import CanonicalEqn, CanonicalProgram
 
 # Sizes of axes that are taken apart. Of more columns, there would be much to compile, and less to gain.
 WIDTHS = (2, 3, 4)
-# Reductions, and what joins two columns of one.
-_JOINS = {"reduce_sum": "add", "reduce_prod": "mul", "reduce_max": "maximum", "reduce_min": "minimum"}
 
 
 def taken_apart(program: CanonicalProgram, primitives: dict[str, Primitive]) -> CanonicalProgram:
@@ -31,7 +29,11 @@ class _Columns:
         self.base = len(program.inputs)
         self.shapes = [shape for shape, _ in program.inputs] + [e.shape for e in program.eqns]
         self.dtypes = [dtype for _, dtype in program.inputs] + [e.dtype for e in program.eqns]
-        self.pointwise = {name for name, p in primitives.items() if p.kind == "elementwise"}
+        self.primitives = primitives
+        # What joins two columns of a reduction.
+        by_ufunc = {p.ufunc: name for name, p in primitives.items() if p.ufunc is not None}
+        reductions = {name: p.reducer for name, p in primitives.items() if p.kind == "reduce"}
+        self.joins = {name: by_ufunc[u] for name, u in reductions.items() if u in by_ufunc}
         self.eqns: list[CanonicalEqn] = []
         self.whole = {i: i for i in range(self.base)}
         self.parts: dict[int, list[int]] = {}
@@ -56,8 +58,9 @@ class _Columns:
                 users.setdefault(i, []).append(v)
         split: set[int] = set()
         for v, eqn in reversed([*enumerate(self.old.eqns, self.base)]):
-            alike = eqn.prim == "broadcast" or (
-                eqn.prim in self.pointwise and all(self.shapes[i] == eqn.shape for i in eqn.ins)
+            kind = self.primitives[eqn.prim].kind
+            alike = kind == "broadcast" or (
+                kind == "elementwise" and all(self.shapes[i] == eqn.shape for i in eqn.ins)
             )
             if (
                 alike
@@ -72,7 +75,7 @@ class _Columns:
 
     def _is_reduction(self, eqn: CanonicalEqn) -> bool:
         """Say whether columns can be reduced: each along other axes, or to each other."""
-        if eqn.prim not in _JOINS or eqn.dtype.kind == "b":
+        if eqn.prim not in self.joins or eqn.dtype.kind == "b":
             return False
         last = len(self.shapes[eqn.ins[0]]) - 1
         return eqn.dtype == self.dtypes[eqn.ins[0]] and (
@@ -84,7 +87,7 @@ class _Columns:
         n = eqn.shape[-1]
         assert isinstance(n, int)
         narrow = eqn._replace(shape=eqn.shape[:-1])
-        if eqn.prim != "broadcast":
+        if self.primitives[eqn.prim].kind != "broadcast":
             columns = zip(*[self._parts(i) for i in eqn.ins], strict=True)
             return [self._add(narrow._replace(ins=ins)) for ins in columns]
         (x,) = eqn.ins
@@ -102,7 +105,7 @@ class _Columns:
         if eqn.params["axes"] == (len(self.shapes[eqn.ins[0]]) - 1,):
             joined, *others = columns
             for i in others:
-                joined = self._new(_JOINS[eqn.prim], (joined, i), {}, v, eqn.shape)
+                joined = self._new(self.joins[eqn.prim], (joined, i), {}, v, eqn.shape)
             self.whole[v] = joined
         else:
             self.parts[v] = [self._add(eqn._replace(ins=(i,), shape=eqn.shape[:-1])) for i in columns]
@@ -112,9 +115,9 @@ class _Columns:
         if v not in self.parts:
             *shape, n = self.shapes[v]
             assert isinstance(n, int)
-            if v >= self.base and self.old.eqns[v - self.base].prim == "fill":
-                fill = self.old.eqns[v - self.base]
-                self.parts[v] = [self._add(fill._replace(shape=tuple(shape)))] * n
+            made = self.old.eqns[v - self.base] if v >= self.base else None
+            if made is not None and self.primitives[made.prim].role == "literal":
+                self.parts[v] = [self._add(made._replace(shape=tuple(shape)))] * n
             else:
                 self.parts[v] = [self._column(v, shape, i, n) for i in range(n)]
         return self.parts[v]

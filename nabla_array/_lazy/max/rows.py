@@ -29,7 +29,8 @@ class Rows:
         self.base = len(program.inputs)
         self.eqns = program.eqns
         self.shapes = [shape for shape, _ in program.inputs] + [e.shape for e in program.eqns]
-        self.fused = {name for name, p in primitives.items() if p.kind == "elementwise"} | {"broadcast"}
+        self.fused = {name for name, p in primitives.items() if p.kind in ("elementwise", "broadcast")}
+        self.reducible = {name for name, p in primitives.items() if p.row_kernel}
         self.users: dict[int, set[int]] = {v: {-1} for v in program.outputs}
         for v, eqn in enumerate(program.eqns, self.base):
             for i in eqn.ins:
@@ -69,7 +70,7 @@ class Rows:
 
     def _is_of_rows(self, eqn: CanonicalEqn) -> bool:
         """Say whether an equation reduces the last axis alone, which is long."""
-        if eqn.prim not in ("reduce_sum", "reduce_max", "reduce_min"):
+        if eqn.prim not in self.reducible:
             return False
         shape = self.shapes[eqn.ins[0]]
         return eqn.params["axes"] == (len(shape) - 1,) and isinstance(shape[-1], str)

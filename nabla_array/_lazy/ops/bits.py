@@ -44,4 +44,11 @@ def _transpose(ct: Node, wanted: Any, x: Node, dtype: np.dtype) -> tuple[Node | 
 
 
 # With an itemsize that is not the operand's, the last axis holds more elements, or fewer.
-reinterpret: Primitive = Primitive("reinterpret", _aval, _host, jvp=_jvp, transpose=_transpose)
+reinterpret: Primitive = Primitive(
+    "reinterpret",
+    _aval,
+    _host,
+    jvp=_jvp,
+    transpose=_transpose,
+    put=lambda apply, old, new, dtype: apply(reinterpret, new, dtype=old.dtype),
+)

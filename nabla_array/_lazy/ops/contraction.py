@@ -131,4 +131,5 @@ matmul = Primitive(
     jvp=_matmul_jvp,
     transpose=_matmul_transpose,
     mixed=_matmul_mixed,
+    fresh=True,
 )

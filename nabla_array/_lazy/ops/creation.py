@@ -41,6 +41,7 @@ fill = Primitive(
     lambda value, shape: aval_of(shape, value.value.dtype),
     _fill_host,
     kind="view",
+    role="literal",
     batch=prefix(shape=lambda size: size),
     dims=lambda value, shape: (tuple(range(len(shape))),),
 )

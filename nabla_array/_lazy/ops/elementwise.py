@@ -73,6 +73,7 @@ mul = elementwise(
     "mul",
     np.multiply,
     max=low.by_kind(b="logical_and", other="nabla.mul"),
+    units=(1, 1),
     partials=(lambda out, x, y: y, lambda out, x, y: x),
 )
 div = elementwise(
@@ -80,6 +81,7 @@ div = elementwise(
     np.true_divide,
     max="nabla.div",
     max_kinds="f",
+    units=(None, 1),
     partials=(lambda out, x, y: 1 / y, lambda out, x, y: -(out / y)),
 )
 
@@ -106,14 +108,14 @@ floor_divide = elementwise(
 remainder = elementwise(
     "remainder", np.remainder, max="nabla.remainder", partials=(1, lambda out, x, y: -floor(x / y))
 )
-# It can raise (an integer to a negative power): so it must not write over its operands, and MAX, which
-# cannot raise, runs it for unsigned integers only.
+# An integer to a negative power raises. MAX, which cannot raise, runs it for unsigned integers only.
 pow_ = elementwise(
     "pow",
     np.power,
     into=lambda x, y, out: np.power(x, y, out),
     max="nabla.pow",
     max_kinds="fu",
+    raises="iu",
     partials=(_pow_by_base, _pow_by_exponent),
 )
 square = elementwise("square", np.square, max=low.square, partials=(lambda out, x: 2 * x,))
@@ -317,10 +319,10 @@ lt: Primitive = elementwise("lt", np.less, max="nabla.lt")
 le = elementwise("le", np.less_equal, max="nabla.le")
 gt: Primitive = elementwise("gt", np.greater, max="nabla.gt")
 ge = elementwise("ge", np.greater_equal, max="nabla.ge")
-isnan = elementwise("isnan", np.isnan, max="nabla.isnan", max_kinds="f")
-isinf = elementwise("isinf", np.isinf, max="nabla.isinf", max_kinds="f")
-isfinite = elementwise("isfinite", np.isfinite, max="nabla.isfinite", max_kinds="f")
-signbit = elementwise("signbit", np.signbit, max="nabla.signbit", max_kinds="f")
+isnan = elementwise("isnan", np.isnan, max="nabla.isnan", max_kinds="f", contiguous=True)
+isinf = elementwise("isinf", np.isinf, max="nabla.isinf", max_kinds="f", contiguous=True)
+isfinite = elementwise("isfinite", np.isfinite, max="nabla.isfinite", max_kinds="f", contiguous=True)
+signbit = elementwise("signbit", np.signbit, max="nabla.signbit", max_kinds="f", contiguous=True)
 
 # Bits; on bool they are the logical functions.
 and_ = elementwise("and", np.bitwise_and, max=low.by_kind(b="logical_and", other="nabla.bit_and"))
@@ -336,7 +338,7 @@ conj: Primitive = elementwise(
 )
 
 
-def _part(name: str, pick: str, transpose: Callable[..., Any]) -> Primitive:
+def _part(name: str, pick: str, transpose: Callable[..., Any], put: Callable[..., Any]) -> Primitive:
     def aval(x: Aval) -> Aval:
         return aval_of(x.shape, x.dtype.type(0).real.dtype)
 
@@ -346,12 +348,23 @@ def _part(name: str, pick: str, transpose: Callable[..., Any]) -> Primitive:
     def into(x: np.ndarray, out: np.ndarray) -> None:
         np.copyto(out, getattr(x, pick))
 
-    return Primitive(name, aval, host, kind="elementwise", into=into, dims=alike, transpose=transpose)
+    rules: dict[str, Any] = {"into": into, "dims": alike, "transpose": transpose, "put": put}
+    return Primitive(name, aval, host, kind="elementwise", **rules)
 
 
 # Cotangents pair with tangents as the real part of their product, without a conjugate.
-real = _part("real", "real", lambda ct, wanted, x: (complex_(ct, fill_like(ct, 0)),))
-imag = _part("imag", "imag", lambda ct, wanted, x: (complex_(fill_like(ct, 0), -ct),))
+real: Primitive = _part(
+    "real",
+    "real",
+    lambda ct, wanted, x: (complex_(ct, fill_like(ct, 0)),),
+    lambda apply, old, new: apply(complex_, new, apply(imag, old)),
+)
+imag: Primitive = _part(
+    "imag",
+    "imag",
+    lambda ct, wanted, x: (complex_(fill_like(ct, 0), -ct),),
+    lambda apply, old, new: apply(complex_, apply(real, old), new),
+)
 
 
 def _complex_aval(re: Aval, im: Aval) -> Aval:
@@ -426,6 +439,7 @@ select = Primitive(
     dims=alike,
     max="where",
     transpose=_select_transpose,
+    fresh=True,
 )
 
 
@@ -448,6 +462,7 @@ cast: Primitive = Primitive(
     dims=alike,
     max=low.cast,
     transpose=lambda ct, wanted, x, dtype: (cast(ct, dtype=x.aval.dtype),),
+    fresh=True,
 )
 
 

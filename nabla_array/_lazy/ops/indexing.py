@@ -59,6 +59,8 @@ gather: Primitive = Primitive(
         scatter(fill_like(x, 0), ct, *indices, mode="add", **params),
         *[None] * len(indices),
     ),
+    picks=True,
+    put=lambda apply, old, new, *indices, **params: apply(scatter, old, new, *indices, **params, mode="set"),
 )
 
 

@@ -23,14 +23,20 @@ transfer: Primitive = Primitive(
     "transfer",
     lambda x, source, device: x,
     lambda x, source, device: x,
+    role="transfer",
     dims=alike,
     transpose=lambda ct, wanted, x, source, device: (transfer(ct, source=device, device=source),),
 )
 
 
+def is_resident(node: Node) -> bool:
+    """Say whether a node holds a value that is on an accelerator."""
+    return node.prim is resident
+
+
 def host_value(node: Node) -> Any:
     """Return the value of an evaluated node in the host's memory."""
-    return node.params["value"].here() if node.prim is resident else node.value
+    return node.params["value"].here() if is_resident(node) else node.value
 
 
 def settle_as(node: Node, value: Any) -> None:

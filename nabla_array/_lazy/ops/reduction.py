@@ -11,15 +11,16 @@ import numpy as np
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive, reduction, shift, whole
+from ..graph.program import is_literal
 from . import lowerings as low
-from .creation import fill, fill_like
+from .creation import fill_like
 from .elementwise import cast, eq
 from .structure import broadcast, concat, flipped, permute, reshape, span, update_slice
 
 
 def _spread(y: Node, x: Node, axes: tuple[int, ...]) -> Node:
     """Repeat what a reduction of `x` over `axes` gave along these."""
-    if y.prim is fill:
+    if is_literal(y):
         return fill_like(x, y.params["value"].value)
     kept = tuple(a for a in range(x.aval.ndim) if a not in axes)
     return broadcast(y, shape=x.aval.shape, axes=kept)
@@ -84,6 +85,7 @@ reduce_sum: Primitive = reduction(
     "reduce_sum",
     np.add,
     max=low.accumulate("sum"),
+    row_kernel=True,
     max_kinds="fiu",
     transpose=lambda ct, wanted, x, axes: (_spread(ct, x, axes),),
 )
@@ -91,8 +93,8 @@ broadcast.transpose = _broadcast_transpose
 reduce_prod = reduction(
     "reduce_prod", np.multiply, max=low.accumulate("prod"), max_kinds="fiu", jvp=_prod_jvp
 )
-reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"), jvp=_extreme_jvp)
-reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"), jvp=_extreme_jvp)
+reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"), row_kernel=True, jvp=_extreme_jvp)
+reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"), row_kernel=True, jvp=_extreme_jvp)
 reduce_any = reduction("reduce_any", np.logical_or, max=low.truth("max"), max_kinds="b")
 reduce_all = reduction("reduce_all", np.logical_and, max=low.truth("min"), max_kinds="b")
 
@@ -137,6 +139,8 @@ def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any
         name,
         lambda x, axis: x,
         lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
+        kind="scan",
+        fresh=True,
         batch=shift("axis"),
         dims=whole("axis"),
         max=lowering,

@@ -49,6 +49,9 @@ reshape: Primitive = Primitive(
     _reshape_aval,
     lambda x, shape: x.reshape(shape),
     kind="view",
+    keeps_order=True,
+    merge=lambda first, second: second,
+    put=lambda apply, old, new, shape: apply(reshape, new, shape=old.shape),
     batch=prefix(shape=lambda size: size),
     dims=_reshape_dims,
     max=low.reshape,
@@ -61,6 +64,8 @@ alias = Primitive(
     lambda x: x,
     lambda x: x,
     kind="view",
+    role="identity",
+    keeps_order=True,
     dims=alike,
     max=low.identity,
     transpose=lambda ct, wanted, x: (ct,),
@@ -71,6 +76,8 @@ stop_gradient = Primitive(
     lambda x: x,
     lambda x: x,
     kind="view",
+    role="identity",
+    keeps_order=True,
     dims=alike,
     max=low.identity,
     partials=(None,),
@@ -81,9 +88,16 @@ barrier = Primitive(
     lambda x: x,
     lambda x: x,
     kind="view",
+    role="identity",
+    keeps_order=True,
     dims=alike,
     transpose=lambda ct, wanted, x: (ct,),
 )
+
+
+def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(sorted(range(len(axes)), key=axes.__getitem__))
+
 
 permute: Primitive = Primitive(
     "permute",
@@ -93,9 +107,8 @@ permute: Primitive = Primitive(
     batch=lambda params, size: {"axes": (0, *[a + 1 for a in params["axes"]])},
     dims=lambda x, axes: (tuple(range(x.ndim)), axes),
     max=low.permute,
-    transpose=lambda ct, wanted, x, axes: (
-        permute(ct, axes=tuple(sorted(range(len(axes)), key=axes.__getitem__))),
-    ),
+    transpose=lambda ct, wanted, x, axes: (permute(ct, axes=_inverse(axes)),),
+    put=lambda apply, old, new, axes: apply(permute, new, axes=_inverse(axes)),
 )
 
 
@@ -125,6 +138,7 @@ broadcast = Primitive(
     _broadcast_aval,
     _broadcast_host,
     kind="broadcast",
+    read_only=True,
     batch=lambda params, size: {
         "shape": (size, *params["shape"]),
         "axes": (0, *[a + 1 for a in params["axes"]]),
@@ -149,6 +163,18 @@ def _slice_dims(x: Aval, start: Any, size: tuple[int, ...], step: Any) -> Dims:
     return before, tuple(i if f else -1 - x.ndim - i for i, f in enumerate(full))
 
 
+def _slice_merge(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    rows = zip(first["start"], first["step"], second["start"], second["step"], strict=True)
+    start, step = zip(*[(a + b * c, b * d) for a, b, c, d in rows], strict=True) or ((), ())
+    return {"start": start, "size": second["size"], "step": step}
+
+
+def _slice_put(apply: Any, old: Any, new: Any, start: Any, size: tuple[int, ...], step: Any) -> Any:
+    if size == old.shape and all(s == 1 for s in step):
+        return new
+    return apply(update_slice, old, new, start=start, step=step)
+
+
 # `step` may be negative, never 0: reversal is a slice.
 slice_ = Primitive(
     "slice",
@@ -161,6 +187,8 @@ slice_ = Primitive(
     transpose=lambda ct, wanted, x, start, size, step: (
         update_slice(fill_like(x, 0), ct, start=start, step=step),
     ),
+    merge=_slice_merge,
+    put=_slice_put,
 )
 
 
@@ -266,11 +294,16 @@ diagonal: Primitive = Primitive(
     _diagonal_aval,
     lambda x, offset: np.diagonal(x, offset, -2, -1),
     kind="view",
+    read_only=True,
     transpose=_diagonal_transpose,
 )
 
 
 # One result of a primitive that has several.
 project = Primitive(
-    "project", lambda results, index: results[index], lambda results, index: results[index], kind="view"
+    "project",
+    lambda results, index: results[index],
+    lambda results, index: results[index],
+    kind="view",
+    role="projection",
 )

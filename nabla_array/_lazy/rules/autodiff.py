@@ -12,8 +12,9 @@ from typing import Any
 from ..graph.aval import Aval, is_differentiable
 from ..graph.node import Node, record
 from ..graph.primitive import Primitive
+from ..graph.program import is_literal
 from ..graph.tape import Entry, Tape, pull_hook, push_hook, taping
-from ..ops.creation import fill, fill_like
+from ..ops.creation import fill_like
 from ..ops.structure import alias, project
 from .levels import Levels, bind
 
@@ -39,7 +40,7 @@ def _times(tangent: Node, partial: Any, out: Node, entry: Entry) -> Node | None:
 
 def _is_one(node: Node) -> bool:
     """Say whether a node is a literal 1, as the cotangent of a number is at first."""
-    return node.prim is fill and bool(node.params["value"].value == 1)
+    return is_literal(node) and bool(node.params["value"].value == 1)
 
 
 def _sum(parts: Sequence[Node | None]) -> Node | None:
@@ -53,7 +54,7 @@ def _sum(parts: Sequence[Node | None]) -> Node | None:
 def push_entry(entry: Entry, tangents: Sequence[Any]) -> Any:
     """Return the tangent of an entry's result for those of its operands."""
     node, prim, inputs, params = entry
-    if prim is project:
+    if prim.role == "projection":
         return tangents[0][params["index"]]
     if not is_differentiable(node.aval):
         return None
@@ -128,7 +129,7 @@ def pull(tape: Tape, cotangents: Sequence[tuple[Node, Node]]) -> dict[int, Any]:
         ct = known.pop(id(entry.node), None)
         if ct is None:
             continue
-        if entry.prim is project:
+        if entry.prim.role == "projection":
             _accumulate_one(known, entry, ct)
             continue
         if tape.linear and entry.prim.seen is not None:

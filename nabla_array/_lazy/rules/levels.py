@@ -16,7 +16,7 @@ from typing import Any
 from ..graph.aval import Aval
 from ..graph.node import NO_PARAMS, Node, record
 from ..graph.primitive import Primitive
-from ..ops.structure import broadcast, project
+from ..ops.structure import broadcast
 
 Levels = tuple[int, ...]
 
@@ -117,7 +117,7 @@ def bind(
             # The same object where there is one: equal levels are told by identity on the fast paths.
             levels = next((some for _, some in operands if some == merged), merged)
             break
-    if not levels or prim is project:  # which takes a tuple apart, that has no shape
+    if not levels or prim.role == "projection":  # which takes a tuple apart, that has no shape
         return record(prim, tuple([n for n, _ in operands]), params), levels
     sizes = {i: n.aval.shape[k] for n, some in operands for k, i in enumerate(some)}
     if _frames.seen is not None:

@@ -12,10 +12,10 @@ from ..config import config
 from ..cpu.blocks import StepFailed
 from ..graph.aval import Aval, aval_of_value
 from ..graph.node import Node
-from ..graph.program import Program, held_outside, linearize, pending_order
+from ..graph.program import Program, held_outside, is_pending, linearize, pending_order
 from ..max import backend
 from ..max.canonical import Canonical, canonicalize
-from ..ops.placement import host_value, resident, settle_as, transfer
+from ..ops.placement import host_value, is_resident, settle_as
 from ..schedule.parts import Part, parts, runs_on_max
 from ..stats import stats
 from . import tiers
@@ -82,7 +82,7 @@ def settle(roots: Sequence[Node], evaluate_here: Evaluate) -> None:
     """Evaluate pending nodes, each on its device."""
     order = pending_order(roots)
     where = devices(order)
-    moves = [n for n in order if n.prim is transfer]
+    moves = [n for n in order if n.prim.role == "transfer"]  # type: ignore[union-attr]
     del order  # whoever holds a node counts
     for node in moves:
         _settle(node.inputs, where, evaluate_here)
@@ -95,7 +95,7 @@ settle_hook[:] = [settle]
 
 def _settle(nodes: Sequence[Node], where: dict[int, str], evaluate_here: Evaluate) -> None:
     """Evaluate nodes below which nothing moves between devices any more."""
-    pending = [n for n in nodes if n.value is None and n.prim is not resident]
+    pending = [n for n in nodes if is_pending(n)]
     for device in dict.fromkeys([where[id(n)] for n in pending]):
         some = [n for n in pending if where[id(n)] == device]
         if device == CPU:
@@ -122,7 +122,7 @@ def _evaluate_there(roots: list[Node], device: str, where: dict[int, str]) -> No
     # Of the host's values that only go along with an operand, no result is kept.
     kept = [n for n, more in zip(order, alive, strict=True) if more and where[id(n)] == device]
     line = linearize(order, kept)
-    env = [n.params["value"] if n.prim is resident else placed(device, n.value) for n in line.inputs]
+    env = [n.params["value"] if is_resident(n) else placed(device, n.value) for n in line.inputs]
     env += [None] * len(line.program.eqns)
     start = perf_counter()
     try:

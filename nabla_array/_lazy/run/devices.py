@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from ..graph.node import Node
 from ..graph.program import pending_order
-from ..ops.placement import in_use, resident, transfer
+from ..ops.placement import in_use, is_resident
 
 CPU = "cpu"
 
@@ -22,10 +22,10 @@ def devices(order: Iterable[Node]) -> dict[int, str]:
     """
     found: dict[int, str] = {}
     for node in order:
-        if node.prim is transfer:
+        if node.prim.role == "transfer":  # type: ignore[union-attr]
             found[id(node)] = node.params["device"]
             continue
-        there = {_device(i) if i.prim is resident else found.get(id(i), CPU) for i in node.inputs} - {CPU}
+        there = {_device(i) if is_resident(i) else found.get(id(i), CPU) for i in node.inputs} - {CPU}
         if len(there) > 1:
             raise ValueError(
                 f"{node.prim}: operands are on {' and '.join(sorted(there))}; "
@@ -44,6 +44,6 @@ def device_of(node: Node) -> str:
     """Return the device that a node is on."""
     if not in_use or node.value is not None:
         return CPU
-    if node.prim is resident:
+    if is_resident(node):
         return _device(node)
     return devices(pending_order([node]))[id(node)]

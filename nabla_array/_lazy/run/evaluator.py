@@ -33,12 +33,11 @@ from ..cpu import blocks
 from ..cpu.faults import listener, listening, one_by_one, tell
 from ..graph.aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
 from ..graph.node import CLAIMED, NO_PARAMS, Deferred, Node, evaluate_hook, origin
-from ..graph.program import Line, held_outside, linearize, pending_order, written
+from ..graph.program import Line, held_outside, is_pending, linearize, pending_order, written
 from ..interrupts import Uninterrupted
 from ..native import compiled
-from ..ops.placement import host_value, in_use, resident
+from ..ops.placement import host_value, in_use
 from ..schedule.groups import Plan, plan
-from ..schedule.parts import SCANS
 from ..schedule.plan_cache import MOST_WAYS, Way, ways
 from ..stats import stats
 
@@ -159,7 +158,7 @@ os.register_at_fork(before=_before_fork, after_in_parent=lock.release, after_in_
 
 
 def _pending(nodes: Sequence[Node]) -> list[Node]:
-    return [n for n in nodes if n.value is None and n.prim is not resident]
+    return [n for n in nodes if is_pending(n)]
 
 
 def evaluate(nodes: Sequence[Node]) -> None:
@@ -395,7 +394,7 @@ def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
 def _is_alone(order: list[Node]) -> bool:
     """Say whether this is one operation, which the host runs as one call."""
     prim = order[0].prim
-    return len(order) == 1 and prim is not None and prim.kind != "elementwise" and prim not in SCANS
+    return len(order) == 1 and prim is not None and prim.kind not in ("elementwise", "scan")
 
 
 def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> Way | None:

@@ -18,10 +18,9 @@ from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops.bits import reinterpret
-from ..._lazy.ops.elementwise import complex_, imag, real
-from ..._lazy.ops.indexing import gather, scatter
+from ..._lazy.ops.elementwise import imag, real
 from ..._lazy.ops.placement import in_use, transfer
-from ..._lazy.ops.structure import broadcast, diagonal, permute, project, reshape, slice_, update_slice
+from ..._lazy.ops.structure import permute, project, reshape
 from ..._lazy.rules.concretization import differentiating, is_traced
 from ..._lazy.rules.levels import Levels, bind
 from ..._lazy.run.devices import CPU, device_of
@@ -464,7 +463,7 @@ def is_direct(prim: Primitive, nodes: Sequence[Node]) -> bool:
 
 def takes_little(prim: Primitive, nodes: Sequence[Node], params: dict[str, Any]) -> bool:
     """Say whether an operation takes a small part of a large array that is known; `max` mode records it."""
-    if not nodes or (prim.kind != "view" and prim is not gather):
+    if not nodes or not prim.picks:
         return False
     if nodes[0].value is None or active.settings["mode"] == "max":
         return False
@@ -515,42 +514,10 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
 
 def add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
     """Append a step to a view's; two slices in a row are one."""
-    if not steps or steps[-1].prim is not new.prim:
+    if not steps or steps[-1].prim is not new.prim or new.prim.merge is None:
         return (*steps, new)
-    old = steps[-1].params
-    if new.prim is reshape:
-        return (*steps[:-1], new)
-    if new.prim is not slice_:
-        return (*steps, new)
-    rows = zip(old["start"], old["step"], new.params["start"], new.params["step"], strict=True)
-    start, step = zip(*[(a + b * c, b * d) for a, b, c, d in rows], strict=True) or ((), ())
-    return (*steps[:-1], Step(slice_, {"start": start, "size": new.params["size"], "step": step}))
+    return (*steps[:-1], Step(new.prim, new.prim.merge(steps[-1].params, new.params)))
 
-
-_Put = Callable[..., Array]
-
-
-def _put_slice(old: Array, new: Array, params: dict[str, Any]) -> Array:
-    if params["size"] == old.shape and all(s == 1 for s in params["step"]):
-        return new
-    return apply(update_slice, old, new, start=params["start"], step=params["step"])
-
-
-def _put_permute(old: Array, new: Array, params: dict[str, Any]) -> Array:
-    inverse = sorted(range(len(params["axes"])), key=params["axes"].__getitem__)
-    return apply(permute, new, axes=tuple(inverse))
-
-
-# How a view's step is undone: what the thing before the step becomes when the thing after it is `new`.
-_PUT: dict[Primitive, _Put] = {
-    slice_: _put_slice,
-    reshape: lambda old, new, params: apply(reshape, new, shape=old.shape),
-    permute: _put_permute,
-    real: lambda old, new, params: apply(complex_, new, apply(imag, old)),
-    imag: lambda old, new, params: apply(complex_, apply(real, old), new),
-    reinterpret: lambda old, new, params: apply(reinterpret, new, dtype=old.dtype),
-    gather: lambda old, new, params, *indices: apply(scatter, old, new, *indices, **params, mode="set"),
-}
 
 # The arrays, by id, that must not be written to, and whether that is for good.
 frozen: dict[int, tuple[weakref.ref[Array], bool]] = {}
@@ -597,7 +564,7 @@ def check_writable(x: Array) -> None:
         raise ValueError("setitem: assignment destination is read-only")
     if x._view is not None:
         for step in x._view.steps:
-            if step.prim is broadcast or step.prim is diagonal:
+            if step.prim.read_only:
                 raise ValueError(f"setitem: the array is read-only (it comes from {step.prim.name})")
 
 
@@ -626,7 +593,7 @@ def _write(x: Array, new: Array, part: Step | None) -> bool:
     node = current(new)  # now: it may be a view of what changes
     written = new
     for step in reversed(steps):
-        written = _PUT[step.prim](old.pop(), written, step.params, *step.indices)
+        written = step.prim.put(apply, old.pop(), written, *step.indices, **step.params)
     after = current(written)
     if base._node is not before:
         return False

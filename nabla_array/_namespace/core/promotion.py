@@ -11,7 +11,8 @@ import numpy as np
 
 from ..._lazy.graph.aval import TooBigError, aval_of, check_size
 from ..._lazy.graph.primitive import Primitive, resolve
-from ..._lazy.ops.creation import fill, fill_node
+from ..._lazy.graph.program import is_literal
+from ..._lazy.ops.creation import fill_node
 from ..._lazy.ops.elementwise import cast
 from ..._lazy.ops.structure import broadcast, concat, reshape
 from .array import Array, apply, from_value
@@ -164,7 +165,7 @@ def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     if x.shape == shape:
         return x
     node = x._node
-    if node.prim is fill and x._view is None and not x._levels:  # a number stays one
+    if is_literal(node) and x._view is None and not x._levels:  # a number stays one
         return Array(fill_node(aval_of(shape, node.aval.dtype), node.params["value"].value))
     first = len(shape) - x.ndim
     return apply(broadcast, x, shape=shape, axes=tuple(range(first, len(shape))))

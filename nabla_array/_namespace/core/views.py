@@ -165,7 +165,7 @@ def setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None)
 
 def aliases(x: Array, shape: tuple[int, ...]) -> bool:
     """Say whether NumPy could give `x` another shape without a copy: whether its strides allow it."""
-    if x._view is None or all(step.prim is reshape for step in x._view.steps):
+    if x._view is None or all(step.prim.keeps_order for step in x._view.steps):
         return True
     try:
         np.reshape(layout(x), shape, copy=False)

@@ -21,10 +21,10 @@ from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
 from ..._lazy.graph.node import NO_PARAMS, Deferred, Node, Part, leaf, tapes
 from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.program import is_literal
 from ..._lazy.graph.scopes import scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops import elementwise as e
-from ..._lazy.ops.creation import fill
 from ..._lazy.ops.placement import in_use
 from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import lock, locked, value_of
@@ -201,7 +201,7 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
 def _own_memory(x: Array) -> np.ndarray | None:
     """Give an array that shares its elements with others memory of its own, if it is small or just made."""
     node = x._node
-    if x._view is not None or (node.aval.nbytes >= PART and node.prim is not fill):
+    if x._view is not None or (node.aval.nbytes >= PART and not is_literal(node)):
         return None
     value: np.ndarray = node.value.copy()
     x._node = leaf(value)
@@ -227,7 +227,7 @@ def _is_ready(x: Array, key: Any) -> bool:
     if node.value is None:
         if device_of(node) != CPU:
             return False
-        if node.prim is not fill and (x._view is not None or not _gives_little(node.aval, key)):
+        if not is_literal(node) and (x._view is not None or not _gives_little(node.aval, key)):
             return False
         value_of(node)
         current(x)
