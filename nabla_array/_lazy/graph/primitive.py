@@ -101,8 +101,8 @@ class Primitive:
     contiguous
         Elementwise only: NumPy leaves elements out where it writes to an array that is not contiguous.
     units
-        For each operand the number that, in its place, makes the result equal the other one, bit for bit;
-        None where there is no such number.
+        For each operand the number that, in its place, makes the result equal the other one, bit for bit
+        (of real numbers, and integers); None where there is no such number.
     associative
         Joining elements by it, in any order, gives the same but for rounding.
     keeps_order

@@ -67,11 +67,14 @@ def _sign_jvp(tangents: Any, out: Node, x: Node) -> Node | None:
 neg = elementwise("neg", np.negative, max="nabla.neg", partials=(-1,))
 abs_ = elementwise("abs", np.absolute, max=low.by_kind(b=low.identity, other="abs"), jvp=_abs_jvp)
 sign = elementwise("sign", np.sign, max="nabla.sign", jvp=_sign_jvp)
-add = elementwise("add", np.add, max=low.by_kind(b="logical_or", other="nabla.add"), partials=(1, 1))
+add = elementwise(
+    "add", np.add, associative=True, max=low.by_kind(b="logical_or", other="nabla.add"), partials=(1, 1)
+)
 sub = elementwise("sub", np.subtract, max="nabla.sub", partials=(1, -1))
 mul = elementwise(
     "mul",
     np.multiply,
+    associative=True,
     max=low.by_kind(b="logical_and", other="nabla.mul"),
     units=(1, 1),
     partials=(lambda out, x, y: y, lambda out, x, y: x),
@@ -125,18 +128,21 @@ reciprocal = elementwise(
 maximum = elementwise(
     "maximum",
     np.maximum,
+    associative=True,
     max=low.by_kind(b="logical_or", other="nabla.maximum"),
     partials=(lambda out, x, y: _share(gt, x, y), lambda out, x, y: _share(lt, x, y)),
 )
 minimum = elementwise(
     "minimum",
     np.minimum,
+    associative=True,
     max=low.by_kind(b="logical_and", other="nabla.minimum"),
     partials=(lambda out, x, y: _share(lt, x, y), lambda out, x, y: _share(gt, x, y)),
 )
 fmax = elementwise(
     "fmax",
     np.fmax,
+    associative=True,
     max=low.by_kind(b="logical_or", f=low.beside_nan("nabla.maximum"), other="nabla.maximum"),
     partials=(
         lambda out, x, y: _beside_nan(x, y, 0, 1, _share(gt, x, y)),
@@ -146,6 +152,7 @@ fmax = elementwise(
 fmin = elementwise(
     "fmin",
     np.fmin,
+    associative=True,
     max=low.by_kind(b="logical_and", f=low.beside_nan("nabla.minimum"), other="nabla.minimum"),
     partials=(
         lambda out, x, y: _beside_nan(x, y, 0, 1, _share(lt, x, y)),
@@ -233,6 +240,7 @@ log10 = elementwise(
 logaddexp = elementwise(
     "logaddexp",
     np.logaddexp,
+    associative=True,
     max="nabla.logaddexp",
     max_kinds="f",
     partials=(lambda out, x, y: _weight(out, x), lambda out, x, y: _weight(out, y)),
@@ -244,6 +252,7 @@ cbrt = elementwise(
 hypot = elementwise(
     "hypot",
     np.hypot,
+    associative=True,
     max="nabla.hypot",
     max_kinds="f",
     partials=(lambda out, x, y: ratio(x, out, 0.5), lambda out, x, y: ratio(y, out, 0.5)),
@@ -325,9 +334,15 @@ isfinite = elementwise("isfinite", np.isfinite, max="nabla.isfinite", max_kinds=
 signbit = elementwise("signbit", np.signbit, max="nabla.signbit", max_kinds="f", contiguous=True)
 
 # Bits; on bool they are the logical functions.
-and_ = elementwise("and", np.bitwise_and, max=low.by_kind(b="logical_and", other="nabla.bit_and"))
-or_ = elementwise("or", np.bitwise_or, max=low.by_kind(b="logical_or", other="nabla.bit_or"))
-xor = elementwise("xor", np.bitwise_xor, max=low.by_kind(b="logical_xor", other="nabla.bit_xor"))
+and_ = elementwise(
+    "and", np.bitwise_and, associative=True, max=low.by_kind(b="logical_and", other="nabla.bit_and")
+)
+or_ = elementwise(
+    "or", np.bitwise_or, associative=True, max=low.by_kind(b="logical_or", other="nabla.bit_or")
+)
+xor = elementwise(
+    "xor", np.bitwise_xor, associative=True, max=low.by_kind(b="logical_xor", other="nabla.bit_xor")
+)
 not_ = elementwise("not", np.invert, max=low.by_kind(b="logical_not", other="nabla.bit_not"))
 shift_left = elementwise("shift_left", np.left_shift, max="nabla.shift_left")
 shift_right = elementwise("shift_right", np.right_shift, max="nabla.shift_right")

@@ -26,11 +26,12 @@ heaviside = elementwise(
     np.heaviside,
     partials=(None, lambda out, x, y: cast(eq(x, fill_like(x, 0)), dtype=x.aval.dtype)),
 )
-gcd = elementwise("gcd", np.gcd)
-lcm = elementwise("lcm", np.lcm)
+gcd = elementwise("gcd", np.gcd, associative=True)
+lcm = elementwise("lcm", np.lcm, associative=True)
 logaddexp2 = elementwise(
     "logaddexp2",
     np.logaddexp2,
+    associative=True,
     partials=(lambda out, x, y: _weight(out, x), lambda out, x, y: _weight(out, y)),
 )
 spacing = elementwise("spacing", np.spacing, partials=(None,))

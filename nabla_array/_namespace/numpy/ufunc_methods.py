@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.graph.aval import MOST_AXES
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.ops import elementwise as p
+from ..._lazy.ops import ufuncs as q
 from ..._lazy.ops.elementwise import add, neg, select
 from ..._lazy.ops.structure import concat, permute, reshape
 from ..chapters import scans, statistical, utility
@@ -42,12 +45,10 @@ _SCANS: dict[np.ufunc, Function] = {
     np.add: scans.cumulative_sum,
     np.multiply: scans.cumulative_prod,
 }
-# Those whose pairs may be joined in any order.
-_ASSOCIATIVE = {
-    *(np.add, np.multiply, np.maximum, np.minimum, np.fmax, np.fmin, np.gcd, np.lcm, np.hypot),
-    *(np.logical_and, np.logical_or, np.logical_xor, np.bitwise_and, np.bitwise_or, np.bitwise_xor),
-    *(np.logaddexp, np.logaddexp2),
-}
+# Those whose pairs may be joined in any order; the logical ones are of bits.
+_RECORDS = (*vars(p).values(), *vars(q).values())
+_ASSOCIATIVE = {r.ufunc for r in _RECORDS if isinstance(r, Primitive) and r.associative}
+_ASSOCIATIVE |= {np.logical_and, np.logical_or, np.logical_xor}
 _MODES: dict[np.ufunc, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 _LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
 # Operands for which a function that has none for others does nothing odd.

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import pkgutil
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import nabla_array
 from nabla_array._lazy import ops
 from nabla_array._lazy.cpu import row_tiling
 from nabla_array._lazy.cpu.blocks import as_value
 from nabla_array._lazy.graph.aval import Aval, aval_of
 from nabla_array._lazy.graph.node import Node, leaf, record
 from nabla_array._lazy.graph.primitive import Primitive
-from nabla_array._lazy.ops.elementwise import cast
-from nabla_array._lazy.ops.structure import project
+from nabla_array._lazy.ops.elementwise import cast, pow_
+from nabla_array._lazy.ops.structure import project, reshape, slice_
 from nabla_array._lazy.rules.levels import bind
 from nabla_array._lazy.run.evaluator import evaluate, value_of
 
 from ..execution import assert_same, in_blocks
-from ..registry import ROWS, WITHOUT_ROW, Row
+from ..registry import ROWS, WITHOUT_ROW, Row, random
 
 rows = pytest.mark.parametrize("row", ROWS, ids=str)
 
@@ -215,6 +218,145 @@ def test_in_blocks_over_its_own_buffer(row: Row) -> None:
     del copied
     with in_blocks(4):
         assert_same(value_of(node), wanted)
+
+
+FRESH = [row for row in ROWS if row.prim.fresh]
+
+
+@pytest.mark.parametrize("row", FRESH, ids=str)
+def test_a_fresh_result_is_in_memory_of_its_own(row: Row) -> None:
+    with np.errstate(all="ignore"):
+        outs = as_tuple(as_value(row.prim.host(*row.inputs, **row.params)))
+    assert not any(np.shares_memory(out, x) for out in outs for x in row.inputs)
+
+
+UNITS = [row for row in ROWS if row.prim.units and row.inputs[0].dtype.kind != "c"]
+
+
+@pytest.mark.parametrize("row", UNITS, ids=str)
+def test_a_unit_gives_the_other_operand_bit_for_bit(row: Row) -> None:
+    for place, unit in enumerate(row.prim.units):
+        if unit is not None:
+            other = row.inputs[1 - place]
+            operands = [other, other]
+            operands[place] = np.full_like(other, unit)
+            with np.errstate(all="ignore"):
+                assert_same(row.prim.host(*operands), other)
+
+
+PUT = [row for row in ROWS if row.prim.put is not None]
+
+
+@pytest.mark.parametrize("row", PUT, ids=str)
+def test_what_is_put_is_seen_through_the_view(row: Row) -> None:
+    """And nothing else changes: to put what was there leaves the operand as it is."""
+
+    def apply(prim: Primitive, *operands: np.ndarray, **params: Any) -> np.ndarray:
+        return np.asarray(prim.host(*operands, **params))
+
+    old, *more = row.inputs
+    (seen,) = on_host(row)
+    assert row.prim.put is not None
+    assert_same(row.prim.put(apply, old, seen, *more, **row.params), old)
+    new = np.roll(seen.copy(), 1)
+    indices = row.params.get("axes") if row.prim.name == "gather" else None
+    if indices is None:  # where elements are picked twice, the last one put stays
+        written = row.prim.put(apply, old, new, *more, **row.params)
+        assert_same(row.prim.host(written, *more, **row.params), new)
+
+
+def test_two_views_merge_into_one() -> None:
+    x = random("d", 7, 9)
+    for prim, first, second in (
+        (reshape, {"shape": (9, 7)}, {"shape": (3, 21)}),
+        (
+            slice_,
+            {"start": (6, 0), "size": (6, 4), "step": (-1, 2)},
+            {"start": (1, 3), "size": (2, 3), "step": (2, -1)},
+        ),
+    ):
+        assert prim.merge is not None
+        wanted = prim.host(prim.host(x, **first), **second)
+        assert_same(prim.host(x, **prim.merge(first, second)), wanted)
+
+
+def test_views_that_keep_the_order_do() -> None:
+    for row in ROWS:
+        if row.prim.keeps_order:
+            (out,) = on_host(row)
+            assert_same(out.ravel(), row.inputs[0].ravel())
+
+
+def test_elements_that_can_raise_do_and_others_do_not() -> None:
+    """Integers to negative powers; of all other elementwise rows no call raises."""
+    for row in ROWS:
+        if row.prim.kind == "elementwise" and not row.prim.raises:
+            on_host(row)
+    for char in "bl":
+        assert np.dtype(char).kind in pow_.raises
+        with pytest.raises(ValueError, match="negative"):
+            pow_.host(np.ones(2, char), -np.ones(2, char))
+
+
+# Modules that ask for primitives by name, which, and why; those of a family's own records (ops/) may.
+BY_NAME = {
+    "_lazy/graph/program.py": ("resident", "native code knows literals and residents by identity"),
+    "_lazy/graph/tape.py": ("alias", "what marks sources; other identities mean something"),
+    "_lazy/max/backend.py": ("slice_", "canonical programs write slices otherwise"),
+    "_lazy/max/rows.py": ("prims reduce_sum", "the sum of squares about a mean, as it is written"),
+    "_namespace/dispatch/elementwise_calls.py": ("_HOLDS", "the six comparisons, which take any integer"),
+    "_namespace/numpy/ordering.py": ("argpartition_p", "two functions, each with its own primitive"),
+    "transforms/graphs.py": ("call_graph", "their own primitive"),
+    "transforms/graph_gradients.py": ("call_graph", "the primitive of graphs"),
+    # What runs and cuts programs on the CPU still does in part; a name goes as the fact is read.
+    "_lazy/cpu/blocks.py": ("pow_", "raises"),
+    "_lazy/cpu/codegen.py": (
+        "_FRESH _VIEWS alias broadcast cast div fill mul reshape select",
+        "fresh, units",
+    ),
+    "_lazy/cpu/kernels.py": (
+        "broadcast cast expm1 imag pow_ real reshape select tanh",
+        "its loops have names",
+    ),
+    "_lazy/cpu/row_tiling.py": ("fill matmul", "is_literal; products are cut otherwise"),
+    "_lazy/cpu/tiles.py": ("_CONTIGUOUS matmul", "contiguous; products are done in the thread's memory"),
+    "_lazy/max/canonical.py": ("broadcast concat reshape slice_", "their params hold sizes"),
+    "_lazy/run/bodies.py": ("_SAME fill project", "role"),
+    "_lazy/run/tiers.py": ("fill", "is_literal"),
+    "_lazy/schedule/groups.py": ("reshape", "keeps_order"),
+    "_lazy/schedule/parts.py": ("SCANS fill reshape", "kind, is_literal, keeps_order"),
+}
+
+
+def names_asked_for(tree: ast.AST) -> Iterator[str]:
+    """Yield what `prim`, or an attribute of that name, is compared with, but for None and other variables."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Compare):
+            continue
+        left = node.left
+        if isinstance(left, ast.Attribute) and left.attr == "name":
+            left = left.value
+        if not (isinstance(left, ast.Name | ast.Attribute) and ast.unparse(left).split(".")[-1] == "prim"):
+            continue
+        for other in node.comparators:
+            for part in other.elts if isinstance(other, ast.Tuple | ast.Set) else (other,):
+                if isinstance(part, ast.Name):
+                    yield part.id
+                elif isinstance(part, ast.Constant) and part.value is not None:
+                    yield str(part.value)
+
+
+def test_generic_modules_ask_for_facts_and_not_for_names() -> None:
+    root = Path(nabla_array.__file__).parent
+    wrong = []
+    for path in sorted(root.rglob("*.py")):
+        module = path.relative_to(root).as_posix()
+        if module.startswith("_lazy/ops/"):
+            continue
+        allowed = {*BY_NAME.get(module, ("",))[0].split(), "prim"}
+        names = sorted({*names_asked_for(ast.parse(path.read_text()))} - allowed)
+        wrong += [f"{module}: {name}" for name in names]
+    assert not wrong, f"make these a fact of the records (Primitive): {wrong}"
 
 
 INPLACE = [row for row in ROWS if row.prim.inplace is not None]

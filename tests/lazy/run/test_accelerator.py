@@ -127,7 +127,7 @@ def test_the_mode_host_compiles_nothing() -> None:
 
 def _program(x: xp.Array) -> accelerator.Program:
     order = accelerator.pending_order([x._node.inputs[0], x._node])
-    moves = [n for n in order if n.prim is accelerator.transfer]
+    moves = [n for n in order if n.prim.role == "transfer"]
     xp.eval([xp.Array(n) for n in moves])
     return accelerator.linearize(accelerator.pending_order([x._node]), [x._node]).program
 
