@@ -298,6 +298,20 @@ def test_elements_that_can_raise_do_and_others_do_not() -> None:
             pow_.host(np.ones(2, char), -np.ones(2, char))
 
 
+def test_what_picks_gives_elements_of_its_first_operand() -> None:
+    for row in ROWS:
+        if row.prim.picks and row.inputs:
+            assert np.isin(on_host(row)[0], row.inputs[0]).all()
+
+
+@pytest.mark.parametrize("prim", [p for p in sorted(all_primitives(), key=str) if p.associative], ids=str)
+def test_an_associative_operation_joins_in_any_order(prim: Primitive) -> None:
+    x, y, z = (random("d", 50, seed=k) for k in range(3))
+    if prim.ufunc is not None and "d" not in "".join(prim.ufunc.types):
+        x, y, z = (np.abs(v * 9).astype(int) + 1 for v in (x, y, z))
+    np.testing.assert_allclose(prim.host(prim.host(x, y), z), prim.host(x, prim.host(y, z)), rtol=1e-12)
+
+
 # Modules that ask for primitives by name, which, and why; those of a family's own records (ops/) may.
 BY_NAME = {
     "_lazy/graph/program.py": ("resident", "native code knows literals and residents by identity"),
