@@ -410,7 +410,7 @@ print([m for m in ("max", "subprocess", "nabla_array._lazy.max.backend") if m in
 def test_max_imported_in_the_background_leaves_quietly() -> None:
     code = (
         "import sys, threading\n"
-        "from nabla_array._lazy import backend\n"
+        "from nabla_array._lazy.max import backend\n"
         "loader = threading.Thread(target=backend._import)\n"
         "loader.start(); loader.join()\n"
         "print('max.engine' in sys.modules)\n"
@@ -423,7 +423,7 @@ def test_max_imported_in_the_background_leaves_quietly() -> None:
 def test_a_forked_child_does_not_wait_for_threads_of_max() -> None:
     code = """
         import os, warnings
-        from nabla_array._lazy import backend
+        from nabla_array._lazy.max import backend
         warnings.simplefilter("ignore")  # a fork of a process with threads
         backend._session("")
         child = os.fork()

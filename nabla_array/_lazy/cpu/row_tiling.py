@@ -20,11 +20,11 @@ import numpy as np
 
 from ..config import settings, threads
 from ..graph.aval import Aval, aval_of
-from ..graph.primitive import Dims
 from ..graph.program import Eqn, Program
 from ..native import compiled
 from ..ops.contraction import matmul
 from ..ops.creation import fill
+from ..schedule.axes import AxisClasses, axes_of
 from ..schedule.groups import Plan, plan
 from ..schedule.parts import Part, merge, part_of, users_of, with_drops
 from . import blas
@@ -75,61 +75,25 @@ class Share:
         self.fits = True
 
 
-class _Axes:
-    """Which axes of which values are one: what the operations treat alike."""
+def _is_cut(axes: AxisClasses, k: int, eqn: Eqn, rows: int) -> bool:
+    """Say whether an operation can be done piece by piece, and would have to be."""
+    places = [
+        (own, axes.places(i, rows)) for own, i in zip(axes.labels.get(k, ()), (*eqn.ins, k), strict=False)
+    ]
+    found = {own[axis] for own, some in places for axis in some}
+    if len(found) != 1 or min(found) < 0 or any(len(some) > 1 for _, some in places):
+        return False
+    if eqn.prim is matmul and not _is_for_pieces(axes.program, k, eqn, [bool(some) for _, some in places]):
+        return False
+    # Partial sums of float16 would overflow, or lose digits, where NumPy's wider ones do not.
+    return bool(places[-1][1]) or (eqn.prim.reducer is not None and eqn.aval.dtype != np.float16)
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.base = len(program.inputs)
-        avals = [program.aval(i) for i in range(self.base + len(program.eqns))]
-        shapes = [a.shape if isinstance(a, Aval) else () for a in avals]
-        self._parents = {(i, axis): (i, axis) for i, shape in enumerate(shapes) for axis in range(len(shape))}
-        self.labels: dict[int, Dims] = {}
-        for k, eqn in enumerate(program.eqns, self.base):
-            values = [avals[i] for i in (*eqn.ins, k)]
-            if eqn.prim.dims is not None and all(isinstance(a, Aval) for a in values):
-                self.labels[k] = eqn.prim.dims(*values[:-1], **dict(eqn.params))
-                self._unite(k, eqn)
-        self._axes: dict[tuple[int, int], dict[int, list[int]]] = {}
-        for i, axis in self._parents:
-            self._axes.setdefault(self.root((i, axis)), {}).setdefault(i, []).append(axis)
 
-    def _unite(self, k: int, eqn: Eqn) -> None:
-        seen: dict[int, tuple[int, int]] = {}
-        for i, own in zip((*eqn.ins, k), self.labels[k], strict=True):
-            for axis, label in enumerate(own):
-                if label >= 0:
-                    self._parents[self.root((i, axis))] = self.root(seen.setdefault(label, (i, axis)))
-
-    def root(self, place: tuple[int, int]) -> tuple[int, int]:
-        """Return which of the axes that are one with this one stands for them."""
-        while (above := self._parents[place]) != place:
-            self._parents[place] = self._parents[above]
-            place = above
-        return place
-
-    def of(self, i: int, rows: tuple[int, int]) -> list[int]:
-        """Return which axes of a value are one with `rows`, which stands for some."""
-        return self._axes[rows].get(i, [])
-
-    def is_cut(self, k: int, eqn: Eqn, rows: tuple[int, int]) -> bool:
-        """Say whether an operation can be done piece by piece, and would have to be."""
-        places = [
-            (own, self.of(i, rows)) for own, i in zip(self.labels.get(k, ()), (*eqn.ins, k), strict=False)
-        ]
-        found = {own[axis] for own, axes in places for axis in axes}
-        if len(found) != 1 or min(found) < 0 or any(len(axes) > 1 for _, axes in places):
-            return False
-        if eqn.prim is matmul and not self._is_for_pieces(k, eqn, [bool(axes) for _, axes in places]):
-            return False
-        # Partial sums of float16 would overflow, or lose digits, where NumPy's wider ones do not.
-        return bool(places[-1][1]) or (eqn.prim.reducer is not None and eqn.aval.dtype != np.float16)
-
-    def _is_for_pieces(self, k: int, eqn: Eqn, are_cut: list[bool]) -> bool:
-        """Say whether a product is as fast piece by piece; many that sum nothing have one of their own."""
-        sums = eqn.aval.ndim == 2 or self.program.aval(eqn.ins[0]).shape[-1] > 1
-        values = zip((*eqn.ins, k), are_cut, strict=True)
-        return sums and all(is_cut or self.program.aval(i).nbytes <= _SMALL for i, is_cut in values)
+def _is_for_pieces(program: Program, k: int, eqn: Eqn, are_cut: list[bool]) -> bool:
+    """Say whether a product is as fast piece by piece; many that sum nothing have one of their own."""
+    sums = eqn.aval.ndim == 2 or program.aval(eqn.ins[0]).shape[-1] > 1
+    values = zip((*eqn.ins, k), are_cut, strict=True)
+    return sums and all(is_cut or program.aval(i).nbytes <= _SMALL for i, is_cut in values)
 
 
 def _work(eqn: Eqn, program: Program) -> int:
@@ -149,25 +113,27 @@ def _most_pieces(eqns: Iterable[Eqn], program: Program) -> int:
 class _Cut:
     """A program whose operations are done piece by piece along one axis where they can be."""
 
-    def __init__(self, axes: _Axes, rows: tuple[int, int]) -> None:
+    def __init__(self, axes: AxisClasses, rows: int, size: int) -> None:
         self.axes = axes
         self.rows = rows
+        self.size = size
         self.program = axes.program
-        self.base = axes.base
-        self.size = self.program.aval(rows[0]).shape[rows[1]]
+        self.base = len(self.program.inputs)
         eqns = enumerate(self.program.eqns, self.base)
-        self.inside = {k: e for k, e in eqns if e.prim is not fill and axes.is_cut(k, e, rows)}
+        self.inside = {k: e for k, e in eqns if e.prim is not fill and _is_cut(axes, k, e, rows)}
         self._leave_out_makers()
         self._take_in_views()
         self.reduced = {
-            k for k, e in self.inside.items() if not axes.of(k, rows) and any(axes.of(i, rows) for i in e.ins)
+            k
+            for k, e in self.inside.items()
+            if not axes.places(k, rows) and any(axes.places(i, rows) for i in e.ins)
         }
 
     def _leave_out_makers(self) -> None:
         """Leave out what has rows only from here on, if nothing that is done in pieces reads it."""
         read: set[int] = set()
         for k, eqn in reversed(self.inside.copy().items()):
-            if k in read or any(self.axes.of(i, self.rows) for i in eqn.ins):
+            if k in read or any(self.axes.places(i, self.rows) for i in eqn.ins):
                 read.update(eqn.ins)
             else:
                 del self.inside[k]
@@ -176,7 +142,7 @@ class _Cut:
         """Take in what only looks at an input that each piece reads whole, for what is done in pieces."""
         users = users_of(self.program)
         for k, eqn in enumerate(self.program.eqns, self.base):
-            if k in self.inside or self.axes.of(k, self.rows):  # rows are cut, or are not known in pieces
+            if k in self.inside or self.axes.places(k, self.rows):  # rows are cut, or are not known in pieces
                 continue
             is_view = eqn.prim.kind in ("view", "broadcast") and eqn.ins and eqn.ins[0] < self.base
             wanted = users.get(k, ())
@@ -193,7 +159,7 @@ class _Cut:
         for k, eqn in self.inside.items():
             if eqn.prim is matmul:
                 ndim = eqn.aval.ndim
-                if any(axis >= ndim - 2 for i in (*eqn.ins, k) for axis in self.axes.of(i, self.rows)):
+                if any(axis >= ndim - 2 for i in (*eqn.ins, k) for axis in self.axes.places(i, self.rows)):
                     return _ROWS
         return 1
 
@@ -265,7 +231,7 @@ class _Cut:
         return len(eqns) > 1 and any(e.prim is matmul for e in eqns)
 
     def _cut_axes(self, part: Part) -> tuple[int | None, ...]:
-        places = [self.axes.of(i, self.rows) for i in (*part.inputs, *part.eqns)]
+        places = [self.axes.places(i, self.rows) for i in (*part.inputs, *part.eqns)]
         return tuple([axes[0] if len(axes) == 1 else None for axes in places])
 
 
@@ -275,11 +241,14 @@ def shares(program: Program) -> tuple[Share, ...] | None:
     products = [(k, e) for k, e in enumerate(program.eqns, len(program.inputs)) if e.prim is matmul]
     if compiled is None or not products or _most_pieces(program.eqns, program) < _LEAST:
         return None
-    axes = _Axes(program)
-    places = {
-        axes.root((i, axis)) for k, e in products for i in (*e.ins, k) for axis in range(program.aval(i).ndim)
+    axes = axes_of(program)
+    sizes = {
+        rows: n
+        for k, e in products
+        for i in (*e.ins, k)
+        for rows, n in zip(axes.cuttable[i], axes.shapes[i], strict=True)
     }
-    cuts = [_Cut(axes, rows) for rows in sorted(places)]
+    cuts = [_Cut(axes, *rows) for rows in sorted(sizes.items())]
     cuts.sort(key=lambda cut: (cut.products, cut.size), reverse=True)
     return next((found for cut in cuts if (found := cut.shares()) is not None), None)
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.program import Eqn, Program
+from ..ops.structure import reshape
+from .axes import axes_of
 
 
 class Call(NamedTuple):
@@ -61,29 +63,22 @@ def _common(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     return n
 
 
-def _leading_axes(eqn: Eqn, program: Program) -> int:
-    """Return how many leading axes `eqn` treats pointwise, 0 where it does not fit into a region.
+def _leading_axes(k: int, eqn: Eqn, program: Program) -> int:
+    """Return how many leading axes an equation treats pointwise, 0 where it does not fit into a region.
 
     A reduction over the first axes counts those: it fits as the last operation of a region.
     """
-    aval = eqn.aval
+    prim, aval = eqn.prim, eqn.aval
     if not eqn.ins or not isinstance(aval, Aval) or not aval.size:
         return 0
-    if eqn.prim.kind == "elementwise":
-        return aval.ndim
-    source = program.aval(eqn.ins[0])
-    params = dict(eqn.params)
-    if eqn.prim.kind == "reduce":
-        axes = params["axes"]
+    if prim.kind not in ("elementwise", "reduce", "broadcast") and prim is not reshape:
+        return 0
+    if prim.kind == "reduce":
+        axes = dict(eqn.params)["axes"]
         # Partial sums of float16 would overflow, or lose digits, where NumPy's wider ones do not.
-        if not axes or not source.size or (axes[0] == 0 and aval.dtype == np.float16):
+        if not axes or not program.aval(eqn.ins[0]).size or (axes[0] == 0 and aval.dtype == np.float16):
             return 0
-        return min(axes) or _common(tuple(range(source.ndim)), axes)
-    if eqn.prim.kind == "broadcast":
-        return min(_common(source.shape, aval.shape), _common(tuple(range(aval.ndim)), params["axes"]))
-    if eqn.prim.name == "reshape":
-        return _common(source.shape, aval.shape)
-    return 0
+    return axes_of(program).leading(k)
 
 
 # Results of calls that one region may wait for: all of them are in memory when it runs.
@@ -109,7 +104,7 @@ class _Cutter:
             self._place(k, eqn)
 
     def _place(self, k: int, eqn: Eqn) -> None:
-        axes = _leading_axes(eqn, self.program)
+        axes = _leading_axes(k, eqn, self.program)
         # Views of what is not in a region cost nothing outside of it.
         if axes and eqn.prim.kind in ("view", "broadcast") and not self._open(eqn.ins[0]):
             axes = 0
