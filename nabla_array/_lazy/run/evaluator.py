@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock  # `threading` takes a millisecond to import
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import partial, wraps
 from time import perf_counter
@@ -23,9 +23,8 @@ from ..graph.program import Line, held_outside, linearize, written
 from ..interrupts import Uninterrupted
 from ..native import compiled
 from ..ops.placement import host_value, in_use, resident
-from ..schedule.groups import Plan, plan
 from ..schedule.parts import SCANS
-from ..schedule.plan_cache import MOST_WAYS, Way, ways
+from ..schedule.plan_cache import Planned, keep, plans
 from ..stats import stats
 
 # Whoever runs pending nodes, writes to elements, or gives an array another node holds it.
@@ -236,16 +235,12 @@ def _is_large(node: Node) -> bool:
     return aval.nbytes >= LARGE and node.prim.kind != "view"  # type: ignore[union-attr]
 
 
-def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
-    """Return how the pending nodes `order` are run, and how they stand in the plan's program.
-
-    None: all of them are small, they are run one by one.
-    """
+def scheduled(order: list[Node]) -> Line | None:
+    """Return the program of the pending nodes `order`; None: all of them are small, and run one by one."""
     if settings["mode"] != "max" and not any(map(_is_large, order)):
         return None
     kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
-    line = linearize(order, kept)
-    return plan(line.program), line
+    return linearize(order, kept)
 
 
 def _is_alone(order: list[Node]) -> bool:
@@ -254,51 +249,49 @@ def _is_alone(order: list[Node]) -> bool:
     return len(order) == 1 and prim is not None and prim.kind != "elementwise" and prim not in SCANS
 
 
-def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> Way | None:
-    """Return how pending nodes are run, as others with this key were; None: one by one."""
+def _planned(key: Hashable, order: list[Node]) -> tuple[Planned, list[int]] | None:
+    """Return how pending nodes are run, as others with this key were, and their numbers; None: one by one."""
     everything = settings["mode"] == "max"
-    if key is not None and (everything, key) in ways:
-        return ways[everything, key]
-    scheduled = None if not everything and _is_alone(order) else schedule(order)
-    found = None if scheduled is None else Way(plan=scheduled[0], numbers=scheduled[1].numbers)
-    if key is not None:
-        if len(ways) >= MOST_WAYS:
-            ways.clear()
-        ways[everything, key] = found
-    return found
+    if key is not None and (everything, key) in plans:
+        known: tuple[Planned, list[int]] | None = plans[everything, key]
+        return known
+    line = None if not everything and _is_alone(order) else scheduled(order)
+    found = None
+    if line is not None:
+        from . import tiers
+
+        found = tiers.planned(line.program), line.numbers
+    return found if key is None else keep((everything, key), found)
 
 
 def _run_deep(roots: list[Node]) -> None:
     key, order, leaves, alone = written(roots)
-    way = _way_of(key, order)
-    if way is None:
+    found = _planned(key, order)
+    if found is None:
         # Popped, so that no list counts as a user.
         del leaves
         order.reverse()
         while order:
             _listening(_run_one, order.pop())
         return
-    stats.regions += way.regions
-    env: list[Any] = [n.value for n in leaves] + [None] * len(way.plan.program.eqns)
-    mode = settings["mode"]
+    from . import tiers
+
+    plan, numbers = found
+    env: list[Any] = [n.value for n in leaves] + [None] * len(plan.program.eqns)
 
     def publish() -> None:
         # Also after an error: an owned input may have been written over, so what was computed from it
         # must not be computed again.
-        for node, k in zip(order, way.numbers, strict=True):
+        for node, k in zip(order, numbers, strict=True):
             if env[k] is not None:
                 node.value = env[k]
                 node.inputs = ()
                 node.depth = 0
 
     try:
-        if way.settled is None or way.settled[0] != mode or not way.settled[1](env):
-            from . import tiers
-
-            again = heard(order, tiers.run, way.plan, env, frozenset(alone))
-            way.settled = None if again is None else (mode, again)
+        heard(order, tiers.run, plan, env, frozenset(alone))
     except blocks.StepFailed as failure:
-        raise located(failure.error, order[way.numbers.index(failure.eqn)]) from None
+        raise located(failure.error, order[numbers.index(failure.eqn)]) from None
     finally:
         try:
             publish()
