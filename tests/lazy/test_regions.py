@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -14,7 +13,6 @@ from nabla_array import Array
 from nabla_array._lazy.graph.program import pending_order
 from nabla_array._lazy.run import tiers
 from nabla_array._lazy.run.evaluator import scheduled
-from nabla_array._lazy.schedule.plan_cache import MOST, keep, plans
 from nabla_array._lazy.schedule.steps import Call, Fused, Schedule
 
 from .execution import in_blocks
@@ -222,14 +220,6 @@ def test_few_results_of_calls_wait_for_a_region(x: Array) -> None:
 def test_float16_sums_are_not_joined() -> None:
     x = xp.asarray(np.ones((6, 5), np.float16))
     assert steps(xp.sum(x * x, axis=0)) == ["[6, 5]: mul -> mul", "reduce_sum"]
-
-
-def test_the_plan_cache_does_not_grow_without_bound() -> None:
-    with patch.dict(plans, clear=True):
-        for k in range(3 * MOST):
-            assert keep((False, k), k) == k
-            assert plans[False, k] == k
-            assert len(plans) <= MOST
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])

@@ -99,10 +99,8 @@ class Kernel:
         self.model: Any = None
         self.pending: Pending | None = None
 
-    def wanted(self, size: int) -> bool:
-        """Say whether MAX should run this size class, be it to try."""
-        if self.state != "ready":
-            return False
+    def wants(self, size: int) -> bool:
+        """Say whether MAX should run this size class of what is ready, be it to try."""
         return self.faster.get(size, True) or self.host_seconds >= self.again.get(size, _AGAIN_AFTER)
 
     def spent(self, seconds: float) -> None:

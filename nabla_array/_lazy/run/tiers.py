@@ -94,9 +94,9 @@ class Runner:
     def is_on_max(self) -> bool:
         """Say whether MAX is to run it."""
         chosen = self.kernel
-        if chosen is None:
+        if chosen is None or chosen.state != "ready":
             return False
-        return chosen.state == "ready" if self.is_trusted() else chosen.wanted(self.size)
+        return self.is_trusted() or chosen.wants(self.size)
 
     def run(self, ins: list[Any]) -> list[Any]:
         """Run it where it should, in a trial against the host unless the better tier is known."""
@@ -173,7 +173,7 @@ def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
     trial = _trial(plan, wanted)
     is_hosts = trial.next_on_host if isinstance(trial, Trial) else trial
     on_max = _NONE if is_hosts else wanted
-    elsewhere = -sum([runners[n].seconds for n in on_max])
+    before = sum([runners[n].seconds for n in on_max])
     start = perf_counter()
     execute(_schedule(plan, on_max), env, owned)
     seconds = perf_counter() - start
@@ -181,8 +181,7 @@ def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
         trial.add(seconds)
         if trial.is_over:
             plan.trials[wanted] = trial.ratio > 1
-    elsewhere += sum([runners[n].seconds for n in on_max])
-    _count(runners, on_max, seconds - elsewhere)
+    _count(runners, on_max, seconds - (sum([runners[n].seconds for n in on_max]) - before))
 
 
 def foreseen(plan: Planned) -> Schedule:
@@ -209,7 +208,7 @@ def _trial(plan: Planned, on_max: frozenset[int]) -> Trial | bool:
 
     That may be where threads share its rows.
     """
-    if settings["mode"] == "max" or not on_max or not plan.may_tile:
+    if not on_max or settings["mode"] == "max" or not plan.may_tile:
         return False
     if not all([runners_of(plan)[n].is_faster for n in on_max]) or not _schedule(plan, _NONE).tiled:
         return False
@@ -219,7 +218,7 @@ def _trial(plan: Planned, on_max: frozenset[int]) -> Trial | bool:
 
 def _count(runners: tuple[Runner, ...], on_max: frozenset[int], seconds: float) -> None:
     """Count time on the host for all that MAX could run of it."""
-    some = [r for n, r in enumerate(runners) if n not in on_max]
+    some = [r for n, r in enumerate(runners) if n not in on_max] if on_max else runners
     total = sum([r.work for r in some])
     for r in some:
         if r.kernel is not None:
