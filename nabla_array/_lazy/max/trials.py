@@ -49,17 +49,17 @@ class Trial:
         """Whether it is the host's turn."""
         return len(self.host) <= len(self.max)
 
-    def add(self, seconds: float) -> None:
-        """Note how long the tier whose turn it was took."""
-        (self.host if self.next_on_host else self.max).append(seconds)
+    def add(self, seconds: float, was_hosts: bool) -> None:
+        """Note how long the tier whose turn it was took; another thread may have had one meanwhile."""
+        (self.host if was_hosts else self.max).append(seconds)
 
     @property
     def is_over(self) -> bool:
         """Whether enough is known."""
-        if not self.max:
+        if not self.max or not self.host:
             return False
         pairs = ((self.host, self.max), (self.max, self.host))
-        return len(self.max) == _TURNS or any(_CLEARLY * max(x) < min(y) for x, y in pairs)
+        return len(self.max) >= _TURNS or any(_CLEARLY * max(x) < min(y) for x, y in pairs)
 
 
 class Kernel:
@@ -98,6 +98,7 @@ class Kernel:
         self.trials: dict[int, Trial] = {}
         self.model: Any = None
         self.pending: Pending | None = None
+        self._lock = threading.RLock()  # for what takes it from one state to the next
 
     def wants(self, size: int) -> bool:
         """Say whether MAX should run this size class of what is ready, be it to try."""
@@ -106,13 +107,17 @@ class Kernel:
     def spent(self, seconds: float) -> None:
         """Count time on the host, and take the next step towards a compiled form when it is due."""
         self.host_seconds += seconds
-        if self.state == "new":
-            if self.target or _is_worth_max():
-                self._find()
-        elif self.state == "cold" and (self.target or self.host_seconds >= config.compile_after):
-            self.request()
-        elif self.state == "compiling":
-            self._poll()
+        if self.state not in ("new", "cold", "compiling"):
+            return
+        with self._lock:
+            if self.state == "new":
+                if self.target or _is_worth_max():
+                    self._find()
+            elif self.state == "cold":
+                if self.target or self.host_seconds >= config.compile_after:
+                    self.request()
+            elif self.state == "compiling":
+                self._poll()
 
     def _find(self) -> None:
         self.state = "loading"
@@ -154,23 +159,31 @@ class Kernel:
         elif self.pending.state == "failed":
             self.fail(self.pending.message)
 
+    def begin(self) -> None:
+        """Load it, or ask for its compilation, for somebody who does nothing else meanwhile."""
+        with self._lock:
+            if self.state == "new":
+                self.load()
+            if self.state == "cold":
+                self.request(awaited=True)
+
     def wait(self) -> None:
         """Load it, compiling first where needed; afterwards it is ready or failed."""
         if self.state == "loading":
             _wait_for_background()
-        if self.state == "new":
-            self.load()
-        if self.state == "cold":
-            self.request(awaited=True)
-        if self.state == "compiling":
-            assert self.pending is not None
-            self.pending.wait()
-            if self.pending.state == "failed":
-                self.fail(self.pending.message)
-            else:
-                self.load()
-                if self.state == "cold":
-                    self.fail("compiled, but not found in the cache")
+        self.begin()
+        pending = self.pending
+        if pending is not None:
+            pending.wait()
+        with self._lock:
+            if self.state == "compiling":  # and no other thread has seen to it
+                assert pending is not None
+                if pending.state == "failed":
+                    self.fail(pending.message)
+                else:
+                    self.load()
+                    if self.state == "cold":
+                        self.fail("compiled, but not found in the cache")
 
     def status(self) -> str:
         """Say in a few words where it runs, and why."""
@@ -318,10 +331,7 @@ def compile_and_wait(wanted: list[Kernel]) -> None:
     if not waiting:
         return
     for k in waiting:
-        if k.state == "new":
-            k.load()
-        if k.state == "cold":
-            k.request(awaited=True)  # all, before waiting for the first: they are compiled together
+        k.begin()  # all, before waiting for the first: they are compiled together
     with _progress(sum(k.state == "compiling" for k in waiting)):
         for k in waiting:
             k.wait()

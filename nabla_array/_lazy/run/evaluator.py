@@ -249,19 +249,24 @@ def _is_alone(order: list[Node]) -> bool:
     return len(order) == 1 and prim is not None and prim.kind != "elementwise" and prim not in SCANS
 
 
+# What no graph key has.
+_UNKNOWN: Any = object()
+
+
 def _planned(key: Hashable, order: list[Node]) -> tuple[Planned, list[int]] | None:
     """Return how pending nodes are run, as others with this key were, and their numbers; None: one by one."""
     everything = settings["mode"] == "max"
-    if key is not None and (everything, key) in plans:
-        known: tuple[Planned, list[int]] | None = plans[everything, key]
-        return known
-    line = None if not everything and _is_alone(order) else scheduled(order)
-    found = None
-    if line is not None:
-        from . import tiers
+    found: tuple[Planned, list[int]] | None = plans.get((everything, key), _UNKNOWN)
+    if found is _UNKNOWN:
+        line = None if not everything and _is_alone(order) else scheduled(order)
+        found = None
+        if line is not None:
+            from . import tiers
 
-        found = tiers.planned(line.program), line.numbers
-    return found if key is None else keep((everything, key), found)
+            found = tiers.planned(line.program), line.numbers
+        if key is not None:
+            keep((everything, key), found)
+    return found
 
 
 def _run_deep(roots: list[Node]) -> None:

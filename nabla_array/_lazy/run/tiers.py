@@ -124,16 +124,12 @@ class Runner:
         """Run the tier whose turn it is, at first both for their results; at last remember the better."""
         assert self.kernel is not None
         trial = self.kernel.trials.setdefault(self.size, Trial())
+        is_first, is_hosts = not trial.host, trial.next_on_host
         start = perf_counter()
-        if not trial.next_on_host:
-            out = self.on_max(ins)
-            trial.add(perf_counter() - start)
-        else:
-            is_first = not trial.host
-            out = self.on_host(list(ins))
-            trial.add(perf_counter() - start)
-            if is_first and not all(agree(g, w) for g, w in zip(self.on_max(ins), out, strict=True)):
-                self.kernel.distrust()
+        out = self.on_host(list(ins)) if is_hosts else self.on_max(ins)
+        trial.add(perf_counter() - start, is_hosts)
+        if is_first and not all(agree(g, w) for g, w in zip(self.on_max(ins), out, strict=True)):
+            self.kernel.distrust()
         if trial.is_over:
             self.kernel.decide(self.size, trial)
         return out
@@ -171,14 +167,14 @@ def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
         compile_and_wait([r.kernel for r in runners if r.kernel is not None])
     wanted = _on_max(runners)
     trial = _trial(plan, wanted)
-    is_hosts = trial.next_on_host if isinstance(trial, Trial) else trial
+    is_hosts: bool = trial.next_on_host if isinstance(trial, Trial) else trial
     on_max = _NONE if is_hosts else wanted
     before = sum([runners[n].seconds for n in on_max])
     start = perf_counter()
     execute(_schedule(plan, on_max), env, owned)
     seconds = perf_counter() - start
     if isinstance(trial, Trial):
-        trial.add(seconds)
+        trial.add(seconds, is_hosts)
         if trial.is_over:
             plan.trials[wanted] = trial.ratio > 1
     _count(runners, on_max, seconds - (sum([runners[n].seconds for n in on_max]) - before))

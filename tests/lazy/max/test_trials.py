@@ -16,7 +16,8 @@ def tried(host: list[float], on_max: list[float]) -> Trial:
     trial = Trial()
     times = {True: iter(host), False: iter(on_max)}
     while not trial.is_over:
-        trial.add(next(times[trial.next_on_host]))
+        turn = trial.next_on_host
+        trial.add(next(times[turn]), turn)
     return trial
 
 
@@ -25,7 +26,7 @@ def test_the_host_begins_and_they_take_turns() -> None:
     turns = []
     for _ in range(6):
         turns.append(trial.next_on_host)
-        trial.add(1.0)
+        trial.add(1.0, turns[-1])
     assert turns == [True, False] * 3
     assert trial.is_over
 
