@@ -327,12 +327,12 @@ def agree(got: np.ndarray, wanted: np.ndarray) -> bool:
 
 def compile_and_wait(wanted: list[Kernel]) -> None:
     """Have kernels compiled, together, where they are not yet, and loaded."""
-    waiting = [k for k in dict.fromkeys(wanted) if k.state not in ("ready", "failed")]
+    waiting = [k for k in wanted if k.state not in ("ready", "failed")]
     if not waiting:
         return
     for k in waiting:
         k.begin()  # all, before waiting for the first: they are compiled together
-    with _progress(sum(k.state == "compiling" for k in waiting)):
+    with _progress(sum(k.state == "compiling" for k in dict.fromkeys(waiting))):
         for k in waiting:
             k.wait()
 

@@ -253,17 +253,20 @@ def _is_alone(order: list[Node]) -> bool:
 _UNKNOWN: Any = object()
 
 
-def _planned(key: Hashable, order: list[Node]) -> tuple[Planned, list[int]] | None:
-    """Return how pending nodes are run, as others with this key were, and their numbers; None: one by one."""
+def _planned(key: Hashable, order: list[Node]) -> tuple[Callable[..., None], Planned, list[int]] | None:
+    """Return what runs pending nodes, as others with this key, by which plan, and the nodes' numbers in it.
+
+    None: they are run one by one.
+    """
     everything = settings["mode"] == "max"
-    found: tuple[Planned, list[int]] | None = plans.get((everything, key), _UNKNOWN)
+    found: tuple[Callable[..., None], Planned, list[int]] | None = plans.get((everything, key), _UNKNOWN)
     if found is _UNKNOWN:
         line = None if not everything and _is_alone(order) else scheduled(order)
         found = None
         if line is not None:
             from . import tiers
 
-            found = tiers.planned(line.program), line.numbers
+            found = tiers.run, tiers.planned(line.program), line.numbers
         if key is not None:
             keep((everything, key), found)
     return found
@@ -279,9 +282,7 @@ def _run_deep(roots: list[Node]) -> None:
         while order:
             _listening(_run_one, order.pop())
         return
-    from . import tiers
-
-    plan, numbers = found
+    run, plan, numbers = found
     env: list[Any] = [n.value for n in leaves] + [None] * len(plan.program.eqns)
 
     def publish() -> None:
@@ -294,7 +295,7 @@ def _run_deep(roots: list[Node]) -> None:
                 node.depth = 0
 
     try:
-        heard(order, tiers.run, plan, env, frozenset(alone))
+        heard(order, run, plan, env, frozenset(alone))
     except blocks.StepFailed as failure:
         raise located(failure.error, order[numbers.index(failure.eqn)]) from None
     finally:

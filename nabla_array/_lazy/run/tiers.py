@@ -107,8 +107,6 @@ class Runner:
             self.seconds += perf_counter() - start
 
     def _run(self, ins: list[Any]) -> list[Any]:
-        if not self.is_on_max():
-            return self.on_host(ins)
         assert self.kernel is not None
         try:
             if self.is_trusted() or self.is_faster:
@@ -169,6 +167,9 @@ def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
     trial = _trial(plan, wanted)
     is_hosts: bool = trial.next_on_host if isinstance(trial, Trial) else trial
     on_max = _NONE if is_hosts else wanted
+    if len(on_max) == len(runners):
+        execute(_schedule(plan, on_max), env, owned)
+        return
     before = sum([runners[n].seconds for n in on_max])
     start = perf_counter()
     execute(_schedule(plan, on_max), env, owned)

@@ -13,8 +13,8 @@ from .tiling import may_tile
 T = TypeVar("T")
 
 # By the mode and a program: its `Planned`; by the accelerator and a program: its schedule there. By the mode
-# and a graph key: the `Planned` of its program, and which of its values the nodes are, in order; None where
-# the nodes are run one by one.
+# and a graph key: what runs its program, the `Planned` of that, and which of its values the nodes are, in
+# order; None where the nodes are run one by one.
 plans: dict[tuple[Hashable, Hashable], Any] = {}
 MOST = 1024
 
