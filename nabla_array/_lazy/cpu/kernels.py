@@ -229,7 +229,7 @@ class Job:
                 return None
             leaves.append(leaf)
         kept: list[Any] = [None] * len(self.steps)
-        last = next((x for x in leaves if 0 not in x.strides), leaves[0])
+        last = [*[x for x in leaves if 0 not in x.strides], leaves[0]][0]
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
             kept[self.places[k]] = out.reshape(shape if self.length else self.whole)

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy.graph.aval import Aval
+from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.graph.program import Program, linearize, pending_order
 from nabla_array._lazy.schedule.axes import AxisClasses, axes_of
+from nabla_array._namespace.core.array import apply
 
 from ..test_random_graphs import _INSTRUCTION, build, leaves
 
@@ -156,3 +158,11 @@ def test_operations_that_say_nothing_of_their_axes_and_several_results() -> None
     axes = axes_of(program)
     unknown = [e.prim.name for k, e in enumerate(program.eqns, len(program.inputs)) if k not in axes.labels]
     assert unknown == ["qr", "project", "project"]
+
+
+def test_an_elementwise_record_need_not_say_that_it_goes_axis_by_axis() -> None:
+    prim = Primitive("slow", lambda x: x, np.copy, kind="elementwise", into=lambda x, out: np.copyto(out, x))
+    program = program_of(apply(prim, xp.asarray(X)) * 2.0)
+    check(program)
+    (k,) = [k for k, e in enumerate(program.eqns, len(program.inputs)) if e.prim is prim]
+    assert axes_of(program).leading(k) == 2
