@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import nabla_array
-from nabla_array._lazy.run import tiers
+from nabla_array._lazy.max import trials
 
 from .fresh import child, empty_cache
 from .fused import Case, cases, mixed_cases
@@ -37,13 +37,13 @@ def _loop(rounds: int, seconds: float, quick: bool) -> dict[str, Any]:
         for function, args in every:
             nabla_array.eval(function(nabla_array, *args))
         found.append(perf_counter() - start)
-        for k in tiers.kernels():
+        for k in trials.kernels():
             if any(k.faster.values()):
                 moved.setdefault(k.key, sum(found))
-    for k in tiers.kernels():
+    for k in trials.kernels():
         if k.pending is not None:  # so that nobody still compiles beside whom we measure next
             k.pending.wait()
-    return {"rounds": found, "regions": [(k.title(), k.status(), moved.get(k.key)) for k in tiers.kernels()]}
+    return {"rounds": found, "regions": [(k.title(), k.status(), moved.get(k.key)) for k in trials.kernels()]}
 
 
 def run(quick: bool, seconds: float = SECONDS) -> list[Row]:

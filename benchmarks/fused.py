@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import nabla_array
+from nabla_array._lazy.max import trials
 from nabla_array._lazy.run import tiers
 
 from .contestants import JIT, contestants
@@ -129,7 +130,7 @@ def compile_all(*some: tuple[str, list[Case]]) -> None:
             for _, function, args in every:
                 nabla_array.eval(function(nabla_array, *[nabla_array.asarray(a) for a in args]))
         wanted |= keys
-    tiers.prepare(wanted)
+    trials.prepare(wanted)
 
 
 def measure(case: Case, rounds: int, *claims: Claim) -> Row:

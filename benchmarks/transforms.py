@@ -12,6 +12,7 @@ import numpy as np
 
 import nabla_array
 from nabla_array import transforms
+from nabla_array._lazy.max import trials
 from nabla_array._lazy.run import tiers
 
 from . import batches
@@ -151,7 +152,7 @@ def _compile(some: list[Case]) -> None:
             call = case.make()[OURS]
             for _ in range(2):
                 call()
-    tiers.prepare(keys)
+    trials.prepare(keys)
 
 
 def run(quick: bool) -> list[Row]:

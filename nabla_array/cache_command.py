@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ._lazy.config import config
+from ._lazy.max import trials
 from ._lazy.max.artifacts import FAILURES, Store, default_store, toolchain
 from ._lazy.run import tiers
 
@@ -67,7 +68,7 @@ def warm(script: Path, arguments: list[str], console: Console) -> int:
             runpy.run_path(str(script), run_name="__main__")
         except SystemExit as error:
             left = error
-    kernels = tiers.prepare(sorted(keys))
+    kernels = trials.prepare(sorted(keys))
     compiled, found = len(_programs(store) - before), len(store.found & before)
     _say(console, f"{compiled} compiled, {found} found in {store.folder}", store)
     failed = [k for k in kernels if k.state == "failed"]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from nabla_array._lazy.config import config
-from nabla_array._lazy.run import tiers
+from nabla_array._lazy.max import trials
 
 from .lazy.canonical_host import numpy_as_max
 
@@ -25,7 +25,7 @@ pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 
 @pytest.fixture(autouse=True)
 def _settings() -> Iterator[None]:
-    tiers._after_fork()  # a page reads as if nothing had run before it
+    trials.begin_anew()  # a page reads as if nothing had run before it
     with config(mode=config.mode, threads=config.threads):
         yield
 

@@ -83,6 +83,17 @@ active = _Active()
 overrides: list[tuple[dict[str, Any], dict[str, Any]]] = []
 
 
+def with_settings(function: Callable[[], None]) -> Callable[[], None]:
+    """Return what calls a function in a thread of its own with the settings that are in force here."""
+    mine = active.settings
+
+    def call() -> None:
+        active.settings = mine
+        function()
+
+    return call
+
+
 # Asking takes as long as adding two arrays of a thousand elements.
 _CORES = os.cpu_count() or 1
 

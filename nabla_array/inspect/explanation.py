@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .._lazy.config import config, threads
-from .._lazy.cpu import row_tiling
 from .._lazy.cpu.blocks import blocks_and_threads
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import Node
 from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, pending_order
 from .._lazy.run import tiers
 from .._lazy.run.devices import CPU, device_of
-from .._lazy.run.evaluator import lock, schedule
-from .._lazy.schedule.groups import Call, Region, plan
+from .._lazy.run.evaluator import lock, scheduled
+from .._lazy.schedule.steps import Call, Compiled, Fused, Schedule, Tiled
 from .._namespace.core.array import current
 from .._namespace.core.evaluation import arrays_in
 from .drawing import to_dot, to_svg
@@ -259,84 +258,67 @@ def explain(x: Any, /, *more: Any, format: str = "text") -> Any:
 def _explain(roots: list[Node]) -> Explanation:
     with lock:
         order = pending_order(roots)
-        scheduled = schedule(order)
+        line = scheduled(order)
         pending = [n for n in roots if is_pending(n)]
-        line = scheduled[1] if scheduled else linearize(order, pending)
+        device = device_of(roots[0])
+        is_large = line is not None or device != CPU
+        line = line or linearize(order, pending)
         program = line.program
         numbers = {id(n): k for n, k in zip(order, line.numbers, strict=True)}
         results = tuple((n.aval, numbers.get(id(n))) for n in roots)
-        device = device_of(roots[0])
-        if config.mode == "host" or not (scheduled or device != CPU):
-            parts: tuple[tiers.Step, ...] = ()
-        elif device == CPU:
-            parts = tiers.steps_of(program)
+        if not is_large:
+            return Explanation(program, (_small(program),) if order else (), results)
+        if device == CPU:
+            plan = tiers.planned(program)
+            schedule = tiers.foreseen(plan)
+            runners = plan.runners or ()
         else:
             from .._lazy.run import accelerator
 
-            parts = accelerator.steps_of(program, device)
-    trusted = config.mode == "max" or device != CPU
-    mixed = parts if device != CPU else tiers.stretches_of(program) if parts else ()
-    if any(p.is_on_max(trusted) for p in mixed):
-        steps = tuple(step for p in mixed for step in _part(program, p, trusted))
-    elif scheduled:
-        steps = tuple(_on_host(program))
-    else:
-        steps = (_small(program),) if order else ()
-    told = tuple((_own(program, p), p.kernel.status()) for p in parts if p.kernel is not None)
-    return Explanation(program, steps, results, told)
+            schedule = accelerator.schedule_of(program, device)
+            runners = tuple([s.runner for s in schedule.steps if isinstance(s, Compiled)])
+    if config.mode == "host":
+        runners = ()
+    told = [(_own(program, r.part.eqns), r.kernel.status()) for r in runners if r.kernel is not None]
+    return Explanation(program, tuple(_steps(schedule)), results, tuple(told))
 
 
-def _own(program: Program, part: tiers.Step) -> tuple[int, ...]:
-    """Return the operations of a part in the whole program's numbers, without literals."""
+def _own(program: Program, eqns: Iterable[int]) -> tuple[int, ...]:
+    """Return operations without literals."""
     base = len(program.inputs)
-    return tuple(k for k in part.part.eqns if not is_literal(program.eqns[k - base]))
+    return tuple(k for k in eqns if not is_literal(program.eqns[k - base]))
 
 
-def _part(program: Program, step: tiers.Step, trusted: bool) -> Iterator[Step]:
-    """Yield the steps of a part of a program that runs in parts."""
-    part = step.part
-    if step.is_on_max(trusted):
-        inner = [
-            k for k in _own(program, step) if program.eqns[k - len(program.inputs)].prim.kind not in VIEWS
-        ]
-        unstored = [k for k in inner if k not in part.outputs]
-        traffic = (_bytes(program, n) for n in (part.inputs, part.outputs, unstored))
-        yield Step("kernel", "MAX", _own(program, step), part.inputs, part.outputs, *traffic)
-        return
-    yield from _renumbered(_on_host(part.program), (*part.inputs, *part.eqns))
+def _steps(schedule: Schedule) -> Iterator[Step]:
+    """Yield the steps of a schedule as they are told."""
+    program = schedule.program
+    for step in schedule.steps:
+        if isinstance(step, Call | Fused):
+            if not _is_literal(program, step):
+                yield _step(program, step)
+        elif isinstance(step, Tiled):
+            cut = len(step.cuts), min(threads(), len(step.cuts))
+            yield _part(program, step, "pieces", "host", *cut)
+        elif config.mode != "host" and step.runner.is_on_max():
+            yield _part(program, step, "kernel", "MAX")
+        else:  # an accelerator's, which the host runs for it
+            number = (*step.part.inputs, *step.part.eqns)
+            for s in _steps(tiers.on_host(step.part.program)):
+                eqns, ins, outs = (tuple(number[i] for i in v) for v in (s.eqns, s.inputs, s.outputs))
+                yield s._replace(eqns=eqns, inputs=ins, outputs=outs)
 
 
-def _on_host(program: Program) -> Iterator[Step]:
-    """Yield the steps of a program that the host runs."""
-    if not row_tiling.is_worthwhile(program):
-        yield from (_step(program, s) for s in plan(program).steps if not _is_literal(program, s))
-        return
-    for share in row_tiling.shares(program) or ():
-        part = share.part
-        number = (*part.inputs, *part.eqns)
-        if part.fusible:
-            yield _pieces(program, share)
-        else:
-            yield from _renumbered(_on_host(part.program), number)
+def _part(
+    program: Program, step: Tiled | Compiled, kind: Literal["pieces", "kernel"], where: str, *cut: int
+) -> Step:
+    base = len(program.inputs)
+    eqns = _own(program, step.part.eqns)
+    unstored = [k for k in eqns if program.eqns[k - base].prim.kind not in VIEWS and k not in step.outputs]
+    traffic = [_bytes(program, n) for n in (step.inputs, step.outputs, unstored)]
+    return Step(kind, where, eqns, step.inputs, step.outputs, *traffic, *cut)
 
 
-def _renumbered(steps: Iterable[Step], number: tuple[int, ...]) -> Iterator[Step]:
-    """Yield the steps of a part in the whole program's numbers."""
-    for s in steps:
-        eqns, ins, outs = (tuple(number[i] for i in v) for v in (s.eqns, s.inputs, s.outputs))
-        yield s._replace(eqns=eqns, inputs=ins, outputs=outs)
-
-
-def _pieces(program: Program, share: row_tiling.Share) -> Step:
-    part, base = share.part, len(program.inputs)
-    eqns = tuple(k for k in part.eqns if not is_literal(program.eqns[k - base]))
-    unstored = [k for k in eqns if program.eqns[k - base].prim.kind not in VIEWS and k not in part.outputs]
-    reads, writes, inside = (_bytes(program, n) for n in (part.inputs, part.outputs, unstored))
-    cut = len(share.cuts), min(threads(), len(share.cuts))
-    return Step("pieces", "host", eqns, part.inputs, part.outputs, reads, writes, inside, *cut)
-
-
-def _is_literal(program: Program, step: Call | Region) -> bool:
+def _is_literal(program: Program, step: Call | Fused) -> bool:
     return isinstance(step, Call) and is_literal(program.eqns[step.eqn - len(program.inputs)])
 
 
@@ -346,14 +328,14 @@ def _small(program: Program) -> Step:
     return Step("small", "host", eqns, inputs, eqns, _bytes(program, inputs), _bytes(program, eqns), 0)
 
 
-def _step(program: Program, step: Call | Region) -> Step:
+def _step(program: Program, step: Call | Fused) -> Step:
     base = len(program.inputs)
 
     def read(numbers: Iterable[int]) -> tuple[int, ...]:
         seen = dict.fromkeys(numbers)
         return tuple(i for i in seen if i < base or not is_literal(program.eqns[i - base]))
 
-    if isinstance(step, Region):
+    if isinstance(step, Fused):
         inputs = read(step.inputs)
         inner = [i for i in step.eqns if program.eqns[i - base].prim.kind not in VIEWS]
         unstored = [i for i in inner if i not in step.outputs]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from .._lazy.max import trials
 from .._lazy.ops.placement import in_use
-from .._lazy.run import tiers
 from .._lazy.run.evaluator import lock
 from .._lazy.stats import stats
 
@@ -101,7 +101,7 @@ class Report(NamedTuple):
 
 
 def _kernels() -> tuple[KernelReport, ...]:
-    used = [k for k in tiers.kernels() if k.host_seconds or k.hits or k.message]
+    used = [k for k in trials.kernels() if k.host_seconds or k.hits or k.message]
     used.sort(key=lambda k: -(k.host_seconds + k.max_seconds))
     return tuple(KernelReport(k.title(), k.status(), k.hits, k.host_seconds, k.max_seconds) for k in used)
 
@@ -135,7 +135,7 @@ def report(*, reset: bool = False) -> Report:
             stats.host_seconds,
             dict(stats.fallbacks),
             _kernels(),
-            tiers.problems(),
+            trials.problems(),
             stats.uploaded,
             stats.downloaded,
         )

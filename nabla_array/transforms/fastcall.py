@@ -17,7 +17,6 @@ from .._lazy.graph.program import Program
 from .._lazy.ops.placement import in_use
 from .._lazy.run import tiers
 from .._lazy.run.evaluator import lock, value_of
-from .._lazy.schedule.groups import plan
 from .._namespace.core.array import Array, current
 from .._namespace.core.array import write as write_array
 from .pytree import TreeDef, tree_flatten, tree_unflatten
@@ -125,13 +124,12 @@ def fast_call(
 
 def _planned(program: Program, captured: list[np.ndarray], backend: str | None) -> Callable[..., list[Any]]:
     """Return what runs a program of large values: in blocks, on threads, or where MAX has compiled parts."""
-    steps = plan(program)
 
     def run(*values: np.ndarray) -> list[Any]:
         env = [*values, *captured, *[None] * len(program.eqns)]
         with lock, config(mode=backend) if backend is not None else nullcontext():
             try:
-                tiers.run(steps, env, frozenset())
+                tiers.run(tiers.planned(program), env, frozenset())
             except StepFailed as failure:
                 raise failure.error from None
         return [env[i] for i in program.outputs]

@@ -38,10 +38,10 @@ def test_conformance(tmp_path: Path, mode: str) -> None:
 
 _PREPARE = """
 import sys
-from nabla_array._lazy import tiers
+from nabla_array._lazy.max import trials
 keys = open(sys.argv[1], encoding="utf-8").read().splitlines()
 for i in range(0, len(keys), 256):
-    tiers.prepare(keys[i : i + 256])
+    trials.prepare(keys[i : i + 256])
 """
 
 

@@ -13,11 +13,10 @@ import numpy as np
 from nabla_array._lazy.cpu.blocks import as_value, quiet
 from nabla_array._lazy.graph.aval import Aval
 from nabla_array._lazy.graph.program import Eqn, Program
-from nabla_array._lazy.max import artifacts, backend, compiler
+from nabla_array._lazy.max import artifacts, backend, compiler, trials
 from nabla_array._lazy.max.backend import primitives
 from nabla_array._lazy.max.canonical import CanonicalEqn, Size, parse, slices_of
 from nabla_array._lazy.max.columns import taken_apart
-from nabla_array._lazy.run import tiers
 from nabla_array._lazy.schedule import parts
 
 
@@ -140,18 +139,16 @@ def numpy_as_max(run: Run = execute) -> Iterator[Compiler]:
         avals = [eqn.aval, *[program.aval(i) for i in eqn.ins]]
         return eqn.prim.dims is not None and all(isinstance(a, Aval) and a.size for a in avals)
 
-    tiers._after_fork()
-    parts.parts.cache_clear()
+    trials.begin_anew()
     with (
         patch.object(parts, "_is_lowered", lowered),
         patch.object(artifacts, "default_store", lambda: store),
         patch.object(compiler, "default_compiler", lambda: fake),
         patch.object(backend, "load", everything),
         patch.object(backend, "runner", runner_of(run)),
-        patch.object(tiers, "_in_background", lambda work: work()),
+        patch.object(trials, "_in_background", lambda work: work()),
     ):
         try:
             yield fake
         finally:
-            tiers._after_fork()
-            parts.parts.cache_clear()
+            trials.begin_anew()

@@ -9,8 +9,10 @@ from unittest.mock import patch
 import numpy as np
 
 from nabla_array._lazy.config import config
-from nabla_array._lazy.cpu import blocks, row_tiling
+from nabla_array._lazy.cpu import blocks
 from nabla_array._lazy.run import evaluator
+from nabla_array._lazy.schedule import tiling
+from nabla_array._lazy.schedule.plan_cache import plans
 
 
 @contextmanager
@@ -18,7 +20,7 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
     """Evaluate everything, however small, by plans whose blocks have about `elements` elements."""
     with (
         patch.object(evaluator, "LARGE", 0),
-        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.dict(plans, clear=True),  # which were made with another
         patch.object(evaluator, "MEDIUM_WEIGHT", 0),
         patch.object(blocks, "BLOCK", elements),
         patch.object(blocks, "_PARALLEL", 1),
@@ -37,7 +39,7 @@ def in_jobs() -> Iterator[None]:
     """Evaluate everything, however small, by plans that compiled code runs where it can."""
     with (
         patch.object(evaluator, "LARGE", 0),
-        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.dict(plans, clear=True),  # which were made with another
         patch.object(evaluator, "MEDIUM_WEIGHT", 0),
         config(mode="host"),
     ):
@@ -49,18 +51,14 @@ def in_pieces(most: int = 4, threads: int = 2) -> Iterator[None]:
     """Evaluate every program with a product, however small, in so many pieces at most where it can be cut."""
     with (
         patch.object(evaluator, "LARGE", 0),
-        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.dict(plans, clear=True),  # which were made with another
         patch.object(evaluator, "MEDIUM_WEIGHT", 0),
-        patch.object(row_tiling, "_WORK", 1),
-        patch.object(row_tiling._Cut, "_pieces", lambda self: min(most, 1 << self.size.bit_length() >> 1)),
-        patch.object(row_tiling, "_PARTIAL", 1e9),
+        patch.object(tiling, "_WORK", 1),
+        patch.object(tiling._Cut, "_tiles", lambda self: min(most, 1 << self.size.bit_length() >> 1)),
+        patch.object(tiling, "_PARTIAL", 1e9),
         config(threads=threads, mode="host"),
     ):
-        row_tiling.shares.cache_clear()
-        try:
-            yield
-        finally:
-            row_tiling.shares.cache_clear()
+        yield
 
 
 @contextmanager
@@ -68,7 +66,7 @@ def over_dead_values() -> Iterator[None]:
     """Evaluate everything one by one, however small in the memory of values that nobody needs."""
     with (
         patch.object(evaluator, "LARGE", 1 << 60),
-        patch.object(evaluator, "ways", {}),  # which were made with another
+        patch.dict(plans, clear=True),  # which were made with another
         patch.object(evaluator, "MEDIUM", 0),
         patch.object(evaluator, "MEDIUM_WEIGHT", 0),
     ):

@@ -46,10 +46,10 @@ def install(load: bool = True) -> None:
     # Tests run beside each other, and a worker that stands aside would wait for the others.
     request = compiler.Compiler.request
     compiler.Compiler.request = lambda self, key, awaited=True, target="": request(self, key, True, target)
-    on_host = tiers.Step.on_host
+    on_host = tiers.Runner.on_host
 
-    def late(self: tiers.Step, ins: list[Any]) -> list[Any]:
+    def late(self: tiers.Runner, ins: list[Any]) -> list[Any]:
         time.sleep(0.05)  # the host loses trials
         return on_host(self, ins)
 
-    tiers.Step.on_host = late
+    tiers.Runner.on_host = late

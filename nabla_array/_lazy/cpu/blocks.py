@@ -19,11 +19,11 @@ import numpy as np
 from ..config import threads
 from ..graph.aval import Aval
 from ..graph.primitive import Primitive
-from ..graph.program import Eqn, Program
+from ..graph.program import Program
 from ..interrupts import Uninterrupted
 from ..native import compiled
 from ..ops.elementwise import pow_
-from ..schedule.groups import Plan, Region
+from ..schedule.steps import Call, Fused
 from .faults import listener
 from .kernels import job_of
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 # Elements of a block: larger ones fall out of the cache, smaller ones leave threads to wait for Python.
 BLOCK = 1 << 16
-# Bytes up to which a buffer is kept for the next region.
+# Bytes up to which a buffer is kept for the next fusion group.
 _KEPT = BLOCK * 16
-# Blocks from which a region is worth a second thread.
+# Blocks from which a fusion group is worth a second thread.
 _PARALLEL = 4
 # Elements up to which the partial results of a reduction are kept apart, to be joined pairwise.
 _APART = 1024
@@ -73,41 +73,24 @@ def _sole(env: list[Any], i: int) -> int:
 _SOLE = _sole([object()], 0)
 
 
-def run_plan(plan: Plan, env: list[Any], owned: frozenset[int]) -> None:
-    """Run a plan over `env`, which holds the program's inputs and room for one value an equation.
-
-    Values that nothing needs any more are dropped from `env` on the way. The inputs in `owned` have
-    no other user, so they may be written over; the caller holds each of them once.
-    """
-    program = plan.program
+def run_call(program: Program, step: Call, env: list[Any], owned: frozenset[int]) -> None:
+    """Run one equation whole, over an operand's memory where nobody can tell."""
     base = len(program.inputs)
-    for step in plan.steps:
-        if isinstance(step, Region):
-            run_region(program, step, env, owned)
-        else:
-            k = step.eqn
-            try:
-                _run_call(k, program.eqns[k - base], env, step.drop, base, owned)
-            except DATA_ERRORS as error:
-                raise StepFailed(error, k) from error
-        for i in step.drop:
-            env[i] = None
-
-
-def _run_call(
-    k: int, eqn: Eqn, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]
-) -> None:
+    eqn = program.eqns[step.eqn - base]
     prim, params = eqn.prim, dict(eqn.params)
-    function = whole(prim, env[eqn.ins[0]]) if eqn.ins else prim.host
-    if (
-        prim.inplace is not None
-        and eqn.ins.count(eqn.ins[0]) == 1
-        and _is_free(eqn.ins[0], env, drop, base, owned)
-    ):
-        with Uninterrupted():
-            env[k] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
-    else:
-        env[k] = as_value(function(*[env[i] for i in eqn.ins], **params))
+    try:
+        if (
+            prim.inplace is not None
+            and eqn.ins.count(eqn.ins[0]) == 1
+            and _is_free(eqn.ins[0], env, step.drop, base, owned)
+        ):
+            with Uninterrupted():
+                env[step.eqn] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
+        else:
+            function = whole(prim, env[eqn.ins[0]]) if eqn.ins else prim.host
+            env[step.eqn] = as_value(function(*[env[i] for i in eqn.ins], **params))
+    except DATA_ERRORS as error:
+        raise StepFailed(error, step.eqn) from error
 
 
 # Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
@@ -201,22 +184,22 @@ _BlockCall = tuple[int, bool, Callable[..., Any], _Getter]
 
 
 class _Kernel:
-    """A region made ready: which buffer each value takes, and what is done to a block."""
+    """A fusion group made ready: which buffer each value takes, and what is done to a block."""
 
-    def __init__(self, program: Program, region: Region) -> None:
+    def __init__(self, program: Program, group: Fused) -> None:
         base = len(program.inputs)
-        self.region = region
-        self.ndim = len(region.lead)
-        self.steps = [(k, program.eqns[k - base]) for k in region.eqns]
-        self.avals: dict[int, Aval] = {k: program.aval(k) for k in (*region.inputs, *region.eqns)}
+        self.group = group
+        self.ndim = len(group.lead)
+        self.steps = [(k, program.eqns[k - base]) for k in group.eqns]
+        self.avals: dict[int, Aval] = {k: program.aval(k) for k in (*group.inputs, *group.eqns)}
         widest = max(a.size for a in self.avals.values())
         # What is done to the results of reductions inside a block is short: threads mostly wait for Python.
         reduces = any(eqn.prim.kind == "reduce" for _, eqn in self.steps)
-        self.rows = max(1, BLOCK * (1 + reduces) * math.prod(region.lead) // widest)
+        self.rows = max(1, BLOCK * (1 + reduces) * math.prod(group.lead) // widest)
         self.slots = self._assign()
-        self.job = None if compiled is None else job_of(program, region)
+        self.job = None if compiled is None else job_of(program, group)
         self.heirs = self._heirs()
-        shapes = {self.avals[k].shape for k in region.outputs}
+        shapes = {self.avals[k].shape for k in group.outputs}
         # Of what is elementwise over one shape, results may lie in memory as operands do.
         self.shape = shapes.pop() if self.job is not None and not self.job.length and len(shapes) == 1 else ()
 
@@ -226,7 +209,7 @@ class _Kernel:
         That is where the operands do not agree.
         """
         found: list[tuple[list[int], np.ndarray]] = []
-        for i in self.region.inputs if len(self.shape) > 1 else ():
+        for i in self.group.inputs if len(self.shape) > 1 else ():
             x = env[i]
             if x.shape == self.shape and 0 not in x.strides:
                 order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
@@ -237,9 +220,9 @@ class _Kernel:
 
     def _heirs(self) -> dict[int, list[int]]:
         """Name for each output the inputs whose memory it could take: read, element by element, before."""
-        inputs = set(self.region.inputs)
+        inputs = set(self.group.inputs)
         last: dict[int, int] = {}
-        if self.region.joined or self.job is None:
+        if self.group.joined or self.job is None:
             return {}  # where something is left to be done, or blocks are run one by one, it may yet fail
         for k, eqn in self.steps:
             if eqn.prim is pow_ and eqn.aval.dtype.kind in "iu":
@@ -251,8 +234,8 @@ class _Kernel:
                 last[i] = k - safe
         return {
             k: [i for i in inputs if self.avals[i] is self.avals[k] and last[i] < k]
-            for k in self.region.outputs
-            if k not in self.region.joined
+            for k in self.group.outputs
+            if k not in self.group.joined
         }
 
     def _assign(self) -> dict[int, int]:
@@ -275,7 +258,7 @@ class _Kernel:
             if in_place:
                 for i in dead:
                     free.setdefault(self.avals[i], []).append(slots[i])
-            if k not in source and k not in self.region.outputs:
+            if k not in source and k not in self.group.outputs:
                 spare = free.get(self.avals[k])
                 slots[k] = spare.pop() if spare else next(numbers)
             if not in_place:
@@ -297,7 +280,7 @@ class _Kernel:
                     registers[k] = seen  # a view of a buffer is the same for every block
                 else:
                     calls.append((k, True, look, _getter(eqn.ins)))
-            elif k in self.region.joined:
+            elif k in self.group.joined:
                 calls.append((k, True, partial(prim.host, **params), _getter(eqn.ins)))
             else:
                 if k in self.slots:
@@ -309,8 +292,8 @@ class _Kernel:
         self, env: list[Any], outs: dict[int, np.ndarray], blocks: Iterable[tuple[slice, ...]]
     ) -> dict[int, list[np.ndarray]]:
         """Run over some blocks, writing to `outs`; returns the partial results of joined outputs."""
-        parts: dict[int, list[np.ndarray]] = {k: [] for k in self.region.joined}
-        moving = [(i, env[i]) for i in self.region.inputs] + list(outs.items())
+        parts: dict[int, list[np.ndarray]] = {k: [] for k in self.group.joined}
+        moving = [(i, env[i]) for i in self.group.inputs] + list(outs.items())
         registers: dict[int, Any] = {}
         calls: list[_BlockCall] = []
         ready = None
@@ -379,13 +362,13 @@ def _joined(prim: Primitive, parts: np.ndarray) -> np.ndarray:
 
 
 @lru_cache(1024)
-def _kernel(program: Program, region: Region) -> _Kernel:
-    return _Kernel(program, region)
+def _kernel(program: Program, step: Fused) -> _Kernel:
+    return _Kernel(program, step)
 
 
-def run_region(program: Program, region: Region, env: list[Any], owned: frozenset[int] = frozenset()) -> None:
-    """Run a region block by block, on several threads where it is large."""
-    kernel = _kernel(program, region)
+def run_fused(program: Program, step: Fused, env: list[Any], owned: frozenset[int]) -> None:
+    """Run a fusion group block by block, on several threads where it is large."""
+    kernel = _kernel(program, step)
     base = len(program.inputs)
     outs: dict[int, np.ndarray] = {}
     taken: dict[int, int] = {}
@@ -395,12 +378,12 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
         aval = kernel.avals[k]
         return np.empty(aval.shape, aval.dtype) if pattern is None else np.empty_like(pattern, aval.dtype)
 
-    for k in region.outputs:
-        if k in region.joined:
+    for k in step.outputs:
+        if k in step.joined:
             continue
         for i in kernel.heirs.get(k, ()):
             in_order = pattern is not None or env[i].flags.c_contiguous
-            if i not in taken and in_order and _is_free(i, env, region.drop, base, owned):
+            if i not in taken and in_order and _is_free(i, env, step.drop, base, owned):
                 outs[k] = env[i]
                 taken[i] = k
                 break
@@ -413,25 +396,25 @@ def run_region(program: Program, region: Region, env: list[Any], owned: frozense
             joined = kernel.job.run(env, outs)
     if joined is None:
         outs.update({k: fresh(k) for k in taken.values()})  # a later block may fail
-        blocks = _blocks(region.lead, kernel.rows)
-        parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(region.joined))
+        blocks = _blocks(step.lead, kernel.rows)
+        parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(step.joined))
         for k, out in outs.items():
             env[k] = out
-    for k in region.joined:
+    for k in step.joined:
         prim = program.eqns[k - base].prim
         some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])
         env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
 
 
-def blocks_and_threads(program: Program, region: Region) -> tuple[int, int]:
-    """Return how many blocks a region is cut into, and how many threads share them.
+def blocks_and_threads(program: Program, step: Fused) -> tuple[int, int]:
+    """Return how many blocks a fusion group is cut into, and how many threads share them.
 
     No blocks: compiled code cuts it into pieces that fit a core's cache.
     """
-    kernel = _kernel(program, region)
+    kernel = _kernel(program, step)
     if kernel.job is not None:
         return 0, kernel.job.threads()
-    blocks = len(_blocks(region.lead, kernel.rows))
+    blocks = len(_blocks(step.lead, kernel.rows))
     return blocks, _workers(blocks)
 
 

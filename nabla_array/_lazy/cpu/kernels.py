@@ -19,7 +19,7 @@ from ..graph.program import Eqn, Program
 from ..native import compiled
 from ..ops.elementwise import cast, expm1, imag, pow_, real, select, tanh
 from ..ops.structure import broadcast, reshape
-from ..schedule.groups import Region
+from ..schedule.steps import Fused
 from .faults import tell_at_once
 
 # What a step does, as `native/blocks.h` numbers it.
@@ -76,7 +76,7 @@ class Job:
         Elements that a step has.
     """
 
-    def __init__(self, program: Program, region: Region) -> None:
+    def __init__(self, program: Program, region: Fused) -> None:
         self.program = program
         self.region = region
         base = len(program.inputs)
@@ -229,7 +229,7 @@ class Job:
                 return None
             leaves.append(leaf)
         kept: list[Any] = [None] * len(self.steps)
-        last = next((x for x in leaves if 0 not in x.strides), leaves[0])
+        last = [*[x for x in leaves if 0 not in x.strides], leaves[0]][0]
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
             kept[self.places[k]] = out.reshape(shape if self.length else self.whole)
@@ -281,7 +281,7 @@ def _as(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     return seen if seen.base is not None and np.may_share_memory(seen, value) else None
 
 
-def job_of(program: Program, region: Region) -> Job | None:
+def job_of(program: Program, region: Fused) -> Job | None:
     """Return a region made ready for compiled code, None if something in it is not for that."""
     try:
         return Job(program, region)

@@ -1,8 +1,8 @@
-"""Plans that compiled code runs as a whole, piece by piece of their rows (`native/pieces.h`).
+"""Schedules that compiled code runs as a whole, tile by tile of their rows (`native/pieces.h`).
 
-The plan is that of a piece. Each of its values has a home: an array of which a piece is a part, one that all
-pieces read, or a place in the memory of the thread that runs the piece. So nothing has to be made ready again
-for the next piece, or for the next arrays that lie in memory as these do.
+The schedule is that of a tile. Each of its values has a home: an array of which a tile is a part, one that
+all tiles read, or a place in the memory of the thread that runs the tile. So nothing has to be made ready
+again for the next tile, or for the next arrays that lie in memory as these do.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..graph.program import Eqn
 from ..native import compiled
 from ..ops.contraction import is_unit_matrix, matmul, with_one_matrix
 from ..ops.elementwise import isfinite, isinf, isnan, signbit
-from ..schedule.groups import Call, Plan, Region
+from ..schedule.steps import Call, Fused, Schedule, Step
 from .faults import tell_at_once
 from .kernels import Unfit, job_of
 
@@ -32,16 +32,16 @@ _ALIGNED = 64
 
 
 class Bound(NamedTuple):
-    """A plan made ready for pieces of arrays that lie in memory in one way.
+    """A schedule made ready for tiles of arrays that lie in memory in one way.
 
     Attributes
     ----------
     sequence
         What compiled code runs.
     workspace
-        Bytes that a piece takes of the thread's memory.
+        Bytes that a tile takes of the thread's memory.
     joined
-        For each reduction over the rows: how many partial results a piece has, and how many elements each.
+        For each reduction over the rows: how many partial results a tile has, and how many elements each.
     tellers
         For each operation, what tells of its floating-point errors, given the step and those.
     fixed
@@ -56,14 +56,14 @@ class Bound(NamedTuple):
 
 
 def bind(
-    steps: Plan, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None], is_quick: bool
+    schedule: Schedule, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None], is_quick: bool
 ) -> Bound:
-    """Make a plan ready for pieces like this one.
+    """Make a schedule ready for tiles like this one.
 
     Parameters
     ----------
     inputs, outputs
-        The piece's part of each input and output; None for an output that is a partial result.
+        The tile's part of each input and output; None for an output that is a partial result.
     is_quick
         Whether functions may differ from NumPy's in their last digits, as MAX's do: the tangent of doubles.
 
@@ -72,8 +72,8 @@ def bind(
     Unfit
         If something in it is not for compiled code.
     """
-    binder = _Binder(steps, inputs, outputs)
-    for step in steps.steps:
+    binder = _Binder(schedule, inputs, outputs)
+    for step in schedule.steps:
         binder.add(step)
     return binder.bound(is_quick)
 
@@ -113,12 +113,12 @@ class _Workspace:
 
 
 class _Binder:
-    """Makes the operations of a plan's steps, over arrays that stand for those of any piece."""
+    """Makes the operations of a schedule's steps, over arrays that stand for those of any tile."""
 
     def __init__(
-        self, steps: Plan, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]
+        self, schedule: Schedule, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]
     ) -> None:
-        self.program = steps.program
+        self.program = schedule.program
         self.base = len(inputs)
         self.env: list[Any] = [*inputs, *[None] * len(self.program.eqns)]
         self.home = [*range(1, self.base + 1), *[_FIXED] * len(self.program.eqns)]
@@ -132,11 +132,11 @@ class _Binder:
         self.joined: dict[int, tuple[int, int]] = {}
         self.tellers: list[Callable[[int, int], None]] = []
 
-    def add(self, step: Call | Region) -> None:
+    def add(self, step: Step) -> None:
         """Make the operation of a step."""
-        if isinstance(step, Region):
+        if isinstance(step, Fused):
             self._add_job(step)
-        else:
+        elif isinstance(step, Call):
             k = step.eqn
             eqn = self.program.eqns[k - self.base]
             if eqn.prim is matmul:
@@ -145,7 +145,7 @@ class _Binder:
                 self._look(k, eqn)
             elif eqn.prim.kind == "reduce":
                 joined = frozenset((k,) if self.outputs.get(k, self) is None else ())
-                self._add_job(Region((k,), self._lead(eqn), eqn.ins, (k,), joined))
+                self._add_job(Fused((k,), self._lead(eqn), eqn.ins, (k,), joined))
             else:
                 raise Unfit
         for i in step.drop:
@@ -155,7 +155,7 @@ class _Binder:
                 self.workspace.give_back(root)
 
     def _lead(self, eqn: Eqn) -> tuple[int, ...]:
-        """Return the axes of rows of a reduction that is a region of its own."""
+        """Return the axes of rows of a reduction that is a fusion group of its own."""
         shape, axes = self.program.aval(eqn.ins[0]).shape, dict(eqn.params)["axes"]
         return tuple(shape[: len(axes)] if 0 in axes else [n for a, n in enumerate(shape) if a not in axes])
 
@@ -198,11 +198,11 @@ class _Binder:
         self.ops.append((np.matmul, *ins, out, tuple([self.home[i] for i in (*eqn.ins, k)])))
         self.tellers.append(_tell_of_product)
 
-    def _add_job(self, region: Region) -> None:
-        job = job_of(self.program, region)
-        if job is None or job.folds or any(self.outputs.get(k, self) is not None for k in region.joined):
-            raise Unfit  # what is joined within a piece is not known to its next steps
-        outs = {k: self._place(k) for k in region.outputs if k not in region.joined}
+    def _add_job(self, group: Fused) -> None:
+        job = job_of(self.program, group)
+        if job is None or job.folds or any(self.outputs.get(k, self) is not None for k in group.joined):
+            raise Unfit  # what is joined within a tile is not known to its next steps
+        outs = {k: self._place(k) for k in group.outputs if k not in group.joined}
         for k, out in outs.items():
             if self.program.eqns[k - self.base].prim in _CONTIGUOUS and not out.flags.c_contiguous:
                 raise Unfit
@@ -215,13 +215,13 @@ class _Binder:
             raise Unfit
         places = dict.fromkeys(range(len(job.steps)), _FIXED)
         places.update({job.places[k]: self.home[k] for k in outs})
-        places.update({job.places[k]: self.numbers[k] for k in region.joined})
+        places.update({job.places[k]: self.numbers[k] for k in group.joined})
         homes = (*places.values(), *[self.home[i] for i in sources])
         self.ops.append((job.steps, leaves, kept, job.rows, job.length, homes))
         self.tellers.append(job.tell)
 
     def bound(self, is_quick: bool) -> Bound:
-        """Return the plan made ready."""
+        """Return the schedule made ready."""
         made = compiled.make_sequence(tuple(self.ops), tuple(self.arrays), is_quick)
         if made is None:
             raise Unfit

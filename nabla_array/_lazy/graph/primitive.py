@@ -123,7 +123,7 @@ class Primitive:
     dims
         ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of the
         result. Axes of one label are one axis, which the operation treats pointwise or reduces; of one
-        with a negative label it needs the whole.
+        with a negative label it needs the whole. An elementwise operation goes axis by axis.
     max
         How MAX runs it: the name of a function of `max.graph.ops`, of one of our Mojo kernels
         ("nabla.exp"), or ``(builder, *tensors, out, **params) -> tensor`` (see backend.py). None
@@ -190,7 +190,7 @@ class Primitive:
         self.ufunc = ufunc
         self.reducer = reducer
         self.inplace = inplace
-        self.dims = dims
+        self.dims = alike if dims is None and kind == "elementwise" else dims
         self.max = max
         self.max_kinds = max_kinds
         self.partials = partials

@@ -27,15 +27,17 @@ class Program:
     """Equations over numbered values: the inputs first, then one value an equation.
 
     Two programs are equal when they do the same to inputs of the same avals. Inputs are numbered by
-    identity, so ``a + a`` is not ``a + b``; literals compare bit for bit.
+    identity, so ``a + a`` is not ``a + b``; literals compare bit for bit. `axes` keeps its axis classes
+    (`schedule.axes`) once they are made.
     """
 
-    __slots__ = ("_hash", "eqns", "inputs", "outputs")
+    __slots__ = ("_hash", "axes", "eqns", "inputs", "outputs")
 
     def __init__(self, inputs: tuple[Aval, ...], eqns: tuple[Eqn, ...], outputs: tuple[int, ...]) -> None:
         self.inputs = inputs
         self.eqns = eqns
         self.outputs = outputs
+        self.axes: Any = None
         self._hash = hash((inputs, eqns, outputs))
 
     def __eq__(self, other: object) -> bool:

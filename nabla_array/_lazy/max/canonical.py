@@ -17,6 +17,7 @@ from ..graph.program import Program
 from ..ops.creation import Literal
 from ..ops.lowerings import UNROLLED
 from ..ops.structure import broadcast, concat, reshape, slice_
+from ..schedule.axes import AxisClasses, axes_of
 
 
 class Canonical(NamedTuple):
@@ -54,113 +55,87 @@ class CanonicalProgram(NamedTuple):
     target: str = ""
 
 
-class _Axes:
-    """The classes of axes of a program: axes are in one class where some equation treats them as one."""
+def _short(axes: AxisClasses) -> set[int]:
+    """Return the classes of axes of length 1 or 0."""
+    both = zip(axes.alike, axes.shapes, strict=True)
+    return {c for classes, shape in both for c, n in zip(classes, shape, strict=True) if n <= 1}
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.base = len(program.inputs)
-        self.shapes = [a.shape for a in program.inputs] + [e.aval.shape for e in program.eqns]
-        self.offsets = [0]
-        for shape in self.shapes:
-            self.offsets.append(self.offsets[-1] + len(shape))
-        self.parent = list(range(self.offsets[-1]))
-        self.apart: set[int] = set()  # axes that are not merged with their neighbours
-        self.fixed: set[int] = set()  # axes whose size is part of the program
-        for v, shape in enumerate(self.shapes):
-            for axis, n in enumerate(shape):
-                if n <= 1:
-                    self.apart.add(self.offsets[v] + axis)
-                    self.fixed.add(self.offsets[v] + axis)
-        for k, eqn in enumerate(program.eqns, self.base):
-            self._join(k, (*eqn.ins, k), dict(eqn.params))
-        self.apart = {self.find(t) for t in self.apart}
-        self._fix()
 
-    def _fix(self) -> None:
-        """Fix what a graph could not tell from its inputs' sizes: axes that only literals and repeats have.
-
-        What a slice or a concatenation makes can be told, unless it is made of fixed sizes alone.
-        """
-        made: list[tuple[set[int], set[int]]] = []  # classes: (from which, which)
-        known = {self.find(t) for t in range(self.offsets[self.base])}
-        for k, eqn in enumerate(self.program.eqns, self.base):
-            if eqn.prim is broadcast:
-                # What is sliced or joined later tells nothing yet.
-                self.fixed.update(set(self.of(k)) - known)
-            if eqn.prim in (slice_, concat):
-                known.update(self.of(k))
-                sources = [self.of(i) for i in eqn.ins]
-                for axis, c in enumerate(self.of(k)):
-                    if c not in sources[0]:
-                        made.append(({s[axis] for s in sources}, {c}))
-        told = {self.find(t) for t in range(self.offsets[self.base])}.union(*[c for _, c in made])
-        self.fixed = {self.find(t) for t in self.fixed}
-        self.fixed.update({self.find(t) for t in range(len(self.parent))} - told)
-        before = -1
-        while before != len(self.fixed):
-            before = len(self.fixed)
-            for source, result in made:
-                if source <= self.fixed:
-                    self.fixed |= result
-
-    def find(self, t: int) -> int:
-        while self.parent[t] != t:
-            self.parent[t] = t = self.parent[self.parent[t]]
-        return t
-
-    def of(self, value: int) -> list[int]:
-        """Return the class of each axis of a value."""
-        return [self.find(t) for t in range(self.offsets[value], self.offsets[value + 1])]
-
-    def _join(self, k: int, values: tuple[int, ...], params: dict[str, Any]) -> None:
-        eqn = self.program.eqns[k - self.base]
-        assert eqn.prim.dims is not None
-        labels = eqn.prim.dims(*[self.program.aval(i) for i in eqn.ins], **params)
-        first: dict[int, int] = {}
-        for value, row in zip(values, labels, strict=True):
-            for axis, label in enumerate(row):
-                t = self.offsets[value] + axis
-                self.parent[self.find(t)] = self.find(first.setdefault(label, t))
-                if label < 0:
-                    self.apart.add(t)
-                    if eqn.prim is reshape:
-                        self.fixed.add(t)
-                if (
-                    len(row) > len(labels[-1])
-                    and label not in labels[-1]
-                    and self.shapes[value][axis] <= UNROLLED
-                ):
-                    self.fixed.add(t)
+def _fixed(axes: AxisClasses) -> set[int]:
+    """Return the classes whose size is part of the program."""
+    program = axes.program
+    base = len(program.inputs)
+    fixed = _short(axes)
+    for k, eqn in enumerate(program.eqns, base):
+        *operands, result = axes.labels[k]
+        for value, labels in zip((*eqn.ins, k), (*operands, result), strict=True):
+            for c, label, n in zip(axes.alike[value], labels, axes.shapes[value], strict=True):
+                vanishes = len(labels) > len(result) and label not in result
+                if (label < 0 and eqn.prim is reshape) or (vanishes and n <= UNROLLED):
+                    fixed.add(c)
         if eqn.prim is slice_:
-            for axis in range(len(self.shapes[k])):
-                if labels[1][axis] < 0 and _from_end(self.shapes[values[0]][axis], params, axis) is None:
-                    self.fixed.add(self.offsets[k] + axis)
+            for axis, (c, label) in enumerate(zip(axes.alike[k], result, strict=True)):
+                if label < 0 and _from_end(axes.shapes[eqn.ins[0]][axis], dict(eqn.params), axis) is None:
+                    fixed.add(c)
+    return fixed | _untold(axes, fixed)
 
-    def runs(self) -> dict[int, list[int]]:
-        """Return for the first class of each run of mergeable ones the classes of the run."""
-        after: dict[int, set[int | None]] = {}
-        before: dict[int, set[int | None]] = {}
-        for value in range(len(self.shapes)):
-            classes = self.of(value)
-            for a, b in zip([None, *classes], [*classes, None], strict=True):
-                if a is not None:
-                    after.setdefault(a, set()).add(b)
-                if b is not None:
-                    before.setdefault(b, set()).add(a)
-        follower: dict[int, int] = {}
-        for a, found in after.items():
-            (b,) = found if len(found) == 1 else (None,)
-            if b is not None and a != b and len(before[b]) == 1 and not {a, b} & self.apart:
-                follower[a] = b
-        starts = [c for c in after if c not in follower.values()]
-        out = {}
-        for c in starts:
-            run = [c]
-            while run[-1] in follower:
-                run.append(follower[run[-1]])
-            out[c] = run
-        return out
+
+def _untold(axes: AxisClasses, fixed: set[int]) -> set[int]:
+    """Return the classes whose size no input tells a graph: only literals and repeats have it.
+
+    What a slice or a concatenation makes can be told, unless it is made of fixed sizes alone.
+    """
+    program, alike = axes.program, axes.alike
+    base = len(program.inputs)
+    inputs = {c for of in alike[:base] for c in of}
+    known = inputs.copy()
+    made: list[tuple[set[int], int]] = []  # from which classes, and which
+    untold: set[int] = set()
+    for k, eqn in enumerate(program.eqns, base):
+        if eqn.prim is broadcast:
+            # What is sliced or joined later tells nothing yet.
+            untold.update(set(alike[k]) - known)
+        if eqn.prim in (slice_, concat):
+            known.update(alike[k])
+            sources = [alike[i] for i in eqn.ins]
+            made += [
+                ({s[axis] for s in sources}, c) for axis, c in enumerate(alike[k]) if c not in sources[0]
+            ]
+    untold.update({c for of in alike for c in of} - inputs - {c for _, c in made})
+    before = -1
+    while before != len(untold):
+        before = len(untold)
+        untold.update([c for sources, c in made if sources <= fixed | untold])
+    return untold
+
+
+def _runs(axes: AxisClasses) -> dict[int, list[int]]:
+    """Return for the first class of each run of neighbours that can be merged the classes of the run."""
+    apart = _short(axes)
+    for k, labels in axes.labels.items():
+        for value, own in zip((*axes.operands(k), k), labels, strict=True):
+            apart.update([c for c, label in zip(axes.alike[value], own, strict=True) if label < 0])
+    after: dict[int, set[int | None]] = {}
+    before: dict[int, set[int | None]] = {}
+    for classes in axes.alike:
+        for a, b in zip([None, *classes], [*classes, None], strict=True):
+            if a is not None:
+                after.setdefault(a, set()).add(b)
+            if b is not None:
+                before.setdefault(b, set()).add(a)
+    follower: dict[int, int] = {}
+    for a, found in after.items():
+        (b,) = found if len(found) == 1 else (None,)
+        if b is not None and a != b and len(before[b]) == 1 and not {a, b} & apart:
+            follower[a] = b
+    starts = after.keys() - follower.values()
+    out = {}
+    for c in starts:
+        run = [c]
+        while run[-1] in follower:
+            run.append(follower[run[-1]])
+        out[c] = run
+    return out
 
 
 # How far from its end a slice may stop for its place to be told from there.
@@ -177,8 +152,8 @@ def _from_end(n: int, params: dict[str, Any], axis: int) -> int | None:
 @lru_cache(512)
 def canonicalize(program: Program) -> Canonical:
     """Return the canonical form of a program whose primitives all have `dims`."""
-    axes = _Axes(program)
-    runs = axes.runs()
+    axes = axes_of(program)
+    fixed, runs = _fixed(axes), _runs(axes)
     # A class that goes around in a circle of followers starts no run; it stays alone.
     covered = {c for run in runs.values() for c in run}
     position = {c: (run, i) for run in runs.values() for i, c in enumerate(run)}
@@ -190,11 +165,11 @@ def canonicalize(program: Program) -> Canonical:
         moved: list[int] = []
         named: list[str | int] = []
         merged: list[int] = []
-        for c, n in zip(axes.of(value), shape, strict=True):
+        for c, n in zip(axes.alike[value], shape, strict=True):
             if c not in covered or position[c][1] == 0:
                 # Of a run that is fixed in part only, the whole can be told from the inputs.
                 run = position[c][0] if c in covered else [c]
-                named.append(n if axes.fixed.issuperset(run) else symbols.setdefault(c, f"d{len(symbols)}"))
+                named.append(n if fixed.issuperset(run) else symbols.setdefault(c, f"d{len(symbols)}"))
                 merged.append(n)
             else:
                 merged[-1] *= n
@@ -204,7 +179,7 @@ def canonicalize(program: Program) -> Canonical:
         maps.append(moved)
         shapes.append(tuple(named))
         sizes.append(tuple(merged))
-    base = axes.base
+    base = len(program.inputs)
     known = {n: name for i in range(base) for n, name in zip(sizes[i], shapes[i], strict=True) if name != n}
     eqns = []
     for k, eqn in enumerate(program.eqns, base):

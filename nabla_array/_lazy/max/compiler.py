@@ -18,7 +18,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from ..config import config
+from ..config import config, with_settings
 from .artifacts import FAILURES, Store, default_store, toolchain
 
 _BACKEND = "nabla_array._lazy.max.backend"
@@ -139,7 +139,7 @@ class Compiler:
         if self._unusable:
             self._give_up(self._unusable)
         elif self._thread is None and self._waiting:
-            self._thread = threading.Thread(target=self._run, name="nabla_array compiler", daemon=True)
+            self._thread = threading.Thread(target=with_settings(self._run), name="nabla_array compiler", daemon=True)
             try:
                 self._thread.start()
             except RuntimeError as error:  # there are too many, or the interpreter exits

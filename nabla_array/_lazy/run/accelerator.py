@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
@@ -14,13 +12,17 @@ from ..graph.aval import Aval, aval_of_value
 from ..graph.node import Node
 from ..graph.program import Program, held_outside, is_pending, linearize, pending_order
 from ..max import backend
-from ..max.canonical import Canonical, canonicalize
+from ..max.canonical import canonicalize
+from ..max.trials import agree, compile_and_wait
 from ..ops.placement import host_value, is_resident, settle_as
-from ..schedule.parts import Part, parts, runs_on_max
+from ..schedule.parts import parts, runs_on_max
+from ..schedule.plan_cache import keep, plans
+from ..schedule.steps import Compiled, Part, Schedule
 from ..stats import stats
-from . import tiers
 from .devices import CPU, devices
 from .evaluator import heard, located, settle_hook
+from .executors import execute
+from .tiers import Runner
 
 Evaluate = Callable[[list[Node]], None]
 
@@ -138,49 +140,42 @@ def _evaluate_there(roots: list[Node], device: str, where: dict[int, str]) -> No
 
 def _run(program: Program, env: list[Any], device: str) -> None:
     """Run a program over `env`, whose values are on the device."""
-    mode = config.mode
-    steps = steps_of(program, device)
-    if mode == "max":
-        tiers.compile_and_wait([s.kernel for s in steps if s.kernel is not None])
-    for s in steps:
-        outs = s.run_there([env[i] for i in s.part.inputs], mode)
-        for i in s.part.drop:
-            env[i] = None
-        for i, value in zip(s.part.outputs, outs, strict=True):
-            if i not in s.part.drop:
-                env[i] = value
+    found = schedule_of(program, device)
+    if config.mode == "max":
+        kernels = [s.runner.kernel for s in found.steps if isinstance(s, Compiled)]
+        compile_and_wait([k for k in kernels if k is not None])
+    execute(found, env)
 
 
-def steps_of(program: Program, device: str) -> tuple[_Step, ...]:
-    """Return the parts of a program as they run on an accelerator."""
-    return _steps(program, device, backend.accelerators()[device])
+def schedule_of(program: Program, device: str) -> Schedule:
+    """Return how a program runs on an accelerator: each part there where it is compiled, or here for it."""
+    key = device, program
+    found = plans.get(key)
+    if found is None:
+        target = backend.accelerators()[device]
+        some = parts(program, everything=True, accelerator=True)
+        found = keep(key, Schedule(program, [Compiled(part, _Runner(part, device, target)) for part in some]))
+    return found
 
 
-@lru_cache(512)
-def _steps(program: Program, device: str, target: str) -> tuple[_Step, ...]:
-    return tuple(
-        _Step(part, canonicalize(part.program) if part.fusible else None, device, target)
-        for part in parts(program, everything=True, accelerator=True)
-    )
+class _Runner(Runner):
+    """What runs a part of a program on an accelerator, or here for it."""
 
-
-os.register_at_fork(after_in_child=_steps.cache_clear)  # kernels are the parent's, as in `tiers`
-
-
-class _Step(tiers.Step):
-    """A part of a program, made ready to run on an accelerator, or here for it."""
-
-    def __init__(self, part: Part, canonical: Canonical | None, device: str, target: str) -> None:
-        super().__init__(part, canonical, target)
+    def __init__(self, part: Part, device: str, target: str) -> None:
+        super().__init__(part, canonicalize(part.program) if part.fusible else None, target)
         self.device = device
         self.avals = [part.program.aval(i) for i in part.program.outputs]
 
-    def run_there(self, ins: list[Placed], mode: str) -> list[Placed]:
+    def is_trusted(self) -> bool:
+        """Say that the host only stands in there, until it is compiled."""
+        return True
+
+    def run(self, ins: list[Placed]) -> list[Any]:
         """Run it there if it is compiled; the first results of each size are compared with the host's."""
-        chosen = self.kernel
+        chosen, mode = self.kernel, config.mode
         if mode == "host":
             return self._run_here(ins, counted=False)
-        if chosen is None or chosen.state != "ready":
+        if chosen is None or not self.is_on_max():
             return self._run_here(ins)
         try:
             there = self.on_max([x.there() for x in ins])
@@ -191,10 +186,10 @@ class _Step(tiers.Step):
         if mode == "max" or self.size in chosen.faster:
             return outs
         wanted = self._run_here(ins)
-        if all(tiers.agree(x.here(), w.here()) for x, w in zip(outs, wanted, strict=True)):
-            self.note(True)
+        if all(agree(x.here(), w.here()) for x, w in zip(outs, wanted, strict=True)):
+            chosen.note(self.size, True)
         else:
-            self.distrust()
+            chosen.distrust()
         return wanted
 
     def _run_here(self, ins: list[Placed], counted: bool = True) -> list[Placed]:

@@ -14,7 +14,6 @@ from ..graph.bodies import Flags, is_writing
 from ..graph.node import Node, evaluate_hook
 from ..graph.program import Program
 from ..ops.control import COTANGENT, ROW, Axes, Roles, scan, switch, while_, with_axis
-from ..schedule.groups import Plan, plan
 from . import tiers
 from .evaluator import evaluate
 
@@ -46,18 +45,18 @@ def _assign(source: Source, names: Sequence[str], values: Sequence[str]) -> None
 
 
 @lru_cache(512)
-def _plan(program: Program) -> Plan:
-    """Return the plan of what a program computes: its inputs may be among its outputs, not among a plan's."""
+def _computed(program: Program) -> Program:
+    """Return what a program computes: its inputs may be among its outputs, not among a schedule's."""
     made = [k for k in dict.fromkeys(program.outputs) if k >= len(program.inputs)]
-    return plan(Program(program.inputs, program.eqns, tuple(made)))
+    return Program(program.inputs, program.eqns, tuple(made))
 
 
 def _run_large(program: Program, state: list[Any], rest: Sequence[Any] = ()) -> list[Any]:
-    """Run a program by its plan; what nobody but the list `state` holds may be written over."""
+    """Run a program by its schedule; what nobody but the list `state` holds may be written over."""
     env = [*state, *rest, *[None] * len(program.eqns)]
     passed = {k: env[k] for k in program.outputs if k < len(program.inputs)}
     try:
-        tiers.run(_plan(program), env, frozenset(range(len(state))))
+        tiers.run(tiers.planned(_computed(program)), env, frozenset(range(len(state))))
     except StepFailed as failure:
         raise failure.error from None
     return [passed[k] if k in passed else env[k] for k in program.outputs]

@@ -19,7 +19,7 @@ from __future__ import annotations
 import os
 import sys
 from _thread import RLock, allocate_lock, get_ident  # `threading` takes a millisecond to import
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import partial, wraps
 from time import perf_counter, sleep
@@ -37,8 +37,7 @@ from ..graph.program import Line, held_outside, is_pending, linearize, pending_o
 from ..interrupts import Uninterrupted
 from ..native import compiled
 from ..ops.placement import host_value, in_use
-from ..schedule.groups import Plan, plan
-from ..schedule.plan_cache import MOST_WAYS, Way, ways
+from ..schedule.plan_cache import Planned, keep, plans
 from ..stats import stats
 
 # Whoever runs pending nodes, writes to elements, or gives an array another node holds it.
@@ -379,16 +378,12 @@ def _is_large(node: Node) -> bool:
     return aval.nbytes >= LARGE and node.prim.kind != "view"  # type: ignore[union-attr]
 
 
-def schedule(order: list[Node]) -> tuple[Plan, Line] | None:
-    """Return how the pending nodes `order` are run, and how they stand in the plan's program.
-
-    None: all of them are small, they are run one by one.
-    """
+def scheduled(order: list[Node]) -> Line | None:
+    """Return the program of the pending nodes `order`; None: all of them are small, and run one by one."""
     if active.settings["mode"] != "max" and not any(map(_is_large, order)):
         return None
     kept = [n for n, more in zip(order, held_outside(order, order), strict=True) if more]
-    line = linearize(order, kept)
-    return plan(line.program), line
+    return linearize(order, kept)
 
 
 def _is_alone(order: list[Node]) -> bool:
@@ -397,17 +392,26 @@ def _is_alone(order: list[Node]) -> bool:
     return len(order) == 1 and prim is not None and prim.kind not in ("elementwise", "scan")
 
 
-def _way_of(key: tuple[Any, ...] | None, order: list[Node]) -> Way | None:
-    """Return how pending nodes are run, as others with this key were; None: one by one."""
+# What no graph key has.
+_UNKNOWN: Any = object()
+
+
+def _planned(key: Hashable, order: list[Node]) -> tuple[Callable[..., None], Planned, list[int]] | None:
+    """Return what runs pending nodes, as others with this key, by which plan, and the nodes' numbers in it.
+
+    None: they are run one by one.
+    """
     everything = active.settings["mode"] == "max"
-    if key is not None and (everything, key) in ways:
-        return ways[everything, key]
-    scheduled = None if not everything and _is_alone(order) else schedule(order)
-    found = None if scheduled is None else Way(plan=scheduled[0], numbers=scheduled[1].numbers)
-    if key is not None:
-        if len(ways) >= MOST_WAYS:
-            ways.clear()
-        ways[everything, key] = found
+    found: tuple[Callable[..., None], Planned, list[int]] | None = plans.get((everything, key), _UNKNOWN)
+    if found is _UNKNOWN:
+        line = None if not everything and _is_alone(order) else scheduled(order)
+        found = None
+        if line is not None:
+            from . import tiers
+
+            found = tiers.run, tiers.planned(line.program), line.numbers
+        if key is not None:
+            keep((everything, key), found)
     return found
 
 
@@ -416,7 +420,7 @@ class _Deep:
 
     def __init__(self, roots: list[Node]) -> None:
         key, self.order, self.leaves, self.alone = written(_pending(roots))
-        self.way = _way_of(key, self.order)
+        self.planned = _planned(key, self.order)
         self.claim: Claim | None = None
 
     def begin_claim(self) -> None:
@@ -440,10 +444,10 @@ class _Deep:
     def run(self) -> None:
         """Compute the nodes and tell of their floating-point errors."""
         start = perf_counter()
-        if self.way is None:
+        if self.planned is None:
             self._run_one_by_one()
         else:
-            self._run_planned(self.way)
+            self._run_planned(*self.planned)
         with lock:
             stats.evaluations += 1
             stats.host_seconds += perf_counter() - start
@@ -458,29 +462,23 @@ class _Deep:
             _listening(_run_one, self.order[-1])
             self.order.pop()
 
-    def _run_planned(self, way: Way) -> None:
-        stats.regions += way.regions
-        env: list[Any] = [n.value for n in self.leaves] + [None] * len(way.plan.program.eqns)
+    def _run_planned(self, run: Callable[..., None], plan: Planned, numbers: list[int]) -> None:
+        env: list[Any] = [n.value for n in self.leaves] + [None] * len(plan.program.eqns)
         self.leaves.clear()
-        mode = active.settings["mode"]
 
         def publish() -> None:
             # Also after an error: an owned input may have been written over, so what was computed from it
             # must not be computed again.
-            for node, k in zip(self.order, way.numbers, strict=True):
+            for node, k in zip(self.order, numbers, strict=True):
                 if env[k] is not None:
                     node.value = env[k]
                     node.inputs = ()
                     node.depth = 0
 
         try:
-            if way.settled is None or way.settled[0] != mode or not way.settled[1](env):
-                from . import tiers
-
-                again = heard(self.order, tiers.run, way.plan, env, frozenset(self.alone))
-                way.settled = None if again is None else (mode, again)
+            heard(self.order, run, plan, env, frozenset(self.alone))
         except blocks.StepFailed as failure:
-            raise located(failure.error, self.order[way.numbers.index(failure.eqn)]) from None
+            raise located(failure.error, self.order[numbers.index(failure.eqn)]) from None
         finally:
             try:
                 publish()

@@ -1,55 +1,16 @@
-"""Cut a program into host calls and regions that run in cache-sized blocks."""
+"""The pass that cuts programs into library calls and fusion groups, which run in cache-sized blocks."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.program import Eqn, Program
-
-
-class Call(NamedTuple):
-    """One equation, run whole."""
-
-    eqn: int
-    drop: tuple[int, ...] = ()
-
-
-class Region(NamedTuple):
-    """Equations that treat the leading axes alike, so that they can run block by block.
-
-    Attributes
-    ----------
-    eqns
-        Their numbers, inputs before users.
-    lead
-        Shape of the leading axes that every value of the region shares and blocks are cut from.
-    inputs, outputs
-        Numbers of the values read from outside and of those needed outside.
-    joined
-        Numbers of the outputs that reduce over the leading axes: their blocks are joined at the end.
-    drop
-        Values that nothing needs after this step.
-    """
-
-    eqns: tuple[int, ...]
-    lead: tuple[int, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    joined: frozenset[int]
-    drop: tuple[int, ...] = ()
-
-
-class Plan(NamedTuple):
-    """The steps that run a program on the host, in order."""
-
-    program: Program
-    steps: tuple[Call | Region, ...]
+from ..ops.structure import reshape
+from .axes import axes_of
+from .steps import Call, Fused
 
 
 def _common(a: tuple[int, ...], b: tuple[int, ...]) -> int:
@@ -61,56 +22,49 @@ def _common(a: tuple[int, ...], b: tuple[int, ...]) -> int:
     return n
 
 
-def _leading_axes(eqn: Eqn, program: Program) -> int:
-    """Return how many leading axes `eqn` treats pointwise, 0 where it does not fit into a region.
+def _leading_axes(k: int, eqn: Eqn, program: Program) -> int:
+    """Return how many leading axes an equation treats pointwise, 0 where it does not fit into a group.
 
-    A reduction over the first axes counts those: it fits as the last operation of a region.
+    A reduction over the first axes counts those: it fits as the last operation of a group.
     """
-    aval = eqn.aval
+    prim, aval = eqn.prim, eqn.aval
     if not eqn.ins or not isinstance(aval, Aval) or not aval.size:
         return 0
-    if eqn.prim.kind == "elementwise":
-        return aval.ndim
-    source = program.aval(eqn.ins[0])
-    params = dict(eqn.params)
-    if eqn.prim.kind == "reduce":
-        axes = params["axes"]
+    if prim.kind not in ("elementwise", "reduce", "broadcast") and prim is not reshape:
+        return 0
+    if prim.kind == "reduce":
+        axes = dict(eqn.params)["axes"]
         # Partial sums of float16 would overflow, or lose digits, where NumPy's wider ones do not.
-        if not axes or not source.size or (axes[0] == 0 and aval.dtype == np.float16):
+        if not axes or not program.aval(eqn.ins[0]).size or (axes[0] == 0 and aval.dtype == np.float16):
             return 0
-        return min(axes) or _common(tuple(range(source.ndim)), axes)
-    if eqn.prim.kind == "broadcast":
-        return min(_common(source.shape, aval.shape), _common(tuple(range(aval.ndim)), params["axes"]))
-    if eqn.prim.name == "reshape":
-        return _common(source.shape, aval.shape)
-    return 0
+    return axes_of(program).leading(k)
 
 
-# Results of calls that one region may wait for: all of them are in memory when it runs.
+# Results of calls that one group may wait for: all of them are in memory when it runs.
 _CALLS = 4
 
 
 class _Cutter:
-    """Assigns every equation a level; a region is the connected equations of one level and one first axis.
+    """Assigns every equation a level; a group is the connected equations of one level and one first axis.
 
-    Edges between different regions go up a level, so regions never wait for each other in a circle.
+    Edges between different groups go up a level, so groups never wait for each other in a circle.
     """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.base = len(program.inputs)
         self.level = [0] * (self.base + len(program.eqns))
-        self.rows = [-1] * len(self.level)  # length of the first axis where a value is in a region
+        self.rows = [-1] * len(self.level)  # length of the first axis where a value is in a group
         self.axes = [0] * len(self.level)
         self.ends = [False] * len(self.level)  # reduces over the first axis
-        self.root = list(range(len(self.level)))  # what a view outside of regions looks at
-        self.waits: dict[tuple[int, int], set[int]] = {}  # the results of calls that a region reads
+        self.root = list(range(len(self.level)))  # what a view outside of groups looks at
+        self.waits: dict[tuple[int, int], set[int]] = {}  # the results of calls that a group reads
         for k, eqn in enumerate(program.eqns, self.base):
             self._place(k, eqn)
 
     def _place(self, k: int, eqn: Eqn) -> None:
-        axes = _leading_axes(eqn, self.program)
-        # Views of what is not in a region cost nothing outside of it.
+        axes = _leading_axes(k, eqn, self.program)
+        # Views of what is not in a group cost nothing outside of it.
         if axes and eqn.prim.kind in ("view", "broadcast") and not self._open(eqn.ins[0]):
             axes = 0
         if axes:
@@ -141,10 +95,10 @@ class _Cutter:
         joins = self.rows[i] == self.rows[k] and not self.ends[i]
         return self.level[i] + (not joins)
 
-    def steps(self) -> list[Call | Region]:
+    def steps(self) -> list[Call | Fused]:
         """Return the steps, each as late as something needs it, so that few results wait in memory."""
         units, maker = self._units()
-        out: list[Call | Region] = []
+        out: list[Call | Fused] = []
         done: set[int] = set()
         stack = [(maker[i], False) for i in reversed(self.program.outputs)]
         while stack:
@@ -155,31 +109,26 @@ class _Cutter:
                 done.add(u)
                 stack.append((u, True))
                 first = units[u][0]
-                ins = (
-                    first.inputs
-                    if isinstance(first, Region)
-                    else self.program.eqns[first.eqn - self.base].ins
-                )
-                stack.extend((maker[i], False) for i in reversed(ins) if i >= self.base)
+                stack.extend((maker[i], False) for i in reversed(first.inputs) if i >= self.base)
         return out
 
-    def _units(self) -> tuple[list[list[Call | Region]], dict[int, int]]:
-        """Return calls, and regions with the views of them, and which of these makes each value."""
-        units: list[list[Call | Region]] = []
+    def _units(self) -> tuple[list[list[Call | Fused]], dict[int, int]]:
+        """Return calls, and fusion groups with the views of them, and which of these makes each value."""
+        units: list[list[Call | Fused]] = []
         maker: dict[int, int] = {}
-        groups: dict[tuple[int, int], list[int]] = {}
+        found: dict[tuple[int, int], list[int]] = {}
         for k in range(self.base, len(self.level)):
-            groups.setdefault((self.level[k], self.rows[k]), []).append(k)
-        parts = [(rows, part) for (_, rows), group in groups.items() for part in self._connected(group)]
+            found.setdefault((self.level[k], self.rows[k]), []).append(k)
+        parts = [(rows, part) for (_, rows), group in found.items() for part in self._connected(group)]
         for rows, members in parts:
             eqns = [self.program.eqns[k - self.base] for k in members]
             if rows <= 0 or not any(e.prim.kind == "elementwise" for e in eqns):
                 maker.update(zip(members, itertools.count(len(units)), strict=False))
-                units += [[Call(k)] for k in members]
+                units += [[self._call(k)] for k in members]
             else:
-                region, views = self._region(members, eqns)
+                group, views = self._fused(members, eqns)
                 maker.update(dict.fromkeys(members, len(units)))
-                units.append([region, *map(Call, views)])
+                units.append([group, *map(self._call, views)])
         return units, maker
 
     def _connected(self, group: list[int]) -> list[list[int]]:
@@ -197,10 +146,13 @@ class _Cutter:
             part[k] = mine
         return [sorted(p) for p in {id(p): p for p in part.values()}.values()]
 
-    def _region(self, members: list[int], eqns: list[Eqn]) -> tuple[Region, list[int]]:
-        """Return the region of some equations, and which of them are views that are needed outside.
+    def _call(self, k: int) -> Call:
+        return Call(k, self.program.eqns[k - self.base].ins)
 
-        Those are looked at after the region, when they cost nothing, so it stores what they look at.
+    def _fused(self, members: list[int], eqns: list[Eqn]) -> tuple[Fused, list[int]]:
+        """Return the fusion group of some equations, and which of them are views that are needed outside.
+
+        Those are looked at after the group, when they cost nothing, so it stores what they look at.
         """
         aval = self.program.aval
         inside = set(members)
@@ -226,36 +178,16 @@ class _Cutter:
             used.update(eqn.ins)
         kept.reverse()
         stored = outside.difference(views)
-        region = Region(
+        fused = Fused(
             tuple(kept),
             shape[:n],
             tuple(sorted(used - inside)),
             tuple(k for k in kept if k in stored),
             frozenset(k for k in kept if self.ends[k]),
         )
-        return region, views[::-1]
+        return fused, views[::-1]
 
 
-def _with_drops(program: Program, steps: list[Call | Region]) -> Iterator[Call | Region]:
-    """Say after each step which values are dead."""
-    last: dict[int, int] = {}
-    for s, step in enumerate(steps):
-        base = len(program.inputs)
-        if isinstance(step, Region):
-            touched = [*step.inputs, *step.outputs]
-        else:
-            touched = [*program.eqns[step.eqn - base].ins, step.eqn]
-        last.update(dict.fromkeys(touched, s))
-    keep = set(program.outputs)
-    drops: list[list[int]] = [[] for _ in steps]
-    for value, s in last.items():
-        if value not in keep:
-            drops[s].append(value)
-    for step, drop in zip(steps, drops, strict=True):
-        yield step._replace(drop=tuple(drop))
-
-
-@lru_cache(512)
-def plan(program: Program) -> Plan:
-    """Return the plan of a program, kept for the next time that an equal one comes."""
-    return Plan(program, tuple(_with_drops(program, _Cutter(program).steps())))
+def fusion_groups(program: Program) -> list[Call | Fused]:
+    """Return the steps that run a program on the host, in an order in which they can run."""
+    return _Cutter(program).steps()

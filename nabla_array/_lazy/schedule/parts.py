@@ -1,10 +1,8 @@
-"""Cut a program into parts that MAX can fuse and parts that stay on the host."""
+"""The pass that cuts programs into parts that MAX can fuse and parts that stay on the host."""
 
 from __future__ import annotations
 
 from collections.abc import Container
-from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 
@@ -13,32 +11,7 @@ from ..graph.program import Eqn, Program
 from ..ops.creation import fill
 from ..ops.reduction import cumprod, cumsum
 from ..ops.structure import reshape
-
-
-class Part(NamedTuple):
-    """Some equations of a program, as a program of their own.
-
-    Attributes
-    ----------
-    program
-        The equations; inputs and outputs are those of `inputs` and `outputs`.
-    inputs, outputs
-        Their numbers in the whole program.
-    eqns
-        The number in the whole program of each equation.
-    fusible
-        Whether MAX can run all of it.
-    drop
-        Values of the whole program that nothing needs after this part.
-    """
-
-    program: Program
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
-    eqns: tuple[int, ...]
-    fusible: bool
-    drop: tuple[int, ...] = ()
-
+from .steps import Part
 
 # Single operations that MAX runs faster than NumPy.
 SCANS = (cumsum, cumprod)
@@ -175,8 +148,7 @@ class _Grouping:
         steps = [((level, 1), group, True) for level, group in self.groups]
         steps += [(place, some, False) for place, some in host.items()]
         steps.sort(key=lambda step: step[0])
-        made = [part_of(self.program, eqns, fusible, self.users) for _, eqns, fusible in steps]
-        return with_drops(made, self.program)
+        return [part_of(self.program, eqns, fusible, self.users) for _, eqns, fusible in steps]
 
 
 def part_of(
@@ -218,17 +190,6 @@ def part_of(
     )
 
 
-def with_drops(parts: list[Part], program: Program) -> list[Part]:
-    """Return parts, in order, with what nothing needs after them."""
-    seen = set(program.outputs)
-    out = []
-    for part in reversed(parts):
-        drop = tuple(i for i in (*part.inputs, *part.outputs) if i not in seen)
-        seen.update(drop)
-        out.append(part._replace(drop=drop))
-    return out[::-1]
-
-
 def merge(program: Program, some: list[Part]) -> Part:
     """Return parts that follow each other as one, which is not for MAX; one alone as it is."""
     if len(some) == 1:
@@ -237,7 +198,6 @@ def merge(program: Program, some: list[Part]) -> Part:
     return part_of(program, sorted(eqns), False, users_of(program))
 
 
-@lru_cache(512)
 def parts(program: Program, everything: bool = False, accelerator: bool = False) -> tuple[Part, ...]:
     """Return the parts of a program in order.
 

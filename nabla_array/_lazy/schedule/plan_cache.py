@@ -1,35 +1,63 @@
-"""How graphs are run that are like others before them."""
+"""The plan cache: how programs, and graphs, were cut, for those that are like them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Hashable
+from typing import Any, TypeVar
 
-from .groups import Plan, Region
+from ..graph.program import Program
+from .partition import partition
+from .steps import Schedule
+from .tiling import may_tile
+
+T = TypeVar("T")
+
+# By the mode and a program: its `Planned`; by the accelerator and a program: its schedule there. By the mode
+# and a graph key: what runs its program, the `Planned` of that, and which of its values the nodes are, in
+# order; None where the nodes are run one by one.
+plans: dict[tuple[Hashable, Hashable], Any] = {}
+MOST = 1024
 
 
-class Way:
-    """How graphs with one key are run.
+def keep(key: tuple[Hashable, Hashable], found: T) -> T:
+    """Keep what was found for a key, for the next that comes."""
+    if len(plans) >= MOST:
+        plans.clear()
+    plans[key] = found
+    return found
+
+
+class Planned:
+    """How a program is run.
 
     Attributes
     ----------
-    plan, numbers
-        The plan, and which of its values the nodes are, in order.
-    regions
-        How many regions it has.
-    settled
-        Where all of it runs on MAX from now on: the mode in which it does, and what runs it.
+    runners
+        What could run each of the parts that the program is cut into for MAX; None until somebody asks.
+    may_tile
+        Whether threads might share its rows.
+    trials
+        For sets of parts on MAX, whether the host alone, with tiles, is faster, or the trial that will tell.
     """
 
-    __slots__ = ("numbers", "plan", "regions", "settled")
+    __slots__ = ("_schedules", "may_tile", "program", "runners", "trials")
 
-    def __init__(self, plan: Plan, numbers: list[int]) -> None:
-        self.plan = plan
-        self.numbers = numbers
-        self.regions = sum(isinstance(s, Region) for s in plan.steps)
-        self.settled: tuple[str, Callable[[list[Any]], bool]] | None = None
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.runners: tuple[Any, ...] | None = None
+        self.trials: dict[frozenset[int], Any] = {}
+        self.may_tile = may_tile(program)
+        self._schedules: dict[tuple[frozenset[int], bool], Schedule] = {}
 
-
-# By the mode, whether it is "max", and by the graph's key; None for those whose nodes are run one by one.
-ways: dict[tuple[bool, tuple[Any, ...]], Way | None] = {}
-MOST_WAYS = 512
+    def schedule(self, on_max: frozenset[int], can_tile: bool) -> Schedule:
+        """Return the schedule in which these parts run on MAX; `can_tile`: threads can share rows."""
+        key = on_max, can_tile
+        found = self._schedules.get(key)
+        if found is None:
+            runners = {n: r for n, r in enumerate(self.runners or ()) if n in on_max}
+            parts = [r.part for r in self.runners or ()]
+            found = self._schedules[key] = partition(self.program, parts, runners, can_tile)
+        if not all([step.fits for step in found.tiled]):
+            self.may_tile = False
+            return self.schedule(on_max, False)
+        return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import patch
 
@@ -16,11 +16,12 @@ from hypothesis import strategies as st
 
 import nabla_array as na
 from nabla_array._lazy.cpu import blas, row_tiling
-from nabla_array._lazy.graph.program import Program
 from nabla_array._lazy.native import compiled
 from nabla_array._lazy.ops.contraction import matmul
 from nabla_array._lazy.run import tiers
 from nabla_array._lazy.run.evaluator import evaluate
+from nabla_array._lazy.run.executors import execute
+from nabla_array._lazy.schedule.steps import Compiled, Schedule
 from nabla_array.transforms import compile as compiled_function
 from nabla_array.transforms import value_and_grad, vmap
 
@@ -68,16 +69,16 @@ DTYPES = ["float64", "float32", "complex128", "int64"]
 
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return a list that gets the number of pieces of each part that is run so."""
-    pieces: list[int] = []
+    """Return a list that gets the number of tiles of each step that is run so."""
+    tiles: list[int] = []
     run = row_tiling._Ready.run
 
     def noted(self: Any, ins: Any) -> Any:
-        pieces.append(self.pieces)
+        tiles.append(self.tiles)
         return run(self, ins)
 
     monkeypatch.setattr(row_tiling._Ready, "run", noted)
-    return pieces
+    return tiles
 
 
 def operands(rows: int, dtype: str = "float64") -> tuple[np.ndarray, ...]:
@@ -206,7 +207,7 @@ def test_gradients_of_a_network(dtype: str, ran: list[int]) -> None:
             results.append([np.asarray(r) for r in (value, *grads)])
         assert ran
         ran.clear()
-        with patch.object(row_tiling, "is_worthwhile", lambda program: False):
+        with patch.object(blas, "is_controlled", lambda: False):
             value, grads = f(*given)
             na.eval(value, grads)
             results.append([np.asarray(r) for r in (value, *grads)])
@@ -364,40 +365,29 @@ def test_explain_says_it() -> None:
 def test_max_takes_parts_only_where_the_whole_is_faster_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """The trial is between all of a program on the host, and MAX's parts between the host's."""
     x, w, v, b = operands(40)
-    program: list[Program] = []
-    ways: list[str] = []
-    on_host, mixed = tiers._run_on_host, tiers._run_mixed
+    ran: list[str] = []
     cost = {"host": 0.0, "mixed": 0.0}
     clock = [0.0]
 
-    def host(whole: Any, env: Any, owned: Any) -> None:
-        if not program or whole.program == program[0]:
-            program[:] = [whole.program]
-            ways.append("host")
-            clock[0] += cost["host"]
-        on_host(whole, env, owned)
+    def run(schedule: Schedule, *rest: Any) -> None:
+        ran.append("mixed" if any(isinstance(s, Compiled) for s in schedule.steps) else "host")
+        clock[0] += cost[ran[-1]]
+        execute(schedule, *rest)
 
-    def with_max(whole: Program, *rest: Any) -> None:
-        ways.append("mixed")
-        clock[0] += cost["mixed"]
-        mixed(whole, *rest)
-
-    monkeypatch.setattr(tiers, "_run_on_host", host)
-    monkeypatch.setattr(tiers, "_run_mixed", with_max)
+    monkeypatch.setattr(tiers, "execute", run)
     monkeypatch.setattr(tiers, "perf_counter", lambda: clock[0])
-    monkeypatch.setattr(tiers.Step, "is_on_max", lambda self, trusted: self.kernel is not None)
-    monkeypatch.setattr(tiers.Step, "is_faster", property(lambda self: self.kernel is not None))
-    monkeypatch.setattr(tiers.Step, "run", lambda self, ins, trusted: self.on_host(ins))
+    monkeypatch.setattr(tiers.Runner, "is_on_max", lambda self: self.kernel is not None)
+    monkeypatch.setattr(tiers.Runner, "is_faster", property(lambda self: self.kernel is not None))
+    monkeypatch.setattr(tiers.Runner, "run", lambda self, ins: self.on_host(ins))
     for better in ("host", "mixed"):
-        tiers._on_host.clear()
         cost.update({"host": 2.0, "mixed": 2.0, better: 1.0})
-        ways.clear()
+        ran.clear()
         with in_pieces(), na.config(mode="auto"):
             for _ in range(10):
                 got = FUNCTIONS["two layers"](na, *[na.asarray(a) for a in (x, w, v, b)])
                 assert_same(np.asarray(got), np.tanh(x @ w + b) @ v, exact=False)
-        assert ways[:6] == ["host", "mixed"] * 3
-        assert set(ways[6:]) == {better}
+        assert ran[:6] == ["host", "mixed"] * 3
+        assert set(ran[6:]) == {better}
 
 
 # -- random programs -------------------------------------------------------------------------------------
@@ -470,12 +460,6 @@ def test_dims_of_products_name_the_axes_that_are_summed() -> None:
     x, y = na.asarray(np.ones((2, 3, 4))), na.asarray(np.ones((2, 4, 5)))
     assert matmul.dims is not None
     assert matmul.dims(x._node.aval, y._node.aval) == ((0, 1, 2), (0, 2, 3), (0, 1, 3))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _as_it_was() -> Iterator[None]:
-    yield
-    row_tiling.shares.cache_clear()
 
 
 @pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "signbit"])

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy.graph.program import linearize, pending_order
+from nabla_array._lazy.max import trials
 from nabla_array._lazy.max.canonical import Canonical, canonicalize, parse
-from nabla_array._lazy.run import tiers
 
 from ..canonical_host import execute, numpy_as_max
 from ..execution import assert_same
@@ -127,7 +127,7 @@ def test_random_programs_do_the_same_in_canonical_form(
     with numpy_as_max(), xp.config(mode="max"):
         mine, theirs = build(inputs, instructions)
         xp.eval(mine)
-        assert [k.message for k in tiers.kernels() if k.message] == []
+        assert [k.message for k in trials.kernels() if k.message] == []
     for got, wanted in zip(mine, theirs, strict=True):
         assert_same(np.asarray(got), wanted)
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.max import trials
 from nabla_array._lazy.max.backend import primitives
 from nabla_array._lazy.max.canonical import CanonicalProgram, parse
 from nabla_array._lazy.max.columns import taken_apart
-from nabla_array._lazy.run import tiers
 
 from ..canonical_host import numpy_as_max
 from ..execution import assert_same
@@ -64,7 +64,7 @@ def test_columns_have_the_results_of_whole_arrays(f: Callable[..., Any]) -> None
     points = _points()
     with numpy_as_max(), xp.config(mode="max"):
         got = np.asarray(f(xp, *map(xp.asarray, points)))
-        assert all(k.hits and not k.message for k in tiers.kernels())
+        assert all(k.hits and not k.message for k in trials.kernels())
     assert_same(got, f(np, *points), exact=False)
 
 

@@ -14,7 +14,6 @@ import pytest
 
 import nabla_array
 from nabla_array._lazy import ops
-from nabla_array._lazy.cpu import row_tiling
 from nabla_array._lazy.cpu.blocks import as_value
 from nabla_array._lazy.graph.aval import Aval, aval_of
 from nabla_array._lazy.graph.node import Node, leaf, record
@@ -23,6 +22,7 @@ from nabla_array._lazy.ops.elementwise import cast, pow_
 from nabla_array._lazy.ops.structure import project, reshape, slice_
 from nabla_array._lazy.rules.levels import bind
 from nabla_array._lazy.run.evaluator import evaluate, value_of
+from nabla_array._lazy.schedule import tiling
 
 from ..execution import assert_same, in_blocks
 from ..registry import ROWS, WITHOUT_ROW, Row, random
@@ -101,7 +101,7 @@ def test_dims_say_along_which_axes_it_can_be_cut(row: Row) -> None:
             length = piece.stop - piece.start
             shape = tuple(length if k == label else n for k, n in zip(after, whole.shape, strict=True))
             with np.errstate(all="ignore"):
-                parts.append(as_value(prim.host(*ins, **row_tiling.resized(row.params, shape))))
+                parts.append(as_value(prim.host(*ins, **tiling.resized(row.params, shape))))
             assert parts[-1].shape == shape
         if label in after:
             assert_same(np.concatenate(parts, axis=after.index(label)), whole, exact=prim.name != "matmul")

@@ -13,11 +13,13 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.max import backend
+from nabla_array._lazy.max import backend, trials
 from nabla_array._lazy.max.artifacts import Store
 from nabla_array._lazy.max.canonical import for_target, parse
 from nabla_array._lazy.max.compiler import Compiler
-from nabla_array._lazy.run import accelerator, tiers
+from nabla_array._lazy.run import accelerator
+from nabla_array._lazy.run.tiers import Runner
+from nabla_array._lazy.schedule.steps import Compiled
 from nabla_array._lazy.stats import stats
 from nabla_array.inspect.reporting import report
 
@@ -68,7 +70,7 @@ def test_regions_run_from_max_and_results_stay_in_its_buffers() -> None:
         np.testing.assert_allclose(np.asarray(x), w, rtol=1e-14, atol=1e-14)
     np.testing.assert_allclose(np.asarray(again), wanted[0] + 1, rtol=1e-14, atol=1e-14)
     # In `auto` what is compiled is used, after its first results were compared; what is not is asked for.
-    found = [k for k in tiers.kernels() if k.target and k.state == "ready"]
+    found = [k for k in trials.kernels() if k.target and k.state == "ready"]
     assert found
     assert "MAX" in str(xp.explain(*chain(GPU)))
     hits = [k.hits for k in found]
@@ -85,44 +87,51 @@ def test_regions_run_from_max_and_results_stay_in_its_buffers() -> None:
 def test_what_differs_from_the_host_is_never_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     x = xp.linspace(0, 1, 3000, device=GPU)
     y = xp.cos(x) * 3 + x
-    (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
-    assert step.kernel is not None
-    step.kernel.state = "ready"
+    runner = _runner(y)
+    assert runner.kernel is not None
+    runner.kernel.state = "ready"
     wrong = backend.upload(np.zeros(3000), GPU)
-    monkeypatch.setattr(type(step), "on_max", lambda self, ins: [wrong])
+    monkeypatch.setattr(type(runner), "on_max", lambda self, ins: [wrong])
     a = np.linspace(0, 1, 3000)
     np.testing.assert_array_equal(np.asarray(y), np.cos(a) * 3 + a)
-    assert step.kernel.status() == "host: its results differ from the host's"
+    assert runner.kernel.status() == "host: its results differ from the host's"
 
 
 @pytest.mark.usefixtures("_stand_in")
 def test_what_fails_there_runs_on_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     x = xp.linspace(0, 1, 3000, device=GPU)
     y = xp.sin(x) * 3 - x
-    (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
-    assert step.kernel is not None
-    step.kernel.state = "ready"
+    runner = _runner(y)
+    assert runner.kernel is not None
+    runner.kernel.state = "ready"
 
     def lost(self: object, ins: object) -> None:
         raise RuntimeError("the accelerator fell off the bus")
 
-    monkeypatch.setattr(type(step), "on_max", lost)
+    monkeypatch.setattr(type(runner), "on_max", lost)
     np.testing.assert_array_equal(
         np.asarray(y), np.sin(np.linspace(0, 1, 3000)) * 3 - np.linspace(0, 1, 3000)
     )
     assert y.device == GPU
-    assert step.kernel.status() == "host: cannot be run: the accelerator fell off the bus"
+    assert runner.kernel.status() == "host: cannot be run: the accelerator fell off the bus"
 
 
 @pytest.mark.usefixtures("_stand_in")
 def test_the_mode_host_compiles_nothing() -> None:
     x = xp.linspace(0, 1, 3000, device=GPU)
     y = xp.sin(x) * 5 - x
-    (step,) = [s for s in accelerator.steps_of(_program(y), GPU) if s.kernel is not None]
+    runner = _runner(y)
     with xp.config(mode="host"):
         xp.eval(y)
-    assert step.kernel is not None
-    assert (step.kernel.state, step.kernel.host_seconds) == ("new", 0.0)
+    assert runner.kernel is not None
+    assert (runner.kernel.state, runner.kernel.host_seconds) == ("new", 0.0)
+
+
+def _runner(x: xp.Array) -> Runner:
+    steps = accelerator.schedule_of(_program(x), GPU).steps
+    (found,) = [s.runner for s in steps if isinstance(s, Compiled) and s.runner.kernel is not None]
+    assert isinstance(found, Runner)
+    return found
 
 
 def _program(x: xp.Array) -> accelerator.Program:

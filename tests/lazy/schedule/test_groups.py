@@ -11,18 +11,19 @@ import pytest
 import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy.graph.program import pending_order
-from nabla_array._lazy.run.evaluator import schedule
-from nabla_array._lazy.schedule.groups import Plan, Region, plan
+from nabla_array._lazy.run import tiers
+from nabla_array._lazy.run.evaluator import scheduled
+from nabla_array._lazy.schedule.steps import Call, Fused, Schedule
 
 from ..execution import in_blocks
 
 
-def planned(*arrays: Array) -> Plan:
-    """The plan of pending arrays, as it would be if they were large."""
+def planned(*arrays: Array) -> Schedule:
+    """The schedule of pending arrays, as it would be if they were large."""
     with in_blocks():
-        scheduled = schedule(pending_order([a._node for a in arrays]))
-    assert scheduled is not None
-    return scheduled[0]
+        line = scheduled(pending_order([a._node for a in arrays]))
+    assert line is not None
+    return tiers.on_host(line.program)
 
 
 def steps(*arrays: Array) -> list[str]:
@@ -35,10 +36,10 @@ def steps(*arrays: Array) -> list[str]:
 
     out = []
     for step in made.steps:
-        if isinstance(step, Region):
+        if isinstance(step, Fused):
             stored = " ".join(("+" if k in step.joined else "") + name(k) for k in step.outputs)
             out.append(f"{list(step.lead)}: {' '.join(map(name, step.eqns))} -> {stored}")
-        elif name(step.eqn) != "fill":
+        elif isinstance(step, Call) and name(step.eqn) != "fill":
             out.append(name(step.eqn))
     return out
 
@@ -85,7 +86,7 @@ program(%0: float64[6, 5]):
   %8: float64[6, 5] = broadcast(%7, shape=(6, 5), axes=(0, 1))
   %9: float64[6, 5] = div(%5, %8)
   return %9
-Region(eqns=(1, 2, 3, 4, 5, 6, 7, 8, 9), lead=(6,), inputs=(0,), outputs=(9,), \
+Fused(eqns=(1, 2, 3, 4, 5, 6, 7, 8, 9), lead=(6,), inputs=(0,), outputs=(9,), \
 joined=frozenset(), drop=(0,))""",
     row_variance: """\
 program(%0: float64[6, 5]):
@@ -100,9 +101,9 @@ program(%0: float64[6, 5]):
   %9: float64[6] = reduce_sum(%8, axes=(1,))
   %10: float64[6] = div(%9, %2)
   return %10
-Call(eqn=1, drop=())
-Call(eqn=2, drop=())
-Region(eqns=(3, 4, 5, 6, 7, 8, 9, 10), lead=(6,), inputs=(0, 1, 2), outputs=(10,), \
+Call(eqn=1, inputs=(), drop=())
+Call(eqn=2, inputs=(), drop=())
+Fused(eqns=(3, 4, 5, 6, 7, 8, 9, 10), lead=(6,), inputs=(0, 1, 2), outputs=(10,), \
 joined=frozenset(), drop=(1, 2, 0))""",
     stencil: """\
 program(%0: float64[6, 5]):
@@ -118,13 +119,13 @@ program(%0: float64[6, 5]):
   %10: float64[4, 3] = slice(%0, start=(1, 2), size=(4, 3), step=(1, 1))
   %11: float64[4, 3] = add(%9, %10)
   return %11
-Call(eqn=1, drop=())
-Call(eqn=2, drop=())
-Call(eqn=4, drop=())
-Call(eqn=6, drop=())
-Call(eqn=8, drop=())
-Call(eqn=10, drop=(0,))
-Region(eqns=(3, 5, 7, 9, 11), lead=(4, 3), inputs=(1, 2, 4, 6, 8, 10), outputs=(11,), \
+Call(eqn=1, inputs=(), drop=())
+Call(eqn=2, inputs=(0,), drop=())
+Call(eqn=4, inputs=(0,), drop=())
+Call(eqn=6, inputs=(0,), drop=())
+Call(eqn=8, inputs=(0,), drop=())
+Call(eqn=10, inputs=(0,), drop=(0,))
+Fused(eqns=(3, 5, 7, 9, 11), lead=(4, 3), inputs=(1, 2, 4, 6, 8, 10), outputs=(11,), \
 joined=frozenset(), drop=(1, 2, 4, 6, 8, 10))""",
 }
 
@@ -219,10 +220,6 @@ def test_few_results_of_calls_wait_for_a_region(x: Array) -> None:
 def test_float16_sums_are_not_joined() -> None:
     x = xp.asarray(np.ones((6, 5), np.float16))
     assert steps(xp.sum(x * x, axis=0)) == ["[6, 5]: mul -> mul", "reduce_sum"]
-
-
-def test_plans_do_not_grow_without_bound() -> None:
-    assert plan.cache_parameters()["maxsize"] is not None
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, np.uint8])

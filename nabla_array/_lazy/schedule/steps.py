@@ -1,0 +1,170 @@
+"""A schedule: the steps that run a program, in order, each with what it reads, stores and leaves dead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..graph.program import Program
+
+
+class Part(NamedTuple):
+    """Some equations of a program, as a program of their own.
+
+    Attributes
+    ----------
+    program
+        The equations; inputs and outputs are those of `inputs` and `outputs`.
+    inputs, outputs
+        Their numbers in the whole program.
+    eqns
+        The number in the whole program of each equation.
+    fusible
+        Whether MAX, or a thread tile by tile, could run all of it.
+    """
+
+    program: Program
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    eqns: tuple[int, ...]
+    fusible: bool = False
+
+    def within(self, outer: Part) -> Part:
+        """Return a part of `outer.program` as one of the program that `outer` is a part of."""
+        number = (*outer.inputs, *outer.eqns)
+        inputs, outputs, eqns = (tuple([number[i] for i in v]) for v in self[1:4])
+        return Part(self.program, inputs, outputs, eqns, self.fusible)
+
+
+class Call(NamedTuple):
+    """One equation, run whole."""
+
+    eqn: int
+    inputs: tuple[int, ...]
+    drop: tuple[int, ...] = ()
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Its result."""
+        return (self.eqn,)
+
+    def within(self, outer: Part) -> Call:
+        """Return the same in the numbers of the program that `outer` is a part of."""
+        number = (*outer.inputs, *outer.eqns)
+        return Call(number[self.eqn], tuple([number[i] for i in self.inputs]))
+
+
+class Fused(NamedTuple):
+    """A fusion group: equations that treat the leading axes alike, so that they can run block by block.
+
+    Attributes
+    ----------
+    eqns
+        Their numbers, inputs before users.
+    lead
+        Shape of the leading axes that every value of the group shares and blocks are cut from.
+    inputs, outputs
+        Numbers of the values read from outside and of those needed outside.
+    joined
+        Numbers of the outputs that reduce over the leading axes: their blocks are joined at the end.
+    drop
+        Values that nothing needs after this step.
+    """
+
+    eqns: tuple[int, ...]
+    lead: tuple[int, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    joined: frozenset[int]
+    drop: tuple[int, ...] = ()
+
+    def within(self, outer: Part) -> Fused:
+        """Return the same in the numbers of the program that `outer` is a part of."""
+        number = (*outer.inputs, *outer.eqns)
+        eqns, inputs, outputs, joined = (
+            tuple([number[i] for i in v]) for v in (self.eqns, self.inputs, self.outputs, self.joined)
+        )
+        return Fused(eqns, self.lead, inputs, outputs, frozenset(joined))
+
+
+class Tiled:
+    """A part that threads run tile by tile, each all of it on some of the rows.
+
+    Attributes
+    ----------
+    axes
+        For each value of the part's program the axis that is cut; None where each tile has the whole, or
+        where the tiles' results are to be joined.
+    cuts
+        Where the tiles begin and end.
+    ready
+        What the executor has made of it, by how its inputs lie in memory.
+    fits
+        Whether nothing was found in it that compiled code cannot do.
+    """
+
+    __slots__ = ("axes", "cuts", "drop", "fits", "inputs", "outputs", "part", "ready")
+
+    def __init__(self, part: Part, axes: tuple[int | None, ...], cuts: tuple[tuple[int, int], ...]) -> None:
+        self.part = part
+        self.inputs, self.outputs = part.inputs, part.outputs
+        self.axes = axes
+        self.cuts = cuts
+        self.drop: tuple[int, ...] = ()
+        self.ready: dict[Any, Any] = {}
+        self.fits = True
+
+
+class Compiled:
+    """A part that MAX runs; `runner` decides whether this time, too, and does it."""
+
+    __slots__ = ("drop", "inputs", "outputs", "part", "runner")
+
+    def __init__(self, part: Part, runner: Any) -> None:
+        self.part = part
+        self.inputs, self.outputs = part.inputs, part.outputs
+        self.drop: tuple[int, ...] = ()
+        self.runner = runner
+
+
+Step = Call | Fused | Tiled | Compiled
+
+
+class Schedule:
+    """The steps that run a program, in order.
+
+    Attributes
+    ----------
+    fused
+        How many fusion groups there are.
+    tiled
+        The steps that are run tile by tile.
+    """
+
+    __slots__ = ("fused", "program", "steps", "tiled")
+
+    def __init__(self, program: Program, steps: Sequence[Step]) -> None:
+        self.program = program
+        self.steps = _with_drops(program, steps)
+        self.fused = sum([isinstance(s, Fused) for s in steps])
+        self.tiled = [s for s in steps if isinstance(s, Tiled)]
+
+
+def _with_drops(program: Program, steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Say after each step which values are dead."""
+    last: dict[int, int] = {}
+    for n, step in enumerate(steps):
+        last.update(dict.fromkeys((*step.inputs, *step.outputs), n))
+    keep = {*program.outputs}
+    drops: list[list[int]] = [[] for _ in steps]
+    for value, n in last.items():
+        if value not in keep:
+            drops[n].append(value)
+    out: list[Step] = []
+    for step, dead in zip(steps, drops, strict=True):
+        if isinstance(step, Call | Fused):
+            step = step._replace(drop=tuple(dead))
+        else:
+            step.drop = tuple(dead)
+        out.append(step)
+    return tuple(out)
