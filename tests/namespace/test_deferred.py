@@ -140,6 +140,50 @@ def test_what_is_pending_has_the_elements_of_before_a_write() -> None:
     assert float(a[5]) == 11
 
 
+def _steps(x: np.ndarray, row: np.ndarray, rounds: int) -> Iterator[np.ndarray]:
+    """Write to an array, and to views of it, while operations that read it are not looked at."""
+    for i in range(rounds):
+        whole, part, one = x * 0.5, x[1:, 2:] - x[:-1, :-2], row + 1
+        x[0] = float(i)
+        yield whole
+        row[1:3] = i + 0.5
+        x[2, 3] = -1.0
+        yield part
+        both = part * row[2:]
+        x[1:] += 1
+        yield both
+        del part, whole
+        x *= 0.75
+        row -= x[0]
+        yield one + row
+
+
+def test_what_is_written_to_in_a_loop_is_read_as_it_was() -> None:
+    x = np.random.default_rng(2).random((30, 20))
+    mine = xp.asarray(x.copy())
+    pairs = zip(_steps(mine, mine[4], 40), _steps(x, x[4], 40), strict=True)  # type: ignore[arg-type]
+    late: list[tuple[np.ndarray, np.ndarray]] = []
+    for k, (found, wanted) in enumerate(pairs):
+        late.append((found, wanted.copy()))
+        if k % 3 == 0:  # others are looked at much later
+            assert np.asarray(found).tobytes() == wanted.tobytes()
+    for found, wanted in late:
+        assert np.asarray(found).tobytes() == wanted.tobytes()
+    assert np.asarray(mine).tobytes() == x.tobytes()
+
+
+@pytest.mark.skipif(compiled is None, reason="Python copies what pending operations read")
+def test_a_loop_that_writes_to_what_is_read_copies_it_once() -> None:
+    x = xp.asarray(np.random.default_rng(3).random((60, 50)))
+    row, memory = x[3], []
+    for _ in range(20):
+        held = x * 0.5
+        row[0] = 1.0
+        memory.append(id(x._node.value))
+        assert float(held[0, 0]) == float(x[0, 0]) * 0.5
+    assert len(set(memory[2:])) == 1
+
+
 def test_what_is_held_becomes_a_part_and_the_rest_is_let_go() -> None:
     x = xp.asarray(np.arange(1000.0))[:]
     kept = x + 1

@@ -311,14 +311,6 @@ run(PyObject *module, PyObject *node)
     return PyBool_FromLong(IS_PENDING(node) && run_deferred(node));
 }
 
-/* run_all(): compute what is pending and was recorded here */
-static PyObject *
-run_all(PyObject *module, PyObject *unused)
-{
-    run_pending();
-    Py_RETURN_NONE;
-}
-
 /* forked(): a forked child has none of its parent's threads */
 static PyObject *
 forked(PyObject *module, PyObject *unused)
@@ -364,8 +356,7 @@ setup(PyObject *module, PyObject *args)
     Array->tp_dealloc = array_let_go;
     ((PyHeapTypeObject *)Array)->as_buffer.bf_getbuffer = array_buffer;
     PyType_Modified(Array);
-    Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = node_let_go;
-    Deferred->tp_dealloc = deferred_let_go;
+    Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = Deferred->tp_dealloc = node_let_go;
     View->tp_dealloc = view_let_go;
     Py_INCREF(frozen);
     Py_INCREF(scopes);
@@ -386,7 +377,6 @@ setup(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
-    {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
     {"line", line, METH_VARARGS, "Write down the pending graph below some nodes."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each piece of a program."},

@@ -312,10 +312,11 @@ uses(PyObject *y, PyObject *owner)
 /* Do what `target` does where nothing is pending but `x` and `others`, which are computed before any is looked at.
  *
  * `*owner` becomes the array that they are of. Each count is of what is known: the owner has its node and a view's
- * `seen` names it; the node has its value and a view's memory is based on it.
+ * `seen` names it; the node has its value and a view's memory is based on it. `*is_held` says whether nothing but
+ * counts is against it.
  */
 static PyArrayObject *
-target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
+target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner, int *is_held)
 {
     PyObject *view;
     PyArrayObject *value, *memory;
@@ -356,7 +357,8 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
             many += used;
         }
     }
-    return Py_REFCNT(NODE(*owner)) == 1 + many && Py_REFCNT(memory) == 1 + many ? value : NULL;
+    *is_held = Py_REFCNT(NODE(*owner)) != 1 + many || Py_REFCNT(memory) != 1 + many;
+    return *is_held ? NULL : value;
 }
 
 /* Return the elements of `x` to be written to, if nobody but `others` would see that, or NULL. They are borrowed, as
@@ -365,10 +367,12 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 static PyArrayObject *
 target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 {
-    PyArrayObject *value = target_now(x, others, n, owner);
-    if (value == NULL && ring_done != ring_at) {
-        run_pending();
-        value = target_now(x, others, n, owner);
+    int is_held = 0;
+    PyArrayObject *value = target_now(x, others, n, owner, &is_held);
+    if (is_held) {
+        run_readers();
+        watched = WATCHED;
+        value = target_now(x, others, n, owner, &is_held);
     }
     return value;
 }

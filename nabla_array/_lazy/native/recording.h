@@ -47,17 +47,27 @@ pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a,
     return inputs == NULL ? NULL : pending_array_of(type, prim, params, inputs, aval);
 }
 
+/* Compute an operand below which there may be as much as one job has steps. */
+static inline void
+compute_deep(PyObject *node)
+{
+    if (depth_of(node) >= MOST_STEPS * PyLong_AsLong(SLOT(SLOT(node, n_aval), a_weight))) {
+        run_deferred(node);
+    }
+}
+
 /* Return a deferred array of `prim(a, b)`, or `prim(a)`. */
 static PyObject *
 deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
 {
-    PyObject *x = pending_array(Deferred, prim, no_params, a, b, aval), *oldest = pending_at(ring_at % RING);
-    if (oldest != NULL) {
-        run_deferred(oldest);
-        Py_DECREF(oldest);
+    PyObject *x;
+    compute_deep(a);
+    if (b != NULL) {
+        compute_deep(b);
     }
+    x = pending_array(Deferred, prim, no_params, a, b, aval);
     if (x != NULL) {
-        ring[ring_at++ % RING] = NODE(x);
+        note_reader(NODE(x));
     }
     return x;
 }

@@ -82,48 +82,13 @@ dims_of(PyObject *aval, npy_intp *dims)
     return ndim;
 }
 
-/* Those that were recorded last and may be pending, oldest first from `ring_at` on; none is held. */
-enum { RING = 64 };
-static PyObject *ring[RING];
-static size_t ring_at, ring_done; /* the next place; up to which nothing is pending */
-
-/* Forget a node that is not pending any more. */
-static inline void
-leave_ring(PyObject *node)
-{
-    for (size_t i = ring_at, last = ring_at > RING ? ring_at - RING : 0; i > last; i--) {
-        if (ring[(i - 1) % RING] == node) {
-            ring[(i - 1) % RING] = NULL;
-            break;
-        }
-    }
-    while (ring_at > ring_done && ring[(ring_at - 1) % RING] == NULL) {
-        ring_at--;
-    }
-}
-
 /* Let a node be a part: both have one layout, and what a part has not is of its class. */
 static inline void
 become_part(PyObject *node)
 {
-    leave_ring(node);
     Py_INCREF(Part);
     Py_SET_TYPE(node, Part);
     Py_DECREF(Deferred);
-}
-
-static void
-deferred_let_go(PyObject *node)
-{
-    become_part(node);
-    node_let_go(node);
-}
-
-/* Return the node in a place (a new reference) if there is one that is pending. */
-static PyObject *
-pending_at(size_t place)
-{
-    return ring[place] != NULL && IS_PENDING(ring[place]) ? Py_NewRef(ring[place]) : NULL;
 }
 
 /* Let a step be what a ufunc does for operands of one dtype; returns 0 if it has no loop for them. */
@@ -398,19 +363,39 @@ run_deferred(PyObject *root)
     return done;
 }
 
-/* Compute all that is pending, so that nothing but what is known holds what it was computed from. */
-static void
-run_pending(void)
+/* Operations that may be pending on what is written to next: weak references to those recorded last. To make one takes
+ * half as long as to record an operation, so there are some only for a while after a write in place was kept from that
+ * by who else holds the array; else that costs it a copy, once.
+ */
+enum { READERS = 64, WATCHED = 1024 };
+static PyObject *readers[READERS];
+static unsigned next_reader, watched; /* how many more are noted */
+
+static inline void
+note_reader(PyObject *node)
 {
-    size_t last = ring_at, oldest = last > RING && last - RING > ring_done ? last - RING : ring_done;
-    while (last-- > oldest) { /* the newest first: what is in between for it may go unseen */
-        PyObject *node = pending_at(last % RING);
-        if (node != NULL) {
-            run_deferred(node);
+    if (__builtin_expect(watched > 0, 0)) {
+        watched--;
+        Py_XSETREF(readers[next_reader++ % READERS], PyWeakref_NewRef(node, NULL));
+        PyErr_Clear(); /* then it is not noted */
+    }
+}
+
+/* Compute those that are pending, the newest first: what is in between for it may go unseen. */
+static void
+run_readers(void)
+{
+    for (unsigned i = 0; i < READERS; i++) {
+        PyObject **ref = &readers[(next_reader - 1 - i) % READERS], *node;
+        if (*ref != NULL) {
+            node = Py_NewRef(PyWeakref_GET_OBJECT(*ref));
+            Py_CLEAR(*ref);
+            if (node != Py_None && IS_PENDING(node)) {
+                run_deferred(node);
+            }
             Py_DECREF(node);
         }
     }
-    ring_done = ring_at;
 }
 
 /* Count what somebody looked at. */
