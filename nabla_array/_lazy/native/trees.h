@@ -1,6 +1,6 @@
-/* Pending nodes that compiled code recorded (`Deferred` of node.py): how a tree of them is run as one job. */
+/* Trees of pending elementwise nodes, which are run as one job. */
 
-static PyTypeObject *Deferred, *Node;
+static PyTypeObject *Node;
 static PyObject *slice_prim;  /* the primitive of slices */
 static Py_ssize_t n_prim, n_inputs, n_params, n_depth; /* where a Node has these */
 static Py_ssize_t a_dtype, a_weight, a_nbytes;         /* an Aval */
@@ -9,13 +9,12 @@ static PyObject *scalar_node; /* function(aval, number): its node, or None */
 static PyObject *stats;       /* counts evaluations */
 static PyObject *s_usual, *s_warnings, *s_evaluations;
 
-#define IS_PENDING(node) (Py_TYPE(node) == Deferred && VALUE_OF(node) == Py_None)
-
-/* The loops of the ufuncs that elementwise primitives are, by the primitive. */
+/* The ufuncs that elementwise primitives are, by the primitive, with the dtypes of which loops here may be used. */
 enum { MOST_LOOPS = 512 };
 static struct {
     PyObject *prim;
     PyUFuncObject *ufunc;
+    npy_uint64 types; /* a bit for each, by its number in NumPy */
 } known_loops[MOST_LOOPS];
 
 static inline size_t
@@ -28,15 +27,25 @@ place_of(PyObject *prim)
     return place;
 }
 
+/* Say whether a node is pending, and a ufunc computes it: no error state is noted in its params. */
+static inline int
+has_loop(PyObject *node)
+{
+    return VALUE_OF(node) == Py_None && Py_TYPE(node) == Node && SLOT(node, n_params) == no_params &&
+           known_loops[place_of(SLOT(node, n_prim))].prim != NULL;
+}
+
 /* Remember them; returns 0 where there is no room. */
 static int
-learn_loops(PyObject *prim, PyObject *ufunc)
+learn_loops(PyObject *prim, PyUFuncObject *ufunc, npy_uint64 types)
 {
+    const npy_uint64 inexact = 1 << NPY_FLOAT | 1 << NPY_DOUBLE | 1 << NPY_CFLOAT | 1 << NPY_CDOUBLE;
     static int many;
     size_t place = place_of(prim);
     if (known_loops[place].prim == NULL && many < MOST_LOOPS / 2) {
         known_loops[place].prim = Py_NewRef(prim);
-        known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef(ufunc);
+        known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef((PyObject *)ufunc);
+        known_loops[place].types = strcmp(ufunc->name, "power") == 0 ? types & inexact : types; /* it can raise */
         many++;
     }
     return known_loops[place].prim == prim;
@@ -88,7 +97,7 @@ become_part(PyObject *node)
 {
     Py_INCREF(Part);
     Py_SET_TYPE(node, Part);
-    Py_DECREF(Deferred);
+    Py_DECREF(Node);
 }
 
 /* Let a step be what a ufunc does for operands of one dtype; returns 0 if it has no loop for them. */
@@ -104,7 +113,8 @@ set_loop(Step *step, PyUFuncObject *ufunc, int type)
     step->loop = ufunc->functions[loop];
     step->data = ufunc->data == NULL ? NULL : ((void *const *)ufunc->data)[loop];
     step->many = ufunc->nargs;
-    step->is_quiet = ufunc->types[loop * ufunc->nargs + ufunc->nin] == NPY_BOOL;
+    step->result = ufunc->types[loop * ufunc->nargs + ufunc->nin];
+    step->is_quiet = step->result == NPY_BOOL;
     return 1;
 }
 
@@ -143,7 +153,9 @@ add_to(Tree *tree, PyObject *node, int number)
     tree->users[number] = 0;
 }
 
-/* Collect what is pending below a node; returns 0 where that is too much, with the node to run before in `*first`. */
+/* Collect what is pending below a node; returns 0 where that is not all for loops, or where it is too much, with the
+ * node to run before in `*first`.
+ */
 static int
 collect(PyObject *root, Tree *tree, PyObject **first)
 {
@@ -160,7 +172,11 @@ collect(PyObject *root, Tree *tree, PyObject **first)
             depth--;
             continue;
         }
-        if (!IS_PENDING(node)) {
+        if (!has_loop(node)) {
+            if (VALUE_OF(node) == Py_None) {
+                *first = NULL;
+                return 0;
+            }
             if (tree->n_nodes + tree->n_leaves == MOST_OPERANDS) {
                 return 0;
             }
@@ -247,6 +263,44 @@ are_for_somebody(int seen)
     return 0;
 }
 
+/* Let a step be what a node does; returns 0 if no loop does that, or it can raise an error. */
+static int
+set_node(Step *step, PyObject *node)
+{
+    size_t place = place_of(SLOT(node, n_prim));
+    PyUFuncObject *ufunc = known_loops[place].ufunc;
+    PyObject *inputs = SLOT(node, n_inputs);
+    int type = aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, 0), n_aval))->type_num;
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(inputs); i++) {
+        if (aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, i), n_aval))->type_num != type) {
+            return 0;
+        }
+    }
+    return type < 64 && known_loops[place].types >> type & 1 && PyTuple_GET_SIZE(inputs) == ufunc->nin &&
+           set_loop(step, ufunc, type) && step->result == aval_dtype(SLOT(node, n_aval))->type_num;
+}
+
+/* Say whether a tree is for loops here: what is large and stands on no part is for plans, and MAX to see. */
+static int
+is_for_loops(const Tree *tree)
+{
+    PyObject *root = tree->nodes[tree->n_nodes - 1];
+    npy_intp bytes = aval_bytes(SLOT(PyTuple_GET_ITEM(SLOT(root, n_inputs), 0), n_aval));
+    enum mode now = mode();
+    if (bytes == 0 || bytes >= part_bytes || now == MAX_MODE) {
+        return 0;
+    }
+    if (bytes < large_bytes || now == HOST_MODE) {
+        return 1;
+    }
+    for (int i = 1; i <= tree->n_leaves; i++) {
+        if (Py_TYPE(tree->nodes[MOST_OPERANDS - i]) == Part) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Put the pending nodes of a tree, and the arrays that hold what others need of them, into a job.
  *
  * `values[k]` becomes a new array for what is kept of node k, and the node is held; the last, the root's, is `into`
@@ -275,8 +329,7 @@ make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
         PyObject *node = tree->nodes[k], *aval = SLOT(node, n_aval), *inputs = SLOT(node, n_inputs);
         Py_ssize_t many = PyTuple_GET_SIZE(inputs);
         Step *step = &job->steps[k];
-        PyUFuncObject *ufunc = known_loops[place_of(SLOT(node, n_prim))].ufunc;
-        if (!set_loop(step, ufunc, aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, 0), n_aval))->type_num)) {
+        if (!set_node(step, node)) {
             return 0;
         }
         for (Py_ssize_t i = 0; i < many; i++) {
@@ -332,8 +385,8 @@ run_tree(Tree *tree, PyArrayObject *into)
     npy_intp size = aval_bytes(aval) / PyDataType_ELSIZE(aval_dtype(aval));
     int done;
     memset(values, 0, sizeof(*values) * (size_t)tree->n_nodes);
-    done = make_job(tree, &job, into, values) && run_job(&job, threads_for(cost_of_job(&job), size), 0) == 0 &&
-               !are_for_somebody(job.faults);
+    done = is_for_loops(tree) && make_job(tree, &job, into, values) &&
+           run_job(&job, threads_for(cost_of_job(&job), size), 0) == 0 && !are_for_somebody(job.faults);
     PyErr_Clear();
     for (int k = 0; k < tree->n_nodes; k++) {
         kept[k] = values[k] == NULL ? NULL : tree->nodes[k];
@@ -350,13 +403,13 @@ run_tree(Tree *tree, PyArrayObject *into)
 
 /* Compute a pending node; returns 0, without an error, where Python must. */
 static int
-run_deferred(PyObject *root)
+run_loops(PyObject *root)
 {
     Tree tree;
     PyObject *first;
     int done;
     Py_INCREF(root); /* what a smaller tree lets go of may be the last to hold it */
-    while (!(done = collect(root, &tree, &first)) && first != NULL && run_deferred(first)) {
+    while (!(done = collect(root, &tree, &first)) && first != NULL && run_loops(first)) {
     }
     done = done && tree.n_nodes > 0 && run_tree(&tree, NULL);
     Py_DECREF(root);
@@ -390,8 +443,8 @@ run_readers(void)
         if (*ref != NULL) {
             node = Py_NewRef(PyWeakref_GET_OBJECT(*ref));
             Py_CLEAR(*ref);
-            if (node != Py_None && IS_PENDING(node)) {
-                run_deferred(node);
+            if (node != Py_None && has_loop(node)) {
+                run_loops(node);
             }
             Py_DECREF(node);
         }
@@ -417,7 +470,7 @@ static PyArrayObject *
 fresh(PyObject *x)
 {
     PyArrayObject *value = seen(x);
-    if (value == NULL && IS_PENDING(NODE(x)) && run_deferred(NODE(x))) {
+    if (value == NULL && has_loop(NODE(x)) && run_loops(NODE(x))) {
         count_evaluation();
         value = seen(x);
     }
@@ -540,7 +593,7 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
     Py_ssize_t nodes = 1, arrays = 1, mine = 1;
     npy_intp dims[MOST_DIMS];
     Tree tree;
-    if (!IS_PENDING(root) || PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) ||
+    if (!has_loop(root) || PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) ||
         are_for_somebody(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) || /* who tells of them computes again */
         memory == NULL || !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
         !PyArray_CHKFLAGS((PyArrayObject *)memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) ||

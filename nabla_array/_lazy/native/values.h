@@ -11,7 +11,7 @@ static PyObject *faults;    /* dict of the module: `_entered`, a context where f
 static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
 static PyObject *settings;  /* dict: the mode in force */
-static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_deferred;
+static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_recorded;
 static long deepest; /* a chain of pending nodes, before it evaluates itself */
 static PyArray_Descr *truth_dtype, *double_dtype;
 
