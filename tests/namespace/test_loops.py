@@ -17,8 +17,11 @@ import pytest
 import nabla_array as xp
 from benchmarks import fuzz_numpy
 from nabla_array._lazy.cpu import blocks
-from nabla_array._lazy.graph.node import LIMIT, Part
+from nabla_array._lazy.graph.node import LIMIT, Node, Part, leaf, record
+from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.native import compiled
+from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops.reduction import reduce_max
 from nabla_array._namespace.dispatch import eager, fastpath
 
 # Rows of all lengths: joined to one, several at a time, whole ones, pieces of long ones.
@@ -467,3 +470,41 @@ def test_nothing_is_pending_on_memory_that_somebody_else_writes_to(n: int) -> No
     assert (float(x[0]), float(y[0]), float(z[0])) == (7, 2, 2)
     x += 1
     assert float(x[1]) == 8
+
+
+def _recorded_by_python(prim: Primitive, *values: np.ndarray) -> Node:
+    return record(prim, tuple([leaf(v) for v in values]))
+
+
+@pytest.mark.skipif(compiled is None, reason="nothing is compiled")
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_what_python_recorded_runs_in_loops_too(dtype: str) -> None:
+    x, y = operands((40, 30), dtype, 11)
+    for prim, function in ((e.add, np.add), (e.eq, np.equal), (e.mul, np.multiply), (e.maximum, np.maximum)):
+        node = _recorded_by_python(prim, x, y)
+        again = record(e.eq, (node, leaf(function(x, y))))
+        assert compiled.run(again)
+        assert type(again) is Part
+        assert node.value.tobytes() == function(x, y).tobytes()
+        assert again.value.tobytes() == np.equal(function(x, y), function(x, y)).tobytes()
+
+
+@pytest.mark.skipif(compiled is None, reason="nothing is compiled")
+def test_what_is_not_for_loops_stays_for_the_evaluator() -> None:
+    x = np.arange(1.0, 1000)
+    n = np.arange(1, 1000)
+    table = np.ones((300, 400))
+    nodes = {
+        "an integer power": _recorded_by_python(e.pow_, n, n),
+        "no elements": _recorded_by_python(e.add, x[:0], x[:0]),
+        "large, and of no part": _recorded_by_python(e.add, table, table),
+        "an error state": e.add(leaf(x), leaf(x)),
+        "known": leaf(x),
+    }
+    most = record(reduce_max, (leaf(x[None]),), {"axes": (0,)})
+    nodes["a reduction below"] = record(e.add, (most, most))
+    for name, node in nodes.items():
+        assert not compiled.run(node), name
+    wanted = {"a reduction below": x * 2, "large, and of no part": table * 2, "an error state": x * 2}
+    for name, value in wanted.items():
+        assert np.array_equal(np.asarray(xp.Array(nodes[name])), value), name

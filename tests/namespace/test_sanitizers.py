@@ -13,6 +13,7 @@ from tests import sanitized
 
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
 JOBS = (
+    ("-m", "pytest", "-q", "tests/namespace/test_loops.py", "-k", "not fork and not fuzz and not random"),
     ("-m", "pytest", "-q", "tests/namespace/test_masks.py", "tests/namespace/test_indexing.py"),
     ("-m", "pytest", "-q", "tests/namespace/test_direct.py", "tests/namespace/test_sharing.py"),
     ("-m", "pytest", "-q", "tests/lazy/test_jobs.py", "-k", "repeats or lie or joined"),
