@@ -13,6 +13,14 @@ from tests import sanitized
 
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
 JOBS = (
+    (
+        "-m",
+        "pytest",
+        "-q",
+        "tests/namespace/dispatch/test_loops.py",
+        "-k",
+        "not fork and not fuzz and not random",
+    ),
     ("-m", "pytest", "-q", "tests/namespace/core/test_masks.py", "tests/namespace/core/test_indexing.py"),
     ("-m", "pytest", "-q", "tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_views.py"),
     ("-m", "pytest", "-q", "tests/lazy/cpu/test_kernels.py", "-k", "repeats or lie or joined"),

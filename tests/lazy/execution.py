@@ -24,7 +24,7 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
         patch.object(evaluator, "MEDIUM_WEIGHT", 0),
         patch.object(blocks, "BLOCK", elements),
         patch.object(blocks, "_PARALLEL", 1),
-        patch.object(blocks, "compiled", None),  # which has blocks of its own: test_deferred.py
+        patch.object(blocks, "compiled", None),  # which has blocks of its own: test_loops.py
         config(threads=threads),
     ):
         blocks._kernel.cache_clear()  # a kernel remembers the size of its blocks

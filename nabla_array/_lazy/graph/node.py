@@ -118,15 +118,6 @@ class Lent(Part):
     __slots__ = ()
 
 
-class Deferred(Node):
-    """An elementwise operation on parts, or on arrays that are not large, which compiled code recorded.
-
-    It runs many of them together, block by block; those that are held become parts (`native/trees.h`).
-    """
-
-    __slots__ = ()
-
-
 # `evaluate.evaluate` puts itself here: recording must be able to ask for it, and may not import it.
 evaluate_hook: list[Callable[[list[Node]], None]] = []
 

@@ -29,6 +29,7 @@ typedef struct {
     void *data;
     int many, args[4]; /* the numbers of its operands, the result's last */
     int cost;          /* how much longer it takes than a sum, about */
+    int result;        /* the dtype of a ufunc's result, by its number */
     int is_quiet;      /* whether NumPy tells of no faults of it */
     int has_identity;  /* whether a reduction begins with that, else with the first element */
     char identity[16];

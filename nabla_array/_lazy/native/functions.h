@@ -238,7 +238,7 @@ static inline int
 is_own_product(PyObject *x)
 {
     PyObject *node = NODE(x);
-    return IS_PENDING(node) && SLOT(node, n_prim) == product && Py_REFCNT(node) == 1 && Py_REFCNT(x) == 1;
+    return has_loop(node) && SLOT(node, n_prim) == product && Py_REFCNT(node) == 1 && Py_REFCNT(x) == 1;
 }
 
 /* A function of arrays, one of them at least at hand, or of numbers, whose result NumPy gives as the package does. */

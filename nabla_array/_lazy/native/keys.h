@@ -298,7 +298,7 @@ large_view(PyObject *x, PyObject *node, PyArrayObject *part, PyObject *key)
         PyObject *params = Py_BuildValue("{sOsOsO}", "start", start, "size", size, "step", step);
         PyObject *aval = find_aval(PyArray_NDIM(part), PyArray_DIMS(part), PyArray_DESCR(part));
         if (params != NULL && aval != NULL) {
-            out = with_view(x, node, pending_array(Node, slice_prim, params, node, NULL, aval), key);
+            out = with_view(x, node, pending_array(slice_prim, params, node, NULL, aval), key);
         }
         Py_XDECREF(params);
         Py_XDECREF(aval);
@@ -562,7 +562,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
             PyArrayObject *value = seen(x);
             return value != NULL && PyArray_ISWRITEABLE(value); /* Python's last step of `x[key] += v`, which was written */
         }
-        if (IS_PENDING(NODE(y)) && Py_REFCNT(y) == 1 && Py_REFCNT(NODE(y)) == 1 &&
+        if (has_loop(NODE(y)) && Py_REFCNT(y) == 1 && Py_REFCNT(NODE(y)) == 1 &&
             (done = write_pending(x, key, NODE(y))) != 0) {
             return done;
         }

@@ -229,7 +229,11 @@ wrap(PyObject *module, PyObject *args)
     f->reflected = strcmp(way, "reflected") == 0;
     f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
     f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
-    f->is_strict = f->is_ufunc && prim != Py_None && is_elementwise(prim, host) && learn_loops(prim, host);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
+        f->types |= (npy_uint64)1 << PyLong_AsLong(PyTuple_GET_ITEM(types, i));
+    }
+    f->is_strict = f->is_ufunc && prim != Py_None && is_elementwise(prim, host) &&
+                   learn_loops(prim, (PyUFuncObject *)host, f->types);
     if (f->is_strict) {
         if (square == NULL && strcmp(name, "square") == 0) {
             square = (Fast *)Py_NewRef(f);
@@ -245,9 +249,6 @@ wrap(PyObject *module, PyObject *args)
         if (strcmp(name, op_names[op]) == 0) {
             f->op = (enum op)op;
         }
-    }
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
-        f->types |= (npy_uint64)1 << PyLong_AsLong(PyTuple_GET_ITEM(types, i));
     }
     return (PyObject *)f;
 }
@@ -280,7 +281,7 @@ like(PyObject *module, PyObject *args)
 static PyObject *
 limit(PyObject *module, PyObject *args)
 {
-    if (!PyArg_ParseTuple(args, "nnnnl", &part_bytes, &large_bytes, &tiny_bytes, &least_deferred, &deepest)) {
+    if (!PyArg_ParseTuple(args, "nnnnl", &part_bytes, &large_bytes, &tiny_bytes, &least_recorded, &deepest)) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -304,19 +305,19 @@ offset_of(PyObject *type, const char *name)
     return offset;
 }
 
-/* run(node): compute a pending node, and return whether that was done */
+/* run(node): compute a node if it is pending, and loops here can; returns whether that was done */
 static PyObject *
 run(PyObject *module, PyObject *node)
 {
-    return PyBool_FromLong(IS_PENDING(node) && run_deferred(node));
-}
-
-/* run_all(): compute what is pending and was recorded here */
-static PyObject *
-run_all(PyObject *module, PyObject *unused)
-{
-    run_pending();
-    Py_RETURN_NONE;
+    int done = 0;
+    if (has_loop(node)) {
+        if (wait_for_lock() < 0) {
+            return NULL;
+        }
+        done = has_loop(node) && run_loops(node);
+        unlock();
+    }
+    return PyBool_FromLong(done);
 }
 
 /* forked(): a forked child has none of its parent's threads */
@@ -328,13 +329,13 @@ forked(PyObject *module, PyObject *unused)
     return renew_lock() ? Py_NewRef(Py_None) : PyErr_NoMemory();
 }
 
-/* setup(Array, Node, Part, Lent, Deferred, View, Aval, tapes, frozen, scopes, recent, aval_of, faults, listener, tell,
+/* setup(Array, Node, Part, Lent, View, Aval, tapes, frozen, scopes, recent, aval_of, faults, listener, tell,
          settings, overrides, active, no_params, scalar_node, stats, slice, cores) */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
-    PyObject *array, *node, *part, *lent, *pending, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOOO!O!O!O!OO!OOO!O!OOOOOl", &array, &node, &part, &lent, &pending, &view, &aval, &PyList_Type, &running,
+    PyObject *array, *node, *part, *lent, *view, *aval, *running;
+    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!O!OOOOOl", &array, &node, &part, &lent, &view, &aval, &PyList_Type, &running,
                           &PyDict_Type, &frozen, &PyList_Type, &scopes, &PyDict_Type, &recent, &aval_of,
                           &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &PyList_Type, &overrides, &active, &no_params, &scalar_node,
                           &stats, &slice_prim, &cores)) {
@@ -354,7 +355,6 @@ setup(PyObject *module, PyObject *args)
     Array = (PyTypeObject *)Py_NewRef(array);
     Part = (PyTypeObject *)Py_NewRef(part);
     Lent = (PyTypeObject *)Py_NewRef(lent);
-    Deferred = (PyTypeObject *)Py_NewRef(pending);
     View = (PyTypeObject *)Py_NewRef(view);
     Node = (PyTypeObject *)Py_NewRef(node);
     Aval = (PyTypeObject *)Py_NewRef(aval);
@@ -365,7 +365,6 @@ setup(PyObject *module, PyObject *args)
     ((PyHeapTypeObject *)Array)->as_buffer.bf_getbuffer = array_buffer;
     PyType_Modified(Array);
     Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = node_let_go;
-    Deferred->tp_dealloc = deferred_let_go;
     View->tp_dealloc = view_let_go;
     Py_INCREF(frozen);
     Py_INCREF(scopes);
@@ -387,8 +386,7 @@ setup(PyObject *module, PyObject *args)
 
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
-    {"run", run, METH_O, "Compute a deferred node; return whether that was done."},
-    {"run_all", run_all, METH_NOARGS, "Compute all deferred nodes that are pending."},
+    {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"line", line, METH_VARARGS, "Write down the pending graph below some nodes."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each piece of a program."},

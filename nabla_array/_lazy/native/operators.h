@@ -187,7 +187,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     if (is_watched()) {
         return NULL;
     }
-    if (into == NULL && ((value = defer(f, x, y)) != NULL || PyErr_Occurred())) {
+    if (into == NULL && ((value = record_operator(f, x, y)) != NULL || PyErr_Occurred())) {
         *failed = value == NULL;
         return value;
     }
@@ -196,7 +196,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         return value;
     }
     /* What is pending first: to compute it may run anything. To look at `y` runs nothing, so `a` stays what it is. */
-    if (y != NULL && IS_ARRAY(y) && IS_PENDING(NODE(y))) {
+    if (y != NULL && IS_ARRAY(y) && has_loop(NODE(y))) {
         fresh(y);
     }
     if ((IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
@@ -312,10 +312,11 @@ uses(PyObject *y, PyObject *owner)
 /* Do what `target` does where nothing is pending but `x` and `others`, which are computed before any is looked at.
  *
  * `*owner` becomes the array that they are of. Each count is of what is known: the owner has its node and a view's
- * `seen` names it; the node has its value and a view's memory is based on it.
+ * `seen` names it; the node has its value and a view's memory is based on it. `*is_held` says whether nothing but
+ * counts is against it.
  */
 static PyArrayObject *
-target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
+target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner, int *is_held)
 {
     PyObject *view;
     PyArrayObject *value, *memory;
@@ -356,7 +357,8 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
             many += used;
         }
     }
-    return Py_REFCNT(NODE(*owner)) == 1 + many && Py_REFCNT(memory) == 1 + many ? value : NULL;
+    *is_held = Py_REFCNT(NODE(*owner)) != 1 + many || Py_REFCNT(memory) != 1 + many;
+    return *is_held ? NULL : value;
 }
 
 /* Return the elements of `x` to be written to, if nobody but `others` would see that, or NULL. They are borrowed, as
@@ -365,26 +367,28 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 static PyArrayObject *
 target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
 {
-    PyArrayObject *value = target_now(x, others, n, owner);
-    if (value == NULL && ring_done != ring_at) {
-        run_pending();
-        value = target_now(x, others, n, owner);
+    int is_held = 0;
+    PyArrayObject *value = target_now(x, others, n, owner, &is_held);
+    if (is_held) {
+        run_readers();
+        watched = WATCHED;
+        value = target_now(x, others, n, owner, &is_held);
     }
     return value;
 }
 
 /* Do an operator on arrays of middling size and write to `out`; NULL, without an error, if that is not so simple. */
 static PyObject *
-deferred_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
+record_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
 {
-    PyObject *found = is_watched() ? NULL : defer(f, x, y);
+    PyObject *found = is_watched() ? NULL : record_operator(f, x, y);
     int done = 0;
     if (found == NULL) {
         *failed = PyErr_Occurred() != NULL;
         return NULL;
     }
     if (SLOT(NODE(found), n_aval) == SLOT(NODE(out), n_aval)) {
-        if (IS_PENDING(NODE(out)) && SLOT(out, x_view) == Py_None && !is_frozen(out) && is_ours(out)) {
+        if (has_loop(NODE(out)) && SLOT(out, x_view) == Py_None && !is_frozen(out) && is_ours(out)) {
             Py_SETREF(NODE(out), Py_NewRef(NODE(found)));
             done = 1;
         }
@@ -420,7 +424,7 @@ compute_into(Fast *f, PyObject *const *args, Py_ssize_t n, PyObject *names, int 
     if (out == NULL || is_frozen(out)) {
         return NULL;
     }
-    if (keywords == 1 && ((value = deferred_into(f, args[0], n == 2 ? args[1] : NULL, out, failed)) != NULL || *failed)) {
+    if (keywords == 1 && ((value = record_into(f, args[0], n == 2 ? args[1] : NULL, out, failed)) != NULL || *failed)) {
         return value;
     }
     if (IS_COMPARISON(f->op)) {
@@ -467,7 +471,7 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         found = compute(f, args[f->reflected], args[!f->reflected], NULL, &failed);
     }
     else if (n == f->nin + 1 && IS_ARRAY(args[n - 1])) {
-        found = deferred_into(f, args[0], n == 3 ? args[1] : NULL, args[n - 1], &failed);
+        found = record_into(f, args[0], n == 3 ? args[1] : NULL, args[n - 1], &failed);
     }
     return found;
 }
@@ -485,7 +489,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     x = args[0];
     y = args[1];
-    if ((found = deferred_into(f, x, y, x, &failed)) != NULL || failed) {
+    if ((found = record_into(f, x, y, x, &failed)) != NULL || failed) {
         return found;
     }
     memory = target(x, &y, 1, &owner);

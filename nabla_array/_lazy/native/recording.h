@@ -7,21 +7,23 @@ depth_of(PyObject *node)
     return depth == NULL ? 0 : PyLong_AsLong(depth);
 }
 
-/* Return a pending array of `prim(*inputs, **params)` (`inputs` is stolen), whose node is of a class. */
+/* Return a pending array of `prim(*inputs, **params)` (`inputs` is stolen); NULL, without an error, where whoever
+ * records evaluates what it stands on first.
+ */
 static PyObject *
-pending_array_of(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *inputs, PyObject *aval)
+pending_array_of(PyObject *prim, PyObject *params, PyObject *inputs, PyObject *aval)
 {
-    PyObject *node = make_object(type, &nodes, 1), *x = NULL;
+    PyObject *node, *x = NULL;
     long depth = 0;
-    if (node == NULL) {
-        Py_DECREF(inputs);
-        return NULL;
-    }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
         long other = depth_of(PyTuple_GET_ITEM(inputs, i));
         depth = depth > other ? depth : other;
     }
     depth += PyLong_AsLong(SLOT(aval, a_weight));
+    if (depth > deepest || (node = make_object(Node, &nodes, 1)) == NULL) {
+        Py_DECREF(inputs);
+        return NULL;
+    }
     SLOT(node, n_prim) = Py_NewRef(prim);
     SLOT(node, n_inputs) = inputs;
     SLOT(node, n_params) = Py_NewRef(params);
@@ -39,25 +41,40 @@ pending_array_of(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject 
     return x;
 }
 
-/* Return a pending array of `prim(a, b, **params)`, or of `a` alone, whose node is of a class. */
+/* Return a pending array of `prim(a, b, **params)`, or of `a` alone, as `pending_array_of` does. */
 static PyObject *
-pending_array(PyTypeObject *type, PyObject *prim, PyObject *params, PyObject *a, PyObject *b, PyObject *aval)
+pending_array(PyObject *prim, PyObject *params, PyObject *a, PyObject *b, PyObject *aval)
 {
     PyObject *inputs = b == NULL ? PyTuple_Pack(1, a) : PyTuple_Pack(2, a, b);
-    return inputs == NULL ? NULL : pending_array_of(type, prim, params, inputs, aval);
+    return inputs == NULL ? NULL : pending_array_of(prim, params, inputs, aval);
 }
 
-/* Return a deferred array of `prim(a, b)`, or `prim(a)`. */
-static PyObject *
-deferred(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
+/* Compute an operand below which there may be as much as one job has steps. */
+static inline void
+compute_deep(PyObject *node)
 {
-    PyObject *x = pending_array(Deferred, prim, no_params, a, b, aval), *oldest = pending_at(ring_at % RING);
-    if (oldest != NULL) {
-        run_deferred(oldest);
-        Py_DECREF(oldest);
+    long depth = depth_of(node), weight;
+    if (depth < MOST_STEPS) {
+        return;
     }
+    weight = PyLong_AsLong(SLOT(SLOT(node, n_aval), a_weight));
+    if (depth >= MOST_STEPS * weight || depth + weight > deepest) {
+        run_loops(node);
+    }
+}
+
+/* Return a pending array of `prim(a, b)`, or `prim(a)`. */
+static PyObject *
+record(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
+{
+    PyObject *x;
+    compute_deep(a);
+    if (b != NULL) {
+        compute_deep(b);
+    }
+    x = pending_array(prim, no_params, a, b, aval);
     if (x != NULL) {
-        ring[ring_at++ % RING] = NODE(x);
+        note_reader(NODE(x));
     }
     return x;
 }
@@ -160,7 +177,7 @@ operand(PyObject *x)
         (view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen))) {
         return NULL;
     }
-    if (IS_PENDING(node)) {
+    if (has_loop(node)) {
         return node;
     }
     value = VALUE_OF(node);
@@ -205,7 +222,7 @@ common_dtype(PyObject *m, PyObject *n)
 static inline int
 is_near(PyObject *node)
 {
-    return Py_TYPE(node) == Part || Py_TYPE(node) == Deferred;
+    return Py_TYPE(node) == Part || has_loop(node);
 }
 
 /* Put the shape of a result into `dims`; returns how many axes it has, -1 if it is not for this. */
@@ -224,10 +241,13 @@ result_dims(PyObject *m, PyObject *n, PyArray_Descr *dtype, npy_intp *dims)
         }
         bytes *= dims[axis];
     }
+    if (bytes < least_recorded || tiny() == 0) {
+        return -1;
+    }
     /* What parts are spread to, on the way to something large, is for plans. */
     is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
                                                               : is_near(m) && is_near(n);
-    return bytes < least_deferred || tiny() == 0 || (!is_part && bytes >= most) ? -1 : ndim;
+    return !is_part && bytes >= most ? -1 : ndim;
 }
 
 /* Return a node (stolen) as one of an aval: with its elements cast, and repeated. */
@@ -239,7 +259,7 @@ fitted(PyObject *node, PyObject *aval, int ndim, npy_intp *dims)
     if (SLOT(node, n_aval) == aval) {
         return node;
     }
-    if (IS_PENDING(node) && !run_deferred(node)) {
+    if (has_loop(node) && !run_loops(node)) {
         Py_DECREF(node);
         return NULL;
     }
@@ -267,7 +287,7 @@ is_single(PyObject *x)
  * large; NULL where it is to be done at once, or left to Python. `y` is NULL for an operator on one array.
  */
 static PyObject *
-defer(Fast *f, PyObject *x, PyObject *y)
+record_operator(Fast *f, PyObject *x, PyObject *y)
 {
     PyObject *m = NULL, *n = NULL, *aval = NULL, *out = NULL;
     npy_intp dims[MOST_DIMS];
@@ -315,7 +335,7 @@ defer(Fast *f, PyObject *x, PyObject *y)
             Py_SETREF(aval, find_aval(ndim, dims, other));
             Py_DECREF(other);
         }
-        out = aval == NULL ? NULL : deferred(f->prim, m, n, aval);
+        out = aval == NULL ? NULL : record(f->prim, m, n, aval);
     }
     Py_XDECREF(aval);
     Py_XDECREF(m);
@@ -394,10 +414,7 @@ call_apply(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         }
     }
     if (params != NULL && Py_TYPE(aval) == Aval && !takes_little(args[0], PyTuple_GET_ITEM(inputs, 0), aval)) {
-        out = pending_array_of(Node, args[0], params, Py_NewRef(inputs), aval);
-        if (out != NULL && PyLong_AsLong(SLOT(NODE(out), n_depth)) > deepest) {
-            Py_CLEAR(out); /* whoever records evaluates what it stands on first */
-        }
+        out = pending_array_of(args[0], params, Py_NewRef(inputs), aval);
     }
     Py_XDECREF(aval);
     Py_XDECREF(params);

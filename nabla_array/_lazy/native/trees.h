@@ -1,6 +1,6 @@
-/* Pending nodes that compiled code recorded (`Deferred` of node.py): how a tree of them is run as one job. */
+/* Trees of pending elementwise nodes, which are run as one job. */
 
-static PyTypeObject *Deferred, *Node;
+static PyTypeObject *Node;
 static PyObject *slice_prim;  /* the primitive of slices */
 static Py_ssize_t n_prim, n_inputs, n_params, n_depth; /* where a Node has these */
 static Py_ssize_t a_dtype, a_weight, a_nbytes;         /* an Aval */
@@ -9,20 +9,19 @@ static PyObject *scalar_node; /* function(aval, number): its node, or None */
 static PyObject *stats;       /* counts evaluations */
 static PyObject *s_usual, *s_warnings, *s_evaluations;
 
-/* Whether a node is pending, was recorded here, and is not being computed by some evaluation (`CLAIMED` of node.py). */
-#define IS_PENDING(node) (Py_TYPE(node) == Deferred && VALUE_OF(node) == Py_None && !is_claimed(node))
-
+/* Say whether some evaluation computes a node (`CLAIMED` of node.py). */
 static inline int
 is_claimed(PyObject *node)
 {
     return PyLong_AsLongLong(SLOT(node, n_depth)) >= (long long)1 << 40;
 }
 
-/* The loops of the ufuncs that elementwise primitives are, by the primitive. */
+/* The ufuncs that elementwise primitives are, by the primitive, with the dtypes of which loops here may be used. */
 enum { MOST_LOOPS = 512 };
 static struct {
     PyObject *prim;
     PyUFuncObject *ufunc;
+    npy_uint64 types; /* a bit for each, by its number in NumPy */
 } known_loops[MOST_LOOPS];
 
 static inline size_t
@@ -35,15 +34,25 @@ place_of(PyObject *prim)
     return place;
 }
 
+/* Say whether a node is pending, nobody computes it, and a ufunc does: no error state is noted in its params. */
+static inline int
+has_loop(PyObject *node)
+{
+    return VALUE_OF(node) == Py_None && Py_TYPE(node) == Node && SLOT(node, n_params) == no_params && !is_claimed(node) &&
+           known_loops[place_of(SLOT(node, n_prim))].prim != NULL;
+}
+
 /* Remember them; returns 0 where there is no room. */
 static int
-learn_loops(PyObject *prim, PyObject *ufunc)
+learn_loops(PyObject *prim, PyUFuncObject *ufunc, npy_uint64 types)
 {
+    const npy_uint64 inexact = 1 << NPY_FLOAT | 1 << NPY_DOUBLE | 1 << NPY_CFLOAT | 1 << NPY_CDOUBLE;
     static int many;
     size_t place = place_of(prim);
     if (known_loops[place].prim == NULL && many < MOST_LOOPS / 2) {
         known_loops[place].prim = Py_NewRef(prim);
-        known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef(ufunc);
+        known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef((PyObject *)ufunc);
+        known_loops[place].types = strcmp(ufunc->name, "power") == 0 ? types & inexact : types; /* it can raise */
         many++;
     }
     return known_loops[place].prim == prim;
@@ -89,48 +98,13 @@ dims_of(PyObject *aval, npy_intp *dims)
     return ndim;
 }
 
-/* Those that were recorded last and may be pending, oldest first from `ring_at` on; none is held. */
-enum { RING = 64 };
-static PyObject *ring[RING];
-static size_t ring_at, ring_done; /* the next place; up to which nothing is pending */
-
-/* Forget a node that is not pending any more. */
-static inline void
-leave_ring(PyObject *node)
-{
-    for (size_t i = ring_at, last = ring_at > RING ? ring_at - RING : 0; i > last; i--) {
-        if (ring[(i - 1) % RING] == node) {
-            ring[(i - 1) % RING] = NULL;
-            break;
-        }
-    }
-    while (ring_at > ring_done && ring[(ring_at - 1) % RING] == NULL) {
-        ring_at--;
-    }
-}
-
 /* Let a node be a part: both have one layout, and what a part has not is of its class. */
 static inline void
 become_part(PyObject *node)
 {
-    leave_ring(node);
     Py_INCREF(Part);
     Py_SET_TYPE(node, Part);
-    Py_DECREF(Deferred);
-}
-
-static void
-deferred_let_go(PyObject *node)
-{
-    become_part(node);
-    node_let_go(node);
-}
-
-/* Return the node in a place (a new reference) if there is one that is pending. */
-static PyObject *
-pending_at(size_t place)
-{
-    return ring[place] != NULL && IS_PENDING(ring[place]) ? Py_NewRef(ring[place]) : NULL;
+    Py_DECREF(Node);
 }
 
 /* Let a step be what a ufunc does for operands of one dtype; returns 0 if it has no loop for them. */
@@ -146,7 +120,8 @@ set_loop(Step *step, PyUFuncObject *ufunc, int type)
     step->loop = ufunc->functions[loop];
     step->data = ufunc->data == NULL ? NULL : ((void *const *)ufunc->data)[loop];
     step->many = ufunc->nargs;
-    step->is_quiet = ufunc->types[loop * ufunc->nargs + ufunc->nin] == NPY_BOOL;
+    step->result = ufunc->types[loop * ufunc->nargs + ufunc->nin];
+    step->is_quiet = step->result == NPY_BOOL;
     return 1;
 }
 
@@ -185,7 +160,9 @@ add_to(Tree *tree, PyObject *node, int number)
     tree->users[number] = 0;
 }
 
-/* Collect what is pending below a node; returns 0 where that is too much, with the node to run before in `*first`. */
+/* Collect what is pending below a node; returns 0 where that is not all for loops, or where it is too much, with the
+ * node to run before in `*first`.
+ */
 static int
 collect(PyObject *root, Tree *tree, PyObject **first)
 {
@@ -202,7 +179,11 @@ collect(PyObject *root, Tree *tree, PyObject **first)
             depth--;
             continue;
         }
-        if (!IS_PENDING(node)) {
+        if (!has_loop(node)) {
+            if (VALUE_OF(node) == Py_None) {
+                *first = NULL;
+                return 0;
+            }
             if (tree->n_nodes + tree->n_leaves == MOST_OPERANDS) {
                 return 0;
             }
@@ -289,6 +270,44 @@ are_for_somebody(int seen)
     return 0;
 }
 
+/* Let a step be what a node does; returns 0 if no loop does that, or it can raise an error. */
+static int
+set_node(Step *step, PyObject *node)
+{
+    size_t place = place_of(SLOT(node, n_prim));
+    PyUFuncObject *ufunc = known_loops[place].ufunc;
+    PyObject *inputs = SLOT(node, n_inputs);
+    int type = aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, 0), n_aval))->type_num;
+    for (Py_ssize_t i = 1; i < PyTuple_GET_SIZE(inputs); i++) {
+        if (aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, i), n_aval))->type_num != type) {
+            return 0;
+        }
+    }
+    return type < 64 && known_loops[place].types >> type & 1 && PyTuple_GET_SIZE(inputs) == ufunc->nin &&
+           set_loop(step, ufunc, type) && step->result == aval_dtype(SLOT(node, n_aval))->type_num;
+}
+
+/* Say whether a tree is for loops here: what is large and stands on no part is for plans, and MAX to see. */
+static int
+is_for_loops(const Tree *tree)
+{
+    PyObject *root = tree->nodes[tree->n_nodes - 1];
+    npy_intp bytes = aval_bytes(SLOT(PyTuple_GET_ITEM(SLOT(root, n_inputs), 0), n_aval));
+    enum mode now = mode();
+    if (bytes == 0 || bytes >= part_bytes || now == MAX_MODE) {
+        return 0;
+    }
+    if (bytes < large_bytes || now == HOST_MODE) {
+        return 1;
+    }
+    for (int i = 1; i <= tree->n_leaves; i++) {
+        if (Py_TYPE(tree->nodes[MOST_OPERANDS - i]) == Part) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Put the pending nodes of a tree, and the arrays that hold what others need of them, into a job.
  *
  * `values[k]` becomes a new array for what is kept of node k, and the node is held; the last, the root's, is `into`
@@ -317,8 +336,7 @@ make_job(Tree *tree, Job *job, PyArrayObject *into, PyObject **values)
         PyObject *node = tree->nodes[k], *aval = SLOT(node, n_aval), *inputs = SLOT(node, n_inputs);
         Py_ssize_t many = PyTuple_GET_SIZE(inputs);
         Step *step = &job->steps[k];
-        PyUFuncObject *ufunc = known_loops[place_of(SLOT(node, n_prim))].ufunc;
-        if (!set_loop(step, ufunc, aval_dtype(SLOT(PyTuple_GET_ITEM(inputs, 0), n_aval))->type_num)) {
+        if (!set_node(step, node)) {
             return 0;
         }
         for (Py_ssize_t i = 0; i < many; i++) {
@@ -374,8 +392,8 @@ run_tree(Tree *tree, PyArrayObject *into)
     npy_intp size = aval_bytes(aval) / PyDataType_ELSIZE(aval_dtype(aval));
     int done;
     memset(values, 0, sizeof(*values) * (size_t)tree->n_nodes);
-    done = make_job(tree, &job, into, values) && run_job(&job, threads_for(cost_of_job(&job), size), 0) == 0 &&
-               !are_for_somebody(job.faults);
+    done = is_for_loops(tree) && make_job(tree, &job, into, values) &&
+           run_job(&job, threads_for(cost_of_job(&job), size), 0) == 0 && !are_for_somebody(job.faults);
     PyErr_Clear();
     for (int k = 0; k < tree->n_nodes; k++) {
         kept[k] = values[k] == NULL ? NULL : tree->nodes[k];
@@ -392,32 +410,52 @@ run_tree(Tree *tree, PyArrayObject *into)
 
 /* Compute a pending node; returns 0, without an error, where Python must. */
 static int
-run_deferred(PyObject *root)
+run_loops(PyObject *root)
 {
     Tree tree;
     PyObject *first;
     int done;
     Py_INCREF(root); /* what a smaller tree lets go of may be the last to hold it */
-    while (!(done = collect(root, &tree, &first)) && first != NULL && run_deferred(first)) {
+    while (!(done = collect(root, &tree, &first)) && first != NULL && run_loops(first)) {
     }
     done = done && tree.n_nodes > 0 && run_tree(&tree, NULL);
     Py_DECREF(root);
     return done;
 }
 
-/* Compute all that is pending, so that nothing but what is known holds what it was computed from. */
-static void
-run_pending(void)
+/* Operations that may be pending on what is written to next: weak references to those recorded last. To make one takes
+ * half as long as to record an operation, so there are some only for a while after a write in place was kept from that
+ * by who else holds the array; else that costs it a copy, once.
+ */
+enum { READERS = 64, WATCHED = 1024 };
+static PyObject *readers[READERS];
+static unsigned next_reader, watched; /* how many more are noted */
+
+static inline void
+note_reader(PyObject *node)
 {
-    size_t last = ring_at, oldest = last > RING && last - RING > ring_done ? last - RING : ring_done;
-    while (last-- > oldest) { /* the newest first: what is in between for it may go unseen */
-        PyObject *node = pending_at(last % RING);
-        if (node != NULL) {
-            run_deferred(node);
+    if (__builtin_expect(watched > 0, 0)) {
+        watched--;
+        Py_XSETREF(readers[next_reader++ % READERS], PyWeakref_NewRef(node, NULL));
+        PyErr_Clear(); /* then it is not noted */
+    }
+}
+
+/* Compute those that are pending, the newest first: what is in between for it may go unseen. */
+static void
+run_readers(void)
+{
+    for (unsigned i = 0; i < READERS; i++) {
+        PyObject **ref = &readers[(next_reader - 1 - i) % READERS], *node;
+        if (*ref != NULL) {
+            node = Py_NewRef(PyWeakref_GET_OBJECT(*ref));
+            Py_CLEAR(*ref);
+            if (node != Py_None && has_loop(node)) {
+                run_loops(node);
+            }
             Py_DECREF(node);
         }
     }
-    ring_done = ring_at;
 }
 
 /* Count what somebody looked at. */
@@ -439,7 +477,7 @@ static PyArrayObject *
 fresh(PyObject *x)
 {
     PyArrayObject *value = seen(x);
-    if (value == NULL && IS_PENDING(NODE(x)) && run_deferred(NODE(x))) {
+    if (value == NULL && has_loop(NODE(x)) && run_loops(NODE(x))) {
         count_evaluation();
         value = seen(x);
     }
@@ -562,7 +600,7 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
     Py_ssize_t nodes = 1, arrays = 1, mine = 1;
     npy_intp dims[MOST_DIMS];
     Tree tree;
-    if (!IS_PENDING(root) || PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) ||
+    if (!has_loop(root) || PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) ||
         are_for_somebody(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) || /* who tells of them computes again */
         memory == NULL || !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
         !PyArray_CHKFLAGS((PyArrayObject *)memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) ||

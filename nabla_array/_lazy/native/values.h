@@ -12,8 +12,8 @@ static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
 static PyObject *settings;  /* dict: those of the process */
 static PyObject *overrides; /* list: of `with` blocks, of all threads */
-static PyObject *active;  /* whose `settings` are those of this thread */
-static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_deferred;
+static PyObject *active;    /* whose `settings` are those of this thread */
+static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_recorded;
 static long deepest; /* a chain of pending nodes, before it evaluates itself */
 static PyArray_Descr *truth_dtype, *double_dtype;
 

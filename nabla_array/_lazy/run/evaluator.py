@@ -32,7 +32,7 @@ from ..config import active
 from ..cpu import blocks
 from ..cpu.faults import listener, listening, one_by_one, tell
 from ..graph.aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
-from ..graph.node import CLAIMED, NO_PARAMS, Deferred, Node, evaluate_hook, origin
+from ..graph.node import CLAIMED, NO_PARAMS, Node, Part, evaluate_hook, origin
 from ..graph.program import Line, held_outside, is_pending, linearize, pending_order, written
 from ..interrupts import Uninterrupted
 from ..native import compiled
@@ -216,7 +216,7 @@ def _evaluate_here(roots: list[Node]) -> None:
 
 def _are_deep(roots: list[Node]) -> bool:
     """Evaluate pending nodes below which all is small, with the lock; returns whether there are others."""
-    left = [n for n in roots if not run_deferred(n)]
+    left = [n for n in roots if not run_loops(n)]
     # A pending node of medium size alone weighs this much, so below it there is none.
     if any([n.depth >= MEDIUM_WEIGHT for n in left]) or (left and active.settings["mode"] == "max"):
         return True
@@ -235,13 +235,10 @@ def _run_small(node: Node) -> Any:
     return value
 
 
-def run_deferred(node: Node) -> bool:
-    """Compute what compiled code recorded; returns whether that was done, so that nobody else need to."""
-    if type(node) is not Deferred or node.value is not None:
+def run_loops(node: Node) -> bool:
+    """Compute a small tree of elementwise nodes with NumPy's loops; returns whether that was done."""
+    if compiled is None or not compiled.run(node):
         return False
-    with lock:
-        if not compiled.run(node):
-            return False
     stats.evaluations += 1
     return True
 
@@ -249,7 +246,7 @@ def run_deferred(node: Node) -> bool:
 def value_of(node: Node) -> Any:
     """Return the value of a node, evaluating it if it is pending."""
     value = node.value
-    if value is not None or run_deferred(node):
+    if value is not None or run_loops(node):
         return node.value
     if in_use:
         evaluate((node,))
@@ -296,6 +293,15 @@ def _is_dying(node: Node, place: int) -> bool:
     return _refs(node, place) == _ALONE and blocks.can_write(node.inputs[place].value)
 
 
+def _settle(node: Node, value: Any) -> None:
+    """Give a node its value, unless a finalizer had it computed meanwhile: then it may be a part."""
+    if node.value is None:
+        node.value = value
+    if type(node) is not Part:
+        node.inputs = ()
+        node.depth = 0
+
+
 def _run_shallow(node: Node) -> Any:
     """Run the nodes below `node` one by one: for small values a plan would cost more than it saves.
 
@@ -325,9 +331,10 @@ def _run_shallow(node: Node) -> Any:
         raise located(error, node) from None
     if type(value) is not ndarray:
         value = blocks.as_value(value)
-    node.value = value
-    node.inputs = ()
-    node.depth = 0
+    if node.value is None:  # as in `_settle`, which would be a call
+        node.value = value
+        node.inputs = ()
+        node.depth = 0
     return value
 
 
@@ -355,9 +362,7 @@ def _run_one(node: Node) -> Any:
             value = blocks.as_value(function(*[i.value for i in node.inputs], **node.params))
         except blocks.DATA_ERRORS as error:
             raise located(error, node) from None
-        node.value = value
-        node.inputs = ()
-        node.depth = 0
+        _settle(node, value)
     return value
 
 
@@ -471,9 +476,7 @@ class _Deep:
             # must not be computed again.
             for node, k in zip(self.order, numbers, strict=True):
                 if env[k] is not None:
-                    node.value = env[k]
-                    node.inputs = ()
-                    node.depth = 0
+                    _settle(node, env[k])
 
         try:
             heard(self.order, run, plan, env, frozenset(self.alone))

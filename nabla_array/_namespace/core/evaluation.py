@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.graph.node import Deferred, tapes
+from ..._lazy.graph.node import tapes
 from ..._lazy.ops.placement import in_use
-from ..._lazy.run.evaluator import evaluate, value_of
+from ..._lazy.run.evaluator import evaluate, run_loops, value_of
 from .array import Array, current
 
 __all__ = ["eval"]
@@ -68,6 +68,6 @@ def fresh_value(x: Array) -> np.ndarray | None:
     if x._levels:
         return None
     value: np.ndarray | None = x._node.value
-    if value is None and type(x._node) is Deferred:
-        value = value_of(x._node)
+    if value is None and run_loops(x._node):
+        value = x._node.value
     return value

@@ -19,7 +19,7 @@ from ..._lazy.cpu import blocks
 from ..._lazy.cpu.faults import heard, listener, tell
 from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
-from ..._lazy.graph.node import NO_PARAMS, Deferred, Node, Part, leaf, tapes
+from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.program import is_literal
 from ..._lazy.graph.scopes import scopes
@@ -27,7 +27,7 @@ from ..._lazy.native import compiled
 from ..._lazy.ops import elementwise as e
 from ..._lazy.ops.placement import in_use
 from ..._lazy.run.devices import CPU, device_of
-from ..._lazy.run.evaluator import lock, locked, value_of
+from ..._lazy.run.evaluator import lock, locked, run_loops, value_of
 from ..core.array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
 from ..core.evaluation import fresh_value
 from ..core.indexing import put_hook
@@ -37,7 +37,7 @@ from ..core.keys import PLAIN, as_integers, is_plain
 PART = 1 << 22
 
 # Bytes from which on compiled code records elementwise operations, to run them together.
-DEFERRED = 512
+RECORDED = 512
 
 # Numbers of Python that NumPy's assignment takes as we do, for kinds of dtypes.
 _FITTING = {bool: "biufc", int: "iufc", float: "fc", complex: "c"}
@@ -120,8 +120,8 @@ def read(x: Array, key: Any) -> Array | None:
         return None
     seen, node = x._view, x._node
     value: np.ndarray | None = node.value
-    if value is None and type(node) is Deferred:
-        value = value_of(node)
+    if value is None and run_loops(node):
+        value = node.value
     if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
         return None
     if value is None:
@@ -193,19 +193,22 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
             users += 1
     del y
     wanted = (_ALONE[0] + users, _ALONE[1] + users)
-    if _counts(owner) != wanted and compiled is not None:
-        compiled.run_all()  # what is pending may look at it, and hold it
     return x._node.value if _counts(owner) == wanted else None
 
 
 def _own_memory(x: Array) -> np.ndarray | None:
-    """Give an array that shares its elements with others memory of its own, if it is small or just made."""
-    node = x._node
-    if x._view is not None or (node.aval.nbytes >= PART and not is_literal(node)):
+    """Give an array that shares its elements with others memory of its own, if it is small or just made.
+
+    Of a view, the owner gets it: what is pending on the elements, and holds them, keeps those of before.
+    """
+    owner = x if x._view is None else x._view.base
+    node = owner._node
+    if node.aval.nbytes >= PART and not is_literal(node):
         return None
-    value: np.ndarray = node.value.copy()
-    x._node = leaf(value)
-    return value
+    owner._node = leaf(node.value.copy())
+    if x is not owner:
+        value_of(current(x))
+    return _target(x, None)
 
 
 def _memory(x: Array, new: Any) -> np.ndarray | None:

@@ -14,7 +14,7 @@ import numpy as np
 from ..._lazy.config import active, overrides, settings
 from ..._lazy.cpu import faults
 from ..._lazy.graph import aval
-from ..._lazy.graph.node import LIMIT, NO_PARAMS, Deferred, Lent, Node, Part, tapes
+from ..._lazy.graph.node import LIMIT, NO_PARAMS, Lent, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.scopes import scopes
 from ..._lazy.native import compiled
@@ -176,12 +176,12 @@ def alone(function: _Function) -> None:
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:
-        compiled.limit(eager.PART, eager.LARGE, TINY, eager.DEFERRED, LIMIT)
+        compiled.limit(eager.PART, eager.LARGE, TINY, eager.RECORDED, LIMIT)
 
 
 if compiled is not None:
     compiled.setup(
-        *(Array, Node, Part, Lent, Deferred, View, aval.Aval, tapes, frozen, scopes),
+        *(Array, Node, Part, Lent, View, aval.Aval, tapes, frozen, scopes),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )
