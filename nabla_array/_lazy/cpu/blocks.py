@@ -22,7 +22,6 @@ from ..graph.primitive import Primitive
 from ..graph.program import Program
 from ..interrupts import Uninterrupted
 from ..native import compiled
-from ..ops.elementwise import pow_
 from ..schedule.steps import Call, Fused
 from .faults import listener
 from .kernels import job_of
@@ -225,7 +224,7 @@ class _Kernel:
         if self.group.joined or self.job is None:
             return {}  # where something is left to be done, or blocks are run one by one, it may yet fail
         for k, eqn in self.steps:
-            if eqn.prim is pow_ and eqn.aval.dtype.kind in "iu":
+            if eqn.aval.dtype.kind in eqn.prim.raises:
                 return {}  # it can raise, and then the inputs must be as they were
             safe = eqn.prim.kind == "elementwise" and eqn.prim.into is eqn.prim.ufunc
             for i in inputs.intersection(eqn.ins):

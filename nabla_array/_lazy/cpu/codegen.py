@@ -19,20 +19,15 @@ import numpy as np
 
 from ..graph.aval import LARGE, MEDIUM, Aval
 from ..graph.primitive import Primitive
-from ..graph.program import Eqn, Program
-from ..ops.contraction import matmul
-from ..ops.creation import fill
+from ..graph.program import Eqn, Program, is_literal
 from ..ops.elementwise import cast, div, mul, select
 from ..ops.structure import (
-    alias,
-    barrier,
     broadcast,
     permute,
     project,
     reshape,
     slice_,
     slices,
-    stop_gradient,
 )
 from . import blocks
 
@@ -91,7 +86,7 @@ def is_small(program: Program) -> bool:
 @lru_cache(512)
 def makes_small(program: Program) -> bool:
     """Say the same of the values that the equations make."""
-    return all(_nbytes(eqn.aval) < LARGE for eqn in program.eqns if eqn.prim is not fill)
+    return all(_nbytes(eqn.aval) < LARGE for eqn in program.eqns if not is_literal(eqn))
 
 
 def _nbytes(aval: Any) -> int:
@@ -120,17 +115,7 @@ def write(
     return _Writer(program, source, inputs, constants or {}, scalars).write()
 
 
-# Results that never share memory with an operand, beside those of ufuncs and reductions.
-_FRESH = frozenset({select, cast, matmul})
-# What is its operand, but for derivatives.
-_SAME = frozenset({alias, barrier, stop_gradient})
 _ONES = {np.dtype(t): np.ones((), t).tobytes() for t in "efdbhilqBHILQ"}
-
-
-def _is_fresh(prim: Primitive) -> bool:
-    """Say whether the operation's result is in memory of its own (or its first operand's, if that dies)."""
-    wrapped = prim.kind == "elementwise" and (isinstance(prim.host, np.ufunc) or prim.into is prim.host)
-    return wrapped or prim.kind == "reduce" or prim.inplace is not None or prim in _FRESH
 
 
 class _Writer:
@@ -197,7 +182,7 @@ class _Writer:
     def _fold(self, k: int, eqn: Eqn) -> bool:
         """Compute what depends on constants alone."""
         small = isinstance(eqn.aval, Aval) and eqn.aval.nbytes < LARGE
-        if eqn.prim is not fill and not (small and all(i in self.constants for i in eqn.ins)):
+        if not is_literal(eqn) and not (small and all(i in self.constants for i in eqn.ins)):
             return False
         ins = [self.constants[i] for i in eqn.ins]
         try:
@@ -217,7 +202,7 @@ class _Writer:
 
     def _same(self, eqn: Eqn) -> int | None:
         """Return the number of the operand that the result equals, where it does."""
-        if eqn.prim in _SAME or (eqn.prim is reshape and self._aval(eqn.ins[0]) is eqn.aval):
+        if eqn.prim.role == "identity" or (eqn.prim is reshape and self._aval(eqn.ins[0]) is eqn.aval):
             return eqn.ins[0]
         if eqn.prim in (mul, div):
             for one, other in (eqn.ins[::-1], eqn.ins)[: 1 if eqn.prim is div else 2]:
@@ -238,7 +223,7 @@ class _Writer:
         for k, eqn in self.eqns.items():
             for i in eqn.ins:
                 last[root.get(i, i)] = k
-            if not _is_fresh(eqn.prim):  # it may be a view, of any operand
+            if not eqn.prim.fresh:  # it may be a view, of any operand
                 root[k] = root.get(eqn.ins[0], eqn.ins[0]) if eqn.ins else k
                 for i in eqn.ins[1:]:
                     last[root.get(i, i)] = inf
@@ -333,7 +318,7 @@ class _Writer:
             self._reduce(k, eqn, params["axes"])
         else:
             self._call(k, eqn, params)
-        if _is_fresh(prim) and eqn.aval.ndim:
+        if prim.fresh and eqn.aval.ndim:
             self.owned.add(k)
 
     def _assign(self, k: int, expression: str) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from ..graph.aval import Aval
 from ..graph.program import Eqn, Program
 from ..native import compiled
-from ..ops.elementwise import cast, expm1, imag, pow_, real, select, tanh
+from ..ops.elementwise import cast, expm1, imag, real, select, tanh
 from ..ops.structure import broadcast, reshape
 from ..schedule.steps import Fused
 from .faults import tell_at_once
@@ -48,7 +48,7 @@ def _function(eqn: Eqn) -> _Function:
         return None
     if prim is cast:
         return "cast"
-    if eqn.params or (prim is pow_ and eqn.aval.dtype.kind in "iu"):  # such a power can raise
+    if eqn.params or eqn.aval.dtype.kind in prim.raises:
         raise Unfit
     # The host's functions differ from NumPy's for complex numbers alone.
     ufunc = prim.ufunc if prim in (tanh, expm1) and eqn.aval.dtype.kind == "f" else prim.host

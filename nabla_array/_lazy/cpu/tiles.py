@@ -16,7 +16,6 @@ from ..graph.aval import Aval
 from ..graph.program import Eqn
 from ..native import compiled
 from ..ops.contraction import is_unit_matrix, matmul, with_one_matrix
-from ..ops.elementwise import isfinite, isinf, isnan, signbit
 from ..schedule.steps import Call, Fused, Schedule, Step
 from .faults import tell_at_once
 from .kernels import Unfit, job_of
@@ -25,8 +24,6 @@ from .kernels import Unfit, job_of
 _THREAD, _FIXED = 0, -1
 # Rows of a unit matrix from which it takes long to multiply by it.
 _UNITS = 64
-# Whose loops, in NumPy 2.4 and 2.5, leave out most elements of a result that is not contiguous.
-_CONTIGUOUS = {isnan, isinf, isfinite, signbit}
 # Bytes between the beginnings of values.
 _ALIGNED = 64
 
@@ -204,7 +201,7 @@ class _Binder:
             raise Unfit  # what is joined within a tile is not known to its next steps
         outs = {k: self._place(k) for k in group.outputs if k not in group.joined}
         for k, out in outs.items():
-            if self.program.eqns[k - self.base].prim in _CONTIGUOUS and not out.flags.c_contiguous:
+            if self.program.eqns[k - self.base].prim.contiguous and not out.flags.c_contiguous:
                 raise Unfit
         found = job.arrays(self.env, outs)
         if found is None:

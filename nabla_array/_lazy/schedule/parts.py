@@ -7,14 +7,10 @@ from collections.abc import Container
 import numpy as np
 
 from ..graph.aval import Aval
-from ..graph.program import Eqn, Program
-from ..ops.creation import fill
-from ..ops.reduction import cumprod, cumsum
+from ..graph.program import Eqn, Program, is_literal
 from ..ops.structure import reshape
 from .steps import Part
 
-# Single operations that MAX runs faster than NumPy.
-SCANS = (cumsum, cumprod)
 _FLOATS = (np.float32, np.float64)
 
 
@@ -40,8 +36,8 @@ def _is_view(eqn: Eqn) -> bool:
 
 def _pays(eqns: list[Eqn]) -> bool:
     """Say whether fusing could be faster than the host's own calls: never for a single one, but scans."""
-    work = [e for e in eqns if not _is_view(e) and e.prim is not fill]
-    return len(work) > 1 or any(e.prim in SCANS for e in work)
+    work = [e for e in eqns if not _is_view(e) and not is_literal(e)]
+    return len(work) > 1 or any(e.prim.kind == "scan" for e in work)
 
 
 def users_of(program: Program) -> dict[int, list[int]]:
@@ -69,8 +65,8 @@ class _Grouping:
             # On the host a reshape of what is there already costs nothing, and no size is part of the key.
             outside = eqn.prim is reshape and not self.fused[eqn.ins[0]]
             # Our kernels of scans go from element to element.
-            here = accelerator and eqn.prim in SCANS
-            self.fused.append(eqn.prim is not fill and not (outside or here) and _is_lowered(eqn, program))
+            here = accelerator and eqn.prim.kind == "scan"
+            self.fused.append(not is_literal(eqn) and not (outside or here) and _is_lowered(eqn, program))
         while True:
             groups = self._groups()
             lost = [
@@ -96,7 +92,7 @@ class _Grouping:
         self.level = [0] * (self.base + len(self.program.eqns))
         part: dict[int, list[int]] = {}
         for k, eqn in enumerate(self.program.eqns, self.base):
-            if eqn.prim is fill:
+            if is_literal(eqn):
                 continue
             ins = [i for i in eqn.ins if i >= self.base and self._made(i)]
             self.level[k] = max((self.level[i] + (self.fused[i] != self.fused[k]) for i in ins), default=0)
@@ -127,7 +123,7 @@ class _Grouping:
                 self.level[k] = min(self.level[u] - (self.fused[u] != self.fused[k]) for u in users)
 
     def _made(self, i: int) -> bool:
-        return self.program.eqns[i - self.base].prim is not fill
+        return not is_literal(self.program.eqns[i - self.base])
 
     def _without_last_views(self, group: list[int]) -> list[int]:
         """Leave out views that only others look at: outside they cost nothing."""
@@ -142,7 +138,7 @@ class _Grouping:
         inside = {k for _, group in self.groups for k in group}
         host: dict[tuple[int, int], list[int]] = {}
         for k, eqn in enumerate(self.program.eqns, self.base):
-            if k not in inside and eqn.prim is not fill:
+            if k not in inside and not is_literal(eqn):
                 # A view left out of a group comes after it, on the same level.
                 host.setdefault((self.level[k], 2 if self.fused[k] else 0), []).append(k)
         steps = [((level, 1), group, True) for level, group in self.groups]
@@ -166,7 +162,7 @@ def part_of(
     base = len(program.inputs)
     inside = set(eqns)
     read = dict.fromkeys(i for k in eqns for i in program.eqns[k - base].ins if i not in inside)
-    fills = [i for i in read if i >= base and program.eqns[i - base].prim is fill]
+    fills = [i for i in read if i >= base and is_literal(program.eqns[i - base])]
     inputs = tuple(i for i in read if i not in fills)
     needed = [
         k
@@ -194,7 +190,7 @@ def merge(program: Program, some: list[Part]) -> Part:
     """Return parts that follow each other as one, which is not for MAX; one alone as it is."""
     if len(some) == 1:
         return some[0]
-    eqns = {k for part in some for k in part.eqns if program.eqns[k - len(program.inputs)].prim is not fill}
+    eqns = {k for part in some for k in part.eqns if not is_literal(program.eqns[k - len(program.inputs)])}
     return part_of(program, sorted(eqns), False, users_of(program))
 
 

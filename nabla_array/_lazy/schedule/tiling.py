@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from ..graph.aval import Aval, aval_of
-from ..graph.program import Eqn, Program
+from ..graph.program import Eqn, Program, is_literal
 from ..native import compiled
 from ..ops.contraction import matmul
-from ..ops.creation import fill
 from .axes import AxisClasses, axes_of
 from .groups import fusion_groups
 from .parts import merge, part_of, users_of
@@ -87,7 +86,7 @@ class _Cut:
         self.program = axes.program
         self.base = len(self.program.inputs)
         eqns = enumerate(self.program.eqns, self.base)
-        self.inside = {k: e for k, e in eqns if e.prim is not fill and _is_cut(axes, k, e, rows)}
+        self.inside = {k: e for k, e in eqns if not is_literal(e) and _is_cut(axes, k, e, rows)}
         self._leave_out_makers()
         self._take_in_views()
         self.reduced = {
@@ -165,7 +164,7 @@ class _Cut:
         groups: dict[tuple[int, bool], list[int]] = {}
         users = users_of(program)
         for k, eqn in enumerate(program.eqns, self.base):
-            if eqn.prim is fill:
+            if is_literal(eqn):
                 continue
             # What is joined has to be awaited, and by what is done whole all that is done in tiles.
             waits = self.reduced if k in self.inside else self.inside

@@ -322,23 +322,14 @@ BY_NAME = {
     "_namespace/numpy/ordering.py": ("argpartition_p", "two functions, each with its own primitive"),
     "transforms/graphs.py": ("call_graph", "their own primitive"),
     "transforms/graph_gradients.py": ("call_graph", "the primitive of graphs"),
-    # What runs and cuts programs on the CPU still does in part; a name goes as the fact is read.
-    "_lazy/cpu/blocks.py": ("pow_", "raises"),
-    "_lazy/cpu/codegen.py": (
-        "_FRESH _VIEWS alias broadcast cast div fill mul reshape select",
-        "fresh, units",
-    ),
-    "_lazy/cpu/kernels.py": (
-        "broadcast cast expm1 imag pow_ real reshape select tanh",
-        "its loops have names",
-    ),
-    "_lazy/cpu/row_tiling.py": ("fill matmul", "is_literal; products are cut otherwise"),
-    "_lazy/cpu/tiles.py": ("_CONTIGUOUS matmul", "contiguous; products are done in the thread's memory"),
+    "_lazy/cpu/codegen.py": ("_VIEWS broadcast cast div mul reshape select", "the text of its lines"),
+    "_lazy/cpu/kernels.py": ("broadcast cast expm1 imag real reshape select tanh", "its loops have names"),
+    "_lazy/cpu/tiles.py": ("matmul", "products are done in the thread's memory"),
     "_lazy/max/canonical.py": ("broadcast concat reshape slice_", "their params hold sizes"),
-    "_lazy/run/bodies.py": ("_SAME fill project", "role"),
-    "_lazy/run/tiers.py": ("fill", "is_literal"),
-    "_lazy/schedule/groups.py": ("reshape", "keeps_order"),
-    "_lazy/schedule/parts.py": ("SCANS fill reshape", "kind, is_literal, keeps_order"),
+    "_lazy/max/trials.py": ("fill", "canonical programs have names alone"),
+    "_lazy/schedule/groups.py": ("reshape", "blocks go along axes that it leaves"),
+    "_lazy/schedule/parts.py": ("reshape", "its result's shape is part of no key"),
+    "_lazy/schedule/tiling.py": ("matmul", "products are what tiles are cut for"),
 }
 
 
