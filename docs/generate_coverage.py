@@ -225,16 +225,17 @@ def _try(name: str, f: Callable[..., Any]) -> tuple[str, int]:
     error: Exception | None = None
     for attempt in [call] if call else arguments:
         if fastpath.compiled is not None:  # what it would do with larger ones
-            fastpath.compiled.limit(eager.PART, eager.LARGE, TINY, sys.maxsize, LIMIT)
+            fastpath.compiled.limit(eager.PART, 0, TINY, sys.maxsize, LIMIT)
         x = xp.asarray(np.eye(N) + 1) * 2
         i = xp.asarray(np.arange(N * N).reshape(N, N)) + 1
-        fastpath.limit()
         before = stats.evaluations
         try:
             result = attempt(f, x, i)
         except (TypeError, ValueError) as found:
             error = found
             continue
+        finally:
+            fastpath.limit()
         took = stats.evaluations - before
         arrays = [a for a in _flat(result) if isinstance(a, xp.Array)]
         if took:
