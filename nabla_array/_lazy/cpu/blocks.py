@@ -190,6 +190,7 @@ class _Kernel:
         self.group = group
         self.ndim = len(group.lead)
         self.steps = [(k, program.eqns[k - base]) for k in group.eqns]
+        self.prims = {k: eqn.prim for k, eqn in self.steps}
         self.avals: dict[int, Aval] = {k: program.aval(k) for k in (*group.inputs, *group.eqns)}
         widest = max(a.size for a in self.avals.values())
         # What is done to the results of reductions inside a block is short: threads mostly wait for Python.
@@ -311,8 +312,7 @@ class _Kernel:
             except DATA_ERRORS as error:
                 raise StepFailed(error, k) from error
             for k, some in parts.items():
-                prim = next(e.prim for j, e in self.steps if j == k)
-                _join(some, prim, as_value(registers[k]))
+                _join(some, self.prims[k], as_value(registers[k]))
         return parts
 
 

@@ -18,7 +18,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from ..config import config, with_settings
+from ..config import config
 from .artifacts import FAILURES, Store, default_store, toolchain
 
 _BACKEND = "nabla_array._lazy.max.backend"
@@ -85,6 +85,8 @@ class Compiler:
         self._waiting: deque[Pending] = deque()
         self._again: deque[list[Pending]] = deque()
         self._unusable = ""
+        # Seconds, as they were in force at the last request.
+        self._timeout = _FOREVER
         self._awaited = False
         # Whether there is no time that nobody else wants: of one core, or where every core is kept busy.
         self._starves = os.cpu_count() == 1
@@ -100,6 +102,7 @@ class Compiler:
         """
         with self._changed:
             self._awaited |= awaited
+            self._timeout = min(config.compile_timeout, _FOREVER)
             pending = self._pendings.get(key)
             if pending is None:
                 pending = Pending(self, key, target)
@@ -140,7 +143,7 @@ class Compiler:
             self._give_up(self._unusable)
         elif self._thread is None and self._waiting:
             self._thread = threading.Thread(
-                target=with_settings(self._run), name="nabla_array compiler", daemon=True
+                target=self._run, name="nabla_array compiler", daemon=True
             )
             try:
                 self._thread.start()
@@ -196,7 +199,7 @@ class Compiler:
             worker = None
         if worker is None:
             worker = self._worker = self._start()
-        timeout = min(config.compile_timeout, _FOREVER)
+        timeout = self._timeout
         try:
             what, text = worker.ask({"keys": [p.key for p in batch], "timeout": timeout}, timeout)
         except _Dead as error:
@@ -258,7 +261,7 @@ class Compiler:
             aside = "" if self._awaited else "partly" if self._starves else "wholly"
             worker = _Worker(self.store, self._backend, aside)
             try:
-                what, text = worker.ask(None, min(config.compile_timeout, _FOREVER))
+                what, text = worker.ask(None, self._timeout)
             except _Dead as error:
                 worker.kill()
                 self._starves |= isinstance(error, _Hung)
