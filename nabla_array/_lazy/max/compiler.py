@@ -142,9 +142,7 @@ class Compiler:
         if self._unusable:
             self._give_up(self._unusable)
         elif self._thread is None and self._waiting:
-            self._thread = threading.Thread(
-                target=self._run, name="nabla_array compiler", daemon=True
-            )
+            self._thread = threading.Thread(target=self._run, name="nabla_array compiler", daemon=True)
             try:
                 self._thread.start()
             except RuntimeError as error:  # there are too many, or the interpreter exits
