@@ -246,3 +246,29 @@ def test_a_finalizer_evaluates_what_its_thread_computes_or_says_so() -> None:
         Holder(y)
         assert float(y[0]) == 9.0
     assert seen[0] == 9.0 or "is being computed" in seen[0]
+
+
+REWRITES: dict[str, Callable[[Array, int], object]] = {
+    "mask": lambda x, t: x.__setitem__(np.arange(x.size) % THREADS == t, t + 1.0),
+    "index": lambda x, t: x.__setitem__(np.arange(t, x.size, THREADS), t + 1.0),
+    "put": lambda x, t: xp.put(x, np.arange(t, x.size, THREADS), t + 1.0),
+    "putmask": lambda x, t: xp.putmask(x, np.arange(x.size) % THREADS == t, t + 1.0),
+    "place": lambda x, t: xp.place(x, np.arange(x.size) % THREADS == t, [t + 1.0]),
+    "copyto": lambda x, t: xp.copyto(x, t + 1.0, where=np.arange(x.size) % THREADS == t),
+}
+
+
+@pytest.mark.parametrize("way", REWRITES)
+def test_writes_that_read_what_they_replace(way: str) -> None:
+    """Elements that threads write to one pending array are all written, whatever each of them reads first."""
+    go = threading.Event()
+
+    def slow(x: np.ndarray) -> np.ndarray:
+        go.wait(0.1)
+        return x + 0.0
+
+    with operation(slow) as tested:
+        for size in (LARGE, 1000):
+            x = tested(np.zeros(size))
+            together(lambda t, x=x: REWRITES[way](x, t))  # type: ignore[misc]
+            np.testing.assert_array_equal(np.asarray(x), np.arange(size) % THREADS + 1.0)

@@ -570,12 +570,20 @@ def check_writable(x: Array) -> None:
 
 def write(x: Array, new: Array, part: Step | None = None) -> None:
     """Make `x`, or the `part` of it, equal `new` (of its shape and dtype) for all that share elements."""
+    rewrite(x, lambda: new, part)
+
+
+def rewrite(x: Array, make: Callable[[], Array], part: Step | None = None) -> None:
+    """Do `write` with what `make` gives, which may read `x`: no other thread's write comes in between."""
     check_writable(x)
-    if in_use:
-        new = placed(new, x.device)  # what is written does not move the array
+    owner = x if x._view is None else x._view.base
     with lock:
-        while not _write(x, new, part):
-            pass
+        while True:  # an evaluation on the way may let another thread write first
+            before, new = owner._node, make()
+            if in_use:
+                new = placed(new, x.device)  # what is written does not move the array
+            if owner._node is before and _write(x, new, part):
+                return
 
 
 def _write(x: Array, new: Array, part: Step | None) -> bool:

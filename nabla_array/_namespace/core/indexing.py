@@ -14,8 +14,19 @@ from ..._lazy.graph.node import mark_origin, user_line
 from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather, scatter
 from ..._lazy.ops.structure import permute, reshape, slice_
-from ..._lazy.run.evaluator import lock
-from .array import Array, Step, add_step, apply, check_writable, current, from_value, steps_hook, view, write
+from .array import (
+    Array,
+    Step,
+    add_step,
+    apply,
+    check_writable,
+    current,
+    from_value,
+    rewrite,
+    steps_hook,
+    view,
+    write,
+)
 from .evaluation import fresh_value
 from .keys import as_integers
 from .promotion import (
@@ -375,10 +386,13 @@ def _scatter(function: str, x: Array, parsed: _Key, value: Any, mode: str) -> No
     back = tuple(sorted(range(len(order)), key=order.__getitem__))
     if back != tuple(range(len(back))):
         new = apply(permute, new, axes=back)
-    with lock:
+
+    def written() -> Array:
         out = apply(scatter, y.copy(), new, *parsed.arrays, axes=parsed.axes, batch=0, mode=mode)
         mark_origin(current(out), function)
-        write(y, out)
+        return out
+
+    rewrite(y, written)
 
 
 def combine_at(x: Array, key: Any, value: Array, mode: str, function: Callable[..., Array]) -> None:
@@ -407,8 +421,7 @@ def _masked_set(x: Array, key: Any, value: Any) -> bool:
     mask = as_array("setitem", key)
     spread = apply(reshape, mask, shape=mask.shape + (1,) * (x.ndim - mask.ndim))
     new = fitted("setitem", new, x.dtype, x.shape)
-    with lock:
-        write(x, apply(select, broadcast_to(spread, x.shape), new, x))
+    rewrite(x, lambda: apply(select, broadcast_to(spread, x.shape), new, x))
     return True
 
 

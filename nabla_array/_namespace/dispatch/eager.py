@@ -203,7 +203,7 @@ def _own_memory(x: Array) -> np.ndarray | None:
     """
     owner = x if x._view is None else x._view.base
     node = owner._node
-    if node.aval.nbytes >= PART and not is_literal(node):
+    if node.value is None or (node.aval.nbytes >= PART and not is_literal(node)):
         return None
     owner._node = leaf(node.value.copy())
     if x is not owner:

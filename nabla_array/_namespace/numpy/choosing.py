@@ -13,13 +13,12 @@ import numpy as np
 from ..._lazy.ops.elementwise import select as select_p
 from ..._lazy.ops.structure import diagonal as diagonal_p
 from ..._lazy.ops.structure import reshape as reshape_p
-from ..._lazy.run.evaluator import lock
 from ..chapters.elementwise import floor_divide, logical_or, remainder
 from ..chapters.indexing_functions import take, take_along_axis
 from ..chapters.joining import stack, tile
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.searching import nonzero, where
-from ..core.array import Array, apply, from_value, view, write
+from ..core.array import Array, apply, from_value, rewrite, view, write
 from ..core.evaluation import fresh_value
 from ..core.indexing import fitted, getitem, setitem
 from ..core.outputs import deliver
@@ -357,8 +356,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
         raise TypeError(f"Cannot cast array data from {result_dtype(new)} to {x.dtype} ({casting!r})")
     value = fitted("copyto", new, x.dtype, x.shape)
     mask = None if where is True else broadcast_to(astype(as_array("copyto", where), _BOOL), x.shape)
-    with lock:
-        write(x, value if mask is None else apply(select_p, mask, value, x))
+    rewrite(x, lambda: value if mask is None else apply(select_p, mask, value, x))
 
 
 @numpys
@@ -381,8 +379,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         chosen = reshape(chosen, x.shape)
     new = _safely("putmask", values, x)
     if new.size and x.size:
-        with lock:
-            write(x, where(chosen, _repeated(new, x.shape), x))
+        rewrite(x, lambda: where(chosen, _repeated(new, x.shape), x))
 
 
 def _repeated(values: Array, shape: tuple[int, ...]) -> Array:
@@ -413,8 +410,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
         return
     number = remainder(chosen.cumsum() - 1, new.size)
     new = take(new, where(chosen, number, 0))
-    with lock:
-        write(x, reshape(where(chosen, new, reshape(x, (-1,))), x.shape))
+    rewrite(x, lambda: reshape(where(chosen, new, reshape(x, (-1,))), x.shape))
 
 
 @numpys
@@ -443,10 +439,13 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     new = astype(flat("put", v), x.dtype)  # as NumPy: any cast goes
     if not new.size:
         return
-    with lock:
+
+    def written() -> Array:
         old = reshape(x.copy(), (-1,))
         setitem(old, index, _repeated(new, index.shape))
-        write(x, apply(reshape_p, old, shape=x.shape))
+        return apply(reshape_p, old, shape=x.shape)
+
+    rewrite(x, written)
 
 
 @numpys

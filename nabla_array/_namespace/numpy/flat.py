@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.ops.structure import reshape
-from ..._lazy.run.evaluator import lock
-from ..core.array import Array, apply, check_writable, view, write
+from ..core.array import Array, apply, check_writable, rewrite, view
 from ..core.indexing import as_written, getitem, setitem
 from ..core.promotion import SCALARS, astype
 from ..core.views import aliases
@@ -79,10 +78,13 @@ class FlatIterator:
         if aliases(self._x, (n,)):
             setitem(view(self._x, reshape, shape=(n,)), key, new)
             return
-        with lock:
+
+        def written() -> Array:
             row = self.copy()
             setitem(row, key, new)
-            write(self._x, apply(reshape, row, shape=self._x.shape))
+            return apply(reshape, row, shape=self._x.shape)
+
+        rewrite(self._x, written)
 
     def __eq__(self, other: object) -> Any:
         return self.copy() == other
