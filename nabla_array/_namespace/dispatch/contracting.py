@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.graph.aval import aval_of
-from ..._lazy.run.evaluator import value_of
 from ..core.array import Array
 from . import eager
 
@@ -43,9 +42,11 @@ def sum_of_product(
         or where is not True
     ):
         return None
-    if x.dtype.char not in "fd" or x.size < _FEWEST:
+    if x.dtype.char not in "fd" or x.size < _FEWEST or x._node.aval.nbytes >= eager.PART:
         return None
-    a, b = [value_of(node) for node in x._node.inputs]
+    a, b = [node.value for node in x._node.inputs]
+    if a is None or b is None:
+        return None  # to compute them apart could cost more than a product of matrices saves
     layout = _layout(a.shape, a.strides, b.strides, axis if type(axis) is tuple else (axis,))
     if layout is None:
         return None
