@@ -1,4 +1,5 @@
-/* The lock of the graph: whoever runs pending nodes, writes to elements, or gives an array another node holds it.
+/* The lock of the graph: whoever claims or runs pending nodes, writes to elements, or gives an array another
+ * node holds it.
  *
  * Python waits for it. Code here only tries it, and leaves to Python what another thread keeps it from. The
  * interpreter's lock guards its state, so that to take it costs a comparison.

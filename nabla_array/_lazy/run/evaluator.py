@@ -40,7 +40,7 @@ from ..ops.placement import host_value, in_use
 from ..schedule.plan_cache import Planned, keep, plans
 from ..stats import stats
 
-# Whoever runs pending nodes, writes to elements, or gives an array another node holds it.
+# Whoever claims pending nodes, runs small ones, writes to elements, or gives an array another node holds it.
 lock = RLock() if compiled is None else compiled.lock
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -128,6 +128,7 @@ def _wait(claim: Claim) -> None:
             if after.thread == me:
                 raise RuntimeError("evaluate: two evaluations, each part of another, wait for each other")
             last = after
+        before = _waits.get(me)  # in a finalizer, the thread may wait already
         _waits[me] = claim
     turns = 0
     try:
@@ -139,7 +140,10 @@ def _wait(claim: Claim) -> None:
                 lock._acquire_restore(depth)
         claim.running.release()
     finally:
-        del _waits[me]
+        if before is None:
+            del _waits[me]
+        else:
+            _waits[me] = before
 
 
 def _before_fork() -> None:
