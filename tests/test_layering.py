@@ -28,10 +28,6 @@ FOLDERS = {
 # Modules that use a higher one, or close a circle, all the same. What no longer does has to leave this list.
 _L, _N = "nabla_array._lazy.", "nabla_array._namespace."
 EXEMPT = {
-    (_L + "graph.program", _L + "ops.creation"): "a literal is told by its primitive, not by a fact of that",
-    (_L + "graph.program", _L + "ops.placement"): "what is on an accelerator has no graph key",
-    (_L + "graph.tape", _L + "ops.structure"): "an alias is told by its primitive, not by a fact of that",
-    (_L + "graph.node", _L + "graph.tape"): "what is recorded is told to tapes, whose entries are nodes",
     (
         _L + "run.evaluator",
         _L + "run.accelerator",

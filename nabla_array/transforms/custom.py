@@ -9,8 +9,8 @@ from typing import Any
 
 from .._lazy.graph.bodies import seen
 from .._lazy.graph.node import Node, record, tapes
-from .._lazy.graph.program import Program
-from .._lazy.graph.tape import Tape, derivatives, forgotten, hidden, program_of, taping
+from .._lazy.graph.program import Program, program_of
+from .._lazy.graph.tape import Tape, derivatives, forgotten, hidden, taping
 from .._lazy.ops.creation import fill_like
 from .._lazy.ops.custom import again_call, custom_jvp_call, custom_vjp_call
 from .._lazy.ops.structure import barrier, project

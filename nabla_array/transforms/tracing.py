@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .._lazy.graph.node import Node
 from .._lazy.graph.program import Program, run
-from .._lazy.graph.tape import program_of as program_of
+from .._lazy.graph.program import program_of as program_of
 from .._lazy.graph.tape import taping
 from .._lazy.rules.levels import Levels, bind
 from .._namespace.core.array import Array, current

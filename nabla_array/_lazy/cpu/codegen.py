@@ -202,7 +202,7 @@ class _Writer:
 
     def _same(self, eqn: Eqn) -> int | None:
         """Return the number of the operand that the result equals, where it does."""
-        if eqn.prim.role == "identity" or (eqn.prim is reshape and self._aval(eqn.ins[0]) is eqn.aval):
+        if eqn.prim.keeps_order and self._aval(eqn.ins[0]) is eqn.aval:
             return eqn.ins[0]
         if eqn.prim in (mul, div):
             for one, other in (eqn.ins[::-1], eqn.ins)[: 1 if eqn.prim is div else 2]:

@@ -11,9 +11,9 @@ from typing import Any
 from .aval import Aval, aval_of, is_differentiable
 from .node import Node
 from .primitive import Primitive
-from .program import Eqn, Program
+from .program import Eqn, Program, program_of
 from .scopes import Scope
-from .tape import Tape, program_of, taping
+from .tape import Tape, taping
 
 
 class Looked(Exception):

@@ -12,6 +12,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .aval import Aval, TooBigError, aval_of_value
+from .tape import note
+from .tape import tapes as tapes
 
 if TYPE_CHECKING:
     from .primitive import Primitive
@@ -33,12 +35,6 @@ class Marked(dict[str, Any]):
 
 
 UNHEARD = Marked({}, dict.fromkeys(("divide", "over", "under", "invalid"), "ignore"))
-
-
-# The tapes that run, of all threads (tape.py), and their function, which is told of every node with inputs
-# meanwhile. Whoever goes through them takes a copy: another thread may start or end one.
-tapes: list[Any] = []
-note_hook: list[Callable[[Node], None]] = []
 
 
 class Node:
@@ -67,7 +63,7 @@ class Node:
         self.depth = depth
         self.value = value
         if tapes and inputs:
-            note_hook[0](self)
+            note(self)
 
     if TYPE_CHECKING:  # elementwise.py installs them, for derivative rules: scalars take the node's aval
 

@@ -11,8 +11,11 @@ from .aval import Aval, aval_of
 from .node import UNHEARD, Node, record
 
 Kind = Literal["elementwise", "reduce", "scan", "broadcast", "view", "call"]
-Role = Literal["literal", "projection", "identity", "transfer", "ordinary"]
+Role = Literal["literal", "resident", "alias", "projection", "transfer", "ordinary"]
 Dims = tuple[tuple[int, ...], ...]
+
+# The last primitive of each role: of literals and of what is resident there is one.
+with_role: dict[Role, Primitive] = {}
 
 
 def unchanged(params: dict[str, Any], size: int) -> dict[str, Any]:
@@ -76,8 +79,9 @@ class Primitive:
         of call that MAX runs faster alone.
     role
         What it means to whoever walks a graph. A "literal" is part of the program, not an input of it; a
-        "projection" is one result of an operation that has several; an "identity" is its operand,
-        element for element; a "transfer" is on the device that its param `device` names.
+        "resident" value is on an accelerator; an "alias" is its operand, and left out of programs; a
+        "projection" is one result of an operation that has several; a "transfer" is on the device that its
+        param `device` names.
     batch
         ``(params, size) -> params`` for one more leading axis, of that size, on every input.
     mixed
@@ -185,6 +189,7 @@ class Primitive:
         self.host = host
         self.kind = kind
         self.role = role
+        with_role[role] = self
         self.batch = batch
         self.into = into
         self.ufunc = ufunc

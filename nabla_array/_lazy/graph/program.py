@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..native import compiled
-from ..ops.creation import fill
-from ..ops.placement import resident
 from .aval import Aval
 from .node import Node
-from .primitive import Primitive
+from .primitive import Primitive, with_role
+
+if TYPE_CHECKING:
+    from .tape import Tape
 
 
 class Eqn(NamedTuple):
@@ -95,7 +96,7 @@ def is_literal(x: Node | Eqn) -> bool:
 
 def is_pending(node: Node) -> bool:
     """Say whether a node has no value yet, here or on an accelerator."""
-    return node.value is None and node.prim is not resident
+    return node.value is None and (node.prim is None or node.prim.role != "resident")
 
 
 def pending_order(roots: Sequence[Node]) -> list[Node]:
@@ -154,7 +155,7 @@ def written(
         The places of the leaves that nothing else holds (`held_outside`).
     """
     if compiled is not None:
-        return compiled.line(roots, resident, fill)
+        return compiled.line(roots, with_role["resident"], with_role["literal"])
     order = pending_order(roots)
     inside = set(order)
     leaves = [i for n in order for i in n.inputs if i not in inside and not is_literal(i)]
@@ -195,3 +196,33 @@ def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:
         tuple(dict.fromkeys(number[id(n)] for n in outputs)),
     )
     return Line(program, leaves, [number[id(n)] for n in order])
+
+
+def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node], dict[int, int]]:
+    """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
+    after the tape's sources), and the number of each node's value by the node's id."""
+    wanted = list(outputs)
+    entries = tape.below(wanted)
+    number = {id(n): k for k, n in enumerate(tape.sources)}
+    captured: list[Node] = []
+    literals: list[Node] = []
+    for entry in entries:
+        for i in entry.inputs:
+            if i not in tape and id(i) not in number:
+                number[id(i)] = -1 if is_literal(i) else len(tape.sources) + len(captured)
+                (literals if is_literal(i) else captured).append(i)
+    base = len(tape.sources) + len(captured)
+    equations: dict[Eqn, int] = {}
+    for n in literals:
+        eqn = Eqn(n.prim, (), tuple(n.params.items()), n.aval)  # type: ignore[arg-type]
+        number[id(n)] = equations.setdefault(eqn, base + len(equations))
+    for node, prim, inputs, params in entries:
+        ins = tuple(number[id(i)] for i in inputs)
+        if prim.role == "alias":
+            number[id(node)] = ins[0]
+            continue
+        eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
+        number[id(node)] = equations.setdefault(eqn, base + len(equations))
+    avals = tuple(n.aval for n in (*tape.sources, *captured))
+    outs = tuple(dict.fromkeys(number[id(n)] for n in wanted))
+    return Program(avals, tuple(equations), outs), captured, number

@@ -9,13 +9,15 @@ from __future__ import annotations
 from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..ops.structure import alias
-from .node import Node, note_hook
-from .node import tapes as _running
-from .primitive import Primitive
-from .program import Eqn, Program, is_literal
+if TYPE_CHECKING:
+    from .node import Node
+    from .primitive import Primitive
+
+# The tapes that run, of all threads: they are told of every node with inputs meanwhile. Whoever goes through
+# them takes a copy: another thread may start or end one.
+tapes: list[Tape] = []
 
 
 class Entry(NamedTuple):
@@ -113,11 +115,12 @@ pull_hook: list[Callable[..., dict[int, Any]]] = []
 _marks: dict[int, list[Callable[[Node], None]]] = {}
 
 
-def _note(node: Node) -> None:
+def note(node: Node) -> None:
+    """Tell the tapes that run of a new node."""
     me = get_ident()
     prim, params = node.prim, node.params
     assert prim is not None
-    for tape in reversed(tuple(_running)):  # innermost first
+    for tape in reversed(tuple(tapes)):  # innermost first
         if tape.thread >= 0:
             everything = tape.everything and tape.thread == me
             for i in node.inputs:
@@ -137,9 +140,6 @@ def _note(node: Node) -> None:
         _marks[me][-1](node)
 
 
-note_hook.append(_note)
-
-
 @contextmanager
 def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Iterator[Tape]:
     """Run a `Tape` for what is recorded on top of `sources` meanwhile."""
@@ -151,26 +151,26 @@ def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Iterator[Tape]
 @contextmanager
 def running(tape: Tape) -> Iterator[None]:
     """Run a tape, one that has stopped too."""
-    _running.append(tape)
+    tapes.append(tape)
     try:
         yield
     finally:
-        _running.remove(tape)
+        tapes.remove(tape)
 
 
 @contextmanager
 def marking(mark: Callable[[Node], None]) -> Iterator[None]:
     """Give each node that this thread records meanwhile to `mark`."""
     me = get_ident()
-    inert = Tape(())  # it makes whoever records tell `_note`, and is no thread's
+    inert = Tape(())  # it makes whoever records tell `note`, and is no thread's
     inert.thread = ~0
     marks = _marks.setdefault(me, [])
     marks.append(mark)
-    _running.append(inert)
+    tapes.append(inert)
     try:
         yield
     finally:
-        _running.remove(inert)
+        tapes.remove(inert)
         marks.pop()
         if not marks:
             del _marks[me]
@@ -179,13 +179,13 @@ def marking(mark: Callable[[Node], None]) -> Iterator[None]:
 def is_taping() -> bool:
     """Say whether a tape of this thread's runs."""
     me = get_ident()
-    return any(tape.thread == me for tape in tuple(_running))
+    return any(tape.thread == me for tape in tuple(tapes))
 
 
 def derivatives() -> list[Tape]:
     """Return this thread's tapes for derivatives, outermost first, but for linear ones."""
     me = get_ident()
-    return [t for t in tuple(_running) if t.thread == me and t.derivative and not t.linear]
+    return [t for t in tuple(tapes) if t.thread == me and t.derivative and not t.linear]
 
 
 @contextmanager
@@ -208,40 +208,10 @@ def forgotten() -> Iterator[None]:
     Until then they know it, so that what leaves the graph is noticed.
     """
     me = get_ident()
-    lengths = [(t, len(t.entries)) for t in tuple(_running) if t.thread == me and t.derivative]
+    lengths = [(t, len(t.entries)) for t in tuple(tapes) if t.thread == me and t.derivative]
     try:
         yield
     finally:
         for tape, n in lengths:
             tape.members.difference_update([id(entry.node) for entry in tape.entries[n:]])
             del tape.entries[n:]
-
-
-def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node], dict[int, int]]:
-    """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
-    after the tape's sources), and the number of each node's value by the node's id."""
-    wanted = list(outputs)
-    entries = tape.below(wanted)
-    number = {id(n): k for k, n in enumerate(tape.sources)}
-    captured: list[Node] = []
-    literals: list[Node] = []
-    for entry in entries:
-        for i in entry.inputs:
-            if i not in tape and id(i) not in number:
-                number[id(i)] = -1 if is_literal(i) else len(tape.sources) + len(captured)
-                (literals if is_literal(i) else captured).append(i)
-    base = len(tape.sources) + len(captured)
-    equations: dict[Eqn, int] = {}
-    for n in literals:
-        eqn = Eqn(n.prim, (), tuple(n.params.items()), n.aval)  # type: ignore[arg-type]
-        number[id(n)] = equations.setdefault(eqn, base + len(equations))
-    for node, prim, inputs, params in entries:
-        ins = tuple(number[id(i)] for i in inputs)
-        if prim is alias and not params:
-            number[id(node)] = ins[0]
-            continue
-        eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
-        number[id(node)] = equations.setdefault(eqn, base + len(equations))
-    avals = tuple(n.aval for n in (*tape.sources, *captured))
-    outs = tuple(dict.fromkeys(number[id(n)] for n in wanted))
-    return Program(avals, tuple(equations), outs), captured, number

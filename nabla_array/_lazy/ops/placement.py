@@ -16,7 +16,7 @@ in_use: list[str] = []
 
 
 # A value that is there (accelerator.Placed).
-resident = Primitive("resident", lambda value: value.aval, lambda value: value.here())
+resident = Primitive("resident", lambda value: value.aval, lambda value: value.here(), role="resident")
 
 # The same elements on another device.
 transfer: Primitive = Primitive(

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.graph.aval import Aval
-from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, note_hook, tapes
+from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.scopes import scopes
+from ..._lazy.graph.tape import note
 from ..._lazy.ops import elementwise as p
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.rules.levels import is_seeing
@@ -87,7 +88,7 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
                     node.depth = depth
                     node.value = None
                     if tapes:
-                        note_hook[0](node)
+                        note(node)
                     y = new(Array)
                     y._node = node
                     y._levels = x._levels
@@ -145,7 +146,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
                 node.depth = depth
                 node.value = None
                 if tapes:
-                    note_hook[0](node)
+                    note(node)
                 y = new(Array)
                 y._node = node
                 y._levels = levels
