@@ -8,7 +8,7 @@
 #include <xmmintrin.h>
 #endif
 
-enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64 };
+enum { MOST_STEPS = 64, MOST_OPERANDS = 128, MOST_DIMS = 8, MOST_ROWS = 64, MOST_ARGS = 5 };
 /* Elements that a block has at least, and that it has without buffers; bytes of all buffers of one at most, if it has
  * more elements than that: they are to stay in a core's first cache, beside what is read and written.
  */
@@ -27,7 +27,7 @@ typedef struct {
     enum kind kind;
     PyUFuncGenericFunction loop;
     void *data;
-    int many, args[4]; /* the numbers of its operands, the result's last */
+    int many, args[MOST_ARGS]; /* the numbers of its operands, the result's last */
     int cost;          /* how much longer it takes than a sum, about */
     int result;        /* the dtype of a ufunc's result, by its number */
     int is_quiet;      /* whether NumPy tells of no faults of it */
@@ -395,8 +395,8 @@ run_steps(Job *job, char *const *starts, npy_intp start, npy_intp n, npy_intp un
 {
     for (int s = 0; s < job->n_steps; s++) {
         Step *step = &job->steps[s];
-        char *data[4];
-        npy_intp strides[4];
+        char *data[MOST_ARGS];
+        npy_intp strides[MOST_ARGS];
         for (int i = 0; i < step->many; i++) {
             Operand *o = &job->operands[step->args[i]];
             strides[i] = o->data == NULL ? o->itemsize : o->strides[job->ndim - 1];
@@ -473,8 +473,8 @@ run_rows(Job *job, npy_intp unit, char *const *buffers)
     }
     for (int s = 0; s < job->n_steps; s++) {
         Step *step = &job->steps[s];
-        char *data[4];
-        npy_intp strides[4];
+        char *data[MOST_ARGS];
+        npy_intp strides[MOST_ARGS];
         int is_one = 1;
         for (int i = 0; i < step->many; i++) {
             Operand *o = &job->operands[step->args[i]];

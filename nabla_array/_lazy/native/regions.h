@@ -252,10 +252,11 @@ fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept, npy_intp r
         Step *step = &job->steps[k];
         int kind, is_narrow;
         if (!PyArg_ParseTuple(given, "OO!O!ip", &function, &PyTuple_Type, &ins, &PyArrayDescr_Type, &types[k], &kind,
-                              &is_narrow)) {
+                              &is_narrow) ||
+            PyTuple_GET_SIZE(ins) >= MOST_ARGS) {
             return 0;
         }
-        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins) && i < 3; i++) {
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); i++) {
             step->args[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(ins, i));
         }
         job->operands[k].itemsize = PyDataType_ELSIZE(types[k]);

@@ -34,8 +34,8 @@ static void
 run_each(Job *job, const Step *step, npy_intp first, npy_intp many, char *const *buffers)
 {
     const Operand *out = &job->operands[step->args[step->many - 1]];
-    npy_intp n = job->length, calls = many, strides[4];
-    char *data[4];
+    npy_intp n = job->length, calls = many, strides[MOST_ARGS];
+    char *data[MOST_ARGS];
     int are_flat = 1;
     for (int i = 0; i < step->many; i++) {
         are_flat &= is_flat(job, &job->operands[step->args[i]]);

@@ -341,3 +341,15 @@ def test_other_regions_stay_with_the_host(monkeypatch: pytest.MonkeyPatch) -> No
     blocks._kernel.cache_clear()
     np.testing.assert_array_equal(np.asarray(EXACT["softmax"](na, na.asarray(x))), expected)
     blocks._kernel.cache_clear()
+
+
+def test_an_operation_of_four_operands() -> None:
+    a = np.random.default_rng(0).random(200_000)
+    x = na.asarray(a)
+    special = pytest.importorskip("scipy.special")
+    got = na.special.hyp2f1(x, x, x + 1, x / 2) * 2 + 1
+    np.testing.assert_array_equal(np.asarray(got), special.hyp2f1(a, a, a + 1, a / 2) * 2 + 1)
+    rows = na.reshape(x, (2000, 100))
+    got = na.sum(na.special.hyp2f1(rows, rows, rows + 1, rows / 2), axis=1)
+    wanted = np.sum(special.hyp2f1(a, a, a + 1, a / 2).reshape(2000, 100), axis=1)
+    np.testing.assert_array_equal(np.asarray(got), wanted)
