@@ -30,7 +30,7 @@ _L, _N = "nabla_array._lazy.", "nabla_array._namespace."
 EXEMPT = {
     (
         _L + "run.evaluator",
-        _L + "run.accelerator",
+        _L + "run.settling",
     ): "moves what is pending first, and needs the evaluator's errors",
     (
         _N + "core.array",
@@ -51,6 +51,7 @@ LATE_OWN = {
 }
 # What most programs do without.
 LATE_OWN |= {
+    "nabla_array.distributed.dask_engine",
     "nabla_array._lazy.rules.autodiff",
     "nabla_array._namespace.numpy.flat",
     "nabla_array._namespace.chapters.special",
@@ -72,6 +73,8 @@ NAMES = {name_of(p) for p in MODULES}
 
 def layer(module: str) -> int:
     parts = module.split(".")
+    if module == "nabla_array.version":  # a number, which imports nothing
+        return -1
     return LAYERS.index(parts[1]) if len(parts) > 1 and parts[1] in LAYERS else len(LAYERS)
 
 

@@ -11,6 +11,7 @@ from .._lazy.cpu.blocks import blocks_and_threads
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import Node
 from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, pending_order
+from .._lazy.ops.placement import in_use, is_resident
 from .._lazy.run import tiers
 from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.evaluator import lock, scheduled
@@ -30,6 +31,10 @@ _HEAD, _TAIL = 20, 4
 VIEWS = ("view", "broadcast")
 
 
+# The steps that there are without a mesh.
+_HERE = ("region", "pieces", "call", "view", "small", "kernel")
+
+
 class Step(NamedTuple):
     """A step of an evaluation, with what it costs.
 
@@ -38,10 +43,11 @@ class Step(NamedTuple):
     kind
         "region" (several operations in blocks), "pieces" (several, products of matrices among them, each
         thread all of them on some of the rows), "call" (one operation, whole), "view" (one that moves
-        no data), "kernel" (several operations compiled by MAX) or "small" (operations on small arrays,
-        one after the other).
+        no data), "kernel" (several operations compiled by MAX), "small" (operations on small arrays,
+        one after the other), "devices" (operations that each device of a mesh does with its parts) or the
+        name of a collective.
     where
-        The tier that runs it: "host" or "MAX".
+        What runs it: "host", "MAX", or what it is told as on a mesh.
     eqns
         Numbers of the operations.
     inputs, outputs
@@ -53,7 +59,7 @@ class Step(NamedTuple):
         them.
     """
 
-    kind: Literal["region", "pieces", "call", "view", "small", "kernel"]
+    kind: str
     where: str
     eqns: tuple[int, ...]
     inputs: tuple[int, ...]
@@ -76,12 +82,18 @@ class Step(NamedTuple):
             return f"kernel of {count_text(len(self.eqns), 'operation')}: {self.where}"
         if self.kind == "small":
             return f"{count_text(len(self.eqns), 'small operation')}: {self.where}, one by one"
-        return f"call: {self.where}, whole" if self.kind == "call" else "view: no data moves"
+        if self.kind == "call":
+            return f"call: {self.where}, whole"
+        if self.kind == "devices":
+            return f"{self.where}: {count_text(len(self.eqns), 'operation')}"
+        return "view: no data moves" if self.kind == "view" else self.where
 
     def traffic(self) -> str:
         """Return the bytes that it reads and writes."""
         if self.kind == "view":
             return ""
+        if self.kind not in _HERE:
+            return f"{bytes_text(self.reads)} to each device" if self.reads else ""
         return f"reads {bytes_text(self.reads)}, writes {bytes_text(self.writes)}"
 
 
@@ -148,6 +160,14 @@ class Explanation:
             kinds = Counter(step.kind for step in self.steps)
             cut = ", ".join(count_text(kinds[k], k) for k in ("kernel", "region", "call", "view") if kinds[k])
             cut = ", ".join(([cut] if cut else []) + ["pieces"] * bool(kinds["pieces"]))
+            if kinds.keys() - {*_HERE}:
+                moved = sum(step.reads for step in self.steps)
+                moves = [f"{n} {k}" for k, n in kinds.items() if k != "devices"]
+                lines.append(
+                    f"{count_text(self.operations(), 'operation')} on a mesh, "
+                    f"{', '.join(moves) or 'nothing moves'}; {bytes_text(moved)} to each device"
+                )
+                return lines
             reads, writes, unstored = (
                 sum(getattr(step, k) for step in self.steps) for k in ("reads", "writes", "unstored")
             )
@@ -273,14 +293,21 @@ def _explain(roots: list[Node]) -> Explanation:
             schedule = tiers.foreseen(plan)
             runners = plan.runners or ()
         else:
-            from .._lazy.run import accelerator
-
-            schedule = accelerator.schedule_of(program, device)
+            held = [n.params["value"] if is_resident(n) else None for n in line.inputs]
+            there = in_use[device].schedule(program, held)
+            if not isinstance(there, Schedule):
+                return Explanation(program, tuple([_on_mesh(told) for told in there]), results)
+            schedule = there
             runners = tuple([s.runner for s in schedule.steps if isinstance(s, Compiled)])
     if config.mode == "host":
         runners = ()
     told = [(_own(program, r.part.eqns), r.kernel.status()) for r in runners if r.kernel is not None]
     return Explanation(program, tuple(_steps(schedule)), results, tuple(told))
+
+
+def _on_mesh(told: Any) -> Step:
+    """Return a step as a mesh tells it."""
+    return Step(told.kind, told.title, told.eqns, (), told.eqns, told.nbytes, 0, 0)
 
 
 def _own(program: Program, eqns: Iterable[int]) -> tuple[int, ...]:

@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from time import perf_counter
+from collections.abc import Sequence
 from typing import Any
 
 from ..config import config
-from ..cpu.blocks import StepFailed
 from ..graph.aval import Aval, aval_of_value
-from ..graph.node import Node
-from ..graph.program import Program, held_outside, is_pending, linearize, pending_order
+from ..graph.program import Program
 from ..max import backend
 from ..max.canonical import canonicalize
 from ..max.trials import agree, compile_and_wait
-from ..ops.placement import host_value, is_resident, settle_as
 from ..schedule.parts import parts, runs_on_max
 from ..schedule.plan_cache import keep, plans
 from ..schedule.steps import Compiled, Part, Schedule
-from ..stats import stats
-from .devices import CPU, devices
-from .evaluator import heard, located, settle_hook
+from . import settling  # noqa: F401  evaluates where arrays are on devices
 from .executors import execute
 from .tiers import Runner
-
-Evaluate = Callable[[list[Node]], None]
 
 
 def names() -> tuple[list[str], str]:
@@ -53,6 +45,8 @@ class Placed:
 
     __slots__ = ("_here", "_there", "aval", "device")
 
+    sharding = None  # all of it is there
+
     def __init__(self, device: str, aval: Any, here: Any = None, there: Any = None) -> None:
         self.device = device
         self.aval = aval
@@ -80,82 +74,44 @@ def placed(device: str, value: Any) -> Placed:
     return Placed(device, aval, value)
 
 
-def settle(roots: Sequence[Node], evaluate_here: Evaluate) -> None:
-    """Evaluate pending nodes, each on its device."""
-    order = pending_order(roots)
-    where = devices(order)
-    moves = [n for n in order if n.prim.role == "transfer"]  # type: ignore[union-attr]
-    del order  # whoever holds a node counts
-    for node in moves:
-        _settle(node.inputs, where, evaluate_here)
-        _move(node)
-    _settle(roots, where, evaluate_here)
+class Accelerator:
+    """An accelerator that arrays are on: what MAX has compiled runs there, and the rest here for it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def place(self, value: Any) -> Placed:
+        """Return a value of the host's, or a tuple of them, as one of the accelerator's."""
+        return placed(self.name, value)
+
+    def send(self, held: Placed) -> None:
+        """Move what MAX has values of."""
+        if isinstance(held.aval, Aval) and runs_on_max(held.aval, "fiub"):
+            held.there()
+
+    def run(self, program: Program, env: list[Any]) -> None:
+        """Run a program over `env`, whose values are on the device."""
+        found = self.schedule(program, env)
+        if config.mode == "max":
+            kernels = [s.runner.kernel for s in found.steps if isinstance(s, Compiled)]
+            compile_and_wait([k for k in kernels if k is not None])
+        execute(found, env)
+
+    def schedule(self, program: Program, inputs: Sequence[Any] = ()) -> Schedule:
+        """Return how a program runs: each part there where it is compiled, or here for it."""
+        key = self.name, program
+        found = plans.get(key)
+        if found is None:
+            target = backend.accelerators()[self.name]
+            some = parts(program, everything=True, accelerator=True)
+            steps = [Compiled(part, _Runner(part, self.name, target)) for part in some]
+            found = keep(key, Schedule(program, steps))
+        return found
 
 
-settle_hook[:] = [settle]
-
-
-def _settle(nodes: Sequence[Node], where: dict[int, str], evaluate_here: Evaluate) -> None:
-    """Evaluate nodes below which nothing moves between devices any more."""
-    pending = [n for n in nodes if is_pending(n)]
-    for device in dict.fromkeys([where[id(n)] for n in pending]):
-        some = [n for n in pending if where[id(n)] == device]
-        if device == CPU:
-            evaluate_here(some)
-        else:
-            _evaluate_there(some, device, where)
-
-
-def _move(node: Node) -> None:
-    (source,) = node.inputs
-    value, device = host_value(source), node.params["device"]
-    if device == CPU:
-        node.value, node.inputs, node.depth = value, (), 0
-        return
-    moved = placed(device, value)
-    if isinstance(moved.aval, Aval) and runs_on_max(moved.aval, "fiub"):
-        moved.there()  # now, so that a lack of memory is told of where it was asked for
-    settle_as(node, moved)
-
-
-def _evaluate_there(roots: list[Node], device: str, where: dict[int, str]) -> None:
-    order = pending_order(roots)
-    alive = held_outside(order, order)
-    # Of the host's values that only go along with an operand, no result is kept.
-    kept = [n for n, more in zip(order, alive, strict=True) if more and where[id(n)] == device]
-    line = linearize(order, kept)
-    env = [n.params["value"] if is_resident(n) else placed(device, n.value) for n in line.inputs]
-    env += [None] * len(line.program.eqns)
-    start = perf_counter()
-    try:
-        heard(order, _run, line.program, env, device)
-    except StepFailed as failure:
-        raise located(failure.error, order[line.numbers.index(failure.eqn)]) from None
-    stats.evaluations += 1
-    stats.host_seconds += perf_counter() - start
-    for node, k in zip(order, line.numbers, strict=True):
-        if env[k] is not None and where[id(node)] == device:
-            settle_as(node, env[k])
-
-
-def _run(program: Program, env: list[Any], device: str) -> None:
-    """Run a program over `env`, whose values are on the device."""
-    found = schedule_of(program, device)
-    if config.mode == "max":
-        kernels = [s.runner.kernel for s in found.steps if isinstance(s, Compiled)]
-        compile_and_wait([k for k in kernels if k is not None])
-    execute(found, env)
-
-
-def schedule_of(program: Program, device: str) -> Schedule:
-    """Return how a program runs on an accelerator: each part there where it is compiled, or here for it."""
-    key = device, program
-    found = plans.get(key)
-    if found is None:
-        target = backend.accelerators()[device]
-        some = parts(program, everything=True, accelerator=True)
-        found = keep(key, Schedule(program, [Compiled(part, _Runner(part, device, target)) for part in some]))
-    return found
+def find(device: Any) -> Accelerator | None:
+    """Return the accelerator of a name."""
+    return Accelerator(device) if device in names()[0] else None
 
 
 class _Runner(Runner):

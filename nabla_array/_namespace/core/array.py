@@ -6,7 +6,7 @@ import math
 import operator
 import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -19,12 +19,12 @@ from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops.bits import reinterpret
 from ..._lazy.ops.elementwise import imag, real
-from ..._lazy.ops.placement import in_use, transfer
+from ..._lazy.ops.placement import finders, in_use, transfer
 from ..._lazy.ops.structure import permute, project, reshape
 from ..._lazy.rules.concretization import differentiating, is_traced
 from ..._lazy.rules.levels import Levels, bind
 from ..._lazy.run.devices import CPU, device_of
-from ..._lazy.run.evaluator import lock, value_of
+from ..._lazy.run.evaluator import evaluate, lock, value_of
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -190,11 +190,20 @@ class Array:
         return self.size * self.itemsize
 
     @property
-    def device(self) -> str:
-        """The device that holds the array: ``"cpu"``, or an accelerator as ``"gpu:0"``."""
+    def device(self) -> Any:
+        """The device that holds the array: ``"cpu"``, an accelerator as ``"gpu:0"``, or a mesh."""
         return device_of(current(self)) if in_use else CPU
 
-    def to_device(self, device: str, /, *, stream: Any = None) -> Array:
+    @property
+    def sharding(self) -> Any:
+        """How an array on a mesh is cut over it; None for others. Its value is computed for that."""
+        node = current(self)
+        if device_of(node) == CPU:
+            return None
+        evaluate((node,))
+        return node.params["value"].sharding
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Array:
         """Return the array on `device`, which may be itself; raises ValueError for one that is not there."""
         check_device("to_device", device)
         if stream is not None:
@@ -646,17 +655,24 @@ def answer_for_laziness(x: Array) -> bool:
 
 def check_device(function: str, device: Any) -> None:
     """Raise ValueError unless `device` is None, the CPU or an accelerator that MAX finds."""
-    if device is None or (isinstance(device, str) and device in (CPU, *in_use)):
+    if device is None or (isinstance(device, str) and device == CPU):
         return
+    if isinstance(device, Hashable) and device in in_use:
+        return
+    for find in finders:
+        there = find(device)
+        if there is not None:
+            in_use[device] = there
+            return
     found = ""
     if isinstance(device, str) and device.startswith("gpu:"):
         from ..._lazy.run import accelerator
 
-        names, said = accelerator.names()
-        if device in names:
-            in_use.append(device)
+        there = accelerator.find(device)
+        if there is not None:
+            in_use[device] = there
             return
-        found = f" ({said})"
+        found = f" ({accelerator.names()[1]})"
     raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.graph.program import Program, linearize, pending_order
 from nabla_array._lazy.max import backend, trials
 from nabla_array._lazy.max.artifacts import Store
 from nabla_array._lazy.max.canonical import for_target, parse
@@ -128,17 +129,17 @@ def test_the_mode_host_compiles_nothing() -> None:
 
 
 def _runner(x: xp.Array) -> Runner:
-    steps = accelerator.schedule_of(_program(x), GPU).steps
+    steps = accelerator.Accelerator(GPU).schedule(_program(x)).steps
     (found,) = [s.runner for s in steps if isinstance(s, Compiled) and s.runner.kernel is not None]
     assert isinstance(found, Runner)
     return found
 
 
-def _program(x: xp.Array) -> accelerator.Program:
-    order = accelerator.pending_order([x._node.inputs[0], x._node])
+def _program(x: xp.Array) -> Program:
+    order = pending_order([x._node.inputs[0], x._node])
     moves = [n for n in order if n.prim.role == "transfer"]
     xp.eval([xp.Array(n) for n in moves])
-    return accelerator.linearize(accelerator.pending_order([x._node]), [x._node]).program
+    return linearize(pending_order([x._node]), [x._node]).program
 
 
 def test_programs_of_two_targets_are_not_compiled_together(tmp_path: Path) -> None:

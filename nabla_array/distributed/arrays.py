@@ -1,0 +1,115 @@
+"""What users do with sharded arrays: cut them over a mesh, cut them in another way, bring them together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._lazy.ops.placement import reshard as reshard_prim
+from .._lazy.rules.levels import bind
+from .._namespace.chapters.creation import asarray
+from .._namespace.core.array import Array, check_device, current, placed
+from . import held  # noqa: F401  makes a mesh a device
+from .errors import ShardingError
+from .mesh import DeviceMesh
+from .specs import ShardingSpec, as_spec
+
+
+def shard(x: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Array:
+    """Return an array cut over the devices of a mesh.
+
+    Parameters
+    ----------
+    x : array_like
+        The array. It may lie on a mesh already, and be traced by any transform.
+    mesh : DeviceMesh, optional
+        The mesh; without one, that of `spec`, of the ``with mesh:`` block, or of `x`.
+    spec : PartitionSpec, sequence of DimSpec, ShardingSpec, or str, optional
+        How it is cut; without one, every device has all of it.
+
+    Returns
+    -------
+    Array
+        The same elements. Nothing moves before they are needed.
+
+    Raises
+    ------
+    ShardingError
+        If the spec does not fit the array or the mesh, or there is no mesh.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.distributed import DeviceMesh, P, shard
+    >>> mesh = DeviceMesh((4,), ("dp",))
+    >>> x = shard(xp.arange(12.0), mesh, P("dp"))
+    >>> x.sharding
+    ShardingSpec(DeviceMesh((4,), ('dp',)), P('dp'))
+    >>> float(xp.sum(x * 2))
+    132.0
+    """
+    return _shard("shard", x, mesh, spec)
+
+
+def _shard(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
+    x = x if isinstance(x, Array) else asarray(x)
+    if mesh is None:
+        if isinstance(spec, ShardingSpec):
+            mesh = spec.mesh
+        elif isinstance(x.device, DeviceMesh):
+            mesh = x.device
+        else:
+            raise ShardingError(f"{function}: no mesh was given; {function}(x, mesh, spec) would work")
+    found = as_spec(mesh, spec, function)
+    found.layout(x.shape, function)
+    check_device(function, mesh)
+    x = placed(x, mesh)
+    for _ in x._levels:
+        found = found.batched()
+    return Array(*bind(reshard_prim, ((current(x), x._levels),), {"spec": found}))
+
+
+def reshard(x: Array, spec: Any) -> Array:
+    """Return a sharded array cut in another way over its mesh.
+
+    Parameters
+    ----------
+    x : Array
+        An array on a mesh.
+    spec : PartitionSpec, sequence of DimSpec, ShardingSpec, or str
+        How it is to be cut.
+
+    Returns
+    -------
+    Array
+        The same elements.
+
+    Raises
+    ------
+    ShardingError
+        If the array is on no mesh, or the spec does not fit.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.distributed import DeviceMesh, P, reshard, shard
+    >>> x = shard(xp.ones((4, 6)), DeviceMesh((2,), ("dp",)), P("dp"))
+    >>> reshard(x, P(None, "dp")).sharding.partition_spec
+    P(None, 'dp')
+    """
+    if not isinstance(x, Array) or not isinstance(x.device, DeviceMesh):
+        where = x.device if isinstance(x, Array) else type(x).__name__
+        raise ShardingError(f"reshard: {where} is no mesh; an array that `shard` has cut would work")
+    return _shard("reshard", x, None, spec)
+
+
+def gather(x: Array) -> Array:
+    """Return an array in this process's memory; one that is there already as it is.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.distributed import DeviceMesh, gather, shard
+    >>> gather(shard(xp.ones(3), DeviceMesh(2), "x")).device
+    'cpu'
+    """
+    return x.to_device("cpu")

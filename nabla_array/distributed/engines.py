@@ -1,0 +1,154 @@
+"""Engines: where the devices of a mesh are, and what runs there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from .._lazy.config import active, threads
+from .._lazy.cpu import blocks
+from .._lazy.cpu.faults import listener, listening
+from .._lazy.graph.aval import Aval
+from .._lazy.graph.program import Program
+from .._lazy.run import tiers
+from .layouts import Move, Piece, apply_pieces
+
+
+class Segment(NamedTuple):
+    """What devices do between two collectives.
+
+    Attributes
+    ----------
+    programs
+        The programs of those devices that run one; by number.
+    runners
+        For each device the number of the one whose results it shares: itself, where it runs its own.
+    inputs, outputs
+        Numbers of the values that the programs read and make.
+    """
+
+    programs: dict[int, Program]
+    runners: tuple[int, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class Engine(Protocol):
+    """What a mesh asks of the place where its devices are. A shard is whatever the engine makes of one."""
+
+    name: str
+
+    def place(self, parts: Sequence[Any]) -> list[Any]:
+        """Return as shards, one for each device, parts in this process; those that are one object are one."""
+
+    def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
+        """Run a segment; `shards` are those of each input. Returns those of each output."""
+
+    def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
+        """Return a value's shards in another layout."""
+
+    def fetch(self, shards: Sequence[Any]) -> list[np.ndarray]:
+        """Return shards as arrays in this process, which nobody may write to."""
+
+    def close(self) -> None:
+        """End what was started."""
+
+
+class Local:
+    """Devices that are threads of this process. A shard is an array that nobody writes to."""
+
+    name = "local"
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._pool: ThreadPoolExecutor | None = None
+        self._pid = 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Local)
+
+    def __hash__(self) -> int:
+        return hash(Local)
+
+    def place(self, parts: Sequence[Any]) -> list[Any]:
+        """Return the parts themselves."""
+        return list(parts)
+
+    def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
+        """Run the programs, each on a thread."""
+        calls = [
+            partial(run_program, program, [s[d] for s in shards]) for d, program in segment.programs.items()
+        ]
+        found = dict(zip(segment.programs, self._all(calls), strict=True))
+        return [[found[r][n] for r in segment.runners] for n in range(len(segment.outputs))]
+
+    def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
+        """Make new parts; those of devices that are to have the same are one array."""
+        distinct: dict[Any, int] = {}
+        which = []
+        for d, groups in enumerate(move.pieces):
+            key = move.target.boxes[d], tuple([tuple([id(shards[p.source]) for p in g]) for g in groups])
+            which.append(distinct.setdefault(key, d))
+        calls = [
+            partial(joined, move.pieces[d], shape, aval.dtype, move.ufunc, shards.__getitem__)
+            for d, shape in [(d, move.target.local_shape(d)) for d in distinct.values()]
+        ]
+        found = dict(zip(distinct.values(), self._all(calls), strict=True))
+        return [found[d] for d in which]
+
+    def fetch(self, shards: Sequence[Any]) -> list[np.ndarray]:
+        """Return the shards, which are arrays."""
+        return list(shards)
+
+    def close(self) -> None:
+        """Let the threads end."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)
+            self._pool = None
+
+    def _all(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+        """Call functions at one time; this thread tells of the floating-point errors that they hear."""
+        if len(calls) == 1:
+            return [calls[0]()]
+        if self._pool is None or self._pid != os.getpid():  # a fork has no threads
+            self._pool, self._pid = ThreadPoolExecutor(self.size, "nabla_array_mesh"), os.getpid()
+        share = {**active.settings, "threads": max(1, threads() // len(calls))}
+        results = [f.result() for f in [self._pool.submit(_hearing, call, share) for call in calls]]
+        for _, heard in results:
+            listener.heard += heard
+        return [result for result, _ in results]
+
+
+def _hearing(call: Callable[[], Any], settings: dict[str, Any]) -> tuple[Any, list[Any]]:
+    active.settings = settings
+    try:
+        return listening.copy().run(call), listener.heard
+    finally:
+        listener.heard = []
+
+
+def run_program(program: Program, inputs: list[np.ndarray]) -> list[Any]:
+    """Run a device's program on arrays, on the tiers that are best for it."""
+    env: list[Any] = [*inputs, *[None] * len(program.eqns)]
+    inputs.clear()
+    tiers.run(tiers.planned(program), env, frozenset())
+    return [blocks.as_value(env[i]) for i in program.outputs]
+
+
+def joined(
+    groups: Sequence[Sequence[Piece]],
+    shape: tuple[int, ...],
+    dtype: np.dtype,
+    ufunc: Any,
+    get: Callable[[int], np.ndarray],
+) -> np.ndarray:
+    """Return a part made of pieces of old ones, which `get` gives; the ufunc joins several of them."""
+    out, *rest = [apply_pieces(pieces, shape, dtype, get) for pieces in groups]
+    for n, part in enumerate(rest):
+        out = np.asarray(ufunc(out, part, out=out if n else None, dtype=dtype))
+    return out

@@ -1,0 +1,142 @@
+"""Arrays on meshes: what holds their parts, and what evaluates programs there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._lazy.graph.aval import aval_of_value
+from .._lazy.graph.program import Program, is_literal
+from .._lazy.ops.placement import Device, finders
+from .._lazy.run import settling  # noqa: F401  evaluates where arrays are on devices
+from .._lazy.run.executors import execute
+from .._lazy.schedule.plan_cache import keep, plans
+from .._lazy.schedule.steps import Schedule
+from .layouts import Layout
+from .mesh import DeviceMesh
+from .partition import Layouts, Partition, everywhere
+from .propagation import wishes_of
+from .rules import rule_of
+from .specs import ShardingSpec, spec_of
+from .spmd import schedule
+from .telling import Told, told
+
+# Bytes up to which the elements of a value stay in this process once they were fetched.
+_KEPT = 1 << 20
+
+
+class Sharded:
+    """A value on a mesh, which nobody changes.
+
+    What the host has given to the mesh stays here until a program says which device needs which part.
+
+    Attributes
+    ----------
+    device
+        The mesh.
+    aval
+        Shape and dtype of the value, or a tuple of them for several.
+    layout
+        Which part each device has.
+    shards
+        The engine's, one for each device; None for what is still here.
+    """
+
+    __slots__ = ("_here", "aval", "device", "layout", "shards")
+
+    def __init__(
+        self, device: DeviceMesh, aval: Any, layout: Layouts, shards: Any = None, here: Any = None
+    ) -> None:
+        self.device = device
+        self.aval = aval
+        self.layout = layout
+        self.shards = shards
+        self._here = here
+
+    @property
+    def sharding(self) -> ShardingSpec | None:
+        """The spec that the layout is of; None for several values."""
+        return spec_of(self.layout) if isinstance(self.layout, Layout) else None
+
+    def here(self) -> Any:
+        """Return the elements in the host's memory, read-only."""
+        if self._here is not None:
+            return self._here
+        found = self._fetched()
+        if not isinstance(found, tuple) and found.nbytes <= _KEPT:
+            self._here = found
+        return found
+
+    def _fetched(self) -> Any:
+        engine = self.device.engine
+        if not isinstance(self.layout, Layout):
+            return engine.fetch(self.shards[:1])[0]
+        distinct = {box: d for d, box in reversed([*enumerate(self.layout.boxes)])}
+        parts = engine.fetch([self.shards[d] for d in distinct.values()])
+        if len(parts) == 1:
+            out = parts[0].view()
+        else:
+            out = np.empty(self.aval.shape, self.aval.dtype)
+            for box, part in zip(distinct, parts, strict=True):
+                out[tuple([slice(a, b) for a, b in box])] = part
+        out.flags.writeable = False
+        return out
+
+
+class OnMesh:
+    """The device that a mesh is: arrays on it are cut over its devices."""
+
+    def __init__(self, mesh: DeviceMesh) -> None:
+        self.mesh = mesh
+
+    def place(self, value: Any) -> Sharded:
+        """Return a value of the host's, or a tuple of them, as one of the mesh's."""
+        aval = tuple([aval_of_value(v) for v in value]) if isinstance(value, tuple) else aval_of_value(value)
+        return Sharded(self.mesh, aval, everywhere(self.mesh, aval), here=value)
+
+    def send(self, held: Sharded) -> None:
+        """Leave it here: a program will say which device needs which part."""
+
+    def run(self, program: Program, env: list[Any]) -> None:
+        """Run a program over `env`, whose values are on the mesh."""
+        base = len(program.inputs)
+        inputs: list[Sharded] = env[:base]
+        found = self._schedule(program, [None if x.shards is None else x.layout for x in inputs])
+        whole: Any = found.program
+        mine: list[Any] = [x.here() if x.shards is None else x.shards for x in inputs]
+        mine += [None] * (len(whole.values) - base)
+        execute(found, mine)
+        for i, n in zip(program.outputs, whole.outputs, strict=True):
+            value = whole.values[n]
+            env[i] = Sharded(self.mesh, value.aval, value.layout, mine[n])
+
+    def schedule(self, program: Program, inputs: Sequence[Any]) -> list[Told]:
+        """Tell how a program would run, step by step."""
+        layouts = [None if x is None or x.shards is None else x.layout for x in inputs]
+        return [*told(program, self._schedule(program, layouts))]
+
+    def _schedule(self, program: Program, layouts: list[Layouts | None]) -> Schedule:
+        key = self.mesh, (program, tuple(layouts))
+        found: Schedule | None = plans.get(key)
+        if found is None:
+            found = keep(key, schedule(partition(self.mesh, program, layouts)))
+        return found
+
+
+def partition(mesh: DeviceMesh, program: Program, layouts: list[Layouts | None]) -> Partition:
+    """Return what each device does for a program whose inputs lie like that; None: in the host's memory."""
+    found = Partition(mesh, program, layouts, wishes_of(mesh, program, layouts))
+    for k, eqn in enumerate(program.eqns, len(layouts)):
+        found.cause = k
+        found.number.append(None if is_literal(eqn) else rule_of(eqn.prim)(found, k, eqn))
+    found.end()
+    return found
+
+
+def _find(device: Any) -> Device | None:
+    return OnMesh(device) if isinstance(device, DeviceMesh) else None
+
+
+finders.append(_find)

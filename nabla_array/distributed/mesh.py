@@ -1,0 +1,120 @@
+"""Meshes of devices: what arrays are sharded over."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from .engines import Engine, Local
+from .errors import ShardingError
+
+
+class DeviceMesh:
+    """Devices in a grid whose axes have names.
+
+    Parameters
+    ----------
+    shape : int or tuple of ints
+        Devices along each axis.
+    axis_names : str or sequence of str
+        A name for each axis.
+    engine : str, optional
+        "local": threads of this process share the work. "dask": workers of a Dask cluster.
+    client : distributed.Client, optional
+        The cluster for "dask"; without one, a ``LocalCluster`` is started, and closed with the mesh.
+
+    Raises
+    ------
+    ValueError
+        If the names do not fit the shape, two are alike, an axis has no device, or there is no such engine.
+
+    Examples
+    --------
+    >>> from nabla_array.distributed import DeviceMesh
+    >>> mesh = DeviceMesh((2, 2), ("dp", "tp"))
+    >>> mesh
+    DeviceMesh((2, 2), ('dp', 'tp'))
+    >>> mesh.size
+    4
+    """
+
+    def __init__(
+        self,
+        shape: int | Sequence[int],
+        axis_names: str | Sequence[str] = ("x",),
+        *,
+        engine: str = "local",
+        client: Any = None,
+    ) -> None:
+        self.shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+        self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        if len(self.shape) != len(self.axis_names):
+            raise ShardingError(
+                f"DeviceMesh: {len(self.axis_names)} names {self.axis_names} for the {len(self.shape)} axes "
+                f"of shape {self.shape}; a name for each axis would work"
+            )
+        if len({*self.axis_names}) < len(self.axis_names):
+            raise ShardingError(f"DeviceMesh: two axes of {self.axis_names} have one name; others would work")
+        if any(n < 1 for n in self.shape):
+            raise ShardingError(f"DeviceMesh: an axis of {self.shape} has no device; sizes from 1 would work")
+        self.sizes = dict(zip(self.axis_names, self.shape, strict=True))
+        self.size = math.prod(self.shape)
+        self.engine = _engine(engine, self.size, client)
+
+    def __repr__(self) -> str:
+        engine = "" if self.engine.name == "local" else f", engine={self.engine.name!r}"
+        return f"DeviceMesh({self.shape}, {self.axis_names}{engine})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DeviceMesh) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @cached_property
+    def _key(self) -> tuple[Any, ...]:
+        return self.shape, self.axis_names, self.engine
+
+    @cached_property
+    def coordinates(self) -> tuple[dict[str, int], ...]:
+        """For each device its place on each axis."""
+        places = np.indices(self.shape).reshape(len(self.shape), -1).T
+        return tuple(dict(zip(self.axis_names, map(int, p), strict=True)) for p in places)
+
+    def index(self, device: int, axes: tuple[str, ...]) -> int:
+        """Return the place of a device along some axes, the first the slowest."""
+        return _indices(self, axes)[device]
+
+    def length(self, axes: tuple[str, ...]) -> int:
+        """Return how many devices there are along some axes."""
+        return math.prod([self.sizes[a] for a in axes])
+
+    def close(self) -> None:
+        """End what the mesh has started; arrays on it are lost."""
+        self.engine.close()
+
+
+def _engine(name: str, size: int, client: Any) -> Engine:
+    """Return an engine by its name."""
+    if name == "local":
+        return Local(size)
+    if name == "dask":
+        from .dask_engine import Dask
+
+        return Dask(size, client)
+    raise ShardingError(f"DeviceMesh: no engine {name!r}; 'local' or 'dask' would work")
+
+
+@lru_cache(1 << 10)
+def _indices(mesh: DeviceMesh, axes: tuple[str, ...]) -> tuple[int, ...]:
+    found = []
+    for place in mesh.coordinates:
+        at = 0
+        for a in axes:
+            at = at * mesh.sizes[a] + place[a]
+        found.append(at)
+    return tuple(found)

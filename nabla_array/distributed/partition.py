@@ -1,0 +1,221 @@
+"""The partitioner for meshes: it makes of a program what each device does, with collectives in between.
+
+Operation by operation, the layouts of the operands say how an operation could be cut. Of the ways in which
+all of them agree, the one that moves and computes least is taken; operands that lie in another way are moved
+first, explicitly. So a part always is what its layout says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .._lazy.graph.aval import Aval, aval_of
+from .._lazy.graph.primitive import Primitive
+from .._lazy.graph.program import Eqn, Program
+from .._lazy.ops.creation import fill
+from .._lazy.ops.structure import slice_
+from .._lazy.schedule.tiling import resized
+from .layouts import Layout, Move, move, replicated
+
+if TYPE_CHECKING:
+    from .mesh import DeviceMesh
+
+# A layout, or that of each result of an operation that has several.
+Layouts = Layout | tuple[Layout, ...]
+Params = Mapping[str, Any] | Callable[[int], Mapping[str, Any]]
+
+
+class Value(NamedTuple):
+    """A value of the whole mesh: what it is, and which part each device has."""
+
+    aval: Any
+    layout: Any
+
+
+class Local(NamedTuple):
+    """An operation that each device does with its own parts.
+
+    Attributes
+    ----------
+    params
+        Those of all devices, or what gives a device's.
+    cause
+        The number of the equation that it is there for.
+    """
+
+    prim: Primitive
+    ins: tuple[int, ...]
+    params: Params
+    out: int
+    cause: int
+
+    def params_of(self, device: int) -> Mapping[str, Any]:
+        """Return a device's params."""
+        return self.params(device) if callable(self.params) else self.params
+
+
+class Moved(NamedTuple):
+    """A value that is moved from one layout to another."""
+
+    value: int
+    move: Move
+    out: int
+    cause: int
+
+
+class Placing(NamedTuple):
+    """A value of the host's of which each device gets its part."""
+
+    value: int
+    layout: Layout
+    out: int
+    cause: int
+
+
+class Partition:
+    """A program for the devices of a mesh, as far as it is made.
+
+    Attributes
+    ----------
+    values
+        All values, the program's inputs first.
+    made
+        What makes the others, in order.
+    number
+        For each value of the program its number here, or None for a literal: everybody has those.
+    outputs
+        Numbers of the program's outputs here.
+    hosted
+        Inputs that are in the host's memory.
+    wishes
+        For each value of the program a layout in which it would be welcome.
+    unruled
+        Equations whose operands are gathered, since no rule says how to cut them.
+    """
+
+    def __init__(
+        self,
+        mesh: DeviceMesh,
+        program: Program,
+        layouts: Sequence[Layouts | None],
+        wishes: Sequence[Layout],
+    ) -> None:
+        self.mesh = mesh
+        self.program = program
+        self.wishes = wishes
+        inputs = zip(program.inputs, layouts, strict=True)
+        self.values = [Value(a, everywhere(mesh, a) if lay is None else lay) for a, lay in inputs]
+        self.hosted = {i for i, lay in enumerate(layouts) if lay is None}
+        self.made: list[Local | Moved | Placing] = []
+        self.number: list[int | None] = [*range(len(layouts))]
+        self.outputs: tuple[int, ...] = ()
+        self.unruled: list[int] = []
+        self.cause = 0
+        self._moved: dict[tuple[int, Layout], int] = {}
+
+    def end(self) -> None:
+        """Make the program's outputs whole: nothing in them is still to be joined."""
+        found = []
+        for i in self.program.outputs:
+            self.cause = i
+            layout = self.layout(i)
+            if isinstance(layout, tuple):
+                found.append(self.number[i])
+            else:
+                found.append(self.operand(i, layout.joined() if layout is not None else self._everywhere(i)))
+        self.outputs = tuple(found)
+
+    def _everywhere(self, i: int) -> Layout:
+        return replicated(self.mesh, self.program.aval(i).shape)
+
+    def layout(self, i: int) -> Layout | None:
+        """Return the layout of a value of the program; None of a literal, which is everywhere."""
+        number = self.number[i]
+        return None if number is None else self.values[number].layout
+
+    def local(self, prim: Primitive, ins: Iterable[int], params: Params, aval: Any, layout: Layouts) -> int:
+        """Add an operation that each device does; returns its result's number."""
+        self.values.append(Value(aval, layout))
+        self.made.append(Local(prim, tuple(ins), params, len(self.values) - 1, self.cause))
+        return len(self.values) - 1
+
+    def moved(self, number: int, layout: Layout) -> int:
+        """Return a value in a layout, which may be its own."""
+        before = self.values[number].layout
+        if before == layout and number not in self.hosted:
+            return number
+        key = number, layout
+        if key not in self._moved:
+            how = move(before, layout)
+            aval = self.values[number].aval
+            if number in self.hosted:
+                self.values.append(Value(aval, layout))
+                self.made.append(Placing(number, layout, len(self.values) - 1, self.cause))
+                self._moved[key] = len(self.values) - 1
+                return self._moved[key]
+            if how.is_local and not before.partial:
+                self._moved[key] = self.local(slice_, (number,), _slicing(before, layout), aval, layout)
+            else:
+                self.values.append(Value(aval, layout))
+                self.made.append(Moved(number, how, len(self.values) - 1, self.cause))
+                self._moved[key] = len(self.values) - 1
+        return self._moved[key]
+
+    def operand(self, i: int, layout: Layout) -> int:
+        """Return a value of the program in a layout."""
+        number = self.number[i]
+        if number is not None:
+            return self.moved(number, layout)
+        eqn = self.program.eqns[i - len(self.program.inputs)]
+        return self.local(fill, (), sized(dict(eqn.params), layout), eqn.aval, layout)
+
+    def whole(self, k: int, eqn: Eqn) -> int:
+        """Add an operation that every device does with all of its operands."""
+        if any(lay is not None and _varies(lay) for lay in map(self.layout, eqn.ins)):
+            self.unruled.append(k)
+        ins = []
+        for i in eqn.ins:
+            aval = self.program.aval(i)
+            if isinstance(aval, Aval):
+                ins.append(self.operand(i, self._everywhere(i)))
+            else:
+                number = self.number[i]
+                assert number is not None
+                ins.append(number)
+        return self.local(eqn.prim, ins, dict(eqn.params), eqn.aval, everywhere(self.mesh, eqn.aval))
+
+
+def _varies(layout: Layouts) -> bool:
+    return any(x.varies for x in (layout if isinstance(layout, tuple) else (layout,)))
+
+
+def everywhere(mesh: DeviceMesh, aval: Any) -> Layouts:
+    """Return the layout of what every device has."""
+    if isinstance(aval, Aval):
+        return replicated(mesh, aval.shape)
+    return tuple([replicated(mesh, a.shape) for a in aval])
+
+
+def sized(params: dict[str, Any], layout: Layout) -> Params:
+    """Return the params of an operation of which only the shape depends on the size of its result."""
+    if not layout.varies or not params.keys() & {"shape", "size"}:
+        return params
+    return lambda device: resized(params, layout.local_shape(device))
+
+
+def _slicing(before: Layout, after: Layout) -> Params:
+    """Return the params of a slice by which each device gets its new part out of its old one."""
+    step = (1,) * len(before.cuts)
+
+    def params(device: int) -> dict[str, Any]:
+        pairs = zip(before.boxes[device], after.boxes[device], strict=True)
+        start = tuple([max(c - a, 0) if d > c else 0 for (a, _), (c, d) in pairs])
+        return {"start": start, "size": after.local_shape(device), "step": step}
+
+    return params
+
+
+def part_aval(aval: Aval, layout: Layout, device: int) -> Aval:
+    """Return the aval of a device's part."""
+    return aval_of(layout.local_shape(device), aval.dtype)

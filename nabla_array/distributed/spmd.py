@@ -1,0 +1,211 @@
+"""What runs a partition: steps in which each device does its part, and steps between devices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from .._lazy.cpu.blocks import StepFailed
+from .._lazy.graph.aval import Aval, aval_of
+from .._lazy.graph.program import Eqn, Program
+from .._lazy.ops.creation import fill
+from .._lazy.run.executors import EXECUTORS
+from .._lazy.schedule.steps import Schedule
+from .engines import Segment
+from .layouts import Layout, Move
+from .partition import Local, Moved, Partition, Placing, Value
+
+
+class Devices:
+    """A step in which the devices of a mesh work, each with its own parts of the values."""
+
+    __slots__ = ("causes", "drop", "engine", "inputs", "outputs", "segment")
+
+    def __init__(self, engine: Any, segment: Segment, causes: dict[int, tuple[int, ...]]) -> None:
+        self.engine = engine
+        self.segment = segment
+        self.causes = causes
+        self.inputs, self.outputs = segment.inputs, segment.outputs
+        self.drop: tuple[int, ...] = ()
+
+
+class Collective:
+    """A step that moves a value between the devices of a mesh.
+
+    Attributes
+    ----------
+    move
+        From which layout to which.
+    cause
+        The number of the equation that it is there for.
+    """
+
+    __slots__ = ("aval", "cause", "drop", "engine", "inputs", "move", "outputs")
+
+    def __init__(self, engine: Any, made: Moved, aval: Aval) -> None:
+        self.engine = engine
+        self.move: Move = made.move
+        self.aval = aval
+        self.cause = made.cause
+        self.inputs, self.outputs = (made.value,), (made.out,)
+        self.drop: tuple[int, ...] = ()
+
+    @property
+    def nbytes(self) -> float:
+        """Bytes that a device receives, on average."""
+        return self.move.elements() * self.aval.dtype.itemsize
+
+
+class Spread:
+    """A step that gives the devices their parts of a value of the host's."""
+
+    __slots__ = ("cause", "drop", "engine", "inputs", "layout", "outputs")
+
+    def __init__(self, engine: Any, made: Placing) -> None:
+        self.engine = engine
+        self.layout: Layout = made.layout
+        self.cause = made.cause
+        self.inputs, self.outputs = (made.value,), (made.out,)
+        self.drop: tuple[int, ...] = ()
+
+
+class Whole(NamedTuple):
+    """What a schedule of these steps is of."""
+
+    values: tuple[Value, ...]
+    outputs: tuple[int, ...]
+
+
+def schedule(p: Partition) -> Schedule:
+    """Return the steps of a partition: as many operations at a time as need nothing of other devices."""
+    engine = p.mesh.engine
+    groups: dict[tuple[int, Any], list[Local]] = {}
+    moves: dict[int, list[Moved | Placing]] = {}
+    level = [0] * len(p.values)
+    group: list[Any] = [None] * len(p.values)
+    made_here = [m for m in p.made if isinstance(m, Local) and m.prim is fill and m.out not in p.outputs]
+    literals = {made.out: made for made in made_here}
+    for made in p.made:
+        if made.out in literals:
+            continue  # those who use it make it
+        if isinstance(made, Local):
+            varies = frozenset().union(*[_varies(p.values[i].layout) for i in (*made.ins, made.out)])
+            ups = [
+                level[i] + (level[i] % 2 or (group[i] not in (None, varies)) * 2)
+                for i in made.ins
+                if i not in literals
+            ]
+            level[made.out], group[made.out] = max(ups, default=0), varies
+            groups.setdefault((level[made.out], varies), []).append(made)
+        else:
+            level[made.out] = level[made.value] // 2 * 2 + 1 + level[made.value] % 2 * 2
+            moves.setdefault(level[made.out], []).append(made)
+    steps: list[Any] = []
+    read = _readers(p)
+    for at in range(max(level, default=0) + 1):
+        for made in moves.get(at, ()):
+            if isinstance(made, Placing):
+                steps.append(Spread(engine, made))
+            else:
+                steps.append(Collective(engine, made, p.values[made.value].aval))
+        steps += [_devices(p, some, read, literals) for (n, _), some in groups.items() if n == at]
+    return Schedule(Whole(tuple(p.values), p.outputs), steps)  # type: ignore[arg-type]
+
+
+def _varies(layout: Any) -> frozenset[str]:
+    if isinstance(layout, tuple):
+        return frozenset().union(*[x.varies for x in layout])
+    return layout.varies
+
+
+def _readers(p: Partition) -> dict[int, set[int]]:
+    """Return by value what reads it, by its result's number; -1 stands for the partition's user."""
+    found: dict[int, set[int]] = {i: {-1} for i in p.outputs}
+    for made in p.made:
+        for i in made.ins if isinstance(made, Local) else (made.value,):
+            found.setdefault(i, set()).add(made.out)
+    return found
+
+
+def _devices(
+    p: Partition, some: list[Local], read: dict[int, set[int]], literals: dict[int, Local]
+) -> Devices:
+    """Return the step that does some operations, on each device."""
+    used = dict.fromkeys([i for made in some for i in made.ins if i in literals])
+    outputs = tuple([made.out for made in some if read.get(made.out, set()) - {m.out for m in some}])
+    some = [*[literals[i] for i in used], *some]
+    inside = {made.out for made in some}
+    inputs = tuple(dict.fromkeys([i for made in some for i in made.ins if i not in inside]))
+    varies = frozenset().union(*[_varies(p.values[i].layout) for i in (*inputs, *inside)])
+    coordinates = p.mesh.coordinates
+    first: dict[Any, int] = {}
+    runners = tuple(
+        [first.setdefault(tuple([c[a] for a in sorted(varies)]), d) for d, c in enumerate(coordinates)]
+    )
+    programs: dict[int, Program] = {}
+    causes: dict[int, tuple[int, ...]] = {}
+    same: dict[Program, Program] = {}
+    for d in first.values():
+        program, causes[d] = _program(p, some, inputs, outputs, d)
+        programs[d] = same.setdefault(program, program)
+    return Devices(p.mesh.engine, Segment(programs, runners, inputs, outputs), causes)
+
+
+def _program(
+    p: Partition, some: Iterable[Local], inputs: tuple[int, ...], outputs: tuple[int, ...], device: int
+) -> tuple[Program, tuple[int, ...]]:
+    """Return a device's program of some operations, and what each of its equations is there for."""
+    avals: list[Any] = [_part(p.values[i], device) for i in inputs]
+    number = {i: n for n, i in enumerate(inputs)}
+    eqns: dict[Eqn, int] = {}
+    causes = []
+    for made in some:
+        ins = tuple([number[i] for i in made.ins])
+        params = made.params_of(device)
+        aval = made.prim.aval(*[avals[i] for i in ins], **params)
+        assert aval == _part(p.values[made.out], device), (made.prim, aval, p.values[made.out], device)
+        eqn = Eqn(made.prim, ins, tuple(params.items()), aval)
+        if eqn not in eqns:
+            eqns[eqn] = len(avals)
+            avals.append(aval)
+            causes.append(made.cause)
+        number[made.out] = eqns[eqn]
+    found = Program(tuple(avals[: len(inputs)]), tuple(eqns), tuple([number[i] for i in outputs]))
+    return found, tuple(causes)
+
+
+def _part(value: Value, device: int) -> Any:
+    """Return the aval of a device's part of a value."""
+    if isinstance(value.layout, tuple):
+        return value.aval
+    return aval_of(value.layout.local_shape(device), value.aval.dtype)
+
+
+def _run_devices(program: Any, step: Devices, env: list[Any], owned: frozenset[int]) -> None:
+    try:
+        found = step.engine.run(step.segment, [env[i] for i in step.inputs])
+    except StepFailed as failure:
+        causes = next(iter(step.causes.values()))
+        raise StepFailed(failure.error, causes[failure.eqn - len(step.inputs)]) from failure.error
+    for i, shards in zip(step.outputs, found, strict=True):
+        env[i] = shards
+
+
+def _run_collective(program: Any, step: Collective, env: list[Any], owned: frozenset[int]) -> None:
+    env[step.outputs[0]] = step.engine.move(step.move, step.aval, env[step.inputs[0]])
+
+
+def _run_spread(program: Any, step: Spread, env: list[Any], owned: frozenset[int]) -> None:
+    env[step.outputs[0]] = spread(step.engine, step.layout, env[step.inputs[0]])
+
+
+def spread(engine: Any, layout: Layout, value: Any) -> list[Any]:
+    """Return the shards of a value of the host's, or of a tuple of them."""
+    parts: dict[Any, Any] = {}
+    for box in layout.boxes:
+        if box not in parts:
+            parts[box] = value[(*[slice(a, b) for a, b in box], ...)]
+    return engine.place([parts[box] for box in layout.boxes])
+
+
+EXECUTORS.update({Devices: _run_devices, Collective: _run_collective, Spread: _run_spread})

@@ -1,0 +1,56 @@
+"""Meshes of any shape, values cut over them at random, and programs that run there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from nabla_array._lazy.graph.program import Program
+from nabla_array.distributed import DeviceMesh
+from nabla_array.distributed.held import OnMesh, Sharded
+from nabla_array.distributed.layouts import Cut, Layout, even, uncut
+from nabla_array.distributed.spmd import spread
+
+SHAPES = ((1,), (2,), (3,), (4,), (2, 2), (5,), (2, 3), (8,), (2, 2, 2))
+MESHES = [DeviceMesh(shape, tuple("abc"[: len(shape)])) for shape in SHAPES]
+
+
+def random_layout(mesh: DeviceMesh, shape: tuple[int, ...], rng: np.random.Generator) -> Layout:
+    """Return a layout that cuts a value somehow: evenly, or anywhere."""
+    axes: list[list[str]] = [[] for _ in shape]
+    for name in rng.permutation(mesh.axis_names):
+        if shape and rng.integers(4):
+            axes[rng.integers(len(shape))].append(str(name))
+    cuts = []
+    for own, n in zip(axes, shape, strict=True):
+        cut = even(mesh, tuple(own), n) if own else uncut(n)
+        if own and rng.integers(3) == 0:
+            cut = Cut(cut.axes, (0, *sorted(rng.integers(0, n + 1, len(cut.bounds) - 2).tolist()), n))
+        cuts.append(cut)
+    return Layout(mesh, cuts)
+
+
+def put(mesh: DeviceMesh, value: np.ndarray, layout: Layout | None) -> Sharded:
+    """Return a value on a mesh; without a layout it is still in the host's memory."""
+    held = OnMesh(mesh).place(value)
+    if layout is None:
+        return held
+    return Sharded(mesh, held.aval, layout, spread(mesh.engine, layout, value))
+
+
+def run(program: Program, mesh: DeviceMesh, values: Sequence[Any], seed: int) -> list[Any]:
+    """Run a program on a mesh, its inputs cut at random; returns its outputs."""
+    rng = np.random.default_rng(seed)
+    env: list[Any] = []
+    for x in values:
+        env.append(put(mesh, x, random_layout(mesh, x.shape, rng) if rng.integers(6) else None))
+    env += [None] * len(program.eqns)
+    with np.errstate(all="ignore"):
+        OnMesh(mesh).run(program, env)
+    return [env[i].here() for i in program.outputs]
+
+
+meshes = st.sampled_from(MESHES)
