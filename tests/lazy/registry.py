@@ -15,7 +15,6 @@ from nabla_array._lazy.graph.node import Node
 from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.graph.program import Program
 from nabla_array._lazy.ops import (
-    bits,
     contraction,
     control,
     creation,
@@ -26,11 +25,9 @@ from nabla_array._lazy.ops import (
     ordering,
     placement,
     reduction,
-    signals,
     structure,
 )
 from nabla_array._lazy.ops import elementwise as e
-from nabla_array._lazy.ops import ufuncs as u
 from nabla_array._lazy.ops.special import PARTIALS, SEVERAL, special
 from nabla_array._lazy.run import control as _run_control  # noqa: F401  gives loops their host functions
 
@@ -146,9 +143,9 @@ _ELEMENTWISE: list[tuple[str, list[Primitive]]] = [
     ("efdFD", [e.sin, e.cos, e.tan, e.asin, e.acos, e.atan]),
     ("efdFD", [e.sinh, e.cosh, e.tanh, e.asinh, e.acosh, e.atanh]),
     ("efd", [e.copysign, e.nextafter, e.logaddexp, e.cbrt, e.hypot, e.atan2, e.signbit]),
-    (_INTS, [u.gcd, u.lcm, u.bitwise_count]),
-    (_INTS + "efd", [u.fmod]),
-    ("efd", [u.heaviside, u.logaddexp2, u.spacing]),
+    (_INTS, [e.gcd, e.lcm, e.bitwise_count]),
+    (_INTS + "efd", [e.fmod]),
+    ("efd", [e.heaviside, e.logaddexp2, e.spacing]),
 ]
 
 
@@ -169,9 +166,9 @@ def _elementwise_rows() -> Iterator[Row]:
         x = values(char)
         for n in "il":
             by = np.arange(len(x), dtype=n) * 7 - 60
-            yield Row(u.ldexp, (x, by), wrong=((avals("d2", "d2"), {}, TypeError),))
-        yield Row(u.mantissa, (x,))
-        yield Row(u.exponent, (x,), wrong=((avals("l2"), {}, TypeError),))
+            yield Row(e.ldexp, (x, by), wrong=((avals("d2", "d2"), {}, TypeError),))
+        yield Row(e.mantissa, (x,))
+        yield Row(e.exponent, (x,), wrong=((avals("l2"), {}, TypeError),))
     for char in "BilefdFD":
         yield Row(e.round_, (values(char),), {"decimals": 1})
         yield Row(e.round_, (values(char),), {"decimals": -1})
@@ -231,9 +228,9 @@ def _signal_rows() -> Iterator[Row]:
     wrong = ((avals("d2", "d3"), {}, ValueError), (avals("d3", "f2"), {}, ValueError))
     for char in "ilfdFD":
         x, y = random(char, 7), random(char, 3, seed=1)
-        yield Row(signals.correlate, (x, y), exact=False, wrong=wrong if char == "d" else ())
-    yield Row(signals.correlate, (random("d", 2, 5), random("d", 2, 5, seed=1)), exact=False)
-    yield Row(signals.correlate, (random("d", 4), random("d", 1, seed=1)), exact=False)
+        yield Row(contraction.correlate, (x, y), exact=False, wrong=wrong if char == "d" else ())
+    yield Row(contraction.correlate, (random("d", 2, 5), random("d", 2, 5, seed=1)), exact=False)
+    yield Row(contraction.correlate, (random("d", 4), random("d", 1, seed=1)), exact=False)
 
 
 def _structure_rows() -> Iterator[Row]:
@@ -245,11 +242,11 @@ def _structure_rows() -> Iterator[Row]:
     yield Row(structure.reshape, (x,), {"shape": (4, 2, 3)})
     yield Row(structure.reshape, (np.ones((2, 0)),), {"shape": (0, 5)})
     yield Row(structure.permute, (x,), {"axes": (2, 0, 1)})
-    yield Row(bits.reinterpret, (random("d", 3, 4),), {"dtype": np.dtype(complex)})
-    yield Row(bits.reinterpret, (random("F", 3, 4),), {"dtype": np.dtype(np.float32)})
+    yield Row(structure.reinterpret, (random("d", 3, 4),), {"dtype": np.dtype(complex)})
+    yield Row(structure.reinterpret, (random("F", 3, 4),), {"dtype": np.dtype(np.float32)})
     wrong_bits = ((avals("d3,3"), {"dtype": np.dtype(complex)}, ValueError),)
     bytes_of = {"dtype": np.dtype(np.uint8)}
-    yield Row(bits.reinterpret, (random("i", 3, 4).T,), bytes_of, held=frozenset({0}), wrong=wrong_bits)
+    yield Row(structure.reinterpret, (random("i", 3, 4).T,), bytes_of, held=frozenset({0}), wrong=wrong_bits)
     yield Row(structure.alias, (x,))
     yield Row(structure.stop_gradient, (x,))
     yield Row(structure.barrier, (x,))
@@ -487,7 +484,7 @@ def _more_smooth() -> Iterator[Row]:
         for other in "dD":
             yield Row(e.cast, (random(char, 3),), {"dtype": np.dtype(other)})
     yield Row(e.round_, (x,), {"decimals": 1})
-    yield Row(u.mantissa, (x,))
+    yield Row(e.mantissa, (x,))
     for zeros in ((), (2,), (2, 4), (0, 5)):
         z = random("d", 2, 6)
         z[0, list(zeros)] = 0

@@ -257,7 +257,7 @@ def _allowed(ufunc: np.ufunc) -> str:
 
 
 def elementwise(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
-    """Make the record of an operation that is one NumPy ufunc; `rules` overrides any field."""
+    """Make the record of an operation that is one NumPy ufunc; `rules` overrides fields."""
 
     def aval(*avals: Aval) -> Aval:
         first = avals[0]
@@ -269,15 +269,8 @@ def elementwise(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
             raise TypeError(f"{name}: no such operation on {avals} without a cast")
         return aval_of(first.shape, takes_gives[-1])
 
-    fields = {
-        "aval": aval,
-        "host": ufunc,
-        "kind": "elementwise",
-        "into": ufunc,
-        "ufunc": ufunc,
-        "dims": alike,
-    }
-    prim = Primitive(name, **{**fields, **rules})
+    fields = {"aval": aval, "host": ufunc, "kind": "elementwise", "ufunc": ufunc, **rules}
+    prim = Primitive(name, **{"into": fields["host"], **fields})
     return prim
 
 

@@ -1,4 +1,4 @@
-"""Products that sum over a shared axis."""
+"""Products that sum over a shared axis, or over one that moves along another."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive
 from ..native import compiled
-from .structure import permute, reshape
+from .creation import fill_node
+from .structure import concat, flipped, permute, reshape
 
 # Elements of a row from which it is worth a call.
 _LEAST = 4
@@ -67,11 +68,12 @@ def _matmul_aval(x: Aval, y: Aval) -> Aval:
     return aval_of((*x.shape[:-1], y.shape[-1]), x.dtype)
 
 
-def _matmul_jvp(tangents: Any, out: Node, x: Node, y: Node) -> Node:
+def _of_product(prim: Primitive, tangents: Any, x: Node, y: Node) -> Node:
+    """Return the tangent of what is linear in each of its operands."""
     s, t = tangents
-    parts = [] if s is None else [matmul(s, y)]
-    parts += [] if t is None else [matmul(x, t)]
-    return parts[0] if len(parts) == 1 else parts[0] + parts[1]
+    if s is None:
+        return prim(x, t)
+    return prim(s, y) if t is None else prim(s, y) + prim(x, t)
 
 
 def turned(x: Node) -> Node:
@@ -122,14 +124,49 @@ def _matmul_dims(x: Aval, y: Aval) -> Dims:
 
 
 # Operands have two axes or more; the leading ones are equal.
-matmul = Primitive(
+matmul: Primitive = Primitive(
     "matmul",
     _matmul_aval,
     _host,
     reducer=np.add,
     dims=_matmul_dims,
-    jvp=_matmul_jvp,
+    jvp=lambda tangents, out, x, y: _of_product(matmul, tangents, x, y),
     transpose=_matmul_transpose,
     mixed=_matmul_mixed,
     fresh=True,
+)
+
+
+def _correlate_aval(x: Aval, y: Aval) -> Aval:
+    if x.dtype != y.dtype or x.shape[:-1] != y.shape[:-1] or not 0 < y.shape[-1] <= x.shape[-1]:
+        raise ValueError(f"correlate: {y} does not move along {x}")
+    return aval_of((*x.shape[:-1], x.shape[-1] - y.shape[-1] + 1), x.dtype)
+
+
+def _correlate_host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.ndim == 1:
+        return np.convolve(x, y[::-1], "valid")
+    shape = (*x.shape[:-1], x.shape[-1] - y.shape[-1] + 1)
+    out = np.empty((math.prod(shape[:-1]), shape[-1]), x.dtype)
+    for row, a, b in zip(out, x.reshape(-1, x.shape[-1]), y.reshape(-1, y.shape[-1]), strict=True):
+        row[:] = np.convolve(a, b[::-1], "valid")
+    return out.reshape(shape)
+
+
+def _correlate_transpose(ct: Node, wanted: Any, x: Node, y: Node) -> tuple[Node | None, ...]:
+    by_x = None
+    if wanted[0]:
+        last = ct.aval.ndim - 1
+        ends = fill_node(aval_of((*ct.aval.shape[:-1], y.aval.shape[-1] - 1), ct.aval.dtype), 0)
+        by_x = correlate(concat(ends, ct, ends, axis=last), flipped(y, last))
+    return by_x, correlate(x, ct) if wanted[1] else None
+
+
+# out[..., k] is the sum of x[..., k + j] * y[..., j]; the leading axes are equal.
+correlate: Primitive = Primitive(
+    "correlate",
+    _correlate_aval,
+    _correlate_host,
+    jvp=lambda tangents, out, x, y: _of_product(correlate, tangents, x, y),
+    transpose=_correlate_transpose,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
-from ..graph.primitive import Primitive, alike, elementwise
+from ..graph.primitive import Primitive, elementwise
 from . import lowerings as low
 from .creation import fill_like, fill_node
 
@@ -36,9 +37,9 @@ def _beside_nan(x: Node, y: Node, at_x: float, at_y: float, rest: Node) -> Node:
     return select(isnan(x), fill_like(x, at_x), select(isnan(y), fill_like(x, at_y), rest))
 
 
-def _weight(out: Node, x: Node) -> Node:
-    """Return exp(x) / exp(out), where both may be infinite."""
-    return exp(select(eq(x, fill_like(x, math.inf)), fill_like(x, 0), x - out))
+def _weight(power: Primitive, out: Node, x: Node) -> Node:
+    """Return power(x) / power(out), where both may be infinite."""
+    return power(select(eq(x, fill_like(x, math.inf)), fill_like(x, 0), x - out))
 
 
 def ratio(x: Node, y: Node, at_zero: float = 0.0) -> Node:
@@ -61,6 +62,11 @@ def _sign_jvp(tangents: Any, out: Node, x: Node) -> Node | None:
         return None
     along = out * cast(real(t * conj(out)), dtype=x.aval.dtype)
     return ratio(t - along, cast(abs_(x), dtype=x.aval.dtype))
+
+
+def _real(name: str, ufunc: np.ufunc, *partials: Any, **rules: Any) -> Primitive:
+    """Make the record of a ufunc that MAX runs, on floats, by our kernel of its name."""
+    return elementwise(name, ufunc, max=f"nabla.{name}", max_kinds="f", partials=partials, **rules)
 
 
 # Arithmetic.
@@ -101,12 +107,7 @@ def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -
 
 
 floor_divide = elementwise(
-    "floor_divide",
-    np.floor_divide,
-    host=_floor_divide,
-    into=_floor_divide,
-    max="nabla.floor_divide",
-    partials=(None, None),
+    "floor_divide", np.floor_divide, host=_floor_divide, max="nabla.floor_divide", partials=(None, None)
 )
 remainder = elementwise(
     "remainder", np.remainder, max="nabla.remainder", partials=(1, lambda out, x, y: -floor(x / y))
@@ -159,16 +160,13 @@ fmin = elementwise(
         lambda out, x, y: _beside_nan(x, y, 1, 0, _share(lt, y, x)),
     ),
 )
-copysign: Primitive = elementwise(
+copysign: Primitive = _real(
     "copysign",
     np.copysign,
-    max="nabla.copysign",
-    max_kinds="f",
-    partials=(lambda out, x, y: copysign(fill_like(x, 1), x) * copysign(fill_like(x, 1), y), None),
+    lambda out, x, y: copysign(fill_like(x, 1), x) * copysign(fill_like(x, 1), y),
+    None,
 )
-nextafter = elementwise(
-    "nextafter", np.nextafter, max="nabla.nextafter", max_kinds="f", partials=(None, None)
-)
+nextafter = _real("nextafter", np.nextafter, None, None)
 
 # Rounding.
 floor: Primitive = elementwise(
@@ -193,17 +191,14 @@ round_ = Primitive(
     lambda x, decimals: np.round(x, decimals),
     kind="elementwise",
     into=_round_into,
-    dims=alike,
     max=low.round_to,
     max_kinds="f",
     partials=(None,),
 )
 
 # Transcendental.
-exp = elementwise("exp", np.exp, max="nabla.exp", max_kinds="f", partials=(lambda out, x: out,))
-exp2 = elementwise(
-    "exp2", np.exp2, max="nabla.exp2", max_kinds="f", partials=(lambda out, x: out * math.log(2),)
-)
+exp = _real("exp", np.exp, lambda out, x: out)
+exp2 = _real("exp2", np.exp2, lambda out, x: out * math.log(2))
 
 
 def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -218,74 +213,41 @@ def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-expm1 = elementwise(
-    "expm1",
-    np.expm1,
-    host=_expm1,
-    into=_expm1,
-    max="nabla.expm1",
-    max_kinds="f",
-    partials=(lambda out, x: out + 1,),
-)
-log = elementwise("log", np.log, max="nabla.log", max_kinds="f", partials=(lambda out, x: 1 / x,))
-log1p = elementwise(
-    "log1p", np.log1p, max="nabla.log1p", max_kinds="f", partials=(lambda out, x: 1 / (1 + x),)
-)
-log2 = elementwise(
-    "log2", np.log2, max="nabla.log2", max_kinds="f", partials=(lambda out, x: 1 / (x * math.log(2)),)
-)
-log10 = elementwise(
-    "log10", np.log10, max="nabla.log10", max_kinds="f", partials=(lambda out, x: 1 / (x * math.log(10)),)
-)
-logaddexp = elementwise(
+expm1 = _real("expm1", np.expm1, lambda out, x: out + 1, host=_expm1)
+log = _real("log", np.log, lambda out, x: 1 / x)
+log1p = _real("log1p", np.log1p, lambda out, x: 1 / (1 + x))
+log2 = _real("log2", np.log2, lambda out, x: 1 / (x * math.log(2)))
+log10 = _real("log10", np.log10, lambda out, x: 1 / (x * math.log(10)))
+logaddexp = _real(
     "logaddexp",
     np.logaddexp,
+    lambda out, x, y: _weight(exp, out, x),
+    lambda out, x, y: _weight(exp, out, y),
     associative=True,
-    max="nabla.logaddexp",
-    max_kinds="f",
-    partials=(lambda out, x, y: _weight(out, x), lambda out, x, y: _weight(out, y)),
 )
 sqrt = elementwise("sqrt", np.sqrt, max="sqrt", max_kinds="f", partials=(lambda out, x: 0.5 / out,))
-cbrt = elementwise(
-    "cbrt", np.cbrt, max="nabla.cbrt", max_kinds="f", partials=(lambda out, x: 1 / (3 * out * out),)
-)
-hypot = elementwise(
+cbrt = _real("cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out))
+hypot = _real(
     "hypot",
     np.hypot,
+    lambda out, x, y: ratio(x, out, 0.5),
+    lambda out, x, y: ratio(y, out, 0.5),
     associative=True,
-    max="nabla.hypot",
-    max_kinds="f",
-    partials=(lambda out, x, y: ratio(x, out, 0.5), lambda out, x, y: ratio(y, out, 0.5)),
 )
-sin = elementwise("sin", np.sin, max="nabla.sin", max_kinds="f", partials=(lambda out, x: cos(x),))
-cos: Primitive = elementwise(
-    "cos", np.cos, max="nabla.cos", max_kinds="f", partials=(lambda out, x: -sin(x),)
-)
-tan = elementwise("tan", np.tan, max="nabla.tan", max_kinds="f", partials=(lambda out, x: 1 + out * out,))
-asin = elementwise(
-    "asin", np.arcsin, max="nabla.asin", max_kinds="f", partials=(lambda out, x: 1 / sqrt((1 - x) * (1 + x)),)
-)
-acos = elementwise(
-    "acos",
-    np.arccos,
-    max="nabla.acos",
-    max_kinds="f",
-    partials=(lambda out, x: -1 / sqrt((1 - x) * (1 + x)),),
-)
-atan = elementwise(
-    "atan", np.arctan, max="nabla.atan", max_kinds="f", partials=(lambda out, x: 1 / (1 + x * x),)
-)
-atan2 = elementwise(
+sin = _real("sin", np.sin, lambda out, x: cos(x))
+cos: Primitive = _real("cos", np.cos, lambda out, x: -sin(x))
+tan = _real("tan", np.tan, lambda out, x: 1 + out * out)
+asin = _real("asin", np.arcsin, lambda out, x: 1 / sqrt((1 - x) * (1 + x)))
+acos = _real("acos", np.arccos, lambda out, x: -1 / sqrt((1 - x) * (1 + x)))
+atan = _real("atan", np.arctan, lambda out, x: 1 / (1 + x * x))
+atan2 = _real(
     "atan2",
     np.arctan2,
-    max="nabla.atan2",
-    max_kinds="f",
-    partials=(lambda out, y, x: x / (x * x + y * y), lambda out, y, x: -(y / (x * x + y * y))),
+    lambda out, y, x: x / (x * x + y * y),
+    lambda out, y, x: -(y / (x * x + y * y)),
 )
-sinh = elementwise("sinh", np.sinh, max="nabla.sinh", max_kinds="f", partials=(lambda out, x: cosh(x),))
-cosh: Primitive = elementwise(
-    "cosh", np.cosh, max="nabla.cosh", max_kinds="f", partials=(lambda out, x: sinh(x),)
-)
+sinh = _real("sinh", np.sinh, lambda out, x: cosh(x))
+cosh: Primitive = _real("cosh", np.cosh, lambda out, x: sinh(x))
 
 
 def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
@@ -298,28 +260,10 @@ def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-tanh = elementwise(
-    "tanh",
-    np.tanh,
-    host=_tanh,
-    into=_tanh,
-    max="nabla.tanh",
-    max_kinds="f",
-    partials=(lambda out, x: (1 - out) * (1 + out),),
-)
-asinh = elementwise(
-    "asinh", np.arcsinh, max="nabla.asinh", max_kinds="f", partials=(lambda out, x: 1 / sqrt(x * x + 1),)
-)
-acosh = elementwise(
-    "acosh",
-    np.arccosh,
-    max="nabla.acosh",
-    max_kinds="f",
-    partials=(lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)),),
-)
-atanh = elementwise(
-    "atanh", np.arctanh, max="nabla.atanh", max_kinds="f", partials=(lambda out, x: 1 / ((1 - x) * (1 + x)),)
-)
+tanh = _real("tanh", np.tanh, lambda out, x: (1 - out) * (1 + out), host=_tanh)
+asinh = _real("asinh", np.arcsinh, lambda out, x: 1 / sqrt(x * x + 1))
+acosh = _real("acosh", np.arccosh, lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)))
+atanh = _real("atanh", np.arctanh, lambda out, x: 1 / ((1 - x) * (1 + x)))
 
 # Comparison and tests.
 eq = elementwise("eq", np.equal, max="nabla.eq")
@@ -353,29 +297,25 @@ conj: Primitive = elementwise(
 )
 
 
-def _part(name: str, pick: str, transpose: Callable[..., Any], put: Callable[..., Any]) -> Primitive:
+def _part(name: str, transpose: Callable[..., Any], put: Callable[..., Any]) -> Primitive:
     def aval(x: Aval) -> Aval:
         return aval_of(x.shape, x.dtype.type(0).real.dtype)
 
-    def host(x: np.ndarray) -> np.ndarray:
-        return getattr(x, pick)
+    host = operator.attrgetter(name)
 
     def into(x: np.ndarray, out: np.ndarray) -> None:
-        np.copyto(out, getattr(x, pick))
+        np.copyto(out, host(x))
 
-    rules: dict[str, Any] = {"into": into, "dims": alike, "transpose": transpose, "put": put}
-    return Primitive(name, aval, host, kind="elementwise", **rules)
+    return Primitive(name, aval, host, kind="elementwise", into=into, transpose=transpose, put=put)
 
 
 # Cotangents pair with tangents as the real part of their product, without a conjugate.
 real: Primitive = _part(
     "real",
-    "real",
     lambda ct, wanted, x: (complex_(ct, fill_like(ct, 0)),),
     lambda apply, old, new: apply(complex_, new, apply(imag, old)),
 )
 imag: Primitive = _part(
-    "imag",
     "imag",
     lambda ct, wanted, x: (complex_(fill_like(ct, 0), -ct),),
     lambda apply, old, new: apply(complex_, apply(real, old), new),
@@ -405,7 +345,6 @@ complex_: Primitive = Primitive(
     _complex_host,
     kind="elementwise",
     into=_complex_into,
-    dims=alike,
     transpose=lambda ct, wanted, re, im: (real(ct), -imag(ct)),
 )
 
@@ -451,7 +390,6 @@ select = Primitive(
     np.where,
     kind="elementwise",
     into=_select_into,
-    dims=alike,
     max="where",
     transpose=_select_transpose,
     fresh=True,
@@ -474,23 +412,79 @@ cast: Primitive = Primitive(
     _cast_host,
     kind="elementwise",
     into=_cast_into,
-    dims=alike,
     max=low.cast,
     transpose=lambda ct, wanted, x, dtype: (cast(ct, dtype=x.aval.dtype),),
     fresh=True,
 )
 
 
-def _operator(prim: Primitive, reflected: bool) -> Callable[[Node, Any], Node]:
-    def operator(self: Node, other: Any) -> Node:
+# NumPy's that the standard does not have, whole where composing them would lose bits.
+_INTC = np.dtype(np.intc)
+
+fmod = elementwise("fmod", np.fmod, partials=(1, lambda out, x, y: -trunc(x / y)))
+heaviside = elementwise(
+    "heaviside",
+    np.heaviside,
+    partials=(None, lambda out, x, y: cast(eq(x, fill_like(x, 0)), dtype=x.aval.dtype)),
+)
+gcd = elementwise("gcd", np.gcd, associative=True)
+lcm = elementwise("lcm", np.lcm, associative=True)
+logaddexp2 = elementwise(
+    "logaddexp2",
+    np.logaddexp2,
+    associative=True,
+    partials=(lambda out, x, y: _weight(exp2, out, x), lambda out, x, y: _weight(exp2, out, y)),
+)
+spacing = elementwise("spacing", np.spacing, partials=(None,))
+bitwise_count = elementwise("bitwise_count", np.bitwise_count)
+# x times 2 to the power of integers.
+ldexp: Primitive = elementwise(
+    "ldexp", np.ldexp, partials=(lambda out, x, n: ldexp(fill_like(x, 1), n), None)
+)
+
+
+def _mantissa_into(x: np.ndarray, out: np.ndarray) -> None:
+    np.frexp(x, out=(out, np.empty(x.shape, _INTC)))
+
+
+def _exponent_into(x: np.ndarray, out: np.ndarray) -> None:
+    np.frexp(x, out=(np.empty(x.shape, x.dtype), out))
+
+
+def _floats(name: str, x: Aval) -> Aval:
+    if x.dtype.kind != "f":
+        raise TypeError(f"{name}: no such operation on {x}; floats would work")
+    return x
+
+
+# The results of `frexp`: x is mantissa * 2**exponent.
+exponent = Primitive(
+    "exponent",
+    lambda x: aval_of(_floats("exponent", x).shape, _INTC),
+    lambda x: np.asarray(np.frexp(x)[1]),
+    kind="elementwise",
+    into=_exponent_into,
+)
+mantissa = Primitive(
+    "mantissa",
+    lambda x: _floats("mantissa", x),
+    lambda x: np.asarray(np.frexp(x)[0]),
+    kind="elementwise",
+    into=_mantissa_into,
+    partials=(lambda out, x: ldexp(fill_like(x, 1), 0 - exponent(x)),),
+)
+
+
+def _method(prim: Primitive, reflected: bool) -> Callable[[Node, Any], Node]:
+    def method(self: Node, other: Any) -> Node:
         other = other if isinstance(other, Node) else fill_node(self.aval, other)
         return prim(other, self) if reflected else prim(self, other)
 
-    return operator
+    return method
 
 
 # Nodes in arithmetic: derivative rules are written so.
 for _name, _prim in {"add": add, "sub": sub, "mul": mul, "truediv": div}.items():
-    setattr(Node, f"__{_name}__", _operator(_prim, False))
-    setattr(Node, f"__r{_name}__", _operator(_prim, True))
+    setattr(Node, f"__{_name}__", _method(_prim, False))
+    setattr(Node, f"__r{_name}__", _method(_prim, True))
 Node.__neg__ = lambda self: neg(self)  # type: ignore[method-assign]

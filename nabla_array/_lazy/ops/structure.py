@@ -12,6 +12,7 @@ from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive, alike, prefix, shift
 from . import lowerings as low
 from .creation import fill_like, fill_node
+from .elementwise import conj
 
 
 def _reshape_aval(x: Aval, shape: tuple[int, ...]) -> Aval:
@@ -58,39 +59,17 @@ reshape: Primitive = Primitive(
     transpose=lambda ct, wanted, x, shape: (reshape(ct, shape=x.aval.shape),),
 )
 
+
+def _identity(name: str, **rules: Any) -> Primitive:
+    return Primitive(name, lambda x: x, lambda x: x, kind="view", keeps_order=True, dims=alike, **rules)
+
+
 # Another node of the same value: transforms tell by it what they differentiate from what they do not.
-alias = Primitive(
-    "alias",
-    lambda x: x,
-    lambda x: x,
-    kind="view",
-    role="alias",
-    keeps_order=True,
-    dims=alike,
-    max=low.identity,
-    transpose=lambda ct, wanted, x: (ct,),
-)
+alias = _identity("alias", role="alias", max=low.identity, transpose=lambda ct, wanted, x: (ct,))
 # The same, but without a derivative.
-stop_gradient = Primitive(
-    "stop_gradient",
-    lambda x: x,
-    lambda x: x,
-    kind="view",
-    keeps_order=True,
-    dims=alike,
-    max=low.identity,
-    partials=(None,),
-)
+stop_gradient = _identity("stop_gradient", max=low.identity, partials=(None,))
 # The same, but what is computed from it is not what was computed from its operand: it is computed again.
-barrier = Primitive(
-    "barrier",
-    lambda x: x,
-    lambda x: x,
-    kind="view",
-    keeps_order=True,
-    dims=alike,
-    transpose=lambda ct, wanted, x: (ct,),
-)
+barrier = _identity("barrier", transpose=lambda ct, wanted, x: (ct,))
 
 
 def _inverse(axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -296,6 +275,48 @@ diagonal: Primitive = Primitive(
     transpose=_diagonal_transpose,
 )
 
+
+def _reinterpret_aval(x: Aval, dtype: np.dtype) -> Aval:
+    if x.dtype.itemsize == dtype.itemsize:
+        return aval_of(x.shape, dtype)
+    if not x.ndim or x.shape[-1] * x.dtype.itemsize % dtype.itemsize:
+        raise ValueError(f"reinterpret: the last axis of {x} does not divide into elements of {dtype}")
+    return aval_of((*x.shape[:-1], x.shape[-1] * x.dtype.itemsize // dtype.itemsize), dtype)
+
+
+def _reinterpret_host(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    if x.dtype.itemsize == dtype.itemsize or x.shape[-1] == 1 or x.strides[-1] == x.itemsize:
+        return x.view(dtype)
+    return np.ascontiguousarray(x).view(dtype)
+
+
+def are_parts(a: np.dtype, b: np.dtype) -> bool:
+    """Say whether one is complex and the other the dtype of its parts; other bits have no derivative."""
+    return {a.kind, b.kind} == {"f", "c"} and a.type(0).real.dtype == b.type(0).real.dtype
+
+
+def _reinterpret_jvp(tangents: Any, out: Node, x: Node, dtype: np.dtype) -> Node | None:
+    return reinterpret(tangents[0], dtype=dtype) if are_parts(x.aval.dtype, dtype) else None
+
+
+def _reinterpret_transpose(ct: Node, wanted: Any, x: Node, dtype: np.dtype) -> tuple[Node | None]:
+    if not are_parts(x.aval.dtype, dtype):
+        return (None,)
+    # Cotangents pair with tangents as the real part of their product.
+    back = reinterpret(conj(ct) if dtype.kind == "c" else ct, dtype=x.aval.dtype)
+    return (conj(back) if dtype.kind == "f" else back,)
+
+
+# The bits of elements, read as elements of another dtype: where its itemsize is not the operand's, the last
+# axis holds more elements, or fewer.
+reinterpret: Primitive = Primitive(
+    "reinterpret",
+    _reinterpret_aval,
+    _reinterpret_host,
+    jvp=_reinterpret_jvp,
+    transpose=_reinterpret_transpose,
+    put=lambda apply, old, new, dtype: apply(reinterpret, new, dtype=old.dtype),
+)
 
 # One result of a primitive that has several.
 project = Primitive(

@@ -17,10 +17,9 @@ from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, record, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.native import compiled
-from ..._lazy.ops.bits import reinterpret
 from ..._lazy.ops.elementwise import imag, real
 from ..._lazy.ops.placement import finders, in_use, transfer
-from ..._lazy.ops.structure import permute, project, reshape
+from ..._lazy.ops.structure import permute, project, reinterpret, reshape
 from ..._lazy.rules.concretization import differentiating, is_traced
 from ..._lazy.rules.levels import Levels, bind
 from ..._lazy.run.devices import CPU, device_of

@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.ops.bits import reinterpret
 from ..._lazy.ops.ordering import stable_argsort
-from ..._lazy.ops.structure import permute, slice_
+from ..._lazy.ops.structure import permute, reinterpret, slice_
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..._lazy.run.evaluator import lock
 from ..chapters import (

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.cpu.faults import unheard
+from ..._lazy.ops.contraction import correlate as correlate_p
 from ..._lazy.ops.elementwise import complex_
-from ..._lazy.ops.signals import correlate as correlate_p
 from ..._lazy.rules.concretization import differentiating
 from ..chapters.elementwise import (
     abs,

@@ -10,7 +10,6 @@ import numpy as np
 from ..._lazy.graph.aval import MOST_AXES
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops import elementwise as p
-from ..._lazy.ops import ufuncs as q
 from ..._lazy.ops.elementwise import add, neg, select
 from ..._lazy.ops.structure import concat, permute, reshape
 from ..chapters import scans, statistical, utility
@@ -46,8 +45,7 @@ _SCANS: dict[np.ufunc, Function] = {
     np.multiply: scans.cumulative_prod,
 }
 # Those whose pairs may be joined in any order; the logical ones are of bits.
-_RECORDS = (*vars(p).values(), *vars(q).values())
-_ASSOCIATIVE = {r.ufunc for r in _RECORDS if isinstance(r, Primitive) and r.associative}
+_ASSOCIATIVE = {r.ufunc for r in vars(p).values() if isinstance(r, Primitive) and r.associative}
 _ASSOCIATIVE |= {np.logical_and, np.logical_or, np.logical_xor}
 _MODES: dict[np.ufunc, str] = {np.add: "add", np.multiply: "mul", np.maximum: "max", np.minimum: "min"}
 _LOGICAL = ("logical_and", "logical_or", "logical_xor", "logical_not")
