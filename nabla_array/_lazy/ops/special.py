@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -92,13 +92,13 @@ def _at(x: Node, point: float, value: Any, otherwise: Callable[[Node], Node]) ->
 
 
 def _unknown(name: str, operand: str) -> Callable[..., Node]:
-    def partial(*nodes: Node) -> Node:
+    def refuse(*nodes: Node) -> Node:
         raise NotImplementedError(
             f"special.{name}: no derivative by {operand} is known; stop_gradient on it makes it a constant, "
             "custom_jvp or custom_vjp would give one"
         )
 
-    return partial
+    return refuse
 
 
 def _psi_less(x: Node, y: Node) -> Node:
@@ -118,6 +118,10 @@ def _normal(x: Node, shift: Any = 0) -> Node:
 
 def _gamma_density(a: Node, x: Node) -> Node:
     return exp(call("xlogy", a - 1, x) - x - call("gammaln", a))
+
+
+def _chi_square_density(v: Node, x: Node) -> Node:
+    return 0.5 * _gamma_density(0.5 * v, 0.5 * x)
 
 
 def _beta_density(a: Node, b: Node, x: Node) -> Node:
@@ -237,14 +241,7 @@ PARTIALS: dict[str, tuple[Any, ...]] = {
         lambda out, n, k: out * _psi_less(n + 1, n - k + 1),
         lambda out, n, k: out * _psi_less(n - k + 1, k + 1),
     ),
-    # Distribution functions and their inverses.
-    "gammainc": ("the shape", lambda out, a, x: _gamma_density(a, x)),
-    "gammaincc": ("the shape", lambda out, a, x: -_gamma_density(a, x)),
-    "gammaincinv": ("the shape", lambda out, a, p: 1 / _gamma_density(a, out)),
-    "gammainccinv": ("the shape", lambda out, a, p: -1 / _gamma_density(a, out)),
-    "chdtr": ("the degrees", lambda out, v, x: 0.5 * _gamma_density(0.5 * v, 0.5 * x)),
-    "chdtrc": ("the degrees", lambda out, v, x: -0.5 * _gamma_density(0.5 * v, 0.5 * x)),
-    "chdtri": ("the degrees", lambda out, v, p: -2 / _gamma_density(0.5 * v, 0.5 * out)),
+    # Distribution functions.
     "gdtr": (
         lambda out, a, b, x: x * _gamma_density(b, a * x),
         "the shape",
@@ -257,43 +254,6 @@ PARTIALS: dict[str, tuple[Any, ...]] = {
     ),
     "pdtr": (None, lambda out, k, m: -_poisson(k, m)),
     "pdtrc": (None, lambda out, k, m: _poisson(k, m)),
-    "betainc": (
-        "the first shape",
-        "the second shape",
-        lambda out, a, b, x: _beta_density(a, b, x),
-    ),
-    "betaincc": (
-        "the first shape",
-        "the second shape",
-        lambda out, a, b, x: -_beta_density(a, b, x),
-    ),
-    "betaincinv": (
-        "the first shape",
-        "the second shape",
-        lambda out, a, b, p: 1 / _beta_density(a, b, out),
-    ),
-    "betainccinv": (
-        "the first shape",
-        "the second shape",
-        lambda out, a, b, p: -1 / _beta_density(a, b, out),
-    ),
-    "stdtr": ("the degrees", lambda out, df, t: _student_density(df, t)),
-    "stdtrit": ("the degrees", lambda out, df, p: 1 / _student_density(df, out)),
-    "fdtr": (
-        "the first degrees",
-        "the second degrees",
-        lambda out, n, d, x: _f_density(n, d, x),
-    ),
-    "fdtrc": (
-        "the first degrees",
-        "the second degrees",
-        lambda out, n, d, x: -_f_density(n, d, x),
-    ),
-    "fdtri": (
-        "the first degrees",
-        "the second degrees",
-        lambda out, n, d, p: 1 / _f_density(n, d, out),
-    ),
     # Logistic functions, entropies, losses.
     "expit": (lambda out, x: out * call("expit", -x),),
     "log_expit": (lambda out, x: call("expit", -x),),
@@ -383,6 +343,24 @@ PARTIALS: dict[str, tuple[Any, ...]] = {
     "wrightomega": (lambda out, z: out / (1 + out),),
     "_lambertw": (lambda out, z, k, tol: exp(-out) / (1 + out), None, None),
 }
+
+# The same for integrals of a density by their last operand: from below, from above, and the inverses of both.
+_BY_INTEGRAL: tuple[Callable[..., Node], ...] = (
+    lambda density, out, *xs: density(*xs),
+    lambda density, out, *xs: -density(*xs),
+    lambda density, out, *xs: 1 / density(*xs[:-1], out),
+    lambda density, out, *xs: -1 / density(*xs[:-1], out),
+)
+for _names, (_density, *_others) in {
+    "gammainc gammaincc gammaincinv gammainccinv": (_gamma_density, "the shape"),
+    "chdtr chdtrc - chdtri": (_chi_square_density, "the degrees"),
+    "betainc betaincc betaincinv betainccinv": (_beta_density, "the first shape", "the second shape"),
+    "stdtr - stdtrit -": (_student_density, "the degrees"),
+    "fdtr fdtrc fdtri -": (_f_density, "the first degrees", "the second degrees"),
+}.items():
+    for _name, _rule in zip(_names.split(), _BY_INTEGRAL, strict=True):
+        if _name != "-":
+            PARTIALS[_name] = (*_others, partial(_rule, _density))
 
 
 def _over(x: Node, numerator: Node, limit: float) -> Node:
