@@ -54,19 +54,6 @@ class Tape:
         Whether it is an error that such a number is computed with.
     """
 
-    __slots__ = (
-        "derivative",
-        "entries",
-        "everything",
-        "linear",
-        "members",
-        "numbers",
-        "rule",
-        "sources",
-        "strict",
-        "thread",
-    )
-
     def __init__(
         self,
         sources: Iterable[Node],

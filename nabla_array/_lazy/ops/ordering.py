@@ -70,14 +70,17 @@ def _argsort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> n
     return stable_argsort(keys, axis) if stable else np.argsort(keys, axis)
 
 
-def _sort_jvp(tangents: Any, out: Node, x: Node, axis: int, **params: Any) -> Node:
-    """Move the tangents as `argsort` says, the sorted axis being the last meanwhile."""
+def _taken(x: Node, order: Node, axis: int) -> Node:
+    """Return the elements along an axis in an order, the axis being the last meanwhile."""
     last = x.aval.ndim - 1
     there = (*[a for a in range(x.aval.ndim) if a != axis], axis)
     back = (*range(axis), last, *range(axis, last))
-    t, x = (permute(n, axes=there) for n in (*tangents, x))
-    moved = gather(t, argsort(x, axis=last, **params), axes=(last,), batch=last)
-    return permute(moved, axes=back)
+    x, order = (permute(n, axes=there) for n in (x, order))
+    return permute(gather(x, order, axes=(last,), batch=last), axes=back)
+
+
+def _sort_jvp(tangents: Any, out: Node, x: Node, axis: int, **params: Any) -> Node:
+    return _taken(tangents[0], argsort(x, axis=axis, **params), axis)
 
 
 sort = Primitive(
@@ -93,14 +96,11 @@ argsort = Primitive(
 
 def _partition_jvp(tangents: Any, out: Node, x: Node, kth: tuple[int, ...], axis: int) -> Node:
     """Move the tangents as sorting both would: to the place that has the rank of their own."""
-    how = {"descending": False, "stable": True}
-    last = x.aval.ndim - 1
-    there = (*[a for a in range(x.aval.ndim) if a != axis], axis)
-    back = (*range(axis), last, *range(axis, last))
-    t, x, out = (permute(n, axes=there) for n in (*tangents, x, out))
-    ranks = argsort(argsort(out, axis=last, **how), axis=last, **how)
-    order = gather(argsort(x, axis=last, **how), ranks, axes=(last,), batch=last)
-    return permute(gather(t, order, axes=(last,), batch=last), axes=back)
+
+    def order(y: Node) -> Node:
+        return argsort(y, axis=axis, descending=False, stable=True)
+
+    return _taken(tangents[0], _taken(order(x), order(order(out)), axis), axis)
 
 
 partition = Primitive(
