@@ -176,25 +176,8 @@ class Line:
 
 def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:
     """Write `order` down as a program with these outputs; equal operations become one equation."""
-    number: dict[int, int] = {}
-    leaves: list[Node] = []
-    literals: list[Node] = []
-    inside = {id(n) for n in order}
-    for node in order:
-        for i in node.inputs:
-            if id(i) not in inside and id(i) not in number:
-                number[id(i)] = len(leaves)
-                (literals if is_literal(i) else leaves).append(i)
-    equations: dict[Eqn, int] = {}
-    for node in [*literals, *order]:
-        ins = tuple([number[id(i)] for i in node.inputs])
-        eqn = Eqn(node.prim, ins, tuple(node.params.items()), node.aval)  # type: ignore[arg-type]
-        number[id(node)] = equations.setdefault(eqn, len(leaves) + len(equations))
-    program = Program(
-        tuple([n.aval for n in leaves]),
-        tuple(equations),
-        tuple(dict.fromkeys(number[id(n)] for n in outputs)),
-    )
+    entries = [(n, n.prim, n.inputs, n.params) for n in order]
+    program, leaves, number = _numbered((), entries, outputs)
     return Line(program, leaves, [number[id(n)] for n in order])
 
 
@@ -202,27 +185,37 @@ def program_of(tape: Tape, outputs: Iterable[Node]) -> tuple[Program, list[Node]
     """Return what a tape recorded as a program with these outputs, the nodes that it captured (its inputs
     after the tape's sources), and the number of each node's value by the node's id."""
     wanted = list(outputs)
-    entries = tape.below(wanted)
-    number = {id(n): k for k, n in enumerate(tape.sources)}
-    captured: list[Node] = []
-    literals: list[Node] = []
-    for entry in entries:
-        for i in entry.inputs:
-            if i not in tape and id(i) not in number:
-                number[id(i)] = -1 if is_literal(i) else len(tape.sources) + len(captured)
-                (literals if is_literal(i) else captured).append(i)
-    base = len(tape.sources) + len(captured)
+    return _numbered(tape.sources, tape.below(wanted), wanted, aliases=False)
+
+
+def _numbered(
+    sources: tuple[Node, ...],
+    entries: Sequence[tuple[Any, ...]],
+    outputs: Iterable[Node],
+    aliases: bool = True,
+) -> tuple[Program, list[Node], dict[int, int]]:
+    """Return a program of `entries` (each a node, its primitive, inputs and params), with or without aliases,
+    its inputs after `sources`, and the number of each node's value by the node's id."""
+    number = {id(n): k for k, n in enumerate(sources)}
+    inside = {id(entry[0]) for entry in entries} | number.keys()
+    leaves: list[Node] = []
+    literals: dict[int, tuple[Any, ...]] = {}
+    for _, _, inputs, _ in entries:
+        for i in inputs:
+            if is_literal(i) and id(i) not in inside:
+                literals[id(i)] = i, i.prim, (), i.params
+            elif id(i) not in inside and id(i) not in number:
+                number[id(i)] = len(sources) + len(leaves)
+                leaves.append(i)
+    base = len(sources) + len(leaves)
     equations: dict[Eqn, int] = {}
-    for n in literals:
-        eqn = Eqn(n.prim, (), tuple(n.params.items()), n.aval)  # type: ignore[arg-type]
-        number[id(n)] = equations.setdefault(eqn, base + len(equations))
-    for node, prim, inputs, params in entries:
-        ins = tuple(number[id(i)] for i in inputs)
-        if prim.role == "alias":
+    for node, prim, inputs, params in [*literals.values(), *entries]:
+        ins = tuple([number[id(i)] for i in inputs])
+        if aliases or prim.role != "alias":
+            eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
+            number[id(node)] = equations.setdefault(eqn, base + len(equations))
+        else:
             number[id(node)] = ins[0]
-            continue
-        eqn = Eqn(prim, ins, tuple(params.items()), node.aval)
-        number[id(node)] = equations.setdefault(eqn, base + len(equations))
-    avals = tuple(n.aval for n in (*tape.sources, *captured))
-    outs = tuple(dict.fromkeys(number[id(n)] for n in wanted))
-    return Program(avals, tuple(equations), outs), captured, number
+    avals = tuple([n.aval for n in (*sources, *leaves)])
+    outs = tuple(dict.fromkeys([number[id(n)] for n in outputs]))
+    return Program(avals, tuple(equations), outs), leaves, number

@@ -268,7 +268,8 @@ class Store:
 
     def entries(self) -> list[Entry]:
         """Return what is here, of every toolchain."""
-        return [e for path in self._files(".json") if (e := self._entry(path)) is not None]
+        paths = [path for path, _ in self._scan() if path.suffix == ".json"]
+        return [e for path in paths if (e := self._entry(path)) is not None]
 
     def size(self) -> int:
         """Return the bytes that are taken, by MAX's own cache too."""
@@ -281,18 +282,13 @@ class Store:
     def clear(self) -> None:
         """Delete everything that is here; what belongs to others, or is being written, stays."""
         self.sweep()
-        for path in (*self._files(".mef", ".json", ".log"), *[path for path, _ in self._scan_max()]):
+        ours = [path for path, _ in self._scan() if path.suffix in (".mef", ".json", ".log")]
+        for path in (*ours, *[path for path, _ in self._scan_max()]):
             self._delete(path)
 
     def _path(self, key: str) -> Path:
         name = hashlib.sha256(f"{toolchain()}\0{key}".encode()).hexdigest()
         return self.folder / f"{name}.json"
-
-    def _files(self, *kinds: str) -> Iterator[Path]:
-        """Yield our files, of kinds that are endings or beginnings of names."""
-        for path, _ in self._scan():
-            if path.name.endswith(kinds) or path.name.startswith(kinds):
-                yield path
 
     def _scan(self) -> Iterator[tuple[Path, os.stat_result]]:
         if self.off:
@@ -352,13 +348,10 @@ class Store:
     def _write(self, entry: Entry) -> None:
         body = json.dumps(entry._asdict()).encode()
         check = hashlib.sha256(body).hexdigest().encode()
-        self._replace(self._path(entry.key), check + b"\n" + body)
-
-    def _replace(self, path: Path, content: bytes) -> None:
         temporary = self.temporary()
         try:
-            temporary.write_bytes(content)
-            temporary.replace(path)
+            temporary.write_bytes(check + b"\n" + body)
+            temporary.replace(self._path(entry.key))
         finally:
             self.discard(temporary)
 
@@ -411,8 +404,6 @@ def _parsed(text: bytes) -> Entry:
 
 def _distrust(status: os.stat_result, mode: int) -> str:
     """Say why native code is not loaded from such a file or folder; an empty text if it may be."""
-    if not hasattr(os, "geteuid"):
-        return ""
     if status.st_uid != os.geteuid():
         return (
             f"belongs to the user {status.st_uid}, not to {os.geteuid()}, who could put native code there; "
@@ -430,7 +421,7 @@ def _distrust_folder(folder: Path) -> str:
             "is a link, and links are not followed; set NABLA_ARRAY_CACHE_DIR to the folder that it leads to"
         )
     refusal = _distrust(folder.stat(), 0o700)
-    if refusal or not hasattr(os, "geteuid"):
+    if refusal:
         return refusal
     for path in _ways(folder):
         status = path.lstat()
@@ -490,7 +481,7 @@ def _open_private(path: str, flags: int) -> int:
 
 def _open(path: str, flags: int) -> int:
     # Not through a link, and not waiting for one who writes to a pipe.
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
 def _said(error: OSError) -> str:

@@ -7,6 +7,7 @@ way round, "ortho" by the square root of n both ways.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,18 +24,17 @@ def _sized(x: Aval, axis: int, n: int, dtype: np.dtype) -> Aval:
     return aval_of((*x.shape[:axis], n, *x.shape[axis + 1 :]), dtype)
 
 
-def _check(name: str, x: Aval, n: int, kind: str) -> None:
-    if x.dtype.kind != kind or n < 1:
-        raise ValueError(f"{name}: needs a dtype of kind {kind!r} and n of 1 or more: {x}, n={n}")
+def _transform(
+    name: str, kind: str, result: Callable[[Aval, int], tuple[int, np.dtype]], host: Any, transpose: Any
+) -> Primitive:
+    """Make the record of a transform of dtypes of a kind, which gives so many points of some dtype."""
 
+    def aval(x: Aval, n: int, axis: int, **params: Any) -> Aval:
+        if x.dtype.kind != kind or n < 1:
+            raise ValueError(f"{name}: needs a dtype of kind {kind!r} and n of 1 or more: {x}, n={n}")
+        return _sized(x, axis, *result(x, n))
 
-def _fft_aval(x: Aval, n: int, axis: int, norm: str, inverse: bool) -> Aval:
-    _check("fft", x, n, "c")
-    return _sized(x, axis, n, x.dtype)
-
-
-def _fft_host(x: np.ndarray, n: int, axis: int, norm: Any, inverse: bool) -> np.ndarray:
-    return (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm)
+    return Primitive(name, aval, host, batch=shift("axis"), transpose=transpose)
 
 
 def _fitted(x: Node, axis: int, n: int) -> Node:
@@ -46,20 +46,15 @@ def _fitted(x: Node, axis: int, n: int) -> Node:
 
 
 # Complex to complex, either way; the matrix of the transform is symmetric.
-fft: Primitive = Primitive(
+fft: Primitive = _transform(
     "fft",
-    _fft_aval,
-    _fft_host,
-    batch=shift("axis"),
-    transpose=lambda ct, wanted, x, n, axis, **params: (
+    "c",
+    lambda x, n: (n, x.dtype),
+    lambda x, n, axis, norm, inverse: (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm),
+    lambda ct, wanted, x, n, axis, **params: (
         _fitted(fft(ct, n=n, axis=axis, **params), axis, x.aval.shape[axis]),
     ),
 )
-
-
-def _rfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
-    _check("rfft", x, n, "f")
-    return _sized(x, axis, n // 2 + 1, np.result_type(x.dtype, np.complex64))
 
 
 def _rfft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, norm: str) -> tuple[Node]:
@@ -68,19 +63,13 @@ def _rfft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, norm: str
 
 
 # Real to complex, forwards: the first half of the transform, of which the rest is the mirror image.
-rfft: Primitive = Primitive(
+rfft: Primitive = _transform(
     "rfft",
-    _rfft_aval,
-    lambda *args, **params: np.fft.rfft(*args, **params),
-    batch=shift("axis"),
-    transpose=_rfft_transpose,
+    "f",
+    lambda x, n: (n // 2 + 1, np.result_type(x.dtype, np.complex64)),
+    lambda x, n, axis, norm: np.fft.rfft(x, n, axis, norm),
+    _rfft_transpose,
 )
-
-
-def _irfft_aval(x: Aval, n: int, axis: int, norm: str) -> Aval:
-    _check("irfft", x, n, "c")
-    return _sized(x, axis, n, x.dtype.type(0).real.dtype)
-
 
 _OPPOSITE = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
@@ -94,10 +83,10 @@ def _irfft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, norm: st
 
 
 # Complex to real, backwards, from the first half; `n` counts the points of the result.
-irfft = Primitive(
+irfft = _transform(
     "irfft",
-    _irfft_aval,
+    "c",
+    lambda x, n: (n, x.dtype.type(0).real.dtype),
     lambda x, n, axis, norm: np.fft.irfft(x, n, axis, norm),
-    batch=shift("axis"),
-    transpose=_irfft_transpose,
+    _irfft_transpose,
 )

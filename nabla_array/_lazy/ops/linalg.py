@@ -138,12 +138,9 @@ def _adjugate_host(x: np.ndarray) -> np.ndarray:
 def _adjugate_jvp(tangents: Any, out: Node, x: Node) -> Node:
     """Differentiate det(x) inv(x)."""
     (t,) = tangents
-    trace = reduce_sum(turned(out) * t, axes=(x.aval.ndim - 2, x.aval.ndim - 1))
-    shape = x.aval.shape
-    return matmul(
-        _identity(x) * broadcast(trace, shape=shape, axes=tuple(range(trace.aval.ndim))) - matmul(out, t),
-        inv(x),
-    )
+    trace = _trace_of_product(out, t)
+    spread = broadcast(trace, shape=x.aval.shape, axes=tuple(range(trace.aval.ndim)))
+    return matmul(_identity(x) * spread - matmul(out, t), inv(x))
 
 
 # det(x) inv(x), which singular matrices have too: det's derivative is the trace of its product with the
