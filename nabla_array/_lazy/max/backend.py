@@ -15,7 +15,7 @@ from functools import lru_cache
 from importlib import import_module
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -43,10 +43,12 @@ class Builder:
 
     def __init__(self, target: str = "") -> None:
         from max.dtype import DType
-        from max.graph import DeviceRef, StaticDim, ops
+        from max.graph import DeviceRef, Dim, Shape, StaticDim, TensorType, TensorValue, ops
 
-        self._is_known = lambda dim: isinstance(dim, StaticDim)
         self.ops: Any = ops
+        # What MAX makes of symbols, sizes and dims: a dim that can be reckoned with, and a shape.
+        self.dim, self.shape = Dim, Shape
+        self._known, self._type, self._value = StaticDim, TensorType, TensorValue
         number, api, _ = parsed_target(target)
         self.device = DeviceRef.CPU() if api == "cpu" else DeviceRef.GPU(number)
         # Whether our own loops can be used: accelerators have threads of another kind.
@@ -64,7 +66,7 @@ class Builder:
     def size(self, x: Any, axis: int) -> int | None:
         """Return the size of an axis, where it is part of the program."""
         dim = x.shape[axis]
-        return int(dim) if self._is_known(dim) else None
+        return int(dim) if isinstance(dim, self._known) else None
 
     def constant(self, value: Any, dtype: np.dtype | type) -> Any:
         """Return a constant without axes."""
@@ -76,12 +78,6 @@ class Builder:
     def cast(self, x: Any, dtype: np.dtype | type) -> Any:
         """Return MAX's own cast."""
         return self.ops.cast(x, self.dtype(dtype))
-
-    def dim(self, size: Any) -> Any:
-        """Return MAX's dim of a symbol, a size or a dim, which can be reckoned with."""
-        from max.graph import Dim
-
-        return Dim(size)
 
     def custom(self, name: str, *xs: Any, dtype: np.dtype | type | None = None) -> Any:
         """Return what our elementwise Mojo kernel gives, of `dtype` or that of the first operand.
@@ -108,9 +104,7 @@ class Builder:
         return self._reduced(f"nabla.column_{name}", x, [*x.shape[:-2], m], [*lead, 1, m])
 
     def _reduced(self, kernel: str, x: Any, shape: Any, kept: list[Any]) -> Any:
-        from max.graph import TensorType
-
-        y = self.ops.custom(kernel, self.device, [x], [TensorType(x.dtype, shape, self.device)])[0].tensor
+        y = self.ops.custom(kernel, self.device, [x], [self._type(x.dtype, shape, self.device)])[0].tensor
         return self.ops.reshape(y, kept)
 
     def whole(self, x: Any, shape: tuple[str | int, ...], user: CanonicalEqn | None = None) -> Any:
@@ -121,8 +115,7 @@ class Builder:
 
     def lower(self, eqn: CanonicalEqn, xs: list[Any]) -> Any:
         """Return the tensor of one equation."""
-        prim = primitives()[eqn.prim]
-        lowering, params = prim.max, eqn.params
+        prim, params = primitives()[eqn.prim], eqn.params
         out = Result(self.shape(eqn.shape), eqn.dtype)
         if prim.role == "literal":
             # Without axes: operations broadcast it.
@@ -130,36 +123,30 @@ class Builder:
             return self._size(value) if isinstance(value, Size) else self.constant(value.value, eqn.dtype)
         if prim is slice_:
             params = {"slices": slices_of(params, eqn.shape)}
-        if isinstance(lowering, str):
-            own = lowering.startswith("nabla.")
-            y = self.custom(lowering, *xs, dtype=eqn.dtype) if own else getattr(self.ops, lowering)(*xs)
-        else:
-            assert lowering is not None, eqn.prim
-            y = lowering(self, *xs, out=out, **params)
+        assert prim.max is not None, eqn.prim
+        y = self.run(prim.max, *xs, out=out, **params)
         assert y.dtype == self.dtype(eqn.dtype), f"{eqn.prim}: {y.dtype}, not {eqn.dtype}"
         if y.shape != out.shape and y.rank:
             y = self.ops.rebind(y, out.shape)
         return y
 
-    def _size(self, size: Size) -> Any:
-        from max.graph import TensorValue
+    def run(self, lowering: str | Callable[..., Any], *xs: Any, out: Result, **params: Any) -> Any:
+        """Return the tensor that a lowering, as records have them, gives."""
+        if callable(lowering):
+            return lowering(self, *xs, out=out, **params)
+        is_own = lowering.startswith("nabla.")
+        return self.custom(lowering, *xs, dtype=out.dtype) if is_own else getattr(self.ops, lowering)(*xs)
 
-        n = self.cast(TensorValue(self.dim(size.name)).to(self.device), size.dtype)
+    def _size(self, size: Size) -> Any:
+        n = self.cast(self._value(self.dim(size.name)).to(self.device), size.dtype)
         return self.custom("nabla.sub", n, self.constant(size.less, size.dtype)) if size.less else n
 
-    def shape(self, shape: tuple[Any, ...]) -> Any:
-        """Return MAX's shape of symbols, sizes and dims."""
-        from max.graph import Shape
 
-        return Shape(shape)
-
-
-class Result:
+class Result(NamedTuple):
     """The shape (of MAX's dims) and NumPy dtype that an equation's result has."""
 
-    def __init__(self, shape: Any, dtype: np.dtype) -> None:
-        self.shape = shape
-        self.dtype = dtype
+    shape: Any
+    dtype: np.dtype
 
 
 def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path]) -> None:

@@ -54,6 +54,18 @@ class CanonicalProgram(NamedTuple):
     outputs: tuple[int, ...]
     target: str = ""
 
+    def shapes(self) -> list[tuple[str | int, ...]]:
+        """Return the shapes of all values."""
+        return [shape for shape, _ in self.inputs] + [e.shape for e in self.eqns]
+
+    def users(self) -> dict[int, set[int]]:
+        """Return the values that are computed from each; of an output also -1, for whoever asks for it."""
+        users: dict[int, set[int]] = {v: {-1} for v in self.outputs}
+        for v, eqn in enumerate(self.eqns, len(self.inputs)):
+            for i in eqn.ins:
+                users.setdefault(i, set()).add(v)
+        return users
+
 
 def _short(axes: AxisClasses) -> set[int]:
     """Return the classes of axes of length 1 or 0."""

@@ -27,7 +27,7 @@ class _Columns:
     def __init__(self, program: CanonicalProgram, primitives: dict[str, Primitive]) -> None:
         self.old = program
         self.base = len(program.inputs)
-        self.shapes = [shape for shape, _ in program.inputs] + [e.shape for e in program.eqns]
+        self.shapes = program.shapes()
         self.dtypes = [dtype for _, dtype in program.inputs] + [e.dtype for e in program.eqns]
         self.primitives = primitives
         # What joins two columns of a reduction.
@@ -52,10 +52,7 @@ class _Columns:
 
     def _split(self) -> set[int]:
         """Return the values of which only columns are computed: others of them, and reductions, use them."""
-        users: dict[int, list[int]] = {}
-        for v, eqn in enumerate(self.old.eqns, self.base):
-            for i in eqn.ins:
-                users.setdefault(i, []).append(v)
+        users = self.old.users()
         split: set[int] = set()
         for v, eqn in reversed([*enumerate(self.old.eqns, self.base)]):
             kind = self.primitives[eqn.prim].kind
@@ -67,7 +64,7 @@ class _Columns:
                 and len(eqn.shape) > 1
                 and eqn.shape[-1] in WIDTHS
                 and v in users
-                and v not in self.old.outputs
+                and -1 not in users[v]
                 and all(u in split or self._is_reduction(self.old.eqns[u - self.base]) for u in users[v])
             ):
                 split.add(v)

@@ -28,13 +28,10 @@ class Rows:
     def __init__(self, program: CanonicalProgram, primitives: dict[str, Primitive]) -> None:
         self.base = len(program.inputs)
         self.eqns = program.eqns
-        self.shapes = [shape for shape, _ in program.inputs] + [e.shape for e in program.eqns]
+        self.shapes = program.shapes()
         self.fused = {name for name, p in primitives.items() if p.kind in ("elementwise", "broadcast")}
         self.reducible = {name for name, p in primitives.items() if p.row_kernel}
-        self.users: dict[int, set[int]] = {v: {-1} for v in program.outputs}
-        for v, eqn in enumerate(program.eqns, self.base):
-            for i in eqn.ins:
-                self.users.setdefault(i, set()).add(v)
+        self.users = program.users()
         self.spreads: dict[int, int] = {}
         self.again: dict[int, list[int]] = {}
         if program.target:  # our kernels are for CPUs

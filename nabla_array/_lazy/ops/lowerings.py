@@ -28,11 +28,7 @@ def by_kind(**kinds: Lowering | str) -> Lowering:
     def lower(b: Any, *xs: Any, out: Any, **params: Any) -> Any:
         dtype = xs[0].dtype
         kind = "b" if dtype == b.dtype(np.bool) else "f" if dtype.is_float() else "i"
-        chosen = kinds.get(kind) or kinds["other"]
-        if not isinstance(chosen, str):
-            return chosen(b, *xs, out=out, **params)
-        own = chosen.startswith("nabla.")
-        return b.custom(chosen, *xs, dtype=out.dtype) if own else getattr(b.ops, chosen)(*xs)
+        return b.run(kinds.get(kind) or kinds["other"], *xs, out=out, **params)
 
     return lower
 
