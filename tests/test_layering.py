@@ -240,7 +240,6 @@ def test_imports_inside_functions_are_late_for_a_reason(path: Path) -> None:
 # Modules without a test of their name. The rows of `tests/lazy/registry.py` are what tests each of `ops`.
 UNTESTED = {
     "cpu": "blas blocks codegen pool tiles",
-    "graph": "node primitive scopes tape",
     "max": "backend worker",
     "native": "build",
     "ops": (

@@ -314,8 +314,6 @@ def test_an_associative_operation_joins_in_any_order(prim: Primitive) -> None:
 
 # Modules that ask for primitives by name, which, and why; those of a family's own records (ops/) may.
 BY_NAME = {
-    "_lazy/graph/program.py": ("resident", "native code knows literals and residents by identity"),
-    "_lazy/graph/tape.py": ("alias", "what marks sources; other identities mean something"),
     "_lazy/max/backend.py": ("slice_", "canonical programs write slices otherwise"),
     "_lazy/max/rows.py": ("prims reduce_sum", "the sum of squares about a mean, as it is written"),
     "_namespace/dispatch/elementwise_calls.py": ("_HOLDS", "the six comparisons, which take any integer"),
