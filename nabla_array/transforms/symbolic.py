@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -115,35 +116,22 @@ class _NoForm(Exception):
 
 
 class _Form:
-    """Something that depends on the lengths: ``at`` says how."""
+    """Something that depends on the lengths: `at` says how."""
 
-    def at(self, sizes: Mapping[str, int]) -> Any:
-        raise NotImplementedError
-
-
-class _Affine(_Form):
-    """An int: a constant and multiples of the lengths."""
-
-    def __init__(self, constant: Fraction, slopes: Mapping[str, Fraction]) -> None:
-        self.constant = constant
-        self.slopes = slopes
-
-    def at(self, sizes: Mapping[str, int]) -> int:
-        return _whole(self.constant + sum(slope * sizes[name] for name, slope in self.slopes.items()))
+    def __init__(self, at: Callable[[Mapping[str, int]], Any]) -> None:
+        self.at = at
 
 
-class _Product(_Form):
-    """An int: a multiple of the product of some lengths."""
+def _at(form: Any, sizes: Mapping[str, int]) -> Any:
+    return form.at(sizes) if isinstance(form, _Form) else form
 
-    def __init__(self, factor: Fraction, names: Sequence[str]) -> None:
-        self.factor = factor
-        self.names = names
 
-    def at(self, sizes: Mapping[str, int]) -> int:
-        value = self.factor
-        for name in self.names:
-            value *= sizes[name]
-        return _whole(value)
+def _affine(constant: Fraction, slopes: Mapping[str, Fraction]) -> _Form:
+    return _Form(lambda sizes: _whole(constant + sum(slope * sizes[name] for name, slope in slopes.items())))
+
+
+def _product(factor: Fraction, names: Sequence[str]) -> _Form:
+    return _Form(lambda sizes: _whole(factor * math.prod(sizes[name] for name in names)))
 
 
 def _whole(value: Fraction) -> int:
@@ -152,40 +140,10 @@ def _whole(value: Fraction) -> int:
     return int(value)
 
 
-class _Scalar(_Form):
-    """A literal: an int, or one over it."""
-
-    def __init__(self, number: Any, dtype: np.dtype, inverse: bool) -> None:
-        self.number = number
-        self.dtype = dtype
-        self.inverse = inverse
-
-    def at(self, sizes: Mapping[str, int]) -> Literal:
-        n = _at(self.number, sizes)
-        return _literal(n, self.dtype, self.inverse)
-
-
 def _literal(n: int, dtype: np.dtype, inverse: bool) -> Literal:
     if inverse and n == 0:
         raise _NoForm("1 / 0")
     return Literal(dtype.type(1 / n if inverse else n))
-
-
-class _Made(_Form):
-    """The result of a function of forms."""
-
-    def __init__(self, function: Callable[..., Any], parts: tuple[Any, ...]) -> None:
-        self.function = function
-        self.parts = parts
-
-    def at(self, sizes: Mapping[str, int]) -> Any:
-        return self.function(*[_at(p, sizes) for p in self.parts])
-
-
-def _at(form: Any, sizes: Mapping[str, int]) -> Any:
-    if isinstance(form, _Form):
-        return form.at(sizes)
-    return form
 
 
 class _Points:
@@ -209,18 +167,12 @@ class _Points:
         if any(type(v) is not type(first) for v in values):
             raise _NoForm(f"{values[0]!r} and {values[-1]!r}")
         if isinstance(first, Program):
-            parts = [(p.inputs, p.eqns, p.outputs) for p in values]
-            return self._made(Program, parts)
-        if isinstance(first, Eqn):
-            if any((e.prim, e.ins) != (first.prim, first.ins) for e in values):
-                raise _NoForm(f"{first.prim} and other operations")
-            rest = self._made(lambda *x: x, [(e.params, e.aval) for e in values])
-            return _Made(lambda x: Eqn(first.prim, first.ins, *x), (rest,))
+            return self._made(Program, [(p.inputs, p.eqns, p.outputs) for p in values])
+        if isinstance(first, Eqn) and any((e.prim, e.ins) != (first.prim, first.ins) for e in values):
+            raise _NoForm(f"{first.prim} and other operations")
         if isinstance(first, Aval):
             return first if _same(values) else self._made(aval_of, [(a.shape, a.dtype) for a in values])
         if isinstance(first, tuple):
-            if any(len(v) != len(first) for v in values):
-                raise _NoForm(f"{len(first)} and {len(values[-1])} parts")
             make = type(first) if hasattr(first, "_fields") else lambda *x: x
             return self._made(make, values)
         if _same(values):
@@ -233,9 +185,11 @@ class _Points:
 
     def _made(self, function: Callable[..., Any], rows: Sequence[tuple[Any, ...]]) -> Any:
         if any(len(row) != len(rows[0]) for row in rows):
-            raise _NoForm("more operations for one length than for another")
-        parts = tuple([self.unify(column) for column in zip(*rows, strict=True)])
-        return _Made(function, parts) if any(isinstance(p, _Form) for p in parts) else function(*parts)
+            raise _NoForm(f"{len(rows[0])} and {len(rows[-1])} parts")
+        parts = [self.unify(column) for column in zip(*rows, strict=True)]
+        if any(isinstance(p, _Form) for p in parts):
+            return _Form(lambda sizes: function(*[_at(p, sizes) for p in parts]))
+        return function(*parts)
 
     def _number(self, values: Sequence[int]) -> Any:
         start, last = self.sizes[0], self.sizes[-1]
@@ -248,7 +202,7 @@ class _Points:
         factor = Fraction(values[0])
         for name in slopes:
             factor /= start[name]
-        for form in (_Affine(constant, slopes), _Product(factor, list(slopes))):
+        for form in (_affine(constant, slopes), _product(factor, list(slopes))):
             if all(_fits(form, size, value) for size, value in zip(self.sizes, values, strict=True)):
                 return form
         raise _NoForm(f"{values[0]} and {values[-1]} where the lengths are {start} and {last}")
@@ -262,7 +216,7 @@ class _Points:
             except (TypeError, ArithmeticError, ValueError, _NoForm):  # complex, infinite, nan: no int
                 continue
             if exact == list(values):
-                return _Scalar(self.unify(numbers), dtype, inverse)
+                return self._made(_literal, [(n, dtype, inverse) for n in numbers])
         raise _NoForm(f"the numbers {values[0]} and {values[-1]}")
 
 
@@ -290,38 +244,35 @@ class Template(NamedTuple):
     ----------
     first
         The recipe for some lengths.
-    program, leaves, written
-        Forms of what is in it.
-    decisions
-        Forms of what the function decided by lengths: for those that decide another way it does something
-        else.
+    form
+        What the function decided by lengths (for those that decide another way it does something else), and
+        the program, leaves and written inputs of the recipe.
     low, high
         The lengths between which it holds. What the package decides by lengths (where a slice ends, say) is
         not noted, but has thresholds: what is so at both ends is so between them.
     """
 
     first: Recipe
-    program: Any
-    leaves: Any
-    written: Any
-    decisions: Any
+    form: Any
     low: int = _SPECIAL
     high: int = sys.maxsize
 
-    def recipe(self, sizes: Sizes) -> Recipe | None:
-        """Return the recipe for some lengths; None where it has no form there."""
-        known = dict(sizes)
-        if not all(n < _SPECIAL or self.low <= n <= self.high for n in known.values()):
+    def at(self, sizes: Mapping[str, int]) -> tuple[tuple[Decision, ...], Recipe] | None:
+        """Return the decisions and the recipe for some lengths; None where there is no form for them."""
+        if not all(n < _SPECIAL or self.low <= n <= self.high for n in sizes.values()):
             return None
         try:
-            if not are_decided_alike(_at(self.decisions, known)):
-                return None
-            program, leaves, written = (_at(x, known) for x in (self.program, self.leaves, self.written))
+            decisions, program, leaves, written = _at(self.form, sizes)
         except _NoForm:
             return None
-        return self.first._replace(
-            program=program, leaves=list(leaves), written=dict(zip(self.first.written, written, strict=True))
-        )
+        changed = dict(zip(self.first.written, written, strict=True))
+        recipe = self.first._replace(program=program, leaves=list(leaves), written=changed)
+        return (decisions, recipe) if are_decided_alike(decisions) else None
+
+    def recipe(self, sizes: Sizes) -> Recipe | None:
+        """Return the recipe for some lengths; None where it has no form there."""
+        found = self.at(dict(sizes))
+        return found and found[1]
 
 
 def generalize(
@@ -425,9 +376,10 @@ def _holds(
     decided: bool = True,
 ) -> bool:
     """Say whether a function that did this for some lengths did what the template says."""
-    mine = template.recipe(tuple(sizes.items()))
-    if mine is None or (decided and _at(template.decisions, sizes) != tuple(decisions)):
+    found = template.at(sizes)
+    if found is None or (decided and found[0] != tuple(decisions)):
         return False
+    mine = found[1]
     theirs = _expanded(recipe)
     return (
         (mine.tree, list(mine.written)) == (theirs.tree, list(theirs.written))
@@ -492,13 +444,11 @@ def _template(points: _Points, runs: Sequence[tuple[Recipe, list[Decision]]]) ->
             map(is_alike, first.captured, other.captured)
         ):
             raise _NoForm("arrays whose elements depend on the length")
-    return Template(
-        first,
-        points.unify([r.program for r in found]),
-        points.unify([tuple(r.leaves) for r in found]),
-        points.unify([tuple(r.written.values()) for r in found]),
-        points.unify([tuple(decisions) for _, decisions in runs]),
-    )
+    parts = [
+        (tuple(decisions), r.program, tuple(r.leaves), tuple(r.written.values()))
+        for r, (_, decisions) in zip(found, runs, strict=True)
+    ]
+    return Template(first, points.unify(parts))
 
 
 def is_alike(x: Node, y: Node) -> bool:
