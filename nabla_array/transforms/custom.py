@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
-from .._lazy.graph.bodies import seen
 from .._lazy.graph.node import Node, record, tapes
-from .._lazy.graph.program import Program, program_of
+from .._lazy.graph.primitive import Primitive
+from .._lazy.graph.program import program_of
 from .._lazy.graph.tape import Tape, derivatives, forgotten, hidden, taping
 from .._lazy.ops.creation import fill_like
 from .._lazy.ops.custom import again_call, custom_jvp_call, custom_vjp_call
 from .._lazy.ops.structure import barrier, project
 from .._lazy.ops.structure import stop_gradient as stop_gradient_p
-from .._lazy.rules.autodiff import pull, push
+from .._lazy.rules.autodiff import push
 from .._lazy.rules.levels import Levels, align, merge, new_level, only
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.core.array import Array, apply, current
@@ -23,7 +23,7 @@ from .._namespace.core.promotion import SCALARS
 from .calls import array_leaf, decorator, fresh, is_array_like, named
 from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
-from .tracing import call, trace
+from .tracing import trace
 from .watching import running_tapes
 
 __all__ = ["checkpoint", "custom_jvp", "custom_vjp", "remat", "stop_gradient"]
@@ -69,6 +69,7 @@ def _aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
     return [align(n, x._levels, levels, sizes) for n, x in zip(nodes, arrays, strict=True)], levels
 
 
+@dataclass(eq=False)
 class _Rule:
     """How derivatives pass a call: the first `outs` operands are its results, the next `args` its arguments.
 
@@ -77,18 +78,14 @@ class _Rule:
     forward rules that the call is part of: as many derivatives take those calls first.
     """
 
-    depth = 0
-
-    def __init__(self, outs: int, args: int, levels: Levels, ndim: int) -> None:
-        self.outs = outs
-        self.args = args
-        self.levels = levels
-        self.ndim = ndim
+    outs: int
+    args: int
+    levels: Levels
+    ndim: int
+    depth: int = field(default=0, kw_only=True)
 
     def at_depth(self, depth: int) -> _Rule:
-        rule = copy.copy(self)
-        rule.depth = depth
-        return rule
+        return replace(self, depth=depth)
 
     def levels_of(self, operands: Sequence[Node]) -> Levels:
         more = operands[0].aval.ndim - self.ndim
@@ -122,9 +119,9 @@ def _nodes_like(
     return out
 
 
-def _record(prim: Any, rule: _Rule, operands: Sequence[Node]) -> list[Array]:
-    whole = record(prim, tuple(operands), {"rule": rule})
-    return [Array(project(whole, index=i), rule.levels) for i in range(rule.outs)]
+def _record(prim: Primitive, operands: Sequence[Node], levels: Levels, **params: Any) -> list[Array]:
+    whole = record(prim, tuple(operands), params)
+    return [Array(project(whole, index=i), levels) for i in range(len(whole.aval))]
 
 
 def _returned(leaves: Sequence[Any], made: Sequence[Array], of: Sequence[int]) -> list[Any]:
@@ -159,8 +156,24 @@ def _takes(nodes: Sequence[Node]) -> list[Tape]:
     return [t for t in derivatives() if any(t.moves(nodes))][-1:]
 
 
+class _Call(NamedTuple):
+    """A call taken apart: its arguments without derivatives, and the others' leaves, but for arrays."""
+
+    fixed: list[Any]
+    numbers: list[Any]
+    tree: TreeDef
+    places: list[int]
+
+    def holding(self, arrays: Sequence[Array]) -> Any:
+        """Return the arguments with derivatives, with these arrays in them."""
+        return tree_unflatten(self.tree, _returned(self.numbers, arrays, self.places))
+
+
 class _Custom:
     """What `custom_jvp` and `custom_vjp` share: the function, and which arguments have derivatives."""
+
+    rule: Any = None
+    _lacking = ""
 
     def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
         self.fun = fun
@@ -183,48 +196,55 @@ class _Custom:
         return [a if i in places else next(rest) for i, a in enumerate(args)]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the function's value; derivatives of it will use what it was given for them."""
+        name = type(self).__name__
+        if kwargs:
+            raise TypeError(f"{name}: arguments must be positional, not {', '.join(kwargs)}")
+        if self.rule is None:
+            raise AttributeError(f"{name}: {self.fun.__name__} has {self._lacking}")
+        fixed, diff = self._split(args)
+        if not self._is_recorded():
+            return self.fun(*args)
+        leaves, tree = tree_flatten(tuple(diff))
+        places = _array_places(leaves)
+        arrays = [array_leaf(name, leaves[i]) for i in places]
+        if _is_transposed([current(x) for x in arrays]):
+            return self.fun(*args)
+
+        numbers = [None if i in places else x for i, x in enumerate(leaves)]
+        return self._called(args, _Call(fixed, numbers, tree, places), arrays)
+
+    def _is_recorded(self) -> bool:
+        raise NotImplementedError
+
+    def _called(self, args: Sequence[Any], call: _Call, arrays: list[Array]) -> Any:
         raise NotImplementedError
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
 
+@dataclass(eq=False)
 class _JvpRule(_Rule):
-    def __init__(
-        self,
-        outs: int,
-        levels: Levels,
-        ndim: int,
-        rule: Callable[..., Any],
-        tree: TreeDef,
-        leaves: Sequence[Any],
-        of: list[int],
-    ) -> None:
-        self.places = _array_places(leaves)
-        super().__init__(outs, len(self.places), levels, ndim)
-        self.rule = rule
-        self.tree = tree
-        self.numbers = [None if i in self.places else x for i, x in enumerate(leaves)]
-        self.of = of
+    rule: Callable[..., Any]
+    call: _Call
+    of: list[int]
 
     def _ask(self, tangents: Sequence[Node | None], operands: Sequence[Node], which: int) -> list[Any]:
         """Return the results (0) or their tangents (1) as the rule gives them."""
         levels = self.levels_of(operands)
         outs, primals = operands[: self.outs], operands[self.outs :]
         ts = _or_zeros(tangents[self.outs :], primals)
-        still = [None if x is None else type(x)(0) for x in self.numbers]
-        given = [
-            tuple(tree_unflatten(self.tree, _returned(others, _arrays(n, levels), self.places)))
-            for others, n in ((self.numbers, primals), (still, ts))
-        ]
+        still = self.call._replace(numbers=[None if x is None else type(x)(0) for x in self.call.numbers])
+        given = [c.holding(_arrays(n, levels)) for c, n in ((self.call, primals), (still, ts))]
         with only(levels):
-            result = self.rule(*given)
+            result = self.rule(*self.call.fixed, *given)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
-        leaves = tree_flatten(result[which])[0]
-        if len(leaves) > self.outs:  # integers, or their tangents, come along
-            leaves = [leaves[i] for i in self.of]
-        return _nodes_like("custom_jvp", ("results", "tangents")[which], leaves, outs, levels)
+        found = tree_flatten(result[which])[0]
+        if len(found) > self.outs:  # integers, or their tangents, come along
+            found = [found[i] for i in self.of]
+        return _nodes_like("custom_jvp", ("results", "tangents")[which], found, outs, levels)
 
     def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
         return self._ask(tangents, operands, 1)
@@ -268,7 +288,7 @@ class custom_jvp(_Custom):
     np.float64(1.0)
     """
 
-    rule: Callable[..., Any] | None = None
+    _lacking = "no rule yet; give it one with defjvp"
 
     def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
         """Set the rule: ``(*nondiff_args, primals, tangents) -> (output, output_tangent)``; returns it."""
@@ -287,27 +307,15 @@ class custom_jvp(_Custom):
 
         self.rule = rule
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's value; derivatives of it will use the rule."""
-        if kwargs:
-            raise TypeError(f"custom_jvp: arguments must be positional, not {', '.join(kwargs)}")
-        if self.rule is None:
-            raise AttributeError(f"custom_jvp: {self.fun.__name__} has no rule yet; give it one with defjvp")
-        fixed, diff = self._split(args)
-        if not tapes:
-            return self.fun(*args)
-        leaves, tree = tree_flatten(tuple(diff))
-        places = _array_places(leaves)
-        arrays = [array_leaf("custom_jvp", leaves[i]) for i in places]
-        if _is_transposed([current(x) for x in arrays]):
-            return self.fun(*args)
+    def _is_recorded(self) -> bool:
+        return bool(tapes)
 
-        def of_arrays(*xs: Array) -> Any:
-            return self.fun(*self._joined(args, tree_unflatten(tree, _returned(leaves, xs, places))))
-
+    def _called(self, args: Sequence[Any], call: _Call, arrays: list[Array]) -> Any:
         running = derivatives()
         with hidden(running):
-            traced = trace(of_arrays, arrays, everything=True)
+            traced = trace(
+                lambda *xs: self.fun(*self._joined(args, call.holding(xs))), arrays, everything=True
+            )
         if any(n in tape for tape in running for n in traced.captured):
             raise ValueError(
                 f"custom_jvp: {self.fun.__name__} captures an array that is being differentiated, "
@@ -318,31 +326,22 @@ class custom_jvp(_Custom):
         if not of:
             return tree_unflatten(traced.tree, outs)
         nodes, levels = _aligned([*[array_leaf("custom_jvp", outs[i]) for i in of], *arrays])
-        ndim = nodes[0].aval.ndim
-        rule = _JvpRule(len(of), levels, ndim, functools.partial(self.rule, *fixed), tree, leaves, of)
-        return tree_unflatten(traced.tree, _returned(outs, _record(custom_jvp_call, rule, nodes), of))
+        rule = _JvpRule(len(of), len(arrays), levels, nodes[0].aval.ndim, self.rule, call, of)
+        made = _record(custom_jvp_call, nodes, levels, rule=rule)
+        return tree_unflatten(traced.tree, _returned(outs, made, of))
 
 
+@dataclass(eq=False)
 class _VjpRule(_Rule):
-    def __init__(
-        self,
-        name: str,
-        args: int,
-        levels: Levels,
-        ndim: int,
-        backward: Callable[..., Any],
-        trees: tuple[TreeDef, TreeDef, TreeDef],
-        of: Sequence[int],
-    ) -> None:
-        super().__init__(len(of), args, levels, ndim)
-        self.name = name
-        self.backward = backward
-        self.args_tree, self.out_tree, self.residual_tree = trees
-        self.of = of
-        self.others: list[Any] = []
-        self.residuals: list[Any] = []
-        self.places: list[int] = []
-        self.captured = 0
+    name: str
+    backward: Callable[..., Any]
+    call: _Call
+    outputs: list[Any]
+    out_tree: TreeDef
+    of: list[int]
+    residuals: list[Any]
+    residual_tree: TreeDef
+    captured: int
 
     def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
         if any(t is not None for t in tangents[self.outs : self.outs + self.args]):
@@ -363,22 +362,25 @@ class _VjpRule(_Rule):
         args = operands[self.outs : self.outs + self.args]
         saved = iter(_arrays(operands[self.outs + self.args :], levels))
         residuals = [next(saved) if x is _SAVED else x for x in self.residuals]
-        given = _returned(self.others, _arrays(_or_zeros(ct, outs), levels), self.of)
+        given = _returned(self.outputs, _arrays(_or_zeros(ct, outs), levels), self.of)
         with only(levels):
             result = self.backward(
-                tree_unflatten(self.residual_tree, residuals), tree_unflatten(self.out_tree, given)
+                *self.call.fixed,
+                tree_unflatten(self.residual_tree, residuals),
+                tree_unflatten(self.out_tree, given),
             )
         cts = result if isinstance(result, tuple) else (result,)
-        if len(cts) != len(self.args_tree.children):
+        children = self.call.tree.children
+        if len(cts) != len(children):
             raise TypeError(
-                f"custom_vjp: the backward rule must give a tuple of {len(self.args_tree.children)} "
+                f"custom_vjp: the backward rule must give a tuple of {len(children)} "
                 f"cotangents, one an argument, not {len(cts)}"
             )
         leaves: list[Any] = []
-        for c, child in zip(cts, self.args_tree.children, strict=True):
+        for c, child in zip(cts, children, strict=True):
             leaves += [None] * child.num_leaves if c is None else tree_flatten(c)[0]
-        if len(leaves) == self.args_tree.num_leaves:
-            leaves = [leaves[i] for i in self.places]
+        if len(leaves) == len(self.call.numbers):
+            leaves = [leaves[i] for i in self.call.places]
         return (
             [None] * self.outs
             + _nodes_like("custom_vjp", "cotangents", leaves, args, levels)
@@ -423,12 +425,11 @@ class custom_vjp(_Custom):
     np.float64(1.0)
     """
 
-    forward: Callable[..., Any] | None = None
-    backward: Callable[..., Any] | None = None
+    _lacking = "no rules yet; give it some with defjvp"
 
     def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
         """Set ``fwd(*args) -> (output, residuals)``, ``bwd(*nondiff_args, residuals, ct) -> cotangents``."""
-        self.forward, self.backward = fwd, bwd
+        self.rule = fwd, bwd
 
     def _too_deep(self, *args: Any) -> Any:
         raise NotImplementedError(
@@ -436,32 +437,18 @@ class custom_vjp(_Custom):
             f"functions {_DEPTH} deep have no derivative of order {_DEPTH + 1}; outside of these they have"
         )
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Return the function's value; gradients of it will use the rules."""
-        if kwargs:
-            raise TypeError(f"custom_vjp: arguments must be positional, not {', '.join(kwargs)}")
-        if self.forward is None or self.backward is None:
-            raise AttributeError(
-                f"custom_vjp: {self.fun.__name__} has no rules yet; give it some with defvjp"
-            )
-        fixed, diff = self._split(args)
-        running = running_tapes()
-        if all(t.rule for t in running):
-            return self.fun(*args)
-        leaves, tree = tree_flatten(tuple(diff))
-        places = _array_places(leaves)
-        arrays = [array_leaf("custom_vjp", leaves[i]) for i in places]
-        nodes = [current(x) for x in arrays]
-        if _is_transposed(nodes):
-            return self.fun(*args)
-        mine = _takes(nodes)
-        forward, backward = self.forward, self.backward
-        if not mine and sum(t.rule for t in running) >= _DEPTH:
+    def _is_recorded(self) -> bool:
+        return not all(t.rule for t in running_tapes())
+
+    def _called(self, args: Sequence[Any], call: _Call, arrays: list[Array]) -> Any:
+        mine = _takes([current(x) for x in arrays])
+        forward, backward = self.rule
+        if not mine and sum(t.rule for t in running_tapes()) >= _DEPTH:
             forward, backward = (lambda *args: (self.fun(*args), None)), self._too_deep
         # What the rules compute is for those further out: the innermost derivative passes by the rules.
         with hidden(mine):
             inside = [fresh(x) for x in arrays]
-            given = self._joined(args, tree_unflatten(tree, _returned(leaves, inside, places)))
+            given = self._joined(args, call.holding(inside))
             with taping([x._node for x in inside], derivative=False, everything=True, rule=True) as tape:
                 pair = forward(*given)
         if not isinstance(pair, tuple) or len(pair) != 2:
@@ -472,59 +459,20 @@ class custom_vjp(_Custom):
         if not of:
             return pair[0]
         results = [array_leaf("custom_vjp", outs[i]) for i in of]
-        saved = [x for x in residuals if type(x) is Array]
-        nodes, levels = _aligned([*results, *arrays, *saved])
+        nodes, levels = _aligned([*results, *arrays, *[x for x in residuals if type(x) is Array]])
+        computed = [n for n in map(current, results) if n in tape]
+        captured = program_of(tape, computed)[1] + [n for n in map(current, results) if n not in tape]
         rule = _VjpRule(
-            getattr(self.fun, "__name__", repr(self.fun)),
-            len(arrays),
-            levels,
-            nodes[0].aval.ndim,
-            functools.partial(backward, *fixed),
-            (tree, out_tree, residual_tree),
-            of,
+            *(len(of), len(arrays), levels, nodes[0].aval.ndim),
+            *(getattr(self.fun, "__name__", repr(self.fun)), backward, call),
+            *([None if i in of else x for i, x in enumerate(outs)], out_tree, of),
+            *([_SAVED if type(x) is Array else x for x in residuals], residual_tree, len(captured)),
         )
-        rule.others = [None if i in of else x for i, x in enumerate(outs)]
-        rule.residuals = [_SAVED if type(x) is Array else x for x in residuals]
-        rule.places = places
-        _, captured, _ = program_of(tape, [n for n in map(current, results) if n in tape])
-        captured += [n for n in map(current, results) if n not in tape]
-        rule.captured = len(captured)
-        nodes += captured
-        return tree_unflatten(out_tree, _returned(outs, _record(custom_vjp_call, rule, nodes), of))
+        made = _record(custom_vjp_call, [*nodes, *captured], levels, rule=rule)
+        return tree_unflatten(out_tree, _returned(outs, made, of))
 
 
 # -- computed again ------------------------------------------------------------------------------------
-
-
-class _AgainRule(_Rule):
-    """Runs the program of the call once more for its derivative, instead of keeping what it computed."""
-
-    def __init__(self, outs: int, levels: Levels, ndim: int, program: Program) -> None:
-        super().__init__(outs, len(program.inputs), levels, ndim)
-        self.program = program
-
-    def seen(self, moves: Sequence[bool], how: str) -> _AgainRule:
-        program = seen(self.program, tuple(moves[self.outs :]), how)
-        return _AgainRule(self.outs, self.levels, self.ndim, program)
-
-    def _again(self, operands: Sequence[Node]) -> tuple[list[Node], Any, list[Node]]:
-        more = tuple(new_level() for _ in range(operands[0].aval.ndim - self.ndim))[::-1]
-        # What is computed from these is not taken for what was computed before.
-        inputs = [barrier(n) for n in operands[self.outs :]]
-        with taping(inputs) as tape:
-            outs = [n for n, _ in call(self.program, [(n, more) for n in inputs])]
-        return inputs, tape, outs
-
-    def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
-        inputs, tape, outs = self._again(operands)
-        known = {id(n): t for n, t in zip(inputs, tangents[self.outs :], strict=True) if t is not None}
-        found = push(tape, known, outs)
-        return [found.get(id(n)) for n in outs]
-
-    def pull(self, ct: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
-        inputs, tape, outs = self._again(operands)
-        found = pull(tape, [(n, c) for n, c in zip(outs, ct, strict=True) if c is not None])
-        return [None] * self.outs + [found.get(id(n)) for n in inputs]
 
 
 @decorator
@@ -579,10 +527,14 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
             )
         if not results:
             return tree_unflatten(traced.tree, traced.leaves)
-        levels = results[0]._levels
         operands = [*map(current, results), *[x._node for x in arrays], *traced.captured]
-        rule = _AgainRule(len(results), levels, operands[0].aval.ndim, traced.program)
-        made = dict(zip(outputs, _record(again_call, rule, operands), strict=True))
+        made = dict(
+            zip(
+                outputs,
+                _record(again_call, operands, results[0]._levels, program=traced.program),
+                strict=True,
+            )
+        )
         new = [x if k is None else made[k] for k, x in zip(traced.numbers, traced.leaves, strict=True)]
         return tree_unflatten(traced.tree, new)
 

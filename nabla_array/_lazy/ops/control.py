@@ -66,14 +66,13 @@ def pushed(
 
 def pulled(
     program: Program, inputs: Sequence[Node], cts: Sequence[Node | None], wanted: Sequence[bool]
-) -> list[Node]:
+) -> list[Node | None]:
     """Record the cotangents of the wanted inputs for those of a program's outputs."""
     chosen = [n for n, want in zip(inputs, wanted, strict=True) if want]
     with taping(chosen) as tape:
         outs = _record(program, inputs)
     known = pull_hook[0](tape, [(o, c) for o, c in zip(outs, cts, strict=True) if c is not None])
-    found = [known.get(id(n)) for n in chosen]
-    return [fill_like(n, 0) if c is None else c for n, c in zip(chosen, found, strict=True)]
+    return [known.get(id(n)) for n in chosen]
 
 
 @lru_cache(512)
@@ -175,7 +174,7 @@ def _scan_pulled(
 
     def make(sources: list[Node]) -> tuple[Program, list[Node]]:
         def back() -> list[Node]:
-            found = pulled(program, values, cts, wanted)
+            found = [*map(_or_zero, pulled(program, values, cts, wanted), _picked(values, wanted))]
             totals = [s + c for s, c in zip(sums, found[m + k :], strict=True)]
             return [*found[:m], *totals, *found[m : m + k]]
 
@@ -361,7 +360,12 @@ def _branch_pushed(branch: Program, given: Flags, wanted: Flags) -> tuple[Progra
 def _branch_pulled(branch: Program, given: Flags, wanted: Flags) -> tuple[Program, list[Node]]:
     values = holes(branch.inputs)
     cts = holes([branch.aval(k) for k in _picked(branch.outputs, given)])
-    return written([*values, *cts], lambda: pulled(branch, values, _spread(cts, given), wanted))
+
+    def make() -> list[Node]:
+        found = pulled(branch, values, _spread(cts, given), wanted)
+        return [*map(_or_zero, found, _picked(values, wanted))]
+
+    return written([*values, *cts], make)
 
 
 def _switch_jvp(

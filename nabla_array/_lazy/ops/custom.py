@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ..graph.bodies import batched, seen
 from ..graph.node import Node
 from ..graph.primitive import Primitive
+from ..graph.program import Program
+from .control import pulled, pushed
+from .structure import barrier
 
 # The results of a call come first among the operands, `rule.outs` of them, then its arguments and what else
 # they depend on. The rule says how tangents and cotangents go past (transforms/custom.py); it is compared by
@@ -67,11 +71,33 @@ custom_vjp_call = Primitive(
 )
 custom_vjp_call.seen = _seen_as(custom_vjp_call, through)
 
-# Computed again for its derivative: with rules for both.
+
+# -- computed again --------------------------------------------------------------------------------------
+# Operands: the results of a program, then its inputs. The derivative runs the program once more, instead of
+# keeping what it computed; what is computed from the barriers is not taken for what was computed before.
+
+
+def _again_jvp(tangents: Any, out: Any, *operands: Node, program: Program) -> list[Node | None]:
+    n = len(program.outputs)
+    return pushed(program, [barrier(x) for x in operands[n:]], tangents[n:])[1]
+
+
+def _again_transpose(ct: Any, wanted: Any, *operands: Node, program: Program) -> list[Node | None]:
+    n = len(program.outputs)
+    found = iter(pulled(program, [barrier(x) for x in operands[n:]], ct, wanted[n:]))
+    return [None] * n + [next(found) if want else None for want in wanted[n:]]
+
+
 again_call: Primitive = Primitive(
     "again_call",
-    **_HOST,
-    jvp=_jvp,
-    transpose=lambda ct, wanted, *operands, rule: rule.pull(ct, operands),
-    seen=lambda moves, params, how: (again_call, {"rule": params["rule"].seen(moves, how)}),
+    lambda *operands, program: operands[: len(program.outputs)],
+    lambda *operands, program: operands[: len(program.outputs)],
+    kind="view",
+    batch=lambda params, size: {"program": batched(params["program"], size)},
+    jvp=_again_jvp,
+    transpose=_again_transpose,
+    seen=lambda moves, params, how: (
+        again_call,
+        {"program": seen(params["program"], moves[len(params["program"].outputs) :], how)},
+    ),
 )
