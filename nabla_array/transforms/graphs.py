@@ -11,13 +11,14 @@ import numpy as np
 
 from .._lazy.cpu.blocks import as_value
 from .._lazy.graph.aval import Aval, aval_of
+from .._lazy.graph.bodies import batched
 from .._lazy.graph.node import NO_PARAMS, Node, record, user_line
 from .._lazy.graph.primitive import Primitive
-from .._lazy.graph.program import Eqn, Program, run
+from .._lazy.graph.program import Program, run
 from .._lazy.graph.tape import Entry, Tape, taping
+from .._lazy.ops.control import pulled, pushed
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project
-from .._lazy.rules.autodiff import pull, push
 from .._lazy.rules.levels import bind, frames
 from .._namespace.core.array import Array, current, from_value, look_hook
 from .calls import array_leaf
@@ -338,50 +339,27 @@ def _call_host(*values: np.ndarray, callee: Callee) -> tuple[np.ndarray, ...]:
 
 
 def _call_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
-    graph, program = params["callee"].graph, params["callee"].program
-    avals: list[Any] = [_with_axis(a, size) for a in program.inputs]
-    eqns = []
-    for eqn in program.eqns:
-        more = eqn.prim.batch(dict(eqn.params), size)
-        avals.append(eqn.prim.aval(*[avals[i] for i in eqn.ins], **more))
-        eqns.append(Eqn(eqn.prim, eqn.ins, tuple(more.items()), avals[-1]))
-    batched = Program(tuple(avals[: len(program.inputs)]), tuple(eqns), program.outputs)
-    n = len(batched.inputs)
-    names = [f"%{k}" for k in range(n)], [f"%{k}" for k in batched.outputs]
-    examples = [fill_node(a, 0) for a in batched.inputs]
-    trees = tuple_tree(n), tuple_tree(len(batched.outputs))
-    made = Graph(f"batched_{graph.name}", _Body(batched, (), examples), batched.outputs, names, trees)
-    return {"callee": Callee(made, batched)}
-
-
-def _with_axis(aval: Aval, size: int) -> Aval:
-    return aval_of((size, *aval.shape), aval.dtype)
+    program = batched(params["callee"].program, size)
+    n, outputs = len(program.inputs), program.outputs
+    names = [""] * n, [""] * len(outputs)
+    body = _Body(program, (), [fill_node(a, 0) for a in program.inputs])
+    trees = tuple_tree(n), tuple_tree(len(outputs))
+    return {"callee": Callee(Graph(f"batched_{params['callee']}", body, outputs, names, trees), program)}
 
 
 def tuple_tree(n: int) -> TreeDef:
     return tree_flatten((0,) * n)[1]
 
 
-def _inside(inputs: Sequence[Node], callee: Callee) -> tuple[list[Node], Tape, list[Node]]:
-    """Record what a call does, on inputs of its own; returns these, a tape, and the results."""
-    sources = [alias(n) for n in inputs]
-    with taping(sources) as tape:
-        found = _flat(callee.program, [(n, ()) for n in sources])
-    return sources, tape, [found[k][0] for k in callee.program.outputs]
-
-
-def _call_jvp(tangents: Sequence[Any], out: Any, *inputs: Node, callee: Callee) -> tuple[Any, ...]:
-    sources, tape, outs = _inside(inputs, callee)
-    found = push(tape, {id(s): t for s, t in zip(sources, tangents, strict=True) if t is not None}, outs)
-    return tuple(found.get(id(o)) for o in outs)
+def _call_jvp(tangents: Sequence[Any], out: Any, *inputs: Node, callee: Callee) -> Any:
+    return pushed(callee.program, [alias(n) for n in inputs], tangents)[1]
 
 
 def _call_transpose(ct: Sequence[Any], wanted: Sequence[bool], *inputs: Node, callee: Callee) -> list[Any]:
     if callee.site is not None:
         return callee.site.pull(ct, wanted, inputs)
-    sources, tape, outs = _inside(inputs, callee)
-    found = pull(tape, [(o, c) for o, c in zip(outs, ct, strict=True) if c is not None])
-    return [found.get(id(s)) if want else None for s, want in zip(sources, wanted, strict=True)]
+    found = iter(pulled(callee.program, [alias(n) for n in inputs], ct, wanted))
+    return [next(found) if want else None for want in wanted]
 
 
 # A call in a graph. Elsewhere calls record what the graph does (`_flat`), so that it fuses with the rest.
@@ -390,31 +368,24 @@ call_graph = Primitive(
 )
 
 
-def _flat(program: Program, values: Sequence[Value]) -> list[Any]:
-    """Record a program, and what it calls, on values that may be batched; returns all its values."""
-    env: list[Any] = list(values)
-    for prim, ins, params, _ in program.eqns:
-        given = [env[i] for i in ins]
-        if prim is call_graph:
-            inner = dict(params)["callee"].program
-            found = _flat(inner, given)
-            env.append([found[k] for k in inner.outputs])
-        elif prim.role == "projection":
-            whole, index = given[0], dict(params)["index"]
-            env.append(whole[index] if type(whole) is list else (project(whole[0], index=index), whole[1]))
-        else:
-            env.append(bind(prim, given, dict(params)))
-    return env
+def _flat(prim: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Record an operation of a graph, and what a call calls, on values that may be batched."""
+    if prim is call_graph:
+        return run(params["callee"].program, operands, _flat)
+    if prim.role == "projection" and type(operands[0]) is list:
+        return operands[0][params["index"]]
+    return bind(prim, operands, params)
 
 
 def _invoke(graph: Graph, values: Sequence[Value], numbers: Iterable[int]) -> dict[int, Value]:
     """Call a graph for the values of these numbers."""
     wanted = list(dict.fromkeys(numbers))
     if _traces.tapes and not any(levels for _, levels in values):
-        results = record_call(graph, [n for n, _ in values], wanted)
-        return {k: (n, ()) for k, n in zip(wanted, results, strict=True)}
-    env = _flat(graph._body.program, [*values, *((n, ()) for n in graph._body.captured)])
-    return {k: env[k] for k in wanted}
+        results = [(n, ()) for n in record_call(graph, [n for n, _ in values], wanted)]
+    else:
+        captured = [(n, ()) for n in graph._body.captured]
+        results = run(graph._body.giving(wanted), [*values, *captured], _flat)
+    return dict(zip(wanted, results, strict=True))
 
 
 def record_call(graph: Graph, inputs: Sequence[Node], numbers: Sequence[int]) -> list[Node]:
