@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._lazy.graph.node import Node
@@ -26,34 +26,49 @@ __all__ = [
 ]
 
 
-class _Out(NamedTuple):
-    """An output of the function: an array of its own node, and whether it has a tangent."""
-
-    node: Node
-    levels: Levels
-
-    @property
-    def inexact(self) -> bool:
-        return self.node.aval.dtype.kind in "fc"
-
-
 class Run(NamedTuple):
-    """One run of a function on fresh arrays, and what it recorded."""
+    """One run of a function on fresh arrays, and what it recorded: the arguments and results as arrays."""
 
     tape: Tape
     sources: list[Array]
-    outs: list[_Out]
+    in_tree: TreeDef
+    outs: list[Array]
     out_tree: TreeDef
     aux: Any
 
+    def output(self) -> Any:
+        """Return what the function returned."""
+        return tree_unflatten(self.out_tree, [Array(x._node, x._levels) for x in self.outs])
 
-def run(function: str, fun: Callable[..., Any], arrays: Sequence[Array], has_aux: bool, strict: bool) -> Run:
-    """Run `fun`, which takes arrays, on fresh ones like `arrays`, with a tape."""
+    def tuple_of(self, *found: Any) -> tuple[Any, ...]:
+        """Return results of a transform, and what the function returned beside its output, if anything."""
+        return found if self.aux is _NO_AUX else (*found, self.aux)
+
+
+_NO_AUX = object()
+
+
+def run(
+    function: str,
+    what: str,
+    fun: Callable[..., Any],
+    primals: Sequence[Any],
+    has_aux: bool,
+    strict: bool,
+    holomorphic: bool = False,
+) -> Run:
+    """Run `fun` on fresh arrays like `primals`, which are called `what`, with a tape."""
+    leaves, in_tree = tree_flatten(tuple(primals))
+    arrays = [_inexact(function, what, leaf) for leaf in leaves]
+    if holomorphic:
+        for x in arrays:
+            if x.dtype.kind != "c":
+                raise TypeError(f"{function}: holomorphic needs complex arguments, not {x.dtype}")
     sources = [fresh(x) for x in arrays]
     with taping([x._node for x in sources], strict=strict) as tape:
         # What the function is handed it may write to; these stay.
-        result = fun(*[Array(x._node, x._levels) for x in sources])
-        aux = None
+        result = fun(*tree_unflatten(in_tree, [Array(x._node, x._levels) for x in sources]))
+        aux = _NO_AUX
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
@@ -69,8 +84,8 @@ def run(function: str, fun: Callable[..., Any], arrays: Sequence[Array], has_aux
                     "(float(x), x.item()) of values on which the derivative depends: return an array instead"
                 )
             x = array_leaf(function, leaf)
-            outs.append(_Out(current(x), x._levels))
-    return Run(tape, sources, outs, tree, aux)
+            outs.append(Array(current(x), x._levels))
+    return Run(tape, sources, in_tree, outs, tree, aux)
 
 
 boundaries.add(run.__code__)
@@ -85,28 +100,36 @@ def _inexact(function: str, what: str, leaf: Any) -> Array:
     return x
 
 
-def _zeros(node: Node) -> Node:
-    return fill_like(node, 0)
+def _found(found: Mapping[int, Node], like: Sequence[Array]) -> list[Array]:
+    """Return what was found for the nodes of arrays, zeros where that is nothing."""
+    return [Array(found.get(id(x._node)) or fill_like(x._node, 0), x._levels) for x in like]
 
 
-def _same_tree(function: str, what: str, tree: TreeDef, wanted: TreeDef) -> None:
-    if tree != wanted:
-        raise ValueError(f"{function}: the {what} have the structure {tree}, not {wanted}")
+_Value = tuple[Node, Levels]
 
 
-def _matched(function: str, what: str, leaf: Any, like: Node, levels: Levels) -> tuple[Node, Levels]:
-    """Return a tangent or cotangent as a node along `levels` and newer ones, for a value like `like`."""
+def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequence[Array]) -> list[_Value]:
+    """Return tangents or cotangents as nodes along the levels of their values, and newer ones.
+
+    Values without derivatives have none.
+    """
+    leaves, given = tree_flatten(tree)
+    if given != wanted:
+        raise ValueError(f"{function}: the {what}s have the structure {given}, not {wanted}")
+    pairs = zip(leaves, like, strict=True)
+    return [_matched_one(function, f"a {what}", leaf, x) for leaf, x in pairs if x.dtype.kind in "fc"]
+
+
+def _matched_one(function: str, what: str, leaf: Any, like: Array) -> _Value:
     x = array_leaf(function, leaf)
-    shape = like.aval.shape[len(levels) :]
-    if x.shape != shape:
-        raise ValueError(f"{function}: {what} of shape {x.shape} for a value of shape {shape}")
+    if x.shape != like.shape:
+        raise ValueError(f"{function}: {what} of shape {x.shape} for a value of shape {like.shape}")
     if type(leaf) is not Array:
-        x = astype(x, like.aval.dtype)
-    if x.dtype != like.aval.dtype:
-        raise TypeError(f"{function}: {what} of {x.dtype} for a value of {like.aval.dtype}")
-    wanted = merge([x._levels, levels])
-    sizes = dict(zip(levels, like.aval.shape, strict=False))
-    node = current(x)
+        x = astype(x, like.dtype)
+    if x.dtype != like.dtype:
+        raise TypeError(f"{function}: {what} of {x.dtype} for a value of {like.dtype}")
+    node, wanted = current(x), merge([x._levels, like._levels])
+    sizes = dict(zip(like._levels, like._node.aval.shape, strict=False))
     sizes |= dict(zip(x._levels, node.aval.shape, strict=False))
     return align(node, x._levels, wanted, sizes), wanted
 
@@ -175,52 +198,37 @@ def value_and_grad(
 def _value_and_grad(
     function: str, fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, strict: bool
 ) -> Callable[..., Any]:
+    many = isinstance(argnums, tuple | list)
+    what = f"argument {', '.join(map(repr, argnums)) if many else repr(argnums)}"
+
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose(function, fun, argnums, args, kwargs)
-        leaves, tree = tree_flatten(chosen)
-        arrays = [_inexact(function, f"argument {_told(argnums)}", leaf) for leaf in leaves]
-        _check_kinds(function, arrays, holomorphic)
-        made = run(function, lambda *xs: of_chosen(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
+        made = run(function, what, of_chosen, chosen, has_aux, strict, holomorphic)
         out = _scalar(function, made, holomorphic)
-        found = pull(made.tape, [(out.node, fill_like(out.node, 1))])
-        grads = [Array(found.get(id(x._node)) or _zeros(x._node), x._levels) for x in made.sources]
-        gradient = tree_unflatten(tree, grads)
-        value = Array(out.node, out.levels)
-        many = isinstance(argnums, tuple | list)
-        return (value, made.aux) if has_aux else value, tuple(gradient) if many else gradient[0]
+        found = pull(made.tape, [(out._node, fill_like(out._node, 1))])
+        gradient = tree_unflatten(made.in_tree, _found(found, made.sources))
+        value = Array(out._node, out._levels)
+        return (value, made.aux) if has_aux else value, gradient if many else gradient[0]
 
     return value_and_gradient
 
 
-def _told(argnums: Any) -> str:
-    return ", ".join(map(repr, argnums)) if isinstance(argnums, tuple | list) else repr(argnums)
-
-
-def _check_kinds(function: str, arrays: Sequence[Array], holomorphic: bool) -> None:
-    if holomorphic:
-        for x in arrays:
-            if x.dtype.kind != "c":
-                raise TypeError(f"{function}: holomorphic needs complex arguments, not {x.dtype}")
-
-
-def _scalar(function: str, made: Run, holomorphic: bool) -> _Out:
+def _scalar(function: str, made: Run, holomorphic: bool) -> Array:
     if len(made.outs) != 1 or made.out_tree.type is not None:
         raise TypeError(
             f"{function}: the function must return one number, not the structure {made.out_tree}; "
             "has_aux=True lets it return more"
         )
     (out,) = made.outs
-    shape = out.node.aval.shape[len(out.levels) :]
-    if shape:
+    if out.shape:
         raise TypeError(
-            f"{function}: the function must return one number, not an array of shape {shape}; "
+            f"{function}: the function must return one number, not an array of shape {out.shape}; "
             "sum it, or use jacrev"
         )
-    kind = out.node.aval.dtype.kind
-    if kind != ("c" if holomorphic else "f"):
-        more = "; holomorphic=True is for complex ones" if kind == "c" else ""
+    if out.dtype.kind != ("c" if holomorphic else "f"):
+        more = "; holomorphic=True is for complex ones" if out.dtype.kind == "c" else ""
         wanted = "complex" if holomorphic else "real"
-        raise TypeError(f"{function}: the value must be a {wanted} number, not {out.node.aval.dtype}{more}")
+        raise TypeError(f"{function}: the value must be a {wanted} number, not {out.dtype}{more}")
     return out
 
 
@@ -312,75 +320,53 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: b
     >>> pullback(xp.asarray([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    leaves, tree = tree_flatten(primals)
-    arrays = [_inexact("vjp", "a primal", leaf) for leaf in leaves]
-    made = run("vjp", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
-    output = tree_unflatten(made.out_tree, [Array(o.node, o.levels) for o in made.outs])
-    pullback = Pullback(made, tree)
-    return (output, pullback, made.aux) if has_aux else (output, pullback)
+    made = run("vjp", "a primal", fun, primals, has_aux, strict)
+    return made.tuple_of(made.output(), Pullback(made))
 
 
 class Pullback:
     """Pulls a cotangent of a function's output back to its arguments (see `vjp`)."""
 
-    def __init__(self, made: Run, tree: TreeDef) -> None:
+    def __init__(self, made: Run) -> None:
         self._made = made
-        self._tree = tree
         self._linear: tuple[Tape, list[Node], list[Node | None]] | None = None
 
     def __call__(self, cotangent: Any) -> tuple[Any, ...]:
         """Return a cotangent for each primal."""
         made = self._made
-        leaves, tree = tree_flatten(cotangent)
-        _same_tree("vjp", "cotangents", tree, made.out_tree)
-        cts = [
-            _matched("vjp", "a cotangent", leaf, o.node, o.levels) if o.inexact else None
-            for leaf, o in zip(leaves, made.outs, strict=True)
-        ]
+        cts = _matched("vjp", "cotangent", cotangent, made.out_tree, made.outs)
+        outs = [x._node for x in made.outs if x.dtype.kind in "fc"]
         force = made.sources[0]._levels if made.sources else ()
-        newer = {level for c in cts if c is not None for level in c[1] if level not in force}
-        if not newer:
-            pairs = [(o.node, c[0]) for o, c in zip(made.outs, cts, strict=True) if c is not None]
-            found = pull(made.tape, pairs)
-            grads = [Array(found.get(id(x._node)) or _zeros(x._node), x._levels) for x in made.sources]
-        else:
-            grads = self._batched(cts, force)
-        return tuple(tree_unflatten(self._tree, grads))
-
-    def _batched(self, cts: Sequence[tuple[Node, Levels] | None], force: Levels) -> list[Array]:
-        """Pull a cotangent with levels that the primals do not have: it alone is batched."""
-        made = self._made
+        if all(level in force for _, levels in cts for level in levels):
+            found = pull(made.tape, [(o, c) for o, (c, _) in zip(outs, cts, strict=True)])
+            return tuple(tree_unflatten(made.in_tree, _found(found, made.sources)))
+        # The cotangent has levels that the primals do not have: it alone is batched.
         if self._linear is None:
-            seeds = [placeholder(o.node) for o in made.outs]
+            seeds = [placeholder(o) for o in outs]
             with taping(seeds, linear="replayed") as tape:
-                found = pull(made.tape, [(o.node, s) for o, s in zip(made.outs, seeds, strict=True)])
+                found = pull(made.tape, [*zip(outs, seeds, strict=True)])
             self._linear = tape, seeds, [found.get(id(x._node)) for x in made.sources]
-        tape, seeds, results = self._linear
-        like = [(x._node, x._levels) for x in made.sources]
-        return _replayed(tape, seeds, cts, results, like, force)
+        return tuple(tree_unflatten(made.in_tree, _replayed(*self._linear, cts, made.sources, force)))
 
 
 def _replayed(
     tape: Tape,
     seeds: Sequence[Node],
-    values: Sequence[tuple[Node, Levels] | None],
     results: Sequence[Node | None],
-    like: Sequence[tuple[Node, Levels]],
+    values: Sequence[_Value],
+    like: Sequence[Array],
     force: Levels,
 ) -> list[Array]:
     """Replay a linear tape on values that carry newer levels than `force`, which its nodes have."""
     known = {
-        id(s): (v[0], tuple(i for i in v[1] if i not in force))
-        for s, v in zip(seeds, values, strict=True)
-        if v is not None
+        id(s): (node, tuple(i for i in levels if i not in force))
+        for s, (node, levels) in zip(seeds, values, strict=True)
     }
-    for s in seeds:
-        known.setdefault(id(s), (s, ()))
     found = replay(tape, known)
     out = []
-    for r, (x, own) in zip(results, like, strict=True):
-        node, newer = (_zeros(x), ()) if r is None else found.get(id(r), (r, ()))
-        out.append(Array(node, newer + own))
+    for r, x in zip(results, like, strict=True):
+        node, newer = (fill_like(x._node, 0), ()) if r is None else found.get(id(r), (r, ()))
+        out.append(Array(node, newer + x._levels))
     return out
 
 
@@ -430,20 +416,11 @@ def jvp(
     >>> jvp(xp.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
     """
-    leaves, tree = tree_flatten(tuple(primals))
-    directions, other = tree_flatten(tuple(tangents))
-    _same_tree("jvp", "tangents", other, tree)
-    arrays = [_inexact("jvp", "a primal", leaf) for leaf in leaves]
-    made = run("jvp", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
-    known = {
-        id(x._node): _matched("jvp", "a tangent", t, x._node, x._levels)[0]
-        for x, t in zip(made.sources, directions, strict=True)
-    }
-    found = push(made.tape, known, [o.node for o in made.outs])
-    output = tree_unflatten(made.out_tree, [Array(o.node, o.levels) for o in made.outs])
-    out_tangents = [Array(found.get(id(o.node)) or _zeros(o.node), o.levels) for o in made.outs]
-    tangent = tree_unflatten(made.out_tree, out_tangents)
-    return (output, tangent, made.aux) if has_aux else (output, tangent)
+    made = run("jvp", "a primal", fun, primals, has_aux, strict)
+    along = _matched("jvp", "tangent", tuple(tangents), made.in_tree, made.sources)
+    known = {id(x._node): node for x, (node, _) in zip(made.sources, along, strict=True)}
+    found = push(made.tape, known, [o._node for o in made.outs])
+    return made.tuple_of(made.output(), tree_unflatten(made.out_tree, _found(found, made.outs)))
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False) -> Any:
@@ -470,28 +447,19 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     >>> along(1.0), along(2.0)
     (np.float64(6.0), np.float64(12.0))
     """
-    leaves, tree = tree_flatten(primals)
-    arrays = [_inexact("linearize", "a primal", leaf) for leaf in leaves]
-    made = run("linearize", lambda *xs: fun(*tree_unflatten(tree, xs)), arrays, has_aux, strict)
+    made = run("linearize", "a primal", fun, primals, has_aux, strict)
     seeds = [placeholder(x._node) for x in made.sources]
     with taping(seeds, linear="replayed") as tape:
         known = {id(x._node): s for x, s in zip(made.sources, seeds, strict=True)}
-        found = push(made.tape, known, [o.node for o in made.outs])
-    results = [found.get(id(o.node)) for o in made.outs]
+        found = push(made.tape, known, [o._node for o in made.outs])
+    results = [found.get(id(o._node)) for o in made.outs]
     force = in_force()
 
     def along(*tangents: Any) -> Any:
-        directions, other = tree_flatten(tangents)
-        _same_tree("linearize", "tangents", other, tree)
-        values = [
-            _matched("linearize", "a tangent", t, x._node, x._levels)
-            for x, t in zip(made.sources, directions, strict=True)
-        ]
-        like = [(o.node, o.levels) for o in made.outs]
-        return tree_unflatten(made.out_tree, _replayed(tape, seeds, values, results, like, force))
+        values = _matched("linearize", "tangent", tangents, made.in_tree, made.sources)
+        return tree_unflatten(made.out_tree, _replayed(tape, seeds, results, values, made.outs, force))
 
-    output = tree_unflatten(made.out_tree, [Array(o.node, o.levels) for o in made.outs])
-    return (output, along, made.aux) if has_aux else (output, along)
+    return made.tuple_of(made.output(), along)
 
 
 def hvp(

@@ -73,8 +73,7 @@ def jacfwd(
         found = linearize(of_chosen, *chosen, has_aux=has_aux, strict=strict)
         columns = vmap(lambda *ts: found[1](*tree_unflatten(tree, ts)), out_axes=-1)(*_basis(arrays))
         outs, out_tree = tree_flatten(columns)
-        blocks = [_split(x, arrays, -1) for x in outs]
-        result = tree_unflatten(out_tree, [_nested(b, tree, argnums) for b in blocks])
+        result = _nested([_split(x, arrays, -1) for x in outs], out_tree, tree, argnums)
         return (result, found[2]) if has_aux else result
 
     return jacobian
@@ -131,10 +130,8 @@ def jacrev(
                 kind = "complex" if holomorphic else "real"
                 raise TypeError(f"jacrev: outputs must be {kind} numbers, not {x.dtype}")
         rows = vmap(lambda *cts: found[1](tree_unflatten(out_tree, cts)))(*_basis(outs))
-        blocks = [_split(x, outs, 0) for x in tree_flatten(rows)[0]]
-        result = tree_unflatten(
-            out_tree, [_nested([b[k] for b in blocks], tree, argnums) for k in range(len(outs))]
-        )
+        columns = [_split(x, outs, 0) for x in tree_flatten(rows)[0]]
+        result = _nested([*zip(*columns, strict=True)], out_tree, tree, argnums)
         return (result, found[2]) if has_aux else result
 
     return jacobian
@@ -215,9 +212,10 @@ def _split(x: Array, arrays: Sequence[Array], axis: int) -> list[Array]:
     return out
 
 
-def _nested(blocks: Sequence[Array], tree: TreeDef, argnums: Any) -> Any:
-    parts = tree_unflatten(tree, blocks)
-    return parts if isinstance(argnums, tuple | list) else parts[0]
+def _nested(blocks: Sequence[Sequence[Array]], out_tree: TreeDef, tree: TreeDef, argnums: Any) -> Any:
+    """Return the blocks, a row an output, in the structure of the inputs within that of the outputs."""
+    rows = [tree_unflatten(tree, row) for row in blocks]
+    return tree_unflatten(out_tree, rows if isinstance(argnums, tuple | list) else [row[0] for row in rows])
 
 
 def check_grads(
@@ -268,23 +266,17 @@ def check_grads(
     precision = max([np.finfo(x.dtype).eps for x in arrays], default=np.finfo(float).eps)
     step = float(eps if eps is not None else precision ** (1 / 3))
     tolerance = 1e-5 if precision < 1e-10 else 1e-2
-    _check(
-        lambda *xs: f(*tree_unflatten(tree, xs)),
-        arrays,
-        order,
-        tuple(modes),
-        (tolerance if atol is None else atol, tolerance if rtol is None else rtol),
-        step,
-        np.random.default_rng(0),
-    )
+    tolerances = np.array([tolerance if atol is None else atol, tolerance if rtol is None else rtol])
+    rng = np.random.default_rng(0)
+    _check(lambda *xs: f(*tree_unflatten(tree, xs)), arrays, order, modes, tolerances, step, rng)
 
 
 def _check(
     f: Callable[..., Any],
     arrays: Sequence[Array],
     order: int,
-    modes: tuple[str, ...],
-    tolerance: tuple[float, float],
+    modes: Sequence[str],
+    tolerances: np.ndarray,
     step: float,
     rng: np.random.Generator,
 ) -> None:
@@ -297,27 +289,20 @@ def _check(
     out, tangent = jvp(f, arrays, directions)
     tangents = [np.asarray(t) for t in tree_flatten(tangent)[0]]
     if "fwd" in modes:
-        _close("forward mode", tangents, wanted, tolerance)
+        _close("forward mode", tangents, wanted, tolerances)
     outs, out_tree = tree_flatten(out)
     cts = [_random(x, rng) for x in outs]
     _, pullback = vjp(f, *arrays)
     if "rev" in modes:
         left = _dot(pullback(tree_unflatten(out_tree, cts)), directions)
-        _close("reverse mode", [left], [_dot(cts, wanted)], tolerance)
-    if order > 1:
-        looser = (tolerance[0] * 10, tolerance[1] * 10)
-        if "fwd" in modes:
-            _check(lambda *xs: jvp(f, xs, directions)[1], arrays, order - 1, modes, looser, step, rng)
-        if "rev" in modes:
-            _check(
-                lambda *xs: vjp(f, *xs)[1](tree_unflatten(out_tree, cts)),
-                arrays,
-                order - 1,
-                modes,
-                looser,
-                step,
-                rng,
-            )
+        _close("reverse mode", [left], [_dot(cts, wanted)], tolerances)
+    next_order = {
+        "fwd": lambda *xs: jvp(f, xs, directions)[1],
+        "rev": lambda *xs: vjp(f, *xs)[1](tree_unflatten(out_tree, cts)),
+    }
+    for mode, derivative in next_order.items():
+        if order > 1 and mode in modes:
+            _check(derivative, arrays, order - 1, modes, tolerances * 10, step, rng)
 
 
 def _dot(xs: Sequence[Any], ys: Sequence[Any]) -> float:
@@ -332,8 +317,7 @@ def _random(x: Array, rng: np.random.Generator) -> Array:
     return from_value(np.asarray(value).astype(x.dtype))
 
 
-def _close(what: str, found: Sequence[Any], wanted: Sequence[Any], tolerance: tuple[float, float]) -> None:
+def _close(what: str, found: Sequence[Any], wanted: Sequence[Any], tolerances: np.ndarray) -> None:
+    message = f"check_grads: {what} against differences"
     for a, b in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(
-            a, b, atol=tolerance[0], rtol=tolerance[1], err_msg=f"check_grads: {what} against differences"
-        )
+        np.testing.assert_allclose(a, b, atol=tolerances[0], rtol=tolerances[1], err_msg=message)
