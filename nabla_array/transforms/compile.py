@@ -27,7 +27,7 @@ from .calls import decorator, named
 from .captured import Capturing
 from .fastcall import MISS, Output, Recipe, fast_call, put_back
 from .lengths import is_watching, watching
-from .numbers import dtypes_of, is_same
+from .numbers import dtypes_of, is_general
 from .pytree import tree_unflatten
 from .symbolic import Sizes, Template, generalize
 from .tracing import Traced, call, trace
@@ -490,7 +490,7 @@ class _Cache:
                 general = _recipe(*self._trace(other, Watch(True)))
             except Exception:  # the function wants numbers, so they stay numbers
                 continue
-            if is_same(general, recipe, {other.arrays.index(i): given.leaves[i] for i in places}):
+            if is_general(general, recipe, {other.arrays.index(i): given.leaves[i] for i in places}):
                 known.dtypes = taking
                 return _Entry(general), other.key
         known.failures += 1

@@ -10,7 +10,7 @@ import numpy as np
 from .._lazy.graph.program import is_literal
 from .._lazy.ops.creation import Literal
 from .fastcall import Output, Recipe
-from .symbolic import is_alike
+from .symbolic import is_same
 
 NUMBERS = (int, float, complex)  # but no bool, which is a choice
 _DTYPES = {int: np.int64, float: np.float64, complex: np.complex128}
@@ -40,7 +40,7 @@ def is_number(literal: Literal, number: Any) -> bool:
         return False
 
 
-def is_same(general: Recipe, special: Recipe, numbers: Mapping[int, Any]) -> bool:
+def is_general(general: Recipe, special: Recipe, numbers: Mapping[int, Any]) -> bool:
     """Say whether a program that takes numbers as inputs is, for some numbers, the program without these.
 
     Parameters
@@ -52,19 +52,11 @@ def is_same(general: Recipe, special: Recipe, numbers: Mapping[int, Any]) -> boo
     """
     if general.tree != special.tree or list(general.written) != _moved(special.written, numbers):
         return False
-    pairs: list[tuple[int, int]] = []
-    mine, theirs = ([*r.leaves, *r.written.values()] for r in (general, special))
-    for x, y in zip(mine, theirs, strict=True):
-        if type(x) is not type(y):
+    for x, y in zip(general.leaves, special.leaves, strict=True):
+        is_plain = type(x) is type(y) and type(x) in (int, str, bool, float)
+        if not (x is y or isinstance(x, Output) or (is_plain and x == y)):
             return False
-        if not isinstance(x, Output):
-            if x is not y and not (type(x) in (int, str, bool, float) and x == y):
-                return False
-        elif isinstance(x.value, int) and isinstance(y.value, int):
-            pairs.append((x.value, y.value))
-        elif isinstance(x.value, int) or isinstance(y.value, int) or not is_alike(x.value, y.value):
-            return False
-    return _Comparison(general, special, numbers).holds(pairs)
+    return is_same(general, special, numbers)
 
 
 def _moved(written: Mapping[int, Any], numbers: Mapping[int, Any]) -> list[int]:
@@ -72,49 +64,3 @@ def _moved(written: Mapping[int, Any], numbers: Mapping[int, Any]) -> list[int]:
     count = len(numbers) + max(written, default=-1) + 1
     arrays = [i for i in range(count) if i not in numbers]
     return [arrays[i] for i in written]
-
-
-class _Comparison:
-    """Compares values of two programs by how they are computed."""
-
-    def __init__(self, general: Recipe, special: Recipe, numbers: Mapping[int, Any]) -> None:
-        self.general, self.special, self.numbers = general, special, numbers
-        first, second = general.program, special.program
-        counts = [len(r.program.inputs) - len(r.captured) for r in (general, special)]
-        arrays = [i for i in range(counts[0]) if i not in numbers]
-        self.arrays = dict(zip(arrays, range(counts[1]), strict=True))
-        self.captured = [
-            dict(enumerate(r.captured, n)) for r, n in zip((general, special), counts, strict=True)
-        ]
-        self.eqns = [dict(enumerate(p.eqns, len(p.inputs))) for p in (first, second)]
-
-    def holds(self, pairs: list[tuple[int, int]]) -> bool:
-        """Say whether all pairs of values are the same."""
-        done = set()
-        while pairs:
-            pair = pairs.pop()
-            if pair in done:
-                continue
-            done.add(pair)
-            below = self._below(*pair)
-            if below is None:
-                return False
-            pairs += below
-        return True
-
-    def _below(self, a: int, b: int) -> list[tuple[int, int]] | None:
-        """Return what must be the same too for these to be; None where they are not."""
-        mine, theirs = self.eqns[0].get(a), self.eqns[1].get(b)
-        number = mine.ins[0] if mine is not None and mine.prim.kind == "broadcast" else a
-        if number in self.numbers:
-            if theirs is None or not is_literal(theirs) or theirs.aval is not self.general.program.aval(a):
-                return None
-            return [] if is_number(dict(theirs.params)["value"], self.numbers[number]) else None
-        if mine is None or theirs is None:
-            one, other = self.captured[0].get(a), self.captured[1].get(b)
-            if one is not None and other is not None:
-                return [] if is_alike(one, other) else None
-            return [] if mine is theirs and self.arrays.get(a) == b else None
-        if mine._replace(ins=()) != theirs._replace(ins=()) or len(mine.ins) != len(theirs.ins):
-            return None
-        return list(zip(mine.ins, theirs.ins, strict=True))

@@ -8,6 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -381,33 +382,57 @@ def _holds(
         return False
     mine = found[1]
     theirs = _expanded(recipe)
-    return (
-        (mine.tree, list(mine.written)) == (theirs.tree, list(theirs.written))
-        and len(mine.captured) == len(theirs.captured)
-        and all(map(is_alike, mine.captured, theirs.captured))
-        and _canonical(mine) == _canonical(theirs)
-    )
+    return (mine.tree, list(mine.written)) == (theirs.tree, list(theirs.written)) and is_same(mine, theirs)
 
 
-def _canonical(recipe: Recipe) -> Any:
-    """Return a recipe's operations, equal ones once, and results: lengths that are equal may make them so."""
+def is_same(one: Recipe, other: Recipe, numbers: Mapping[int, Any] = MappingProxyType({})) -> bool:
+    """Say whether two recipes do the same; `numbers` stand for these inputs of the first."""
+    mine, theirs = _canonical(one, numbers), _canonical(other, {})
+    return mine[0] == theirs[0] and len(mine[1]) == len(theirs[1]) and all(map(is_alike, mine[1], theirs[1]))
+
+
+def _canonical(recipe: Recipe, numbers: Mapping[int, Any]) -> tuple[Any, list[Node]]:
+    """Return a recipe's operations, equal ones once, and results; and its constants, in the order of use.
+
+    Lengths that are equal may make operations so; where literals stand among them says nothing.
+    """
     program = recipe.program
-    count = len(program.inputs)
-    number = list(range(count))
+    count = len(program.inputs) - len(recipe.captured)
+    arrays = [i for i in range(count) if i not in numbers]
+    names: dict[int, Any] = dict(zip(arrays, range(len(arrays)), strict=True))
+    for i, number in numbers.items():
+        with np.errstate(all="ignore"):
+            names[i] = Literal(program.inputs[i].dtype.type(number)), program.inputs[i]
     found: dict[Eqn, int] = {}
-    for e in program.eqns:
-        eqn = e._replace(ins=tuple([number[i] for i in e.ins]))
-        number.append(found.setdefault(eqn, count + len(found)))
+    constants: list[Node] = []
 
-    def named(x: Any) -> Any:
+    def named(i: int) -> Any:
+        if i not in names:
+            names[i] = "constant", len(constants)
+            constants.append(recipe.captured[i - count])
+        return names[i]
+
+    for i, e in enumerate(program.eqns, len(program.inputs)):
+        if is_literal(e):
+            names[i] = dict(e.params)["value"], e.aval
+        elif e.prim.kind == "broadcast" and e.ins[0] in numbers:
+            names[i] = names[e.ins[0]][0], e.aval
+        else:
+            eqn = e._replace(ins=tuple([named(k) for k in e.ins]))
+            names[i] = found.setdefault(eqn, len(arrays) + len(found))
+
+    def result(x: Any) -> Any:
         if isinstance(x, np.ndarray):
             return x.dtype, x.shape, x.tobytes()
         if not isinstance(x, Output):
             return type(x), x
-        assert isinstance(x.value, int)  # what was computed from constants is in the program
-        return x._replace(value=number[x.value])
+        if isinstance(x.value, int):
+            return x._replace(value=named(x.value))
+        constants.append(x.value)
+        return x._replace(value="constant")  # type: ignore[arg-type]
 
-    return program.inputs, list(found), [named(x) for x in [*recipe.leaves, *recipe.written.values()]]
+    results = [result(x) for x in [*recipe.leaves, *recipe.written.values()]]
+    return ([program.inputs[i] for i in arrays], list(found), results), constants
 
 
 def _outline(recipe: Recipe) -> Any:
