@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from .._lazy.graph.aval import aval_of
 from .._namespace.core.array import Array, from_value
+from .calls import parameters
 from .fastcall import ArrayLeaf, Leaf, NumberLeaf, StaticLeaf
 from .numbers import NUMBERS
 from .pytree import TreeDef, tree_flatten
@@ -76,10 +76,7 @@ class _Signature:
     """Which parameters of a function an option of `compile` means, by position and by name."""
 
     def __init__(self, fun: Callable[..., Any]) -> None:
-        try:
-            self.parameters = list(inspect.signature(fun).parameters.values())
-        except (TypeError, ValueError):  # builtins, say: no names
-            self.parameters = []
+        self.parameters = parameters(fun)
         self.names = [
             p.name for p in self.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]

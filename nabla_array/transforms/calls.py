@@ -95,7 +95,7 @@ def _positions(function: str, fun: Callable[..., Any], argnums: Any, args: Seque
     out: list[int | str] = []
     for i in argnums if isinstance(argnums, tuple | list) else (argnums,):
         if isinstance(i, str):
-            names = list(_parameters(fun))
+            names = [p.name for p in parameters(fun)]
             place = names.index(i) if i in names else len(args)
             out.append(place if place < len(args) else i)
             continue
@@ -109,8 +109,9 @@ def _positions(function: str, fun: Callable[..., Any], argnums: Any, args: Seque
     return out
 
 
-def _parameters(fun: Callable[..., Any]) -> list[str]:
+def parameters(fun: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return what a function's signature says, nothing where there is none."""
     try:
-        return list(inspect.signature(fun).parameters)
+        return list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):  # builtins, say: no names
         return []

@@ -6,6 +6,7 @@ import itertools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -230,26 +231,18 @@ _SIZES = 32  # programs of one template that are kept
 _CALLS, _FAILURES = 2, 2
 
 
+@dataclass
 class _Numbers:
-    """What is known of the numbers of Python in calls that differ in nothing else.
+    """What is known of the numbers of Python in calls that differ in nothing else."""
 
-    Attributes
-    ----------
-    first
-        The first call's.
-    dtypes
-        Of those that became inputs, by their places.
-    calls
-        How many calls there were that ran the function.
-    failures
-        How often an attempt did not go well.
-    """
-
-    def __init__(self, first: list[Any]) -> None:
-        self.first = first
-        self.dtypes: dict[int, np.dtype] = {}
-        self.calls = 0
-        self.failures = 0
+    first: list[Any]
+    """The first call's."""
+    dtypes: dict[int, np.dtype] = field(default_factory=dict)
+    """Of those that became inputs, by their places."""
+    calls: int = 0
+    """How many calls there were that ran the function."""
+    failures: int = 0
+    """How often an attempt did not go well."""
 
 
 class _Fast:
@@ -402,44 +395,38 @@ class _Cache:
     ) -> Any:
         watch = Watch(self.fullgraph)
         try:
-            made, written = self._trace(given, watch)
+            made = self._trace(given, watch)
         except Exception:
             if not watch.as_it_is or self.fullgraph:
                 raise
             with self.lock:
                 self.looking.add(given.exact)
             return self._fall_back(args, kwargs)
-        if written and overlap(given.leaves):
+        if made.written and overlap(given.leaves):
             return self._fall_back(args, kwargs)
-        for i, new in written.items():
-            put_back(given.leaves[given.arrays[i]], Array(new._node, new._levels))
+        for i, (new, _) in made.written.items():
+            put_back(given.leaves[given.arrays[i]], new)
         if watch.line:
             with self.lock:
                 self.fallbacks += 1
                 self.looking.add(given.exact)
         else:
-            self._keep(given, batch, made, written)
+            self._keep(given, batch, _recipe(made))
         if self.backend is not None and not batch and not running_tapes():
             with config(mode=self.backend):
                 evaluate([current(x) for x in made.leaves if type(x) is Array])
         return tree_unflatten(made.tree, made.leaves)
 
-    def _trace(self, given: Call, watch: Watch) -> tuple[Traced, dict[int, Array]]:
-        """Run the function on arrays like its arguments; returns also the arrays that it changed in place."""
-        written: dict[int, Array] = {}
+    def _trace(self, given: Call, watch: Watch) -> Traced:
+        """Run the function on arrays like its arguments."""
 
         def body(*arrays: Array) -> Any:
             watch.tape = running_tapes()[-1]
-            before = [x._node for x in arrays]
             leaves = list(given.leaves)
             for i, x in zip(given.arrays, arrays, strict=True):
                 leaves[i] = x
             some, named = tree_unflatten(given.tree, leaves)
-            result = self.fun(*some, **named)
-            for i, (x, node) in enumerate(zip(arrays, before, strict=True)):
-                if current(x) is not node:
-                    written[i] = Array(current(x), x._levels)
-            return result
+            return self.fun(*some, **named)
 
         with watched(watch), Capturing(self.fun) as scope:
             made = trace(body, [_array(given.leaves[i]) for i in given.arrays])
@@ -451,10 +438,9 @@ class _Cache:
                 "compile: with fullgraph=True, no array may be changed in place that is neither an "
                 f"argument nor made by the function ({scope.line}): make it an argument"
             )
-        return made, written
+        return made
 
-    def _keep(self, given: Call, batch: tuple[int, ...], made: Traced, written: dict[int, Array]) -> None:
-        recipe = _recipe(made, written)
+    def _keep(self, given: Call, batch: tuple[int, ...], recipe: Recipe) -> None:
         entry, key = _Entry(recipe), given.exact
         if given.loose is not None and not batch and not running_tapes():
             found = self._with_numbers(given, recipe)
@@ -487,7 +473,7 @@ class _Cache:
             taking = dict(zip(places, dtypes, strict=True))
             try:
                 other = given.taking(taking)
-                general = _recipe(*self._trace(other, Watch(True)))
+                general = _recipe(self._trace(other, Watch(True)))
             except Exception:  # the function wants numbers, so they stay numbers
                 continue
             if is_general(general, recipe, {other.arrays.index(i): given.leaves[i] for i in places}):
@@ -503,7 +489,7 @@ class _Cache:
         def again(arrays: dict[int, Array], tells: bool) -> tuple[Recipe, list[Decision]]:
             leaves = [arrays.get(i, x) for i, x in enumerate(given.leaves)]
             with watching(tells) as decisions:
-                again = _recipe(*self._trace(given._replace(leaves=leaves), Watch(True)))
+                again = _recipe(self._trace(given._replace(leaves=leaves), Watch(True)))
             return again._replace(leaves=[plain(x) for x in again.leaves]), decisions
 
         axes = self.arguments.symbols.of_leaves(given.tree, given.kinds)
@@ -521,11 +507,10 @@ class _Cache:
         entry = self._find(given, ())
         if entry is not None:
             return Lowered(entry.recipe)
-        watch = Watch(True)
-        return Lowered(_recipe(*self._trace(given, watch)))
+        return Lowered(_recipe(self._trace(given, Watch(True))))
 
 
-def _recipe(made: Traced, written: Mapping[int, Array]) -> Recipe:
+def _recipe(made: Traced) -> Recipe:
     """Return how to do again what a run of a function did."""
     force = in_force()
 
@@ -536,7 +521,7 @@ def _recipe(made: Traced, written: Mapping[int, Array]) -> Recipe:
         output(x, number) if type(x) is Array else x
         for x, number in zip(made.leaves, made.numbers, strict=True)
     ]
-    changed = {i: output(x, made.arguments.get(i)) for i, x in written.items()}
+    changed = {i: output(*new) for i, new in made.written.items()}
     return Recipe(made.program, made.captured, leaves, made.tree, changed, bool(force))
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._lazy.graph.program import is_literal
+from .calls import parameters
 from .pytree import TreeDef
 
 if TYPE_CHECKING:
@@ -48,11 +48,7 @@ def text(graph: Graph, graph_names: Mapping[Graph, str]) -> str:
 
 
 def input_names(f: Callable[..., Any], tree: TreeDef) -> list[str]:
-    try:
-        parameters = inspect.signature(f).parameters.values()
-    except (TypeError, ValueError):  # builtins, say
-        parameters = ()  # type: ignore[assignment]
-    own = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    own = [p.name for p in parameters(f) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     own += [f"arg{i}" for i in range(len(own), len(tree.children))]
     return [name for start, child in zip(own, tree.children, strict=False) for name in paths(start, child)]
 

@@ -35,9 +35,9 @@ class Traced(NamedTuple):
         For each leaf the number of its value in the program; None for those that do not depend on the inputs.
     tree
         The structure of the result.
-    arguments
-        What the function did to its arguments in place: for each input the number of the value that it has
-        afterwards, where that is another.
+    written
+        What the function did to its arguments in place: what such an input is afterwards, and the number of
+        that value, if it has one.
     """
 
     program: Program
@@ -46,7 +46,7 @@ class Traced(NamedTuple):
     leaves: list[Any]
     numbers: list[int | None]
     tree: TreeDef
-    arguments: dict[int, int]
+    written: dict[int, tuple[Array, int | None]]
 
 
 def trace(fun: Callable[..., Any], arrays: Sequence[Array], everything: bool = False) -> Traced:
@@ -59,9 +59,10 @@ def trace(fun: Callable[..., Any], arrays: Sequence[Array], everything: bool = F
     with taping([x._node for x in sources], derivative=False, everything=everything) as tape:
         leaves, tree = tree_flatten(fun(*given))
         nodes = [current(x) if type(x) is Array else None for x in leaves]
-        written = {i: current(x) for i, x in enumerate(given) if current(x) is not sources[i]._node}
+        written = {i: x for i, x in enumerate(given) if current(x) is not sources[i]._node}
     # A constant that the program uses too has a number there, but is none of its outputs.
-    wanted = [n for n in (*nodes, *written.values()) if n is not None and n in tape]
+    every = (*nodes, *[x._node for x in written.values()])
+    wanted = [n for n in every if n is not None and n in tape]
     program, captured, known = program_of(tape, wanted)
     numbers = {id(n): known[id(n)] for n in wanted}
     return Traced(
@@ -71,7 +72,7 @@ def trace(fun: Callable[..., Any], arrays: Sequence[Array], everything: bool = F
         leaves,
         [numbers.get(id(n)) if n is not None else None for n in nodes],
         tree,
-        {i: numbers[id(n)] for i, n in written.items() if id(n) in numbers},
+        {i: (Array(x._node, x._levels), numbers.get(id(x._node))) for i, x in written.items()},
     )
 
 
