@@ -37,6 +37,12 @@ from .watching import Watch, running_tapes, watched
 __all__ = ["CacheInfo", "Lowered", "compile"]
 
 
+_LOOKED = (
+    "compile: with fullgraph=True, no value of what depends on the arguments may be looked at ({}): xp.where "
+    "and control-flow functions choose without looking"
+)
+
+
 class CacheInfo(NamedTuple):
     """What the cache of a compiled function has done.
 
@@ -393,7 +399,7 @@ class _Cache:
     def _miss(
         self, given: Call, batch: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        watch = Watch(self.fullgraph)
+        watch = Watch(_LOOKED if self.fullgraph else "")
         try:
             made = self._trace(given, watch)
         except Exception:
@@ -430,7 +436,7 @@ class _Cache:
 
         with watched(watch), Capturing(self.fun) as scope:
             made = trace(body, [_array(given.leaves[i]) for i in given.arrays])
-        if watch.line and watch.refuses:  # the function went on after the error
+        if watch.line and watch.refusal:  # the function went on after the error
             raise watch.error()
         if scope.line:
             watch.as_it_is = True
@@ -473,7 +479,7 @@ class _Cache:
             taking = dict(zip(places, dtypes, strict=True))
             try:
                 other = given.taking(taking)
-                general = _recipe(self._trace(other, Watch(True)))
+                general = _recipe(self._trace(other, Watch(_LOOKED)))
             except Exception:  # the function wants numbers, so they stay numbers
                 continue
             if is_general(general, recipe, {other.arrays.index(i): given.leaves[i] for i in places}):
@@ -489,7 +495,7 @@ class _Cache:
         def again(arrays: dict[int, Array], tells: bool) -> tuple[Recipe, list[Decision]]:
             leaves = [arrays.get(i, x) for i, x in enumerate(given.leaves)]
             with watching(tells) as decisions:
-                again = _recipe(self._trace(given._replace(leaves=leaves), Watch(True)))
+                again = _recipe(self._trace(given._replace(leaves=leaves), Watch(_LOOKED)))
             return again._replace(leaves=[plain(x) for x in again.leaves]), decisions
 
         axes = self.arguments.symbols.of_leaves(given.tree, given.kinds)
@@ -507,7 +513,7 @@ class _Cache:
         entry = self._find(given, ())
         if entry is not None:
             return Lowered(entry.recipe)
-        return Lowered(_recipe(self._trace(given, Watch(True))))
+        return Lowered(_recipe(self._trace(given, Watch(_LOOKED))))
 
 
 def _recipe(made: Traced) -> Recipe:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 from .._lazy.cpu.blocks import as_value
 from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.bodies import batched
-from .._lazy.graph.node import NO_PARAMS, Node, record, user_line
+from .._lazy.graph.node import NO_PARAMS, Node, record
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Program, run
 from .._lazy.graph.tape import Entry, Tape, taping
@@ -20,12 +19,13 @@ from .._lazy.ops.control import pulled, pushed
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project
 from .._lazy.rules.levels import bind, frames
-from .._namespace.core.array import Array, current, from_value, look_hook
+from .._namespace.core.array import Array, current, from_value
 from .calls import array_leaf
 from .captured import Capturing
 from .graph_text import input_names, paths, text, told
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 from .tracing import Value, program_of
+from .watching import Watch, is_watched, watched
 
 __all__ = [
     "CallSiteInfo",
@@ -224,7 +224,12 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
     leaves, in_tree = tree_flatten(example_args)
     examples = [_example(array_leaf("trace", x)) for x in leaves]
     sources = [alias(n) for n in examples]
-    with Capturing(f) as scope, taping(sources, derivative=False) as tape, at_top_level(tape):
+    with (
+        Capturing(f) as scope,
+        taping(sources, derivative=False) as tape,
+        at_top_level(),
+        watched(Watch(_LOOKED, tape)),
+    ):
         result = f(*tree_unflatten(in_tree, [Array(n) for n in sources]))
         outs, out_tree = tree_flatten(result)
         arrays = [array_leaf("trace", x) for x in outs]
@@ -269,39 +274,21 @@ def graph_of(
     return Graph(name, _Body(program, captured, examples), [numbers[id(n)] for n in nodes], names, trees)
 
 
-class _Traces(threading.local):
-    def __init__(self) -> None:
-        self.tapes: list[Tape] = []
-
-
-_traces = _Traces()
-
-
 @contextmanager
-def at_top_level(tape: Tape | None = None) -> Iterator[None]:
-    """Leave the vmaps that run: a graph knows of no batch. `tape` is told of looks and calls meanwhile."""
+def at_top_level() -> Iterator[None]:
+    """Leave the vmaps that run: a graph knows of no batch."""
     outside = list(frames())
     frames().clear()
-    _traces.tapes += [] if tape is None else [tape]
     try:
         yield
     finally:
         frames()[:] = outside
-        if tape is not None:
-            _traces.tapes.pop()
 
 
-def _refuse_look(x: Array) -> None:
-    if any(current(x) in tape for tape in _traces.tapes):
-        raise TypeError(
-            f"trace: the function looks at a value ({user_line()}), which is not there while its graph is "
-            "made: xp.where chooses without looking"
-        )
-    _other_looks(x)
-
-
-_other_looks = look_hook[0]
-look_hook[0] = _refuse_look
+_LOOKED = (
+    "trace: the function looks at a value ({}), which is not there while its graph is made: xp.where chooses "
+    "without looking"
+)
 
 
 # -- calls ---------------------------------------------------------------------------------------------
@@ -380,7 +367,7 @@ def _flat(prim: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> A
 def _invoke(graph: Graph, values: Sequence[Value], numbers: Iterable[int]) -> dict[int, Value]:
     """Call a graph for the values of these numbers."""
     wanted = list(dict.fromkeys(numbers))
-    if _traces.tapes and not any(levels for _, levels in values):
+    if is_watched(_LOOKED) and not any(levels for _, levels in values):
         results = [(n, ()) for n in record_call(graph, [n for n, _ in values], wanted)]
     else:
         captured = [(n, ()) for n in graph._body.captured]

@@ -22,6 +22,8 @@ class Watch:
 
     Attributes
     ----------
+    refusal
+        What is raised where somebody looks, with a place for the line; "" where that is noted only.
     tape
         What depends on the arguments.
     line
@@ -31,17 +33,14 @@ class Watch:
         heard no, or the function writes to an array that it captures.
     """
 
-    def __init__(self, refuses: bool) -> None:
-        self.refuses = refuses
-        self.tape: Tape | None = None
+    def __init__(self, refusal: str = "", tape: Tape | None = None) -> None:
+        self.refusal = refusal
+        self.tape = tape
         self.line = ""
         self.as_it_is = False
 
     def error(self) -> TypeError:
-        return TypeError(
-            f"compile: with fullgraph=True, no value of what depends on the arguments may be looked at "
-            f"({self.line}): xp.where and control-flow functions choose without looking"
-        )
+        return TypeError(self.refusal.format(self.line))
 
 
 class _Watches(threading.local):
@@ -50,6 +49,11 @@ class _Watches(threading.local):
 
 
 _watches = _Watches()
+
+
+def is_watched(refusal: str) -> bool:
+    """Say whether a run of this thread is watched that raises this."""
+    return any(watch.refusal is refusal for watch in _watches.stack)
 
 
 @contextmanager
@@ -65,9 +69,9 @@ def watched(watch: Watch) -> Iterator[None]:
 def _notice(x: Array) -> None:
     """Tell the runs that are watched that somebody wants the value of `x`."""
     for watch in _watches.stack:
-        if watch.tape is not None and not watch.line and current(x) in watch.tape:
+        if watch.tape is not None and (watch.refusal or not watch.line) and current(x) in watch.tape:
             watch.line = user_line()
-            if watch.refuses:
+            if watch.refusal:
                 raise watch.error()
     _look_before(x)
 

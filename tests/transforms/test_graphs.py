@@ -27,7 +27,6 @@ from nabla_array.transforms import (
     custom_vjp,
     fori_loop,
     grad,
-    graphs,
     hessian,
     hvp,
     jacfwd,
@@ -38,6 +37,7 @@ from nabla_array.transforms import (
     tree_leaves,
     vjp,
     vmap,
+    watching,
 )
 
 FWD, FWD_GRAD = ExpectedConnectionType.Fwd, ExpectedConnectionType.FwdGrad
@@ -649,7 +649,7 @@ def test_a_site_lets_go_of_what_was_computed() -> None:
     del site
     gc.collect()
     assert activation() is None
-    assert not graphs._traces.tapes
+    assert not watching._watches.stack
 
 
 OPERATIONS: list[Callable[[Any, Any], Any]] = [
