@@ -8,11 +8,8 @@ along every branch, and takes what it does not know for a way out.
 
 from __future__ import annotations
 
-import cmath
 import dis
 import logging
-import math
-import operator
 import sys
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -35,46 +32,18 @@ class Verdict(NamedTuple):
 
 _LEAVES = Verdict(True)
 
-# Functions that make text, truth values or integers of a number, or that drop it.
+# By module, functions that make text, truth values or integers of a number, or that drop it.
 _DECIDING = {
-    *(
-        bool,
-        int,
-        str,
-        repr,
-        format,
-        print,
-        len,
-        isinstance,
-        issubclass,
-        type,
-        id,
-        hash,
-        range,
-        callable,
-        ascii,
-    ),
-    *(math.isnan, math.isinf, math.isfinite, math.isclose, math.floor, math.ceil, math.trunc),
-    *(cmath.isnan, cmath.isinf, cmath.isfinite, cmath.isclose, operator.truth, operator.not_, operator.index),
-    *(operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge, np.isclose, np.allclose),
+    "builtins": "bool int str repr format print len isinstance issubclass type id hash range callable ascii",
+    "math": "isnan isinf isfinite isclose floor ceil trunc",
+    "cmath": "isnan isinf isfinite isclose",
+    "_operator": "truth not_ index lt le eq ne gt ge",
+    "numpy": "isclose allclose",
 }
 # Functions that give something computed from their arguments, and keep nothing.
+_CONVERTING = {"builtins": "float complex"}
 _COMPUTING = {
-    float,
-    complex,
-    abs,
-    max,
-    min,
-    sum,
-    pow,
-    divmod,
-    round,
-    tuple,
-    list,
-    sorted,
-    reversed,
-    zip,
-    enumerate,
+    "builtins": "float complex abs max min sum pow divmod round tuple list sorted reversed zip enumerate"
 }
 _COMPUTING_MODULES = {"math", "cmath", "_operator", "operator"}
 _DECIDING_MODULES = {"logging", "warnings"}
@@ -101,11 +70,9 @@ def _computes(function: Any) -> bool:
     )
 
 
-def _is_in(function: Any, functions: set[Any]) -> bool:
-    try:
-        return function in functions
-    except TypeError:  # not hashable
-        return False
+def _is_in(function: Any, names: Mapping[str, str]) -> bool:
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", None)
+    return type(module) is str and name in names.get(module, "").split()
 
 
 def kind_of(value: Any) -> int:
@@ -189,55 +156,32 @@ def follow(frame: FrameType, value: Any, taken: bool) -> Verdict:
 
 # Instructions whose one result is that of what they call.
 _CALLING = (
-    "CALL",
-    "BINARY_OP",
-    "BINARY_SUBSCR",
-    "UNARY_",
-    "LOAD_ATTR",
-    "LOAD_METHOD",
-    "FOR_ITER",
-    "SEND",
-    "GET_ITER",
+    *("CALL", "BINARY_OP", "BINARY_SUBSCR", "UNARY_", "LOAD_ATTR", "LOAD_METHOD"),
+    *("FOR_ITER", "SEND", "GET_ITER"),
 )
 _TEXT = ("FORMAT_", "CONVERT_VALUE", "BUILD_STRING")
 _TESTS = ("COMPARE_OP", "IS_OP", "CONTAINS_OP", "UNARY_NOT", "TO_BOOL")
-_IDLE = {
-    *(
-        "RESUME",
-        "NOP",
-        "CACHE",
-        "PRECALL",
-        "EXTENDED_ARG",
-        "MAKE_CELL",
-        "COPY_FREE_VARS",
-        "KW_NAMES",
-        "NOT_TAKEN",
-    ),
-    *("DELETE_FAST", "DELETE_GLOBAL", "DELETE_DEREF", "DELETE_NAME", "SETUP_ANNOTATIONS", "GEN_START"),
+# What other instructions do to the stack.
+_GROUPS = {
+    "idle": "RESUME NOP CACHE PRECALL EXTENDED_ARG MAKE_CELL COPY_FREE_VARS KW_NAMES NOT_TAKEN DELETE_FAST "
+    "DELETE_GLOBAL DELETE_DEREF DELETE_NAME SETUP_ANNOTATIONS GEN_START",
+    "load": "LOAD_CONST LOAD_SMALL_INT LOAD_GLOBAL LOAD_NAME LOAD_DEREF LOAD_CLOSURE LOAD_CLASSDEREF "
+    "PUSH_NULL LOAD_BUILD_CLASS LOAD_ASSERTION_ERROR LOAD_COMMON_CONSTANT LOAD_LOCALS",
+    "pop": "POP_TOP END_FOR POP_ITER POP_EXCEPT",
+    "store": "STORE_ATTR STORE_SUBSCR STORE_SLICE STORE_GLOBAL STORE_NAME STORE_DEREF",
+    "add": "LIST_APPEND SET_ADD LIST_EXTEND SET_UPDATE DICT_UPDATE DICT_MERGE MAP_ADD",
 }
-_POPS = {"POP_TOP", "END_FOR", "POP_ITER", "POP_EXCEPT"}
-_STORES = {
-    "STORE_ATTR": 2,
-    "STORE_SUBSCR": 3,
-    "STORE_SLICE": 4,
-    "STORE_GLOBAL": 1,
-    "STORE_NAME": 1,
-    "STORE_DEREF": 1,
-}
-_ADDS = {
-    "LIST_APPEND": 1,
-    "SET_ADD": 1,
-    "LIST_EXTEND": 1,
-    "SET_UPDATE": 1,
-    "DICT_UPDATE": 1,
-    "DICT_MERGE": 1,
-    "MAP_ADD": 2,
-}
+_GROUP = {name: group for group, names in _GROUPS.items() for name in names.split()}
+_NOWHERE = _State((), {})  # which nobody needs to follow
 
 
 def _changed(state: _State, effect: int) -> _State:
     """Return a state with as many values more or fewer as an instruction's effect on the stack says."""
     return state.push(*[OTHER] * effect) if effect >= 0 else state.pop(-effect)[1]
+
+
+def _is_idle(i: dis.Instruction) -> bool:
+    return _GROUP.get(i.opname) == "idle"
 
 
 def _start(i: dis.Instruction) -> tuple[int, int] | None:
@@ -264,7 +208,7 @@ class _Walk:
         self.instructions = [i for i in dis.get_instructions(frame.f_code) if i.opname != "CACHE"]
         self.index = {i.offset: k for k, i in enumerate(self.instructions)}
         self.handlers = [k for k, i in enumerate(self.instructions) if i.opname == "PUSH_EXC_INFO"]
-        self.raised = _State((), {})  # what handlers may find: any instruction may raise
+        self.raised = _NOWHERE  # what handlers may find: any instruction may raise
         self.states: dict[int, _State] = {}
         self.waiting: list[int] = []
         self.returned: Any = OTHER
@@ -281,8 +225,10 @@ class _Walk:
         self._reach(k + 1, after)
         while self.waiting:
             k = self.waiting.pop()
-            if not self._step(k, self.states[k]):
+            after = self._step(k, self.states[k])
+            if after is None:
                 return _LEAVES
+            self._reach(k + 1, after)
         return Verdict(False, self.returned)
 
     def _reach(self, k: int, state: _State) -> None:
@@ -304,25 +250,24 @@ class _Walk:
         """Return the state after the instruction that gives the value; None where that is a way out."""
         i = self.instructions[k]
         name = i.opname
-        empty = _State((), {})
         if name.startswith((*_TEXT, *_TESTS, "POP_JUMP")) or (
             name == "BINARY_OP" and i.argrepr == "%" and taken
         ):
-            return empty  # "%f" % x: numbers and arrays answer % themselves
-        if name in _ADDS:
-            return empty.push(kind_of(value), *[OTHER] * ((i.arg or 1) - 1))
+            return _NOWHERE  # "%f" % x: numbers and arrays answer % themselves
+        if _GROUP.get(name) == "add":
+            return _NOWHERE.push(kind_of(value), *[OTHER] * ((i.arg or 1) - 1))
         if name in ("UNPACK_SEQUENCE", "UNPACK_EX"):
-            return empty.push(*[kind_of(value)] * max(1, dis.stack_effect(i.opcode, i.arg) + 1))
+            return _NOWHERE.push(*[kind_of(value)] * max(1, dis.stack_effect(i.opcode, i.arg) + 1))
         if not name.startswith(_CALLING):
             return None
         if (
             taken
             and name.startswith("CALL")
             and self._is_dropped(k)
-            and not _is_in(self._leftmost(k), {float, complex})
+            and not _is_in(self._leftmost(k), _CONVERTING)
         ):
             return None  # it gave nothing for the number, so it was called for what it does with it
-        return empty.push(value)
+        return _NOWHERE.push(value)
 
     def _is_dropped(self, k: int) -> bool:
         following = self.instructions[k + 1 :]
@@ -336,7 +281,7 @@ class _Walk:
         start = _start(self.instructions[k])
         found = None
         for i in self.instructions[:k]:
-            if start is None or _start(i) != start or i.opname in _IDLE or i.opname == "PUSH_NULL":
+            if start is None or _start(i) != start or _is_idle(i) or i.opname == "PUSH_NULL":
                 continue
             if i.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 found = self.globals.get(i.argval, self.builtins.get(i.argval))
@@ -348,57 +293,33 @@ class _Walk:
                 found = None
         return found
 
-    def _next(self, k: int, state: _State) -> bool:
-        self._reach(k + 1, state)
-        return True
-
-    def _step(self, k: int, state: _State) -> bool:
-        """Interpret instruction `k`; returns False where the number leaves."""
+    def _step(self, k: int, state: _State) -> _State | None:
+        """Return the state after instruction `k`; None where the number leaves."""
         i = self.instructions[k]
-        name, arg = i.opname, i.arg or 0
-        loaded = self._loaded(i)
-        if name in _IDLE:
-            return self._next(k, state)
-        if loaded is not None:
-            return self._next(
-                k, state.push(*[state.names.get(v, OTHER) if type(v) is str else v for v in loaded])
-            )
+        name, group = i.opname, _GROUP.get(i.opname)
+        if group == "idle":
+            return state
+        if group == "load":
+            return _changed(state, dis.stack_effect(i.opcode, i.arg))
+        if name.startswith("LOAD_FAST"):
+            names = i.argval if type(i.argval) is tuple else (i.argval,)
+            return state.push(*[state.names.get(n, OTHER) for n in names])
         if name.startswith("STORE_FAST"):
-            return self._next(k, self._store_fast(i, state))
-        if name in _STORES:
-            values, rest = state.pop(_STORES[name])
-            return not any(map(kind_of, values)) and self._next(k, rest)
+            return self._store_fast(i, state)
+        if group == "store":
+            values, rest = state.pop(-dis.stack_effect(i.opcode, i.arg))
+            return None if any(map(kind_of, values)) else rest
         if name.startswith(("RETURN_VALUE", "YIELD_VALUE")):
             (value,), rest = state.pop(1)
             self.returned = _merge(self.returned, value)
-            return name[0] == "R" or self._next(k, rest.push(OTHER))
+            return _NOWHERE if name[0] == "R" else rest.push(OTHER)
         if name.startswith(("RETURN_CONST", "RAISE_VARARGS", "RERAISE", "END_ASYNC_FOR")):
-            return True
+            return _NOWHERE
         if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
             return self._jump(k, i, state)
         if name.startswith("CALL") and not name.startswith("CALL_INTRINSIC"):
             return self._call(k, i, state)
-        return self._compute(k, i, state, name, arg)
-
-    def _loaded(self, i: dis.Instruction) -> list[Any] | None:
-        """Return what an instruction loads, local variables as their names; None where it loads nothing."""
-        name = i.opname
-        if name in ("LOAD_CONST", "LOAD_SMALL_INT"):
-            return [OTHER]
-        if name.startswith("LOAD_FAST"):
-            return list(i.argval) if type(i.argval) is tuple else [i.argval]
-        if name == "LOAD_GLOBAL":
-            return [OTHER, OTHER] if (i.arg or 0) & 1 else [OTHER]
-        if name in (
-            "LOAD_NAME",
-            "LOAD_DEREF",
-            "LOAD_CLOSURE",
-            "LOAD_CLASSDEREF",
-            "PUSH_NULL",
-            "LOAD_BUILD_CLASS",
-        ):
-            return [OTHER]
-        return [OTHER] if name in ("LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT", "LOAD_LOCALS") else None
+        return self._compute(k, i, state)
 
     def _store_fast(self, i: dis.Instruction, state: _State) -> _State:
         if i.opname == "STORE_FAST":
@@ -412,65 +333,60 @@ class _Walk:
         (below, value), rest = state.pop(2)  # STORE_FAST_STORE_FAST
         return rest.named(first, value).named(second, below)
 
-    def _jump(self, k: int, i: dis.Instruction, state: _State) -> bool:
+    def _jump(self, k: int, i: dis.Instruction, state: _State) -> _State:
         """Follow an instruction that may jump: a test takes the number, a loop gives an element."""
         target = self.index.get(i.argval)
-        name = i.opname
-        for place, jumps in ((k + 1, False), (target, True)):
-            if place is None or (place == k + 1 and name.startswith("JUMP_") and "IF" not in name):
-                continue
-            if name == "FOR_ITER" and not jumps:
-                self._reach(place, state.push(kind_of(state.pop(1)[0][0])))
-                continue
-            effect = dis.stack_effect(i.opcode, i.arg, jump=jumps)
-            self._reach(place, _changed(state, effect))
-        return True
+        if target is not None:
+            self._reach(target, _changed(state, dis.stack_effect(i.opcode, i.arg, jump=True)))
+        if i.opname.startswith("JUMP_") and "IF" not in i.opname:
+            return _NOWHERE
+        if i.opname == "FOR_ITER":
+            return state.push(kind_of(state.pop(1)[0][0]))
+        return _changed(state, dis.stack_effect(i.opcode, i.arg, jump=False))
 
-    def _call(self, k: int, i: dis.Instruction, state: _State) -> bool:
+    def _call(self, k: int, i: dis.Instruction, state: _State) -> _State | None:
         is_simple = i.opname == "CALL"
         values, rest = state.pop((i.arg or 0) + 2 if is_simple else 1 - dis.stack_effect(i.opcode, i.arg))
         if not any(map(kind_of, values)):
-            return self._next(k, rest.push(OTHER))
+            return rest.push(OTHER)
         function = self._leftmost(k)
         if any(kind_of(v) for v in values[:2]):  # a method of the number
-            return self._next(k, rest.push(DERIVED))
-        following = next((j.opname for j in self.instructions[k + 1 :] if j.opname not in _IDLE), "")
+            return rest.push(DERIVED)
+        following = next((j.opname for j in self.instructions[k + 1 :] if not _is_idle(j)), "")
         if _decides(function) or following == "RAISE_VARARGS":
-            return self._next(k, rest.push(OTHER))
-        if not _computes(function) or self._is_dropped(k):
-            return False
-        return self._next(k, rest.push(DERIVED))
+            return rest.push(OTHER)
+        return rest.push(DERIVED) if _computes(function) and not self._is_dropped(k) else None
 
-    def _compute(self, k: int, i: dis.Instruction, state: _State, name: str, arg: int) -> bool:
-        effect = dis.stack_effect(i.opcode, i.arg)
-        if name in _POPS:
-            return self._next(k, _changed(state, effect))
+    def _compute(self, k: int, i: dis.Instruction, state: _State) -> _State | None:
+        name, arg, effect = i.opname, i.arg or 0, dis.stack_effect(i.opcode, i.arg)
+        group = _GROUP.get(name)
+        if group == "pop":
+            return _changed(state, effect)
         if name in ("COPY", "SWAP"):
             values, rest = state.pop(arg)
             if name == "COPY":
-                return self._next(k, rest.push(*values, values[0]))
+                return rest.push(*values, values[0])
             values[0], values[-1] = values[-1], values[0]
-            return self._next(k, rest.push(*values))
+            return rest.push(*values)
         if name in ("LOAD_ATTR", "LOAD_METHOD"):
-            return self._next(k, self._attribute(i, state))
-        if name in _ADDS:
-            values, rest = state.pop(_ADDS[name])
+            return self._attribute(i, state)
+        if group == "add":
+            values, rest = state.pop(-effect)
             kind = max(map(kind_of, values))
             into, below = rest.pop(arg)
-            return self._next(k, below.push(max(kind, kind_of(into[0])), *into[1:]) if kind else rest)
+            return below.push(max(kind, kind_of(into[0])), *into[1:]) if kind else rest
         if name == "UNPACK_SEQUENCE":
             (value,), rest = state.pop(1)
             is_known = type(value) is tuple and len(value) == arg
             parts = reversed(value) if is_known else [min(kind_of(value) * 2, DERIVED)] * arg
-            return self._next(k, rest.push(*parts))
+            return rest.push(*parts)
         if name.startswith((*_TESTS, *_TEXT)):
-            return self._next(k, state.pop(1 - effect)[1].push(OTHER))
+            return state.pop(1 - effect)[1].push(OTHER)
         if name.startswith(("BUILD_", "BINARY_", "UNARY_", "GET_ITER", "CALL_INTRINSIC_1", "LIST_TO_TUPLE")):
             values, rest = state.pop(1 - effect)
-            return self._next(k, rest.push(self._result(k, values)))
-        if any(map(kind_of, state.stack[-4:])):  # what is not known may take it
-            return False
-        return self._next(k, _changed(state, effect))
+            return rest.push(self._result(k, values))
+        # What is not known may take it.
+        return None if any(map(kind_of, state.stack[-4:])) else _changed(state, effect)
 
     def _attribute(self, i: dis.Instruction, state: _State) -> _State:
         (owner,), rest = state.pop(1)
