@@ -6,12 +6,13 @@ Arrays of ours know where they were made (`_lazy.scopes`). NumPy's are looked fo
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from types import (
     BuiltinFunctionType,
@@ -92,11 +93,8 @@ def _is_library(file: str) -> bool:
 
 
 _CONTAINERS = (dict, tuple, list, set, frozenset, deque)
-
-
-def _items(x: Any, kind: type) -> Iterator[Any]:
-    base = next(c for c in _CONTAINERS if issubclass(kind, c))
-    return iter(dict.values(x)) if base is dict else base.__iter__(x)
+# What calls something else.
+_WRAPPERS = (MethodType, functools.partial, property, staticmethod, classmethod)
 
 
 def _arrays_of(objects: Iterable[Any]) -> list[np.ndarray]:
@@ -107,44 +105,48 @@ def _arrays_of(objects: Iterable[Any]) -> list[np.ndarray]:
     for _ in range(_DEPTH):
         below: list[Any] = []
         for x in there:
-            kind = type(x)
+            kind: Any = type(x)
             if kind in _SKIPPED or id(x) in seen:
                 continue
             seen[id(x)] = x
-            if kind is FunctionType:
-                _of_function(x, below)
-            elif issubclass(kind, np.ndarray):
+            if issubclass(kind, np.ndarray):
                 found.append(x)
+            elif kind is FunctionType:
+                below += _of_function(x)
+            elif issubclass(kind, type):
+                below += [y for c in x.__mro__ for y in vars(c).values()] if _is_users(x) else ()
             elif issubclass(kind, _CONTAINERS):
-                below.extend(islice(_items(x, kind), _MOST))
-            else:
-                _of_object(x, kind, below)
+                base = next(c for c in _CONTAINERS if issubclass(kind, c))
+                below += islice(dict.values(x) if base is dict else base.__iter__(x), _MOST)
+            elif kind in _WRAPPERS or _is_users(kind):
+                for y in gc.get_referents(x):
+                    below.extend(islice(y.values(), _MOST) if type(y) is dict else (y,))
+            elif kind.__dictoffset__:  # a library's: what it calls, nothing of its own
+                own = object.__getattribute__(x, "__dict__")
+                below += [own.get(name) for name in ("__wrapped__", "fun", "func", "pyfunc")]
         if not below or len(seen) > _MOST:
             break
         there = below
     return found
 
 
-def _of_function(function: FunctionType, below: list[Any]) -> None:
-    for cell in function.__closure__ or ():
-        try:
-            below.append(cell.cell_contents)
-        except ValueError:  # not yet, or no longer
-            continue
+def _of_function(function: FunctionType) -> list[Any]:
+    """Return what a function captures, and what it looks up."""
+    below = gc.get_referents(*function.__closure__) if function.__closure__ else []
     if function.__defaults__:
-        below.extend(function.__defaults__)
+        below += function.__defaults__
     if function.__kwdefaults__:
-        below.extend(function.__kwdefaults__.values())
+        below += function.__kwdefaults__.values()
     if function.__dict__:
-        below.extend(function.__dict__.values())
+        below += function.__dict__.values()
     names, scope = _names(function.__code__), function.__globals__
     for name in names:
         x = scope.get(name)
         if type(x) is not ModuleType:
-            if x is not None:
-                below.append(x)
+            below.append(x)
         elif not _is_library(getattr(x, "__file__", None) or "<frozen"):  # of the user's: what is taken of it
-            below.extend([vars(x)[n] for n in names if n in vars(x)])
+            below += [vars(x)[n] for n in names if n in vars(x)]
+    return below
 
 
 @functools.lru_cache(4096)
@@ -156,35 +158,6 @@ def _names(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*code.co_names, *inner]))
 
 
-def _of_object(x: Any, kind: Any, below: list[Any]) -> None:
-    if kind in _WRAPPERS:
-        below.extend([getattr(x, name) for name in _WRAPPERS[kind]])
-    elif issubclass(kind, type):
-        if _is_users(x):
-            below.extend([y for c in x.__mro__ for y in vars(c).values()])
-    elif _is_users(kind):
-        below.append(kind)
-        if kind.__dictoffset__:
-            below.extend(object.__getattribute__(x, "__dict__").values())
-        for slot in _slots(kind):
-            try:
-                below.append(slot.__get__(x))
-            except AttributeError:  # not set
-                continue
-    elif kind.__dictoffset__:  # a library's: what it calls, nothing of its own
-        own = object.__getattribute__(x, "__dict__")
-        below.extend([own.get(name) for name in ("__wrapped__", "fun", "func", "pyfunc")])
-
-
-# What calls something else, and where it has that.
-_WRAPPERS: dict[type, tuple[str, ...]] = {
-    MethodType: ("__func__", "__self__"),
-    functools.partial: ("func", "args", "keywords"),
-    property: ("fget", "fset"),
-    **dict.fromkeys((staticmethod, classmethod), ("__func__",)),
-}
-
-
 @functools.lru_cache(1024)
 def _is_users(kind: type) -> bool:
     """Say whether a class is of no library."""
@@ -192,11 +165,6 @@ def _is_users(kind: type) -> bool:
         return True
     file = getattr(sys.modules.get(kind.__module__), "__file__", None)
     return file is not None and not _is_library(file)
-
-
-@functools.lru_cache(1024)
-def _slots(kind: type) -> list[MemberDescriptorType]:
-    return [x for c in kind.__mro__ for x in vars(c).values() if type(x) is MemberDescriptorType]
 
 
 # -- and held ------------------------------------------------------------------------------------------
