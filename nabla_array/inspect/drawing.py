@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from .layout import Edge, Layout, Point, layered, longest_paths
 from .text import bytes_text, nbytes
@@ -37,11 +37,12 @@ path.arrow { marker-end: url(#arrow); }
 """
 
 
-class _Box:
+class _Box(NamedTuple):
     """A box with lines of text; `full` is what its tooltip says."""
 
-    def __init__(self, lines: list[str], style: str, full: str = "") -> None:
-        self.lines, self.style, self.full = lines, style, full
+    lines: list[str]
+    style: str
+    full: str = ""
 
     def size(self) -> Point:
         return max(map(len, self.lines)) * _CHAR + 2 * _PAD, len(self.lines) * _LINE + _PAD
@@ -56,25 +57,20 @@ class _Box:
         return [f"<g>{title}{_rect(x - width / 2, y, width, height, self.style)}{''.join(lines)}</g>"]
 
 
-class _Frame:
+class _Frame(NamedTuple):
     """A step laid out: a frame with a title around its boxes.
 
     `inner` has the places where lines come in first, then the boxes, then those where lines go out;
     `enters` and `leaves` are these places, from the middle of the frame, for every value.
     """
 
-    def __init__(
-        self,
-        title: list[str],
-        style: str,
-        boxes: list[_Box],
-        inner: Layout,
-        edges: list[Edge],
-        enters: dict[int, float],
-        leaves: dict[int, float],
-    ) -> None:
-        self.title, self.style, self.boxes, self.inner, self.edges = title, style, boxes, inner, edges
-        self.enters, self.leaves = enters, leaves
+    title: list[str]
+    style: str
+    boxes: list[_Box]
+    inner: Layout
+    edges: list[Edge]
+    enters: dict[int, float]
+    leaves: dict[int, float]
 
     def size(self) -> Point:
         wide = max(self.inner.width, max(map(len, self.title)) * _CHAR)

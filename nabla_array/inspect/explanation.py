@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.config import config, threads
 from .._lazy.cpu.blocks import blocks_and_threads
@@ -72,21 +73,16 @@ class Step(NamedTuple):
 
     def title(self) -> str:
         """Return one line on what it is and where it runs."""
-        if self.kind == "region":
-            cut = f"in blocks on {count_text(self.threads, 'thread')}"
-            return f"region of {count_text(len(self.eqns), 'operation')}: {self.where}, {cut}"
-        if self.kind == "pieces":
-            cut = f"{self.blocks} pieces on {count_text(self.threads, 'thread')}"
-            return f"pieces of {count_text(len(self.eqns), 'operation')}: {self.where}, {cut}"
-        if self.kind == "kernel":
-            return f"kernel of {count_text(len(self.eqns), 'operation')}: {self.where}"
-        if self.kind == "small":
-            return f"{count_text(len(self.eqns), 'small operation')}: {self.where}, one by one"
-        if self.kind == "call":
-            return f"call: {self.where}, whole"
-        if self.kind == "devices":
-            return f"{self.where}: {count_text(len(self.eqns), 'operation')}"
-        return "view: no data moves" if self.kind == "view" else self.where
+        several, shared = count_text(len(self.eqns), "operation"), count_text(self.threads, "thread")
+        return {
+            "region": f"region of {several}: {self.where}, in blocks on {shared}",
+            "pieces": f"pieces of {several}: {self.where}, {self.blocks} pieces on {shared}",
+            "kernel": f"kernel of {several}: {self.where}",
+            "small": f"{count_text(len(self.eqns), 'small operation')}: {self.where}, one by one",
+            "call": f"call: {self.where}, whole",
+            "view": "view: no data moves",
+            "devices": f"{self.where}: {several}",
+        }.get(self.kind, self.where)
 
     def traffic(self) -> str:
         """Return the bytes that it reads and writes."""
@@ -219,12 +215,7 @@ class Explanation:
 
 def _numbers(eqns: tuple[int, ...]) -> str:
     """Return numbers of values as text, runs of them shortened."""
-    runs: list[list[int]] = []
-    for k in eqns:
-        if runs and runs[-1][-1] == k - 1:
-            runs[-1].append(k)
-        else:
-            runs.append([k])
+    runs = [[k for _, k in run] for _, run in groupby(enumerate(eqns), lambda pair: pair[1] - pair[0])]
     return ", ".join(f"%{r[0]}" if len(r) == 1 else f"%{r[0]}-%{r[-1]}" for r in runs)
 
 
@@ -287,7 +278,9 @@ def _explain(roots: list[Node]) -> Explanation:
         numbers = {id(n): k for n, k in zip(order, line.numbers, strict=True)}
         results = tuple((n.aval, numbers.get(id(n))) for n in roots)
         if not is_large:
-            return Explanation(program, (_small(program),) if order else (), results)
+            pending_eqns = _own(program, range(len(program.inputs), len(program.inputs) + len(program.eqns)))
+            small = _told(program, "small", pending_eqns, range(len(program.inputs)), pending_eqns)
+            return Explanation(program, (small,) if order else (), results)
         if device == CPU:
             plan = tiers.planned(program)
             schedule = tiers.foreseen(plan)
@@ -310,24 +303,29 @@ def _on_mesh(told: Any) -> Step:
     return Step(told.kind, told.title, told.eqns, (), told.eqns, told.nbytes, 0, 0)
 
 
-def _own(program: Program, eqns: Iterable[int]) -> tuple[int, ...]:
-    """Return operations without literals."""
+def _own(program: Program, numbers: Iterable[int]) -> tuple[int, ...]:
+    """Return values without literals, each once."""
     base = len(program.inputs)
-    return tuple(k for k in eqns if not is_literal(program.eqns[k - base]))
+    return tuple(k for k in dict.fromkeys(numbers) if k < base or not is_literal(program.eqns[k - base]))
 
 
 def _steps(schedule: Schedule) -> Iterator[Step]:
     """Yield the steps of a schedule as they are told."""
     program = schedule.program
     for step in schedule.steps:
-        if isinstance(step, Call | Fused):
-            if not _is_literal(program, step):
-                yield _step(program, step)
+        if isinstance(step, Fused):
+            cut = blocks_and_threads(program, step)
+            yield _told(program, "region", step.eqns, step.inputs, step.outputs, cut)
+        elif isinstance(step, Call):
+            eqn = program.eqns[step.eqn - len(program.inputs)]
+            if not is_literal(eqn):
+                kind: _Kind = "view" if eqn.prim.kind in VIEWS else "call"
+                yield _told(program, kind, (step.eqn,), eqn.ins, (step.eqn,))
         elif isinstance(step, Tiled):
             cut = len(step.cuts), min(threads(), len(step.cuts))
-            yield _part(program, step, "pieces", "host", *cut)
+            yield _told(program, "pieces", step.part.eqns, step.inputs, step.outputs, cut)
         elif config.mode != "host" and step.runner.is_on_max():
-            yield _part(program, step, "kernel", "MAX")
+            yield _told(program, "kernel", step.part.eqns, step.inputs, step.outputs)
         else:  # an accelerator's, which the host runs for it
             number = (*step.part.inputs, *step.part.eqns)
             for s in _steps(tiers.on_host(step.part.program)):
@@ -335,47 +333,23 @@ def _steps(schedule: Schedule) -> Iterator[Step]:
                 yield s._replace(eqns=eqns, inputs=ins, outputs=outs)
 
 
-def _part(
-    program: Program, step: Tiled | Compiled, kind: Literal["pieces", "kernel"], where: str, *cut: int
+def _told(
+    program: Program,
+    kind: _Kind,
+    eqns: Iterable[int],
+    inputs: Iterable[int],
+    outputs: Iterable[int],
+    cut: tuple[int, int] = (1, 1),
 ) -> Step:
-    base = len(program.inputs)
-    eqns = _own(program, step.part.eqns)
-    unstored = [k for k in eqns if program.eqns[k - base].prim.kind not in VIEWS and k not in step.outputs]
-    traffic = [_bytes(program, n) for n in (step.inputs, step.outputs, unstored)]
-    return Step(kind, where, eqns, step.inputs, step.outputs, *traffic, *cut)
-
-
-def _is_literal(program: Program, step: Call | Fused) -> bool:
-    return isinstance(step, Call) and is_literal(program.eqns[step.eqn - len(program.inputs)])
-
-
-def _small(program: Program) -> Step:
-    inputs = tuple(range(len(program.inputs)))
-    eqns = tuple(k for k, e in enumerate(program.eqns, len(inputs)) if not is_literal(e))
-    return Step("small", "host", eqns, inputs, eqns, _bytes(program, inputs), _bytes(program, eqns), 0)
-
-
-def _step(program: Program, step: Call | Fused) -> Step:
-    base = len(program.inputs)
-
-    def read(numbers: Iterable[int]) -> tuple[int, ...]:
-        seen = dict.fromkeys(numbers)
-        return tuple(i for i in seen if i < base or not is_literal(program.eqns[i - base]))
-
-    if isinstance(step, Fused):
-        inputs = read(step.inputs)
-        inner = [i for i in step.eqns if program.eqns[i - base].prim.kind not in VIEWS]
-        unstored = [i for i in inner if i not in step.outputs]
-        stored = sum(nbytes(program.aval(i)) for i in step.outputs)  # a view too
-        traffic = _bytes(program, inputs), stored, _bytes(program, unstored)
-        cut = blocks_and_threads(program, step)
-        return Step("region", "host", step.eqns, inputs, step.outputs, *traffic, *cut)
-    eqn = program.eqns[step.eqn - base]
-    inputs = read(eqn.ins)
-    if eqn.prim.kind in VIEWS:
-        return Step("view", "host", (step.eqn,), inputs, (step.eqn,), 0, 0, 0)
-    sizes = _bytes(program, inputs), _bytes(program, (step.eqn,))
-    return Step("call", "host", (step.eqn,), inputs, (step.eqn,), *sizes, 0)
+    """Return a step with what it costs."""
+    eqns, inputs, outputs = _own(program, eqns), _own(program, inputs), tuple(outputs)
+    unstored = [k for k in eqns if program.eqns[k - len(program.inputs)].prim.kind not in VIEWS]
+    reads, between = _bytes(program, inputs), _bytes(program, [k for k in unstored if k not in outputs])
+    # What is stored of a region is whole, a view too.
+    whole = [nbytes(program.aval(i)) for i in outputs]
+    writes = sum(whole) if kind == "region" else _bytes(program, outputs)
+    costs = (0, 0, 0) if kind == "view" else (reads, writes, between)
+    return Step(kind, "MAX" if kind == "kernel" else "host", eqns, inputs, outputs, *costs, *cut)
 
 
 def _bytes(program: Program, numbers: Iterable[int]) -> int:
