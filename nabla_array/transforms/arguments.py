@@ -24,34 +24,16 @@ class _Static:
 
 
 class Call(NamedTuple):
-    """A call taken apart.
+    """A call taken apart."""
 
-    Attributes
-    ----------
-    key
-        Equal for calls that one program answers.
-    exact
-        The same with all lengths in it.
-    tree, leaves
-        The structure of ``(args, kwargs)``, and what is in it.
-    arrays
-        The places of the arrays among the leaves.
-    kinds
-        What each leaf is.
-    sizes
-        The lengths of the dynamic dimensions.
-    loose
-        As `exact`, with the types of numbers in the place of their values; None where there is no number.
-    """
-
-    key: Hashable
-    exact: Hashable
-    tree: TreeDef
+    key: Hashable  # equal for calls that one program answers
+    exact: Hashable  # the same with all lengths in it
+    tree: TreeDef  # of ``(args, kwargs)``
     leaves: list[Any]
-    arrays: list[int]
+    arrays: list[int]  # the places of the arrays among the leaves
     kinds: list[Leaf]
     sizes: Sizes
-    loose: Hashable
+    loose: Hashable  # `exact` with the types of numbers in the place of their values; None without numbers
 
     @property
     def numbers(self) -> list[int]:

@@ -56,13 +56,8 @@ def aligned(x: Array, levels: Levels) -> Node:
 class Run:
     """A run of a body on holes.
 
-    Attributes
-    ----------
-    looked
-        Whether it asked for a value, or was about to write to what it captures, so that it cannot be written
-        down.
-    leaves, arrays, tree
-        What it returned: as it was, as arrays, and its structure.
+    What it returned is there as `leaves`, as `arrays`, and as the structure `tree`. One that has `looked` at
+    a value, or was about to write to what it captures, cannot be written down.
     """
 
     def __init__(

@@ -199,15 +199,7 @@ def compile(
 
 
 class _Entry:
-    """A program, and the calls that it answers.
-
-    Attributes
-    ----------
-    recipe
-        The program of the first call.
-    template
-        The program for any size of the dynamic dimensions.
-    """
+    """The program of a call, or with a template for any size of the dynamic dimensions."""
 
     def __init__(self, recipe: Recipe, template: Template | None = None) -> None:
         self.recipe = recipe
@@ -241,14 +233,10 @@ _CALLS, _FAILURES = 2, 2
 class _Numbers:
     """What is known of the numbers of Python in calls that differ in nothing else."""
 
-    first: list[Any]
-    """The first call's."""
-    dtypes: dict[int, np.dtype] = field(default_factory=dict)
-    """Of those that became inputs, by their places."""
-    calls: int = 0
-    """How many calls there were that ran the function."""
-    failures: int = 0
-    """How often an attempt did not go well."""
+    first: list[Any]  # the first call's
+    dtypes: dict[int, np.dtype] = field(default_factory=dict)  # of those that became inputs, by their places
+    calls: int = 0  # that ran the function
+    failures: int = 0  # attempts that did not go well
 
 
 class _Fast:

@@ -35,28 +35,14 @@ class Output(NamedTuple):
 
 
 class Recipe(NamedTuple):
-    """How a call is done without its function.
+    """How a call is done without its function."""
 
-    Attributes
-    ----------
-    program
-        Its inputs are the arrays of the arguments, then what was captured.
-    captured
-        The nodes of those.
-    leaves, tree
-        The result; an `Output` for each array, anything else as it is.
-    written
-        For each input that is changed in place its new value.
-    batched
-        The inputs are whole nodes, along every batch level that is in force.
-    """
-
-    program: Program
+    program: Program  # its inputs are the arrays of the arguments, then what was captured
     captured: list[Node]
-    leaves: list[Any]
+    leaves: list[Any]  # of the result: an `Output` for each array, anything else as it is
     tree: TreeDef
-    written: dict[int, Output]
-    batched: bool
+    written: dict[int, Output]  # for each input that is changed in place its new value
+    batched: bool  # whether the inputs are whole nodes, along every batch level that is in force
 
 
 class ArrayLeaf(NamedTuple):
@@ -93,14 +79,7 @@ def fast_call(
 ) -> Callable[[Any, Any], Any]:
     """Return ``(args, kwargs) -> result``, which gives `MISS` for a call with other arguments than these.
 
-    Parameters
-    ----------
-    tree, leaves
-        The structure of ``(args, kwargs)``, and what its leaves are.
-    mode
-        The mode to run in.
-    backend
-        The same, where it is not the one in force.
+    `backend` is the mode to run in where that is not the one in force.
     """
     source = Source()
     matcher = _Matcher(source, leaves)

@@ -41,14 +41,9 @@ def is_number(literal: Literal, number: Any) -> bool:
 
 
 def is_general(general: Recipe, special: Recipe, numbers: Mapping[int, Any]) -> bool:
-    """Say whether a program that takes numbers as inputs is, for some numbers, the program without these.
+    """Say whether a program that takes `numbers` as these inputs is the program without them.
 
-    Parameters
-    ----------
-    general, special
-        The two; the arrays among the inputs are the same, in the same order.
-    numbers
-        The number that each such input of `general` stands for.
+    The arrays among the inputs are the same, in the same order.
     """
     if general.tree != special.tree or list(general.written) != _moved(special.written, numbers):
         return False

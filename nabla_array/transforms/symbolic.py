@@ -34,12 +34,7 @@ _SPECIAL = 2
 class Symbols:
     """What `dynamic_dims` says: which axes of which arguments have which name.
 
-    Parameters
-    ----------
-    dims
-        ``{argument: {axis: name}}``.
-    both
-        Returns the position and the name of a parameter, given one of them.
+    `both` returns the position and the name of a parameter, given one of them.
     """
 
     def __init__(self, dims: Any, both: Callable[[str, int | str], tuple[int | None, str | None]]) -> None:
@@ -239,22 +234,15 @@ def _fits(form: _Form, sizes: Mapping[str, int], value: int) -> bool:
 
 
 class Template(NamedTuple):
-    """A recipe for any lengths.
+    """A recipe for the lengths from `low` to `high`.
 
-    Attributes
-    ----------
-    first
-        The recipe for some lengths.
-    form
-        What the function decided by lengths (for those that decide another way it does something else), and
-        the program, leaves and written inputs of the recipe.
-    low, high
-        The lengths between which it holds. What the package decides by lengths (where a slice ends, say) is
-        not noted, but has thresholds: what is so at both ends is so between them.
+    What the package decides by lengths (where a slice ends, say) is not noted, but has thresholds: what is so
+    at both ends is so between them. What the function decides by them is noted: for lengths that decide
+    another way it does something else.
     """
 
-    first: Recipe
-    form: Any
+    first: Recipe  # for some lengths
+    form: Any  # of the decisions, and of the program, leaves and written inputs of the recipe
     low: int = _SPECIAL
     high: int = sys.maxsize
 
@@ -283,24 +271,11 @@ def generalize(
     again: Callable[[dict[int, Array], bool], tuple[Recipe, list[Decision]]],
     before: Template | None = None,
 ) -> Template | None:
-    """Return the program of a function for any lengths, or None where there is no such.
+    """Return the program of a function for any lengths; where there is none, and was none, warn of that.
 
-    Parameters
-    ----------
-    recipe
-        What the function does for the `sizes` at hand.
-    arrays
-        The arguments with dynamic axes, by place.
-    again
-        Returns the recipe for other arrays in these places, and what was decided if the function is told of
-        lengths that note it; raises what the function raises.
-    before
-        A program that holds for other lengths: this is to hold for those at hand too.
-
-    Warns
-    -----
-    UserWarning
-        Where there is no program, and was none before.
+    `recipe` is what the function does for the `sizes` at hand, `arrays` the arguments with dynamic axes by
+    place. `again` returns the recipe for others in these places, and what was decided if the function is told
+    of lengths that note it. `before` holds for other lengths, and is to hold for those at hand too.
     """
     fixed = {name: size for name, size in sizes if size < _SPECIAL}
     names = [name for name, _ in sizes if name not in fixed]

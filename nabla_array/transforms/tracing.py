@@ -20,33 +20,16 @@ Value = tuple[Node, Levels]
 class Traced(NamedTuple):
     """One run of a function on arrays, and what it recorded.
 
-    Attributes
-    ----------
-    program
-        Its inputs are the function's, then what it captured; its outputs are those of `leaves` that depend on
-        the inputs, each once.
-    captured
-        Nodes of the surroundings that the program needs.
-    sources
-        The nodes that stood for the inputs in this run, along every level in force.
-    leaves
-        The leaves of the result: arrays, and whatever else was among them.
-    numbers
-        For each leaf the number of its value in the program; None for those that do not depend on the inputs.
-    tree
-        The structure of the result.
-    written
-        What the function did to its arguments in place: what such an input is afterwards, and the number of
-        that value, if it has one.
+    The inputs of the program are the function's, then what it captured; its outputs are those of the result's
+    leaves that depend on the inputs, each once.
     """
 
     program: Program
     captured: list[Node]
-    sources: list[Node]
-    leaves: list[Any]
-    numbers: list[int | None]
+    leaves: list[Any]  # of the result: arrays, and whatever else was among them
+    numbers: list[int | None]  # of the leaves' values in the program, where they depend on the inputs
     tree: TreeDef
-    written: dict[int, tuple[Array, int | None]]
+    written: dict[int, tuple[Array, int | None]]  # what inputs have become in place, and such a number
 
 
 def trace(fun: Callable[..., Any], arrays: Sequence[Array], everything: bool = False) -> Traced:
@@ -68,7 +51,6 @@ def trace(fun: Callable[..., Any], arrays: Sequence[Array], everything: bool = F
     return Traced(
         program,
         captured,
-        [x._node for x in sources],
         leaves,
         [numbers.get(id(n)) if n is not None else None for n in nodes],
         tree,

@@ -136,14 +136,7 @@ _MOST_VERDICTS = 4096
 def follow(frame: FrameType, value: Any, taken: bool) -> Verdict:
     """Say what becomes of `value`, the abstract result of the instruction that `frame` is at.
 
-    Parameters
-    ----------
-    frame
-        A running function.
-    value
-        What the instruction will give: the number, what holds it, or what was computed from it.
-    taken
-        Whether the instruction itself took the number from the array, or called a function that returned it.
+    `taken`: the instruction itself took the number from the array, or called a function that returned it.
     """
     key = (frame.f_code, frame.f_lasti, value, taken)
     verdict = _verdicts.get(key)

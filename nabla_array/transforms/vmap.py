@@ -200,43 +200,29 @@ def _places(args: Any, kwargs: Any) -> list[str]:
 
 
 class _Way(NamedTuple):
-    """What a run starts with (see `_Run`)."""
+    """What a run starts with."""
 
-    rows: np.ndarray | None
+    rows: np.ndarray | None  # the numbers of the examples; None for all
+    # Which entries go this way, over the run's own level and older ones; None for all. What is computed for
+    # the others is not looked at.
     active: np.ndarray | None
     older_levels: Levels
+    # The values that were looked at in the run that put this one off, in order: up to there both go the same
+    # way, so they need not be computed again.
     known: tuple[np.ndarray, ...]
 
 
 class _Run(Frame):
-    """A run of the function on some rows of the batch.
-
-    Attributes
-    ----------
-    rows
-        The numbers of the examples; None for all.
-    active, active_levels
-        Which entries go this run's way, over the run's own level, which is the first, and perhaps older ones;
-        None for all. What is computed for the others is not looked at.
-    known
-        The values that were looked at in the run that put this one off, in order: up to there both go the
-        same way, so they need not be computed again.
-    seen
-        The values that this run has looked at.
-    deferred
-        What is left to do.
-    line
-        Where the ways parted last.
-    """
+    """A run of the function on some rows of the batch."""
 
     def __init__(self, level: int, size: int, strict: bool, way: _Way) -> None:
         super().__init__(level, size if way.rows is None else len(way.rows))
         self.strict = strict
         self.rows, self.active, older, self.known = way
         self.active_levels = (level, *older)
-        self.seen: list[np.ndarray] = []
-        self.deferred: list[_Way] = []
-        self.line = ""
+        self.seen: list[np.ndarray] = []  # the values that this run has looked at
+        self.deferred: list[_Way] = []  # what is left to do
+        self.line = ""  # where the ways parted last
 
     def numbers(self) -> np.ndarray:
         return np.arange(self.size) if self.rows is None else self.rows

@@ -18,25 +18,14 @@ def running_tapes() -> list[Tape]:
 
 
 class Watch:
-    """A run of a function whose looks at values matter.
-
-    Attributes
-    ----------
-    refusal
-        What is raised where somebody looks, with a place for the line; "" where that is noted only.
-    tape
-        What depends on the arguments.
-    line
-        The user's line that looked first; "" while none did.
-    as_it_is
-        Whether the function may have to be run as it is: a library has asked if values can be looked at, and
-        heard no, or the function writes to an array that it captures.
-    """
+    """A run of a function whose looks at values matter."""
 
     def __init__(self, refusal: str = "", tape: Tape | None = None) -> None:
-        self.refusal = refusal
-        self.tape = tape
-        self.line = ""
+        self.refusal = refusal  # what is raised where somebody looks, with a place for the line
+        self.tape = tape  # of what depends on the arguments
+        self.line = ""  # of the user's code, that has looked
+        # Whether the function may have to be run as it is: a library has asked if values can be looked at,
+        # and heard no, or the function writes to an array that it captures.
         self.as_it_is = False
 
     def error(self) -> TypeError:
