@@ -13,6 +13,7 @@ from .._lazy.graph.tape import Entry, Tape, taping
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project
 from .._lazy.rules.autodiff import pull
+from .._lazy.rules.levels import only
 from .._namespace.chapters.elementwise import add
 from .._namespace.core.array import Array
 from .graph_text import told
@@ -21,7 +22,6 @@ from .graphs import (
     CallSiteInfo,
     Graph,
     GraphTensor,
-    at_top_level,
     call_graph,
     graph_of,
     record_call,
@@ -304,7 +304,7 @@ def _differentiate(
     body.extend(_with_all_results(body.program, active, calls))
     inputs = [alias(n) for n in body.examples]
     cts = [alias(fill_node(t._aval, 0)) for t in provided]
-    with at_top_level(), taping([*cts, *inputs], derivative=False) as tape:
+    with only(()), taping([*cts, *inputs], derivative=False) as tape:
         with taping([inputs[t._number] for t in required]) as differentiated:
             env, sites = _replay(body, inputs, calls)
         pairs = [(env[t._number], ct) for t, ct in zip(provided, cts, strict=True)]

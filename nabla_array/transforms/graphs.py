@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from .._lazy.graph.tape import Entry, Tape, taping
 from .._lazy.ops.control import pulled, pushed
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project
-from .._lazy.rules.levels import bind, frames
+from .._lazy.rules.levels import bind, only
 from .._namespace.core.array import Array, current, from_value
 from .calls import array_leaf
 from .captured import Capturing
@@ -76,14 +75,10 @@ class GraphTensor:
 
 
 class _Body:
-    """What a graph computes.
+    """What a graph computes: its program's inputs are its own and then `captured`.
 
-    Attributes
-    ----------
-    program
-        Its inputs are the graph's and then `captured`. Autodiff appends to it; numbers of values stay.
-    examples
-        Values like the inputs', on top of which the program can be recorded again.
+    Autodiff appends to the program; numbers of values stay. It can be recorded again on top of `examples`,
+    which are like the inputs.
     """
 
     def __init__(self, program: Program, captured: Sequence[Node], examples: Sequence[Node]) -> None:
@@ -224,12 +219,10 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
     leaves, in_tree = tree_flatten(example_args)
     examples = [_example(array_leaf("trace", x)) for x in leaves]
     sources = [alias(n) for n in examples]
-    with (
-        Capturing(f) as scope,
-        taping(sources, derivative=False) as tape,
-        at_top_level(),
-        watched(Watch(_LOOKED, tape)),
-    ):
+    watch = Watch(_LOOKED)
+    # Without the vmaps that run: a graph knows of no batch.
+    with Capturing(f) as scope, only(()), watched(watch), taping(sources, derivative=False) as tape:
+        watch.tape = tape
         result = f(*tree_unflatten(in_tree, [Array(n) for n in sources]))
         outs, out_tree = tree_flatten(result)
         arrays = [array_leaf("trace", x) for x in outs]
@@ -272,17 +265,6 @@ def graph_of(
         nodes.append(node)
     program, captured, numbers = program_of(tape, nodes)
     return Graph(name, _Body(program, captured, examples), [numbers[id(n)] for n in nodes], names, trees)
-
-
-@contextmanager
-def at_top_level() -> Iterator[None]:
-    """Leave the vmaps that run: a graph knows of no batch."""
-    outside = list(frames())
-    frames().clear()
-    try:
-        yield
-    finally:
-        frames()[:] = outside
 
 
 _LOOKED = (
