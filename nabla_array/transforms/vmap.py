@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._lazy.graph.aval import aval_of
 from .._lazy.graph.node import Node, leaf, user_line
-from .._lazy.ops.creation import fill_like
+from .._lazy.ops.creation import fill_node
 from .._lazy.ops.elementwise import select
 from .._lazy.ops.indexing import gather, scatter
 from .._lazy.ops.structure import broadcast, concat, permute
@@ -109,13 +110,8 @@ def vmap(
         ]
         size = _size(batch, axis_size, args, kwargs)
 
-        def call(level: int, rows: np.ndarray | None) -> Any:
-            new = [x if b is None else b.rows(level, rows) for x, b in zip(leaves, batch, strict=True)]
-            some, named = tree_unflatten(tree, new)
-            return fun(*some, **named)
-
-        def call_one(i: int) -> Any:
-            new = [x if b is None else b.example(i) for x, b in zip(leaves, batch, strict=True)]
+        def call(picked: Callable[[_Batched], Array]) -> Any:
+            new = [x if b is None else picked(b) for x, b in zip(leaves, batch, strict=True)]
             some, named = tree_unflatten(tree, new)
             return fun(*some, **named)
 
@@ -123,7 +119,7 @@ def vmap(
         with Capturing(fun, shared) as scope:
             parts, level = _explore(call, size, strict)
         if scope.line:
-            parts, level = _one_by_one(call_one, size, strict, scope.line)
+            parts, level = _one_by_one(call, size, strict, scope.line)
         return _gathered(parts, level, size, out_axes)
 
     return mapped
@@ -147,11 +143,6 @@ class _Batched:
         self.node = node if place == 0 else permute(node, axes=order)
         self.levels = x._levels
         self.size: int = self.node.aval.shape[0]
-
-    def rows(self, level: int, rows: np.ndarray | None) -> Array:
-        """Return the argument as one example sees it, for all examples or for those of the given numbers."""
-        node = self.node if rows is None else _take(self.node, rows)
-        return Array(node, (level, *self.levels))
 
     def example(self, i: int) -> Array:
         """Return the argument for the example of a number."""
@@ -224,6 +215,10 @@ class _Run(Frame):
         self.deferred: list[_Way] = []  # what is left to do
         self.line = ""  # where the ways parted last
 
+    def argument(self, x: _Batched) -> Array:
+        """Return an argument as one example sees it."""
+        return Array(x.node if self.rows is None else _take(x.node, self.rows), (self.level, *x.levels))
+
     def numbers(self) -> np.ndarray:
         return np.arange(self.size) if self.rows is None else self.rows
 
@@ -236,9 +231,10 @@ class _Part(NamedTuple):
     tree: TreeDef
 
 
-def _explore(
-    call: Callable[[int, np.ndarray | None], Any], size: int, strict: bool
-) -> tuple[list[_Part], int]:
+_Call = Callable[[Callable[[_Batched], Array]], Any]
+
+
+def _explore(call: _Call, size: int, strict: bool) -> tuple[list[_Part], int]:
     """Run the function until every example has gone its way to the end."""
     level = new_level()
     waiting = [_Way(None, None, (), ())]
@@ -248,8 +244,7 @@ def _explore(
         run = _Run(new_level(), size, strict, waiting.pop())
         frames().append(run)
         try:
-            leaves, tree = tree_flatten(call(run.level, run.rows))
-            parts.append(_Part(run, [_output(x, run, level) for x in leaves], tree))
+            parts.append(_part(call(run.argument), run, level))
         finally:
             frames().pop()
         run.level, run.active_levels = level, (level, *run.active_levels[1:])
@@ -259,7 +254,7 @@ def _explore(
     return parts, level
 
 
-def _one_by_one(call: Callable[[int], Any], size: int, strict: bool, line: str) -> tuple[list[_Part], int]:
+def _one_by_one(call: _Call, size: int, strict: bool, line: str) -> tuple[list[_Part], int]:
     """Run the function as a loop does, where each example sees what those before it have written."""
     if strict or not size:
         why = "with strict=True" if strict else "without examples"
@@ -272,10 +267,14 @@ def _one_by_one(call: Callable[[int], Any], size: int, strict: bool, line: str) 
     level = new_level()
     parts = []
     for i in range(size):
-        leaves, tree = tree_flatten(call(i))
         run = _Run(level, size, strict, _Way(np.array([i]), None, (), ()))
-        parts.append(_Part(run, [_output(x, run, level) for x in leaves], tree))
+        parts.append(_part(call(lambda b, i=i: b.example(i)), run, level))  # type: ignore[misc]
     return parts, level
+
+
+def _part(result: Any, run: _Run, level: int) -> _Part:
+    leaves, tree = tree_flatten(result)
+    return _Part(run, [_output(x, run, level) for x in leaves], tree)
 
 
 def _output(x: Any, run: _Run, level: int) -> Array:
@@ -336,9 +335,7 @@ def _among(run: _Run, levels: Levels, shape: tuple[int, ...]) -> np.ndarray:
         return run.active
     gone = tuple(i for i, level in enumerate(run.active_levels) if level not in levels)
     kept = tuple(level for level in run.active_levels if level in levels)
-    some = run.active.any(axis=gone) if gone else run.active
-    spread = some.reshape([n if level in kept else 1 for n, level in zip(shape, levels, strict=True)])
-    return np.broadcast_to(spread, shape)
+    return _spread(np.asarray(run.active.any(axis=gone)), kept, levels, shape)
 
 
 def _kinds(rows: np.ndarray, active: np.ndarray | None) -> np.ndarray | None:
@@ -487,19 +484,13 @@ def _chosen(parts: Sequence[_Part], outs: Sequence[Array], level: int, size: int
             full = np.zeros((size, *mask.shape[1:]), bool)
             full[run.rows] = mask
             mask = full
-            empty = fill_like(node, 0)
-            empty = broadcast(
-                _take(empty, np.zeros(1, np.intp)),
-                shape=(size, *node.aval.shape[1:]),
-                axes=tuple(range(node.aval.ndim)),
-            )
+            empty = fill_node(aval_of((size, *node.aval.shape[1:]), node.aval.dtype), 0)
             node = scatter(empty, node, leaf(run.rows), axes=(0,), batch=0, mode="set")
         if whole is None:
             whole = node
-            continue
-        lead_axes = tuple(range(mask.ndim))
-        where = broadcast(leaf(np.ascontiguousarray(mask)), shape=node.aval.shape, axes=lead_axes)
-        whole = select(where, node, whole)
+        else:
+            axes, mask = tuple(range(mask.ndim)), np.ascontiguousarray(mask)
+            whole = select(broadcast(leaf(mask), shape=node.aval.shape, axes=axes), node, whole)
     assert whole is not None
     return Array(whole, levels)
 
