@@ -13,8 +13,7 @@ from ..chapters.joining import concat
 from ..chapters.manipulation import moveaxis, reshape
 from ..core.array import Array
 from ..core.promotion import as_array, astype, full, normalize_axis
-from ..dispatch import fastpath
-from .described import numpys
+from .described import eager_numpys
 
 _BYTE = np.dtype(np.uint8)
 _BIG = np.arange(7, -1, -1).astype(np.uint8)
@@ -33,8 +32,7 @@ def _last(function: str, x: Array, axis: int | None) -> tuple[Array, int]:
     return moveaxis(x, k, -1), k
 
 
-@fastpath.whole(np.packbits, large=np.packbits)
-@numpys
+@eager_numpys(large=np.packbits)
 def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:
     """Return bytes, each of eight elements that are zero or not.
 
@@ -55,8 +53,7 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     return moveaxis(functools.reduce(bitwise_or, bits), -1, k)
 
 
-@fastpath.whole(np.unpackbits, large=np.unpackbits)
-@numpys
+@eager_numpys(large=np.unpackbits)
 def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
     """Return the bits of bytes, an element each.
 

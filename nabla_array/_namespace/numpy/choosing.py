@@ -35,8 +35,8 @@ from ..core.promotion import (
     promote,
     result_dtype,
 )
-from ..dispatch import eager, fastpath
-from .described import numpys
+from ..dispatch import eager
+from .described import eager_numpys, numpys
 from .joining import flat
 
 _BOOL = np.dtype(np.bool)
@@ -68,8 +68,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     return out
 
 
-@fastpath.whole(np.choose)
-@numpys
+@eager_numpys()
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     """Return for each index the element of the array that it names.
 
@@ -104,8 +103,7 @@ def within(function: str, index: Array, n: int, mode: str, negative: bool = True
     return index
 
 
-@fastpath.whole(np.piecewise)
-@numpys
+@eager_numpys()
 def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
     """Return values of the function whose condition is true; of one more, where none is.
 
@@ -144,8 +142,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Ar
     return out
 
 
-@fastpath.whole(np.extract, large=np.extract)
-@numpys
+@eager_numpys(large=np.extract)
 def extract(condition: Any, arr: Any) -> Array:
     """Return the elements where a condition is true.
 
@@ -157,8 +154,7 @@ def extract(condition: Any, arr: Any) -> Array:
     return take(flat("extract", arr), places)
 
 
-@fastpath.whole(np.compress, large=np.compress)
-@numpys
+@eager_numpys(large=np.compress)
 def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
     """Return the slices along an axis where a condition is true.
 
@@ -184,8 +180,7 @@ def argwhere(a: Any) -> Array:
     return from_value(np.argwhere(as_array("argwhere", a)._value()))
 
 
-@fastpath.whole(np.flatnonzero)
-@numpys
+@eager_numpys()
 def flatnonzero(a: Any) -> Array:
     """Return the indices into the flattened array of the elements that are not zero.
 
@@ -218,8 +213,7 @@ def _plane(function: str, x: Array, axis1: int, axis2: int) -> Array:
     return moveaxis(x, (i, j), (-2, -1))
 
 
-@fastpath.whole(np.trace)
-@numpys
+@eager_numpys()
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
 ) -> Array:
@@ -295,8 +289,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     return tuple(out if order == "F" else reversed(out))
 
 
-@fastpath.whole(np.ix_)
-@numpys
+@eager_numpys()
 def ix_(*args: Any) -> tuple[Array, ...]:
     """Return index arrays that together index every combination of the given ones.
 

@@ -24,7 +24,7 @@ from ..core.promotion import as_array, astype, checked, fits, normalize_shape
 from ..core.views import Flags
 from ..dispatch import fastpath
 from ..interop.functions import to_host
-from .described import numpys
+from .described import eager_numpys, numpys
 from .joining import along
 from .numbers import i0
 
@@ -149,10 +149,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
     return from_value(np.tri(operator.index(N), M, k, dtype))
 
 
-@fastpath.whole(
-    np.vander, elements=lambda x, N=None, *_, **__: fastpath.size(x) * (fastpath.size(x) if N is None else N)
-)
-@numpys
+@eager_numpys(elements=lambda x, N=None, *_, **__: fastpath.size(x) * (fastpath.size(x) if N is None else N))
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
     """Return a Vandermonde matrix: powers of the elements, in columns.
 
@@ -259,8 +256,7 @@ def fromfunction(
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 
-@fastpath.whole(np.diag, elements=lambda v, k=0: (fastpath.size(v) + abs(k)) ** 2 if np.ndim(v) == 1 else 0)
-@numpys
+@eager_numpys(elements=lambda v, k=0: (fastpath.size(v) + abs(k)) ** 2 if np.ndim(v) == 1 else 0)
 def diag(v: Any, k: int = 0) -> Array:
     """Return a matrix with a vector on its diagonal, or the diagonal of a matrix: a read-only view.
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..core.promotion import UnheldDtypeError
+from ..dispatch import fastpath
 from ..interop.functions import elsewhere
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -30,6 +31,18 @@ def describe(function: Callable[..., Any], path: str) -> None:
 def numpys(function: F) -> F:
     """Let a function be NumPy's of that name: arrays of dtypes that are not ours go to NumPy's, counted."""
     return numpys_in("numpy", np)(function)
+
+
+def eager_numpys(**options: Any) -> Callable[[F], F]:
+    """Let a function be NumPy's of that name, which answers for small arrays that are known.
+
+    The options are those of `fastpath.whole`.
+    """
+
+    def decorate(function: F) -> F:
+        return fastpath.whole(getattr(np, function.__name__), **options)(numpys(function))
+
+    return decorate
 
 
 def numpys_in(path: str, module: Any) -> Callable[[F], F]:

@@ -18,8 +18,7 @@ from ..chapters.manipulation import flip, moveaxis, reshape, swapaxes
 from ..core.array import Array, apply
 from ..core.indexing import fitted, getitem, setitem
 from ..core.promotion import as_array, astype, listed, normalize_axis
-from ..dispatch import fastpath
-from .described import numpys
+from .described import eager_numpys, numpys
 
 _ALL = slice(None)
 
@@ -35,8 +34,7 @@ def along(axis: int, key: Any) -> tuple[Any, ...]:
     return (*[_ALL] * axis, key)
 
 
-@fastpath.whole(np.append)
-@numpys
+@eager_numpys()
 def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     """Return an array with more elements at its end.
 
@@ -82,8 +80,7 @@ def _joined(xs: list[Array], axis: int, dtype: Any, casting: Any) -> Array:
     return concat(xs, axis=axis, dtype=dtype, casting=casting)
 
 
-@fastpath.whole(np.vstack)
-@numpys
+@eager_numpys()
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """Join arrays along the first axis; vectors count as rows.
 
@@ -94,8 +91,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     return _joined(_with_axes("vstack", tup, 2), 0, dtype, casting)
 
 
-@fastpath.whole(np.hstack)
-@numpys
+@eager_numpys()
 def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """Join arrays along the second axis, vectors along the first.
 
@@ -106,8 +102,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     return _joined(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype, casting)
 
 
-@fastpath.whole(np.dstack)
-@numpys
+@eager_numpys()
 def dstack(tup: Any) -> Array:
     """Join arrays along the third axis.
 
@@ -118,8 +113,7 @@ def dstack(tup: Any) -> Array:
     return _joined(xs, 2, None, "same_kind")
 
 
-@fastpath.whole(np.column_stack)
-@numpys
+@eager_numpys()
 def column_stack(tup: Any) -> Array:
     """Join arrays along the second axis; vectors count as columns.
 
@@ -285,8 +279,7 @@ def _places(function: str, obj: Any, n: int) -> np.ndarray | int:
     return int(value) if value.ndim == 0 else value.reshape(-1)
 
 
-@fastpath.whole(np.delete)
-@numpys
+@eager_numpys()
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     """Return an array without some places along an axis.
 
@@ -303,8 +296,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     return take(x, np.flatnonzero(keep), axis=k)
 
 
-@fastpath.whole(np.insert)
-@numpys
+@eager_numpys()
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     """Return an array with values put in before some places along an axis.
 

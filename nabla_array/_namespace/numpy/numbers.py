@@ -41,8 +41,7 @@ from ..chapters.utility import diff
 from ..core.array import Array, apply, current
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, broadcast_shapes, full, normalize_axis, promote
-from ..dispatch import fastpath
-from .described import numpys
+from .described import eager_numpys, numpys
 from .joining import along, flat
 
 _F64 = np.dtype(np.float64)
@@ -80,8 +79,7 @@ def fix(x: Any, out: Any = None) -> Array:
     return y if out is None else deliver("fix", out, y)
 
 
-@fastpath.whole(np.sinc)
-@numpys
+@eager_numpys()
 def sinc(x: Any) -> Array:
     """Return ``sin(pi x) / (pi x)``, and 1 at 0.
 
@@ -133,8 +131,7 @@ def _chebyshev(x: Array, coefficients: tuple[float, ...]) -> Array:
     return out
 
 
-@fastpath.whole(np.i0)
-@numpys
+@eager_numpys()
 def i0(x: Any) -> Array:
     """Return the modified Bessel function of the first kind, of order 0.
 
@@ -152,8 +149,7 @@ def i0(x: Any) -> Array:
     return where(y <= 8.0, small, large)
 
 
-@fastpath.whole(np.nan_to_num)
-@numpys
+@eager_numpys()
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
     """Return an array with numbers in place of nan and infinities.
 
@@ -251,8 +247,7 @@ def isreal(x: Any) -> Array:
     return y.imag == 0 if y.dtype.kind == "c" else full(y.shape, True, np.dtype(bool))
 
 
-@fastpath.whole(np.isclose)
-@numpys
+@eager_numpys()
 @unheard()
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
     """Test which elements are equal within tolerances: ``abs(a - b) <= atol + rtol * abs(b)``.
@@ -270,8 +265,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return logical_or(out, logical_and(isnan(x), isnan(y))) if equal_nan else out
 
 
-@fastpath.whole(np.allclose)
-@numpys
+@eager_numpys()
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
     """Test whether all elements are equal within tolerances.
 
@@ -281,8 +275,7 @@ def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bo
     return bool(isclose(a, b, rtol, atol, equal_nan).all())
 
 
-@fastpath.whole(np.array_equal, large=np.array_equal)
-@numpys
+@eager_numpys(large=np.array_equal)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     """Test whether two arrays have the same shape and elements.
 
@@ -298,8 +291,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
     return bool(same.all())
 
 
-@fastpath.whole(np.array_equiv, large=np.array_equiv)
-@numpys
+@eager_numpys(large=np.array_equiv)
 def array_equiv(a1: Any, a2: Any) -> bool:
     """Test whether two arrays broadcast to the same elements.
 
@@ -338,8 +330,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concat(parts) if len(parts) > 1 else parts[0]
 
 
-@fastpath.whole(np.gradient)
-@numpys
+@eager_numpys()
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the slopes along axes, from differences of second order inside.
 
@@ -441,8 +432,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     return (d * (high + low) / 2.0).sum(k)
 
 
-@fastpath.whole(np.unwrap)
-@numpys
+@eager_numpys()
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Array:
     """Return angles without jumps: differences of more than half a period are undone.
 
@@ -469,8 +459,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
     return concat([first, astype(rest_of, first.dtype)], axis=k)
 
 
-@fastpath.whole(np.interp, large=np.interp)
-@numpys
+@eager_numpys(large=np.interp)
 def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
     """Return values between samples, on straight lines.
 
@@ -557,8 +546,7 @@ def _signals(function: str, a: Any, v: Any) -> list[Array]:
     return xs
 
 
-@fastpath.whole(np.convolve)
-@numpys
+@eager_numpys()
 def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
     """Return the convolution of two sequences.
 
@@ -571,8 +559,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
     return _correlated("convolve", x, flip(y), mode)
 
 
-@fastpath.whole(np.correlate)
-@numpys
+@eager_numpys()
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
     """Return the cross-correlation of two sequences.
 

@@ -14,14 +14,12 @@ from ..chapters.manipulation import reshape
 from ..chapters.sorting import argsort, sort
 from ..core.array import Array, apply
 from ..core.promotion import as_array, astype, full, normalize_axis
-from ..dispatch import fastpath
-from .described import numpys
+from .described import eager_numpys, numpys
 
 _INTP = np.dtype(np.intp)
 
 
-@fastpath.whole(np.lexsort)
-@numpys
+@eager_numpys()
 def lexsort(keys: Any, axis: int = -1) -> Array:
     """Return the indices that sort by the last key, equal ones by that before it, and so on.
 
@@ -56,8 +54,7 @@ def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None) -> Array:
     return apply(prim, x, kth=tuple(places.reshape(-1).tolist()), axis=k)
 
 
-@fastpath.whole(np.partition)
-@numpys
+@eager_numpys()
 def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
     """Return a copy in which the k-th element is in its place, and smaller ones before it.
 
@@ -67,8 +64,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     return _partitioned(partition_p, a, kth, axis)
 
 
-@fastpath.whole(np.argpartition)
-@numpys
+@eager_numpys()
 def argpartition(
     a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:

@@ -18,8 +18,7 @@ from ..chapters.statistical import min as min_
 from ..core.array import Array
 from ..core.indexing import getitem, setitem
 from ..core.promotion import as_array, astype, broadcast_to, full
-from ..dispatch import fastpath
-from .described import numpys
+from .described import eager_numpys
 from .joining import along
 from .statistics import median as median_
 
@@ -138,8 +137,7 @@ def _ends(
     return concat([parts[0], x, parts[1]], axis=axis)
 
 
-@fastpath.whole(np.pad)
-@numpys
+@eager_numpys()
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Return an array with more elements around it.
 

@@ -17,9 +17,8 @@ from ..core.array import Array
 from ..core.indexing import getitem, setitem
 from ..core.promotion import as_array, broadcast_to, promote
 from ..core.promotion import full as filled
-from ..dispatch import fastpath
 from .constructing import vander
-from .described import numpys
+from .described import eager_numpys, numpys
 from .more_linalg import lstsq
 from .numbers import convolve, inexact
 
@@ -68,8 +67,7 @@ def poly(seq_of_zeros: Any) -> Array:
     return out
 
 
-@fastpath.whole(np.roots)
-@numpys
+@eager_numpys()
 def roots(p: Any) -> Array:
     """Return the roots of a polynomial.
 
@@ -125,8 +123,7 @@ def _aligned(function: str, a: Any, b: Any) -> list[Array]:
     return [x if x.size == n else concat([filled((n - x.size,), 0, x.dtype), x]) for x in xs]
 
 
-@fastpath.whole(np.polyadd)
-@numpys
+@eager_numpys()
 def polyadd(a1: Any, a2: Any) -> Any:
     """Return the sum of two polynomials.
 
@@ -137,8 +134,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return _like(a1, a2)(x + y)
 
 
-@fastpath.whole(np.polysub)
-@numpys
+@eager_numpys()
 def polysub(a1: Any, a2: Any) -> Any:
     """Return the difference of two polynomials.
 
@@ -227,8 +223,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return _like(p)(x)
 
 
-@fastpath.whole(np.polyfit)
-@numpys
+@eager_numpys()
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
 ) -> Any:

@@ -31,7 +31,7 @@ from ..core.promotion import (
 )
 from ..dispatch import eager, fastpath
 from ..dispatch.ufuncs import make_ufunc
-from .described import numpys
+from .described import eager_numpys, numpys
 from .joining import flat
 
 
@@ -66,8 +66,7 @@ def _inner_size(a: Any, b: Any) -> float:
     return fastpath.pairs(a, b) / max(np.shape(a)[-1] if np.ndim(a) else 1, 1) ** 2
 
 
-@fastpath.whole(np.inner, elements=_inner_size)
-@numpys
+@eager_numpys(elements=_inner_size)
 def inner(a: Any, b: Any, /) -> Array:
     """Return the sum of products over the last axes.
 
@@ -80,8 +79,7 @@ def inner(a: Any, b: Any, /) -> Array:
     return tensordot(x, y, axes=((-1,), (-1,)))
 
 
-@fastpath.whole(np.outer, elements=fastpath.pairs)
-@numpys
+@eager_numpys(elements=fastpath.pairs)
 def outer(a: Any, b: Any, out: Any = None) -> Array:
     """Return the products of each element of one array with each of another, both flattened.
 
@@ -93,8 +91,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
     return _given("outer", out, multiply(reshape(x, (-1, 1)), y))
 
 
-@fastpath.whole(np.vdot)
-@numpys
+@eager_numpys()
 def vdot(a: Any, b: Any, /) -> Array:
     """Return the dot product of the flattened arrays, the first one conjugated.
 
@@ -107,8 +104,7 @@ def vdot(a: Any, b: Any, /) -> Array:
     return vecdot(x, y)
 
 
-@fastpath.whole(np.kron, elements=fastpath.pairs)
-@numpys
+@eager_numpys(elements=fastpath.pairs)
 def kron(a: Any, b: Any) -> Array:
     """Return the Kronecker product: blocks of the second array scaled by the elements of the first.
 
@@ -123,8 +119,7 @@ def kron(a: Any, b: Any) -> Array:
     return reshape(multiply(wide, inner_), tuple(p * q for p, q in zip(s, t, strict=True)))
 
 
-@fastpath.whole(np.cross)
-@numpys
+@eager_numpys()
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
@@ -393,8 +388,7 @@ def _einsum_size(subscripts: Any, *operands: Any, **options: Any) -> float:
     return math.prod([n for i, n in sizes.items() if (i in output if arrow else inputs.count(i) == 1)])
 
 
-@fastpath.whole(np.einsum, elements=_einsum_size)
-@numpys
+@eager_numpys(elements=_einsum_size)
 def einsum(
     *operands: Any,
     out: Any = None,

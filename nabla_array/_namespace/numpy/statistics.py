@@ -38,17 +38,16 @@ from ..core.array import Array, apply, current, from_value
 from ..core.indexing import getitem
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, full, normalize_axes, normalize_axis
-from ..dispatch import eager, fastpath
+from ..dispatch import eager
 from ..interop.functions import host_call, to_host
-from .described import numpys
+from .described import eager_numpys, numpys
 from .numbers import inexact
 
 _F64 = np.dtype(np.float64)
 _INTP = np.dtype(np.intp)
 
 
-@fastpath.whole(np.ptp)
-@numpys
+@eager_numpys()
 def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Array:
     """Return the range of the elements along axes: the largest less the smallest.
 
@@ -60,8 +59,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Ar
     return y if out is None else deliver("ptp", out, y)
 
 
-@fastpath.whole(np.average)
-@numpys
+@eager_numpys()
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
 ) -> Any:
@@ -211,8 +209,7 @@ def _checked_quantile(
     return y if out is None else deliver(function, out, y)
 
 
-@fastpath.whole(np.quantile)
-@numpys
+@eager_numpys()
 @unheard()
 def quantile(
     a: Any,
@@ -233,8 +230,7 @@ def quantile(
     return _checked_quantile("quantile", False, a, q, axis, out, method, keepdims, weights)
 
 
-@fastpath.whole(np.percentile)
-@numpys
+@eager_numpys()
 @unheard()
 def percentile(
     a: Any,
@@ -255,8 +251,7 @@ def percentile(
     return _checked_quantile("percentile", True, a, q, axis, out, method, keepdims, weights)
 
 
-@fastpath.whole(np.median)
-@numpys
+@eager_numpys()
 def median(
     a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
@@ -281,8 +276,7 @@ def median(
 # -- correlation -------------------------------------------------------------------------------------
 
 
-@fastpath.whole(np.cov)
-@numpys
+@eager_numpys()
 def cov(
     m: Any,
     y: Any = None,
@@ -353,8 +347,7 @@ def _cov_weights(fweights: Any, aweights: Any, n: int) -> Array | None:
     return w
 
 
-@fastpath.whole(np.corrcoef)
-@numpys
+@eager_numpys()
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
     """Return the correlation coefficients of variables, each a row of observations.
 
@@ -375,8 +368,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # -- counting ----------------------------------------------------------------------------------------
 
 
-@fastpath.whole(np.bincount, large=np.bincount)
-@numpys
+@eager_numpys(large=np.bincount)
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
     """Return how often each integer from 0 on occurs, or the sum of the weights that it has.
 
@@ -416,8 +408,7 @@ def added_at(x: Array, index: Array, values: Array) -> Array:
     return apply(scatter, x, values, index, axes=(0,), batch=0, mode="add")
 
 
-@fastpath.whole(np.digitize)
-@numpys
+@eager_numpys()
 def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     """Return the numbers of the bins that elements fall into.
 
@@ -457,8 +448,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     return from_value(known)
 
 
-@fastpath.whole(np.histogram)
-@numpys
+@eager_numpys()
 def histogram(
     a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
 ) -> tuple[Array, Array]:

@@ -14,12 +14,11 @@ from ..chapters.sets import isin
 from ..core.array import Array, from_value
 from ..core.promotion import as_array, promote
 from ..dispatch import fastpath
-from .described import numpys
+from .described import eager_numpys, numpys
 from .joining import flat
 
 
-@fastpath.whole(np.unique)
-@numpys
+@eager_numpys()
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -85,8 +84,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     return (common, from_value(first), from_value(second)) if return_indices else common
 
 
-@fastpath.whole(np.union1d)
-@numpys
+@eager_numpys()
 def union1d(ar1: Any, ar2: Any) -> Array:
     """Return the elements that either array has, ascending.
 

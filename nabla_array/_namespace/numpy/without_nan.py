@@ -37,9 +37,9 @@ from ..chapters.utility import all as all_
 from ..core.array import Array, from_value
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, normalize_axes
-from ..dispatch import eager, fastpath
+from ..dispatch import eager
 from ..interop.functions import host_call
-from .described import numpys
+from .described import eager_numpys, numpys
 from .statistics import between, median, ordered, percentile, quantile, quantile_dtype
 
 _F64 = np.dtype(np.float64)
@@ -74,8 +74,7 @@ def _given(function: str, out: Any, y: Array, casting: str = "same_kind") -> Arr
     return y if out is None else deliver(function, out, y, casting)
 
 
-@fastpath.whole(np.nansum)
-@numpys
+@eager_numpys()
 def nansum(
     a: Any,
     axis: Any = None,
@@ -94,8 +93,7 @@ def nansum(
     return sum_(x, axis, dtype, out, keepdims, initial, where)
 
 
-@fastpath.whole(np.nanprod)
-@numpys
+@eager_numpys()
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -164,8 +162,7 @@ def _joined(like: np.ufunc) -> Callable[..., Any]:
     return reduce
 
 
-@fastpath.whole(np.nanmax, large=_joined(np.fmax))
-@numpys
+@eager_numpys(large=_joined(np.fmax))
 def nanmax(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Array:
@@ -177,8 +174,7 @@ def nanmax(
     return _extreme("nanmax", max_, a, axis, out, keepdims, initial, where)
 
 
-@fastpath.whole(np.nanmin, large=_joined(np.fmin))
-@numpys
+@eager_numpys(large=_joined(np.fmin))
 def nanmin(
     a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
 ) -> Array:
@@ -197,8 +193,7 @@ def _place(name: str, find: Callable[..., Array], a: Any, axis: Any, out: Any, k
     return find(x, axis, out, keepdims=keepdims)
 
 
-@fastpath.whole(np.nanargmax)
-@numpys
+@eager_numpys()
 def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the largest element that is not nan.
 
@@ -208,8 +203,7 @@ def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: boo
     return _place("nanargmax", argmax, a, axis, out, keepdims)
 
 
-@fastpath.whole(np.nanargmin)
-@numpys
+@eager_numpys()
 def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the smallest element that is not nan.
 
@@ -226,8 +220,7 @@ def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> 
     return sum_(there, axis, keepdims=keepdims, where=mask)
 
 
-@fastpath.whole(np.nanmean)
-@numpys
+@eager_numpys()
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -303,8 +296,7 @@ def _filled_variance(
     return astype(divide(total, left), total.dtype)
 
 
-@fastpath.whole(np.nanvar)
-@numpys
+@eager_numpys()
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -325,8 +317,7 @@ def nanvar(
     return _variance("nanvar", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
 
 
-@fastpath.whole(np.nanstd)
-@numpys
+@eager_numpys()
 def nanstd(
     a: Any,
     axis: Any = None,
