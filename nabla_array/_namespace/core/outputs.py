@@ -18,10 +18,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind", exact: bool = False) -> Any:
     """Write results to the arrays given as `out`, ours or NumPy's, or a tuple of these; returns them.
 
-    They are broadcast, unless `exact`.
+    They are broadcast, unless `exact`. Where `out` is None, the results themselves come back.
 
     Raises TypeError where a result's dtype does not fit, ValueError where its shape does not.
     """
+    if out is None:
+        return result
     results = result if isinstance(result, tuple) else (result,)
     targets = out if isinstance(out, tuple) else (out,)
     if len(targets) != len(results):
@@ -63,7 +65,6 @@ def takes_out(function: F) -> F:
     def call(*args: Any, out: Any = None, **kwargs: Any) -> Any:
         if out is None and len(args) == place + 1:
             *args, out = args  # type: ignore[assignment]
-        y = function(*args, **kwargs)
-        return y if out is None else deliver(function.__name__, out, y)
+        return deliver(function.__name__, out, function(*args, **kwargs))
 
     return call  # type: ignore[return-value]

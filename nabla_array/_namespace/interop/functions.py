@@ -241,11 +241,11 @@ def array_function(self: Array, function: Callable[..., Any], types: Any, args: 
         if call is not None:
             with suppress(UnheldDtypeError):  # NumPy may hold it
                 result = ours(*call[0], **call[1])
-                return result if out is None else deliver(function.__name__, out, result)
+                return deliver(function.__name__, out, result)
     module = function.__module__.removeprefix("numpy").lstrip(".")
     name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
     result = host_call(function, name, args, plain)
-    return result if out is None else deliver(function.__name__, out, result)
+    return deliver(function.__name__, out, result)
 
 
 # The package puts its public names here once it is whole.

@@ -85,7 +85,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     index = broadcast_to(within("choose", astype(index, _INTP), len(arrays), mode, negative=False), shape)
     many = stack([broadcast_to(x, shape) for x in arrays])
     y = getitem(take_along_axis(many, reshape(index, (1, *shape)), axis=0), 0)
-    return y if out is None else deliver("choose", out, y, "unsafe")
+    return deliver("choose", out, y, "unsafe")
 
 
 def within(function: str, index: Array, n: int, mode: str, negative: bool = True) -> Array:
@@ -166,7 +166,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
         raise ValueError("condition must be a 1-d array")
     (places,) = nonzero(mask)
     y = take(a, places, axis=axis)
-    return y if out is None else deliver("compress", out, y, "unsafe")
+    return deliver("compress", out, y, "unsafe")
 
 
 @numpys
@@ -228,7 +228,7 @@ def trace(
             return found
     x = _plane("trace", as_array("trace", a), axis1, axis2)
     y: Array = apply(diagonal_p, x, offset=operator.index(offset)).sum(-1, dtype=dtype)
-    return y if out is None else deliver("trace", out, y)
+    return deliver("trace", out, y)
 
 
 @numpys

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.promotion import UnheldDtypeError
 from ..dispatch import fastpath
+from ..dispatch.ufuncs import call_it
 from ..interop.functions import elsewhere
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,6 +44,13 @@ def eager_numpys(**options: Any) -> Callable[[F], F]:
         return fastpath.whole(getattr(np, function.__name__), **options)(numpys(function))
 
     return decorate
+
+
+def of_family(function: F, name: str, summary: str, example: str, result: str) -> F:
+    """Give one of several functions that are made alike its name and docstring."""
+    call_it(function, "nabla_array", name)
+    function.__doc__ = f"{summary}\n\n>>> xp.{name}({example})\n{result}"
+    return function
 
 
 def numpys_in(path: str, module: Any) -> Callable[[F], F]:

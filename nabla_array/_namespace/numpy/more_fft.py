@@ -15,10 +15,6 @@ from .described import numpys_in
 numpys = numpys_in("numpy.fft", np.fft)
 
 
-def _given(function: str, out: Any, y: Array) -> Array:
-    return y if out is None else deliver(function, out, y)
-
-
 @fastpath.whole(np.fft.fft2)
 @numpys
 def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
@@ -28,7 +24,7 @@ def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any
     array([[4., 0.],
            [0., 0.]])
     """
-    return _given("fft2", out, fftn(a, s=s, axes=axes, norm=norm))
+    return deliver("fft2", out, fftn(a, s=s, axes=axes, norm=norm))
 
 
 @numpys
@@ -39,7 +35,7 @@ def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
     array([[1., 0.],
            [0., 0.]])
     """
-    return _given("ifft2", out, ifftn(a, s=s, axes=axes, norm=norm))
+    return deliver("ifft2", out, ifftn(a, s=s, axes=axes, norm=norm))
 
 
 @numpys
@@ -50,7 +46,7 @@ def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: An
     array([[4., 0.],
            [0., 0.]])
     """
-    return _given("rfft2", out, rfftn(a, s=s, axes=axes, norm=norm))
+    return deliver("rfft2", out, rfftn(a, s=s, axes=axes, norm=norm))
 
 
 @numpys
@@ -61,4 +57,4 @@ def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: A
     array([[1., 0.],
            [0., 0.]])
     """
-    return _given("irfft2", out, irfftn(a, s=s, axes=axes, norm=norm))
+    return deliver("irfft2", out, irfftn(a, s=s, axes=axes, norm=norm))

@@ -163,7 +163,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Array:
     y = _ordered_product(xs)
     shape = y.shape[:0] if row and column else y.shape[1:] if row else y.shape[:1] if column else y.shape
     y = reshape(y, shape)
-    return y if out is None else deliver("multi_dot", out, y)
+    return deliver("multi_dot", out, y)
 
 
 def _ordered_product(xs: list[Array]) -> Array:

@@ -76,7 +76,7 @@ def fix(x: Any, out: Any = None) -> Array:
     array([ 2., -2.])
     """
     y = trunc(x)
-    return y if out is None else deliver("fix", out, y)
+    return deliver("fix", out, y)
 
 
 @eager_numpys()
@@ -206,7 +206,7 @@ def isposinf(x: Any, out: Any = None) -> Array:
             f"This operation is not supported for {y.dtype} values because it would be ambiguous."
         )
     z = logical_and(isinf(y), y > 0)
-    return z if out is None else deliver("isposinf", out, z)
+    return deliver("isposinf", out, z)
 
 
 @numpys
@@ -222,7 +222,7 @@ def isneginf(x: Any, out: Any = None) -> Array:
             f"This operation is not supported for {y.dtype} values because it would be ambiguous."
         )
     z = logical_and(isinf(y), y < 0)
-    return z if out is None else deliver("isneginf", out, z)
+    return deliver("isneginf", out, z)
 
 
 @numpys

@@ -35,10 +35,6 @@ from .described import eager_numpys, numpys
 from .joining import flat
 
 
-def _given(function: str, out: Any, y: Array) -> Array:
-    return y if out is None else deliver(function, out, y)
-
-
 @fastpath.product(np.dot)
 @numpys
 def dot(a: Any, b: Any, out: Any = None) -> Array:
@@ -49,17 +45,17 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     """
     x, y = as_array("dot", a), as_array("dot", b)
     if not x.ndim or not y.ndim:
-        return _given("dot", out, multiply(x, y))
+        return deliver("dot", out, multiply(x, y))
     if (found := eager.product(np.dot, x, y)) is not None:
-        return _given("dot", out, found)
+        return deliver("dot", out, found)
     if y.ndim <= 2:
         if x.shape[-1] != y.shape[0]:
             raise ValueError(
                 f"dot: shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} != {y.shape[0]}"
             )
         if x.ndim <= 2:
-            return _given("dot", out, matmul(x, y))
-    return _given("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))))
+            return deliver("dot", out, matmul(x, y))
+    return deliver("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))))
 
 
 def _inner_size(a: Any, b: Any) -> float:
@@ -88,7 +84,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
            [ 2, 20]])
     """
     x, y = flat("outer", a), flat("outer", b)
-    return _given("outer", out, multiply(reshape(x, (-1, 1)), y))
+    return deliver("outer", out, multiply(reshape(x, (-1, 1)), y))
 
 
 @eager_numpys()
@@ -415,7 +411,7 @@ def einsum(
     y = _little(operands, sizes) if dtype is None else None
     if y is None:
         y = _contracted(spelled, sizes, common, optimize)
-    return y if out is None else deliver("einsum", out, y, casting)
+    return deliver("einsum", out, y, casting)
 
 
 @numpys

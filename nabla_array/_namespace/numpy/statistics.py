@@ -40,7 +40,7 @@ from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, full, normalize_axes, normalize_axis
 from ..dispatch import eager
 from ..interop.functions import host_call, to_host
-from .described import eager_numpys, numpys
+from .described import eager_numpys, numpys, of_family
 from .numbers import inexact
 
 _F64 = np.dtype(np.float64)
@@ -56,7 +56,7 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Ar
     """
     x = as_array("ptp", a)
     y = subtract(max_(x, axis, keepdims=keepdims), min_(x, axis, keepdims=keepdims))
-    return y if out is None else deliver("ptp", out, y)
+    return deliver("ptp", out, y)
 
 
 @eager_numpys()
@@ -134,19 +134,30 @@ def between(low: Array, high: Array, t: Any) -> Array:
     return where(greater_equal(t, 0.5), high - off * (1 - t), low + off * t)
 
 
-def _quantile(function: str, a: Any, q: Any, axis: Any, method: str, keepdims: bool, percent: bool) -> Array:
-    x = as_array(function, a)
-    if x.dtype.kind == "c":
-        raise TypeError(f"a must be an array of real numbers, not {x.dtype}")
-    if x.dtype.kind in "iu" and method not in ("lower", "higher"):
-        x = astype(x, _F64)
-    given = as_array(function, q)
-    fractions = given._value() / 100 if percent else np.asarray(given._value())
-    if given.dtype.kind not in "fc":
+def checked_fractions(q: Array, percent: bool) -> np.ndarray:
+    """Return the parts of 1 that quantiles are asked for at."""
+    fractions = q._value() / 100 if percent else np.asarray(q._value())
+    if q.dtype.kind not in "fc":
         fractions = fractions.astype(np.float64)
     if not ((fractions >= 0) & (fractions <= 1)).all():
         name, most = ("Percentiles", 100) if percent else ("Quantiles", 1)
         raise ValueError(f"{name} must be in the range [0, {most}]")
+    return fractions
+
+
+@unheard()
+def _quantile(
+    function: str, percent: bool, x: Array, q: Any, axis: Any, method: str, keepdims: bool, weights: Any
+) -> Array:
+    if weights is not None or method not in _PLACES or x.dtype.kind == "b":
+        return quantiles_on_host(function, x, q, axis, method, keepdims, weights)
+    if x.dtype.kind == "c":
+        raise TypeError(f"a must be an array of real numbers, not {x.dtype}")
+    dtype = quantile_dtype(percent, x.dtype, q, method)
+    if x.dtype.kind in "iu" and method not in ("lower", "higher"):
+        x = astype(x, _F64)
+    given = as_array(function, q)
+    fractions = checked_fractions(given, percent)
     if fractions.ndim > 2:
         raise ValueError(f"{function}: q has more than two axes")
     rows, kept = ordered(function, x, axis)
@@ -174,7 +185,7 @@ def _quantile(function: str, a: Any, q: Any, axis: Any, method: str, keepdims: b
     if x.dtype.kind == "f":  # nan goes last, and spreads
         last = getitem(rows, (Ellipsis, -1))
         y = where(isnan(last), np.nan, y)
-    return _kept(y, kept, fractions.ndim) if keepdims else y
+    return astype(_kept(y, kept, fractions.ndim) if keepdims else y, dtype)
 
 
 def quantile_dtype(percent: bool, dtype: np.dtype, q: Any, method: str) -> np.dtype:
@@ -185,70 +196,54 @@ def quantile_dtype(percent: bool, dtype: np.dtype, q: Any, method: str) -> np.dt
     return found
 
 
-def _checked_quantile(
-    function: str,
-    percent: bool,
-    a: Any,
-    q: Any,
-    axis: Any,
-    out: Any,
-    method: str,
-    keepdims: bool,
-    weights: Any,
+def quantiles(
+    name: str, find: Callable[..., Array], summary: str, example: str, result: str
+) -> Callable[..., Array]:
+    """Return NumPy's function of this name; `find` is told whether `q` is in percent."""
+
+    def call(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: Any = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+        *,
+        weights: Any = None,
+    ) -> Array:
+        y = find(name, name.endswith("percentile"), as_array(name, a), q, axis, method, keepdims, weights)
+        return deliver(name, out, y)
+
+    return of_family(call, name, summary, example, result)
+
+
+def quantiles_on_host(
+    name: str, x: Array, q: Any, axis: Any, method: str, keepdims: bool, weights: Any
 ) -> Array:
-    x = as_array(function, a)
-    if weights is not None or method not in _PLACES or x.dtype.kind == "b":
-        theirs = {"quantile": np.quantile, "percentile": np.percentile}[function]
-        y = host_call(
-            theirs, function, (a, q), dict(axis=axis, method=method, keepdims=keepdims, weights=weights)
-        )
-        y = asarray(y)
-    else:
-        y = _quantile(function, x, q, axis, method, keepdims, percent)
-        y = astype(y, quantile_dtype(percent, x.dtype, q, method))
-    return y if out is None else deliver(function, out, y)
+    """Return what NumPy's function of this name gives."""
+    options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
+    return as_array(name, host_call(getattr(np, name), name, (x, q), options))
 
 
-@eager_numpys()
-@unheard()
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Array:
-    """Return quantiles along axes.
-
-    >>> xp.quantile([1.0, 2.0, 4.0], 0.5)
-    np.float64(2.0)
-    """
-    return _checked_quantile("quantile", False, a, q, axis, out, method, keepdims, weights)
-
-
-@eager_numpys()
-@unheard()
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Array:
-    """Return percentiles along axes.
-
-    >>> xp.percentile([1.0, 2.0, 4.0], [0, 75])
-    array([1., 3.])
-    """
-    return _checked_quantile("percentile", True, a, q, axis, out, method, keepdims, weights)
+quantile = eager_numpys()(
+    quantiles(
+        "quantile",
+        _quantile,
+        "Return quantiles along axes.",
+        "[1.0, 2.0, 4.0], 0.5",
+        "np.float64(2.0)",
+    )
+)
+percentile = eager_numpys()(
+    quantiles(
+        "percentile",
+        _quantile,
+        "Return percentiles along axes.",
+        "[1.0, 2.0, 4.0], [0, 75]",
+        "array([1., 3.])",
+    )
+)
 
 
 @eager_numpys()
@@ -270,7 +265,7 @@ def median(
             last = rows[..., -1]
             y = where(isnan(last), last, y)
     y = _kept(y, kept, 0) if keepdims else y
-    return y if out is None else deliver("median", out, y, "unsafe")
+    return deliver("median", out, y, "unsafe")
 
 
 # -- correlation -------------------------------------------------------------------------------------

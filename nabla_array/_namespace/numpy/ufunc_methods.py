@@ -106,7 +106,7 @@ def with_options(
     if where is not True:
         pairs = [(y, 0) if t is None else (astype(y, t.dtype), t) for y, t in zip(many, outs, strict=True)]
         many = tuple([_chosen(name, where, y, before) for y, before in pairs])
-    many = tuple([y if t is None else deliver(name, t, y, casting) for y, t in zip(many, outs, strict=True)])
+    many = tuple([deliver(name, t, y, casting) for y, t in zip(many, outs, strict=True)])
     return many if isinstance(results, tuple) else many[0]
 
 
@@ -207,7 +207,7 @@ def reduce(
         logical = like.__name__ in _LOGICAL
         y = own(x, axes, keepdims=keepdims, where=where, **({} if logical else {"initial": first}))
         y = function(first, y) if logical and first is not None else astype(y, result)
-        return y if out is None else deliver(name, out, y, "unsafe")
+        return deliver(name, out, y, "unsafe")
     n = math.prod(x.shape[k] for k in axes)
     if n > _LONGEST and (like not in _ASSOCIATIVE or where is not True):
         return _host(like, "reduce", x, axis, result, out, keepdims, initial, where)
@@ -225,7 +225,7 @@ def reduce(
     if keepdims:
         y = apply(reshape, y, shape=tuple(1 if k in axes else m for k, m in enumerate(x.shape)))
     y = astype(y, result)
-    return y if out is None else deliver(name, out, y, "unsafe")
+    return deliver(name, out, y, "unsafe")
 
 
 def _folded(function: Function, like: np.ufunc, x: Array, start: Any, mask: Array | None) -> Array:
@@ -276,7 +276,7 @@ def accumulate(
         return _host(like, "accumulate", x, axis=k, out=out)
     else:
         y = _scanned(function, like, x, (slice(None),) * k)
-    return y if out is None else deliver(name, out, y, "unsafe")
+    return deliver(name, out, y, "unsafe")
 
 
 def _one_axis(name: str, axis: Any, ndim: int) -> int:
@@ -339,7 +339,7 @@ def reduceat(
         part = getitem(x, (*[slice(None)] * k, slice(int(i), int(j) if j > i else int(i) + 1)))
         parts.append(astype(reduce(function, like, part, k, keepdims=True, initial=None), result))
     y = apply(concat, *parts, axis=k)
-    return y if out is None else deliver(name, out, y, "unsafe")
+    return deliver(name, out, y, "unsafe")
 
 
 def outer(function: Function, like: np.ufunc, A: Any, B: Any, /, **kwargs: Any) -> Any:

@@ -25,8 +25,7 @@ from ..chapters.elementwise import (
     subtract,
 )
 from ..chapters.indexing_functions import take_along_axis
-from ..chapters.joining import stack
-from ..chapters.manipulation import reshape
+from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.scans import cumprod, cumsum
 from ..chapters.searching import argmax, argmin, count_nonzero, where
 from ..chapters.statistical import max as max_
@@ -38,9 +37,18 @@ from ..core.array import Array, from_value
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, normalize_axes
 from ..dispatch import eager
-from ..interop.functions import host_call
-from .described import eager_numpys, numpys
-from .statistics import between, median, ordered, percentile, quantile, quantile_dtype
+from .described import eager_numpys, numpys, of_family
+from .statistics import (
+    between,
+    checked_fractions,
+    median,
+    ordered,
+    percentile,
+    quantile,
+    quantile_dtype,
+    quantiles,
+    quantiles_on_host,
+)
 
 _F64 = np.dtype(np.float64)
 _ALL_NAN = "All-NaN slice encountered"
@@ -68,10 +76,6 @@ def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: st
     found = eager.at_hand(lacking) if active.settings["float_warnings"] else None
     if found is not None and ((~found).sum(axes) <= most).any():
         warn_of_shape(message)
-
-
-def _given(function: str, out: Any, y: Array, casting: str = "same_kind") -> Array:
-    return y if out is None else deliver(function, out, y, casting)
 
 
 @eager_numpys()
@@ -147,7 +151,7 @@ def _extreme(
     if lacking is not None:  # nan where there is nothing else
         _warn_of_few(lacking, normalize_axes(name, axis, x.ndim), 0, _ALL_NAN)
         y = where(all_(lacking, axis, keepdims=keepdims), np.nan, y)
-    return _given(name, out, y)
+    return deliver(name, out, y)
 
 
 def _joined(like: np.ufunc) -> Callable[..., Any]:
@@ -241,43 +245,10 @@ def nanmean(
     with unheard():
         if lacking is None:
             y: Array = x.mean(axis, dtype, keepdims=keepdims, where=where)
-            return _given("nanmean", out, y, "unsafe")
+            return deliver("nanmean", out, y, "unsafe")
         total = sum_(x, axis, dtype, keepdims=keepdims, where=where)
         y = divide(total, _counted(x, lacking, axis, keepdims, where))
-        return _given("nanmean", out, astype(y, total.dtype), "unsafe")
-
-
-def _variance(
-    name: str,
-    a: Any,
-    axis: Any,
-    dtype: Any,
-    out: Any,
-    ddof: Any,
-    keepdims: bool,
-    mask: Any,
-    center: Any,
-    correction: Any,
-) -> Array:
-    """Return what `nanvar` or `nanstd` does."""
-    if correction is not None:
-        if ddof:
-            raise ValueError("ddof and correction can't be provided simultaneously.")
-        ddof = correction
-    x = as_array(name, a)
-    axes = normalize_axes(name, axis, x.ndim)
-    # Of too few numbers the variance is nan, where that of all might be infinite.
-    are_enough = mask is True and math.prod(x.shape[k] for k in axes) > ddof
-    x, lacking = _filled(name, x, 0, dtype is None and are_enough)
-    if lacking is not None and mask is True:
-        _warn_of_few(lacking, axes, ddof, "Degrees of freedom <= 0 for slice.")
-    with unheard():
-        if lacking is None:
-            y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=mask, mean=center)
-        else:
-            y = _filled_variance(x, lacking, axes, dtype, ddof, mask, center)
-            y = y if keepdims else reshape(y, tuple(n for k, n in enumerate(y.shape) if k not in axes))
-        return _given(name, out, y, "unsafe") if name == "nanvar" else _given(name, out, sqrt(y))
+        return deliver("nanmean", out, astype(y, total.dtype), "unsafe")
 
 
 def _filled_variance(
@@ -296,46 +267,45 @@ def _filled_variance(
     return astype(divide(total, left), total.dtype)
 
 
-@eager_numpys()
-def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: Any = None,
-) -> Array:
-    """Return the variance along axes of the elements that are not nan.
+def _variance(name: str, summary: str) -> Callable[..., Array]:
+    """Return `nanvar` or `nanstd`."""
 
-    >>> xp.nanvar([1.0, xp.nan, 3.0])
-    np.float64(1.0)
-    """
-    return _variance("nanvar", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+        mean: Any = None,
+        correction: Any = None,
+    ) -> Array:
+        if correction is not None:
+            if ddof:
+                raise ValueError("ddof and correction can't be provided simultaneously.")
+            ddof = correction
+        x = as_array(name, a)
+        axes = normalize_axes(name, axis, x.ndim)
+        # Of too few numbers the variance is nan, where that of all might be infinite.
+        are_enough = where is True and math.prod(x.shape[k] for k in axes) > ddof
+        x, lacking = _filled(name, x, 0, dtype is None and are_enough)
+        if lacking is not None and where is True:
+            _warn_of_few(lacking, axes, ddof, "Degrees of freedom <= 0 for slice.")
+        with unheard():
+            if lacking is None:
+                y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
+            else:
+                y = _filled_variance(x, lacking, axes, dtype, ddof, where, mean)
+                y = y if keepdims else reshape(y, tuple(n for k, n in enumerate(y.shape) if k not in axes))
+            return deliver(name, out, y, "unsafe") if name == "nanvar" else deliver(name, out, sqrt(y))
+
+    return eager_numpys()(of_family(call, name, summary, "[1.0, xp.nan, 3.0]", "np.float64(1.0)"))
 
 
-@eager_numpys()
-def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: float = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = True,
-    mean: Any = None,
-    correction: Any = None,
-) -> Array:
-    """Return the standard deviation along axes of the elements that are not nan.
-
-    >>> xp.nanstd([1.0, xp.nan, 3.0])
-    np.float64(1.0)
-    """
-    return _variance("nanstd", a, axis, dtype, out, ddof, keepdims, where, mean, correction)
+nanvar = _variance("nanvar", "Return the variance along axes of the elements that are not nan.")
+nanstd = _variance("nanstd", "Return the standard deviation along axes of the elements that are not nan.")
 
 
 # -- quantiles ---------------------------------------------------------------------------------------
@@ -371,87 +341,53 @@ def _sorted_counts(name: str, a: Any, axis: Any) -> tuple[Array, Array, tuple[in
     return rows, count, kept
 
 
-def _at_fraction(name: str, a: Any, q: Any, axis: Any) -> tuple[Array, tuple[int, ...]]:
-    rows, count, kept = _sorted_counts(name, a, axis)
-    place = maximum(multiply(subtract(count, 1), q), 0.0)
-    low = astype(floor(place), np.dtype(np.intp))
-    high = minimum(low + 1, maximum(count - 1, 0))
-    first, second = take_along_axis(rows, low, axis=-1), take_along_axis(rows, high, axis=-1)
-    y = between(first, second, place - low)
-    y = where(count > 0, y, np.nan)
-    return reshape(y, y.shape[:-1]), kept
-
-
 def _nan_quantile(
-    name: str, a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: bool, weights: Any, percent: bool
+    name: str, percent: bool, x: Array, q: Any, axis: Any, method: str, keepdims: bool, weights: Any
 ) -> Array:
-    x = as_array(name, a)
-    plain = {"nanquantile": quantile, "nanpercentile": percentile}[name]
+    plain = percentile if percent else quantile
     if not x.size:
-        return nanmean(x, axis, out=out, keepdims=keepdims)
+        return nanmean(x, axis, keepdims=keepdims)
     if x.dtype.kind != "f":
-        return plain(x, q, axis, out, False, method, keepdims, weights=weights)
+        return plain(x, q, axis, None, False, method, keepdims, weights=weights)
     if method != "linear" or weights is not None:
-        options = {"axis": axis, "method": method, "keepdims": keepdims, "weights": weights}
-        return _given(name, out, as_array(name, host_call(getattr(np, name), name, (a, q), options)))
+        return quantiles_on_host(name, x, q, axis, method, keepdims, weights)
     if (numbers := _numbers(name, x, axis)) is not None:
         y = plain(numbers[0], q, numbers[1], method=method)
-        return _given(name, out, _with_axes(y, x, axis) if keepdims else y)
-    fractions = np.asarray(as_array(name, q)._value(), np.float64) / (100 if percent else 1)
-    if not ((fractions >= 0) & (fractions <= 1)).all():
-        raise ValueError(
-            "Percentiles must be in the range [0, 100]"
-            if percent
-            else "Quantiles must be in the range [0, 1]"
-        )
-    each: Any = fractions.reshape(-1).tolist()
+        return _with_axes(y, x, axis) if keepdims else y
+    given = as_array(name, q)
+    fractions = checked_fractions(given, percent)
+    each: Any = fractions.reshape(-1).astype(np.float64)
     if tapes and type(q) not in SCALARS:  # a derivative by q goes through
-        each = reshape(astype(as_array(name, q), _F64) / (100 if percent else 1), (-1,))
+        each = reshape(astype(given, _F64) / (100 if percent else 1), (-1,))
     with unheard():
-        found = [_at_fraction(name, x, f, axis) for f in each]
-        parts = [reshape(y, kept) if keepdims else y for y, kept in found]
-        y = reshape(stack(parts), (*fractions.shape, *parts[0].shape))
-        return _given(name, out, astype(y, quantile_dtype(percent, x.dtype, q, method)))
+        rows, count, kept = _sorted_counts(name, x, axis)
+        place = maximum(multiply(subtract(count, 1), each), 0.0)
+        low = astype(floor(place), np.dtype(np.intp))
+        high = minimum(low + 1, maximum(count - 1, 0))
+        first, second = [take_along_axis(rows, i, axis=-1) for i in (low, high)]
+        y = where(count > 0, between(first, second, place - low), np.nan)
+        y = reshape(moveaxis(y, -1, 0), (*fractions.shape, *(kept if keepdims else rows.shape[:-1])))
+        return astype(y, quantile_dtype(percent, x.dtype, q, method))
 
 
-@numpys
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Array:
-    """Return quantiles along axes of the elements that are not nan.
-
-    >>> xp.nanquantile([1.0, xp.nan, 2.0], 0.5)
-    np.float64(1.5)
-    """
-    return _nan_quantile("nanquantile", a, q, axis, out, method, keepdims, weights, False)
-
-
-@numpys
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Any = None,
-) -> Array:
-    """Return percentiles along axes of the elements that are not nan.
-
-    >>> xp.nanpercentile([1.0, xp.nan, 2.0], 50)
-    np.float64(1.5)
-    """
-    return _nan_quantile("nanpercentile", a, q, axis, out, method, keepdims, weights, True)
+nanquantile = numpys(
+    quantiles(
+        "nanquantile",
+        _nan_quantile,
+        "Return quantiles along axes of the elements that are not nan.",
+        "[1.0, xp.nan, 2.0], 0.5",
+        "np.float64(1.5)",
+    )
+)
+nanpercentile = numpys(
+    quantiles(
+        "nanpercentile",
+        _nan_quantile,
+        "Return percentiles along axes of the elements that are not nan.",
+        "[1.0, xp.nan, 2.0], 50",
+        "np.float64(1.5)",
+    )
+)
 
 
 @numpys
@@ -470,7 +406,7 @@ def nanmedian(
         return median(x, axis, out, keepdims=keepdims)
     if (numbers := _numbers("nanmedian", x, axis)) is not None:
         y = median(*numbers)
-        return _given("nanmedian", out, _with_axes(y, x, axis) if keepdims else y, "unsafe")
+        return deliver("nanmedian", out, _with_axes(y, x, axis) if keepdims else y, "unsafe")
     with unheard():
         rows, count, kept = _sorted_counts("nanmedian", x, axis)
         last = maximum(count - 1, 0)
@@ -478,4 +414,4 @@ def nanmedian(
             take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
         ]
         y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
-        return _given("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
+        return deliver("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
