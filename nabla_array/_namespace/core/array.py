@@ -211,7 +211,7 @@ class Array:
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         """Return the `nabla_array` module; raises ValueError for a version that it does not have."""
-        return _namespace(api_version)
+        return namespace_hook[0](api_version)
 
     # -- values ------------------------------------------------------------------------------------
 
@@ -704,7 +704,3 @@ steps_hook: list[Callable[[tuple[Step, ...], Any, tuple[int, ...]], tuple[Step, 
 
 # The package puts itself here once it is whole; `Array` cannot import it.
 namespace_hook: list[Callable[[str | None], ModuleType]] = []
-
-
-def _namespace(api_version: str | None) -> ModuleType:
-    return namespace_hook[0](api_version)

@@ -225,7 +225,7 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
     elif part == "lib.stride_tricks":
         found = find_hook[0](name, "lib")
     else:
-        found = own_names().get(ALIASES.get(name, name)) or find_hook[0](name)
+        found = namespace_names.get(ALIASES.get(name, name)) or find_hook[0](name)
     return found if isinstance(found, fastpath.FUNCTIONS) else None
 
 
@@ -252,41 +252,14 @@ def array_function(self: Array, function: Callable[..., Any], types: Any, args: 
 namespace_names: dict[str, Any] = {}
 
 
-def own_names() -> dict[str, Any]:
-    """Return the public names of the package."""
-    return namespace_names
-
-
 # NumPy's own that is ours too: it concerns dtypes, text, printing and errors, and computes nothing.
-_SHARED = {
-    "array2string",
-    "array_repr",
-    "array_str",
-    "base_repr",
-    "binary_repr",
-    "errstate",
-    "format_float_positional",
-    "format_float_scientific",
-    "frompyfunc",
-    "get_include",
-    "get_printoptions",
-    "getbufsize",
-    "geterr",
-    "geterrcall",
-    "info",
-    "issubdtype",
-    "min_scalar_type",
-    "mintypecode",
-    "printoptions",
-    "promote_types",
-    "set_printoptions",
-    "setbufsize",
-    "seterr",
-    "seterrcall",
-    "show_config",
-    "show_runtime",
-    "typename",
-}
+_SHARED_NAMES = (
+    "array2string array_repr array_str base_repr binary_repr errstate format_float_positional "
+    "format_float_scientific frompyfunc get_include get_printoptions getbufsize geterr geterrcall info "
+    "issubdtype min_scalar_type mintypecode printoptions promote_types set_printoptions setbufsize "
+    "seterr seterrcall show_config show_runtime typename"
+)
+_SHARED = set(_SHARED_NAMES.split())
 # NumPy's modules that are not for its users, and those that are there to be imported only.
 _NO_ATTRIBUTES = {"core", "f2py"}
 

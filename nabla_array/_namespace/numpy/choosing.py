@@ -13,7 +13,7 @@ import numpy as np
 from ..._lazy.ops.elementwise import select as select_p
 from ..._lazy.ops.structure import diagonal as diagonal_p
 from ..._lazy.ops.structure import reshape as reshape_p
-from ..chapters.elementwise import floor_divide, logical_or, remainder
+from ..chapters.elementwise import logical_or, remainder
 from ..chapters.indexing_functions import take, take_along_axis
 from ..chapters.joining import stack, tile
 from ..chapters.manipulation import moveaxis, reshape
@@ -82,24 +82,26 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
         raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP} (choose)")
     arrays = promote("choose", *choices)
     shape = broadcast_shapes("choose", index.shape, *[x.shape for x in arrays])
-    index = broadcast_to(within("choose", astype(index, _INTP), len(arrays), mode, negative=False), shape)
+    n = len(arrays)
+    wrong = ValueError(f"choose: invalid entry in choice array: an index is not in 0 to {n - 1}")
+    index = broadcast_to(_within(astype(index, _INTP), n, mode, wrong), shape)
     many = stack([broadcast_to(x, shape) for x in arrays])
     y = getitem(take_along_axis(many, reshape(index, (1, *shape)), axis=0), 0)
     return deliver("choose", out, y, "unsafe")
 
 
-def within(function: str, index: Array, n: int, mode: str, negative: bool = True) -> Array:
-    """Return indices made valid for `n` places as NumPy's `mode` says."""
+def _within(index: Array, n: int, mode: str, wrong: Exception, lowest: int = 0) -> Array:
+    """Return indices made valid for `n` places as NumPy's `mode` says, which may be to raise `wrong`."""
     if mode == "wrap":
         return remainder(index, n)
     if mode == "clip":
         return where(index < 0, 0, where(index >= n, n - 1, index))
     if mode != "raise":
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    if not negative and index.size:
+    if index.size:
         value = index._value()
-        if value.min() < 0 or value.max() >= n:
-            raise ValueError(f"{function}: invalid entry in choice array: an index is not in 0 to {n - 1}")
+        if value.min() < lowest or value.max() >= n:
+            raise wrong
     return index
 
 
@@ -250,17 +252,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
         raise ValueError(f"ravel_multi_index: order is {order!r}; 'C' and 'F' would work")
     out: Any = 0
     axes = range(len(shape)) if order == "C" else reversed(range(len(shape)))
+    wrong = ValueError("invalid entry in coordinates array")
     for k in axes:
-        out = out * shape[k] + _inside("ravel_multi_index", astype(indices[k], _INTP), shape[k], modes[k])
+        out = out * shape[k] + _within(astype(indices[k], _INTP), shape[k], modes[k], wrong)
     return as_array("ravel_multi_index", out)
-
-
-def _inside(function: str, index: Array, n: int, mode: str) -> Array:
-    if mode == "raise" and index.size:
-        value = index._value()
-        if value.min() < 0 or value.max() >= n:
-            raise ValueError("invalid entry in coordinates array")
-    return within(function, index, n, mode)
 
 
 @numpys
@@ -277,16 +272,11 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
         raise TypeError("only int indices permitted")
     if order not in ("C", "F"):
         raise ValueError(f"unravel_index: order is {order!r}; 'C' and 'F' would work")
-    index, total = astype(index, _INTP), math.prod(sizes)
-    if index.size:
-        value = index._value()
-        if value.min() < 0 or value.max() >= total:
-            raise ValueError(f"index {value.max()} is out of bounds for array with size {total}")
-    out = []
-    for n in sizes if order == "F" else reversed(sizes):
-        out.append(remainder(index, max(n, 1)))
-        index = floor_divide(index, max(n, 1))
-    return tuple(out if order == "F" else reversed(out))
+    value = astype(index, _INTP)._value()
+    if value.size and (value.min() < 0 or value.max() >= math.prod(sizes)):
+        raise ValueError(f"index {value.max()} is out of bounds for array with size {math.prod(sizes)}")
+    places: Any = np.unravel_index(value, sizes, "F" if order == "F" else "C")
+    return tuple([from_value(np.asarray(i)) for i in places])
 
 
 @eager_numpys()
@@ -424,11 +414,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         return
     if not np.can_cast(index.dtype, _INTP, "same_kind"):
         raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP}")
-    index = within("put", astype(index, _INTP), x.size, mode)
-    if mode == "raise":
-        value = index._value()
-        if value.min() < -x.size or value.max() >= x.size:
-            raise IndexError(f"put: an index is out of bounds for axis 0 with size {x.size}")
+    wrong = IndexError(f"put: an index is out of bounds for axis 0 with size {x.size}")
+    index = _within(astype(index, _INTP), x.size, mode, wrong, -x.size)
     new = astype(flat("put", v), x.dtype)  # as NumPy: any cast goes
     if not new.size:
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 from ..._lazy.ops.structure import diagonal as diagonal_p
 from ..chapters.creation import arange, asarray, eye, linspace
 from ..chapters.data_types import result_type
-from ..chapters.elementwise import cos, divide, log10, multiply, pow, sign, sqrt, subtract
+from ..chapters.elementwise import divide, log10, multiply, pow, sign, sqrt, subtract
 from ..chapters.filling import ones, zeros
 from ..chapters.joining import stack
 from ..chapters.manipulation import broadcast_to, expand_dims, moveaxis, reshape
@@ -375,14 +374,8 @@ def _rows_and_columns(function: str, arr: Any, k: int) -> tuple[int, int, int]:
 # -- windows -----------------------------------------------------------------------------------------
 
 
-def _window(M: Any, of: Callable[[Array, float], Array]) -> Array:
-    """Return a window of M points: `of` the odd numbers from 1 - M to M - 1 and of M."""
-    m = float(as_array("window", M)._value())
-    if m < 1:
-        return zeros((0,))
-    if m == 1:
-        return ones((1,))
-    return of(arange(1 - m, m, 2.0), m)
+def _window(name: str, M: Any) -> Array:
+    return from_value(getattr(np, name)(as_array(name, M)._value()))
 
 
 @numpys
@@ -392,7 +385,7 @@ def bartlett(M: Any) -> Array:
     >>> xp.bartlett(5)
     array([0. , 0.5, 1. , 0.5, 0. ])
     """
-    return _window(M, lambda n, m: where(n <= 0, 1 + n / (m - 1), 1 - n / (m - 1)))
+    return _window("bartlett", M)
 
 
 @numpys
@@ -402,7 +395,7 @@ def hanning(M: Any) -> Array:
     >>> xp.hanning(3)
     array([0., 1., 0.])
     """
-    return _window(M, lambda n, m: 0.5 + 0.5 * cos(math.pi * n / (m - 1)))
+    return _window("hanning", M)
 
 
 @numpys
@@ -412,7 +405,7 @@ def hamming(M: Any) -> Array:
     >>> xp.hamming(3)
     array([0.08, 1.  , 0.08])
     """
-    return _window(M, lambda n, m: 0.54 + 0.46 * cos(math.pi * n / (m - 1)))
+    return _window("hamming", M)
 
 
 @numpys
@@ -422,10 +415,7 @@ def blackman(M: Any) -> Array:
     >>> xp.blackman(3).round(12) + 0.0
     array([0., 1., 0.])
     """
-    return _window(
-        M,
-        lambda n, m: 0.42 + 0.5 * cos(math.pi * n / (m - 1)) + 0.08 * cos(2.0 * math.pi * n / (m - 1)),
-    )
+    return _window("blackman", M)
 
 
 @numpys

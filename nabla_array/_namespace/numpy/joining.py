@@ -76,10 +76,6 @@ def _several(function: str, arrays: Any) -> Any:
     return arrays
 
 
-def _joined(xs: list[Array], axis: int, dtype: Any, casting: Any) -> Array:
-    return concat(xs, axis=axis, dtype=dtype, casting=casting)
-
-
 @eager_numpys()
 def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     """Join arrays along the first axis; vectors count as rows.
@@ -88,7 +84,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     array([[1, 2],
            [3, 4]])
     """
-    return _joined(_with_axes("vstack", tup, 2), 0, dtype, casting)
+    return concat(_with_axes("vstack", tup, 2), axis=0, dtype=dtype, casting=casting)
 
 
 @eager_numpys()
@@ -99,7 +95,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     array([1, 2, 3])
     """
     xs = _with_axes("hstack", tup, 1)
-    return _joined(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype, casting)
+    return concat(xs, axis=0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @eager_numpys()
@@ -109,8 +105,7 @@ def dstack(tup: Any) -> Array:
     >>> xp.dstack(([1, 2], [3, 4])).shape
     (1, 2, 2)
     """
-    xs = [atleast_3d(x) for x in _several("dstack", tup)]
-    return _joined(xs, 2, None, "same_kind")
+    return concat([atleast_3d(x) for x in _several("dstack", tup)], axis=2)
 
 
 @eager_numpys()
@@ -122,7 +117,7 @@ def column_stack(tup: Any) -> Array:
            [2, 4]])
     """
     xs = [as_array("column_stack", a) for a in _several("column_stack", tup)]
-    return _joined([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in xs], 1, None, "same_kind")
+    return concat([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in xs], axis=1)
 
 
 row_stack = vstack

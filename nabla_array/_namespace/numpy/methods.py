@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import builtins
 import pickle
-from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
 from types import GenericAlias
@@ -54,17 +53,8 @@ def _ufunc_method(name: str) -> Function:
 late_hook.append(_ufunc_method)
 
 
-def _numpys(name: str) -> Callable[..., Any]:
-    def method(self: Array, *args: Any, **kwargs: Any) -> Any:
-        return _find(name)(self, *args, **kwargs)
-
-    method.__name__ = name
-    method.__doc__ = f"Do what the function `{name}` does with the array as its first argument."
-    return method
-
-
 class _Late:
-    """A method that is a function of a late chapter, imported when it is asked for, and then in its place."""
+    """A method that is a function of another module, imported when it is asked for, and then in its place."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -77,15 +67,10 @@ class _Late:
 # -- shape -----------------------------------------------------------------------------------------
 
 
-def ravel(self: Array, order: Any = "C") -> Array:
-    """Return the elements in one axis, as a view where NumPy gives one."""
-    return manipulation.ravel(self, order)
-
-
 @fastpath.whole(np.ndarray.flatten)
 def flatten(self: Array, order: Any = "C") -> Array:
     """Return the elements in one axis, as a copy."""
-    return ravel(self, order).copy()
+    return manipulation.ravel(self, order).copy()
 
 
 def reshape(self: Array, *shape: Any, order: Any = "C", copy: bool | None = None) -> Array:
@@ -333,7 +318,7 @@ _METHODS: dict[str, Any] = {
     "any": utility.any,
     "argmax": _Late("argmax"),
     "argmin": _Late("argmin"),
-    "argpartition": _numpys("argpartition"),
+    "argpartition": _Late("argpartition"),
     "argsort": argsort,
     "astype": astype,
     "byteswap": byteswap,
@@ -345,8 +330,8 @@ _METHODS: dict[str, Any] = {
     "copy": copy,
     "cumprod": scans.cumprod,
     "cumsum": scans.cumsum,
-    "diagonal": _numpys("diagonal"),
-    "dot": _numpys("dot"),
+    "diagonal": _Late("diagonal"),
+    "dot": _Late("dot"),
     "dump": dump,
     "dumps": dumps,
     "fill": fill,
@@ -359,7 +344,7 @@ _METHODS: dict[str, Any] = {
     "partition": partition,
     "prod": statistical.prod,
     "put": put,
-    "ravel": fastpath.wrap("view", ravel, "all", reshape_p, Step),
+    "ravel": fastpath.wrap("view", manipulation.ravel, "all", reshape_p, Step),
     "repeat": repeat,
     "reshape": fastpath.wrap("view", reshape, "shape", reshape_p, Step),
     "round": elementwise.round,
@@ -374,7 +359,7 @@ _METHODS: dict[str, Any] = {
     "to_numpy": to_numpy,
     "tobytes": tobytes,
     "tofile": tofile,
-    "trace": _numpys("trace"),
+    "trace": _Late("trace"),
     "transpose": fastpath.wrap("view", transpose, "T", permute, Step),
     "var": _Late("var"),
     "view": view_as,

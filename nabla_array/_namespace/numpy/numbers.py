@@ -20,7 +20,6 @@ from ..chapters.elementwise import (
     exp,
     imag,
     isfinite,
-    isinf,
     isnan,
     logical_and,
     logical_or,
@@ -163,12 +162,10 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     top, bottom = part.max if posinf is None else posinf, part.min if neginf is None else neginf
 
     def cleaned(part: Array) -> Array:
-        infinite = isinf(part)
-        positive = logical_and(infinite, part > 0)
-        ready = where(isnan(part), astype(as_array("nan_to_num", nan), part.dtype), part)
-        ready = where(positive, astype(as_array("nan_to_num", top), part.dtype), ready)
-        below = logical_and(infinite, part < 0)
-        return where(below, astype(as_array("nan_to_num", bottom), part.dtype), ready)
+        out = part
+        for found, value in ((isnan(part), nan), (part == np.inf, top), (part == -np.inf, bottom)):
+            out = where(found, as_array("nan_to_num", value, part.dtype), out)
+        return out
 
     out = apply(complex_, cleaned(y.real), cleaned(y.imag)) if y.dtype.kind == "c" else cleaned(y)
     if not copy and type(x) is Array:
@@ -193,6 +190,15 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 # -- tests -------------------------------------------------------------------------------------------
 
 
+def _real(function: str, x: Any) -> Array:
+    y = as_array(function, x)
+    if y.dtype.kind == "c":
+        raise TypeError(
+            f"This operation is not supported for {y.dtype} values because it would be ambiguous."
+        )
+    return y
+
+
 @numpys
 def isposinf(x: Any, out: Any = None) -> Array:
     """Test for positive infinity.
@@ -200,13 +206,7 @@ def isposinf(x: Any, out: Any = None) -> Array:
     >>> xp.isposinf([xp.inf, -xp.inf, 0.0])
     array([ True, False, False])
     """
-    y = as_array("isposinf", x)
-    if y.dtype.kind == "c":
-        raise TypeError(
-            f"This operation is not supported for {y.dtype} values because it would be ambiguous."
-        )
-    z = logical_and(isinf(y), y > 0)
-    return deliver("isposinf", out, z)
+    return deliver("isposinf", out, equal(_real("isposinf", x), np.inf))
 
 
 @numpys
@@ -216,13 +216,7 @@ def isneginf(x: Any, out: Any = None) -> Array:
     >>> xp.isneginf([xp.inf, -xp.inf, 0.0])
     array([False,  True, False])
     """
-    y = as_array("isneginf", x)
-    if y.dtype.kind == "c":
-        raise TypeError(
-            f"This operation is not supported for {y.dtype} values because it would be ambiguous."
-        )
-    z = logical_and(isinf(y), y < 0)
-    return deliver("isneginf", out, z)
+    return deliver("isneginf", out, equal(_real("isneginf", x), -np.inf))
 
 
 @numpys
@@ -520,7 +514,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     return where(isnan(at), at, out) if n > 1 else out
 
 
-def _correlated(function: str, a: Array, v: Array, mode: Any) -> Array:
+def _correlated(a: Array, v: Array, mode: Any) -> Array:
     """Return sums of products of `a` with a moving `v` (of no more elements), reversed already."""
     modes = {0: "valid", 1: "same", 2: "full"}
     mode = modes.get(mode, mode)
@@ -556,7 +550,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
     x, y = _signals("convolve", a, v)
     if y.size > x.size:
         x, y = y, x
-    return _correlated("convolve", x, flip(y), mode)
+    return _correlated(x, flip(y), mode)
 
 
 @eager_numpys()
@@ -572,5 +566,5 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
     if y.dtype.kind == "c":
         y = conj(y)
     if y.size > x.size:
-        return flip(_correlated("correlate", y, x, mode))
-    return _correlated("correlate", x, y, mode)
+        return flip(_correlated(y, x, mode))
+    return _correlated(x, y, mode)

@@ -163,16 +163,14 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
     for k, (before, after) in enumerate(widths):
         if not before and not after:
             continue
+        if not x.shape[k] and mode not in ("constant", "empty"):
+            raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
         if mode in ("wrap", "reflect", "symmetric"):
-            if not x.shape[k]:
-                raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
             if kwargs.get("reflect_type", "even") == "odd":
                 x = _odd(x, k, before, after, mode)
             else:
                 x = take(x, _turned(x.shape[k], before, after, mode), axis=k)
         else:
-            if not x.shape[k] and mode not in ("constant", "empty"):
-                raise ValueError(f"can't extend empty axis {k} using modes other than 'constant' or 'empty'")
             x = _ends(x, k, (before, after), values[k], mode, lengths[k])
     return x if type(array) is not Array or x is not array else x.copy()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -152,11 +152,12 @@ def _in_space(x: Array) -> Array:
 # -- einsum ------------------------------------------------------------------------------------------
 
 
-class _Spelled:
+class _Spelled(NamedTuple):
     """What `einsum` was asked for: labels (ints) for each operand and for the result."""
 
-    def __init__(self, operands: list[Array], inputs: list[list[int]], output: list[int]) -> None:
-        self.operands, self.inputs, self.output = operands, inputs, output
+    operands: list[Array]
+    inputs: list[list[int]]
+    output: list[int]
 
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -345,18 +346,15 @@ def _contracted(spelled: _Spelled, sizes: dict[int, int], common: np.dtype, opti
         _distinct(astype(x, common), labels)
         for x, labels in zip(spelled.operands, spelled.inputs, strict=True)
     ]
-    for step in _path(spelled, optimize):
-        chosen = [terms[i] for i in sorted(step)]
+    # What a path leaves is multiplied at last.
+    for step in (*_path(spelled, optimize), range(len(terms))):
+        chosen = [t for i, t in enumerate(terms) if i in step]
         terms = [t for i, t in enumerate(terms) if i not in step]
         while len(chosen) > 1:
             (x, a), (y, b), *chosen = chosen
             rest = {i for _, labels in (*chosen, *terms) for i in labels}
             chosen.insert(0, _pair(x, a, y, b, wanted | rest))
         terms += chosen
-    while len(terms) > 1:
-        (x, a), (y, b), *terms = terms
-        rest = {i for _, labels in terms for i in labels}
-        terms.insert(0, _pair(x, a, y, b, wanted | rest))
     x, labels = _summed(*terms[0], wanted)
     y = _arranged(x, labels, spelled.output)
     shape = tuple(sizes[i] for i in spelled.output)
