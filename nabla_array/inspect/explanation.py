@@ -319,7 +319,7 @@ def _steps(schedule: Schedule) -> Iterator[Step]:
         elif isinstance(step, Call):
             eqn = program.eqns[step.eqn - len(program.inputs)]
             if not is_literal(eqn):
-                kind: _Kind = "view" if eqn.prim.kind in VIEWS else "call"
+                kind = "view" if eqn.prim.kind in VIEWS else "call"
                 yield _told(program, kind, (step.eqn,), eqn.ins, (step.eqn,))
         elif isinstance(step, Tiled):
             cut = len(step.cuts), min(threads(), len(step.cuts))
@@ -335,7 +335,7 @@ def _steps(schedule: Schedule) -> Iterator[Step]:
 
 def _told(
     program: Program,
-    kind: _Kind,
+    kind: str,
     eqns: Iterable[int],
     inputs: Iterable[int],
     outputs: Iterable[int],

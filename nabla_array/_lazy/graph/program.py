@@ -155,7 +155,7 @@ def written(
         The places of the leaves that nothing else holds (`held_outside`).
     """
     if compiled is not None:
-        return compiled.line(roots, with_role["resident"], with_role["literal"])
+        return compiled.linearize(roots, with_role["resident"], with_role["literal"])
     order = pending_order(roots)
     inside = set(order)
     leaves = [i for n in order for i in n.inputs if i not in inside and not is_literal(i)]

@@ -31,6 +31,7 @@ typedef struct {
     int cost;          /* how much longer it takes than a sum, about */
     int result;        /* the dtype of a ufunc's result, by its number */
     int is_quiet;      /* whether NumPy tells of no faults of it */
+    int is_slow_on_one; /* whether one element that repeats takes it several times as long as many in a row */
     int has_identity;  /* whether a reduction begins with that, else with the first element */
     char identity[16];
 } Step;
@@ -46,42 +47,21 @@ typedef struct {
 
 typedef struct {
     int ndim, n_steps, n_operands;
+    int is_table;          /* whether it is some rows, with operands that have one element for each (tables.h) */
     int n_slots, n_narrow; /* how many buffers, and how many for those that are narrow */
     int n_copies;          /* how many for rows that repeat something */
-    npy_intp dims[MOST_DIMS], widest;
+    npy_intp dims[MOST_DIMS], size, widest;
     Step steps[MOST_STEPS];
     Operand operands[MOST_OPERANDS];
-    /* how it is cut */
+    /* how it is cut: what a thread does, with so many bytes of its own */
+    void (*task)(void *, char *);
+    size_t bytes;
     npy_intp outer, length, rows, group, across, units;
     npy_intp pitch; /* elements from one row of a buffer to the next */
     int is_joined;  /* whether rows are run as one, with what lies between them in memory */
     npy_intp next, grain; /* the unit that nobody has begun; how many a thread takes at once */
     int faults, step_faults[MOST_STEPS];
 } Job;
-
-/* Loops that take several times as long for one element that repeats as for many in a row (`slow_on_one`). */
-static PyUFuncGenericFunction slow_loops[32];
-static int n_slow_loops;
-
-static int
-is_slow_on_one(PyUFuncGenericFunction loop)
-{
-    for (int i = 0; i < n_slow_loops; i++) {
-        if (slow_loops[i] == loop) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
-/* Note that a loop is slow on one element that repeats. */
-static void
-slow_on_one(PyUFuncGenericFunction loop)
-{
-    if (!is_slow_on_one(loop) && n_slow_loops < (int)(sizeof(slow_loops) / sizeof(slow_loops[0]))) {
-        slow_loops[n_slow_loops++] = loop;
-    }
-}
 
 /* Return which of NumPy's floating-point faults this thread has seen, as <fenv.h> names them; forgets them. */
 static inline int
@@ -199,7 +179,7 @@ find_single(Job *job)
         for (int i = 0; i < job->steps[s].many - 1; i++) {
             int k = job->steps[s].args[i];
             Operand *o = &job->operands[k];
-            int is_single = k >= job->n_steps && o->copy < 0 && is_slow_on_one(job->steps[s].loop);
+            int is_single = k >= job->n_steps && o->copy < 0 && job->steps[s].is_slow_on_one;
             for (int axis = 0; axis < job->ndim; axis++) {
                 is_single &= o->strides[axis] == 0;
             }
@@ -294,55 +274,6 @@ block_size(Job *job)
     int many = job->n_slots + job->n_copies;
     npy_intp size = many == 0 ? UNBUFFERED : CACHED / (job->widest * many);
     return size < LEAST ? LEAST : size;
-}
-
-/* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */
-static void
-cut(Job *job)
-{
-    npy_intp inner = job->dims[job->ndim - 1], outer = 1, block, pieces;
-    for (int axis = 0; axis < job->ndim - 1; axis++) {
-        outer *= job->dims[axis];
-    }
-    job->outer = outer;
-    job->widest = widest_item(job);
-    if (inner <= SHORT && outer > 1) {
-        npy_intp plane = job->dims[job->ndim - 2];
-        block = block_size(job);
-        find_repeated(job);
-        job->pitch = plane >= MANY_ROWS ? common_pitch(job) : 0;
-        job->is_joined = job->pitch > 0;
-        if (!job->is_joined) { /* rows of one plane, or of several */
-            forget_repeated(job);
-            job->pitch = inner;
-            plane = outer;
-        }
-        job->rows = block / job->pitch < MOST_ROWS ? block / job->pitch : MOST_ROWS;
-        job->length = inner;
-        job->across = (plane + job->rows - 1) / job->rows;
-        job->rows = (plane + job->across - 1) / job->across;
-        job->units = outer / plane * job->across;
-    }
-    else {
-        if (job->n_slots > 0) { /* without buffers, it is memory that takes the time */
-            find_single(job);
-        }
-        block = block_size(job);
-        pieces = (inner + block - 1) / block;
-        job->is_joined = 0;
-        job->rows = 0;
-        job->length = job->pitch = (inner + pieces - 1) / pieces;
-        job->across = (inner + job->length - 1) / job->length;
-        job->units = outer * job->across;
-    }
-}
-
-/* Return how many bytes the buffers of a thread take. */
-static inline size_t
-buffer_bytes(Job *job)
-{
-    int many = job->n_slots + job->n_copies;
-    return (size_t)(many * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest + 64);
 }
 
 /* Note the faults of a step. A truth value is none's result: what NumPy compares may be nan. */
@@ -531,6 +462,56 @@ work(void *given, char *memory)
     }
 }
 
+/* Return how many bytes the buffers of a thread take. */
+static inline size_t
+buffer_bytes(Job *job)
+{
+    int many = job->n_slots + job->n_copies;
+    return (size_t)(many * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest + 64);
+}
+
+/* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */
+static void
+cut_blocks(Job *job)
+{
+    npy_intp inner = job->dims[job->ndim - 1], outer = 1, block, pieces;
+    for (int axis = 0; axis < job->ndim - 1; axis++) {
+        outer *= job->dims[axis];
+    }
+    job->outer = outer;
+    if (inner <= SHORT && outer > 1) {
+        npy_intp plane = job->dims[job->ndim - 2];
+        block = block_size(job);
+        find_repeated(job);
+        job->pitch = plane >= MANY_ROWS ? common_pitch(job) : 0;
+        job->is_joined = job->pitch > 0;
+        if (!job->is_joined) { /* rows of one plane, or of several */
+            forget_repeated(job);
+            job->pitch = inner;
+            plane = outer;
+        }
+        job->rows = block / job->pitch < MOST_ROWS ? block / job->pitch : MOST_ROWS;
+        job->length = inner;
+        job->across = (plane + job->rows - 1) / job->rows;
+        job->rows = (plane + job->across - 1) / job->across;
+        job->units = outer / plane * job->across;
+    }
+    else {
+        if (job->n_slots > 0) { /* without buffers, it is memory that takes the time */
+            find_single(job);
+        }
+        block = block_size(job);
+        pieces = (inner + block - 1) / block;
+        job->is_joined = 0;
+        job->rows = 0;
+        job->length = job->pitch = (inner + pieces - 1) / pieces;
+        job->across = (inner + job->length - 1) / job->length;
+        job->units = outer * job->across;
+    }
+    job->task = work;
+    job->bytes = buffer_bytes(job);
+}
+
 /* Run the parts of a fold that nobody has begun. A part is a node of the tree by which NumPy adds up all elements: a half
  * of a half, each of a multiple of 8 elements, and the rest; so what parts become has NumPy's bits if halves are joined.
  */
@@ -556,34 +537,6 @@ work_on_fold(void *given, char *memory)
     }
 }
 
-/* Begin a job, which is cut, on so many threads, this one among them; returns -1 where memory is short. */
-static int
-share_job(Job *job, void (*task)(void *, char *), int threads, int is_long)
-{
-    job->next = 0;
-    job->grain = job->units / (8 * threads);
-    job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
-    job->faults = 0;
-    memset(job->step_faults, 0, sizeof(job->step_faults));
-    if (share(task, job, threads <= job->units ? threads - 1 : 0, buffer_bytes(job), is_long) < 0) {
-        return -1;
-    }
-    for (int s = 0; s < job->n_steps; s++) {
-        job->faults |= job->step_faults[s];
-    }
-    return 0;
-}
-
-/* Run a job on so many threads, this one among them; returns -1 where memory is short. */
-static int
-run_job(Job *job, int threads, int is_long)
-{
-    merge_axes(job);
-    assign_slots(job);
-    cut(job);
-    return share_job(job, work, threads, is_long);
-}
-
 static int
 is_fold(const Job *job)
 {
@@ -599,9 +552,6 @@ is_fold(const Job *job)
 static int
 cut_fold(Job *job)
 {
-    merge_axes(job);
-    assign_slots(job);
-    job->widest = widest_item(job);
     find_single(job);
     job->outer = job->across = job->units = 1;
     job->rows = job->is_joined = 0;
@@ -609,5 +559,7 @@ cut_fold(Job *job)
         job->units *= 8;
     }
     job->length = job->pitch = job->dims[0] / job->units + 16; /* what is left of halves is less */
+    job->task = work_on_fold;
+    job->bytes = buffer_bytes(job);
     return job->ndim == 1;
 }

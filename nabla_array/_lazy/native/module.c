@@ -28,17 +28,17 @@
 #include "workers.h"
 #include "blocks.h"
 #include "threads.h"
-#include "trees.h"
-#include "lines.h"
-#include "recording.h"
 #include "tables.h"
-#include "regions.h"
+#include "kernels.h"
+#include "graphs.h"
+#include "evaluation.h"
+#include "recording.h"
 #include "products.h"
 #include "tanh.h"
-#include "pieces.h"
+#include "row_tiles.h"
 #include "operators.h"
 #include "masks.h"
-#include "keys.h"
+#include "indexing.h"
 #include "functions.h"
 
 static void
@@ -387,7 +387,7 @@ setup(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
-    {"line", line, METH_VARARGS, "Write down the pending graph below some nodes."},
+    {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each piece of a program."},
     {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each piece."},

@@ -172,9 +172,7 @@ blocks_in_unit(const Job *job, npy_intp blocks)
 static int
 cut_table(Job *job)
 {
-    npy_intp row, blocks;
-    assign_slots(job);
-    job->widest = widest_item(job);
+    npy_intp row, blocks, wide;
     job->length = job->dims[1];
     if (job->length <= SHORT) {
         find_repeated(job);
@@ -189,28 +187,27 @@ cut_table(Job *job)
     blocks = (job->dims[0] + job->rows - 1) / job->rows;
     job->group = blocks_in_unit(job, blocks);
     job->units = (blocks + job->group - 1) / job->group;
+    wide = job->n_slots + job->n_copies;
+    job->task = work_on_table;
+    job->bytes = (size_t)(job->rows * job->widest * (wide * job->length + job->n_narrow) + 64);
     return 1;
 }
 
-/* Return how many bytes the buffers of a thread take. */
-static inline size_t
-table_bytes(Job *job)
-{
-    npy_intp wide = job->n_slots + job->n_copies;
-    return (size_t)(job->rows * job->widest * (wide * job->length + job->n_narrow) + 64);
-}
-
+/* Decide how a job is cut; returns 0 where it cannot be. */
 static int
-run_table(Job *job, int threads)
+cut_job(Job *job)
 {
-    job->next = 0;
-    job->faults = 0;
-    memset(job->step_faults, 0, sizeof(job->step_faults));
-    if (share(work_on_table, job, threads <= job->units ? threads - 1 : 0, table_bytes(job), 1) < 0) {
-        return -1;
+    if (!job->is_table) {
+        merge_axes(job);
     }
-    for (int s = 0; s < job->n_steps; s++) {
-        job->faults |= job->step_faults[s];
+    assign_slots(job);
+    job->widest = widest_item(job);
+    if (job->is_table) {
+        return cut_table(job);
     }
-    return 0;
+    if (is_fold(job)) {
+        return cut_fold(job);
+    }
+    cut_blocks(job);
+    return 1;
 }

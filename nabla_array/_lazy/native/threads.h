@@ -71,3 +71,24 @@ threads_for(npy_intp cost, npy_intp size)
     return threads_worth(sums, (n_workers > 0 && __atomic_load_n(&workers[0].is_awake, __ATOMIC_RELAXED)) ||
                                    (sums < 2 * WORTH_WAKING && comes_often(sums)));
 }
+
+/* Run a job that is cut, on as many threads as it is worth; returns -1 where memory is short. Others may have the
+ * interpreter's lock meanwhile if it is long.
+ */
+static int
+run_job(Job *job, int is_long)
+{
+    int threads = threads_for(cost_of_job(job), job->size);
+    job->next = 0;
+    job->grain = job->units / (8 * threads);
+    job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
+    job->faults = 0;
+    memset(job->step_faults, 0, sizeof(job->step_faults));
+    if (share(job->task, job, threads <= job->units ? threads - 1 : 0, job->bytes, is_long) < 0) {
+        return -1;
+    }
+    for (int s = 0; s < job->n_steps; s++) {
+        job->faults |= job->step_faults[s];
+    }
+    return 0;
+}

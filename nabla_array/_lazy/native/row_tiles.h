@@ -18,7 +18,7 @@ typedef struct {
     PyUFuncGenericFunction loop;
     void *data;
     npy_intp dims[4], strides[9];
-    int is_table, faults;
+    int faults;
 } Op;
 
 typedef struct {
@@ -49,7 +49,7 @@ run_op(Op *op, char *const *bases, char *memory)
                 job.operands[k].data = at(&op->places[k], bases);
             }
         }
-        (op->is_table ? work_on_table : work)(&job, memory);
+        job.task(&job, memory);
         for (int s = 0; s < job.n_steps; s++) {
             if (job.step_faults[s]) {
                 __atomic_fetch_or(&op->job->step_faults[s], job.step_faults[s], __ATOMIC_RELAXED);
@@ -142,17 +142,11 @@ fill_job_op(Op *op, PyObject *given, PyObject *arrays, PyObject *joined, int is_
         return 0;
     }
     job = op->job = PyMem_RawCalloc(1, sizeof(Job));
-    if (job == NULL || !fill_job(job, steps, leaves, kept, rows, length) || (length != 0 && !cut_table(job))) {
+    if (job == NULL || !fill_job(job, steps, leaves, kept, rows, length)) {
         return 0;
     }
     for (int s = 0; is_quick && s < job->n_steps; s++) {
         quicken(&job->steps[s], PyTuple_GET_ITEM(PyTuple_GET_ITEM(steps, s), 0));
-    }
-    op->is_table = length != 0;
-    if (!op->is_table) {
-        merge_axes(job);
-        assign_slots(job);
-        cut(job);
     }
     job->grain = job->units;
     for (int k = 0; k < job->n_operands && k < PyTuple_GET_SIZE(places); k++) {
@@ -230,9 +224,8 @@ make_sequence(PyObject *module, PyObject *args)
         Op *op = &sequence->ops[sequence->n];
         is_made = PyTuple_GET_SIZE(given) == 5 ? fill_product_op(op, given, arrays)
                                                : fill_job_op(op, given, arrays, joined, is_quick);
-        if (is_made && op->job != NULL) {
-            size_t bytes = op->is_table ? table_bytes(op->job) : buffer_bytes(op->job);
-            sequence->buffers = bytes > sequence->buffers ? bytes : sequence->buffers;
+        if (is_made && op->job != NULL && op->job->bytes > sequence->buffers) {
+            sequence->buffers = op->job->bytes;
         }
     }
     if (is_made && PyTuple_GET_SIZE(arrays) <= MOST_ARRAYS) {

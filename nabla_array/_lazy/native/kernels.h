@@ -1,4 +1,6 @@
-/* Elementwise regions of large programs, which `host.py` cuts, as jobs. */
+/* Fused kernels: the one place where jobs are made of steps and arrays, for `Fused` steps of schedules as for small pending
+ * graphs (evaluation.h).
+ */
 
 /* Let the elements of a loop be made some at a time, though what is written may be an operand. */
 #if defined(__GNUC__)
@@ -136,6 +138,46 @@ set_cast(Step *step, PyArray_Descr *from, PyArray_Descr *to)
     return 0;
 }
 
+/* Return the number of a ufunc's loop for operands of one dtype, -1 if it has none. */
+static inline int
+find_loop(PyUFuncObject *u, int type)
+{
+    for (int i = 0; i < u->ntypes; i++) {
+        const char *types = u->types + i * u->nargs;
+        if (types[0] == type && (u->nin == 1 || types[1] == type)) {
+            return u->functions[i] == NULL ? -1 : i;
+        }
+    }
+    return -1;
+}
+
+/* Say whether a ufunc is `maximum`, `fmin` and the like, whose loops use vectors only for what lies in a row. */
+static inline int
+is_extremum(const char *name)
+{
+    name += name[0] == 'f';
+    return strncmp(name, "max", 3) == 0 || strncmp(name, "min", 3) == 0;
+}
+
+/* Let a step be what a ufunc does for operands of one dtype; returns 0 if it has no loop for them. */
+static int
+set_loop(Step *step, PyUFuncObject *ufunc, int type)
+{
+    int loop = find_loop(ufunc, type);
+    if (loop < 0) {
+        return 0;
+    }
+    step->kind = EACH;
+    step->cost = cost_of(ufunc, type);
+    step->loop = ufunc->functions[loop];
+    step->data = ufunc->data == NULL ? NULL : ((void *const *)ufunc->data)[loop];
+    step->many = ufunc->nargs;
+    step->result = ufunc->types[loop * ufunc->nargs + ufunc->nin];
+    step->is_quiet = step->result == NPY_BOOL;
+    step->is_slow_on_one = is_extremum(ufunc->name);
+    return 1;
+}
+
 /* Take what a ufunc's reductions begin with; returns 0, with an error, if that fails. */
 static int
 set_identity(Step *step, PyObject *ufunc, PyArray_Descr *dtype)
@@ -156,20 +198,13 @@ set_identity(Step *step, PyObject *ufunc, PyArray_Descr *dtype)
     return is_none || step->has_identity;
 }
 
-/* Say whether a ufunc is one whose loops use vectors only for what lies in a row. */
-static int
-is_extremum(const char *name)
-{
-    return strcmp(name, "maximum") == 0 || strcmp(name, "minimum") == 0 || strcmp(name, "fmax") == 0 ||
-           strcmp(name, "fmin") == 0;
-}
-
 /* Make a step of a function: a ufunc, None for `where`, "cast", or "spread" for one element a row along that. */
 static int
 set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from, PyArray_Descr *to)
 {
     step->kind = kind;
     step->cost = 1;
+    step->is_slow_on_one = 0;
     if (kind == SPREAD) {
         step->many = 2;
         step->is_quiet = 1;
@@ -184,9 +219,6 @@ set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from
     if (!set_loop(step, (PyUFuncObject *)function, from->type_num)) {
         return 0;
     }
-    if (is_extremum(((PyUFuncObject *)function)->name)) {
-        slow_on_one(step->loop);
-    }
     if (kind != EACH) {
         step->kind = kind;
         step->many = 2; /* what is reduced, and what that becomes */
@@ -195,78 +227,106 @@ set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from
     return 1;
 }
 
-/* Make an operand of an array, which is a column or a table of some rows if `length` is not 0; returns 0 for others. */
-static int
-set_operand(Operand *o, PyArrayObject *array, const npy_intp *dims, int ndim, npy_intp length)
+/* Begin a job on arrays of a shape, or on a table of rows. */
+static void
+begin_job(Job *job, int n_steps, int n_leaves, int ndim, const npy_intp *dims, int is_table)
 {
-    if (length != 0 && PyArray_NDIM(array) == 1) {
-        if (!set_array(o, array, dims, 1)) {
-            return 0;
-        }
-        o->is_narrow = 1;
-        return 1;
+    job->n_steps = n_steps;
+    job->n_operands = n_steps + n_leaves;
+    job->ndim = ndim;
+    job->is_table = is_table;
+    job->size = 1;
+    for (int axis = 0; axis < ndim; axis++) {
+        job->dims[axis] = dims[axis];
+        job->size *= dims[axis];
     }
-    return set_array(o, array, dims, ndim);
 }
 
-/* Make a job of what `run_blocks` is given, a table of rows of a length if that is not 0; returns 0, perhaps with an
- * error, if that cannot be.
+/* Let operand `k` be an array, a table's column if it has one axis; returns 0 if its elements do not lie as loops want
+ * them.
+ */
+static inline int
+set_array(Job *job, int k, PyObject *value)
+{
+    PyArrayObject *array = (PyArrayObject *)value;
+    Operand *o = &job->operands[k];
+    int ndim = job->is_table && PyArray_CheckExact(value) && PyArray_NDIM(array) == 1 ? 1 : job->ndim;
+    if (!PyArray_CheckExact(value) || !PyArray_ISBEHAVED_RO(array) || PyArray_NDIM(array) != ndim ||
+        !PyArray_CompareLists(PyArray_DIMS(array), job->dims, ndim)) {
+        return 0;
+    }
+    o->data = PyArray_BYTES(array);
+    o->is_narrow = ndim < job->ndim;
+    o->itemsize = PyArray_ITEMSIZE(array);
+    for (int axis = 0; axis < ndim; axis++) {
+        o->strides[axis] = PyArray_STRIDE(array, axis);
+    }
+    return 1;
+}
+
+/* Let step `k`, whose inputs are noted, be what a function makes of one dtype; returns 0 if nothing here does that. Its
+ * result stays inside, unless it is given an array.
+ */
+static inline int
+set_step(Job *job, int k, PyObject *function, enum kind kind, PyArray_Descr *from, PyArray_Descr *to, int is_narrow)
+{
+    Step *step = &job->steps[k];
+    Operand *o = &job->operands[k];
+    o->data = NULL;
+    o->is_narrow = is_narrow;
+    o->itemsize = PyDataType_ELSIZE(to);
+    if (!set_function(step, function, kind, from, to)) {
+        return 0;
+    }
+    step->args[step->many - 1] = k;
+    return 1;
+}
+
+/* Make a job of what `run_blocks` is given, a table of rows of a length if that is not 0, and decide how it is cut; returns
+ * 0, perhaps with an error, if that cannot be.
  */
 static int
 fill_job(Job *job, PyObject *steps, PyObject *leaves, PyObject *kept, npy_intp rows, npy_intp length)
 {
     Py_ssize_t n = PyTuple_GET_SIZE(steps), many = PyList_GET_SIZE(leaves);
     PyArray_Descr *types[MOST_OPERANDS];
-    if (n > MOST_STEPS || n + many > MOST_OPERANDS) {
+    npy_intp table[2] = {rows, length};
+    if (n > MOST_STEPS || many == 0 || n + many > MOST_OPERANDS) {
         return 0;
     }
-    job->ndim = 2;
-    job->dims[0] = rows;
-    job->dims[1] = length;
-    if (length == 0) {
-        PyArrayObject *first = many == 0 ? NULL : (PyArrayObject *)PyList_GET_ITEM(leaves, 0);
-        if (first == NULL || !PyArray_Check(first) || PyArray_NDIM(first) > MOST_DIMS) {
-            return 0;
-        }
-        job->ndim = PyArray_NDIM(first);
-        for (int axis = 0; axis < job->ndim; axis++) {
-            job->dims[axis] = PyArray_DIM(first, axis);
-        }
+    if (length != 0) {
+        begin_job(job, (int)n, (int)many, 2, table, 1);
     }
-    job->n_steps = (int)n;
-    job->n_operands = (int)(n + many);
-    for (Py_ssize_t k = 0; k < n + many; k++) {
-        PyObject *array = k < n ? PyList_GET_ITEM(kept, k) : PyList_GET_ITEM(leaves, k - n);
-        if (array == Py_None) {
-            job->operands[k].data = NULL;
-            continue;
-        }
-        if (!PyArray_CheckExact(array) ||
-            !set_operand(&job->operands[k], (PyArrayObject *)array, job->dims, job->ndim, length)) {
+    else {
+        PyArrayObject *first = (PyArrayObject *)PyList_GET_ITEM(leaves, 0);
+        if (!PyArray_Check(first) || PyArray_NDIM(first) > MOST_DIMS) {
             return 0;
         }
-        types[k] = PyArray_DESCR((PyArrayObject *)array);
+        begin_job(job, (int)n, (int)many, PyArray_NDIM(first), PyArray_DIMS(first), 0);
+    }
+    for (Py_ssize_t k = n; k < n + many; k++) {
+        if (!set_array(job, (int)k, PyList_GET_ITEM(leaves, k - n))) {
+            return 0;
+        }
+        types[k] = PyArray_DESCR((PyArrayObject *)PyList_GET_ITEM(leaves, k - n));
     }
     for (Py_ssize_t k = 0; k < n; k++) {
-        PyObject *given = PyTuple_GET_ITEM(steps, k), *function, *ins;
-        Step *step = &job->steps[k];
+        PyObject *function, *ins, *out = PyList_GET_ITEM(kept, k);
         int kind, is_narrow;
-        if (!PyArg_ParseTuple(given, "OO!O!ip", &function, &PyTuple_Type, &ins, &PyArrayDescr_Type, &types[k], &kind,
-                              &is_narrow) ||
+        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(steps, k), "OO!O!ip", &function, &PyTuple_Type, &ins, &PyArrayDescr_Type,
+                              &types[k], &kind, &is_narrow) ||
             PyTuple_GET_SIZE(ins) >= MOST_ARGS) {
             return 0;
         }
         for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(ins); i++) {
-            step->args[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(ins, i));
+            job->steps[k].args[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(ins, i));
         }
-        job->operands[k].itemsize = PyDataType_ELSIZE(types[k]);
-        job->operands[k].is_narrow = is_narrow;
-        if (!set_function(step, function, (enum kind)kind, types[step->args[0]], types[k])) {
+        if (!set_step(job, (int)k, function, (enum kind)kind, types[job->steps[k].args[0]], types[k], is_narrow) ||
+            (out != Py_None && !set_array(job, (int)k, out))) {
             return 0;
         }
-        step->args[step->many - 1] = (int)k;
     }
-    return 1;
+    return cut_job(job);
 }
 
 /* Put arrays with a row for each block into `kept` for what blocks are joined to, or become; returns 0, with an error, if
@@ -308,36 +368,20 @@ run_blocks(PyObject *module, PyObject *args)
 {
     PyObject *steps, *leaves, *kept, *seen;
     Job job;
-    npy_intp rows, length, size;
+    npy_intp rows, length;
     int done;
     if (!PyArg_ParseTuple(args, "O!O!O!nn", &PyTuple_Type, &steps, &PyList_Type, &leaves, &PyList_Type, &kept, &rows,
                           &length)) {
         return NULL;
     }
-    if (!fill_job(&job, steps, leaves, kept, rows, length) || (length != 0 && !cut_table(&job))) {
+    if (!fill_job(&job, steps, leaves, kept, rows, length)) {
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_None);
     }
     /* First of all: after what is written over its operands nothing may fail. */
     if ((seen = PyTuple_New(job.n_steps)) == NULL) {
         return NULL;
     }
-    if (length != 0) {
-        size = rows * length;
-        done = make_joined(&job, steps, kept) && run_table(&job, threads_for(cost_of_job(&job), size)) == 0;
-    }
-    else if (is_fold(&job)) {
-        if (!cut_fold(&job)) {
-            Py_DECREF(seen);
-            return Py_NewRef(Py_None);
-        }
-        size = job.dims[0];
-        done = make_joined(&job, steps, kept) &&
-               share_job(&job, work_on_fold, threads_for(cost_of_job(&job), size), 1) == 0;
-    }
-    else {
-        size = PyArray_SIZE((PyArrayObject *)PyList_GET_ITEM(leaves, 0));
-        done = run_job(&job, threads_for(cost_of_job(&job), size), 1) == 0;
-    }
+    done = make_joined(&job, steps, kept) && run_job(&job, 1) == 0;
     if (!done || !job.faults) {
         Py_DECREF(seen);
         return done ? PyTuple_New(0) : PyErr_Occurred() ? NULL : PyErr_NoMemory();

@@ -1,0 +1,451 @@
+/* Evaluation of small pending graphs of ufuncs: one fused kernel, planned each time. To look up a schedule by the graph key
+ * would take longer than to make the job.
+ */
+
+static PyObject *slice_prim;                   /* the primitive of slices */
+static Py_ssize_t a_dtype, a_weight, a_nbytes; /* where an Aval has these */
+static PyObject *scalar_node; /* function(aval, number): its node, or None */
+static PyObject *stats;       /* counts evaluations */
+static PyObject *s_usual, *s_warnings, *s_evaluations;
+
+static inline npy_intp
+aval_bytes(PyObject *aval)
+{
+    return PyLong_AsSsize_t(SLOT(aval, a_nbytes));
+}
+
+static inline PyArray_Descr *
+aval_dtype(PyObject *aval)
+{
+    return (PyArray_Descr *)SLOT(aval, a_dtype);
+}
+
+/* Put the shape of an aval into `dims`; returns how many axes there are, -1 if those are too many. */
+static inline int
+dims_of(PyObject *aval, npy_intp *dims)
+{
+    PyObject *shape = SLOT(aval, a_shape);
+    int ndim = (int)PyTuple_GET_SIZE(shape);
+    if (ndim > MOST_DIMS) {
+        return -1;
+    }
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, axis));
+    }
+    return ndim;
+}
+
+/* Let a node be a part: both have one layout, and what a part has not is of its class. */
+static inline void
+become_part(PyObject *node)
+{
+    Py_INCREF(Part);
+    Py_SET_TYPE(node, Part);
+    Py_DECREF(Node);
+}
+
+/* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */
+static int
+are_for_somebody(int seen)
+{
+    static const struct {
+        int bit;
+        const char *name;
+    } kinds[] = {{FE_DIVBYZERO, "divide"}, {FE_OVERFLOW, "over"}, {FE_INVALID, "invalid"}};
+    PyObject *states = PyDict_GetItemWithError(faults, s_usual), *state;
+    int is_wanted = setting(s_warnings) == Py_True;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!(seen & kinds[i].bit)) {
+            continue;
+        }
+        state = states == NULL ? NULL : PyDict_GetItemString(states, kinds[i].name);
+        if (state == NULL || PyUnicode_CompareWithASCIIString(state, "usual") == 0 ? is_wanted
+            : PyUnicode_CompareWithASCIIString(state, "ignore") != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Say whether a graph is for loops here: what is large and stands on no part is for plans, and MAX to see. */
+static int
+is_for_loops(const Graph *g)
+{
+    PyObject *root = step_in(g, g->n_steps - 1);
+    npy_intp bytes = aval_bytes(SLOT(PyTuple_GET_ITEM(SLOT(root, n_inputs), 0), n_aval));
+    enum mode now = mode();
+    if (bytes == 0 || bytes >= part_bytes || now == MAX_MODE) {
+        return 0;
+    }
+    if (bytes < large_bytes || now == HOST_MODE) {
+        return 1;
+    }
+    for (int i = 0; i < g->n_leaves; i++) {
+        if (Py_TYPE(leaf_in(g, i)->node) == Part) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Let step `k` of a job be what that of a graph does; returns 0 if no loop does that, or it can raise an error. */
+static inline int
+set_node(Job *job, int k, const Graph *g)
+{
+    PyObject *node = step_in(g, k), *inputs = SLOT(node, n_inputs);
+    size_t place = place_of(SLOT(node, n_prim));
+    PyUFuncObject *ufunc = known_loops[place].ufunc;
+    PyArray_Descr *from = NULL, *to = aval_dtype(SLOT(node, n_aval));
+    if (PyTuple_GET_SIZE(inputs) != ufunc->nin) {
+        return 0;
+    }
+    for (int i = 0; i < ufunc->nin; i++) {
+        const Met *met = met_in(g, PyTuple_GET_ITEM(inputs, i));
+        PyArray_Descr *dtype = aval_dtype(SLOT(met->node, n_aval));
+        if (i > 0 && dtype->type_num != from->type_num) {
+            return 0;
+        }
+        from = dtype;
+        job->steps[k].args[i] = met->number / 3 + (met->number % 3 == 0 ? 0 : g->n_steps);
+    }
+    return from->type_num < 64 && known_loops[place].types >> from->type_num & 1 &&
+           set_step(job, k, (PyObject *)ufunc, EACH, from, to, 0) && job->steps[k].result == to->type_num;
+}
+
+/* Put a graph, and the arrays that hold what others need of it, into a job.
+ *
+ * `values[k]` becomes a new array for what is kept of step k, and the node is held; the last, the root's, is `into` if
+ * that is given. Returns 0 where something is not for this.
+ */
+static int
+make_job(const Graph *g, Job *job, PyArrayObject *into, PyObject **values)
+{
+    npy_intp dims[MOST_DIMS];
+    int last = g->n_steps - 1, ndim = dims_of(SLOT(step_in(g, last), n_aval), dims);
+    if (ndim < 0) {
+        return 0;
+    }
+    begin_job(job, g->n_steps, g->n_leaves, ndim, dims, 0);
+    for (int i = 0; i < g->n_leaves; i++) {
+        if (!set_array(job, g->n_steps + i, VALUE_OF(leaf_in(g, i)->node))) {
+            return 0;
+        }
+    }
+    for (int k = 0; k <= last; k++) {
+        const Met *met = &g->met[g->met[k].step];
+        if (!set_node(job, k, g)) {
+            return 0;
+        }
+        if (k == last && into != NULL) {
+            values[k] = Py_NewRef((PyObject *)into);
+        }
+        else if (k == last || is_held_outside(met)) {
+            PyArray_Descr *dtype = aval_dtype(SLOT(met->node, n_aval));
+            Py_INCREF(dtype);
+            values[k] = new_array(dtype, ndim, dims);
+        }
+        else {
+            continue;
+        }
+        if (values[k] == NULL) {
+            return 0;
+        }
+        Py_INCREF(met->node);
+        if (!set_array(job, k, values[k])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Let a node be a part whose elements these are (stolen); returns its inputs, to be let go of once all are settled: that
+ * may run anything.
+ */
+static PyObject *
+settle(PyObject *node, PyObject *value)
+{
+    PyObject *inputs = SLOT(node, n_inputs);
+    become_part(node);
+    Py_SETREF(SLOT(node, n_value), value);
+    Py_CLEAR(SLOT(node, n_prim));
+    Py_CLEAR(SLOT(node, n_params));
+    Py_CLEAR(SLOT(node, n_depth));
+    SLOT(node, n_inputs) = NULL;
+    return inputs;
+}
+
+/* Compute a graph, its root into memory if that is given; returns 0, without an error, where Python must. */
+static int
+run_graph(const Graph *g, PyArrayObject *into)
+{
+    Job job;
+    PyObject *values[MOST_STEPS], *kept[MOST_STEPS];
+    int n = g->n_steps, done;
+    memset(values, 0, sizeof(*values) * (size_t)n);
+    done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job) && run_job(&job, 0) == 0 &&
+           !are_for_somebody(job.faults);
+    PyErr_Clear();
+    for (int k = 0; k < n; k++) {
+        kept[k] = values[k] == NULL ? NULL : step_in(g, k);
+        if (kept[k] != NULL && done && values[k] != (PyObject *)into) {
+            values[k] = settle(kept[k], values[k]);
+        }
+    }
+    for (int k = 0; k < n; k++) { /* those of the graph that nobody holds go on the way */
+        Py_XDECREF(values[k]);
+        Py_XDECREF(kept[k]);
+    }
+    return done;
+}
+
+static const Reach loops_only = {.is_small = 1};
+
+/* Compute a pending node that has a loop; returns 0, without an error, where Python must. */
+static int
+run_loops(PyObject *root)
+{
+    Graph g;
+    enum walked how;
+    Py_INCREF(root); /* what a smaller graph lets go of may be the last to hold it */
+    do {
+        begin_graph(&g);
+        how = walk(&g, root, &loops_only);
+    } while (how == TOO_MUCH && g.n_steps > 0 && run_loops(step_in(&g, g.n_steps - 1)));
+    how = how == WALKED && run_graph(&g, NULL);
+    Py_DECREF(root);
+    return (int)how;
+}
+
+/* Operations that may be pending on what is written to next: weak references to those recorded last. To make one takes
+ * half as long as to record an operation, so there are some only for a while after a write in place was kept from that
+ * by who else holds the array; else that costs it a copy, once.
+ */
+enum { READERS = 64, WATCHED = 1024 };
+static PyObject *readers[READERS];
+static unsigned next_reader, watched; /* how many more are noted */
+
+static inline void
+note_reader(PyObject *node)
+{
+    if (__builtin_expect(watched > 0, 0)) {
+        watched--;
+        Py_XSETREF(readers[next_reader++ % READERS], PyWeakref_NewRef(node, NULL));
+        PyErr_Clear(); /* then it is not noted */
+    }
+}
+
+/* Compute those that are pending, the newest first: what is in between for it may go unseen. */
+static void
+run_readers(void)
+{
+    for (unsigned i = 0; i < READERS; i++) {
+        PyObject **ref = &readers[(next_reader - 1 - i) % READERS], *node;
+        if (*ref != NULL) {
+            node = Py_NewRef(PyWeakref_GET_OBJECT(*ref));
+            Py_CLEAR(*ref);
+            if (node != Py_None && has_loop(node)) {
+                run_loops(node);
+            }
+            Py_DECREF(node);
+        }
+    }
+}
+
+/* Count what somebody looked at. */
+static void
+count_evaluation(void)
+{
+    PyObject *before = PyObject_GetAttr(stats, s_evaluations), *one = PyLong_FromLong(1);
+    PyObject *after = before == NULL || one == NULL ? NULL : PyNumber_Add(before, one);
+    if (after == NULL || PyObject_SetAttr(stats, s_evaluations, after) < 0) {
+        PyErr_Clear();
+    }
+    Py_XDECREF(before);
+    Py_XDECREF(one);
+    Py_XDECREF(after);
+}
+
+/* Return the elements of an array (borrowed) if they are known and up to date, or can be computed here at once. */
+static PyArrayObject *
+fresh(PyObject *x)
+{
+    PyArrayObject *value = seen(x);
+    if (value == NULL && has_loop(NODE(x)) && run_loops(NODE(x))) {
+        count_evaluation();
+        value = seen(x);
+    }
+    return value;
+}
+
+/* Say whether the elements of an array are those of another, or surely none of them. */
+static int
+is_apart_or_same(PyArrayObject *a, PyArrayObject *b)
+{
+    char *ends[2][2];
+    PyArrayObject *both[2] = {a, b};
+    int same = PyArray_DATA(a) == PyArray_DATA(b) && PyArray_DESCR(a) == PyArray_DESCR(b) &&
+               PyArray_NDIM(a) == PyArray_NDIM(b);
+    for (int i = 0; i < 2; i++) {
+        ends[i][0] = ends[i][1] = PyArray_BYTES(both[i]);
+        for (int axis = 0; axis < PyArray_NDIM(both[i]); axis++) {
+            npy_intp way = (PyArray_DIM(both[i], axis) - 1) * PyArray_STRIDE(both[i], axis);
+            ends[i][way > 0] += way;
+            same = same && PyArray_DIM(a, axis) == PyArray_DIM(b, axis) && PyArray_STRIDE(a, axis) == PyArray_STRIDE(b, axis);
+        }
+        ends[i][1] += PyArray_ITEMSIZE(both[i]);
+    }
+    if (same || ends[0][1] <= ends[1][0] || ends[1][1] <= ends[0][0]) {
+        return 1;
+    }
+    /* Columns, say: all steps are of a length, and one array's elements lie between those of the other. */
+    npy_intp step = 0, between;
+    for (int i = 0; i < 2; i++) {
+        for (int axis = 0; axis < PyArray_NDIM(both[i]); axis++) {
+            npy_intp other = PyArray_DIM(both[i], axis) == 1 ? 0 : PyArray_STRIDE(both[i], axis);
+            other = other < 0 ? -other : other;
+            while (other != 0) {
+                npy_intp rest = step % other;
+                step = other;
+                other = rest;
+            }
+        }
+    }
+    if (step == 0) {
+        return 0;
+    }
+    between = (PyArray_BYTES(b) - PyArray_BYTES(a)) % step;
+    between += between < 0 ? step : 0;
+    return between >= PyArray_ITEMSIZE(a) && between + PyArray_ITEMSIZE(b) <= step;
+}
+
+/* Return a view that repeats the elements of an array. */
+static PyObject *
+repeated(PyArrayObject *value, int ndim, npy_intp *dims)
+{
+    npy_intp strides[MOST_DIMS];
+    int less = ndim - PyArray_NDIM(value);
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    PyObject *view;
+    for (int axis = 0; axis < ndim; axis++) {
+        int own = axis - less;
+        strides[axis] = own < 0 || PyArray_DIM(value, own) == 1 ? 0 : PyArray_STRIDE(value, own);
+    }
+    Py_INCREF(dtype);
+    view = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA(value), 0, NULL);
+    if (view != NULL && PyArray_SetBaseObject((PyArrayObject *)view, Py_NewRef(value)) < 0) {
+        Py_CLEAR(view);
+    }
+    return view;
+}
+
+/* Return a node that repeats the elements of an array (a new reference). */
+static PyObject *
+spread(PyArrayObject *value, PyObject *aval, int ndim, npy_intp *dims)
+{
+    PyObject *view = repeated(value, ndim, dims), *out = view == NULL ? NULL : make_object(Part, &nodes, 0);
+    if (out == NULL) {
+        Py_XDECREF(view);
+        return NULL;
+    }
+    SLOT(out, n_aval) = Py_NewRef(aval);
+    SLOT(out, n_value) = view;
+    return out;
+}
+
+/* Give a leaf that repeats few elements a copy of them; returns 0 if it does not. */
+static int
+copy_few(PyObject *leaf)
+{
+    PyArrayObject *value = (PyArrayObject *)VALUE_OF(leaf);
+    npy_intp dims[MOST_DIMS], bytes = PyArray_ITEMSIZE(value);
+    int ndim = PyArray_NDIM(value);
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    PyObject *few, *copy, *view = NULL;
+    for (int axis = 0; axis < ndim; axis++) {
+        dims[axis] = PyArray_STRIDE(value, axis) == 0 ? 1 : PyArray_DIM(value, axis);
+        bytes *= dims[axis];
+    }
+    if (bytes > PyArray_NBYTES(value) / 8) {
+        return 0;
+    }
+    Py_INCREF(dtype);
+    few = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, PyArray_STRIDES(value), PyArray_DATA(value), 0, NULL);
+    copy = few == NULL ? NULL : PyArray_NewCopy((PyArrayObject *)few, NPY_CORDER);
+    if (copy != NULL && (view = repeated((PyArrayObject *)copy, ndim, PyArray_DIMS(value))) != NULL) {
+        Py_SETREF(SLOT(leaf, n_value), view);
+    }
+    PyErr_Clear();
+    Py_XDECREF(few);
+    Py_XDECREF(copy);
+    return view != NULL;
+}
+
+/* Compute a pending node, which nobody else knows, into a part of the elements of an array `x`, or all of them.
+ *
+ * `part` is its value itself, or a new view of that. Returns 0 where others would see that, or where elements are
+ * read after others were written. Counts are those of `target`, and what the tree holds.
+ */
+static int
+run_into(PyObject *x, PyArrayObject *part, PyObject *root)
+{
+    PyObject *view = SLOT(x, x_view), *owner = view == Py_None ? x : SLOT(view, v_base), *value = VALUE_OF(NODE(x));
+    PyObject *held = NODE(owner), *memory = VALUE_OF(held), *aval = SLOT(root, n_aval);
+    Py_ssize_t nodes = 1, arrays = 1, mine = 1;
+    npy_intp dims[MOST_DIMS];
+    Graph g;
+    if (!has_loop(root) || PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) ||
+        are_for_somebody(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) || /* who tells of them computes again */
+        memory == NULL || !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
+        !PyArray_CHKFLAGS((PyArrayObject *)memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) ||
+        aval_dtype(aval) != PyArray_DESCR(part) || dims_of(aval, dims) != PyArray_NDIM(part) ||
+        !PyArray_CompareLists(dims, PyArray_DIMS(part), PyArray_NDIM(part)) || !PyArray_ISBEHAVED(part)) {
+        return 0;
+    }
+    begin_graph(&g);
+    if (walk(&g, root, &loops_only) != WALKED) {
+        return 0;
+    }
+    for (int i = 0; i < g.n_leaves; i++) {
+        PyObject *leaf = leaf_in(&g, i)->node, *elements = VALUE_OF(leaf);
+        int users = leaf_in(&g, i)->uses;
+        if (!PyArray_CheckExact(elements)) {
+            return 0;
+        }
+        if (leaf == NODE(x)) {
+            mine += users;
+        }
+        else if (leaf == held) {
+            nodes += users;
+        }
+        else if (elements == memory) {
+            return 0;
+        }
+        else if (PyArray_BASE((PyArrayObject *)elements) == memory) {
+            if (Py_REFCNT(leaf) != users || Py_REFCNT(elements) != 1) {
+                return 0;
+            }
+            if (!is_apart_or_same((PyArrayObject *)elements, part)) {
+                if (!copy_few(leaf)) {
+                    return 0;
+                }
+                continue;
+            }
+            arrays++;
+        }
+        if (!is_apart_or_same((PyArrayObject *)elements, part)) {
+            return 0;
+        }
+    }
+    if (view == Py_None) {
+        nodes += mine - 1;
+    }
+    else if (PyArray_BASE((PyArrayObject *)value) != memory || Py_REFCNT(NODE(x)) != mine) {
+        return 0;
+    }
+    else {
+        nodes++;
+        arrays++;
+    }
+    arrays += (PyObject *)part != value;
+    return Py_REFCNT(held) == nodes && Py_REFCNT(memory) == arrays && run_graph(&g, part);
+}

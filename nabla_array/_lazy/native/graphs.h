@@ -1,0 +1,357 @@
+/* Pending graphs: the walk that puts their nodes in order, and the graph key of those that are met again. */
+
+static PyTypeObject *Node;
+static Py_ssize_t n_prim, n_inputs, n_params, n_depth; /* where a Node has these */
+static PyObject *no_params;                            /* the dict of a node without any */
+
+/* The ufuncs that elementwise primitives are, by the primitive, with the dtypes of which loops here may be used. */
+enum { MOST_LOOPS = 512 };
+static struct {
+    PyObject *prim;
+    PyUFuncObject *ufunc;
+    npy_uint64 types; /* a bit for each, by its number in NumPy */
+} known_loops[MOST_LOOPS];
+
+static inline size_t
+place_of(PyObject *prim)
+{
+    size_t place = ((size_t)prim >> 4) % MOST_LOOPS;
+    while (known_loops[place].prim != NULL && known_loops[place].prim != prim) {
+        place = (place + 1) % MOST_LOOPS;
+    }
+    return place;
+}
+
+/* Remember them; returns 0 where there is no room. */
+static int
+learn_loops(PyObject *prim, PyUFuncObject *ufunc, npy_uint64 types)
+{
+    const npy_uint64 inexact = 1 << NPY_FLOAT | 1 << NPY_DOUBLE | 1 << NPY_CFLOAT | 1 << NPY_CDOUBLE;
+    static int many;
+    size_t place = place_of(prim);
+    if (known_loops[place].prim == NULL && many < MOST_LOOPS / 2) {
+        known_loops[place].prim = Py_NewRef(prim);
+        known_loops[place].ufunc = (PyUFuncObject *)Py_NewRef((PyObject *)ufunc);
+        known_loops[place].types = strcmp(ufunc->name, "power") == 0 ? types & inexact : types; /* it can raise */
+        many++;
+    }
+    return known_loops[place].prim == prim;
+}
+
+/* Say whether some evaluation computes a node (`CLAIMED` of node.py). */
+static inline int
+is_claimed(PyObject *node)
+{
+    return PyLong_AsLongLong(SLOT(node, n_depth)) >= (long long)1 << 40;
+}
+
+/* Say whether a node is pending, nobody computes it, and a ufunc does: no error state is noted in its params. */
+static inline int
+has_loop(PyObject *node)
+{
+    return VALUE_OF(node) == Py_None && Py_TYPE(node) == Node && SLOT(node, n_params) == no_params && !is_claimed(node) &&
+           known_loops[place_of(SLOT(node, n_prim))].prim != NULL;
+}
+
+/* A node that was met: its number, and how often it is an input. Numbers of pending nodes are 3 k, of leaves 3 k + 1, of
+ * literals 3 k + 2, so that equal graphs have equal numbers. Pending nodes have theirs once all below them do; until
+ * then `next` is the input to go to, and `parent` the user to go back to.
+ */
+typedef struct {
+    PyObject *node;
+    int number, uses, next, parent;
+    int step, leaf; /* which one met is step k, and which leaf k, where this is the k-th that was met */
+} Met;
+
+enum { UNNUMBERED = -1, FIRST_ROOM = 32, SMALL = 256 };
+
+/* The pending nodes below some others, inputs before users, and the leaves in the order in which they are used. All
+ * references are borrowed: nothing may run before those that are needed are held.
+ */
+typedef struct {
+    Met *met;
+    int *places; /* a hash table of those met: twice as many places as there is room for */
+    int n, room, n_steps, n_leaves, n_literals;
+    Met small[SMALL];
+    int small_places[2 * SMALL];
+} Graph;
+
+static void
+begin_graph(Graph *g)
+{
+    g->met = g->small;
+    g->places = g->small_places;
+    g->n = g->n_steps = g->n_leaves = g->n_literals = 0;
+    g->room = FIRST_ROOM;
+    memset(g->places, 255, 2 * FIRST_ROOM * sizeof(int));
+}
+
+static void
+end_graph(Graph *g)
+{
+    if (g->met != g->small) {
+        PyMem_Free(g->met);
+    }
+}
+
+/* Return the place of a node in the table, which is -1 there if it was not met. */
+static inline int *
+place_in(const Graph *g, PyObject *node)
+{
+    unsigned mask = 2 * (unsigned)g->room - 1;
+    unsigned place = (unsigned)(((npy_uint64)(npy_uintp)node * 0x9e3779b97f4a7c15u) >> 32) & mask;
+    while (g->places[place] >= 0 && g->met[g->places[place]].node != node) {
+        place = (place + 1) & mask;
+    }
+    return &g->places[place];
+}
+
+static inline Met *
+met_in(const Graph *g, PyObject *node)
+{
+    return &g->met[*place_in(g, node)];
+}
+
+static inline PyObject *
+step_in(const Graph *g, int k)
+{
+    return g->met[g->met[k].step].node;
+}
+
+static inline Met *
+leaf_in(const Graph *g, int k)
+{
+    return &g->met[g->met[k].leaf];
+}
+
+/* Say whether something else holds a node than those that use it. */
+static inline int
+is_held_outside(const Met *met)
+{
+    return Py_REFCNT(met->node) > met->uses;
+}
+
+/* Make room for as many again; returns 0 without memory. */
+static int
+grow(Graph *g)
+{
+    int room = 2 * g->room;
+    if (room > SMALL) {
+        Met *met = PyMem_Malloc((size_t)room * (sizeof(Met) + 2 * sizeof(int)));
+        if (met == NULL) {
+            return 0;
+        }
+        memcpy(met, g->met, (size_t)g->n * sizeof(Met));
+        end_graph(g);
+        g->met = met;
+        g->places = (int *)(met + room);
+    }
+    g->room = room;
+    memset(g->places, 255, 2 * (size_t)room * sizeof(int));
+    for (int i = 0; i < g->n; i++) {
+        *place_in(g, g->met[i].node) = i;
+    }
+    return 1;
+}
+
+/* What a walk goes below: pending nodes that loops compute, or all but `resident` ones, with `fill` for literals. */
+typedef struct {
+    int is_small; /* whether it is for loops, and what would not be one job's is too much */
+    PyObject *resident, *fill;
+} Reach;
+
+enum walked { TOO_MUCH, WALKED, NOT_FOR_LOOPS };
+
+/* Number the leaves among the inputs of a node, and then the node; returns 0 where that is too much. */
+static inline int
+number_step(Graph *g, int at, const Reach *reach)
+{
+    PyObject *inputs = SLOT(g->met[at].node, n_inputs);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
+        int place = *place_in(g, PyTuple_GET_ITEM(inputs, i));
+        Met *met = &g->met[place];
+        if (met->number != UNNUMBERED) {
+            continue;
+        }
+        if (!reach->is_small && SLOT(met->node, n_prim) == reach->fill) {
+            met->number = 3 * g->n_literals++ + 2;
+            continue;
+        }
+        if (reach->is_small && g->n_steps + g->n_leaves == MOST_OPERANDS) {
+            return 0;
+        }
+        met->number = 3 * g->n_leaves + 1;
+        g->met[g->n_leaves++].leaf = place;
+    }
+    if (reach->is_small && (g->n_steps == MOST_STEPS || g->n_steps + g->n_leaves == MOST_OPERANDS)) {
+        return 0;
+    }
+    g->met[at].number = 3 * g->n_steps;
+    g->met[g->n_steps++].step = at;
+    return 1;
+}
+
+/* Note a node that was not met; returns 0 where that is too much, or without memory. */
+static inline int
+meet(Graph *g, PyObject *node, int parent, int uses, const Reach *reach)
+{
+    if (g->n == g->room && ((reach->is_small && g->n == SMALL) || !grow(g))) {
+        return 0;
+    }
+    g->met[g->n].node = node;
+    g->met[g->n].number = UNNUMBERED;
+    g->met[g->n].uses = uses;
+    g->met[g->n].next = 0;
+    g->met[g->n].parent = parent;
+    *place_in(g, node) = g->n;
+    g->n++;
+    return 1;
+}
+
+/* Go below a pending node that was not met. Where that is too much, the last step is the root of what is not. */
+static inline enum walked
+walk(Graph *g, PyObject *root, const Reach *reach)
+{
+    int at = g->n;
+    if (!meet(g, root, -1, 0, reach)) {
+        return TOO_MUCH;
+    }
+    while (at >= 0) {
+        Met *met = &g->met[at];
+        PyObject *inputs = SLOT(met->node, n_inputs), *input;
+        int place;
+        if (met->next == PyTuple_GET_SIZE(inputs)) {
+            int parent = met->parent;
+            if (!number_step(g, at, reach)) {
+                return TOO_MUCH;
+            }
+            at = parent;
+            continue;
+        }
+        input = PyTuple_GET_ITEM(inputs, met->next++);
+        if ((place = *place_in(g, input)) >= 0) {
+            g->met[place].uses++;
+            continue;
+        }
+        if (!meet(g, input, at, 1, reach)) {
+            return TOO_MUCH;
+        }
+        if (VALUE_OF(input) != Py_None) {
+            continue;
+        }
+        if (reach->is_small && !has_loop(input)) {
+            return NOT_FOR_LOOPS;
+        }
+        if (reach->is_small || SLOT(input, n_prim) != reach->resident) {
+            at = g->n - 1;
+        }
+    }
+    return WALKED;
+}
+
+static int
+append_number(PyObject *list, int number)
+{
+    PyObject *o = PyLong_FromLong(number);
+    int failed = o == NULL || PyList_Append(list, o) < 0;
+    Py_XDECREF(o);
+    return !failed;
+}
+
+/* Append all that an evaluation depends on: of each node its operation, aval, params, the numbers of its inputs, and
+ * whether it is held; of the leaves their avals, and the literals themselves.
+ */
+static int
+append_key(PyObject *key, const Graph *g, const char *held)
+{
+    for (int k = 0; k < g->n_steps; k++) {
+        PyObject *node = step_in(g, k), *inputs = SLOT(node, n_inputs), *params = SLOT(node, n_params), *name, *value;
+        Py_ssize_t at = 0;
+        if (PyList_Append(key, SLOT(node, n_prim)) < 0 || PyList_Append(key, SLOT(node, n_aval)) < 0) {
+            return 0;
+        }
+        while (PyDict_Next(params, &at, &name, &value)) {
+            if (PyList_Append(key, name) < 0 || PyList_Append(key, value) < 0) {
+                return 0;
+            }
+        }
+        for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
+            PyObject *input = PyTuple_GET_ITEM(inputs, i);
+            int number = met_in(g, input)->number;
+            if (!append_number(key, number) || (number % 3 == 2 && PyList_Append(key, input) < 0)) {
+                return 0;
+            }
+        }
+        if (PyList_Append(key, held[k] ? Py_True : Py_False) < 0) {
+            return 0;
+        }
+    }
+    for (int k = 0; k < g->n_leaves; k++) {
+        if (PyList_Append(key, SLOT(leaf_in(g, k)->node, n_aval)) < 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Return the graph key, the pending nodes, the leaves, and the places of those leaves that nothing else holds. */
+static PyObject *
+linearized(const Graph *g)
+{
+    PyObject *key = PyList_New(0), *alone = PyList_New(0), *order = NULL, *leaves = NULL, *out = NULL;
+    char *held = PyMem_Malloc((size_t)g->n_steps + 1);
+    int is_good = held != NULL && key != NULL && alone != NULL;
+    /* References are counted before there are lists of the nodes. */
+    for (int k = 0; is_good && k < g->n_steps; k++) {
+        held[k] = is_held_outside(&g->met[g->met[k].step]);
+    }
+    for (int k = 0; is_good && k < g->n_leaves; k++) {
+        is_good = is_held_outside(leaf_in(g, k)) || append_number(alone, k);
+    }
+    if (is_good && (order = PyList_New(g->n_steps)) != NULL && (leaves = PyList_New(g->n_leaves)) != NULL) {
+        for (int k = 0; k < g->n_steps; k++) {
+            PyList_SET_ITEM(order, k, Py_NewRef(step_in(g, k)));
+        }
+        for (int k = 0; k < g->n_leaves; k++) {
+            PyList_SET_ITEM(leaves, k, Py_NewRef(leaf_in(g, k)->node));
+        }
+        if (append_key(key, g, held)) {
+            PyObject *tuple = PyList_AsTuple(key);
+            out = tuple == NULL ? NULL : Py_BuildValue("NOOO", tuple, order, leaves, alone);
+        }
+    }
+    PyMem_Free(held);
+    Py_XDECREF(key);
+    Py_XDECREF(alone);
+    Py_XDECREF(order);
+    Py_XDECREF(leaves);
+    return out != NULL || PyErr_Occurred() ? out : PyErr_NoMemory();
+}
+
+/* linearize(roots, resident, fill): what `program.written` returns of the list `roots` */
+static PyObject *
+linearize(PyObject *module, PyObject *args)
+{
+    PyObject *roots, *out;
+    Graph g;
+    Reach reach = {0};
+    int is_good = 1, was_collecting;
+    if (!PyArg_ParseTuple(args, "O!OO", &PyList_Type, &roots, &reach.resident, &reach.fill)) {
+        return NULL;
+    }
+    /* What a collection lets go of may evaluate these nodes. */
+    was_collecting = PyGC_Disable();
+    begin_graph(&g);
+    for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(roots); i++) {
+        PyObject *root = PyList_GET_ITEM(roots, i);
+        if (VALUE_OF(root) == Py_None && SLOT(root, n_prim) != reach.resident && *place_in(&g, root) < 0) {
+            is_good = walk(&g, root, &reach) == WALKED;
+        }
+    }
+    out = is_good ? linearized(&g) : PyErr_NoMemory();
+    if (was_collecting) {
+        PyGC_Enable();
+    }
+    end_graph(&g);
+    return out;
+}
