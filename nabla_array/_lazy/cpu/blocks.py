@@ -72,7 +72,9 @@ def _sole(env: list[Any], i: int) -> int:
 _SOLE = _sole([object()], 0)
 
 
-def run_call(program: Program, step: Call, env: list[Any], owned: frozenset[int]) -> None:
+def run_call(
+    program: Program, step: Call, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
+) -> None:
     """Run one equation whole, over an operand's memory where nobody can tell."""
     base = len(program.inputs)
     eqn = program.eqns[step.eqn - base]
@@ -81,7 +83,7 @@ def run_call(program: Program, step: Call, env: list[Any], owned: frozenset[int]
         if (
             prim.inplace is not None
             and eqn.ins.count(eqn.ins[0]) == 1
-            and _is_free(eqn.ins[0], env, step.drop, base, owned)
+            and _is_free(eqn.ins[0], env, drop, base, owned)
         ):
             with Uninterrupted():
                 env[step.eqn] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
@@ -365,7 +367,9 @@ def _kernel(program: Program, step: Fused) -> _Kernel:
     return _Kernel(program, step)
 
 
-def run_fused(program: Program, step: Fused, env: list[Any], owned: frozenset[int]) -> None:
+def run_fused(
+    program: Program, step: Fused, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
+) -> None:
     """Run a fusion group block by block, on several threads where it is large."""
     kernel = _kernel(program, step)
     base = len(program.inputs)
@@ -382,7 +386,7 @@ def run_fused(program: Program, step: Fused, env: list[Any], owned: frozenset[in
             continue
         for i in kernel.heirs.get(k, ()):
             in_order = pattern is not None or env[i].flags.c_contiguous
-            if i not in taken and in_order and _is_free(i, env, step.drop, base, owned):
+            if i not in taken and in_order and _is_free(i, env, drop, base, owned):
                 outs[k] = env[i]
                 taken[i] = k
                 break

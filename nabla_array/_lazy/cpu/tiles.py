@@ -70,8 +70,8 @@ def bind(
         If something in it is not for compiled code.
     """
     binder = _Binder(schedule, inputs, outputs)
-    for step in schedule.steps:
-        binder.add(step)
+    for step, drop in zip(schedule.steps, schedule.drops, strict=True):
+        binder.add(step, drop)
     return binder.bound(is_quick)
 
 
@@ -129,8 +129,8 @@ class _Binder:
         self.joined: dict[int, tuple[int, int]] = {}
         self.tellers: list[Callable[[int, int], None]] = []
 
-    def add(self, step: Step) -> None:
-        """Make the operation of a step."""
+    def add(self, step: Step, drop: tuple[int, ...]) -> None:
+        """Make the operation of a step, after which the values in `drop` are dead."""
         if isinstance(step, Fused):
             self._add_job(step)
         elif isinstance(step, Call):
@@ -145,7 +145,7 @@ class _Binder:
                 self._add_job(Fused((k,), self._lead(eqn), eqn.ins, (k,), joined))
             else:
                 raise Unfit
-        for i in step.drop:
+        for i in drop:
             root = self.root[i]
             self.live[root] -= 1
             if not self.live[root]:

@@ -13,7 +13,7 @@ from ..schedule.partition import partition
 from ..schedule.steps import Call, Compiled, Fused, Part, Schedule, Tiled
 from ..stats import stats
 
-Executor = Callable[[Program, Any, list[Any], frozenset[int]], None]
+Executor = Callable[[Program, Any, tuple[int, ...], list[Any], frozenset[int]], None]
 
 
 def execute(schedule: Schedule, env: list[Any], owned: frozenset[int] = frozenset()) -> None:
@@ -24,9 +24,9 @@ def execute(schedule: Schedule, env: list[Any], owned: frozenset[int] = frozense
     """
     program = schedule.program
     stats.regions += schedule.fused
-    for step in schedule.steps:
-        EXECUTORS[type(step)](program, step, env, owned)
-        for i in step.drop:
+    for step, drop in zip(schedule.steps, schedule.drops, strict=True):
+        EXECUTORS[type(step)](program, step, drop, env, owned)
+        for i in drop:
             env[i] = None
 
 
@@ -44,9 +44,11 @@ def execute_part(part: Part, schedule: Schedule, ins: list[Any]) -> list[Any]:
 def _of_parts(run: Callable[[Any, list[Any]], list[Any]]) -> Executor:
     """Return the executor of steps that are parts of programs, of which `run` makes the outputs."""
 
-    def execute_step(program: Program, step: Any, env: list[Any], owned: frozenset[int]) -> None:
+    def execute_step(
+        program: Program, step: Any, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
+    ) -> None:
         ins = [env[i] for i in step.inputs]
-        for i in step.drop:
+        for i in drop:
             env[i] = None
         for i, value in zip(step.outputs, run(step, ins), strict=True):
             env[i] = value

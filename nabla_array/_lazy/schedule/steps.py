@@ -1,4 +1,4 @@
-"""A schedule: the steps that run a program, in order, each with what it reads, stores and leaves dead."""
+"""A schedule: the steps that run a program, in order, and what is dead after each."""
 
 from __future__ import annotations
 
@@ -41,7 +41,6 @@ class Call(NamedTuple):
 
     eqn: int
     inputs: tuple[int, ...]
-    drop: tuple[int, ...] = ()
 
     @property
     def outputs(self) -> tuple[int, ...]:
@@ -67,8 +66,6 @@ class Fused(NamedTuple):
         Numbers of the values read from outside and of those needed outside.
     joined
         Numbers of the outputs that reduce over the leading axes: their blocks are joined at the end.
-    drop
-        Values that nothing needs after this step.
     """
 
     eqns: tuple[int, ...]
@@ -76,7 +73,6 @@ class Fused(NamedTuple):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     joined: frozenset[int]
-    drop: tuple[int, ...] = ()
 
     def within(self, outer: Part) -> Fused:
         """Return the same in the numbers of the program that `outer` is a part of."""
@@ -103,14 +99,13 @@ class Tiled:
         Whether nothing was found in it that compiled code cannot do.
     """
 
-    __slots__ = ("axes", "cuts", "drop", "fits", "inputs", "outputs", "part", "ready")
+    __slots__ = ("axes", "cuts", "fits", "inputs", "outputs", "part", "ready")
 
     def __init__(self, part: Part, axes: tuple[int | None, ...], cuts: tuple[tuple[int, int], ...]) -> None:
         self.part = part
         self.inputs, self.outputs = part.inputs, part.outputs
         self.axes = axes
         self.cuts = cuts
-        self.drop: tuple[int, ...] = ()
         self.ready: dict[Any, Any] = {}
         self.fits = True
 
@@ -118,12 +113,11 @@ class Tiled:
 class Compiled:
     """A part that MAX runs; `runner` decides whether this time, too, and does it."""
 
-    __slots__ = ("drop", "inputs", "outputs", "part", "runner")
+    __slots__ = ("inputs", "outputs", "part", "runner")
 
     def __init__(self, part: Part, runner: Any) -> None:
         self.part = part
         self.inputs, self.outputs = part.inputs, part.outputs
-        self.drop: tuple[int, ...] = ()
         self.runner = runner
 
 
@@ -135,36 +129,30 @@ class Schedule:
 
     Attributes
     ----------
+    drops
+        For each step, the values that nothing needs after it.
     fused
         How many fusion groups there are.
     tiled
         The steps that are run tile by tile.
     """
 
-    __slots__ = ("fused", "program", "steps", "tiled")
+    __slots__ = ("drops", "fused", "program", "steps", "tiled")
 
     def __init__(self, program: Program, steps: Sequence[Step]) -> None:
         self.program = program
-        self.steps = _with_drops(program, steps)
+        self.steps = tuple(steps)
+        self.drops = _drops(program, steps)
         self.fused = sum([isinstance(s, Fused) for s in steps])
         self.tiled = [s for s in steps if isinstance(s, Tiled)]
 
 
-def _with_drops(program: Program, steps: Sequence[Step]) -> tuple[Step, ...]:
+def _drops(program: Program, steps: Sequence[Step]) -> tuple[tuple[int, ...], ...]:
     """Say after each step which values are dead."""
-    last: dict[int, int] = {}
-    for n, step in enumerate(steps):
-        last.update(dict.fromkeys((*step.inputs, *step.outputs), n))
-    keep = {*program.outputs}
-    drops: list[list[int]] = [[] for _ in steps]
-    for value, n in last.items():
-        if value not in keep:
-            drops[n].append(value)
-    out: list[Step] = []
-    for step, dead in zip(steps, drops, strict=True):
-        if isinstance(step, Call | Fused):
-            step = step._replace(drop=tuple(dead))
-        else:
-            step.drop = tuple(dead)
-        out.append(step)
-    return tuple(out)
+    needed = {*program.outputs}
+    drops = []
+    for step in reversed(steps):
+        dead = {*step.inputs, *step.outputs} - needed
+        needed |= dead
+        drops.append(tuple(dead))
+    return tuple(drops[::-1])

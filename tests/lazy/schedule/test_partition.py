@@ -58,15 +58,15 @@ def check_order(schedule: Schedule) -> None:
     """Each step reads what is there, stores something new, and what nothing needs afterwards goes."""
     program = schedule.program
     there = set(range(len(program.inputs)))
-    for n, step in enumerate(schedule.steps):
+    for n, (step, drop) in enumerate(zip(schedule.steps, schedule.drops, strict=True)):
         assert there.issuperset(step.inputs), step
         assert not there.intersection(step.outputs), step
         there.update(step.outputs)
-        assert there.issuperset(step.drop), step
-        there.difference_update(step.drop)
+        assert there.issuperset(drop), step
+        there.difference_update(drop)
         later = {i for s in schedule.steps[n + 1 :] for i in s.inputs} | {*program.outputs}
         used = {i for s in schedule.steps[: n + 1] for i in (*s.inputs, *s.outputs)}
-        assert not later.intersection(step.drop)
+        assert not later.intersection(drop)
         assert (there & used) <= later
     assert there.issuperset(program.outputs)
 
@@ -172,8 +172,8 @@ def test_memory_is_given_on_from_step_to_step(chosen: set[int]) -> None:
     program, values = program_of(xp.sort(xp.exp(x * 2.0) + x) * 3.0 + 1.0)
     sorted_at = []
 
-    def call(program: Program, step: Call, env: list[Any], owned: frozenset[int]) -> None:
-        run_call(program, step, env, owned)
+    def call(program: Program, step: Call, *more: Any) -> None:
+        run_call(program, step, *more)
         if program.eqns[step.eqn - len(program.inputs)].prim.name == "sort":
             sorted_at.append(env[step.eqn].ctypes.data)
 

@@ -54,7 +54,7 @@ def test_a_part_of_a_part_is_a_part() -> None:
 
 def test_calls_of_a_part() -> None:
     part = Part(chain(), (7, 3), (5,), (4, 5))
-    assert Call(2, (0, 1), (0,)).within(part) == Call(4, (7, 3))
+    assert Call(2, (0, 1)).within(part) == Call(4, (7, 3))
     assert Call(2, (0, 1)).outputs == (2,)
 
 
@@ -63,14 +63,14 @@ def test_what_is_dead_is_dropped_once_and_outputs_never() -> None:
     runner = object()
     part = part_of(program, [3, 4, 5], True, users_of(program))
     schedule = Schedule(program, [Call(1, (0,)), Call(2, (1,)), Compiled(part, runner)])
-    assert [sorted(s.drop) for s in schedule.steps] == [[], [1], [0, 2]]
+    assert [sorted(d) for d in schedule.drops] == [[], [1], [0, 2]]
     assert (schedule.fused, schedule.tiled) == (0, [])
     both = Program(program.inputs, program.eqns, (5, 2))
     kept = Schedule(both, [Call(1, (0,)), Call(2, (1,)), Compiled(part, runner)])
-    assert [sorted(s.drop) for s in kept.steps] == [[], [1], [0]]
+    assert [sorted(d) for d in kept.drops] == [[], [1], [0]]
 
 
 def test_what_nobody_reads_is_dropped_at_once() -> None:
     program = chain()
     schedule = Schedule(program, [Call(1, (0,)), Call(3, (0,))])
-    assert [sorted(s.drop) for s in schedule.steps] == [[1], [0, 3]]
+    assert [sorted(d) for d in schedule.drops] == [[1], [0, 3]]
