@@ -11,62 +11,73 @@ from .._lazy.graph.program import Eqn, Program
 from .._lazy.ops.creation import fill
 from .._lazy.run.executors import EXECUTORS
 from .._lazy.schedule.steps import Schedule
-from .engines import Segment
-from .layouts import Layout, Move
+from .engines import Engine, Segment
+from .layouts import Layout
 from .partition import Local, Moved, Partition, Placing, Value
 
 
-class Devices:
-    """A step in which the devices of a mesh work, each with its own parts of the values."""
-
-    __slots__ = ("causes", "drop", "engine", "inputs", "outputs", "segment")
-
-    def __init__(self, engine: Any, segment: Segment, causes: dict[int, tuple[int, ...]]) -> None:
-        self.engine = engine
-        self.segment = segment
-        self.causes = causes
-        self.inputs, self.outputs = segment.inputs, segment.outputs
-        self.drop: tuple[int, ...] = ()
-
-
-class Collective:
-    """A step that moves a value between the devices of a mesh.
+class Devices(NamedTuple):
+    """A step in which the devices of a mesh work, each with its own parts of the values.
 
     Attributes
     ----------
-    move
-        From which layout to which.
-    cause
-        The number of the equation that it is there for.
+    causes
+        For each device that runs a program, what the equations of that are there for.
     """
 
-    __slots__ = ("aval", "cause", "drop", "engine", "inputs", "move", "outputs")
+    engine: Engine
+    segment: Segment
+    causes: dict[int, tuple[int, ...]]
 
-    def __init__(self, engine: Any, made: Moved, aval: Aval) -> None:
-        self.engine = engine
-        self.move: Move = made.move
-        self.aval = aval
-        self.cause = made.cause
-        self.inputs, self.outputs = (made.value,), (made.out,)
-        self.drop: tuple[int, ...] = ()
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """What the devices read."""
+        return self.segment.inputs
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """What they make."""
+        return self.segment.outputs
+
+
+class Collective(NamedTuple):
+    """A step that moves a value between the devices of a mesh."""
+
+    engine: Engine
+    moved: Moved
+    aval: Aval
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The value."""
+        return (self.moved.value,)
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The same, in the other layout."""
+        return (self.moved.out,)
 
     @property
     def nbytes(self) -> float:
         """Bytes that a device receives, on average."""
-        return self.move.elements() * self.aval.dtype.itemsize
+        return self.moved.move.elements() * self.aval.dtype.itemsize
 
 
-class Spread:
+class Spread(NamedTuple):
     """A step that gives the devices their parts of a value of the host's."""
 
-    __slots__ = ("cause", "drop", "engine", "inputs", "layout", "outputs")
+    engine: Engine
+    placing: Placing
 
-    def __init__(self, engine: Any, made: Placing) -> None:
-        self.engine = engine
-        self.layout: Layout = made.layout
-        self.cause = made.cause
-        self.inputs, self.outputs = (made.value,), (made.out,)
-        self.drop: tuple[int, ...] = ()
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The value."""
+        return (self.placing.value,)
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """The same, on the devices."""
+        return (self.placing.out,)
 
 
 class Whole(NamedTuple):
@@ -181,7 +192,7 @@ def _part(value: Value, device: int) -> Any:
     return aval_of(value.layout.local_shape(device), value.aval.dtype)
 
 
-def _run_devices(program: Any, step: Devices, env: list[Any], owned: frozenset[int]) -> None:
+def _run_devices(program: Any, step: Devices, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
     try:
         found = step.engine.run(step.segment, [env[i] for i in step.inputs])
     except StepFailed as failure:
@@ -191,12 +202,12 @@ def _run_devices(program: Any, step: Devices, env: list[Any], owned: frozenset[i
         env[i] = shards
 
 
-def _run_collective(program: Any, step: Collective, env: list[Any], owned: frozenset[int]) -> None:
-    env[step.outputs[0]] = step.engine.move(step.move, step.aval, env[step.inputs[0]])
+def _run_collective(program: Any, step: Collective, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
+    env[step.moved.out] = step.engine.move(step.moved.move, step.aval, env[step.moved.value])
 
 
-def _run_spread(program: Any, step: Spread, env: list[Any], owned: frozenset[int]) -> None:
-    env[step.outputs[0]] = spread(step.engine, step.layout, env[step.inputs[0]])
+def _run_spread(program: Any, step: Spread, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
+    env[step.placing.out] = spread(step.engine, step.placing.layout, env[step.placing.value])
 
 
 def spread(engine: Any, layout: Layout, value: Any) -> list[Any]:

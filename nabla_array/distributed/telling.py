@@ -46,13 +46,14 @@ def told(program: Program, schedule: Schedule) -> Iterator[Told]:
             many = len(step.segment.programs)
             yield Told("devices", f"{many} devices" if many > 1 else "every device alike", eqns)
         elif isinstance(step, Collective):
-            layouts = f"{step.move.source} to {step.move.target}"
-            title = f"{step.move.kind} for {_cause(program, step.cause)}, {layouts}"
-            yield Told(step.move.kind, title, (), round(step.nbytes))
+            how = step.moved.move
+            title = f"{how.kind} for {_cause(program, step.moved.cause)}, {how.source} to {how.target}"
+            yield Told(how.kind, title, (), round(step.nbytes))
         elif isinstance(step, Spread):
             aval = whole.values[step.inputs[0]].aval
-            part = max(map(volume, step.layout.boxes)) * aval.dtype.itemsize
-            yield Told("spread", f"spread of %{step.inputs[0]}, to {step.layout}", (), part)
+            layout = step.placing.layout
+            part = max(map(volume, layout.boxes)) * aval.dtype.itemsize
+            yield Told("spread", f"spread of %{step.placing.value}, to {layout}", (), part)
 
 
 def _cause(program: Program, k: int) -> str:
