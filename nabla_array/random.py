@@ -31,7 +31,7 @@ from typing import Any
 import numpy as np
 import numpy.random as theirs
 
-from ._namespace.core.array import Array, check_writable, from_value, write
+from ._namespace.core.array import Array, check_writable, from_value, placed, write
 from ._namespace.dispatch.ufuncs import call_it
 from ._namespace.interop.functions import to_host
 from ._namespace.interop.policies import program_hook, sampling
@@ -59,7 +59,7 @@ def _given(sample: np.ndarray, names: dict[str, Any]) -> Any:
     """Return what the module with these names gets for an array of NumPy's."""
     if sample.dtype.kind not in "biufc" or not _is_for(names):
         return sample
-    return from_value(sample if sample.base is None else sample.copy())
+    return placed(from_value(sample if sample.base is None else sample.copy()), None)
 
 
 def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:

@@ -7,7 +7,7 @@ from typing import Any
 from .._lazy.ops.placement import reshard as reshard_prim
 from .._lazy.rules.levels import bind
 from .._namespace.chapters.creation import asarray
-from .._namespace.core.array import Array, check_device, current, placed
+from .._namespace.core.array import Array, check_device, current, default, placed
 from . import held  # noqa: F401  makes a mesh a device
 from .errors import ShardingError
 from .mesh import DeviceMesh
@@ -57,6 +57,8 @@ def _shard(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
             mesh = spec.mesh
         elif isinstance(x.device, DeviceMesh):
             mesh = x.device
+        elif isinstance(default.device, DeviceMesh):
+            mesh = default.device
         else:
             raise ShardingError(f"{function}: no mesh was given; {function}(x, mesh, spec) would work")
     found = as_spec(mesh, spec, function)

@@ -76,7 +76,8 @@ class Sharded:
         distinct = {box: d for d, box in reversed([*enumerate(self.layout.boxes)])}
         parts = engine.fetch([self.shards[d] for d in distinct.values()])
         if len(parts) == 1:
-            out = parts[0].view()
+            (part,) = parts
+            out = part.copy() if 0 in part.strides else part.view()
         else:
             out = np.empty(self.aval.shape, self.aval.dtype)
             for box, part in zip(distinct, parts, strict=True):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from _thread import _local as local
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
 
+from .._namespace.core.array import Array, check_device, default_device, placed
 from .engines import Engine, Local
 from .errors import ShardingError
 
@@ -31,6 +33,11 @@ class DeviceMesh:
     ------
     ValueError
         If the names do not fit the shape, two are alike, an axis has no device, or there is no such engine.
+
+    Notes
+    -----
+    In a block ``with mesh:`` new arrays are the mesh's, and `shard` needs no mesh. Which device holds
+    which part of a new array is for the program to say that first needs it.
 
     Examples
     --------
@@ -93,6 +100,18 @@ class DeviceMesh:
         """Return how many devices there are along some axes."""
         return math.prod([self.sizes[a] for a in axes])
 
+    def __enter__(self) -> DeviceMesh:
+        _blocks.entered.append(default_device(self, self._place))
+        _blocks.entered[-1].__enter__()
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        _blocks.entered.pop().__exit__(*exc)
+
+    def _place(self, x: Array) -> Array:
+        check_device("mesh", self)
+        return placed(x, self)
+
     def close(self) -> None:
         """End what the mesh has started; arrays on it are lost."""
         self.engine.close()
@@ -107,6 +126,16 @@ def _engine(name: str, size: int, client: Any) -> Engine:
 
         return Dask(size, client)
     raise ShardingError(f"DeviceMesh: no engine {name!r}; 'local' or 'dask' would work")
+
+
+class _Blocks(local):
+    """The `with` blocks of meshes that a thread is in."""
+
+    def __init__(self) -> None:
+        self.entered: list[Any] = []
+
+
+_blocks = _Blocks()
 
 
 @lru_cache(1 << 10)

@@ -7,6 +7,7 @@ import atexit
 import os
 import sys
 import time
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mode", choices=MODES, help="which tier evaluates (that of the configuration)")
     parser.add_argument("--report", action="store_true", help="say what ran where, and what would help")
     parser.add_argument("--compare", action="store_true", help="say whether it does the same under NumPy")
+    parser.add_argument("--mesh", type=int, metavar="N", help="cut large arrays over N devices")
+    parser.add_argument("--engine", choices=("local", "dask"), default="local", help="what the devices are")
     parser.add_argument("-m", dest="module", action="store_true", help="run a module, not a script")
     # What the processes are told that `--compare` starts: whether to stay with NumPy, where to keep figures.
     parser.add_argument("--numpy", action="store_true", help=argparse.SUPPRESS)
@@ -38,6 +41,9 @@ def run(args: argparse.Namespace) -> int:
     script = Path(args.command[0])
     if not args.module and (script.is_dir() or not script.exists()):
         print(f"run: there is no script {script}", file=sys.stderr)
+        return 2
+    if args.mesh is not None and args.mesh < 1:
+        print(f"run: a mesh of {args.mesh} devices; one or more would work", file=sys.stderr)
         return 2
     if args.mode is not None:
         config.mode = args.mode
@@ -60,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
             atexit.register(places.write, sys.stderr)  # after the script's own, and after its errors
     began = time.perf_counter()
     try:
-        run_as_main(args.command, args.module)
+        with _part("meshes").mesh(args.mesh, args.engine) if args.mesh else nullcontext():
+            run_as_main(args.command, args.module)
     finally:
         if args.record is not None:
             (args.record / "seconds").write_text(repr(time.perf_counter() - began))

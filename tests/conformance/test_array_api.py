@@ -36,6 +36,14 @@ def test_conformance(tmp_path: Path, mode: str) -> None:
     run_suite(tmp_path / "report.xml", *options, NABLA_ARRAY_MODE=mode)
 
 
+@needs_checkout
+@pytest.mark.timeout(3600)
+def test_conformance_on_a_mesh(tmp_path: Path) -> None:
+    """The same with new arrays cut over three devices along their first axis."""
+    options = ("-n", "auto", f"--max-examples={EXAMPLES}", "-p", "tests.conformance.sharding")
+    run_suite(tmp_path / "report.xml", *options, NABLA_ARRAY_MODE="host")
+
+
 _PREPARE = """
 import sys
 from nabla_array._lazy.max import trials

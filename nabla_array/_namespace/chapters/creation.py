@@ -179,7 +179,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         own = x.copy()
         if id(x) in frozen and not copy:
             freeze(own, for_good=True)
-        return placed(own, device)
+        return placed(own, own.device if device is None else device)
     if not hasattr(x, "__dlpack__"):
         raise AttributeError(f"from_dlpack: a {type(x).__name__} has no __dlpack__ method")
     options: dict[str, Any] = {} if copy is None else {"copy": copy}

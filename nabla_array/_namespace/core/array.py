@@ -6,7 +6,9 @@ import math
 import operator
 import sys
 import weakref
+from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -260,7 +262,9 @@ class Array:
         check_leaves("__dlpack__", self)
         value = self._value()
         if max_version is None or max_version < (1, 0):
-            if copy is False and not value.flags.writeable:  # one element, stretched
+            if self.device != CPU:  # what came from there is a copy, but may be kept for others
+                value = value.copy()
+            elif copy is False and not value.flags.writeable:  # one element, stretched
                 if self._view is not None:
                     raise BufferError("__dlpack__: a broadcast array needs a copy, and copy is False")
                 value = value.copy()
@@ -675,8 +679,45 @@ def check_device(function: str, device: Any) -> None:
     raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
 
 
+class _Default(local):
+    """Where a thread's new arrays are put for which no device is named.
+
+    Attributes
+    ----------
+    device
+        The device of the innermost `with` block.
+    place
+        What puts an array there; None: it stays where it is.
+    """
+
+    device: Any = None
+    place: Callable[[Array], Array] | None = None
+
+
+default = _Default()
+# The default devices that are in force in any thread: compiled code makes no arrays meanwhile.
+defaults: list[Any] = []
+
+
+@contextmanager
+def default_device(device: Any, place: Callable[[Array], Array]) -> Iterator[None]:
+    """Put this thread's new arrays on a device meanwhile, as `place` does."""
+    before = default.device, default.place
+    default.device, default.place = device, place
+    defaults.append(device)
+    limit_hook[0]()
+    try:
+        yield
+    finally:
+        default.device, default.place = before
+        defaults.remove(device)
+        limit_hook[0]()
+
+
 def placed(x: Array, device: Any) -> Array:
-    """Return an array on a device that `check_device` has let through; None is where it is."""
+    """Return an array on a device that `check_device` has let through; None is the thread's default."""
+    if device is None and default.place is not None and x.device == CPU:
+        return default.place(x)
     if not in_use or device is None or device == x.device:
         return x
     return Array(*bind(transfer, ((current(x), x._levels),), {"source": x.device, "device": device}))
@@ -694,6 +735,8 @@ split_hook: list[Callable[[Array], np.ndarray]] = []
 look_hook: list[Callable[[Array], None]] = [lambda x: None]
 # And what is told of an array whose value becomes a Python number while a tape runs.
 number_hook: list[Callable[[Array], None]] = []
+# `fastpath` puts here what tells compiled code what it may do at once.
+limit_hook: list[Callable[[], None]] = []
 # And what is told that a library asked whether it may look, and heard no.
 asked_hook: list[Callable[[], None]] = []
 # `direct` puts here what applies a primitive to parts of arrays at once, if it can, and what gives views.

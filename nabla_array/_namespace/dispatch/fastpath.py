@@ -22,7 +22,7 @@ from ..._lazy.ops.contraction import matmul
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.ops.structure import slice_
 from ..._lazy.stats import stats
-from ..core.array import TINY, Array, View, frozen
+from ..core.array import TINY, Array, View, defaults, frozen, limit_hook
 from ..core.promotion import list_hook
 from . import eager
 
@@ -176,7 +176,7 @@ def alone(function: _Function) -> None:
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:
-        compiled.limit(eager.PART, eager.LARGE, TINY, eager.RECORDED, LIMIT)
+        compiled.limit(0 if defaults else eager.PART, eager.LARGE, TINY, eager.RECORDED, LIMIT)
 
 
 if compiled is not None:
@@ -187,4 +187,5 @@ if compiled is not None:
     )
     limit()
 
+limit_hook.append(limit)
 list_hook.append(wrap("list", lambda items: None, "array", host=np.array))

@@ -16,7 +16,7 @@ import numpy as np
 from ..._lazy.graph.node import user_line
 from ..._lazy.stats import stats
 from ..chapters import elementwise, linear_algebra
-from ..core.array import Array, check_leaves, from_value, read_only, write
+from ..core.array import Array, check_leaves, from_value, placed, read_only, write
 from ..core.outputs import deliver
 from ..core.promotion import UnheldDtypeError, is_foreign
 from ..dispatch import fastpath
@@ -91,7 +91,7 @@ def from_host(x: Any) -> Any:
     Matrices, masked arrays and the like stay what they are: they behave otherwise.
     """
     if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc":
-        return from_value(np.array(x))
+        return placed(from_value(np.array(x)), None)
     if type(x) in (list, tuple):
         return type(x)(map(from_host, x))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
