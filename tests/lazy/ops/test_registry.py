@@ -19,7 +19,7 @@ from nabla_array._lazy.graph.aval import Aval, aval_of
 from nabla_array._lazy.graph.node import Node, leaf, record
 from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.ops.elementwise import cast, pow_
-from nabla_array._lazy.ops.structure import project, reshape, slice_
+from nabla_array._lazy.ops.structure import project
 from nabla_array._lazy.rules.levels import bind
 from nabla_array._lazy.run.evaluator import evaluate, value_of
 from nabla_array._lazy.schedule import tiling
@@ -263,21 +263,6 @@ def test_what_is_put_is_seen_through_the_view(row: Row) -> None:
     if indices is None:  # where elements are picked twice, the last one put stays
         written = row.prim.put(apply, old, new, *more, **row.params)
         assert_same(row.prim.host(written, *more, **row.params), new)
-
-
-def test_two_views_merge_into_one() -> None:
-    x = random("d", 7, 9)
-    for prim, first, second in (
-        (reshape, {"shape": (9, 7)}, {"shape": (3, 21)}),
-        (
-            slice_,
-            {"start": (6, 0), "size": (6, 4), "step": (-1, 2)},
-            {"start": (1, 3), "size": (2, 3), "step": (2, -1)},
-        ),
-    ):
-        assert prim.merge is not None
-        wanted = prim.host(prim.host(x, **first), **second)
-        assert_same(prim.host(x, **prim.merge(first, second)), wanted)
 
 
 def test_views_that_keep_the_order_do() -> None:

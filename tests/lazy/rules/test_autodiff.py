@@ -1,14 +1,12 @@
-"""The derivative rule of every primitive, on the smooth rows of `registry.py`; and at kinks."""
+"""The derivative rule of every primitive, on the smooth rows of `registry.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import pytest
 
-import nabla_array
 from nabla_array._lazy.graph.aval import is_differentiable
 from nabla_array._lazy.graph.node import Node, leaf
 from nabla_array._lazy.graph.primitive import Primitive, elementwise
@@ -18,14 +16,12 @@ from nabla_array._lazy.ops import linalg
 from nabla_array._lazy.ops import reduction as r
 from nabla_array._lazy.ops.contraction import matmul, turned
 from nabla_array._lazy.ops.creation import fill_like
-from nabla_array._lazy.ops.indexing import scatter
-from nabla_array._lazy.ops.structure import alias, broadcast, project, stop_gradient
+from nabla_array._lazy.ops.structure import alias, broadcast, stop_gradient
 from nabla_array._lazy.rules.autodiff import pull, push, replay, results_of
 from nabla_array._lazy.run.evaluator import value_of
-from nabla_array._namespace.core.array import Array
 
 from ..ops.test_registry import as_tuple
-from ..registry import ROWS, SMOOTH, Row, holds_program, random
+from ..registry import ROWS, SMOOTH, Row, holds_program
 
 Function = Callable[[Sequence[Node]], list[Node]]
 
@@ -302,143 +298,3 @@ def test_a_missing_rule_says_what_to_do() -> None:
     for derivative in (lambda: tangent_of(f, [x], [x]), lambda: pulled(f, [x])):
         with pytest.raises(NotImplementedError, match=r"^lonely: no derivative is known; stop_gradient"):
             derivative()
-
-
-# -- kinks ---------------------------------------------------------------------------------------------------
-
-INF, NAN = np.inf, np.nan
-# A primitive, its operands, and the gradient. Without a note JAX has the same (0.10.2).
-KINKS = [
-    (e.abs_, (0.0,), (1.0,)),  # the derivative from the right
-    (e.abs_, (-0.0,), (1.0,)),
-    (e.abs_, (0j,), (0j,)),
-    (e.abs_, (NAN,), (-1.0,)),
-    (e.sign, (0.0,), (0.0,)),
-    (e.maximum, (1.0, 1.0), (0.5, 0.5)),
-    (e.minimum, (0.0, -0.0), (0.5, 0.5)),
-    (e.maximum, (NAN, 1.0), (0.0, 0.0)),
-    (e.sqrt, (0.0,), (INF,)),
-    (e.cbrt, (0.0,), (INF,)),
-    (e.pow_, (0.0, 0.0), (0.0, 0.0)),  # JAX: nan by the base, unless the exponent is an integer
-    (e.pow_, (0.0, 0.5), (INF, 0.0)),
-    (e.pow_, (0.0, 1.0), (1.0, 0.0)),
-    (e.pow_, (0.0, 2.0), (0.0, 0.0)),
-    (e.pow_, (0.0, -1.0), (-INF, NAN)),
-    (e.pow_, (-2.0, 3.0), (12.0, NAN)),
-    (e.pow_, (2.0, 0.0), (0.0, np.log(2))),
-    (e.hypot, (0.0, 0.0), (0.5, 0.5)),
-    (e.logaddexp, (-INF, -INF), (NAN, NAN)),
-    (e.logaddexp, (-INF, 1.0), (0.0, 1.0)),
-    (e.logaddexp, (INF, INF), (1.0, 1.0)),
-    (e.logaddexp, (1.0, INF), (0.0, 1.0)),  # JAX: e by the first
-    (e.atan2, (0.0, 0.0), (NAN, NAN)),
-    (e.remainder, (4.0, 2.0), (1.0, -2.0)),
-    (e.copysign, (0.0, -1.0), (-1.0, 0.0)),
-    (e.floor, (2.0,), (0.0,)),
-    (e.rint, (0.5,), (0.0,)),
-    (e.asin, (1.0,), (INF,)),
-    (e.acosh, (1.0,), (INF,)),
-    (e.log, (0.0,), (INF,)),
-    (e.reciprocal, (0.0,), (-INF,)),
-]
-
-
-@pytest.mark.parametrize(("prim", "operands", "wanted"), KINKS, ids=str)
-def test_kinks(prim: Primitive, operands: tuple[Any, ...], wanted: tuple[Any, ...]) -> None:
-    got = pulled(lambda xs: [prim(*xs)], [leaf(np.array(x)) for x in operands])
-    np.testing.assert_allclose([value_of(g) for g in got], wanted, rtol=1e-15)
-
-
-VECTOR_KINKS = [
-    (r.reduce_max, {"axes": (0,)}, [1.0, 2.0, 2.0], [0.0, 0.5, 0.5]),
-    (r.reduce_min, {"axes": (0,)}, [0.0, -0.0, 3.0], [0.5, 0.5, 0.0]),
-    (r.reduce_max, {"axes": (0,)}, [INF, INF], [0.5, 0.5]),
-    (r.reduce_max, {"axes": (0,)}, [NAN, 1.0], [NAN, NAN]),
-    (r.reduce_prod, {"axes": (0,)}, [0.0, 2.0, 3.0], [6.0, 0.0, 0.0]),
-    (r.reduce_prod, {"axes": (0,)}, [0.0, 0.0, 3.0], [0.0, 0.0, 0.0]),
-    (r.cumprod, {"axis": 0}, [0.0, 2.0, 3.0], [9.0, 0.0, 0.0]),
-    (r.cumprod, {"axis": 0}, [2.0, 0.0, 0.0], [1.0, 2.0, 0.0]),
-    (linalg.det, {}, [[1.0, 2.0], [2.0, 4.0]], [[4.0, -2.0], [-2.0, 1.0]]),
-    (linalg.det, {}, np.diag([1.0, 2.0, 0.0]), np.diag([0.0, 0.0, 2.0])),
-    (linalg.det, {}, np.diag([1.0, 0.0, 0.0]), np.zeros((3, 3))),
-    (linalg.svdvals, {}, np.eye(2), np.eye(2)),
-    (linalg.eigvalsh, {"uplo": "L"}, np.eye(2), np.eye(2)),
-]
-
-
-@pytest.mark.parametrize(("prim", "params", "x", "wanted"), VECTOR_KINKS, ids=str)
-def test_kinks_of_many(prim: Primitive, params: dict[str, Any], x: Any, wanted: Any) -> None:
-    """The gradient of the sum of the results: JAX has the same everywhere."""
-    (got,) = pulled(lambda xs: [prim(*xs, **params)], [leaf(np.array(x))])
-    np.testing.assert_allclose(value_of(got), wanted, rtol=1e-14, atol=1e-14)
-
-
-def test_clip_shares_at_its_edges() -> None:
-    x = leaf(np.array([-1.0, 0.0, 0.5, 1.0, 2.0]))
-    (got,) = pulled(lambda xs: [nabla_array.clip(Array(xs[0]), 0, 1)._node], [x])
-    np.testing.assert_array_equal(value_of(got), [0, 0.5, 1, 0.5, 0])  # JAX has the same
-
-
-def test_what_is_overwritten_has_no_derivative() -> None:
-    x, value, index = leaf(np.zeros(4)), leaf(np.ones(3)), leaf(np.array([1, -3, 0]))
-    ct = leaf(np.array([5.0, 6.0, 7.0, 8.0]))
-    params = {"axes": (0,), "batch": 0, "mode": "set"}
-    by_x, by_value = pulled(lambda xs: [scatter(*xs, index, **params)], [x, value], [ct])
-    np.testing.assert_array_equal(value_of(by_x), [0, 0, 7, 8])
-    np.testing.assert_array_equal(value_of(by_value), [0, 6, 5])
-
-
-@pytest.mark.parametrize("char", "dD")
-@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 2), (2, 3)])
-def test_pinv(char: str, shape: tuple[int, ...]) -> None:
-    """Equal singular values do no harm, and nor does a lower rank, along directions that keep it."""
-
-    def f(xs: Sequence[Node]) -> list[Node]:
-        return [nabla_array.linalg.pinv(Array(xs[0]))._node]
-
-    full = np.broadcast_to(np.eye(*shape[-2:], dtype=char), shape)
-    for x in (leaf(full), leaf(random(char, *shape))):
-        t = directions([x])
-        assert_near(tangent_of(f, [x], t), differences(f, [x], t))
-        assert_near(tangent_of(gradient(f), [x], t), differences(gradient(f), [x], t), 1e-6)
-
-    def of_rank_1(xs: Sequence[Node]) -> list[Node]:
-        return f([matmul(xs[0], turned(xs[1]))])
-
-    x = [leaf(random(char, *shape[:-1], 1)), leaf(random(char, *shape[:-2], shape[-1], 1))]
-    assert_near(tangent_of(of_rank_1, x, directions(x)), differences(of_rank_1, x, directions(x)))
-
-
-def test_det_differentiates_thrice() -> None:
-    """The third derivative of the product of a diagonal: 1 in three directions that differ."""
-
-    def det(xs: Sequence[Node]) -> list[Node]:
-        return [linalg.det(*xs)]
-
-    x = leaf(random("d", 3, 3))
-    e1, e2, e3 = (leaf(np.diag(row)) for row in np.eye(3))
-    third = tangent_of(lambda xs: tangent_of(lambda ys: tangent_of(det, ys, [e1]), xs, [e2]), [x], [e3])
-    np.testing.assert_allclose(value_of(third[0]), 1)
-
-
-@pytest.mark.parametrize("char", "dD")
-def test_values_differentiate_where_some_are_equal(char: str) -> None:
-    """Vectors have no derivative there, but the values' own needs none of theirs."""
-    x, t = leaf(np.diag([2, 2, 1]).astype(char)), leaf(np.arange(9).reshape(3, 3).astype(char))
-    for f in (
-        lambda xs: [project(linalg.eigh(*xs, uplo="L"), index=0)],
-        lambda xs: [project(linalg.svd(*xs, full=False), index=1)],
-    ):
-        trace = tangent_of(lambda xs, f=f: [r.reduce_sum(*f(xs), axes=(0,))], [x], [t])
-        np.testing.assert_allclose(value_of(trace[0]), 0 + 4 + 8)
-        (back,) = pulled(f, [x])
-        np.testing.assert_allclose(value_of(back), np.eye(3), atol=1e-15)
-
-
-@pytest.mark.parametrize("prim", [e.asin, e.acos, e.atanh, e.acosh, e.log1p], ids=str)
-def test_slopes_are_exact_near_an_edge(prim: Primitive) -> None:
-    """In single precision as in double, where 1 - x * x would lose half the digits."""
-    x = {e.acosh: 1 + 2e-7, e.log1p: -1 + 2e-7}.get(prim, 1 - 2e-7)
-    single = np.asarray(x, np.float32)
-    slopes = [pulled(lambda xs: [prim(*xs)], [leaf(y)]) for y in (single, single.astype(np.float64))]
-    np.testing.assert_allclose(*[value_of(*s) for s in slopes], rtol=1e-6)
