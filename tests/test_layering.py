@@ -237,16 +237,10 @@ def test_imports_inside_functions_are_late_for_a_reason(path: Path) -> None:
     assert not wrong
 
 
-# Modules without a test of their name. The rows of `tests/lazy/registry.py` are what tests each of `ops`.
+# Modules without a test of their name.
 UNTESTED = {
     "cpu": "blas blocks codegen pool tiles",
-    "max": "backend worker",
     "native": "build",
-    "ops": (
-        "contraction control creation custom elementwise fourier indexing linalg ordering placement "
-        "reduction special structure"
-    ),
-    "rules": "concretization levels",
     "run": "bodies devices",
     "schedule": "parts plan_cache",
     "chapters": "core_ufuncs fft_samples linalg_basics special",

@@ -1,0 +1,110 @@
+"""Sorting: equal elements, nan, descending orders, and tangents that move with their elements."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from nabla_array._lazy.graph.node import leaf
+from nabla_array._lazy.ops.ordering import (
+    argsort,
+    isin,
+    partition,
+    searchsorted,
+    sort,
+    stable_argsort,
+)
+from nabla_array._lazy.rules.levels import bind
+from nabla_array._lazy.run.evaluator import value_of
+
+from ..execution import assert_same
+from ..registry import avals, random, values
+from ..rules.test_autodiff import pulled, tangent_of
+
+
+@pytest.mark.parametrize("char", "bBlLfdD")
+def test_nan_is_last_both_ways_and_equal_elements_stay_in_order(char: str) -> None:
+    x = np.resize(values(char), 60)
+    for descending in (False, True):
+        params = {"axis": 0, "descending": descending, "stable": True}
+        order = argsort.host(x, **params)
+        got = sort.host(x, **params)
+        assert_same(np.sort(order), np.arange(60))
+        if char != "D":  # of complex numbers with nan in one part, NumPy's order is its own
+            np.testing.assert_array_equal(x[order], got)
+            known = got[~np.isnan(got)]
+            assert not np.isnan(got[: len(known)]).any()
+            steps = (known[1:] <= known[:-1]) if descending else (known[1:] >= known[:-1])
+            assert steps.all()
+            equal = (got[1:] == got[:-1]) | (np.isnan(got[1:]) & np.isnan(got[:-1]))
+            assert (order[1:] > order[:-1])[equal].all()
+
+
+@pytest.mark.parametrize("char", "ehifdlLF?")
+@pytest.mark.parametrize("distinct", [3, 50, 60_000])
+@pytest.mark.parametrize("odd", [False, True])
+def test_a_stable_order_found_by_vectors_is_numpys(char: str, distinct: int, odd: bool) -> None:
+    """Rows that are long and short, with many equal elements and few, in any layout, with a nan."""
+    x = (np.random.default_rng(0).integers(0, distinct, (12, 1500)) - distinct // 2).astype(char)
+    if char in "fd":
+        x[0, ::9] = -0.0
+        if odd:
+            x[3, 700] = np.nan
+    for y, axis in ((x, 1), (x, -1), (x.T, 0), (x[:, ::3], 1), (x, 0), (x, None), (x[:, :0], 1)):
+        assert_same(stable_argsort(y, axis), np.argsort(y, axis, "stable"))
+    assert_same(stable_argsort(x[0, 0]), np.array([0]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_tangents_move_with_their_elements(axis: int) -> None:
+    """Of equal elements, in the order in which they stand."""
+    x = np.round(random("d", 3, 4, 5))
+    t = random("d", 3, 4, 5, seed=1)
+    for descending in (False, True):
+        params = {"axis": axis, "descending": descending, "stable": True}
+        (got,) = tangent_of(lambda xs, p=params: [sort(*xs, **p)], [leaf(x)], [leaf(t)])
+        order = argsort.host(x, **params)
+        assert_same(value_of(got), np.take_along_axis(t, order, axis))
+        (back,) = pulled(lambda xs, p=params: [sort(*xs, **p)], [leaf(x)], [leaf(t)])
+        wanted = np.empty_like(t)
+        np.put_along_axis(wanted, order, t, axis)
+        assert_same(value_of(back), wanted)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_tangents_of_a_partition_stay_with_their_elements(axis: int) -> None:
+    x, t = random("d", 7, 6), random("d", 7, 6, seed=1)
+    params = {"kth": (2, 4), "axis": axis}
+    (got,) = tangent_of(lambda xs: [partition(*xs, **params)], [leaf(x)], [leaf(t)])
+    of = dict(zip(x.ravel(), t.ravel(), strict=True))
+    assert_same(value_of(got), np.vectorize(of.get)(partition.host(x, **params)))
+
+
+def test_vectors_are_searched_each_for_its_own() -> None:
+    vectors = np.sort(random("d", 2, 3, 6))
+    x = random("d", 2, 3, 4, 5, seed=1)
+    for side in ("left", "right"):
+        out = searchsorted.host(vectors, x, side=side)
+        for i in np.ndindex(2, 3):
+            assert_same(out[i], np.searchsorted(vectors[i], x[i], side=side))  # type: ignore[call-overload]
+    among = np.round(vectors)
+    out = isin.host(np.round(x), among)
+    for i in np.ndindex(2, 3):
+        assert_same(out[i], np.isin(np.round(x[i]), among[i]))
+
+
+def test_one_vector_serves_all_examples() -> None:
+    vector, x = np.sort(random("d", 6)), random("d", 3, 4, seed=1)
+    found, _ = bind(searchsorted, [(leaf(vector), ()), (leaf(x), (1,))], {"side": "left"})
+    assert [n.aval.shape for n in found.inputs] == [(6,), (3, 4)]
+    among, _ = bind(isin, [(leaf(x), (1,)), (leaf(vector), ())])
+    assert [n.aval.shape for n in among.inputs] == [(3, 4), (6,)]
+
+
+@pytest.mark.parametrize("texts", [("d3", "f2"), ("d2,3", "d4")])
+def test_vectors_that_do_not_fit_are_told(texts: tuple[str, ...]) -> None:
+    vectors, x = avals(*texts)
+    with pytest.raises(ValueError, match=r"^searchsorted: dtypes or batch axes differ: float64\["):
+        searchsorted.aval(vectors, x, side="left")
+    with pytest.raises(ValueError, match=r"^isin: dtypes or batch axes differ: float64\["):
+        isin.aval(x, vectors)
