@@ -29,7 +29,7 @@ Function = Callable[[Sequence[Node]], list[Node]]
 WITHOUT_SAMPLE = {
     e.nextafter: "the next number counts as a constant",
     stop_gradient: "it is there to differ",
-    linalg.pinv: "the second operand follows the first: test_pinv",
+    linalg.pinv: "the second operand follows the first: test_linalg.py",
 }
 # Rows that have no derivative, and what the error says.
 REFUSED = {
