@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,9 @@ import pytest
 
 from nabla_array._lazy.graph.node import Node, leaf, record
 from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.graph.program import run
+from nabla_array._lazy.graph.tape import taping
+from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops.custom import (
     again_call,
     custom_jvp_call,
@@ -16,8 +20,12 @@ from nabla_array._lazy.ops.custom import (
     custom_vjp_call,
     through,
 )
-from nabla_array._lazy.ops.structure import project
+from nabla_array._lazy.ops.structure import barrier, project
+from nabla_array._lazy.rules.autodiff import pull, results_of
 from nabla_array._lazy.run.evaluator import value_of
+
+from ..registry import avals, body, random
+from ..rules.test_autodiff import assert_near, differences, tangent_of
 
 
 class Rule:
@@ -74,7 +82,7 @@ def test_the_innermost_derivative_by_an_argument_takes_a_call(call: Primitive, p
 
 def test_a_call_is_its_results() -> None:
     operands = [leaf(np.full(2, k)) for k in range(4)]
-    for prim in (custom_jvp_call, custom_vjp_call, custom_jvp_result, through, again_call):
+    for prim in (custom_jvp_call, custom_vjp_call, custom_jvp_result, through):
         node = record(prim, tuple(operands), {"rule": Rule()})
         assert node.aval == tuple(n.aval for n in operands[:2])
         for k in range(2):
@@ -85,17 +93,15 @@ def test_rules_are_asked() -> None:
     operands: list[Node] = [leaf(np.ones(1))] * 4
     tangents = ["a", "b", "c", "d"]
     rule = Rule()
-    for prim in (custom_jvp_call, custom_vjp_call, again_call):
+    for prim in (custom_jvp_call, custom_vjp_call):
         assert prim.jvp is not None
         assert prim.jvp(tangents, None, *operands, rule=rule) == ["pushed"]
-    assert rule.told == [("push", 4, 4)] * 3
+    assert rule.told == [("push", 4, 4)] * 2
     assert custom_jvp_result.jvp is not None
     assert custom_jvp_result.jvp(tangents, None, *operands, rule=rule) == ["pushed result"]
     wanted = (True,) * 4
     assert custom_vjp_call.transpose is not None
-    assert again_call.transpose is not None
     assert custom_vjp_call.transpose("ct", wanted, *operands, rule=rule) == ("ct", wanted, tuple(operands))
-    assert again_call.transpose("ct", wanted, *operands, rule=rule) == ("ct", tuple(operands))
 
 
 def test_through_goes_by_the_results_alone() -> None:
@@ -104,3 +110,34 @@ def test_through_goes_by_the_results_alone() -> None:
     assert through.transpose is not None
     assert through.jvp(["a", "b", "c", "d"], None, *operands, rule=Rule()) == ["a", "b"]
     assert through.transpose(["a", "b"], (True,) * 4, *operands, rule=Rule()) == ["a", "b", None, None]
+
+
+def test_what_is_computed_again_has_the_derivatives_of_its_program() -> None:
+    """They are computed from what is behind barriers, and none goes by the results."""
+    program = body(lambda x, y: [e.sin(x) * y, x + y], "d3", "d3")
+    x, y = leaf(random("d", 3)), leaf(random("d", 3, seed=1))
+
+    def f(xs: Sequence[Node]) -> list[Node]:
+        outs = run(program, xs, lambda prim, ins, params: prim(*ins, **params))
+        return list(results_of(again_call(*outs, *xs, program=program)))
+
+    with taping([x, y]) as tape:
+        out = f([x, y])
+        known = pull(tape, [(out[0], x)])
+    found, waiting = set(), [known[id(y)]]
+    while waiting:
+        n = waiting.pop()
+        found.add(n.prim)
+        waiting += n.inputs
+    assert barrier in found
+    t = [leaf(random("d", 3, seed=2)), leaf(random("d", 3, seed=3))]
+    assert_near(tangent_of(f, [x, y], t), differences(f, [x, y], t))
+    sine, cosine = np.sin(value_of(x)), np.cos(value_of(x))
+    assert_near([known[id(x)], known[id(y)]], [value_of(x) * cosine * value_of(y), value_of(x) * sine], 1e-13)
+
+
+def test_a_batch_of_what_is_computed_again_is_a_batch_of_its_program() -> None:
+    program = body(lambda x: [e.sin(x)], "d3")
+    params = again_call.batch({"program": program}, 4)
+    assert params["program"].inputs == avals("d4,3")
+    assert again_call.aval(*avals("d4,3", "d4,3"), **params) == avals("d4,3")
