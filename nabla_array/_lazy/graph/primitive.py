@@ -62,164 +62,110 @@ def whole(*names: str) -> Callable[..., Dims]:
 
 
 class Primitive:
-    """One operation: strict (equal shapes and dtypes, sorted non-negative axes), with all its rules.
+    """One operation: strict (equal shapes and dtypes, sorted non-negative axes), with all its rules."""
 
-    Parameters
-    ----------
-    name
-        Its name in printed programs.
-    aval
-        ``(*avals, **params) -> Aval`` (or a tuple of avals): the result's shape and dtype.
-    host
-        ``(*ndarrays, **params) -> ndarray`` (or a tuple): the meaning of the operation. It may return
-        a view of an argument and never writes to one.
-    kind
-        How the host tier may run it: "elementwise" and "reduce" in blocks, "broadcast" as a view
-        inside a block, "view" at no cost, "call" as one call. A "scan" is a call too, and the one kind
-        of call that MAX runs faster alone.
-    role
-        What it means to whoever walks a graph. A "literal" is part of the program, not an input of it; a
-        "resident" value is on an accelerator; an "alias" is its operand, and left out of programs; a
-        "projection" is one result of an operation that has several; a "transfer" is on the device that its
-        param `device` names.
-    batch
-        ``(params, size) -> params`` for one more leading axis, of that size, on every input.
-    mixed
-        ``(operands, batched, lead, **params) -> Node`` or None: a better way than to repeat the operands that
-        are not batched along the axes that lead the others, which have the shape `lead`.
-    into
-        Elementwise only: ``(*ndarrays, out, **params)``, the same written into `out`.
-    ufunc
-        The NumPy ufunc whose dtype resolution this operation has.
-    reducer
-        Reductions and products: the ufunc that joins partial results.
-    inplace
-        ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else
-        can see that memory.
-    fresh
-        The result never shares memory with an operand. It follows for reductions, for a ufunc and what is
-        written like one, and where there is `inplace`; other records say so.
-    raises
-        Elementwise only: the kinds of dtypes of which elements can make it raise. It may not write over
-        its operands then.
-    contiguous
-        Elementwise only: NumPy leaves elements out where it writes to an array that is not contiguous.
-    units
-        For each operand the number that, in its place, makes the result equal the other one, bit for bit
-        (of real numbers, and integers); None where there is no such number.
-    associative
-        Joining elements by it, in any order, gives the same but for rounding.
-    keeps_order
-        Views: the result has all elements of the operand, in the same order.
-    merge
-        Views: ``(first, second) -> params``: what does as much as two of it in a row.
-    read_only
-        Views: several elements of the result may be one, or NumPy refuses to write to them.
-    picks
-        The result is some elements of the first operand, so that a small one is cheap however large that
-        is. It follows for views.
-    put
-        ``(apply, old, new, *more, **params)``: its operand `old` after `new` was written to its result.
-        With it, the result is a view for whoever writes to it. ``apply(prim, *operands, **params)`` does
-        an operation.
-    row_kernel
-        Reductions: we have a kernel that reduces rows on the CPU.
-    dims
-        ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of the
-        result. Axes of one label are one axis, which the operation treats pointwise or reduces; of one
-        with a negative label it needs the whole. An elementwise operation goes axis by axis.
-    max
-        How MAX runs it: the name of a function of `max.graph.ops`, of one of our Mojo kernels
-        ("nabla.exp"), or ``(builder, *tensors, out, **params) -> tensor`` (see backend.py). None
-        keeps it on the host.
-    partials
-        Elementwise only: for each operand the derivative by it, as ``(out, *inputs, **params) -> Node``,
-        a number, or None where it is zero.
-    jvp
-        ``(tangents, out, *inputs, **params) -> tangent``, for what `partials` cannot say; `tangents` are
-        None where they are zero, and so may the result be. With several results, `out` and the result are
-        tuples (the results' tangents may be None one by one).
-    transpose
-        ``(ct, wanted, *inputs, **params) -> cotangents``: one for each operand that is wanted (None
-        elsewhere, or where it is zero). Without `jvp`, the operation is linear in all inexact operands
-        together. With it, in each of them.
-    seen
-        ``(moves, params, how) -> (prim, params)``, of what is or holds calls with rules of their own: what it
-        is for derivatives further out. "taken": one has met it, whose tangents come by the operands that
-        `moves` marks. "deeper": it is part of a forward rule. "shallower": that rule has been taken.
-        "linear": nobody takes it here.
-    max_kinds
-        Kinds of dtypes for which that was proven; "f" stands for float32 and float64.
-    """
+    # Its name in printed programs.
+    name: str
+    # ``(*avals, **params) -> Aval`` (or a tuple of avals): the result's shape and dtype.
+    aval: Callable[..., Any]
+    # ``(*ndarrays, **params) -> ndarray`` (or a tuple): the meaning of the operation. It may return a view
+    # of an argument and never writes to one.
+    host: Callable[..., Any]
+    # How the host tier may run it: "elementwise" and "reduce" in blocks, "broadcast" as a view inside a
+    # block, "view" at no cost, "call" as one call. A "scan" is a call too, and the one kind of call that
+    # MAX runs faster alone.
+    kind: Kind = "call"
+    # What it means to whoever walks a graph. A "literal" is part of the program, not an input of it; a
+    # "resident" value is on an accelerator; an "alias" is its operand, and left out of programs; a
+    # "projection" is one result of an operation that has several; a "transfer" is on the device that its
+    # param `device` names.
+    role: Role = "ordinary"
+    # ``(params, size) -> params`` for one more leading axis, of that size, on every input.
+    batch: Callable[[dict[str, Any], int], dict[str, Any]] = unchanged
+    # Elementwise only: ``(*ndarrays, out, **params)``, the same written into `out`.
+    into: Callable[..., Any] | None = None
+    # The NumPy ufunc whose dtype resolution this operation has.
+    ufunc: np.ufunc | None = None
+    # Reductions and products: the ufunc that joins partial results.
+    reducer: np.ufunc | None = None
+    # ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else can see
+    # that memory.
+    inplace: Callable[..., Any] | None = None
+    # ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of the
+    # result. Axes of one label are one axis, which the operation treats pointwise or reduces; of one with a
+    # negative label it needs the whole. An elementwise operation goes axis by axis.
+    dims: Callable[..., Dims] | None = None
+    # How MAX runs it: the name of a function of `max.graph.ops`, of one of our Mojo kernels ("nabla.exp"),
+    # or ``(builder, *tensors, out, **params) -> tensor`` (see backend.py). None keeps it on the host.
+    max: str | Callable[..., Any] | None = None
+    # Kinds of dtypes for which that was proven; "f" stands for float32 and float64.
+    max_kinds: str = "fiub"
+    # Elementwise only: for each operand the derivative by it, as ``(out, *inputs, **params) -> Node``, a
+    # number, or None where it is zero.
+    partials: tuple[Any, ...] | None = None
+    # ``(tangents, out, *inputs, **params) -> tangent``, for what `partials` cannot say; `tangents` are None
+    # where they are zero, and so may the result be. With several results, `out` and the result are tuples
+    # (the results' tangents may be None one by one).
+    jvp: Callable[..., Any] | None = None
+    # ``(ct, wanted, *inputs, **params) -> cotangents``: one for each operand that is wanted (None
+    # elsewhere, or where it is zero). Without `jvp`, the operation is linear in all inexact operands
+    # together. With it, in each of them.
+    transpose: Callable[..., Any] | None = None
+    # ``(operands, batched, lead, **params) -> Node`` or None: a better way than to repeat the operands that
+    # are not batched along the axes that lead the others, which have the shape `lead`.
+    mixed: Callable[..., Any] | None = None
+    # ``(moves, params, how) -> (prim, params)``, of what is or holds calls with rules of their own: what it
+    # is for derivatives further out. "taken": one has met it, whose tangents come by the operands that
+    # `moves` marks. "deeper": it is part of a forward rule. "shallower": that rule has been taken.
+    # "linear": nobody takes it here.
+    seen: Callable[..., Any] | None = None
+    # The result never shares memory with an operand. It follows for reductions, for a ufunc and what is
+    # written like one, and where there is `inplace`; other records say so.
+    fresh: bool = False
+    # Elementwise only: the kinds of dtypes of which elements can make it raise. It may not write over its
+    # operands then.
+    raises: str = ""
+    # Elementwise only: NumPy leaves elements out where it writes to an array that is not contiguous.
+    contiguous: bool = False
+    # For each operand the number that, in its place, makes the result equal the other one, bit for bit (of
+    # real numbers, and integers); None where there is no such number.
+    units: tuple[Any, ...] = ()
+    # Joining elements by it, in any order, gives the same but for rounding.
+    associative: bool = False
+    # Views: the result has all elements of the operand, in the same order.
+    keeps_order: bool = False
+    # Views: ``(first, second) -> params``: what does as much as two of it in a row.
+    merge: Callable[..., dict[str, Any]] | None = None
+    # Views: several elements of the result may be one, or NumPy refuses to write to them.
+    read_only: bool = False
+    # The result is some elements of the first operand, so that a small one is cheap however large that is.
+    # It follows for views.
+    picks: bool = False
+    # ``(apply, old, new, *more, **params)``: its operand `old` after `new` was written to its result. With
+    # it, the result is a view for whoever writes to it. ``apply(prim, *operands, **params)`` does an
+    # operation.
+    put: Callable[..., Any] | None = None
+    # Reductions: we have a kernel that reduces rows on the CPU.
+    row_kernel: bool = False
+    # Every derivative is zero: a tape for derivatives does not follow it.
+    is_constant: bool
+    # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
+    rules: dict[Any, Aval]
+    dtypes: dict[Any, Any]
 
-    def __init__(
-        self,
-        name: str,
-        aval: Callable[..., Any],
-        host: Callable[..., Any],
-        kind: Kind = "call",
-        role: Role = "ordinary",
-        batch: Callable[[dict[str, Any], int], dict[str, Any]] = unchanged,
-        into: Callable[..., Any] | None = None,
-        ufunc: np.ufunc | None = None,
-        reducer: np.ufunc | None = None,
-        inplace: Callable[..., Any] | None = None,
-        dims: Callable[..., Dims] | None = None,
-        max: str | Callable[..., Any] | None = None,
-        max_kinds: str = "fiub",
-        partials: tuple[Any, ...] | None = None,
-        jvp: Callable[..., Any] | None = None,
-        transpose: Callable[..., Any] | None = None,
-        mixed: Callable[..., Any] | None = None,
-        seen: Callable[..., Any] | None = None,
-        fresh: bool = False,
-        raises: str = "",
-        contiguous: bool = False,
-        units: tuple[Any, ...] = (),
-        associative: bool = False,
-        keeps_order: bool = False,
-        merge: Callable[..., dict[str, Any]] | None = None,
-        read_only: bool = False,
-        picks: bool = False,
-        put: Callable[..., Any] | None = None,
-        row_kernel: bool = False,
-    ) -> None:
-        self.name = name
-        self.aval = aval
-        self.host = host
-        self.kind = kind
-        self.role = role
-        with_role[role] = self
-        self.batch = batch
-        self.into = into
-        self.ufunc = ufunc
-        self.reducer = reducer
-        self.inplace = inplace
-        self.dims = alike if dims is None and kind == "elementwise" else dims
-        self.max = max
-        self.max_kinds = max_kinds
-        self.partials = partials
-        self.jvp = jvp
-        self.transpose = transpose
-        self.mixed = mixed
-        self.seen = seen
-        self.raises = raises
-        self.contiguous = contiguous
-        self.units = units
-        self.associative = associative
-        self.keeps_order = keeps_order
-        self.merge = merge
-        self.read_only = read_only
-        self.picks = picks or kind == "view"
-        self.put = put
-        self.row_kernel = row_kernel
-        like_ufunc = kind == "elementwise" and (isinstance(host, np.ufunc) or into is host)
-        self.fresh = fresh or like_ufunc or kind == "reduce" or inplace is not None
-        # Every derivative is zero: a tape for derivatives does not follow it.
-        self.is_constant = partials is not None and all(p is None for p in partials)
-        # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
-        self.rules: dict[Any, Aval] = {}
-        self.dtypes: dict[Any, Any] = {}
+    def __init__(self, name: str, aval: Callable[..., Any], host: Callable[..., Any], **fields: Any) -> None:
+        unknown = fields.keys() - Primitive.__annotations__.keys()
+        if unknown:
+            raise TypeError(f"{name}: records have no {' or '.join(sorted(unknown))}")
+        vars(self).update(_DEFAULTS, name=name, aval=aval, host=host, rules={}, dtypes={}, **fields)
+        with_role[self.role] = self
+        is_elementwise = self.kind == "elementwise"
+        if is_elementwise and self.dims is None:
+            self.dims = alike
+        self.picks |= self.kind == "view"
+        self.fresh |= self.kind == "reduce" or self.inplace is not None
+        self.fresh |= is_elementwise and (isinstance(host, np.ufunc) or self.into is host)
+        self.is_constant = self.partials is not None and all(p is None for p in self.partials)
 
     def __call__(self, *inputs: Node, **params: Any) -> Node:
         """Record the operation on nodes, as rules do: no warning comes of it."""
@@ -227,6 +173,9 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
+
+
+_DEFAULTS = {name: vars(Primitive)[name] for name in Primitive.__annotations__ if name in vars(Primitive)}
 
 
 def resolve(prim: Primitive, kinds: tuple[Any, ...], function: str | None = None) -> tuple[np.dtype, ...]:

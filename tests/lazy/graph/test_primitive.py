@@ -50,6 +50,15 @@ def _record(**facts: Any) -> Primitive:
     return Primitive("made", lambda x: x, lambda x: x, **facts)
 
 
+def test_a_record_has_no_other_fields_and_its_own_tables() -> None:
+    with pytest.raises(TypeError, match=r"^made: records have no frech$"):
+        _record(frech=True)
+    one, other = _record(), _record()
+    assert one.rules is not other.rules
+    assert one.dtypes is not other.dtypes
+    assert one.batch is unchanged
+
+
 def test_a_result_is_fresh_where_the_record_implies_it() -> None:
     def into(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         return np.sin(x, out=out)
