@@ -29,7 +29,7 @@ from .captured import Capturing
 from .fastcall import MISS, Output, Recipe, fast_call, put_back
 from .lengths import is_watching, watching
 from .numbers import dtypes_of, is_general
-from .pytree import tree_unflatten
+from .pytree import Rest, tree_unflatten
 from .symbolic import Sizes, Template, generalize
 from .tracing import Traced, call, trace
 from .watching import Watch, running_tapes, watched
@@ -416,10 +416,7 @@ class _Cache:
 
         def body(*arrays: Array) -> Any:
             watch.tape = running_tapes()[-1]
-            leaves = list(given.leaves)
-            for i, x in zip(given.arrays, arrays, strict=True):
-                leaves[i] = x
-            some, named = tree_unflatten(given.tree, leaves)
+            some, named = Rest(given.leaves, given.tree, given.arrays).filled(arrays)
             return self.fun(*some, **named)
 
         with watched(watch), Capturing(self.fun) as scope:

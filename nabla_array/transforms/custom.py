@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from .._lazy.graph.node import Node, record, tapes
 from .._lazy.graph.primitive import Primitive
@@ -20,9 +20,9 @@ from .._lazy.rules.levels import Levels, align, merge, new_level, only
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.core.array import Array, apply, current
 from .._namespace.core.promotion import SCALARS
-from .calls import array_leaf, decorator, fresh, is_array_like, named
+from .calls import array_leaf, choose, decorator, fresh, is_array_like, named
 from .captured import Capturing
-from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
+from .pytree import Rest, take, tree_flatten, tree_map, tree_unflatten
 from .tracing import trace
 from .watching import running_tapes
 
@@ -124,21 +124,13 @@ def _record(prim: Primitive, operands: Sequence[Node], levels: Levels, **params:
     return [Array(project(whole, index=i), levels) for i in range(len(whole.aval))]
 
 
-def _returned(leaves: Sequence[Any], made: Sequence[Array], of: Sequence[int]) -> list[Any]:
-    """Put the results of a recorded call among the other leaves that a function returned."""
-    out = list(leaves)
-    for i, x in zip(of, made, strict=True):
-        out[i] = x
-    return out
+def _is_array(leaf: Any) -> bool:
+    """Say whether a leaf is an array; Python's numbers stay numbers, which promote otherwise."""
+    return is_array_like(leaf) and type(leaf) not in SCALARS
 
 
-def _array_places(leaves: Sequence[Any]) -> list[int]:
-    """Return where the arrays are among leaves; Python's numbers stay numbers, which promote otherwise."""
-    return [i for i, x in enumerate(leaves) if is_array_like(x) and type(x) not in SCALARS]
-
-
-def _inexact_places(leaves: Sequence[Any]) -> list[int]:
-    return [i for i, x in enumerate(leaves) if is_array_like(x) and array_leaf("", x).dtype.kind in "fc"]
+def _is_inexact(leaf: Any) -> bool:
+    return is_array_like(leaf) and array_leaf("", leaf).dtype.kind in "fc"
 
 
 def _or_zeros(values: Sequence[Node | None], like: Sequence[Node]) -> list[Node]:
@@ -156,19 +148,6 @@ def _takes(nodes: Sequence[Node]) -> list[Tape]:
     return [t for t in derivatives() if any(t.moves(nodes))][-1:]
 
 
-class _Call(NamedTuple):
-    """A call taken apart: its arguments without derivatives, and the others' leaves, but for arrays."""
-
-    fixed: list[Any]
-    numbers: list[Any]
-    tree: TreeDef
-    places: list[int]
-
-    def holding(self, arrays: Sequence[Array]) -> Any:
-        """Return the arguments with derivatives, with these arrays in them."""
-        return tree_unflatten(self.tree, _returned(self.numbers, arrays, self.places))
-
-
 class _Custom:
     """What `custom_jvp` and `custom_vjp` share: the function, and which arguments have derivatives."""
 
@@ -181,43 +160,40 @@ class _Custom:
         self.nondiff: tuple[int, ...] = (nondiff_argnums,) if one else tuple(nondiff_argnums)  # type: ignore
         functools.update_wrapper(self, fun)
 
-    def _split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Return the arguments without derivatives, and those with."""
-        places = {i % len(args) for i in self.nondiff if -len(args) <= i < len(args)}
-        if len(places) != len(self.nondiff):
-            raise ValueError(
-                f"{self.__class__.__name__}: nondiff_argnums {self.nondiff} for {len(args)} arguments"
-            )
-        return [args[i] for i in sorted(places)], [a for i, a in enumerate(args) if i not in places]
-
-    def _joined(self, args: Sequence[Any], diff: Sequence[Any]) -> list[Any]:
-        places = {i % len(args) for i in self.nondiff}
-        rest = iter(diff)
-        return [a if i in places else next(rest) for i, a in enumerate(args)]
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value; derivatives of it will use what it was given for them."""
-        name = type(self).__name__
+        name, n = type(self).__name__, len(args)
         if kwargs:
             raise TypeError(f"{name}: arguments must be positional, not {', '.join(kwargs)}")
         if self.rule is None:
             raise AttributeError(f"{name}: {self.fun.__name__} has {self._lacking}")
-        fixed, diff = self._split(args)
+        fixed = {i % n for i in self.nondiff if -n <= i < n}
+        if len(fixed) != len(self.nondiff):
+            raise ValueError(f"{name}: nondiff_argnums {self.nondiff} for {n} arguments")
         if not self._is_recorded():
             return self.fun(*args)
-        leaves, tree = tree_flatten(tuple(diff))
-        places = _array_places(leaves)
-        arrays = [array_leaf(name, leaves[i]) for i in places]
+        diff = [i for i in range(n) if i not in fixed]
+        found, rest = take(*tree_flatten(tuple([args[i] for i in diff])), _is_array)
+        arrays = [array_leaf(name, x) for x in found]
         if _is_transposed([current(x) for x in arrays]):
             return self.fun(*args)
 
-        numbers = [None if i in places else x for i, x in enumerate(leaves)]
-        return self._called(args, _Call(fixed, numbers, tree, places), arrays)
+        def of_arrays(fun: Callable[..., Any], xs: Sequence[Array]) -> Any:
+            return choose(name, fun, diff, args, {})[0](*rest.filled(xs))
+
+        return self._called(arrays, rest, [args[i] for i in sorted(fixed)], of_arrays)
 
     def _is_recorded(self) -> bool:
         raise NotImplementedError
 
-    def _called(self, args: Sequence[Any], call: _Call, arrays: list[Array]) -> Any:
+    def _called(
+        self, arrays: list[Array], rest: Rest, fixed: list[Any], of_arrays: Callable[..., Any]
+    ) -> Any:
+        """Record a call.
+
+        Its arguments are `fixed`, which have no derivatives, and the arrays and the rest of the others.
+        ``of_arrays(fun, arrays)`` calls a function with other arrays.
+        """
         raise NotImplementedError
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
@@ -227,7 +203,7 @@ class _Custom:
 @dataclass(eq=False)
 class _JvpRule(_Rule):
     rule: Callable[..., Any]
-    call: _Call
+    rest: Rest
     of: list[int]
 
     def _ask(self, tangents: Sequence[Node | None], operands: Sequence[Node], which: int) -> list[Any]:
@@ -235,10 +211,10 @@ class _JvpRule(_Rule):
         levels = self.levels_of(operands)
         outs, primals = operands[: self.outs], operands[self.outs :]
         ts = _or_zeros(tangents[self.outs :], primals)
-        still = self.call._replace(numbers=[None if x is None else type(x)(0) for x in self.call.numbers])
-        given = [c.holding(_arrays(n, levels)) for c, n in ((self.call, primals), (still, ts))]
+        still = self.rest._replace(leaves=[None if x is None else type(x)(0) for x in self.rest.leaves])
+        given = [r.filled(_arrays(n, levels)) for r, n in ((self.rest, primals), (still, ts))]
         with only(levels):
-            result = self.rule(*self.call.fixed, *given)
+            result = self.rule(*given)
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
         found = tree_flatten(result[which])[0]
@@ -310,37 +286,33 @@ class custom_jvp(_Custom):
     def _is_recorded(self) -> bool:
         return bool(tapes)
 
-    def _called(self, args: Sequence[Any], call: _Call, arrays: list[Array]) -> Any:
+    def _called(
+        self, arrays: list[Array], rest: Rest, fixed: list[Any], of_arrays: Callable[..., Any]
+    ) -> Any:
         running = derivatives()
         with hidden(running):
-            traced = trace(
-                lambda *xs: self.fun(*self._joined(args, call.holding(xs))), arrays, everything=True
-            )
+            traced = trace(lambda *xs: of_arrays(self.fun, xs), arrays, everything=True)
         if any(n in tape for tape in running for n in traced.captured):
             raise ValueError(
                 f"custom_jvp: {self.fun.__name__} captures an array that is being differentiated, "
                 "of which its rule knows nothing; make it an argument"
             )
-        outs = traced.leaves
-        of = _inexact_places(outs)
-        if not of:
-            return tree_unflatten(traced.tree, outs)
-        nodes, levels = _aligned([*[array_leaf("custom_jvp", outs[i]) for i in of], *arrays])
-        rule = _JvpRule(len(of), len(arrays), levels, nodes[0].aval.ndim, self.rule, call, of)
-        made = _record(custom_jvp_call, nodes, levels, rule=rule)
-        return tree_unflatten(traced.tree, _returned(outs, made, of))
+        outs, others = take(traced.leaves, traced.tree, _is_inexact)
+        if not outs:
+            return others.filled(())
+        nodes, levels = _aligned([*[array_leaf("custom_jvp", x) for x in outs], *arrays])
+        numbers = len(outs), len(arrays), levels, nodes[0].aval.ndim
+        rule = _JvpRule(*numbers, functools.partial(self.rule, *fixed), rest, others.places)
+        return others.filled(_record(custom_jvp_call, nodes, levels, rule=rule))
 
 
 @dataclass(eq=False)
 class _VjpRule(_Rule):
     name: str
     backward: Callable[..., Any]
-    call: _Call
-    outputs: list[Any]
-    out_tree: TreeDef
-    of: list[int]
-    residuals: list[Any]
-    residual_tree: TreeDef
+    rest: Rest
+    outputs: Rest
+    residuals: Rest
     captured: int
 
     def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
@@ -358,19 +330,16 @@ class _VjpRule(_Rule):
                 "knows nothing; make it an argument"
             )
         levels = self.levels_of(operands)
-        outs = operands[: self.outs]
-        args = operands[self.outs : self.outs + self.args]
-        saved = iter(_arrays(operands[self.outs + self.args :], levels))
-        residuals = [next(saved) if x is _SAVED else x for x in self.residuals]
-        given = _returned(self.outputs, _arrays(_or_zeros(ct, outs), levels), self.of)
+        first = self.outs + self.args
+        outs, args = operands[: self.outs], operands[self.outs : first]
+        saved = operands[first : first + len(self.residuals.places)]
         with only(levels):
             result = self.backward(
-                *self.call.fixed,
-                tree_unflatten(self.residual_tree, residuals),
-                tree_unflatten(self.out_tree, given),
+                self.residuals.filled(_arrays(saved, levels)),
+                self.outputs.filled(_arrays(_or_zeros(ct, outs), levels)),
             )
         cts = result if isinstance(result, tuple) else (result,)
-        children = self.call.tree.children
+        children = self.rest.tree.children
         if len(cts) != len(children):
             raise TypeError(
                 f"custom_vjp: the backward rule must give a tuple of {len(children)} "
@@ -379,21 +348,15 @@ class _VjpRule(_Rule):
         leaves: list[Any] = []
         for c, child in zip(cts, children, strict=True):
             leaves += [None] * child.num_leaves if c is None else tree_flatten(c)[0]
-        if len(leaves) == len(self.call.numbers):
-            leaves = [leaves[i] for i in self.call.places]
-        return (
-            [None] * self.outs
-            + _nodes_like("custom_vjp", "cotangents", leaves, args, levels)
-            + [None] * len(operands[self.outs + self.args :])
-        )
+        if len(leaves) == len(self.rest.leaves):
+            leaves = [leaves[i] for i in self.rest.places]
+        found = _nodes_like("custom_vjp", "cotangents", leaves, args, levels)
+        return [None] * self.outs + found + [None] * len(operands[first:])
 
 
 # How deep forward rules in forward rules are written down, where it is not known how many derivatives will
 # take them: those of one that calls its own function would never end.
 _DEPTH = 3
-
-# Where a residual is an array, which is an operand of the call.
-_SAVED = object()
 
 
 class custom_vjp(_Custom):
@@ -440,7 +403,9 @@ class custom_vjp(_Custom):
     def _is_recorded(self) -> bool:
         return not all(t.rule for t in running_tapes())
 
-    def _called(self, args: Sequence[Any], call: _Call, arrays: list[Array]) -> Any:
+    def _called(
+        self, arrays: list[Array], rest: Rest, fixed: list[Any], of_arrays: Callable[..., Any]
+    ) -> Any:
         mine = _takes([current(x) for x in arrays])
         forward, backward = self.rule
         if not mine and sum(t.rule for t in running_tapes()) >= _DEPTH:
@@ -448,28 +413,23 @@ class custom_vjp(_Custom):
         # What the rules compute is for those further out: the innermost derivative passes by the rules.
         with hidden(mine):
             inside = [fresh(x) for x in arrays]
-            given = self._joined(args, call.holding(inside))
             with taping([x._node for x in inside], derivative=False, everything=True, rule=True) as tape:
-                pair = forward(*given)
+                pair = of_arrays(forward, inside)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"custom_vjp: the forward rule must return (output, residuals), not {pair!r}")
-        outs, out_tree = tree_flatten(pair[0])
-        residuals, residual_tree = tree_flatten(pair[1])
-        of = _inexact_places(outs)
-        if not of:
+        outs, others = take(*tree_flatten(pair[0]), _is_inexact)
+        saved, residuals = take(*tree_flatten(pair[1]), lambda x: type(x) is Array)
+        if not outs:
             return pair[0]
-        results = [array_leaf("custom_vjp", outs[i]) for i in of]
-        nodes, levels = _aligned([*results, *arrays, *[x for x in residuals if type(x) is Array]])
+        results = [array_leaf("custom_vjp", x) for x in outs]
+        nodes, levels = _aligned([*results, *arrays, *saved])
         computed = [n for n in map(current, results) if n in tape]
         captured = program_of(tape, computed)[1] + [n for n in map(current, results) if n not in tape]
-        rule = _VjpRule(
-            *(len(of), len(arrays), levels, nodes[0].aval.ndim),
-            *(getattr(self.fun, "__name__", repr(self.fun)), backward, call),
-            *([None if i in of else x for i, x in enumerate(outs)], out_tree, of),
-            *([_SAVED if type(x) is Array else x for x in residuals], residual_tree, len(captured)),
-        )
-        made = _record(custom_vjp_call, [*nodes, *captured], levels, rule=rule)
-        return tree_unflatten(out_tree, _returned(outs, made, of))
+        numbers = len(outs), len(arrays), levels, nodes[0].aval.ndim
+        name = getattr(self.fun, "__name__", repr(self.fun))
+        backward = functools.partial(backward, *fixed)
+        rule = _VjpRule(*numbers, name, backward, rest, others, residuals, len(captured))
+        return others.filled(_record(custom_vjp_call, [*nodes, *captured], levels, rule=rule))
 
 
 # -- computed again ------------------------------------------------------------------------------------
@@ -504,14 +464,13 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
 
     @named(fun, "Checkpointed form")
     def computed_again(*args: Any, **kwargs: Any) -> Any:
-        leaves, tree = tree_flatten((args, kwargs))
-        places = _array_places(leaves)
         if not tapes:
             return fun(*args, **kwargs)
-        arrays = [fresh(array_leaf("checkpoint", leaves[i])) for i in places]
+        found, rest = take(*tree_flatten((args, kwargs)), _is_array)
+        arrays = [fresh(array_leaf("checkpoint", x)) for x in found]
 
         def of_arrays(*xs: Array) -> Any:
-            some, more = tree_unflatten(tree, _returned(leaves, xs, places))
+            some, more = rest.filled(xs)
             return fun(*some, **more)
 
         with forgotten(), Capturing(fun) as scope:
@@ -519,24 +478,19 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
         if scope.line:
             return fun(*args, **kwargs)
         outputs = traced.program.outputs
-        found = {k: leaf for k, leaf in zip(traced.numbers, traced.leaves, strict=True) if k is not None}
-        results = [found[k] for k in outputs if k in found]
-        if len(results) < len(outputs):
+        given = {k: leaf for k, leaf in zip(traced.numbers, traced.leaves, strict=True) if k is not None}
+        if len(given) < len(outputs):
             raise ValueError(
                 "checkpoint: the function writes to its arguments; let it return what it computes"
             )
-        if not results:
+        if not given:
             return tree_unflatten(traced.tree, traced.leaves)
+        results = [given[k] for k in outputs]
         operands = [*map(current, results), *[x._node for x in arrays], *traced.captured]
-        made = dict(
-            zip(
-                outputs,
-                _record(again_call, operands, results[0]._levels, program=traced.program),
-                strict=True,
-            )
-        )
-        new = [x if k is None else made[k] for k, x in zip(traced.numbers, traced.leaves, strict=True)]
-        return tree_unflatten(traced.tree, new)
+        made = _record(again_call, operands, results[0]._levels, program=traced.program)
+        new = dict(zip(outputs, made, strict=True))
+        leaves = [new.get(k, x) for k, x in zip(traced.numbers, traced.leaves, strict=True)]  # type: ignore[arg-type]
+        return tree_unflatten(traced.tree, leaves)
 
     return computed_again
 

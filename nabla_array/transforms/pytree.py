@@ -199,6 +199,32 @@ def _unflatten(treedef: TreeDef, leaves: Any) -> Any:
     return _kinds[treedef.type].unflatten(treedef.meta, children)
 
 
+class Rest(NamedTuple):
+    """A pytree that leaves were taken from."""
+
+    leaves: list[Any]  # None in the place of what was taken
+    tree: TreeDef
+    places: list[int]
+
+    def filled(self, taken: Sequence[Any]) -> Any:
+        """Return the pytree with these leaves in the places of those that were taken."""
+        leaves = list(self.leaves)
+        for i, x in zip(self.places, taken, strict=True):
+            leaves[i] = x
+        return tree_unflatten(self.tree, leaves)
+
+
+def take(leaves: Sequence[Any], tree: TreeDef, wanted: Callable[[Any], bool]) -> tuple[list[Any], Rest]:
+    """Take the leaves that are wanted from a pytree; returns these, and the rest."""
+    flags = [wanted(x) for x in leaves]
+    rest = Rest(
+        [None if one else x for x, one in zip(leaves, flags, strict=True)],
+        tree,
+        [i for i, one in enumerate(flags) if one],
+    )
+    return [leaves[i] for i in rest.places], rest
+
+
 def tree_leaves(tree: Any) -> list[Any]:
     """Return the leaves of a pytree."""
     return tree_flatten(tree)[0]
