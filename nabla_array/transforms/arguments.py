@@ -165,10 +165,7 @@ def _unhashable(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
 
 def overlap(leaves: Sequence[Any]) -> bool:
     """Say whether two of the arguments share elements."""
-    owners = []
-    for x in leaves:
-        if type(x) is Array:
-            owners.append(id(x._view.base if x._view is not None else x))
+    owners = [id(x._view.base if x._view is not None else x) for x in leaves if type(x) is Array]
     if len(set(owners)) < len(owners):
         return True
     own = [x for x in leaves if isinstance(x, np.ndarray)]

@@ -7,7 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +22,8 @@ from .._lazy.run.evaluator import evaluate
 from .._lazy.stats import stats
 from .._namespace.core.array import Array, current
 from .._namespace.core.lengths import Decision, plain
-from .._namespace.core.promotion import as_array
 from .arguments import Arguments, Call, overlap
-from .calls import decorator, named
+from .calls import array_leaf, decorator, named
 from .captured import Capturing
 from .fastcall import MISS, Output, Recipe, fast_call, put_back
 from .lengths import is_watching, watching
@@ -92,18 +91,6 @@ class Lowered:
         outs = write(self.program, source, inputs, constants)
         source.line(f"return {', '.join(outs)}")
         return source.text(f"program({', '.join(inputs)})")
-
-
-class Compiled(Protocol):
-    """A compiled function."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
-
-    def cache_info(self) -> CacheInfo: ...
-
-    def clear_cache(self) -> None: ...
-
-    def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
 
 
 @decorator
@@ -319,7 +306,12 @@ class _Cache:
         self.count_hit()
         recipe = entry.recipe
         elsewhere = in_use and _is_elsewhere(recipe)
-        if not (recipe.batched or elsewhere or running_tapes() or any(_levels(given))):
+        if not (
+            recipe.batched
+            or elsewhere
+            or running_tapes()
+            or any(type(x) is Array and x._levels for x in given.leaves)
+        ):
             out = self._run(entry, given, args, kwargs)
             if out is not MISS:
                 return out
@@ -365,7 +357,7 @@ class _Cache:
         force, batched = in_force(), recipe.batched
         values: list[tuple[Node, Levels]] = []
         for i in given.arrays:
-            x = _array(given.leaves[i])
+            x = array_leaf("compile", given.leaves[i])
             values.append(
                 (align_to_force(current(x), x._levels)[0], ()) if batched else (current(x), x._levels)
             )
@@ -420,7 +412,7 @@ class _Cache:
             return self.fun(*some, **named)
 
         with watched(watch), Capturing(self.fun) as scope:
-            made = trace(body, [_array(given.leaves[i]) for i in given.arrays])
+            made = trace(body, [array_leaf("compile", given.leaves[i]) for i in given.arrays])
         if watch.line and watch.refusal:  # the function went on after the error
             raise watch.error()
         if scope.line:
@@ -484,7 +476,7 @@ class _Cache:
             return again._replace(leaves=[plain(x) for x in again.leaves]), decisions
 
         axes = self.arguments.symbols.of_leaves(given.tree, given.kinds)
-        arrays = {i: (_array(given.leaves[i]), named) for i, _, named in axes}
+        arrays = {i: (array_leaf("compile", given.leaves[i]), named) for i, _, named in axes}
         before = self.entries.get((given.key, ()))
         known = before.template if before is not None else None
         found = generalize(recipe, arrays, given.sizes, again, known)
@@ -516,16 +508,8 @@ def _recipe(made: Traced) -> Recipe:
     return Recipe(made.program, made.captured, leaves, made.tree, changed, bool(force))
 
 
-def _array(leaf: Any) -> Array:
-    return leaf if type(leaf) is Array else as_array("compile", leaf)
-
-
 def _is_elsewhere(recipe: Recipe) -> bool:
     """Say whether a program computes on an accelerator, whatever its arguments."""
     return any(e.prim.role == "transfer" for e in recipe.program.eqns) or any(
         device_of(n) != CPU for n in recipe.captured
     )
-
-
-def _levels(given: Call) -> list[Levels]:
-    return [x._levels for x in (given.leaves[i] for i in given.arrays) if type(x) is Array]

@@ -389,10 +389,8 @@ def jvp(
         Of arrays and pytrees of them.
     primals, tangents : sequences of pytrees
         The arguments, and a tangent of the same structure, shapes and dtypes for each.
-    has_aux : bool
-        `fun` returns ``(output, aux)``.
-    strict : bool
-        Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
+    has_aux, strict
+        As for `vjp`.
 
     Returns
     -------

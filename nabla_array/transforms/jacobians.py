@@ -33,14 +33,8 @@ def jacfwd(
     ----------
     fun : callable
         Of arrays and pytrees of them.
-    argnums : int or sequence of ints
-        The arguments to differentiate by.
-    has_aux : bool
-        `fun` returns ``(output, aux)``.
-    holomorphic : bool
-        `fun` is a holomorphic function of complex numbers.
-    strict : bool
-        Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
+    argnums, has_aux, holomorphic, strict
+        As for `value_and_grad`, but with any output in the place of the value.
 
     Returns
     -------

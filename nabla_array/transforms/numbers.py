@@ -18,20 +18,13 @@ _DTYPES = {int: np.int64, float: np.float64, complex: np.complex128}
 
 def dtypes_of(numbers: Sequence[Any], recipe: Recipe) -> list[list[np.dtype]]:
     """Return for each number the dtypes that it may have as an input: those of its literals."""
-    found = []
-    for number in numbers:
-        dtypes = [
-            value.value.dtype
-            for eqn in recipe.program.eqns
-            if is_literal(eqn)
-            for value in [dict(eqn.params)["value"]]
-            if is_number(value, number)
-        ]
-        found.append(list(dict.fromkeys([*dtypes, np.dtype(_DTYPES[type(number)])])))
-    return found
+    literals = [dict(eqn.params)["value"] for eqn in recipe.program.eqns if is_literal(eqn)]
+    found = [[x.value.dtype for x in literals if _is_number(x, number)] for number in numbers]
+    usual = [np.dtype(_DTYPES[type(number)]) for number in numbers]
+    return [list(dict.fromkeys([*some, last])) for some, last in zip(found, usual, strict=True)]
 
 
-def is_number(literal: Literal, number: Any) -> bool:
+def _is_number(literal: Literal, number: Any) -> bool:
     """Say whether a literal is what a number becomes beside arrays of that dtype."""
     try:
         with np.errstate(all="ignore"):

@@ -330,17 +330,9 @@ _GROWTH = 4
 
 
 def _corners(names: Sequence[str], low: int, high: int, fixed: Mapping[str, int]) -> list[dict[str, int]]:
-    """Return the least and the greatest lengths, in all combinations of few names."""
-    if len(names) <= 2:
-        rows = list(itertools.product((low, high), repeat=len(names)))
-    else:
-        ends = ((low, high), (high, low))
-        rows = [
-            tuple([one if k == i else rest for k in range(len(names))])
-            for i in range(len(names))
-            for one, rest in ends
-        ]
-        rows += [(low,) * len(names), (high,) * len(names)]
+    """Return the least and the greatest lengths: of several names all but one, at most, of one kind."""
+    n = len(names)
+    rows = [row for row in itertools.product((low, high), repeat=n) if row.count(low) in (0, 1, n - 1, n)]
     return [{**fixed, **dict(zip(names, row, strict=True))} for row in rows]
 
 

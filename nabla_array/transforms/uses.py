@@ -309,7 +309,7 @@ class _Walk:
         if name.startswith(("RETURN_CONST", "RAISE_VARARGS", "RERAISE", "END_ASYNC_FOR")):
             return _NOWHERE
         if i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
-            return self._jump(k, i, state)
+            return self._jump(i, state)
         if name.startswith("CALL") and not name.startswith("CALL_INTRINSIC"):
             return self._call(k, i, state)
         return self._compute(k, i, state)
@@ -326,7 +326,7 @@ class _Walk:
         (below, value), rest = state.pop(2)  # STORE_FAST_STORE_FAST
         return rest.named(first, value).named(second, below)
 
-    def _jump(self, k: int, i: dis.Instruction, state: _State) -> _State:
+    def _jump(self, i: dis.Instruction, state: _State) -> _State:
         """Follow an instruction that may jump: a test takes the number, a loop gives an element."""
         target = self.index.get(i.argval)
         if target is not None:

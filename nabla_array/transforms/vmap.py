@@ -103,7 +103,7 @@ def vmap(
     @named(fun, "Vectorized form")
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
-        axes = _axes_of(in_axes, args, kwargs, tree)
+        axes = _axes_of(in_axes, args, tree)
         batch = [
             _Batched(array_leaf("vmap", x), a) if a is not None else None
             for x, a in zip(leaves, axes, strict=True)
@@ -153,7 +153,7 @@ def _take(node: Node, rows: np.ndarray) -> Node:
     return gather(node, leaf(rows), axes=(0,), batch=0)
 
 
-def _axes_of(in_axes: Any, args: Any, kwargs: Any, tree: TreeDef) -> list[Any]:
+def _axes_of(in_axes: Any, args: Any, tree: TreeDef) -> list[Any]:
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
