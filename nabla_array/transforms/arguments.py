@@ -11,9 +11,8 @@ from .._lazy.graph.aval import aval_of
 from .._namespace.core.array import Array, from_value
 from .calls import parameters
 from .fastcall import ArrayLeaf, Leaf, NumberLeaf, StaticLeaf
-from .numbers import NUMBERS
 from .pytree import TreeDef, tree_flatten
-from .symbolic import Sizes, Symbols
+from .symbolic import NUMBERS, Sizes, Symbols
 
 
 class _Static:

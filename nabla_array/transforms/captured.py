@@ -14,6 +14,7 @@ import threading
 from collections import deque
 from collections.abc import Iterable
 from itertools import islice
+from traceback import walk_tb
 from types import (
     BuiltinFunctionType,
     CodeType,
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._lazy.graph.node import user_line
+from .._lazy.graph.node import is_ours, user_line
 from .._lazy.graph.scopes import Scope
 from .._namespace.core.array import Array
 
@@ -66,13 +67,8 @@ class Capturing(Scope):
 
 def _line(error: Exception) -> str:
     """Return the innermost line, outside of this package, that an error passed."""
-    found, at = user_line(), error.__traceback__
-    while at is not None:
-        file = at.tb_frame.f_code.co_filename
-        if not file.startswith(_PACKAGE):
-            found = f"{file}:{at.tb_lineno}"
-        at = at.tb_next
-    return found
+    passed = [(f.f_code.co_filename, n) for f, n in walk_tb(error.__traceback__) if not is_ours(f)]
+    return "{}:{}".format(*passed[-1]) if passed else user_line()
 
 
 # -- NumPy's arrays, found -----------------------------------------------------------------------------

@@ -27,9 +27,8 @@ from .calls import array_leaf, decorator, named
 from .captured import Capturing
 from .fastcall import MISS, Output, Recipe, fast_call, put_back
 from .lengths import is_watching, watching
-from .numbers import dtypes_of, is_general
 from .pytree import Rest, tree_unflatten
-from .symbolic import Sizes, Template, generalize
+from .symbolic import Sizes, Template, dtypes_of, generalize, is_general
 from .tracing import Traced, call, trace
 from .watching import Watch, running_tapes, watched
 

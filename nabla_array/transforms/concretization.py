@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import dropwhile
+from traceback import walk_stack
 from types import CodeType, FrameType
 
 from .._lazy.graph.node import user_line
@@ -47,7 +49,8 @@ _USUAL = "keep the array in place of the number"
 
 def _note(x: Array) -> None:
     """Take note that a value becomes a number, and warn where that may come back as a constant."""
-    takers = list(_takers(sys._getframe(1)))
+    stack = (frame for frame, _ in walk_stack(sys._getframe(1)))
+    takers = list(dropwhile(lambda frame: frame.f_code.co_filename in _GIVING, stack))
     if not takers or takers[0].f_globals.get("__name__") in _DECIDING:
         return
     verdict = _verdict(takers)
@@ -62,15 +65,6 @@ def _note(x: Array) -> None:
 
 
 number_hook.append(_note)
-
-
-def _takers(frame: FrameType | None) -> Iterator[FrameType]:
-    """Yield the frames above the methods that give a number, innermost first."""
-    while frame is not None and frame.f_code.co_filename in _GIVING:
-        frame = frame.f_back
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def _verdict(takers: Sequence[FrameType]) -> uses.Verdict:
