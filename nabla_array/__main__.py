@@ -50,10 +50,9 @@ def main(argv: list[str] | None = None) -> int:
 
 def _add_cache(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
-    info = actions.add_parser("info", help="what is there")
-    info.set_defaults(run=lambda args: _module("cache_command").info(_console()))
-    clear = actions.add_parser("clear", help="delete it")
-    clear.set_defaults(run=lambda args: _module("cache_command").clear(_console()))
+    for name, text in (("info", "what is there"), ("clear", "delete it")):
+        simple = actions.add_parser(name, help=text)
+        simple.set_defaults(run=lambda args, name=name: getattr(_module("cache_command"), name)(_console()))
     warm = actions.add_parser("warm", help="run a script once, compiling everything for its later runs")
     warm.add_argument("script", type=Path)
     warm.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")

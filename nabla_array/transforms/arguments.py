@@ -37,7 +37,7 @@ class Call(NamedTuple):
     @property
     def numbers(self) -> list[int]:
         """The places of the numbers of Python among the leaves, but for those in static arguments."""
-        return [i for i, kind in enumerate(self.kinds) if isinstance(kind, StaticLeaf) and kind.is_number]
+        return [i for i, kind in enumerate(self.kinds) if _is_number(kind)]
 
     def taking(self, dtypes: Mapping[int, np.dtype]) -> Call:
         """Return the call with the numbers in some places as inputs of these dtypes.
@@ -113,8 +113,8 @@ class Arguments:
         except TypeError:
             raise _unhashable(args, kwargs) from None
         loose = None
-        if any(isinstance(kind, StaticLeaf) and kind.is_number for kind in kinds):
-            loose = (tree, tuple([_loosely(kind) for kind in kinds]))
+        if any(map(_is_number, kinds)):
+            loose = (tree, tuple([kind.type if _is_number(kind) else _hashable(kind) for kind in kinds]))
         if not self.symbols:
             return Call(exact, exact, tree, leaves, arrays, kinds, (), loose)
         sizes, symbolic = self.symbols.read(tree, kinds)
@@ -140,8 +140,8 @@ def _hashable(kind: Any) -> Hashable:
     return kind
 
 
-def _loosely(kind: Any) -> Hashable:
-    return kind.type if isinstance(kind, StaticLeaf) and kind.is_number else _hashable(kind)
+def _is_number(kind: Leaf) -> bool:
+    return isinstance(kind, StaticLeaf) and kind.is_number
 
 
 def _unhashable(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:

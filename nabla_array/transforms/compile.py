@@ -7,6 +7,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -191,24 +192,19 @@ class _Entry:
         self.recipe = recipe
         self.template = template
         self.fast: dict[str, _Fast] = {}
-        self.sized: OrderedDict[Sizes, _Entry] = OrderedDict()
+        self._special = lru_cache(_SIZES)(lambda sizes: template and _special(template, sizes))
 
     def at(self, sizes: Sizes) -> _Entry | None:
         """Return the program for these sizes; None where the general one is not good for them."""
-        if self.template is None:
-            return self
-        found = self.sized.get(sizes)
-        if found is None:
-            recipe = self.template.recipe(sizes)
-            if recipe is None:
-                return None
-            found = self.sized[sizes] = _Entry(recipe)
-            while len(self.sized) > _SIZES:
-                self.sized.popitem(last=False)
-        return found
+        return self if self.template is None else self._special(sizes)
 
 
 _SIZES = 32  # programs of one template that are kept
+
+
+def _special(template: Template, sizes: Sizes) -> _Entry | None:
+    recipe = template.recipe(sizes)
+    return recipe and _Entry(recipe)
 
 
 # Calls with other numbers each before these are tried as inputs, and attempts after which they stay numbers.

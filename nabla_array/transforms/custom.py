@@ -10,7 +10,7 @@ from typing import Any
 from .._lazy.graph.node import Node, record, tapes
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import program_of
-from .._lazy.graph.tape import Tape, derivatives, forgotten, hidden, taping
+from .._lazy.graph.tape import derivatives, forgotten, hidden, taping
 from .._lazy.ops.creation import fill_like
 from .._lazy.ops.custom import again_call, custom_jvp_call, custom_vjp_call
 from .._lazy.ops.structure import barrier, project
@@ -137,17 +137,6 @@ def _or_zeros(values: Sequence[Node | None], like: Sequence[Node]) -> list[Node]
     return [fill_like(n, 0) if v is None else v for v, n in zip(values, like, strict=True)]
 
 
-def _is_transposed(nodes: Sequence[Node]) -> bool:
-    """Say whether arguments depend on the tangents of a rule that is being transposed: the call is linear in
-    them then, and is what it computes."""
-    return any(t.linear == "transposed" and any(t.moves(nodes)) for t in running_tapes())
-
-
-def _takes(nodes: Sequence[Node]) -> list[Tape]:
-    """Return the tape that takes a call on these arguments: the innermost one that holds any, if there is."""
-    return [t for t in derivatives() if any(t.moves(nodes))][-1:]
-
-
 class _Custom:
     """What `custom_jvp` and `custom_vjp` share: the function, and which arguments have derivatives."""
 
@@ -175,8 +164,9 @@ class _Custom:
         diff = [i for i in range(n) if i not in fixed]
         found, rest = take(*tree_flatten(tuple([args[i] for i in diff])), _is_array)
         arrays = [array_leaf(name, x) for x in found]
-        if _is_transposed([current(x) for x in arrays]):
-            return self.fun(*args)
+        nodes = [current(x) for x in arrays]
+        if any(t.linear == "transposed" and any(t.moves(nodes)) for t in running_tapes()):
+            return self.fun(*args)  # linear in tangents of a rule that is being transposed: what it computes
 
         def of_arrays(fun: Callable[..., Any], xs: Sequence[Array]) -> Any:
             return choose(name, fun, diff, args, {})[0](*rest.filled(xs))
@@ -406,7 +396,8 @@ class custom_vjp(_Custom):
     def _called(
         self, arrays: list[Array], rest: Rest, fixed: list[Any], of_arrays: Callable[..., Any]
     ) -> Any:
-        mine = _takes([current(x) for x in arrays])
+        nodes = [current(x) for x in arrays]
+        mine = [t for t in derivatives() if any(t.moves(nodes))][-1:]  # the innermost takes the call
         forward, backward = self.rule
         if not mine and sum(t.rule for t in running_tapes()) >= _DEPTH:
             forward, backward = (lambda *args: (self.fun(*args), None)), self._too_deep

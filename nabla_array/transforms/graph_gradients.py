@@ -223,11 +223,15 @@ def autodiff(
     return infos if return_all_grad_graphs else infos[graph]
 
 
+def _differentiable(tensors: Iterable[GraphTensor]) -> list[GraphTensor]:
+    return [t for t in dict.fromkeys(tensors) if is_differentiable(t._aval)]
+
+
 def _chosen(
     what: str, kind: str, chosen: Iterable[GraphTensor] | None, all_of_kind: Sequence[GraphTensor]
 ) -> list[GraphTensor]:
     if chosen is None:
-        return [t for t in dict.fromkeys(all_of_kind) if is_differentiable(t._aval)]
+        return _differentiable(all_of_kind)
     out: list[GraphTensor] = []
     for t in chosen:
         if not isinstance(t, GraphTensor) or t not in all_of_kind:
@@ -296,10 +300,8 @@ def _differentiate(
     calls: dict[int, GradGraphInfo] = {}
     for k, called in _calls(body.program, active).items():
         if called not in infos:
-            wanted = _chosen("grads_required", "input", None, called.inputs)
-            infos[called] = _differentiate(
-                called, _chosen("grads_provided", "output", None, called.outputs), wanted, infos
-            )
+            given, wanted = _differentiable(called.outputs), _differentiable(called.inputs)
+            infos[called] = _differentiate(called, given, wanted, infos)
         calls[k] = infos[called]
     body.extend(_with_all_results(body.program, active, calls))
     inputs = [alias(n) for n in body.examples]

@@ -55,16 +55,12 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     if whole or not size:
         cut = [reshape(x[:whole], (-1 if whole else 0, batch_size, *x.shape[1:])) for x in arrays]
         found = scan_of("map", lambda _, x: ((), vmap(f)(x)), (), tree_unflatten(tree, cut), None, False)[1]
-        parts.append(_flat(found, whole))
+        parts.append(tree_map(lambda x: reshape(x, (whole, *x.shape[2:])), found))
     if whole < size:
         parts.append(vmap(f)(tree_unflatten(tree, [x[whole:] for x in arrays])))
     if len(parts) == 1:
         return parts[0]
     return tree_map(lambda *rows: concat(rows), *parts)
-
-
-def _flat(tree: Any, size: int) -> Any:
-    return tree_map(lambda x: reshape(x, (size, *x.shape[2:])), tree)
 
 
 def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:

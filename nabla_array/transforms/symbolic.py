@@ -520,17 +520,12 @@ def is_general(general: Recipe, special: Recipe, numbers: Mapping[int, Any]) -> 
 
     The arrays among the inputs are the same, in the same order.
     """
-    if general.tree != special.tree or list(general.written) != _moved(special.written, numbers):
+    count = len(general.program.inputs) - len(general.captured)
+    arrays = [i for i in range(count) if i not in numbers]
+    if general.tree != special.tree or [*general.written] != [arrays[i] for i in special.written]:
         return False
     for x, y in zip(general.leaves, special.leaves, strict=True):
         is_plain = type(x) is type(y) and type(x) in (int, str, bool, float)
         if not (x is y or isinstance(x, Output) or (is_plain and x == y)):
             return False
     return is_same(general, special, numbers)
-
-
-def _moved(written: Mapping[int, Any], numbers: Mapping[int, Any]) -> list[int]:
-    """Return the inputs that are written, numbered as if the numbers were inputs too."""
-    count = len(numbers) + max(written, default=-1) + 1
-    arrays = [i for i in range(count) if i not in numbers]
-    return [arrays[i] for i in written]
