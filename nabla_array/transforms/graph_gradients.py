@@ -16,7 +16,6 @@ from .._lazy.rules.autodiff import pull
 from .._lazy.rules.levels import only
 from .._namespace.chapters.elementwise import add
 from .._namespace.core.array import Array
-from .graph_text import told
 from .graphs import (
     Callee,
     CallSiteInfo,
@@ -25,6 +24,7 @@ from .graphs import (
     call_graph,
     graph_of,
     record_call,
+    told,
     tuple_tree,
 )
 

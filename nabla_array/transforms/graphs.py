@@ -12,16 +12,15 @@ from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.bodies import batched
 from .._lazy.graph.node import NO_PARAMS, Node, record
 from .._lazy.graph.primitive import Primitive
-from .._lazy.graph.program import Program, run
+from .._lazy.graph.program import Program, is_literal, run
 from .._lazy.graph.tape import Entry, Tape, taping
 from .._lazy.ops.control import pulled, pushed
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project
 from .._lazy.rules.levels import bind, only
 from .._namespace.core.array import Array, current, from_value
-from .calls import array_leaf
+from .calls import array_leaf, parameters
 from .captured import Capturing
-from .graph_text import input_names, paths, text, told
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 from .tracing import Value, program_of
 from .watching import Watch, is_watched, watched
@@ -172,7 +171,36 @@ class Graph:
         for graph in self._all_graphs():
             taken = sum(g.name == graph.name for g in names)
             names[graph] = f"{graph.name}_{taken + 1}" if taken else graph.name
-        return "\n\n".join(text(g, names) for g in names)
+        return "\n\n".join(g._text(names) for g in names)
+
+    def _text(self, graphs: Mapping[Graph, str]) -> str:
+        """Print one graph: literals where they are used, and results of a call beside the call."""
+        program = self._body.program
+        base = len(program.inputs)
+        names = {k: f"%{k}" for k in range(base + len(program.eqns))}
+        names |= {k: t.name for k, t in self._tensors.items()}
+        lines = [f"graph {graphs[self]}({told(self.inputs)}):"]
+        lines += [f"  captured {names[k]}: {program.inputs[k]}" for k in range(len(self.inputs), base)]
+        calls: dict[int, list[str]] = {}
+        for k, eqn in enumerate(program.eqns, base):
+            if "callee" in dict(eqn.params):
+                calls[k] = ["_"] * len(eqn.aval)
+            elif eqn.prim.role == "projection" and eqn.ins[0] in calls:
+                calls[eqn.ins[0]][dict(eqn.params)["index"]] = f"{names[k]}: {eqn.aval}"
+            elif is_literal(eqn):
+                names[k] = str(dict(eqn.params)["value"])
+        for k, eqn in enumerate(program.eqns, base):
+            params = dict(eqn.params)
+            given = [names[i] for i in eqn.ins]
+            if k in calls:
+                callee = params["callee"].graph
+                inputs = ", ".join(given[: len(callee.inputs)])
+                lines.append(f"  {', '.join(calls[k])} = call {graphs[callee]}({inputs})")
+            elif not is_literal(eqn) and not (eqn.prim.role == "projection" and eqn.ins[0] in calls):
+                given += [f"{p}={v}" for p, v in params.items()]
+                lines.append(f"  {names[k]}: {eqn.aval} = {eqn.prim.name}({', '.join(given)})")
+        lines.append(f"  return {', '.join(names[t._number] for t in self.outputs)}")
+        return "\n".join(lines)
 
 
 def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
@@ -237,7 +265,7 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
             "trace: the function captures an array that is batched by a vmap around it; make it an argument"
         )
     name = getattr(f, "__name__", type(f).__name__)
-    names = input_names(f, in_tree), paths("out", out_tree)
+    names = _input_names(f, in_tree), _paths("out", out_tree)
     return graph_of(name, tape, nodes, examples, names, (in_tree, out_tree))
 
 
@@ -271,6 +299,25 @@ _LOOKED = (
     "trace: the function looks at a value ({}), which is not there while its graph is made: xp.where chooses "
     "without looking"
 )
+
+
+def told(tensors: Iterable[GraphTensor]) -> str:
+    return ", ".join(map(repr, tensors))
+
+
+def _input_names(f: Callable[..., Any], tree: TreeDef) -> list[str]:
+    own = [p.name for p in parameters(f) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    own += [f"arg{i}" for i in range(len(own), len(tree.children))]
+    return [name for start, child in zip(own, tree.children, strict=False) for name in _paths(start, child)]
+
+
+def _paths(start: str, tree: TreeDef) -> list[str]:
+    """Return a name for each leaf: how one gets there from `start`."""
+    if tree.type is None:
+        return [start]
+    keys = tree.meta if tree.type is dict else range(len(tree.children))
+    steps = zip(keys, tree.children, strict=True)
+    return [name for key, child in steps for name in _paths(f"{start}[{key!r}]", child)]
 
 
 # -- calls ---------------------------------------------------------------------------------------------
