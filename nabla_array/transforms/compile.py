@@ -16,8 +16,9 @@ from .._lazy.config import MODES, active, config
 from .._lazy.cpu.blocks import DATA_ERRORS, quiet
 from .._lazy.cpu.codegen import Source, is_small, write
 from .._lazy.graph.node import Node, tapes
+from .._lazy.graph.program import run
 from .._lazy.ops.placement import in_use
-from .._lazy.rules.levels import Levels, align_to_force, frames, in_force
+from .._lazy.rules.levels import Levels, align_to_force, bind, frames, in_force
 from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.evaluator import evaluate
 from .._lazy.stats import stats
@@ -30,7 +31,7 @@ from .fastcall import MISS, Output, Recipe, fast_call, put_back
 from .lengths import is_watching, watching
 from .pytree import Rest, tree_unflatten
 from .symbolic import Sizes, Template, dtypes_of, generalize, is_general
-from .tracing import Traced, call, trace
+from .tracing import Traced, trace
 from .watching import Watch, running_tapes, watched
 
 __all__ = ["CacheInfo", "Lowered", "compile"]
@@ -357,7 +358,7 @@ class _Cache:
                 (align_to_force(current(x), x._levels)[0], ()) if batched else (current(x), x._levels)
             )
         values += [(node, ()) for node in recipe.captured]
-        found = dict(zip(recipe.program.outputs, call(recipe.program, values), strict=True))
+        found = dict(zip(recipe.program.outputs, run(recipe.program, values, bind), strict=True))
 
         def made(output: Output) -> Array:
             node, levels = (output.value, ()) if isinstance(output.value, Node) else found[output.value]

@@ -303,7 +303,7 @@ def _differentiate(
             given, wanted = _differentiable(called.outputs), _differentiable(called.inputs)
             infos[called] = _differentiate(called, given, wanted, infos)
         calls[k] = infos[called]
-    body.extend(_with_all_results(body.program, active, calls))
+    body.program = _with_all_results(body.program, active, calls)
     inputs = [alias(n) for n in body.examples]
     cts = [alias(fill_node(t._aval, 0)) for t in provided]
     with only(()), taping([*cts, *inputs], derivative=False) as tape:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,17 +14,18 @@ from .._lazy.graph.bodies import batched
 from .._lazy.graph.node import NO_PARAMS, Node, record
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Program, is_literal, run
-from .._lazy.graph.tape import Entry, Tape, taping
+from .._lazy.graph.tape import Entry, Tape, program_of, taping
 from .._lazy.ops.control import pulled, pushed
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project
-from .._lazy.rules.levels import bind, only
+from .._lazy.rules.levels import Levels, bind, only
 from .._namespace.core.array import Array, current, from_value
 from .calls import array_leaf, parameters
 from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
-from .tracing import Value, program_of
 from .watching import Watch, is_watched, watched
+
+Value = tuple[Node, Levels]
 
 __all__ = [
     "CallSiteInfo",
@@ -73,31 +75,22 @@ class GraphTensor:
         return f"{self.name}: {self._aval}"
 
 
+@dataclass(eq=False)
 class _Body:
-    """What a graph computes: its program's inputs are its own and then `captured`.
+    """What a graph computes."""
 
-    Autodiff appends to the program; numbers of values stay. It can be recorded again on top of `examples`,
-    which are like the inputs.
-    """
-
-    def __init__(self, program: Program, captured: Sequence[Node], examples: Sequence[Node]) -> None:
-        self.program = program
-        self.captured = tuple(captured)
-        self.examples = tuple(examples)
-        self._giving: dict[tuple[int, ...], Program] = {}
+    program: Program  # with the graph's inputs, then `captured`; autodiff adds values, whose numbers stay
+    captured: Sequence[Node]
+    examples: Sequence[Node]  # like the inputs: on top of them it can be recorded again
+    _giving: dict[tuple[int, ...], Program] = field(default_factory=dict)
 
     def giving(self, numbers: Iterable[int]) -> Program:
         """Return the program with these outputs."""
         key = tuple(numbers)
-        if key not in self._giving:
-            self._giving[key] = Program(self.program.inputs, self.program.eqns, key)
-        return self._giving[key]
-
-    def extend(self, program: Program) -> None:
-        """Take a program with more values."""
-        if program != self.program:
-            self.program = program
-            self._giving.clear()
+        found = self._giving.get(key)
+        if found is None or found.eqns is not self.program.eqns:
+            found = self._giving[key] = Program(self.program.inputs, self.program.eqns, key)
+        return found
 
 
 class Graph:

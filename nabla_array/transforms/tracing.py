@@ -6,15 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .._lazy.graph.node import Node
-from .._lazy.graph.program import Program, run
-from .._lazy.graph.program import program_of as program_of
+from .._lazy.graph.program import Program, program_of
 from .._lazy.graph.tape import taping
-from .._lazy.rules.levels import Levels, bind
 from .._namespace.core.array import Array, current
 from .calls import fresh
 from .pytree import TreeDef, tree_flatten
-
-Value = tuple[Node, Levels]
 
 
 class Traced(NamedTuple):
@@ -56,8 +52,3 @@ def trace(fun: Callable[..., Any], arrays: Sequence[Array], everything: bool = F
         tree,
         {i: (Array(x._node, x._levels), numbers.get(id(x._node))) for i, x in written.items()},
     )
-
-
-def call(program: Program, values: Sequence[Value]) -> list[Value]:
-    """Record a program on other inputs, which may carry levels that it does not know of."""
-    return run(program, values, lambda prim, inputs, params: bind(prim, inputs, params))
