@@ -36,7 +36,7 @@ class Kind(NamedTuple):
     levels: Levels
     weak: bool = False
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         return f"{self.dtype}{list(self.shape)}"
 
 
@@ -111,17 +111,6 @@ def _look(x: Array) -> np.ndarray:
 split_hook[0] = _look
 
 
-def told(tree: TreeDef, kinds: Sequence[Any]) -> str:
-    return repr(tree_unflatten(tree, [_Text(str(k)) for k in kinds]))
-
-
-class _Text(str):
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def carried(
     function: str, what: str, tree: TreeDef, kinds: Sequence[Kind], leaves: Sequence[Any], out: TreeDef
 ) -> list[Kind]:
@@ -148,8 +137,8 @@ def carried(
     if len(grown) < len(kinds):
         made = [kind_of(array_leaf(function, x)) for x in leaves]
         raise TypeError(
-            f"{function}: {what} must keep its shapes and dtypes: {told(tree, kinds)} goes in, "
-            f"{told(tree, made)} comes out"
+            f"{function}: {what} must keep its shapes and dtypes: {tree_unflatten(tree, kinds)} goes in, "
+            f"{tree_unflatten(tree, made)} comes out"
         )
     return grown
 

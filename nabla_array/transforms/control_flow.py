@@ -16,7 +16,7 @@ from .._namespace.chapters.elementwise import clip, equal, logical_not
 from .._namespace.chapters.joining import stack
 from .._namespace.core.array import Array, current
 from .._namespace.core.promotion import astype
-from .bodies import Kind, Run, aligned, arrays_of, carried, copied, kind_of, length_of, recorded, told
+from .bodies import Kind, Run, aligned, arrays_of, carried, copied, kind_of, length_of, recorded
 from .calls import array_leaf
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -170,7 +170,7 @@ def _agreed(function: str, runs: Sequence[Run]) -> list[Kind]:
             *[k.dtype if weak or not k.weak else leaf for k, (leaf, _) in zip(kinds, row, strict=True)]
         )
         if any(k.shape != kinds[0].shape or (k.dtype != dtype and not k.weak) for k in kinds):
-            given = [told(run.tree, [kind_of(x) for x in run.arrays]) for run in runs]
+            given = [repr(tree_unflatten(run.tree, [kind_of(x) for x in run.arrays])) for run in runs]
             raise TypeError(
                 f"{function}: branches must give results of the same shapes and dtypes: {' and '.join(given)}"
             )
