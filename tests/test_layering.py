@@ -32,11 +32,6 @@ EXEMPT = {
         _L + "run.evaluator",
         _L + "run.settling",
     ): "moves what is pending first, and needs the evaluator's errors",
-    (
-        _N + "core.array",
-        _N + "core.indexing",
-    ): "a view has the key that made it until its steps are asked for",
-    (_N + "core.array", _N + "core.views"): "`__array__` gives some functions memory to write to",
 }
 
 # What is imported inside functions, where it is used: it is slow to import, or optional.

@@ -21,11 +21,12 @@ from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops.elementwise import imag, real
 from ..._lazy.ops.placement import finders, in_use, transfer
-from ..._lazy.ops.structure import permute, project, reinterpret, reshape
+from ..._lazy.ops.structure import permute, project, reinterpret, reshape, slice_
 from ..._lazy.rules.concretization import differentiating, is_traced
 from ..._lazy.rules.levels import Levels, bind
 from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import evaluate, lock, value_of
+from .keys import one_an_axis, selected, width
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -87,7 +88,8 @@ class View:
             return self._steps
         done = view._steps or () if type(view) is View else ()
         for _, key, shape in reversed(parts):
-            done = add_step(done, key) if type(key) is Step else steps_hook[0](done, key, shape)
+            for step in (key,) if type(key) is Step else _steps_to(key, shape):
+                done = add_step(done, step)
         self._steps = done
         return done
 
@@ -123,11 +125,12 @@ class Array:
     _view: View | None
     _born: int  # the scope that it was made in (scopes.py); not set outside of all
 
-    if TYPE_CHECKING:  # what operators.py and methods.py put here
+    if TYPE_CHECKING:  # what operators.py, methods.py and views.py put here
 
         def _operator(self, other: Any) -> Array: ...
         def _own(self) -> Array: ...
         def _method(self, *args: Any, **kwargs: Any) -> Array: ...
+        def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray: ...
         def __getitem__(self, key: Any) -> Array: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
         def __eq__(self, other: object) -> Array: ...  # type: ignore[override]
@@ -226,57 +229,6 @@ class Array:
             return split_hook[0](self)
         value: np.ndarray = value_of(node)
         return value
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """Return a NumPy array of the elements: a copy, to do with as one likes.
-
-        With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
-        """
-        if copy is None and dtype is None:
-            caller = sys._getframe(1).f_globals.get("__name__")
-            if caller in writing or caller in reading:
-                return memory_hook[0](self, caller in writing)
-        check_leaves("numpy.asarray", self)
-        value = self._value()
-        if dtype is not None and np.dtype(dtype) != value.dtype:
-            if copy is False:
-                raise ValueError(f"__array__: {value.dtype} as {np.dtype(dtype)} needs a copy")
-            return value.astype(dtype)
-        if copy is False:
-            return read_only(value)
-        return value.copy()
-
-    def __dlpack__(
-        self,
-        *,
-        stream: Any = None,
-        max_version: tuple[int, int] | None = None,
-        dl_device: tuple[int, int] | None = None,
-        copy: bool | None = None,
-    ) -> Any:
-        """Export the elements as a DLPack capsule, read-only and without a copy where that is possible.
-
-        DLPack before 1.0 cannot say "read-only": there a copy goes out, or with ``copy=False`` the memory
-        itself, which the consumer must not write to.
-        """
-        check_leaves("__dlpack__", self)
-        value = self._value()
-        if max_version is None or max_version < (1, 0):
-            if self.device != CPU:  # what came from there is a copy, but may be kept for others
-                value = value.copy()
-            elif copy is False and not value.flags.writeable:  # one element, stretched
-                if self._view is not None:
-                    raise BufferError("__dlpack__: a broadcast array needs a copy, and copy is False")
-                value = value.copy()
-                write(self, from_value(value))
-            return (value if copy is False else value.copy()).__dlpack__(stream=stream)
-        return read_only(value).__dlpack__(
-            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
-        )
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        """Return DLPack's number for the CPU, to which elements on an accelerator are fetched."""
-        return (1, 0)
 
     def item(self, *args: Any) -> Any:
         """Return one element as a Python scalar."""
@@ -386,10 +338,8 @@ class Array:
         return zeros
 
 
-# Modules of other libraries, from the table in policies.py: `numpy.asarray` gives them an array's memory, to
-# write to or to read; they try `bool` to see whether values can be looked at.
-writing: set[str] = set()
-reading: set[str] = set()
+# Modules of other libraries, from the table in policies.py, that try `bool` to see whether values can be
+# looked at.
 probing: set[str] = set()
 
 
@@ -522,6 +472,17 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     if frozen and id(x) in frozen:
         freeze(out)
     return out
+
+
+def _steps_to(key: Any, shape: tuple[int, ...]) -> Iterator[Step]:
+    """Yield the steps that lead from an array of a shape to the part with a plain key."""
+    many = key if type(key) is tuple else (key,)
+    part, out = selected("getitem", one_an_axis("getitem", many, map(width, many), len(shape)), shape)
+    is_whole = part["size"] == shape and all(s == 1 for s in part["step"])
+    if not is_whole:
+        yield Step(slice_, part)
+    if is_whole or part["size"] != out:
+        yield Step(reshape, {"shape": out})
 
 
 def add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
@@ -727,8 +688,6 @@ def placed(x: Array, device: Any) -> Array:
 class_hook: list[Callable[[Array], type[Any]]] = []
 # ... and the error for an array with axes that is taken for a number.
 error_hook: list[Callable[[str], Exception]] = []
-# What gives an array's own memory, in the order that its strides tell, to be written to or not.
-memory_hook: list[Callable[[Array, bool], np.ndarray]] = []
 # `vmap` puts here what gives the one value that a batched array has for all examples that go on together.
 split_hook: list[Callable[[Array], np.ndarray]] = []
 # And `compile` what is told of an array whose value somebody wants while a tape runs.
@@ -741,8 +700,6 @@ limit_hook: list[Callable[[], None]] = []
 asked_hook: list[Callable[[], None]] = []
 # `direct` puts here what applies a primitive to parts of arrays at once, if it can, and what gives views.
 part_hook: list[Callable[..., Array | None]] = []
-# Indexing puts here what gives the steps of a view for those of the whole, a key and the whole's shape.
-steps_hook: list[Callable[[tuple[Step, ...], Any, tuple[int, ...]], tuple[Step, ...]]] = []
 
 
 # The package puts itself here once it is whole; `Array` cannot import it.

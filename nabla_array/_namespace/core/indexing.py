@@ -5,30 +5,29 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._lazy.graph.aval import LARGE, MOST_AXES
-from ..._lazy.graph.node import mark_origin, user_line
+from ..._lazy.graph.aval import LARGE
+from ..._lazy.graph.node import mark_origin, tapes, user_line
 from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather, scatter
 from ..._lazy.ops.structure import permute, reshape, slice_
+from ..._lazy.rules.concretization import is_traced
 from .array import (
     Array,
     Step,
-    add_step,
     apply,
     check_writable,
     current,
     from_value,
     rewrite,
-    steps_hook,
     view,
     write,
 )
 from .evaluation import fresh_value
-from .keys import as_integers
+from .keys import in_bounds, is_plain, is_plain_slice, one_an_axis, selected, width
 from .promotion import (
     SCALARS,
     UnheldDtypeError,
@@ -57,58 +56,53 @@ class _Fresh:
         self.zeros = zeros
 
 
-class _Key:
+class _Key(NamedTuple):
     """A key taken apart: a slice and a reshape, then perhaps index arrays on axes of their result.
 
     Where the arrays stood side by side in the key, their axes stay at that place, else they come first.
     """
 
-    __slots__ = ("arrays", "axes", "element", "shape", "side_by_side", "slice")
-
-    def __init__(
-        self,
-        slice: dict[str, tuple[int, ...]],
-        shape: tuple[int, ...],
-        axes: tuple[int, ...],
-        arrays: tuple[Array, ...],
-        side_by_side: bool,
-        element: bool,
-    ) -> None:
-        self.slice = slice
-        self.shape = shape
-        self.axes = axes
-        self.arrays = arrays
-        self.side_by_side = side_by_side
-        self.element = element
+    slice: dict[str, tuple[int, ...]]
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    arrays: tuple[Array, ...]
+    side_by_side: bool
+    element: bool
 
 
 def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:
-    """Return the key as one item an axis of `shape`, and None or `_Fresh` where a new axis goes.
-
-    An ellipsis stays, before the slices that it stands for: even an empty one keeps index arrays apart.
-    """
+    """Return the key as one item an axis of `shape`, and None or `_Fresh` where a new axis goes."""
     many = key if isinstance(key, tuple) else (key,)
     ready = [i if i is Ellipsis or i is None or isinstance(i, slice) else _integer(function, i) for i in many]
-    used = sum(map(_width, ready))
-    if used > len(shape):
-        raise IndexError(
-            f"{function}: too many indices: the array has {len(shape)} dimensions, but {used} were indexed"
-        )
-    if sum(i is Ellipsis for i in ready) > 1:
-        raise IndexError(f"{function}: an index can only have a single ellipsis ('...')")
-    if not any(i is Ellipsis for i in ready):
-        ready.append(Ellipsis)
     out: list[Any] = []
     axis = 0
-    for item in ready:
-        if item is Ellipsis:
-            out.extend([Ellipsis, *[_ALL] * (len(shape) - used)])
-            axis += len(shape) - used
-            continue
-        is_mask = isinstance(item, Array | np.ndarray) and item.dtype.kind == "b"
-        out.extend(_mask(function, item, shape, axis) if is_mask else [item])
+    for item in one_an_axis(function, ready, map(_width, ready), len(shape)):
+        out.extend(_mask(function, item, shape, axis) if _is_mask(item) else [item])
         axis += _width(item)
     return out
+
+
+def as_integers(key: Any) -> Any:
+    """Return a key with an int in place of each integer array without axes: a view has such keys in NumPy.
+
+    What a transform must see as an index, an example's own or a part of a program, stays one. Bounds of
+    slices are asked for their value here, once, before anybody looks at the array.
+    """
+    if type(key) is tuple:
+        return key if is_plain(key) else tuple(map(as_integers, key))
+    if type(key) is slice:
+        return key if is_plain_slice(key) else slice(*map(_bound, (key.start, key.stop, key.step)))
+    if type(key) is not Array or key._node.aval.dtype.kind not in "iu":
+        return key
+    if current(key).aval.shape or key._levels:
+        return key
+    return key if tapes and is_traced(current(key)) else operator.index(key)
+
+
+def _bound(k: Any) -> int | None:
+    if k is None or hasattr(type(k), "__index__"):
+        return k if k is None else operator.index(k)
+    raise TypeError("slice indices must be integers or None or have an __index__ method")
 
 
 def _ready(function: str, key: Any) -> Any:
@@ -132,11 +126,13 @@ def _is_ready(item: Any) -> bool:
     )
 
 
+def _is_mask(item: Any) -> bool:
+    return isinstance(item, Array | np.ndarray) and item.dtype.kind == "b"
+
+
 def _width(item: Any) -> int:
     """Return how many axes an item of a key takes."""
-    if item is None or item is Ellipsis:
-        return 0
-    return item.ndim if isinstance(item, Array | np.ndarray) and item.dtype.kind == "b" else 1
+    return item.ndim if _is_mask(item) else width(item)
 
 
 def _integer(function: str, item: Any) -> Any:
@@ -181,66 +177,47 @@ def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int) -> list[A
 def _parse(function: str, key: Any, shape: tuple[int, ...]) -> _Key:
     """Take a key apart; ints and slices alone, which most keys are, need less care than others."""
     many = key if type(key) is tuple else (key,)
-    advanced = False
+    places: list[int] = []  # where what becomes an index array stands: ints, too, where there are arrays
     items: list[Any] | tuple[Any, ...]
     if len(many) <= len(shape) and all([type(i) in _PLAIN for i in many]):
         items = many + (_ALL,) * (len(shape) - len(many))
     else:
         items = _items(function, key, shape)
-        advanced = any([isinstance(i, Array | np.ndarray | _Fresh) for i in items])
-    start: list[int] = []
-    size: list[int] = []
-    step: list[int] = []
-    out: list[int] = []
+        if any([isinstance(i, Array | np.ndarray | _Fresh) for i in items]):
+            places = [k for k, i in enumerate(items) if isinstance(i, int | Array | np.ndarray | _Fresh)]
+    if not places:
+        part, out = selected(function, items, shape)
+        return _Key(part, out, (), (), False, not out and not any([i is Ellipsis for i in many]))
+    plain = [i if k not in places else None if isinstance(i, _Fresh) else _ALL for k, i in enumerate(items)]
+    part, out = selected(function, plain, shape)
+    none = not all(map(_takes_some, items))  # no element
     arrays: dict[int, Any] = {}
-    places = []
-    lengths = iter(shape)
-    none = advanced and not all(map(_takes_some, items))  # no element
+    made = axis = 0  # axes, of the slice and of the array
     for place, item in enumerate(items):
-        if type(item) is slice:
-            n = next(lengths)
-            first, stop, by = item.indices(n)
-            start.append(first)
-            size.append(len(range(first, stop, by)))
-            step.append(by)
-            out.append(size[-1])
-        elif type(item) is int and not advanced:
-            start.append(_in_bounds(function, item, len(start), next(lengths)))
-            size.append(1)
-            step.append(1)
-        elif item is None:
-            out.append(1)
-        elif item is not Ellipsis:
-            places.append(place)
-            if isinstance(item, _Fresh):
-                arrays[len(out)] = item.zeros
-                out.append(1)
-                continue
-            n = next(lengths)
-            # As NumPy, which forgives arrays that index nothing, but no number.
-            counts = not none or type(item) is int or not item.ndim
-            if not isinstance(item, Array):
-                item = array_in_bounds(function, np.asarray(item), len(start), n) if counts else item
-            elif counts and (known := fresh_value(item)) is not None and known.nbytes < LARGE:
-                array_in_bounds(function, known, len(start), n)
-            elif not none and not n and item.size:
-                raise IndexError(f"{function}: an index is out of bounds for axis {len(start)} with size 0")
-            arrays[len(out)] = item
-            start.append(0)
-            size.append(n)
-            step.append(1)
-            out.append(n)
-    if len(out) > MOST_AXES:
-        raise IndexError(f"{function}: the key makes {len(out)} axes, and {MOST_AXES} are the most")
-    side_by_side = bool(places) and places[-1] - places[0] == len(places) - 1
+        if place in places:
+            is_fresh = isinstance(item, _Fresh)
+            arrays[made] = item.zeros if is_fresh else _index(function, item, axis, shape[axis], none)
+        made += item is not Ellipsis
+        axis += width(plain[place])
+    side_by_side = places[-1] - places[0] == len(places) - 1
     return _Key(
-        {"start": tuple(start), "size": tuple(size), "step": tuple(step)},
-        tuple(out),
-        tuple(arrays),
-        _broadcast_indices(function, list(arrays.values())) if arrays else (),
-        side_by_side,
-        not advanced and not out and Ellipsis not in (key if isinstance(key, tuple) else (key,)),
+        part, out, tuple(arrays), _broadcast_indices(function, list(arrays.values())), side_by_side, False
     )
+
+
+def _index(function: str, item: Any, axis: int, n: int, none: bool) -> Any:
+    """Return an index array, or a number as one, whose bounds are known to be kept where it is known.
+
+    `none`: as NumPy, which forgives arrays that index nothing, but no number.
+    """
+    counts = not none or type(item) is int or not item.ndim
+    if not isinstance(item, Array):
+        return array_in_bounds(function, np.asarray(item), axis, n) if counts else item
+    if counts and (known := fresh_value(item)) is not None and known.nbytes < LARGE:
+        array_in_bounds(function, known, axis, n)
+    elif not none and not n and item.size:
+        raise IndexError(f"{function}: an index is out of bounds for axis {axis} with size 0")
+    return item
 
 
 def _takes_some(item: Any) -> bool:
@@ -249,16 +226,10 @@ def _takes_some(item: Any) -> bool:
     return not isinstance(item, Array | np.ndarray) or bool(item.size)
 
 
-def _in_bounds(function: str, i: int, axis: int, n: int) -> int:
-    if not -n <= i < n:
-        raise IndexError(f"{function}: index {i} is out of bounds for axis {axis} with size {n}")
-    return i % n
-
-
 def array_in_bounds(function: str, index: np.ndarray, axis: int, n: int) -> np.ndarray:
     if index.size:
         for i in (index.min(), index.max()):
-            _in_bounds(function, int(i), axis, n)
+            in_bounds(function, int(i), axis, n)
     return index
 
 
@@ -287,20 +258,6 @@ def _sliced(x: Array, key: _Key) -> Array:
 def _basic(x: Array, key: _Key) -> Array:
     y = _sliced(x, key)
     return view(x, reshape, shape=x.shape) if y is x else y
-
-
-def _steps_of(done: tuple[Step, ...], key: Any, shape: tuple[int, ...]) -> tuple[Step, ...]:
-    """Return the steps that lead to the part ``x[key]`` of what `done` leads to."""
-    parsed = _parse("getitem", key, shape)
-    size = parsed.slice["size"]
-    if size != shape or any(s != 1 for s in parsed.slice["step"]):
-        done = add_step(done, Step(slice_, parsed.slice))
-        if size == parsed.shape:
-            return done
-    return add_step(done, Step(reshape, {"shape": parsed.shape}))
-
-
-steps_hook.append(_steps_of)
 
 
 def _to_place(key: _Key, ndim: int) -> tuple[int, ...]:

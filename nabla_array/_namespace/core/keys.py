@@ -1,13 +1,11 @@
-"""Keys as NumPy takes them, before an array is looked at."""
+"""Keys of ints, slices, ellipses and new axes, and what they select of a shape: no array is looked at."""
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..._lazy.graph.node import tapes
-from ..._lazy.rules.concretization import is_traced
-from .array import Array, current
+from ..._lazy.graph.aval import MOST_AXES
 
 # What a view's key is made of, and slices in it: a view has its key until it is asked for its steps.
 PLAIN = frozenset({int, slice, type(None), type(...)})
@@ -24,24 +22,56 @@ def is_plain_slice(key: slice) -> bool:
     return _OF_SLICES.issuperset((type(key.start), type(key.stop), type(key.step)))
 
 
-def as_integers(key: Any) -> Any:
-    """Return a key with an int in place of each integer array without axes: a view has such keys in NumPy.
+def width(item: Any) -> int:
+    """Return how many axes an item of a plain key takes."""
+    return int(item is not None and item is not Ellipsis)
 
-    What a transform must see as an index, an example's own or a part of a program, stays one. Bounds of
-    slices are asked for their value here, once, before anybody looks at the array.
+
+def one_an_axis(function: str, items: Sequence[Any], widths: Iterable[int], ndim: int) -> list[Any]:
+    """Return items of a key, which take so many axes each, with slices for the axes that none takes.
+
+    An ellipsis stays, before the slices that it stands for: even an empty one keeps index arrays apart.
     """
-    if type(key) is tuple:
-        return key if is_plain(key) else tuple(map(as_integers, key))
-    if type(key) is slice:
-        return key if is_plain_slice(key) else slice(*map(_bound, (key.start, key.stop, key.step)))
-    if type(key) is not Array or key._node.aval.dtype.kind not in "iu":
-        return key
-    if current(key).aval.shape or key._levels:
-        return key
-    return key if tapes and is_traced(current(key)) else operator.index(key)
+    used = sum(widths)
+    if used > ndim:
+        raise IndexError(
+            f"{function}: too many indices: the array has {ndim} dimensions, but {used} were indexed"
+        )
+    places = [place for place, i in enumerate(items) if i is Ellipsis]
+    if len(places) > 1:
+        raise IndexError(f"{function}: an index can only have a single ellipsis ('...')")
+    k = places[0] if places else len(items)
+    return [*items[:k], Ellipsis, *[slice(None)] * (ndim - used), *items[k + 1 :]]
 
 
-def _bound(k: Any) -> int | None:
-    if k is None or hasattr(type(k), "__index__"):
-        return k if k is None else operator.index(k)
-    raise TypeError("slice indices must be integers or None or have an __index__ method")
+def selected(
+    function: str, items: Iterable[Any], shape: tuple[int, ...]
+) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
+    """Return what the items of a plain key, one an axis, select: the params of a slice, and a shape."""
+    start: list[int] = []
+    size: list[int] = []
+    step: list[int] = []
+    out: list[int] = []
+    for item in items:
+        if item is None:
+            out.append(1)
+        elif type(item) is slice:
+            first, stop, by = item.indices(shape[len(start)])
+            start.append(first)
+            size.append(len(range(first, stop, by)))
+            step.append(by)
+            out.append(size[-1])
+        elif item is not Ellipsis:
+            start.append(in_bounds(function, item, len(start), shape[len(start)]))
+            size.append(1)
+            step.append(1)
+    if len(out) > MOST_AXES:
+        raise IndexError(f"{function}: the key makes {len(out)} axes, and {MOST_AXES} are the most")
+    return {"start": tuple(start), "size": tuple(size), "step": tuple(step)}, tuple(out)
+
+
+def in_bounds(function: str, i: int, axis: int, n: int) -> int:
+    """Return an index as one that is not negative; raises IndexError where there is no such place."""
+    if not -n <= i < n:
+        raise IndexError(f"{function}: index {i} is out of bounds for axis {axis} with size {n}")
+    return i % n

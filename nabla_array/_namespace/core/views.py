@@ -18,6 +18,7 @@ import numpy as np
 from ..._lazy.graph.node import Lent, tapes
 from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.ops.structure import are_parts, concat, reinterpret, reshape, slice_
+from ..._lazy.run.devices import CPU
 from ..._lazy.run.evaluator import lock, locked
 from .array import (
     Array,
@@ -28,12 +29,13 @@ from .array import (
     check_leaves,
     current,
     freeze,
+    from_value,
     frozen,
     is_from_outside,
-    memory_hook,
     read_only,
     thaw,
     view,
+    write,
 )
 from .indexing import setitem
 from .promotion import full, listed, normalize_shape
@@ -355,7 +357,64 @@ def memory(x: Array, is_written: bool = True) -> np.ndarray:
     return shown
 
 
-memory_hook.append(memory)
+# Modules of other libraries, from the table in policies.py: `numpy.asarray` gives them an array's memory, to
+# write to or to read.
+writing: set[str] = set()
+reading: set[str] = set()
+
+
+def array(self: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    """Return a NumPy array of the elements: a copy, to do with as one likes.
+
+    With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
+    """
+    if copy is None and dtype is None:
+        caller = sys._getframe(1).f_globals.get("__name__")
+        if caller in writing or caller in reading:
+            return memory(self, caller in writing)
+    check_leaves("numpy.asarray", self)
+    value = self._value()
+    if dtype is not None and np.dtype(dtype) != value.dtype:
+        if copy is False:
+            raise ValueError(f"__array__: {value.dtype} as {np.dtype(dtype)} needs a copy")
+        return value.astype(dtype)
+    if copy is False:
+        return read_only(value)
+    return value.copy()
+
+
+def dlpack(
+    self: Array,
+    *,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """Export the elements as a DLPack capsule, read-only and without a copy where that is possible.
+
+    DLPack before 1.0 cannot say "read-only": there a copy goes out, or with ``copy=False`` the memory
+    itself, which the consumer must not write to.
+    """
+    check_leaves("__dlpack__", self)
+    value = self._value()
+    if max_version is None or max_version < (1, 0):
+        if self.device != CPU:  # what came from there is a copy, but may be kept for others
+            value = value.copy()
+        elif copy is False and not value.flags.writeable:  # one element, stretched
+            if self._view is not None:
+                raise BufferError("__dlpack__: a broadcast array needs a copy, and copy is False")
+            value = value.copy()
+            write(self, from_value(value))
+        return (value if copy is False else value.copy()).__dlpack__(stream=stream)
+    return read_only(value).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+
+
+def dlpack_device(self: Array) -> tuple[int, int]:
+    """Return DLPack's number for the CPU, to which elements on an accelerator are fetched."""
+    return (1, 0)
+
+
 # What C asks for: memory to write to (PyBUF_WRITABLE), memory that need not be contiguous (a bit of
 # PyBUF_STRIDES), all that a `memoryview` shows (PyBUF_FULL_RO).
 _WRITABLE, _STRIDES, _EVERYTHING = 0x1, 0x10, 0x11C
@@ -396,7 +455,10 @@ _ATTRIBUTES = {
     "flags": property(Flags, doc="What NumPy's flags say of the array's memory."),
     "setflags": setflags,
     "resize": resize,
+    "__array__": array,
     "__buffer__": buffer,
+    "__dlpack__": dlpack,
+    "__dlpack_device__": dlpack_device,
     "data": property(lambda self: memory(self).data, doc="A buffer of the elements."),
     "ctypes": property(lambda self: memory(self).ctypes, doc="What `ctypes` needs of the memory."),
 }

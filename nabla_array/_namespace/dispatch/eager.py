@@ -30,8 +30,8 @@ from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import lock, locked, run_loops, value_of
 from ..core.array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
 from ..core.evaluation import fresh_value
-from ..core.indexing import put_hook
-from ..core.keys import PLAIN, as_integers, is_plain
+from ..core.indexing import as_integers, put_hook
+from ..core.keys import PLAIN, is_plain
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22

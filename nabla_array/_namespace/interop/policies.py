@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.array import Array, class_hook, error_hook, probing, reading, writing
+from ..core.array import Array, class_hook, error_hook, probing
+from ..core.views import reading, writing
 from .imports import after_import
 
-# The modules that rows are on for, by what they are told (and `probing`, `reading`, `writing` of array.py):
-# an array with axes is an instance of `numpy.ndarray`, ...
+# The modules that rows are on for, by what they are told (and `probing` of array.py, `reading` and `writing`
+# of views.py): an array with axes is an instance of `numpy.ndarray`, ...
 arrays: set[str] = set()
 # ... one without axes is an instance of the class of NumPy's scalars, ...
 scalars: set[str] = set()

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import hypothesis.extra.numpy as hnp
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import nabla_array as xp
-from nabla_array._namespace.core.keys import as_integers, is_plain
+from nabla_array._lazy.ops.structure import slice_
+from nabla_array._namespace.core.indexing import as_integers
+from nabla_array._namespace.core.keys import is_plain, one_an_axis, selected, width
 from nabla_array.transforms import vmap
 
 PLAIN = [3, slice(1, None), None, ..., (), (0, slice(None, None, -1), ..., None)]
@@ -21,6 +27,25 @@ def test_plain_keys_stay_as_they_are_and_give_views(key: Any) -> None:
     assert is_plain(key)
     assert as_integers(key) is key
     assert np.shares_memory(x, x[key]) or np.ndim(x[key]) == 0
+
+
+@given(hnp.array_shapes(min_dims=0, max_dims=4, min_side=0), st.data())
+def test_what_a_plain_key_selects_is_what_numpy_gives(shape: tuple[int, ...], data: st.DataObject) -> None:
+    x = np.arange(math.prod(shape)).reshape(shape)
+    key = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
+    items = key if isinstance(key, tuple) else (key,)
+    ready = one_an_axis("getitem", items, map(width, items), x.ndim)
+    part, out = selected("getitem", ready, shape)
+    np.testing.assert_array_equal(slice_.host(x, **part).reshape(out), x[key])
+
+
+@pytest.mark.parametrize("key", [(4,), (0, -4), (0, 0, 0), (..., 0, ...)], ids=str)
+def test_keys_that_select_nothing_raise_as_numpys_do(key: tuple[Any, ...]) -> None:
+    x = np.zeros((4, 3))
+    with pytest.raises(IndexError):
+        x[key]
+    with pytest.raises(IndexError, match=r"getitem: (index|too many|an index)"):
+        selected("getitem", one_an_axis("getitem", key, map(width, key), x.ndim), x.shape)
 
 
 @pytest.mark.parametrize("key", OTHER, ids=str)
