@@ -239,11 +239,7 @@ UNTESTED = {
     "run": "bodies devices",
     "schedule": "parts plan_cache",
     "chapters": "core_ufuncs fft_samples linalg_basics special",
-    "core": "lengths",
     "dispatch": "contracting elementwise_calls",
-    "interop": "libraries",
-    "numpy": "described flat scalars",
-    "": "interrupts",
 }
 
 

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.interrupts import Uninterrupted
 from nabla_array._lazy.run.evaluator import lock
 
 from .together import beside
@@ -140,17 +139,3 @@ def test_an_interrupt_while_waiting_for_another_thread() -> None:
     free.set()
     thread.join()
     assert float(x[0]) == 1.0
-
-
-def test_an_interrupt_waits_while_memory_is_written_over() -> None:
-    done = []
-
-    def work() -> None:
-        with Uninterrupted():
-            signal.raise_signal(signal.SIGINT)
-            done.append(1)
-
-    with pytest.raises(KeyboardInterrupt):
-        work()
-    assert done == [1]
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

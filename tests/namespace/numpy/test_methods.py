@@ -8,8 +8,6 @@ import decimal
 import fractions
 import math
 import pickle
-import sqlite3
-import statistics
 from typing import Any
 
 import numpy as np
@@ -26,8 +24,7 @@ def _names(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let calls name modules beside the arrays."""
     arrays = comparing.data
     modules: dict[str, Any] = {"math": math, "pickle": pickle, "copy": copy, "datetime": datetime}
-    modules |= {"Fraction": fractions.Fraction, "Decimal": decimal.Decimal, "statistics": statistics}
-    modules |= {"database": sqlite3.connect(":memory:")}
+    modules |= {"Fraction": fractions.Fraction, "Decimal": decimal.Decimal}
     monkeypatch.setattr(comparing, "data", lambda: {**arrays(), **modules})
 
 
@@ -106,51 +103,6 @@ def test_what_is_no_number_meets_operators_as_numpys(value: str, operator: str) 
         comparing.compare(f"({value}) {operator} {x}", host=True)
         if operator not in ("==", "!=", "<", ">="):
             comparing.compare(f"y = {x}.copy(); y {operator}= {value}; y", host=True)
-
-
-# Python's own numbers and bytes made of arrays.
-PYTHON = """
-Fraction(x[0, 0])
-Fraction(i[0, 0])
-Fraction(i[0, 0], 2)
-Fraction(1, i[0, 0])
-Fraction(c[0, 0])
-Fraction(x)
-Fraction(1, 2) ** i[0, 0]
-Fraction(5) == i[0, 0]
-i[0, 0].numerator
-i[0, 0].denominator
-x[0, 0].numerator
-x.numerator
-hasattr(b[0, 0], "denominator")
-statistics.mean(v)
-statistics.median(v)
-statistics.variance(v)
-statistics.stdev(v)
-statistics.pvariance(v)
-statistics.fmean(v)
-statistics.harmonic_mean(abs(v))
-statistics.mean([v[0], 2])
-float(statistics.mean([i[0, 0], i[0, 0]]))
-bytes(x)
-bytes(i)
-bytes(u)
-bytes(x.T)
-bytes(k[0])
-bytes(x[0, 0])
-bytes(b[0, 0])
-database.execute("select ?", (x[0, 0],)).fetchone()
-database.execute("select ?", (i[0, 0],)).fetchone()
-database.execute("select ?", (v,)).fetchone()
-database.execute("select ?", (f[0, 0],)).fetchone()
-np.random.default_rng(i[0, 0]).integers(9, size=3)
-np.random.default_rng(x[0, 0])
-"""
-
-
-@pytest.mark.parametrize("call", PYTHON.strip().splitlines())
-def test_pythons_numbers_and_bytes_of_arrays_are_those_of_numpys(call: str) -> None:
-    comparing.compare(call)
 
 
 @pytest.mark.filterwarnings("ignore:Fraction.__eq__ runs through NumPy")  # once a process
