@@ -18,9 +18,10 @@ enum { FRONT = 64 };
 
 static struct {
     char *start;
-    size_t bytes, age;
-} blocks[MOST_BLOCKS];
-static size_t bytes_kept, most_kept, blocks_age;
+    size_t bytes;
+} blocks[MOST_BLOCKS]; /* the oldest first */
+static int n_blocks;
+static size_t bytes_kept, most_kept;
 static char blocks_lock; /* some of NumPy's threads have no interpreter */
 static PyDataMemAllocator usual_memory;
 static PyObject *keeper; /* the handler, as NumPy takes it */
@@ -49,8 +50,8 @@ static inline char *
 take_block(int place)
 {
     char *start = blocks[place].start;
-    blocks[place].start = NULL;
     bytes_kept -= blocks[place].bytes;
+    memmove(&blocks[place], &blocks[place + 1], sizeof(*blocks) * (size_t)(--n_blocks - place));
     return start;
 }
 
@@ -58,17 +59,12 @@ take_block(int place)
 static char *
 find_block(size_t bytes)
 {
-    int best = -1;
     char *start = NULL;
     lock_blocks();
-    for (int i = 0; i < MOST_BLOCKS; i++) {
-        if (blocks[i].start != NULL && blocks[i].bytes >= bytes && blocks[i].bytes - bytes <= bytes / 4 &&
-            (best < 0 || blocks[i].age > blocks[best].age)) {
-            best = i;
+    for (int place = n_blocks - 1; place >= 0 && start == NULL; place--) {
+        if (blocks[place].bytes >= bytes && blocks[place].bytes - bytes <= bytes / 4) {
+            start = take_block(place);
         }
-    }
-    if (best >= 0) {
-        start = take_block(best);
     }
     unlock_blocks();
     return start;
@@ -117,39 +113,35 @@ keeper_realloc(void *unused, void *old, size_t size)
 static void
 keeper_free(void *unused, void *array, size_t size)
 {
-    char *start = array == NULL ? NULL : (char *)array - FRONT, *dropped;
-    size_t bytes = start == NULL ? 0 : *(size_t *)start, dropped_bytes;
-    do {
-        int oldest = -1, empty = -1;
-        dropped = start;
-        dropped_bytes = bytes;
-        if (is_for_keeping(bytes) && bytes <= most_kept) {
-            lock_blocks();
-            for (int i = 0; i < MOST_BLOCKS; i++) {
-                if (blocks[i].start == NULL) {
-                    empty = i;
-                }
-                else if (oldest < 0 || blocks[i].age < blocks[oldest].age) {
-                    oldest = i;
-                }
-            }
-            if (empty >= 0 && bytes_kept + bytes <= most_kept) {
-                blocks[empty].start = start;
-                blocks[empty].bytes = bytes;
-                blocks[empty].age = ++blocks_age;
-                bytes_kept += bytes;
-                dropped = start = NULL;
-            }
-            else {
-                dropped_bytes = blocks[oldest].bytes;
-                dropped = take_block(oldest);
-            }
-            unlock_blocks();
+    char *start;
+    size_t bytes;
+    if (array == NULL) {
+        return;
+    }
+    start = (char *)array - FRONT;
+    bytes = *(size_t *)start;
+    while (is_for_keeping(bytes) && bytes <= most_kept) {
+        int has_room;
+        char *oldest = NULL;
+        size_t freed = 0;
+        lock_blocks();
+        has_room = n_blocks < MOST_BLOCKS && bytes_kept + bytes <= most_kept;
+        if (has_room) {
+            blocks[n_blocks].start = start;
+            blocks[n_blocks++].bytes = bytes;
+            bytes_kept += bytes;
         }
-        if (dropped != NULL) {
-            usual_memory.free(usual_memory.ctx, dropped, dropped_bytes);
+        else {
+            freed = blocks[0].bytes;
+            oldest = take_block(0);
         }
-    } while (start != NULL && dropped != start);
+        unlock_blocks();
+        if (has_room) {
+            return;
+        }
+        usual_memory.free(usual_memory.ctx, oldest, freed);
+    }
+    usual_memory.free(usual_memory.ctx, start, bytes);
 }
 
 static PyDataMem_Handler keeper_handler = {

@@ -162,22 +162,18 @@ alone(PyObject *module, PyObject *fast)
     Py_RETURN_NONE;
 }
 
+/* Return an object like another, or with nothing in it, that answers in the place of a function. */
 static Fast *
-new_fast(vectorcallfunc way, PyObject *slow, PyObject *prim, PyObject *host)
+new_fast(PyObject *slow, const Fast *model)
 {
+    const size_t front = offsetof(Fast, call);
     Fast *f = PyObject_GC_New(Fast, &FastType);
     if (f != NULL) {
+        memcpy((char *)f + front, (const char *)model + front, sizeof(Fast) - front);
         f->call = call_fast;
-        f->way = way;
         f->slow = Py_NewRef(slow);
-        f->prim = Py_NewRef(prim);
-        f->host = Py_NewRef(host);
-        f->op = OTHER;
-        f->kind = 0;
-        f->reflected = f->is_ufunc = f->is_strict = f->is_where = 0;
-        f->nin = 2;
-        f->out = -1;
-        f->types = 0;
+        Py_INCREF(f->prim);
+        Py_INCREF(f->host);
         PyObject_GC_Track((PyObject *)f);
     }
     return f;
@@ -207,74 +203,59 @@ is_elementwise(PyObject *prim, PyObject *ufunc)
     return is;
 }
 
-/* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fast.py` */
+/* wrap(way, slow, name, prim=None, host=None, types=(), out=-1): see `fastpath.py` */
 static PyObject *
 wrap(PyObject *module, PyObject *args)
 {
     const char *way, *name;
-    PyObject *slow, *prim = Py_None, *host = Py_None, *types = no_levels;
-    Fast *f = NULL;
-    Py_ssize_t out = -1;
-    if (!PyArg_ParseTuple(args, "sOs|OOO!n", &way, &slow, &name, &prim, &host, &PyTuple_Type, &types, &out)) {
+    PyObject *slow, *types = no_levels;
+    Fast f = {.prim = Py_None, .host = Py_None, .op = OTHER, .out = -1}, *made;
+    if (!PyArg_ParseTuple(args, "sOs|OOO!n", &way, &slow, &name, &f.prim, &f.host, &PyTuple_Type, &types, &f.out)) {
         return NULL;
     }
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-        if (strcmp(way, ways[i].name) == 0 && (f = new_fast(ways[i].call, slow, prim, host)) == NULL) {
-            return NULL;
+        if (strcmp(way, ways[i].name) == 0) {
+            f.way = ways[i].call;
         }
     }
-    if (f == NULL) {
+    if (f.way == NULL) {
         return PyErr_Format(PyExc_ValueError, "wrap: no way to wrap %s", way);
     }
-    f->reflected = strcmp(way, "reflected") == 0;
-    f->nin = strcmp(way, "unary") == 0 ? 1 : 2;
-    f->is_ufunc = strcmp(Py_TYPE(host)->tp_name, "numpy.ufunc") == 0;
+    f.reflected = strcmp(way, "reflected") == 0;
+    f.nin = strcmp(way, "unary") == 0 ? 1 : 2;
+    f.is_ufunc = strcmp(Py_TYPE(f.host)->tp_name, "numpy.ufunc") == 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
-        f->types |= (npy_uint64)1 << PyLong_AsLong(PyTuple_GET_ITEM(types, i));
+        f.types |= (npy_uint64)1 << PyLong_AsLong(PyTuple_GET_ITEM(types, i));
     }
-    f->is_strict = f->is_ufunc && prim != Py_None && is_elementwise(prim, host) &&
-                   learn_loops(prim, (PyUFuncObject *)host, f->types);
-    if (f->is_strict) {
-        if (square == NULL && strcmp(name, "square") == 0) {
-            square = (Fast *)Py_NewRef(f);
-        }
-        if (product == NULL && strcmp(name, "mul") == 0) {
-            product = Py_NewRef(prim);
-        }
-    }
-    f->out = out;
-    f->is_where = strcmp(name, "where") == 0;
-    f->kind = f->way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
+    f.is_strict = f.is_ufunc && f.prim != Py_None && is_elementwise(f.prim, f.host) &&
+                  learn_loops(f.prim, (PyUFuncObject *)f.host, f.types);
+    f.is_where = strcmp(name, "where") == 0;
+    f.kind = f.way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
     for (int op = 0; op < OTHER; op++) {
         if (strcmp(name, op_names[op]) == 0) {
-            f->op = (enum op)op;
+            f.op = (enum op)op;
         }
     }
-    return (PyObject *)f;
+    made = new_fast(slow, &f);
+    if (made != NULL && f.is_strict && square == NULL && strcmp(name, "square") == 0) {
+        square = (Fast *)Py_NewRef(made);
+    }
+    if (f.is_strict && product == NULL && strcmp(name, "mul") == 0) {
+        product = Py_NewRef(f.prim);
+    }
+    return (PyObject *)made;
 }
 
 /* like(fast, slow): the short way of one function for another */
 static PyObject *
 like(PyObject *module, PyObject *args)
 {
-    Fast *old, *f;
+    Fast *model;
     PyObject *slow;
-    if (!PyArg_ParseTuple(args, "O!O", &FastType, &old, &slow)) {
+    if (!PyArg_ParseTuple(args, "O!O", &FastType, &model, &slow)) {
         return NULL;
     }
-    f = new_fast(old->way, slow, old->prim, old->host);
-    if (f != NULL) {
-        f->op = old->op;
-        f->reflected = old->reflected;
-        f->is_ufunc = old->is_ufunc;
-        f->is_strict = old->is_strict;
-        f->nin = old->nin;
-        f->out = old->out;
-        f->is_where = old->is_where;
-        f->kind = old->kind;
-        f->types = old->types;
-    }
-    return (PyObject *)f;
+    return (PyObject *)new_fast(slow, model);
 }
 
 /* limit(part, large, tiny, least, deepest): see `direct.py`, `array.py` and `node.py` */
@@ -329,58 +310,80 @@ forked(PyObject *module, PyObject *unused)
     return renew_lock() ? Py_NewRef(Py_None) : PyErr_NoMemory();
 }
 
-/* setup(Array, Node, Part, Lent, View, Aval, tapes, frozen, scopes, recent, aval_of, faults, listener, tell,
-         settings, overrides, active, no_params, scalar_node, stats, slice, cores) */
+/* What `setup` is given, in order, and of which class that must be. */
+static const struct {
+    PyObject **where;
+    PyTypeObject *type;
+} told_of[] = {
+    {(PyObject **)&Array, &PyType_Type},
+    {(PyObject **)&Node, &PyType_Type},
+    {(PyObject **)&Part, &PyType_Type},
+    {(PyObject **)&Lent, &PyType_Type},
+    {(PyObject **)&View, &PyType_Type},
+    {(PyObject **)&Aval, &PyType_Type},
+    {&tapes, &PyList_Type},
+    {&frozen, &PyDict_Type},
+    {&scopes, &PyList_Type},
+    {&recent, &PyDict_Type},
+    {&aval_of, &PyBaseObject_Type},
+    {&faults, &PyDict_Type},
+    {&listener, &PyBaseObject_Type},
+    {&tell, &PyBaseObject_Type},
+    {&settings, &PyDict_Type},
+    {&overrides, &PyList_Type},
+    {&active, &PyBaseObject_Type},
+    {&no_params, &PyDict_Type},
+    {&scalar_node, &PyBaseObject_Type},
+    {&stats, &PyBaseObject_Type},
+    {&slice_prim, &PyBaseObject_Type},
+    {&cores, &PyLong_Type},
+};
+
+/* The slots of classes that are used here; of some all that dies with an object. */
+static const struct {
+    PyTypeObject **type;
+    Layout *layout;
+    const char *name;
+    Py_ssize_t *offset;
+} slots[] = {
+    {&Array, &arrays, "_node", &x_node}, {&Array, &arrays, "_levels", &x_levels}, {&Array, &arrays, "_view", &x_view},
+    {&Array, &arrays, "_born", &x_born}, {&Node, &nodes, "aval", &n_aval},        {&Node, &nodes, "value", &n_value},
+    {&Node, &nodes, "prim", &n_prim},    {&Node, &nodes, "inputs", &n_inputs},    {&Node, &nodes, "params", &n_params},
+    {&Node, &nodes, "depth", &n_depth},  {&View, &views, "base", &v_base},        {&View, &views, "seen", &v_seen},
+    {&View, &views, "_steps", &v_steps}, {&View, &views, "_part", &v_part},       {&View, &views, "levels", &v_levels},
+    {&Aval, NULL, "element", &a_element}, {&Aval, NULL, "shape", &a_shape},       {&Aval, NULL, "dtype", &a_dtype},
+    {&Aval, NULL, "weight", &a_weight},  {&Aval, NULL, "nbytes", &a_nbytes},
+};
+
+/* setup(*known): take what `told_of` names */
 static PyObject *
 setup(PyObject *module, PyObject *args)
 {
-    PyObject *array, *node, *part, *lent, *view, *aval, *running;
-    if (!PyArg_ParseTuple(args, "OOOOOOO!O!O!O!OO!OOO!O!OOOOOl", &array, &node, &part, &lent, &view, &aval, &PyList_Type, &running,
-                          &PyDict_Type, &frozen, &PyList_Type, &scopes, &PyDict_Type, &recent, &aval_of,
-                          &PyDict_Type, &faults, &listener, &tell, &PyDict_Type, &settings, &PyList_Type, &overrides, &active, &no_params, &scalar_node,
-                          &stats, &slice_prim, &cores)) {
-        return NULL;
+    const size_t many = sizeof(told_of) / sizeof(told_of[0]);
+    if (PyTuple_GET_SIZE(args) != (Py_ssize_t)many) {
+        return PyErr_Format(PyExc_TypeError, "setup: %zd things, not %zu", PyTuple_GET_SIZE(args), many);
     }
-    if ((x_node = offset_of(array, "_node")) < 0 || (x_levels = offset_of(array, "_levels")) < 0 ||
-        (x_view = offset_of(array, "_view")) < 0 || (x_born = offset_of(array, "_born")) < 0 || (n_aval = offset_of(node, "aval")) < 0 ||
-        (n_value = offset_of(node, "value")) < 0 || (v_base = offset_of(view, "base")) < 0 ||
-        (v_seen = offset_of(view, "seen")) < 0 || (v_steps = offset_of(view, "_steps")) < 0 ||
-        (v_part = offset_of(view, "_part")) < 0 || (v_levels = offset_of(view, "levels")) < 0 || (a_element = offset_of(aval, "element")) < 0 ||
-        (a_shape = offset_of(aval, "shape")) < 0 || (a_dtype = offset_of(aval, "dtype")) < 0 ||
-        (a_weight = offset_of(aval, "weight")) < 0 || (a_nbytes = offset_of(aval, "nbytes")) < 0 ||
-        (n_prim = offset_of(node, "prim")) < 0 || (n_inputs = offset_of(node, "inputs")) < 0 ||
-        (n_params = offset_of(node, "params")) < 0 || (n_depth = offset_of(node, "depth")) < 0) {
-        return NULL;
+    for (size_t i = 0; i < many; i++) {
+        PyObject *given = PyTuple_GET_ITEM(args, (Py_ssize_t)i);
+        if (!PyObject_TypeCheck(given, told_of[i].type)) {
+            return PyErr_Format(PyExc_TypeError, "setup: %R is no %s", given, told_of[i].type->tp_name);
+        }
+        Py_XSETREF(*told_of[i].where, Py_NewRef(given));
     }
-    Array = (PyTypeObject *)Py_NewRef(array);
-    Part = (PyTypeObject *)Py_NewRef(part);
-    Lent = (PyTypeObject *)Py_NewRef(lent);
-    View = (PyTypeObject *)Py_NewRef(view);
-    Node = (PyTypeObject *)Py_NewRef(node);
-    Aval = (PyTypeObject *)Py_NewRef(aval);
-    arrays = (Layout){{x_node, x_levels, x_view, x_born}, 4, 0, {NULL}};
-    nodes = (Layout){{n_aval, n_value, n_prim, n_inputs, n_params, n_depth}, 6, 0, {NULL}};
-    views = (Layout){{v_base, v_seen, v_steps, v_part, v_levels}, 5, 0, {NULL}};
+    arrays.n_slots = nodes.n_slots = views.n_slots = 0;
+    for (size_t i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
+        if ((*slots[i].offset = offset_of((PyObject *)*slots[i].type, slots[i].name)) < 0) {
+            return NULL;
+        }
+        if (slots[i].layout != NULL) {
+            slots[i].layout->slots[slots[i].layout->n_slots++] = *slots[i].offset;
+        }
+    }
     Array->tp_dealloc = array_let_go;
     ((PyHeapTypeObject *)Array)->as_buffer.bf_getbuffer = array_buffer;
     PyType_Modified(Array);
     Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = node_let_go;
     View->tp_dealloc = view_let_go;
-    Py_INCREF(frozen);
-    Py_INCREF(scopes);
-    Py_INCREF(recent);
-    Py_INCREF(aval_of);
-    Py_INCREF(faults);
-    Py_INCREF(listener);
-    Py_INCREF(tell);
-    Py_INCREF(settings);
-    Py_INCREF(overrides);
-    Py_INCREF(active);
-    Py_INCREF(no_params);
-    Py_INCREF(scalar_node);
-    Py_INCREF(stats);
-    Py_INCREF(slice_prim);
-    tapes = Py_NewRef(running);
     Py_RETURN_NONE;
 }
 
@@ -412,31 +415,37 @@ static struct PyModuleDef definition = {
     .m_methods = methods,
 };
 
+/* Names that are looked up. */
+static const struct {
+    PyObject **where;
+    const char *name;
+} names[] = {
+    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},
+    {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
+    {&s_usual, "usual"},      {&s_warnings, "float_warnings"},
+    {&s_threads, "threads"},  {&s_evaluations, "evaluations"},
+};
+
 PyMODINIT_FUNC
 PyInit__fast(void)
 {
+    PyObject *module, *lock;
     import_array();
     import_umath();
     no_levels = PyTuple_New(0);
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
     double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
-    s_entered = PyUnicode_InternFromString("_entered");
-    s_aval = PyUnicode_InternFromString("aval");
-    s_kind = PyUnicode_InternFromString("kind");
-    s_heard = PyUnicode_InternFromString("heard");
-    s_mode = PyUnicode_InternFromString("mode");
-    s_settings = PyUnicode_InternFromString("settings");
-    s_usual = PyUnicode_InternFromString("usual");
-    s_warnings = PyUnicode_InternFromString("float_warnings");
-    s_threads = PyUnicode_InternFromString("threads");
-    s_evaluations = PyUnicode_InternFromString("evaluations");
-    if (no_levels == NULL || s_entered == NULL || s_aval == NULL || s_kind == NULL || s_heard == NULL || s_mode == NULL || s_settings == NULL || s_usual == NULL ||
-        s_warnings == NULL || s_threads == NULL || s_evaluations == NULL || !make_keeper() ||
-        PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 || PyType_Ready(&LockType) < 0 || !renew_lock()) {
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if ((*names[i].where = PyUnicode_InternFromString(names[i].name)) == NULL) {
+            return NULL;
+        }
+    }
+    if (no_levels == NULL || !make_keeper() || PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 ||
+        PyType_Ready(&LockType) < 0 || !renew_lock()) {
         return NULL;
     }
-    PyObject *module = PyModule_Create(&definition);
-    PyObject *lock = (PyObject *)PyObject_New(PyObject, &LockType);
+    module = PyModule_Create(&definition);
+    lock = (PyObject *)PyObject_New(PyObject, &LockType);
     if (module != NULL && (lock == NULL || PyModule_AddObjectRef(module, "lock", lock) < 0 ||
                            PyModule_AddObjectRef(module, "Fast", (PyObject *)&FastType) < 0)) {
         Py_CLEAR(module);

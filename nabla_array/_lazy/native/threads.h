@@ -1,7 +1,7 @@
 /* How many threads a job is worth: it takes longer to wake one than to do many a job. */
 #include <time.h>
 
-static long cores; /* how many threads there are, if settings do not say */
+static PyObject *cores; /* how many threads there are, if settings do not say */
 static PyObject *s_threads;
 
 /* Return how much longer a ufunc takes than a sum, about: some that only floating-point numbers have take ten times as
@@ -56,7 +56,7 @@ threads_worth(npy_intp sums, int is_awake)
     long many = sums >= 2 * WORTH_WAKING ? (long)sqrt(3.0 * (double)sums / WORTH_WAKING) : is_awake ? 2 : 1, most;
     PyObject *wanted = many == 1 ? NULL : setting(s_threads);
     most = wanted == NULL ? 1 : PyLong_AsLong(wanted);
-    most = most == 0 ? cores : most;
+    most = most == 0 ? PyLong_AsLong(cores) : most;
     return (int)(many < most ? many : most);
 }
 
