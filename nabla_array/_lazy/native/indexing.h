@@ -30,15 +30,14 @@ static PyObject *
 plain_integer(PyObject *o)
 {
     PyArrayObject *value;
-    long long i;
     if (is_plain_integer(o)) {
         return PyNumber_Index(o);
     }
     if (!IS_ARRAY(o) || (value = fresh(o)) == NULL || PyArray_NDIM(value) != 0 || !PyArray_ISBEHAVED_RO(value) ||
-        !load_integer(PyArray_DESCR(value)->type_num, PyArray_DATA(value), &i)) {
+        !PyTypeNum_ISINTEGER(PyArray_DESCR(value)->type_num)) {
         return NULL;
     }
-    return PyLong_FromLongLong(i);
+    return PyArray_GETITEM(value, PyArray_BYTES(value));
 }
 
 /* Return an item of a key made plain; NULL for one that cannot be. */
@@ -530,7 +529,7 @@ write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *
     if (new == NULL || (PyArray_NDIM(new) == 0 && PyArray_DESCR(new) == PyArray_DESCR(memory))) {
         data = element(memory, plain);
     }
-    if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(type, data, y, new)) {
+    if (data != NULL && PyArray_ISBEHAVED(memory) && write_number(PyArray_DESCR(memory), data, y, new)) {
         return 1;
     }
     if (PyArray_CheckExact(plain) && put_chosen(memory, (PyArrayObject *)plain, y, new)) {
@@ -607,25 +606,20 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
     if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
         (value = fresh(args[0])) != NULL && PyArray_NDIM(value) == 0) {
         int type = PyArray_DESCR(value)->type_num;
-        int is_real = type == NPY_DOUBLE || type == NPY_FLOAT;
-        double real = 0;
-        long long integer = 0;
+        PyObject *number, *out = NULL;
         if (type == NPY_BOOL && f->kind == 'b') { /* one byte, aligned anyway */
             return PyBool_FromLong(*(npy_bool *)PyArray_DATA(value));
         }
-        if (load(NULL, value, type, &real, &integer)) {
-            if (f->kind == 'b') {
-                return PyBool_FromLong(is_real ? real != 0 : integer != 0);
+        if (PyTypeNum_ISINTEGER(type) || type == NPY_DOUBLE || type == NPY_FLOAT) {
+            number = PyArray_GETITEM(value, PyArray_BYTES(value));
+            if (number != NULL && (PyLong_CheckExact(number) || f->kind != 'x')) {
+                out = f->kind == 'b'   ? PyBool_FromLong(PyObject_IsTrue(number))
+                      : f->kind == 'f' ? PyNumber_Float(number)
+                                       : PyNumber_Long(number);
             }
-            if (f->kind == 'f') {
-                return PyFloat_FromDouble(is_real ? real : (double)integer);
-            }
-            if (!is_real) {
-                return PyLong_FromLongLong(integer);
-            }
-            if (f->kind == 'i' && isfinite(real)) {
-                return PyLong_FromDouble(real);
-            }
+            Py_XDECREF(number);
+            PyErr_Clear(); /* told elsewhere, in our words */
+            return out;
         }
     }
     return NULL;

@@ -227,7 +227,7 @@ put_chosen(PyArrayObject *value, PyArrayObject *mask, PyObject *y, PyArrayObject
                      : PyArray_DESCR(new) != PyArray_DESCR(value))) {
         return 0;
     }
-    if (is_one ? !write_number(type, (char *)number, y, new)
+    if (is_one ? !write_number(PyArray_DESCR(value), number, y, new)
                : PyArray_NDIM(new) != 1 || !PyArray_IS_C_CONTIGUOUS(new) || !PyArray_ISALIGNED(new) ||
                      !is_apart_or_same(new, value)) {
         return 0;

@@ -24,12 +24,12 @@
 #include "objects.h"
 #include "values.h"
 #include "numbers.h"
-#include "host.h"
 #include "workers.h"
 #include "blocks.h"
 #include "threads.h"
 #include "tables.h"
 #include "kernels.h"
+#include "host.h"
 #include "graphs.h"
 #include "evaluation.h"
 #include "recording.h"
@@ -209,7 +209,7 @@ wrap(PyObject *module, PyObject *args)
 {
     const char *way, *name;
     PyObject *slow, *types = no_levels;
-    Fast f = {.prim = Py_None, .host = Py_None, .op = OTHER, .out = -1}, *made;
+    Fast f = {.prim = Py_None, .host = Py_None, .out = -1, .number_type = -1}, *made;
     if (!PyArg_ParseTuple(args, "sOs|OOO!n", &way, &slow, &name, &f.prim, &f.host, &PyTuple_Type, &types, &f.out)) {
         return NULL;
     }
@@ -231,11 +231,7 @@ wrap(PyObject *module, PyObject *args)
                   learn_loops(f.prim, (PyUFuncObject *)f.host, f.types);
     f.is_where = strcmp(name, "where") == 0;
     f.kind = f.way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
-    for (int op = 0; op < OTHER; op++) {
-        if (strcmp(name, op_names[op]) == 0) {
-            f.op = (enum op)op;
-        }
-    }
+    f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL : OTHER;
     made = new_fast(slow, &f);
     if (made != NULL && f.is_strict && square == NULL && strcmp(name, "square") == 0) {
         square = (Fast *)Py_NewRef(made);
