@@ -32,6 +32,7 @@ from ..core.promotion import (
 )
 from ..core.views import in_order
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 
 __all__ = [
     "arange",
@@ -101,13 +102,6 @@ def asarray(
     OverflowError
         If a Python integer does not fit the dtype.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.asarray.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.asarray([[1, 2], [3, 4]], dtype=xp.float32)
     array([[1., 2.],
            [3., 4.]], dtype=float32)
@@ -163,14 +157,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     BufferError, ValueError
         If the data cannot be had, or not without the copy that `copy` forbids.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.from_dlpack.html
-
-    Examples
-    --------
     >>> import numpy as np
-    >>> import nabla_array as xp
     >>> xp.from_dlpack(np.arange(3.0))
     array([0., 1., 2.])
     """
@@ -222,13 +209,6 @@ def array(
     -------
     Array
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.array.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.array([1, 2], dtype=xp.float64)
     array([1., 2.])
     """
@@ -281,13 +261,6 @@ def arange(
     ZeroDivisionError
         If `step` is 0.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.arange.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.arange(1, 10, 3)
     array([1, 4, 7])
     """
@@ -342,13 +315,6 @@ def linspace(
     ValueError
         If `num` is negative.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.linspace.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linspace(0, 1, 5)
     array([0.  , 0.25, 0.5 , 0.75, 1.  ])
     """
@@ -426,13 +392,6 @@ def eye(
     ValueError
         If a number of rows or columns is negative.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.eye.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.eye(2, 3, k=1)
     array([[0., 1., 0.],
            [0., 0., 1.]])
@@ -468,13 +427,6 @@ def meshgrid(
     ValueError
         If `indexing` is something else.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.meshgrid.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> x, y = xp.meshgrid(xp.asarray([1, 2, 3]), xp.asarray([10, 20]))
     >>> x + y
     array([[11, 12, 13],
@@ -513,13 +465,6 @@ def tril(m: Any, k: int = 0) -> Array:
     TypeError
         If `m` has no axes.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.tril.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.tril(xp.ones((2, 3), dtype=xp.int8))
     array([[1, 0, 0],
            [1, 1, 0]], dtype=int8)
@@ -547,13 +492,6 @@ def triu(m: Any, k: int = 0) -> Array:
     TypeError
         If `m` has no axes.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.triu.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.triu(xp.ones((2, 3), dtype=xp.int8))
     array([[1, 1, 1],
            [0, 1, 1]], dtype=int8)
@@ -570,3 +508,6 @@ def _triangle(function: str, x: Any, k: int, lower: bool) -> Array:
     shape = (*y.shape[:-2], *below.shape)
     mask = broadcast_to(from_value(below if lower else ~below), shape)
     return apply(select, mask, broadcast_to(y, shape), promotion.full(shape, 0, y.dtype))
+
+
+specify(globals())

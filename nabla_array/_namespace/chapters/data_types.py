@@ -25,6 +25,7 @@ from numpy import (
 from ..core.array import Array, check_device, placed
 from ..core.promotion import as_array, result_dtype
 from ..core.promotion import astype as cast
+from ..dispatch.docstrings import specify
 
 __all__ = [
     "astype",
@@ -81,13 +82,6 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
     TypeError
         If `x` is complex and the dtype is real: take `real(x)` or `imag(x)` first.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.astype.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.astype(xp.asarray([1.5, 2.5]), xp.int64)
     array([1, 2])
     """
@@ -121,13 +115,6 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     -------
     bool
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.can_cast.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.can_cast(xp.float32, xp.float64), xp.can_cast(xp.float64, xp.float32)
     (True, False)
     """
@@ -179,13 +166,6 @@ def finfo(dtype: Any) -> FloatInfo:
     ValueError
         If the dtype is no floating-point one.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.finfo.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.finfo(xp.float32).eps
     1.1920928955078125e-07
     """
@@ -212,13 +192,6 @@ def iinfo(int_type: Any) -> np.iinfo:
     ValueError
         If the dtype is no integer one.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.iinfo.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.iinfo(xp.int8).max
     127
     """
@@ -248,13 +221,6 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     ValueError
         If there is no such kind.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.isdtype.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.isdtype(xp.float32, ("integral", "real floating"))
     True
     """
@@ -289,16 +255,12 @@ def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     ValueError
         If nothing is given.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.result_type.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.result_type(xp.asarray([1], dtype=xp.int8), xp.uint8, 3)
     dtype('int16')
     """
     if not arrays_and_dtypes:
         raise ValueError("result_type: at least one array or dtype is needed")
     return result_dtype(*arrays_and_dtypes)
+
+
+specify(globals())

@@ -12,6 +12,7 @@ from ..core.array import Array, apply
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, broadcast_to, elementwise, require
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import make_ufunc
 
@@ -446,13 +447,6 @@ def positive(x: Any, /) -> Array:
     TypeError
         If `x` is boolean.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.positive.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.positive(xp.asarray([1.0, -2.0]))
     array([ 1., -2.])
     """
@@ -478,13 +472,6 @@ def real(val: Any) -> Any:
     Array
         float32 for complex64, float64 for complex128; `val` itself where it is real.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.real.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.real(xp.asarray([1 + 2j]))
     array([1.])
     """
@@ -504,13 +491,6 @@ def imag(val: Any) -> Any:
     Array
         float32 for complex64, float64 for complex128; zeros where `val` is real.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.imag.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.imag(xp.asarray([1 + 2j]))
     array([2.])
     """
@@ -535,13 +515,6 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     Array
         Of the shape and dtype of `a`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.round.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.round(xp.asarray([0.5, 1.5, -1.234]))
     array([ 0.,  2., -1.])
     """
@@ -587,13 +560,6 @@ def clip(
     Array
         Of the dtype that `a` and the bounds have together; nan stays nan.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.clip.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.clip(xp.asarray([-1.0, 0.5, 7.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
@@ -648,13 +614,6 @@ def logical_and(x1: Any, x2: Any, /) -> Array:
     Array
         Of dtype bool and the broadcast shape.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_and.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.logical_and(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
     array([ True, False, False])
     """
@@ -675,13 +634,6 @@ def logical_or(x1: Any, x2: Any, /) -> Array:
     Array
         Of dtype bool and the broadcast shape.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_or.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.logical_or(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
     array([ True,  True, False])
     """
@@ -702,13 +654,6 @@ def logical_xor(x1: Any, x2: Any, /) -> Array:
     Array
         Of dtype bool and the broadcast shape.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_xor.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.logical_xor(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
     array([False,  True, False])
     """
@@ -729,14 +674,10 @@ def logical_not(x: Any, /) -> Array:
     Array
         Of dtype bool.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.logical_not.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.logical_not(xp.asarray([True, False]))
     array([False,  True])
     """
     return apply(p.not_, _truth("logical_not", x))
+
+
+specify(globals())

@@ -14,6 +14,7 @@ from ..core.array import Array, apply
 from ..core.outputs import takes_out
 from ..core.promotion import as_array, astype, normalize_axis
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .fft_samples import fftfreq, fftshift, ifftshift, points_of, rfftfreq
 
 __all__ = [
@@ -118,13 +119,6 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -
     ValueError
         If there are no points to transform, or no such norm.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.fft.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -156,13 +150,6 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     ValueError
         If there are no points to transform, or no such norm.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.ifft.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.ifft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
     """
@@ -200,13 +187,6 @@ def fftn(
     ValueError
         If there are no points to transform, no such norm, or not a size for each axis.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.fftn.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.fftn(xp.asarray([[1.0, 0.0], [0.0, 0.0]]))
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
@@ -247,13 +227,6 @@ def ifftn(
     ValueError
         If there are no points to transform, no such norm, or not a size for each axis.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.ifftn.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.ifftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
     array([[1.+0.j, 0.+0.j],
            [0.+0.j, 0.+0.j]])
@@ -292,13 +265,6 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     ValueError
         If there are no points to transform, or no such norm.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.rfft.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
@@ -330,13 +296,6 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     ValueError
         If there are no points to transform, or no such norm.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.irfft.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.irfft(xp.asarray([1.0, 1.0, 1.0]))
     array([1., 0., 0., 0.])
     """
@@ -376,13 +335,6 @@ def rfftn(
     ValueError
         If there are no points to transform, no such norm, or not a size for each axis.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.rfftn.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.rfftn(xp.asarray([[1.0, 0.0], [0.0, 0.0]]))
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
@@ -425,13 +377,6 @@ def irfftn(
     ValueError
         If there are no points to transform, no such norm, or not a size for each axis.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.irfftn.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.irfftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
     array([[1., 0.],
            [0., 0.]])
@@ -469,13 +414,6 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     ValueError
         If there are no points to transform, or no such norm.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.hfft.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
     """
@@ -509,14 +447,10 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     ValueError
         If there are no points to transform, or no such norm.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.ihfft.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.ihfft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.-0.j, 0.-0.j, 0.-0.j])
     """
     return apply(conj, _rfft("ihfft", _real("ihfft", a), n, axis, _SWAPPED[_norm("ihfft", norm)]))
+
+
+specify(globals(), "fft")

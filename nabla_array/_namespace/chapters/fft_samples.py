@@ -12,6 +12,7 @@ from ..._lazy.ops.structure import concat, slice_
 from ..core.array import Array, apply, check_device, from_value, placed
 from ..core.promotion import as_array, astype, normalize_axis
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from . import elementwise as e
 
 __all__ = ["fftfreq", "fftshift", "ifftshift", "rfftfreq"]
@@ -53,13 +54,6 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
     TypeError
         If the dtype is not real.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.fftfreq.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.fftfreq(4, d=0.5)
     array([ 0. ,  0.5, -1. , -0.5])
     """
@@ -97,13 +91,6 @@ def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> 
     TypeError
         If the dtype is not real.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.rfftfreq.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.rfftfreq(4, d=0.5)
     array([0. , 0.5, 1. ])
     """
@@ -143,13 +130,6 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     Array
         Of the shape and dtype of `x`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.fftshift.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.fftshift(xp.fft.fftfreq(4))
     array([-0.5 , -0.25,  0.  ,  0.25])
     """
@@ -171,13 +151,6 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     Array
         Of the shape and dtype of `x`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.fft.ifftshift.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.fft.ifftshift(xp.asarray([-0.5, -0.25, 0.0, 0.25]))
     array([ 0.  ,  0.25, -0.5 , -0.25])
     """
@@ -203,3 +176,6 @@ def _part(x: Array, axis: int, start: int, stop: int) -> Array:
     size = list(x.shape)
     first[axis], size[axis] = start, stop - start
     return apply(slice_, x, start=tuple(first), size=tuple(size), step=(1,) * x.ndim)
+
+
+specify(globals(), "fft")

@@ -10,6 +10,7 @@ from ..core import promotion
 from ..core.array import Array, check_device, placed
 from ..core.promotion import as_array, broadcast_to, host_array, normalize_shape
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .creation import check_order, number_dtype
 
 __all__ = [
@@ -56,13 +57,6 @@ def full(
     OverflowError
         If a Python integer does not fit the dtype.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.full((2, 2), 7)
     array([[7, 7],
            [7, 7]])
@@ -110,13 +104,6 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     ValueError
         If a size is negative.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.zeros(3)
     array([0., 0., 0.])
     """
@@ -146,13 +133,6 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
     ValueError
         If a size is negative.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.ones((2, 3), dtype=xp.int8)
     array([[1, 1, 1],
            [1, 1, 1]], dtype=int8)
@@ -183,13 +163,6 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     ValueError
         If a size is negative.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.empty((2, 3)).shape
     (2, 3)
     """
@@ -231,13 +204,6 @@ def full_like(
     OverflowError
         If a Python integer does not fit the dtype.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.full_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.full_like(xp.zeros(2), 7)
     array([7., 7.])
     """
@@ -280,13 +246,6 @@ def zeros_like(
     -------
     Array
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.zeros_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.zeros_like(xp.asarray([1, 2]))
     array([0, 0])
     """
@@ -317,13 +276,6 @@ def ones_like(
     -------
     Array
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.ones_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.ones_like(xp.asarray([1, 2]))
     array([1, 1])
     """
@@ -354,14 +306,10 @@ def empty_like(
     -------
     Array
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.empty_like.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.empty_like(xp.asarray([1, 2])).shape
     (2,)
     """
     return _like("empty_like", prototype, 0, dtype, shape, device)
+
+
+specify(globals())

@@ -15,6 +15,7 @@ from ..core.indexing import array_in_bounds
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to, elementwise, normalize_axis
 from ..dispatch import eager, fastpath
+from ..dispatch.docstrings import specify
 
 __all__ = ["take", "take_along_axis"]
 
@@ -77,13 +78,6 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
     TypeError
         If the indices are not integers.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.take.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.take(xp.asarray([10, 20, 30]), xp.asarray([2, 0, -1]))
     array([30, 10, 30])
     """
@@ -144,13 +138,6 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     ValueError
         If the numbers of axes differ.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.take_along_axis.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> x = xp.asarray([[3, 1, 2], [9, 7, 8]])
     >>> xp.take_along_axis(x, xp.argsort(x, axis=1), axis=1)
     array([[1, 2, 3],
@@ -174,3 +161,6 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     out = apply(gather, y, index, axes=(y.ndim - 1,), batch=y.ndim - 1)
     mark_origin(out._node, "take_along_axis")
     return apply(permute, out, axes=back)
+
+
+specify(globals())

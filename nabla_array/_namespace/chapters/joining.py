@@ -17,6 +17,7 @@ from ..core.indexing import getitem
 from ..core.outputs import deliver
 from ..core.promotion import as_array, normalize_axis, normalize_shape, promote
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .indexing_functions import take
 
 __all__ = [
@@ -66,13 +67,6 @@ def concat(
     ValueError
         If there are no arrays, or their shapes do not fit.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.concat.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3.5])])
     array([1. , 2. , 3.5])
     """
@@ -148,13 +142,6 @@ def stack(
     ValueError
         If there are no arrays, or their shapes differ.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.stack.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.stack([xp.asarray([1, 2]), xp.asarray([3, 4])], axis=1)
     array([[1, 3],
            [2, 4]])
@@ -193,13 +180,6 @@ def unstack(x: Any, *, axis: int = 0) -> tuple[Array, ...]:
     ValueError
         If `x` is 0-d.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unstack.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.unstack(xp.asarray([[1, 2], [3, 4]]), axis=1)
     (array([1, 3]), array([2, 4]))
     """
@@ -240,13 +220,6 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     ValueError
         If a number is negative, or there are not as many as elements.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.repeat.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.repeat(xp.asarray([1, 2, 3]), 2)
     array([1, 1, 2, 2, 3, 3])
     >>> xp.repeat(xp.asarray([1, 2, 3]), xp.asarray([0, 2, 1]))
@@ -299,13 +272,6 @@ def tile(A: Any, reps: Any) -> Array:
     ValueError
         If a number is negative.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.tile.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.tile(xp.asarray([1, 2]), (2, 2))
     array([[1, 2, 1, 2],
            [1, 2, 1, 2]])
@@ -320,3 +286,6 @@ def tile(A: Any, reps: Any) -> Array:
     out = tuple(t * n for t, n in zip(times, shape, strict=True))
     promotion.fits("tile", out, y.itemsize)
     return apply(reshape_p, promotion.broadcast_to(apart, spread), shape=out)
+
+
+specify(globals())

@@ -16,6 +16,7 @@ from ..._lazy.ops.structure import reshape, stop_gradient
 from ..core.array import Array, apply, apply_many
 from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to, full, full_like, promote
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from ..dispatch.ufuncs import host_hook
 from . import elementwise as e
 from .indexing_functions import take_along_axis
@@ -126,13 +127,6 @@ def cholesky(a: Any, *, upper: bool = False) -> Array:
     LinAlgError
         If the matrices are not square; on evaluation, if one is not positive definite.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.cholesky.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.cholesky(xp.asarray([[4.0, 2.0], [2.0, 5.0]]))
     array([[2., 0.],
            [1., 2.]])
@@ -165,13 +159,6 @@ def det(a: Any) -> Array:
     LinAlgError
         If the matrices are not square.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.det.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.det(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
     np.float64(6.0)
     """
@@ -198,13 +185,6 @@ def eig(a: Any) -> EigResult:
         If the matrices are not square; on evaluation, if an element is not finite or the
         iteration does not converge.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eig.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.eig(xp.asarray([[2.0, 0.0], [0.0, 3.0]])).eigenvalues
     array([2.+0.j, 3.+0.j])
     """
@@ -233,13 +213,6 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     ValueError
         If there is no such triangle.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eigh.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.eigh(xp.asarray([[3.0, 0.0], [0.0, 2.0]])).eigenvalues
     array([2., 3.])
     """
@@ -267,13 +240,6 @@ def eigvals(a: Any) -> Array:
         If the matrices are not square; on evaluation, if an element is not finite or the
         iteration does not converge.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eigvals.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.eigvals(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
     array([2.+0.j, 3.+0.j])
     """
@@ -303,13 +269,6 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     ValueError
         If there is no such triangle.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.eigvalsh.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.eigvalsh(xp.asarray([[3.0, 0.0], [0.0, 2.0]]))
     array([2., 3.])
     """
@@ -342,13 +301,6 @@ def inv(a: Any) -> Array:
     LinAlgError
         If the matrices are not square; on evaluation, if one is singular.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.inv.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0.  ],
            [0.  , 0.25]])
@@ -385,13 +337,6 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     ValueError
         If both bounds are given.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.matrix_rank.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.matrix_rank(xp.asarray([[1.0, 2.0], [2.0, 4.0]]))
     np.int64(1)
     """
@@ -435,13 +380,6 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     ValueError
         If both bounds are given.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.pinv.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.pinv(xp.asarray([[2.0, 0.0], [0.0, 0.0]]))
     array([[0.5, 0. ],
            [0. , 0. ]])
@@ -505,13 +443,6 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
     ValueError
         If there is no such mode.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.qr.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.qr(xp.asarray([[-2.0, 1.0], [0.0, 3.0]])).R
     array([[-2.,  1.],
            [ 0.,  3.]])
@@ -542,13 +473,6 @@ def slogdet(a: Any) -> SlogdetResult:
     LinAlgError
         If the matrices are not square.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.slogdet.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
     SlogdetResult(sign=np.float64(-1.0), logabsdet=np.float64(0.0))
     """
@@ -578,13 +502,6 @@ def solve(a: Any, b: Any) -> Array:
     ValueError
         If the shapes do not fit.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.solve.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.solve(xp.asarray([[2.0, 0.0], [0.0, 4.0]]), xp.asarray([2.0, 2.0]))
     array([1. , 0.5])
     """
@@ -627,13 +544,6 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     LinAlgError
         If `a` has less than two axes; on evaluation, if the iteration does not converge.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.svd.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.svd(xp.asarray([[3.0, 0.0], [0.0, 4.0]])).S
     array([4., 3.])
     """
@@ -680,14 +590,10 @@ def svdvals(x: Any, /) -> Array:
     LinAlgError
         If `x` has less than two axes; on evaluation, if the iteration does not converge.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.svdvals.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.svdvals(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
     array([4., 3.])
     """
     return fallible("svdvals", p.svdvals, lapack("svdvals", x))
+
+
+specify(globals(), "linalg")

@@ -29,6 +29,7 @@ from ..core.promotion import (
     require,
 )
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from . import elementwise as e
 from .linear_algebra import axis_last
 
@@ -104,13 +105,6 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     ValueError
         If the vectors have not 3 elements or the other axes do not broadcast.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.cross.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.cross(xp.asarray([1, 0, 0]), xp.asarray([0, 1, 0]))
     array([0, 0, 1])
     """
@@ -156,13 +150,6 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     LinAlgError
         If `x` has less than two axes.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.diagonal.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.diagonal(xp.asarray([[1, 2], [3, 4]]))
     array([1, 4])
     """
@@ -192,13 +179,6 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     LinAlgError
         If `x` has less than two axes.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.trace.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.trace(xp.asarray([[1.0, 2.0], [3.0, 4.0]]))
     np.float64(5.0)
     """
@@ -226,13 +206,6 @@ def outer(x1: Any, x2: Any, /) -> Array:
     ValueError
         If an operand has not one axis.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.outer.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.outer(xp.asarray([1, 2]), xp.asarray([1, 10]))
     array([[ 1, 10],
            [ 2, 20]])
@@ -264,13 +237,6 @@ def matrix_power(a: Any, n: int) -> Array:
     LinAlgError
         If the matrices are not square; on evaluation, if `n` is negative and a matrix is singular.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.matrix_power.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.matrix_power(xp.asarray([[1, 1], [1, 0]]), 10)
     array([[89, 55],
            [55, 34]])
@@ -323,13 +289,6 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
     ValueError
         If there is no such norm, or it is the smallest of nothing.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.matrix_norm.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.matrix_norm(xp.asarray([[3.0, 0.0], [0.0, 4.0]]))
     np.float64(5.0)
     """
@@ -377,13 +336,6 @@ def vector_norm(
     ValueError
         If the order is no number, or the smallest magnitude of nothing is asked for.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/extensions/generated/array_api.linalg.vector_norm.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.linalg.vector_norm(xp.asarray([3.0, 4.0]))
     np.float64(5.0)
     """
@@ -425,3 +377,6 @@ def _extreme(function: str, x: Array, axes: tuple[int, ...], largest: bool) -> A
         shape = tuple(n for i, n in enumerate(x.shape) if i not in axes)
         return full(shape, 0, x.dtype)
     return apply(reduce_max if largest else reduce_min, x, axes=axes)
+
+
+specify(globals(), "linalg")

@@ -16,6 +16,7 @@ from ..._lazy.ops.structure import permute, reshape
 from ..core.array import Array, apply
 from ..core.promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
 from ..dispatch import eager, fastpath
+from ..dispatch.docstrings import specify
 from ..dispatch.ufuncs import make_ufunc
 from .core_ufuncs import with_core_options
 
@@ -50,13 +51,6 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options
     ValueError
         If an operand is 0-d or the inner sizes differ.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.matmul.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.matmul(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 1.0]))
     array([3., 7.])
     """
@@ -124,13 +118,6 @@ def matrix_transpose(x: Any, /) -> Array:
     ValueError
         If `x` has less than two axes.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.matrix_transpose.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.matrix_transpose(xp.asarray([[1, 2], [3, 4]]))
     array([[1, 3],
            [2, 4]])
@@ -174,13 +161,6 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
     ValueError
         If sizes or numbers of axes differ, an axis stands twice, or an axis is out of bounds.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.tensordot.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.tensordot(xp.asarray([[1, 2], [3, 4]]), xp.asarray([10, 1]), axes=1)
     array([12, 34])
     """
@@ -250,13 +230,6 @@ def vecdot(
     ValueError
         If the vectors' lengths differ (1 against more is no match) or the other axes do not broadcast.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.vecdot.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.vecdot(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), xp.asarray([1.0, 10.0]))
     array([21., 43.])
     """
@@ -290,3 +263,4 @@ def axis_last(function: str, x: Array, axis: Any) -> Array:
 
 make_ufunc(matmul, np.matmul)
 make_ufunc(vecdot, np.vecdot)
+specify(globals())

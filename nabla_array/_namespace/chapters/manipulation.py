@@ -17,6 +17,7 @@ from ..core.lengths import told
 from ..core.promotion import as_array, listed, normalize_axes, normalize_axis, normalize_shape
 from ..core.views import aliases, layout, whole_shape
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .statistical import reduced_axes
 
 __all__ = [
@@ -58,13 +59,6 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     ValueError
         If they do not broadcast.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.broadcast_shapes.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.broadcast_shapes((3, 1), (4,))
     (3, 4)
     """
@@ -91,13 +85,6 @@ def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     ValueError
         If `array` does not broadcast to `shape`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.broadcast_to.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.broadcast_to(xp.asarray([1, 2]), (2, 2))
     array([[1, 2],
            [1, 2]])
@@ -128,13 +115,6 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
     ValueError
         If they do not broadcast.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.broadcast_arrays.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.broadcast_arrays(xp.asarray([1, 2]), xp.asarray([[3], [4]]))[1]
     array([[3, 3],
            [4, 4]])
@@ -169,13 +149,6 @@ def reshape(a: Any, shape: Any, order: Literal["C", "F", "A"] = "C", *, copy: bo
     ValueError
         If the numbers of elements differ, or a copy is needed and `copy` is False.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.reshape.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.reshape(xp.arange(6), (2, -1))
     array([[0, 1, 2],
            [3, 4, 5]])
@@ -208,13 +181,6 @@ def ravel(a: Any, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     -------
     Array
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.ravel.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.ravel(xp.ones((2, 2)))
     array([1., 1., 1., 1.])
     """
@@ -257,13 +223,6 @@ def expand_dims(a: Any, axis: Any) -> Array:
     ValueError
         If an axis stands twice.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.expand_dims.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.expand_dims(xp.ones(3), (0, 2)).shape
     (1, 3, 1)
     """
@@ -295,13 +254,6 @@ def squeeze(a: Any, axis: Any = None) -> Array:
     ValueError
         If an axis has another size.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.squeeze.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.squeeze(xp.ones((1, 3, 1)), 0).shape
     (3, 1)
     """
@@ -332,13 +284,6 @@ def atleast_1d(*arrays: Any) -> Any:
     -------
     Array, or tuple of Array for several
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.atleast_1d.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.atleast_1d(3)
     array([3])
     """
@@ -356,13 +301,6 @@ def atleast_2d(*arrays: Any) -> Any:
     -------
     Array, or tuple of Array for several
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.atleast_2d.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.atleast_2d(xp.asarray([1, 2]))
     array([[1, 2]])
     """
@@ -390,13 +328,6 @@ def permute_dims(a: Any, axes: Any = None) -> Array:
     ValueError
         If `axes` is not a permutation of the axes of `a`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.permute_dims.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.permute_dims(xp.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
@@ -429,13 +360,6 @@ def transpose(a: Any, axes: Any = None) -> Array:
     ValueError
         If `axes` is not a permutation of the axes of `a`.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.transpose.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.transpose(xp.ones((2, 3, 4))).shape
     (4, 3, 2)
     """
@@ -460,13 +384,6 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     ValueError
         If an axis stands twice, or the numbers of axes differ.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.moveaxis.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.moveaxis(xp.ones((2, 3, 4)), 0, -1).shape
     (3, 4, 2)
     """
@@ -495,13 +412,6 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     -------
     Array
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.swapaxes.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.swapaxes(xp.ones((2, 3, 4)), 0, 2).shape
     (4, 3, 2)
     """
@@ -530,13 +440,6 @@ def flip(m: Any, axis: Any = None) -> Array:
     IndexError
         If an axis is out of range.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.flip.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.flip(xp.asarray([1, 2, 3]))
     array([3, 2, 1])
     """
@@ -572,13 +475,6 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
     ValueError
         If the numbers of shifts and of axes differ.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.roll.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.roll(xp.arange(5), 2)
     array([3, 4, 0, 1, 2])
     """
@@ -603,3 +499,6 @@ def _rolled(x: Array, by: int, axis: int) -> Array:
         return x
     key = (slice(None),) * axis
     return apply(concat_p, getitem(x, (*key, slice(cut, None))), getitem(x, (*key, slice(cut))), axis=axis)
+
+
+specify(globals())

@@ -18,6 +18,7 @@ from ..core.promotion import (
     normalize_axis,
 )
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .statistical import total_dtype
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
@@ -71,13 +72,6 @@ def cumulative_sum(
     ValueError
         If `x` has several axes and none is named.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.cumulative_sum.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
@@ -118,13 +112,6 @@ def cumulative_prod(
     ValueError
         If `x` has several axes and none is named.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.cumulative_prod.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3]))
     array([1, 2, 6])
     """
@@ -159,13 +146,6 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     -------
     Array
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.cumsum.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.cumsum([[1, 2], [3, 4]])
     array([ 1,  3,  6, 10])
     """
@@ -190,14 +170,10 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
     -------
     Array
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.cumprod.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.cumprod([[1, 2], [3, 4]])
     array([ 1,  2,  6, 24])
     """
     return _flat_scan(cumulative_prod, "cumprod", a, axis, dtype, out)
+
+
+specify(globals())

@@ -25,6 +25,7 @@ from ..core.promotion import (
     require,
 )
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .statistical import reduce, reduced_axes
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
@@ -68,13 +69,6 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     ValueError
         If there is no element to choose from.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.argmax.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.argmax(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([1, 0])
     """
@@ -106,13 +100,6 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     ValueError
         If there is no element to choose from.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.argmin.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.argmin(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([0, 1])
     """
@@ -137,13 +124,6 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     Array
         Of dtype intp.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.count_nonzero.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.count_nonzero(xp.asarray([[0, 5], [4, 2]]), axis=1)
     array([1, 2])
     """
@@ -171,13 +151,6 @@ def nonzero(a: Any) -> tuple[Array, ...]:
     ValueError
         If `a` is 0-d.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.nonzero.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.nonzero(xp.asarray([3, 0, 4]))
     (array([0, 2]),)
     """
@@ -214,13 +187,6 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
     TypeError
         If the dtype of `sorter` is no integer.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.searchsorted.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.searchsorted(xp.asarray([1.0, 2.0, 4.0]), xp.asarray([2.0, 3.0]))
     array([1, 2])
     """
@@ -264,13 +230,6 @@ def where(condition: Any, x1: Any = _MISSING, x2: Any = _MISSING, /) -> Any:
     ValueError
         If shapes do not broadcast, or only one of `x1` and `x2` is given.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.where.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> x = xp.asarray([1.0, -2.0, 3.0])
     >>> xp.where(x > 0, x, 0.0)
     array([1., 0., 3.])
@@ -283,3 +242,6 @@ def where(condition: Any, x1: Any = _MISSING, x2: Any = _MISSING, /) -> Any:
     a, b = promote("where", x1, x2)
     shape = broadcast_shapes("where", mask.shape, a.shape, b.shape)
     return apply(select, *[broadcast_to(x, shape) for x in (mask, a, b)])
+
+
+specify(globals())

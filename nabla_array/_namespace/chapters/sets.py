@@ -13,6 +13,7 @@ from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply, from_value
 from ..core.promotion import as_array, full, promote
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .indexing_functions import take
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -67,13 +68,6 @@ def isin(
     Array
         Booleans in the shape of `element`; nan is never among anything.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.isin.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))
     array([ True, False,  True])
     """
@@ -99,13 +93,6 @@ def unique_all(x: Any, /) -> UniqueAllResult:
         ``values`` ascending, each nan by itself; ``indices`` into the flattened `x`; ``inverse_indices``
         in the shape of `x`; ``counts``.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_all.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.unique_all(xp.asarray([3, 1, 3])).inverse_indices
     array([1, 0, 1])
     """
@@ -126,13 +113,6 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     namedtuple of Array
         ``values`` ascending, each nan by itself, and ``counts``.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_counts.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.unique_counts(xp.asarray([3, 1, 3])).counts
     array([1, 2])
     """
@@ -152,13 +132,6 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
     namedtuple of Array
         ``values`` ascending, each nan by itself, and ``inverse_indices`` in the shape of `x`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_inverse.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.unique_inverse(xp.asarray([3, 1, 3])).values
     array([1, 3])
     """
@@ -179,13 +152,6 @@ def unique_values(x: Any, /) -> Array:
     Array
         With one axis, of the dtype of `x`; each nan by itself.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.unique_values.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.unique_values(xp.asarray([3, 1, 3]))
     array([1, 3])
     """
@@ -206,3 +172,6 @@ def _unique(x: Array, index: bool = False, inverse: bool = False, counts: bool =
     if not (index or tapes):
         return [from_value(values), None, *more]
     return [take(x, more[0]) if tapes else from_value(values), *more]
+
+
+specify(globals())

@@ -13,6 +13,7 @@ from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply
 from ..core.promotion import as_array, normalize_axis
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 
 __all__ = ["argsort", "sort"]
 
@@ -75,13 +76,6 @@ def argsort(
     ValueError
         If the kind is unknown, or given together with `stable`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.argsort.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.argsort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
     array([1, 0, 2])
     """
@@ -127,16 +121,12 @@ def sort(
     ValueError
         If the kind is unknown, or given together with `stable`.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.sort.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.sort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
     array([3., 2., 1.])
     """
     a, k = _ready("sort", a, axis)
     steady = _stable("sort", kind, order, stable, False)
     return apply(sort_p, a, axis=k, descending=bool(descending), stable=steady)
+
+
+specify(globals())

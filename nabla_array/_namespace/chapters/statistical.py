@@ -26,6 +26,7 @@ from ..core.promotion import (
 )
 from ..dispatch import fastpath
 from ..dispatch.contracting import sum_of_product
+from ..dispatch.docstrings import specify
 
 __all__ = ["max", "min", "prod", "sum"]
 
@@ -156,13 +157,6 @@ def max(
     ValueError
         If there is no element to choose from.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.max.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.max(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([5, 4])
     """
@@ -204,13 +198,6 @@ def min(
     ValueError
         If there is no element to choose from.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.min.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.min(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([1, 2])
     """
@@ -250,13 +237,6 @@ def sum(
     Array
         The sums; 0 where there is nothing to sum.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.sum.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.sum(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([4., 6.])
     """
@@ -306,13 +286,6 @@ def prod(
     Array
         The products; 1 where there is nothing to multiply.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.prod.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.prod(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([3., 8.])
     """
@@ -326,3 +299,6 @@ def prod(
     if initial is not None:
         y = elementwise(mul, "prod", (y, initial))
     return y if out is None else deliver("prod", out, y, "unsafe", exact=True)
+
+
+specify(globals())

@@ -14,6 +14,7 @@ from ..core.array import Array, apply
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, normalize_axis, promote
 from ..dispatch import fastpath
+from ..dispatch.docstrings import specify
 from .statistical import chosen, reduce, reduced_axes
 
 __all__ = ["all", "any", "diff"]
@@ -48,13 +49,6 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     Array
         Booleans; True where there is no element.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.all.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.all(xp.asarray([[True, False], [True, True]]), axis=1)
     array([False,  True])
     """
@@ -84,13 +78,6 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     Array
         Booleans; False where there is no element.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.any.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
@@ -148,13 +135,6 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     ValueError
         If `n` is negative, `a` is 0-d, or what is put on does not fit.
 
-    References
-    ----------
-    https://data-apis.org/array-api/2025.12/API_specification/generated/array_api.diff.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.diff(xp.asarray([1, 4, 9, 16]), prepend=xp.asarray([0]))
     array([1, 3, 5, 7])
     """
@@ -177,3 +157,6 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     for _ in range(n):
         out = apply(prim, _part(out, k, 1), _part(out, k, 0))
     return out.copy() if n == 0 else out
+
+
+specify(globals())

@@ -22,21 +22,9 @@ from ..core.promotion import UnheldDtypeError, as_array, elementwise, full
 from . import eager, fastpath
 from .ufuncs import host_hook, make_ufunc, with_options
 
-_STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
-# NumPy's own, which the standard does not have.
-_NUMPY_ONLY = {
-    *("bitwise_count", "cbrt", "exp2", "fmax", "fmin", "fmod", "gcd", "heaviside", "lcm", "ldexp"),
-    *("logaddexp2", "rint", "spacing"),
-}
-
 
 def _describe(function: Callable[..., Array], name: str, summary: str, operands: str, example: str) -> None:
     """Give a function made from a primitive its name and its docstring."""
-    source = (
-        f"https://numpy.org/doc/stable/reference/generated/numpy.{name}.html"
-        if name in _NUMPY_ONLY
-        else f"{_STANDARD}{name}.html"
-    )
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"""{summary}
 
@@ -56,13 +44,6 @@ TypeError
 ValueError
     If shapes do not broadcast.
 
-References
-----------
-{source}
-
-Examples
---------
->>> import nabla_array as xp
 {example}
 """
 

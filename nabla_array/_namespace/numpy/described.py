@@ -11,22 +11,19 @@ import numpy as np
 
 from ..core.promotion import UnheldDtypeError
 from ..dispatch import fastpath
+from ..dispatch.docstrings import NUMPYS, refer
 from ..dispatch.ufuncs import call_it
 from ..interop.functions import elsewhere
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_PAGES = "https://numpy.org/doc/stable/reference/generated/"
-
 
 def describe(function: Callable[..., Any], path: str) -> None:
     """Make the docstring whole: a summary, and an example after a blank line, are written at the function."""
     summary, _, example = inspect.cleandoc(function.__doc__ or "").partition("\n\n>>> ")
-    shown = f"\n\nExamples\n--------\n>>> import nabla_array as xp\n>>> {example}\n" if example else "\n"
-    function.__doc__ = (
-        f"{summary}\n\nParameters and results are those of NumPy's `{path}`.\n\n"
-        f"References\n----------\n{_PAGES}{path}.html{shown}"
-    )
+    shown = f"\n>>> {example}\n" if example else ""
+    function.__doc__ = f"{summary}\n\nParameters and results are those of NumPy's `{path}`.\n{shown}"
+    refer(function, f"{NUMPYS}{path}.html")
 
 
 def numpys(function: F) -> F:

@@ -22,6 +22,7 @@ from ..chapters.elementwise import (
 from ..chapters.searching import where
 from ..core.array import Array, apply
 from ..core.promotion import as_array, astype, promote
+from ..dispatch.docstrings import NUMPYS, refer
 from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import ufunc as ufunc
 from .described import describe
@@ -104,6 +105,8 @@ fmin = binary(
     "[3.0, 4.0]",
     "array([1., 4.])",
 )
+for _row in (bitwise_count, fmax, fmin, fmod, gcd, heaviside, lcm, ldexp, logaddexp2, rint, spacing):
+    refer(_row, f"{NUMPYS}numpy.{_row.__name__}.html")
 
 
 def floats_of(like: np.ufunc, x: Any) -> Array:
