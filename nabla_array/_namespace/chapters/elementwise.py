@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops import elementwise as p
 from ..core.array import Array, apply
 from ..core.outputs import deliver
@@ -89,175 +91,117 @@ __all__ = [
 ]
 
 abs = unary(
-    "abs",
     p.abs_,
     "Absolute value of each element; the modulus of a complex one.",
     "[-1.5, 2.0]",
     "array([1.5, 2. ])",
 )
 acos = unary(
-    "acos",
     p.acos,
     "Inverse cosine of each element, in radians from 0 to pi.",
     "[0.0, 1.0]",
     "array([1.57079633, 0.        ])",
 )
 acosh = unary(
-    "acosh",
-    p.acosh,
-    "Inverse hyperbolic cosine of each element.",
-    "[1.0, 2.0]",
-    "array([0.       , 1.3169579])",
+    p.acosh, "Inverse hyperbolic cosine of each element.", "[1.0, 2.0]", "array([0.       , 1.3169579])"
 )
 asin = unary(
-    "asin",
     p.asin,
     "Inverse sine of each element, in radians from -pi/2 to pi/2.",
     "[0.0, 1.0]",
     "array([0.        , 1.57079633])",
 )
 asinh = unary(
-    "asinh",
-    p.asinh,
-    "Inverse hyperbolic sine of each element.",
-    "[0.0, 1.0]",
-    "array([0.        , 0.88137359])",
+    p.asinh, "Inverse hyperbolic sine of each element.", "[0.0, 1.0]", "array([0.        , 0.88137359])"
 )
 atan = unary(
-    "atan",
     p.atan,
     "Inverse tangent of each element, in radians from -pi/2 to pi/2.",
     "[0.0, 1.0]",
     "array([0.        , 0.78539816])",
 )
 atanh = unary(
-    "atanh",
-    p.atanh,
-    "Inverse hyperbolic tangent of each element.",
-    "[0.0, 0.5]",
-    "array([0.        , 0.54930614])",
+    p.atanh, "Inverse hyperbolic tangent of each element.", "[0.0, 0.5]", "array([0.        , 0.54930614])"
 )
 bitwise_invert = unary(
-    "bitwise_invert",
     p.not_,
     "Every bit of each element inverted; on booleans, the logical not.",
     "[0, 5]",
     "array([-1, -6])",
+    name="bitwise_invert",
 )
 ceil = unary(
-    "ceil",
     p.ceil,
     "Smallest integer that is not less than each element, in the element's dtype.",
     "[-1.5, 1.5]",
     "array([-1.,  2.])",
 )
-conj = unary(
-    "conj", p.conj, "Complex conjugate of each element.", "[1 + 2j, 3 - 1j]", "array([1.-2.j, 3.+1.j])"
-)
+conj = unary(p.conj, "Complex conjugate of each element.", "[1 + 2j, 3 - 1j]", "array([1.-2.j, 3.+1.j])")
 cos = unary(
-    "cos",
-    p.cos,
-    "Cosine of each element, an angle in radians.",
-    "[0.0, 1.0]",
-    "array([1.        , 0.54030231])",
+    p.cos, "Cosine of each element, an angle in radians.", "[0.0, 1.0]", "array([1.        , 0.54030231])"
 )
-cosh = unary(
-    "cosh", p.cosh, "Hyperbolic cosine of each element.", "[0.0, 1.0]", "array([1.        , 1.54308063])"
-)
-exp = unary("exp", p.exp, "e to the power of each element.", "[0.0, 1.0]", "array([1.        , 2.71828183])")
-exp2 = unary(
-    "exp2", p.exp2, "2 to the power of each element (NumPy's `exp2`).", "[1.0, 3.0]", "array([2., 8.])"
-)
+cosh = unary(p.cosh, "Hyperbolic cosine of each element.", "[0.0, 1.0]", "array([1.        , 1.54308063])")
+exp = unary(p.exp, "e to the power of each element.", "[0.0, 1.0]", "array([1.        , 2.71828183])")
+exp2 = unary(p.exp2, "2 to the power of each element (NumPy's `exp2`).", "[1.0, 3.0]", "array([2., 8.])")
 expm1 = unary(
-    "expm1",
     p.expm1,
     "e to the power of each element, minus 1, accurate near 0.",
     "[0.0, 1e-10]",
     "array([0.e+00, 1.e-10])",
 )
 floor = unary(
-    "floor",
     p.floor,
     "Largest integer that is not greater than each element, in the element's dtype.",
     "[-1.5, 1.5]",
     "array([-2.,  1.])",
 )
 isfinite = unary(
-    "isfinite",
     p.isfinite,
     "Whether each element is neither infinite nor nan.",
     '[1.0, float("inf")]',
     "array([ True, False])",
 )
-isinf = unary(
-    "isinf", p.isinf, "Whether each element is infinite.", '[1.0, float("inf")]', "array([False,  True])"
-)
-isnan = unary(
-    "isnan", p.isnan, "Whether each element is nan.", '[1.0, float("nan")]', "array([False,  True])"
-)
-log = unary(
-    "log", p.log, "Natural logarithm of each element.", "[1.0, 2.0]", "array([0.        , 0.69314718])"
-)
-log10 = unary("log10", p.log10, "Logarithm of each element to base 10.", "[1.0, 1000.0]", "array([0., 3.])")
+isinf = unary(p.isinf, "Whether each element is infinite.", '[1.0, float("inf")]', "array([False,  True])")
+isnan = unary(p.isnan, "Whether each element is nan.", '[1.0, float("nan")]', "array([False,  True])")
+log = unary(p.log, "Natural logarithm of each element.", "[1.0, 2.0]", "array([0.        , 0.69314718])")
+log10 = unary(p.log10, "Logarithm of each element to base 10.", "[1.0, 1000.0]", "array([0., 3.])")
 log1p = unary(
-    "log1p",
     p.log1p,
     "Natural logarithm of 1 plus each element, accurate near 0.",
     "[0.0, 1e-10]",
     "array([0.e+00, 1.e-10])",
 )
-log2 = unary("log2", p.log2, "Logarithm of each element to base 2.", "[1.0, 8.0]", "array([0., 3.])")
-cbrt = unary("cbrt", p.cbrt, "Cube root of each element (NumPy's `cbrt`).", "[1.0, 27.0]", "array([1., 3.])")
-negative = unary("negative", p.neg, "Minus each element.", "[1.0, -2.0]", "array([-1.,  2.])")
-reciprocal = unary(
-    "reciprocal", p.reciprocal, "1 divided by each element.", "[2.0, 4.0]", "array([0.5 , 0.25])"
-)
+log2 = unary(p.log2, "Logarithm of each element to base 2.", "[1.0, 8.0]", "array([0., 3.])")
+cbrt = unary(p.cbrt, "Cube root of each element (NumPy's `cbrt`).", "[1.0, 27.0]", "array([1., 3.])")
+negative = unary(p.neg, "Minus each element.", "[1.0, -2.0]", "array([-1.,  2.])", name="negative")
+reciprocal = unary(p.reciprocal, "1 divided by each element.", "[2.0, 4.0]", "array([0.5 , 0.25])")
 sign = unary(
-    "sign",
     p.sign,
     "-1, 0 or 1 as each element is below, at or above 0; z / abs(z) for a complex one.",
     "[-3.0, 0.0, 2.0]",
     "array([-1.,  0.,  1.])",
 )
 signbit = unary(
-    "signbit",
     p.signbit,
     "Whether the sign bit of each element is set: true for -0.0.",
     "[-0.0, 1.0]",
     "array([ True, False])",
 )
 sin = unary(
-    "sin",
-    p.sin,
-    "Sine of each element, an angle in radians.",
-    "[0.0, 1.0]",
-    "array([0.        , 0.84147098])",
+    p.sin, "Sine of each element, an angle in radians.", "[0.0, 1.0]", "array([0.        , 0.84147098])"
 )
-sinh = unary(
-    "sinh", p.sinh, "Hyperbolic sine of each element.", "[0.0, 1.0]", "array([0.        , 1.17520119])"
-)
-sqrt = unary("sqrt", p.sqrt, "Square root of each element.", "[4.0, 2.0]", "array([2.        , 1.41421356])")
-square = unary("square", p.square, "Each element times itself.", "[3.0, -2.0]", "array([9., 4.])")
+sinh = unary(p.sinh, "Hyperbolic sine of each element.", "[0.0, 1.0]", "array([0.        , 1.17520119])")
+sqrt = unary(p.sqrt, "Square root of each element.", "[4.0, 2.0]", "array([2.        , 1.41421356])")
+square = unary(p.square, "Each element times itself.", "[3.0, -2.0]", "array([9., 4.])")
 tan = unary(
-    "tan",
-    p.tan,
-    "Tangent of each element, an angle in radians.",
-    "[0.0, 1.0]",
-    "array([0.        , 1.55740772])",
+    p.tan, "Tangent of each element, an angle in radians.", "[0.0, 1.0]", "array([0.        , 1.55740772])"
 )
-tanh = unary(
-    "tanh", p.tanh, "Hyperbolic tangent of each element.", "[0.0, 1.0]", "array([0.        , 0.76159416])"
-)
+tanh = unary(p.tanh, "Hyperbolic tangent of each element.", "[0.0, 1.0]", "array([0.        , 0.76159416])")
 trunc = unary(
-    "trunc",
-    p.trunc,
-    "Each element without its fraction, in the element's dtype.",
-    "[-1.5, 1.5]",
-    "array([-1.,  1.])",
+    p.trunc, "Each element without its fraction, in the element's dtype.", "[-1.5, 1.5]", "array([-1.,  1.])"
 )
-add = binary("add", p.add, "Sum of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([4., 6.])")
+add = binary(p.add, "Sum of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([4., 6.])")
 atan2 = binary(
-    "atan2",
     p.atan2,
     "Angle of each point (x2, x1) from the positive x axis, in radians from -pi to pi.",
     "[1.0, -1.0]",
@@ -265,61 +209,65 @@ atan2 = binary(
     "array([ 1.57079633, -0.78539816])",
 )
 bitwise_and = binary(
-    "bitwise_and",
     p.and_,
     "The bits set in both elements; on booleans, the logical and.",
     "[6, 3]",
     "[3, 1]",
     "array([2, 1])",
+    name="bitwise_and",
 )
 bitwise_left_shift = binary(
-    "bitwise_left_shift",
     p.shift_left,
     "Bits of each x1 moved left by x2 places.",
     "[1, 3]",
     "[4, 1]",
     "array([16,  6])",
+    name="bitwise_left_shift",
 )
 bitwise_or = binary(
-    "bitwise_or",
     p.or_,
     "The bits set in either element; on booleans, the logical or.",
     "[6, 3]",
     "[3, 1]",
     "array([7, 3])",
+    name="bitwise_or",
 )
 bitwise_right_shift = binary(
-    "bitwise_right_shift",
     p.shift_right,
     "Bits of each x1 moved right by x2 places, keeping the sign.",
     "[16, -8]",
     "[4, 1]",
     "array([ 1, -4])",
+    name="bitwise_right_shift",
 )
 bitwise_xor = binary(
-    "bitwise_xor",
     p.xor,
     "The bits set in one element only; on booleans, the exclusive or.",
     "[6, 3]",
     "[3, 1]",
     "array([5, 2])",
+    name="bitwise_xor",
 )
 copysign = binary(
-    "copysign", p.copysign, "Each x1 with the sign of x2.", "[1.0, 2.0]", "[-0.0, 3.0]", "array([-1.,  2.])"
+    p.copysign, "Each x1 with the sign of x2.", "[1.0, 2.0]", "[-0.0, 3.0]", "array([-1.,  2.])"
 )
 divide = binary(
-    "divide",
     p.div,
     "Each x1 divided by x2; integers give floating-point results.",
     "[1.0, 2.0]",
     "[2.0, 4.0]",
     "array([0.5, 0.5])",
+    name="divide",
 )
 equal = binary(
-    "equal", p.eq, "Whether the elements of each pair are equal.", "[1, 2]", "[1, 3]", "array([ True, False])"
+    p.eq,
+    "Whether the elements of each pair are equal.",
+    "[1, 2]",
+    "[1, 3]",
+    "array([ True, False])",
+    name="equal",
 )
 floor_divide = binary(
-    "floor_divide",
     p.floor_divide,
     "Largest integer that is not greater than x1 / x2.",
     "[7.0, -7.0]",
@@ -327,35 +275,35 @@ floor_divide = binary(
     "array([ 3., -4.])",
 )
 greater = binary(
-    "greater", p.gt, "Whether each x1 is greater than x2.", "[1, 2]", "[1, 1]", "array([False,  True])"
+    p.gt, "Whether each x1 is greater than x2.", "[1, 2]", "[1, 1]", "array([False,  True])", name="greater"
 )
 greater_equal = binary(
-    "greater_equal",
     p.ge,
     "Whether each x1 is greater than or equal to x2.",
     "[1, 0]",
     "[1, 1]",
     "array([ True, False])",
+    name="greater_equal",
 )
 hypot = binary(
-    "hypot",
     p.hypot,
     "Square root of the sum of squares of each pair, without undue overflow.",
     "[3.0, 5.0]",
     "[4.0, 12.0]",
     "array([ 5., 13.])",
 )
-less = binary("less", p.lt, "Whether each x1 is less than x2.", "[1, 0]", "[1, 1]", "array([False,  True])")
+less = binary(
+    p.lt, "Whether each x1 is less than x2.", "[1, 0]", "[1, 1]", "array([False,  True])", name="less"
+)
 less_equal = binary(
-    "less_equal",
     p.le,
     "Whether each x1 is less than or equal to x2.",
     "[1, 2]",
     "[1, 1]",
     "array([ True, False])",
+    name="less_equal",
 )
 logaddexp = binary(
-    "logaddexp",
     p.logaddexp,
     "Logarithm of the sum of exponentials of each pair, without undue overflow.",
     "[0.0, 1000.0]",
@@ -363,7 +311,6 @@ logaddexp = binary(
     "array([6.93147181e-01, 1.00069315e+03])",
 )
 maximum = binary(
-    "maximum",
     p.maximum,
     "The greater element of each pair; nan where either is nan.",
     "[1.0, 5.0]",
@@ -371,7 +318,6 @@ maximum = binary(
     "array([3., 5.])",
 )
 minimum = binary(
-    "minimum",
     p.minimum,
     "The smaller element of each pair; nan where either is nan.",
     "[1.0, 5.0]",
@@ -379,10 +325,9 @@ minimum = binary(
     "array([1., 4.])",
 )
 multiply = binary(
-    "multiply", p.mul, "Product of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([3., 8.])"
+    p.mul, "Product of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([3., 8.])", name="multiply"
 )
 nextafter = binary(
-    "nextafter",
     p.nextafter,
     "Next floating-point number after each x1 in the direction of x2.",
     "[1.0]",
@@ -390,16 +335,15 @@ nextafter = binary(
     "array([1.])",
 )
 not_equal = binary(
-    "not_equal",
     p.ne,
     "Whether the elements of each pair differ.",
     "[1, 2]",
     "[1, 3]",
     "array([False,  True])",
+    name="not_equal",
 )
-_pow = binary("pow", p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
+_pow = binary(p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
 remainder = binary(
-    "remainder",
     p.remainder,
     "Remainder of x1 / x2 with the sign of x2, as Python's ``%``.",
     "[7.0, -7.0]",
@@ -407,7 +351,12 @@ remainder = binary(
     "array([1., 2.])",
 )
 subtract = binary(
-    "subtract", p.sub, "Difference of each pair of elements.", "[3.0, 4.0]", "[1.0, 5.0]", "array([ 2., -1.])"
+    p.sub,
+    "Difference of each pair of elements.",
+    "[3.0, 4.0]",
+    "[1.0, 5.0]",
+    "array([ 2., -1.])",
+    name="subtract",
 )
 
 
@@ -600,64 +549,41 @@ def _truth(function: str, x: Any) -> Array:
     return elementwise(p.ne, function, (y, 0))
 
 
-@composed(np.logical_and)
-def logical_and(x1: Any, x2: Any, /) -> Array:
-    """Return whether both elements of each pair are true.
+def _logical(like: np.ufunc, prim: Primitive, question: str, result: str) -> Callable[..., Any]:
+    """Return a ufunc of two truth values."""
+    name = like.__name__
 
-    Parameters
-    ----------
-    x1, x2 : Array or scalar
-        Booleans; numbers count as true where they are not 0, as in NumPy.
+    def function(x1: Any, x2: Any, /) -> Array:
+        return elementwise(prim, name, (_truth(name, x1), _truth(name, x2)))
 
-    Returns
-    -------
-    Array
-        Of dtype bool and the broadcast shape.
+    function.__name__ = name
+    function.__doc__ = f"""Return whether {question}.
 
-    >>> xp.logical_and(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
-    array([ True, False, False])
-    """
-    return elementwise(p.and_, "logical_and", (_truth("logical_and", x1), _truth("logical_and", x2)))
+Parameters
+----------
+x1, x2 : Array or scalar
+    Booleans; numbers count as true where they are not 0, as in NumPy.
 
+Returns
+-------
+Array
+    Of dtype bool and the broadcast shape.
 
-@composed(np.logical_or)
-def logical_or(x1: Any, x2: Any, /) -> Array:
-    """Return whether either element of each pair is true.
-
-    Parameters
-    ----------
-    x1, x2 : Array or scalar
-        Booleans; numbers count as true where they are not 0, as in NumPy.
-
-    Returns
-    -------
-    Array
-        Of dtype bool and the broadcast shape.
-
-    >>> xp.logical_or(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
-    array([ True,  True, False])
-    """
-    return elementwise(p.or_, "logical_or", (_truth("logical_or", x1), _truth("logical_or", x2)))
+>>> xp.{name}(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
+{result}
+"""
+    return composed(like)(function)
 
 
-@composed(np.logical_xor)
-def logical_xor(x1: Any, x2: Any, /) -> Array:
-    """Return whether exactly one element of each pair is true.
-
-    Parameters
-    ----------
-    x1, x2 : Array or scalar
-        Booleans; numbers count as true where they are not 0, as in NumPy.
-
-    Returns
-    -------
-    Array
-        Of dtype bool and the broadcast shape.
-
-    >>> xp.logical_xor(xp.asarray([True, True, False]), xp.asarray([True, False, False]))
-    array([False,  True, False])
-    """
-    return elementwise(p.xor, "logical_xor", (_truth("logical_xor", x1), _truth("logical_xor", x2)))
+logical_and = _logical(
+    np.logical_and, p.and_, "both elements of each pair are true", "array([ True, False, False])"
+)
+logical_or = _logical(
+    np.logical_or, p.or_, "either element of each pair is true", "array([ True,  True, False])"
+)
+logical_xor = _logical(
+    np.logical_xor, p.xor, "exactly one element of each pair is true", "array([False,  True, False])"
+)
 
 
 @composed(np.logical_not)

@@ -1,21 +1,22 @@
-"""The `fft` extension: the transforms."""
+"""The `fft` extension: the transforms, and their samples' frequencies and order."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from ..._lazy.ops import fourier as p
 from ..._lazy.ops.elementwise import conj
-from ..core.array import Array, apply
+from ..core.array import Array, apply, check_device, from_value, placed
 from ..core.outputs import takes_out
 from ..core.promotion import as_array, astype, normalize_axis
 from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
-from .fft_samples import fftfreq, fftshift, ifftshift, points_of, rfftfreq
+from . import elementwise as e
+from .manipulation import roll
 
 __all__ = [
     "fft",
@@ -64,21 +65,29 @@ def _norm(function: str, norm: Norm) -> str:
     return norm or "backward"
 
 
+def _points(function: str, n: Any, given: int) -> int:
+    """Return how many points to transform: `n`, or what is given where it is None."""
+    points = given if n is None else operator.index(n)
+    if points < 1:
+        raise ValueError(f"{function}: cannot transform {points} points; 1 or more would work")
+    return points
+
+
 def _along(function: str, x: Array, n: Any, axis: Any, norm: Norm, inverse: bool) -> Array:
     """Return the complex transform along one axis."""
     k = normalize_axis(function, axis, x.ndim)
-    points = points_of(function, n, x.shape[k])
+    points = _points(function, n, x.shape[k])
     return apply(p.fft, x, n=points, axis=k, norm=_norm(function, norm), inverse=inverse)
 
 
 def _rfft(function: str, x: Array, n: Any, axis: Any, norm: str) -> Array:
     k = normalize_axis(function, axis, x.ndim)
-    return apply(p.rfft, x, n=points_of(function, n, x.shape[k]), axis=k, norm=norm)
+    return apply(p.rfft, x, n=_points(function, n, x.shape[k]), axis=k, norm=norm)
 
 
 def _irfft(function: str, x: Array, n: Any, axis: Any, norm: str) -> Array:
     k = normalize_axis(function, axis, x.ndim)
-    return apply(p.irfft, x, n=points_of(function, n, 2 * (x.shape[k] - 1)), axis=k, norm=norm)
+    return apply(p.irfft, x, n=_points(function, n, 2 * (x.shape[k] - 1)), axis=k, norm=norm)
 
 
 def _sizes(function: str, x: Array, s: Any, axes: Any) -> tuple[list[int | None], list[int]]:
@@ -451,6 +460,145 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     array([1.-0.j, 0.-0.j, 0.-0.j])
     """
     return apply(conj, _rfft("ihfft", _real("ihfft", a), n, axis, _SWAPPED[_norm("ihfft", norm)]))
+
+
+def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
+    """Return the frequencies of the elements of a transform, in cycles per unit of `d`.
+
+    Parameters
+    ----------
+    n : int
+        Points of the transform.
+    d : float or Array
+        Distance of the samples.
+    device : str, optional
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+    dtype : dtype, optional
+        Real; float64 by default.
+
+    Returns
+    -------
+    Array
+        Of `n` elements: 0 and the positive ones ascending, then the negative ones ascending.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If `n` is 0.
+    ValueError
+        If `n` is negative or the device is unknown.
+    TypeError
+        If the dtype is not real.
+
+    >>> xp.fft.fftfreq(4, d=0.5)
+    array([ 0. ,  0.5, -1. , -0.5])
+    """
+    points = _whole("fftfreq", n)
+    half = (points + 1) // 2
+    cycles = np.concatenate([np.arange(half), np.arange(half - points, 0)])
+    return _frequencies("fftfreq", cycles, points, d, dtype, device)
+
+
+def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
+    """Return the frequencies of the elements of `rfft`, in cycles per unit of `d`.
+
+    Parameters
+    ----------
+    n : int
+        Points of the transform.
+    d : float or Array
+        Distance of the samples.
+    device : str, optional
+        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
+    dtype : dtype, optional
+        Real; float64 by default.
+
+    Returns
+    -------
+    Array
+        Of ``n // 2 + 1`` elements, ascending from 0.
+
+    Raises
+    ------
+    ZeroDivisionError
+        If `n` is 0.
+    ValueError
+        If `n` is negative or the device is unknown.
+    TypeError
+        If the dtype is not real.
+
+    >>> xp.fft.rfftfreq(4, d=0.5)
+    array([0. , 0.5, 1. ])
+    """
+    points = _whole("rfftfreq", n)
+    return _frequencies("rfftfreq", np.arange(points // 2 + 1), points, d, dtype, device)
+
+
+def _whole(function: str, n: Any) -> int:
+    if not isinstance(n, int | np.integer):
+        raise ValueError(f"{function}: n should be an integer, not {n!r}")
+    if n == 0:
+        raise ZeroDivisionError(f"{function}: 0 points have no frequencies; 1 or more would work")
+    return _points(function, n, 0)
+
+
+def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Array:
+    check_device(function, device)
+    wanted = np.dtype(np.float64 if dtype is None else dtype)
+    if wanted.kind != "f":
+        raise TypeError(f"{function}: needs a real dtype, not {wanted}")
+    step = e.divide(1.0, e.multiply(d, n)) if isinstance(d, Array) else 1.0 / (d * n)
+    return placed(astype(e.multiply(from_value(cycles.astype(np.float64)), step), wanted), device)
+
+
+@fastpath.whole(np.fft.fftshift)
+def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+    """Move the element of frequency 0 to the middle of each axis.
+
+    Parameters
+    ----------
+    x : Array
+    axes : int or sequence of ints, optional
+        All of them by default.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`.
+
+    >>> xp.fft.fftshift(xp.fft.fftfreq(4))
+    array([-0.5 , -0.25,  0.  ,  0.25])
+    """
+    return _rolled("fftshift", x, axes, lambda n: n // 2)
+
+
+@fastpath.whole(np.fft.ifftshift)
+def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+    """Undo `fftshift`: move the element in the middle of each axis to its start.
+
+    Parameters
+    ----------
+    x : Array
+    axes : int or sequence of ints, optional
+        All of them by default.
+
+    Returns
+    -------
+    Array
+        Of the shape and dtype of `x`.
+
+    >>> xp.fft.ifftshift(xp.asarray([-0.5, -0.25, 0.0, 0.25]))
+    array([ 0.  ,  0.25, -0.5 , -0.25])
+    """
+    return _rolled("ifftshift", x, axes, lambda n: -(n // 2))
+
+
+def _rolled(function: str, x: Any, axes: Any, by: Callable[[int], int]) -> Array:
+    y = as_array(function, x)
+    if axes is None:
+        axes = range(y.ndim)
+    where = [normalize_axis(function, k, y.ndim) for k in (axes if isinstance(axes, Sequence) else (axes,))]
+    return roll(y, [by(y.shape[k]) for k in where], where)
 
 
 specify(globals(), "fft")

@@ -23,31 +23,6 @@ from . import eager, fastpath
 from .ufuncs import host_hook, make_ufunc, with_options
 
 
-def _describe(function: Callable[..., Array], name: str, summary: str, operands: str, example: str) -> None:
-    """Give a function made from a primitive its name and its docstring."""
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"""{summary}
-
-Parameters
-----------
-{operands}
-
-Returns
--------
-Array
-    One element for each of the operands' (broadcast) elements.
-
-Raises
-------
-TypeError
-    If the operation has no meaning for the operands' dtypes.
-ValueError
-    If shapes do not broadcast.
-
-{example}
-"""
-
-
 def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
     rules, new = prim.rules, object.__new__
@@ -288,25 +263,57 @@ def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any
 PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
 
 
-def unary(name: str, prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
-    function = with_keywords(unary_call(prim, partial(promoted, prim, name)), prim.ufunc)
-    function = fastpath.wrap("unary", function, prim.name, prim)
-    example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
-    _describe(function, name, summary, "x : Array", example)
+def _made(
+    way: str,
+    slow: Callable[..., Array],
+    prim: Primitive,
+    name: str,
+    summary: str,
+    operands: str,
+    example: str,
+) -> Callable[..., Any]:
+    """Return a function made from a primitive, with its short way, its name and its docstring."""
+    function = fastpath.wrap(way, slow, prim.name, prim)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""{summary}
+
+Parameters
+----------
+{operands}
+
+Returns
+-------
+Array
+    One element for each of the operands' (broadcast) elements.
+
+Raises
+------
+TypeError
+    If the operation has no meaning for the operands' dtypes.
+ValueError
+    If shapes do not broadcast.
+
+{example}
+"""
     PRIMITIVES[function] = prim
     if prim.ufunc is not None:
         make_ufunc(function, prim.ufunc)
     return function
 
 
-def binary(name: str, prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
+def unary(prim: Primitive, summary: str, x: str, result: str, *, name: str = "") -> Callable[..., Any]:
+    name = name or prim.name
+    function = with_keywords(unary_call(prim, partial(promoted, prim, name)), prim.ufunc)
+    example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
+    return _made("unary", function, prim, name, summary, "x : Array", example)
+
+
+def binary(
+    prim: Primitive, summary: str, x1: str, x2: str, result: str, *, name: str = ""
+) -> Callable[..., Any]:
+    name = name or prim.name
     slow = partial(compared if prim in _HOLDS else promoted, prim, name)
     function = with_keywords(binary_call(prim, slow), prim.ufunc)
-    function = fastpath.wrap("binary", function, prim.name, prim)
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
     example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
-    _describe(function, name, summary, operands, example)
-    PRIMITIVES[function] = prim
-    if prim.ufunc is not None:
-        make_ufunc(function, prim.ufunc)
-    return function
+    return _made("binary", function, prim, name, summary, operands, example)

@@ -10,11 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._lazy.ops.structure import reshape as reshape_p
-from ..chapters.core_ufuncs import with_core_options
 from ..chapters.elementwise import conj, multiply
 from ..chapters.joining import stack
 from ..chapters.linalg_basics import cross as cross_in_space
-from ..chapters.linear_algebra import matmul, tensordot, vecdot
+from ..chapters.linear_algebra import matmul, tensordot, vecdot, with_core_options
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.statistical import sum as sum_
 from ..core.array import Array, view
