@@ -13,8 +13,8 @@ from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.bodies import batched
 from .._lazy.graph.node import NO_PARAMS, Node, record
 from .._lazy.graph.primitive import Primitive
-from .._lazy.graph.program import Program, is_literal, run
-from .._lazy.graph.tape import Entry, Tape, program_of, taping
+from .._lazy.graph.program import Program, is_literal, program_of, run
+from .._lazy.graph.tape import Entry, Tape, taping
 from .._lazy.ops.control import pulled, pushed
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, project

@@ -12,12 +12,34 @@ import pytest
 import nabla_array as xp
 
 BINARY = [
-    *(operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod, operator.pow),
+    *(
+        operator.add,
+        operator.sub,
+        operator.mul,
+        operator.truediv,
+        operator.floordiv,
+        operator.mod,
+        operator.pow,
+    ),
     *(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge),
     *(operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift),
 ]
 FUNCTIONS = ["maximum", "hypot", "arctan2", "logaddexp", "copysign", "nextafter"]
-UNARY = ["negative", "abs", "sqrt", "exp", "log", "sin", "tanh", "floor", "sign", "isnan", "signbit", "invert", "square"]
+UNARY = [
+    "negative",
+    "abs",
+    "sqrt",
+    "exp",
+    "log",
+    "sin",
+    "tanh",
+    "floor",
+    "sign",
+    "isnan",
+    "signbit",
+    "invert",
+    "square",
+]
 FLOATS = [0.0, -0.0, 1.0, -2.5, 0.5, 3.0, np.inf, -np.inf, np.nan, 1e300, 5e-324, 2.0**24 + 1]
 VALUES: dict[str, list[Any]] = {
     "bool": [False, True],
