@@ -5,8 +5,9 @@ from __future__ import annotations
 import linecache
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple, TextIO
 
 from .._lazy.stats import Stats, stats
@@ -79,9 +80,11 @@ class Places:
         _rows(out, "looked at", self.looks)
         _rows(out, "element by element", self.elements)
         left: Counter[Line] = Counter()
-        for (_, line), n in self.fallbacks.items():
+        names: dict[Line, list[str]] = {}
+        for (name, line), n in sorted(self.fallbacks.items()):
             left[line] += n
-        _rows(out, "left to NumPy", left, self._names())
+            names.setdefault(line, []).append(name)
+        _rows(out, "left to NumPy", left, names)
         for kernel in total.kernels[:_SHOWN]:
             print(f"  could fuse: {kernel}", file=out)
         for problem in total.problems:
@@ -89,12 +92,6 @@ class Places:
         hints = self.hints()
         if hints:
             print("  what would help", *hints, sep="\n    ", file=out)
-
-    def _names(self) -> dict[Line, str]:
-        names: dict[Line, list[str]] = {}
-        for name, line in self.fallbacks:
-            names.setdefault(line, []).append(name)
-        return {line: ", ".join(sorted(found)) for line, found in names.items()}
 
     def hints(self) -> list[str]:
         """Return what would make the program faster, the worst first."""
@@ -118,11 +115,13 @@ class Places:
         return out
 
 
-def _rows(out: TextIO, title: str, counts: Counter[Line], names: dict[Line, str] | None = None) -> None:
+def _rows(
+    out: TextIO, title: str, counts: Counter[Line], names: Mapping[Line, Sequence[str]] = MappingProxyType({})
+) -> None:
     if counts:
         print(f"  {title}", file=out)
     for line, n in counts.most_common(_SHOWN):
-        name = f"  {names[line]}" if names else ""
+        name = f"  {', '.join(names[line])}" if names else ""
         print(f"    {n:>9}  {line!s:<24}{name}  {line.text()}".rstrip(), file=out)
     if len(counts) > _SHOWN:
         print(f"    {sum(counts.values()):>9}  in all, at {len(counts)} lines", file=out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._lazy.graph.aval import aval_of
 from .._namespace.core.array import Array, from_value
-from .calls import parameters
+from .calls import arguments_of_leaves, parameters
 from .fastcall import ArrayLeaf, Leaf, NumberLeaf, StaticLeaf
 from .pytree import TreeDef, tree_flatten
 from .symbolic import NUMBERS, Sizes, Symbols
@@ -101,17 +101,15 @@ class Arguments:
         if self.static:
             args = tuple([_Static(a) if i in self.static else a for i, a in enumerate(args)])
             kwargs = {k: _Static(a) if k in self.static else a for k, a in kwargs.items()}
-        leaves, tree = tree_flatten((args, kwargs))
-        kinds = [_kind(leaf) for leaf in leaves]
+        given, tree = tree_flatten((args, kwargs))
+        kinds = [_kind(leaf) for leaf in given]
         arrays = [i for i, kind in enumerate(kinds) if isinstance(kind, ArrayLeaf)]
-        for i, leaf in enumerate(leaves):
-            if isinstance(leaf, _Static):
-                leaves[i] = leaf.value
+        leaves = [leaf.value if type(leaf) is _Static else leaf for leaf in given]
         exact: Hashable = (tree, tuple([_hashable(kind) for kind in kinds]))
         try:
             hash(exact)
         except TypeError:
-            raise _unhashable(args, kwargs) from None
+            raise _unhashable(given, tree) from None
         loose = None
         if any(map(_is_number, kinds)):
             loose = (tree, tuple([kind.type if _is_number(kind) else _hashable(kind) for kind in kinds]))
@@ -144,21 +142,18 @@ def _is_number(kind: Leaf) -> bool:
     return isinstance(kind, StaticLeaf) and kind.is_number
 
 
-def _unhashable(args: tuple[Any, ...], kwargs: dict[str, Any]) -> TypeError:
-    places = [(f"argument {i}", a) for i, a in enumerate(args)]
-    places += [(f"argument {k!r}", a) for k, a in kwargs.items()]
-    for place, argument in places:
-        for leaf in tree_flatten(argument)[0]:
-            kind = _kind(leaf)
-            try:
-                hash(kind)
-            except TypeError:
-                assert isinstance(kind, StaticLeaf)
-                how = "is static" if isinstance(leaf, _Static) else "is or holds no array"
-                return TypeError(
-                    f"compile: {place} {how} and must be hashable to tell one call from another, which "
-                    f"{kind.type.__name__} is not: {kind.value!r}; a tuple or an array would work"
-                )
+def _unhashable(leaves: Sequence[Any], tree: TreeDef) -> TypeError:
+    for which, leaf in zip(arguments_of_leaves(tree), leaves, strict=True):
+        kind = _kind(leaf)
+        try:
+            hash(kind)
+        except TypeError:
+            assert isinstance(kind, StaticLeaf)
+            how = "is static" if isinstance(leaf, _Static) else "is or holds no array"
+            return TypeError(
+                f"compile: argument {which!r} {how} and must be hashable to tell one call from another, "
+                f"which {kind.type.__name__} is not: {kind.value!r}; a tuple or an array would work"
+            )
     return TypeError("compile: the structure of the arguments holds something that is not hashable")
 
 

@@ -13,6 +13,7 @@ from .._lazy.ops.structure import alias
 from .._lazy.rules.levels import align_to_force
 from .._namespace.core.array import Array, current
 from .._namespace.core.promotion import as_array
+from .pytree import TreeDef
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -107,6 +108,13 @@ def _positions(function: str, fun: Callable[..., Any], argnums: Any, args: Seque
             )
         out.append(int(i) % len(args))
     return out
+
+
+def arguments_of_leaves(tree: TreeDef) -> list[int | str]:
+    """Say for each leaf of ``(args, kwargs)`` which argument it is in."""
+    own, keywords = tree.children
+    pairs = [*enumerate(own.children), *zip(keywords.meta, keywords.children, strict=True)]
+    return [which for which, child in pairs for _ in range(child.num_leaves)]
 
 
 def parameters(fun: Callable[..., Any]) -> list[inspect.Parameter]:

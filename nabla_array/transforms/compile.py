@@ -165,7 +165,8 @@ def compile(
     >>> norm.cache_info()
     CacheInfo(hits=1, misses=1, fallbacks=0, maxsize=64, currsize=1)
     """
-    cache = _Cache(fun, dynamic_dims, fullgraph, static_argnums, static_argnames, maxsize, backend)
+    arguments = Arguments(fun, dynamic_dims, static_argnums, static_argnames)
+    cache = _Cache(fun, arguments, fullgraph, maxsize, backend)
 
     @named(fun, "Compiled form")
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -238,28 +239,22 @@ class _Fast:
             return MISS
 
 
+@dataclass(eq=False)
 class _Cache:
     """The programs of one compiled function."""
 
-    def __init__(
-        self,
-        fun: Callable[..., Any],
-        dynamic_dims: Any,
-        fullgraph: bool,
-        static_argnums: Any,
-        static_argnames: Any,
-        maxsize: int,
-        backend: str | None,
-    ) -> None:
+    fun: Callable[..., Any]
+    arguments: Arguments
+    fullgraph: bool
+    maxsize: int
+    backend: str | None
+
+    def __post_init__(self) -> None:
+        maxsize, backend = self.maxsize, self.backend
         if isinstance(maxsize, bool) or not isinstance(maxsize, int) or maxsize < 0:
             raise ValueError(f"compile: maxsize must be a number of programs from 0 on, not {maxsize!r}")
         if backend is not None and backend not in MODES:
             raise ValueError(f"compile: backend must be None or one of {', '.join(MODES)}, not {backend!r}")
-        self.fun = fun
-        self.arguments = Arguments(fun, dynamic_dims, static_argnums, static_argnames)
-        self.fullgraph = fullgraph
-        self.maxsize = maxsize
-        self.backend = backend
         self.lock = threading.RLock()
         self.clear()
 

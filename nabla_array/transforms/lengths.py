@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -52,21 +52,22 @@ def _watch(more: int) -> None:
         _watchers += more
         if not _watching:
             for name in ("shape", "size", "nbytes", "strides", "__len__", "__iter__"):
-                usual = _usual[name] = getattr(Array, name)
-                _watching[name] = (_property if isinstance(usual, property) else _method)(usual)
+                _usual[name] = getattr(Array, name)
+                _watching[name] = _telling(_usual[name])
         for name, attribute in (_watching if _watchers else _usual).items():
             setattr(Array, name, attribute)
 
 
-def _property(usual: Any) -> Any:
-    def get(self: Array) -> Any:
-        value = usual.fget(self)
-        return value if is_ours(sys._getframe(1)) else told(value)
+def _telling(usual: Any) -> Any:
+    """Return a property that tells lengths, or a method that decides by one, for code that is not ours."""
+    if isinstance(usual, property):
 
-    return property(get, usual.fset)
+        def get(self: Array) -> Any:
+            value = usual.fget(self)  # type: ignore[misc]
+            return value if is_ours(sys._getframe(1)) else told(value)
 
+        return property(get, usual.fset)
 
-def _method(usual: Callable[[Array], Any]) -> Callable[[Array], Any]:
     @functools.wraps(usual)
     def method(self: Array) -> Any:
         shape = self.shape

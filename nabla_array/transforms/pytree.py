@@ -249,24 +249,29 @@ def tree_map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
     return tree_unflatten(treedef, [f(*row) for row in zip(leaves, *others, strict=True)])
 
 
+def _parts(tree: Any, wanted: TreeDef, loosely: bool = False) -> list[tuple[TreeDef, Any]] | None:
+    """Return a tree's children beside those of a structure; None if it is built otherwise.
+
+    `loosely`: a list may stand for a tuple, and the other way round.
+    """
+    kind = _kind_of(tree)
+    children, meta = kind.flatten(tree) if kind is not None else ((), None)
+    parts, types = list(children), {wanted.type, type(tree)}
+    if len(types) > 1 and not (loosely and types == {list, tuple}):
+        return None
+    if meta != wanted.meta or len(parts) != len(wanted.children):
+        return None
+    return list(zip(wanted.children, parts, strict=True))
+
+
 def flatten_up_to(function: str, treedef: TreeDef, tree: Any) -> list[Any]:
     """Return the parts of `tree` at the leaves of `treedef`; ValueError if it is built otherwise."""
-    out: list[Any] = []
-
-    def walk(wanted: TreeDef, tree: Any) -> None:
-        if wanted.type is None:
-            out.append(tree)
-            return
-        kind = _kind_of(tree)
-        children, meta = kind.flatten(tree) if kind is not None else ((), None)
-        parts = list(children)
-        if type(tree) is not wanted.type or meta != wanted.meta or len(parts) != len(wanted.children):
-            raise ValueError(f"{function}: structures differ: {tree!r} in the place of {wanted}")
-        for child, part in zip(wanted.children, parts, strict=True):
-            walk(child, part)
-
-    walk(treedef, tree)
-    return out
+    if treedef.type is None:
+        return [tree]
+    parts = _parts(tree, treedef)
+    if parts is None:
+        raise ValueError(f"{function}: structures differ: {tree!r} in the place of {treedef}")
+    return [x for child, part in parts for x in flatten_up_to(function, child, part)]
 
 
 def broadcast_prefix(function: str, prefix: Any, treedef: TreeDef) -> list[Any]:
@@ -274,20 +279,9 @@ def broadcast_prefix(function: str, prefix: Any, treedef: TreeDef) -> list[Any]:
 
     Raises ValueError where it is none.
     """
-    out: list[Any] = []
-
-    def walk(prefix: Any, below: TreeDef) -> None:
-        kind = _kind_of(prefix) if prefix is not None else None
-        if kind is None:
-            out.extend([prefix] * below.num_leaves)
-            return
-        children, meta = kind.flatten(prefix)
-        parts = list(children)
-        alike = below.type is type(prefix) or {below.type, type(prefix)} <= {list, tuple}
-        if not alike or meta != below.meta or len(parts) != len(below.children):
-            raise ValueError(f"{function}: {prefix!r} is no prefix of the structure {below}")
-        for part, child in zip(parts, below.children, strict=True):
-            walk(part, child)
-
-    walk(prefix, treedef)
-    return out
+    if prefix is None or _kind_of(prefix) is None:
+        return [prefix] * treedef.num_leaves
+    parts = _parts(prefix, treedef, loosely=True)
+    if parts is None:
+        raise ValueError(f"{function}: {prefix!r} is no prefix of the structure {treedef}")
+    return [x for child, part in parts for x in broadcast_prefix(function, part, child)]

@@ -22,6 +22,7 @@ from .._lazy.ops.structure import permute
 from .._lazy.run.evaluator import evaluate
 from .._namespace.core.array import Array, current
 from .._namespace.core.lengths import Decision, are_decided_alike, plain
+from .calls import arguments_of_leaves
 from .fastcall import ArrayLeaf, Leaf, Output, Recipe
 from .pytree import TreeDef
 
@@ -61,16 +62,12 @@ class Symbols:
     def of_leaves(self, tree: TreeDef, kinds: Sequence[Any]) -> Iterator[tuple[int, str, dict[int, str]]]:
         """Yield each array that has dynamic axes: the place of the leaf, of the argument, and its axes."""
         own, keywords = tree.children
-        arguments = list(enumerate(own.children)) + list(zip(keywords.meta, keywords.children, strict=True))
         for which in self.needed:
-            if which not in dict(arguments):
+            if which not in (*range(len(own.children)), *keywords.meta):
                 raise ValueError(f"compile: dynamic_dims has an argument {which!r}, and the call has none")
-        i = 0
-        for which, below in arguments:
-            for leaf_place in range(i, i + below.num_leaves):
-                if which in self.axes and isinstance(kinds[leaf_place], ArrayLeaf):
-                    yield leaf_place, f"argument {which!r}", self._normal(which, kinds[leaf_place].aval.shape)
-            i += below.num_leaves
+        for i, which in enumerate(arguments_of_leaves(tree)):
+            if which in self.axes and isinstance(kinds[i], ArrayLeaf):
+                yield i, f"argument {which!r}", self._normal(which, kinds[i].aval.shape)
 
     def _normal(self, which: int | str, shape: tuple[int, ...]) -> dict[int, str]:
         out = {}

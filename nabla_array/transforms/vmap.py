@@ -19,7 +19,7 @@ from .._lazy.rules.levels import Frame, Levels, align, frames, merge, new_level
 from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current, read_only, split_hook
 from .._namespace.core.indexing import getitem
-from .calls import array_leaf, decorator, is_array_like, named
+from .calls import arguments_of_leaves, array_leaf, decorator, is_array_like, named
 from .captured import Capturing
 from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -108,7 +108,7 @@ def vmap(
             _Batched(array_leaf("vmap", x), a) if a is not None else None
             for x, a in zip(leaves, axes, strict=True)
         ]
-        size = _size(batch, axis_size, args, kwargs)
+        size = _size(batch, axis_size, tree)
 
         def call(picked: Callable[[_Batched], Array]) -> Any:
             new = [x if b is None else picked(b) for x, b in zip(leaves, batch, strict=True)]
@@ -164,7 +164,7 @@ def _axes_of(in_axes: Any, args: Any, tree: TreeDef) -> list[Any]:
     return broadcast_prefix("vmap: in_axes", in_axes, own) + [0] * keywords.num_leaves
 
 
-def _size(batch: Sequence[_Batched | None], axis_size: int | None, args: Any, kwargs: Any) -> int:
+def _size(batch: Sequence[_Batched | None], axis_size: int | None, tree: TreeDef) -> int:
     sizes = {b.size for b in batch if b is not None}
     if axis_size is not None:
         sizes.add(axis_size)
@@ -173,18 +173,11 @@ def _size(batch: Sequence[_Batched | None], axis_size: int | None, args: Any, kw
             "vmap: no argument has an axis of examples: give in_axes that are not None, or axis_size"
         )
     if len(sizes) > 1:
-        places = _places(args, kwargs)
-        told = [f"{p} has {b.size}" for p, b in zip(places, batch, strict=True) if b is not None]
+        pairs = zip(arguments_of_leaves(tree), batch, strict=True)
+        told = [f"argument {which!r} has {b.size}" for which, b in pairs if b is not None]
         told += [] if axis_size is None else [f"axis_size is {axis_size}"]
         raise ValueError(f"vmap: arguments differ in the number of examples: {', '.join(told)}")
     return sizes.pop()
-
-
-def _places(args: Any, kwargs: Any) -> list[str]:
-    """Say for each leaf of the call which argument it is in."""
-    named: list[tuple[str, Any]] = [(f"argument {i}", a) for i, a in enumerate(args)]
-    named += [(f"argument {k!r}", kwargs[k]) for k in sorted(kwargs)]
-    return [name for name, value in named for _ in range(tree_flatten(value)[1].num_leaves)]
 
 
 # -- the ways that examples go -------------------------------------------------------------------------
