@@ -421,7 +421,10 @@ def scan_of(
     n = len(kinds)
 
     def body(*given: Array) -> Any:
-        return _pair(function, f(tree_unflatten(tree, given[:n]), tree_unflatten(x_tree, given[n:])))
+        pair = f(tree_unflatten(tree, given[:n]), tree_unflatten(x_tree, given[n:]))
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(f"{function}: f must return a pair (carry, y), not {pair!r}")
+        return tuple(pair)
 
     while True:
         run = Run(function, body, [*kinds, *x_kinds])
@@ -446,12 +449,6 @@ def scan_of(
     found = recorded(control.scan, function, [*state, *[current(x) for x in slices], *more], params)
     outs = [Array(node, k.levels) for node, k in zip(found, [*kinds, *y_kinds], strict=True)]
     return tree_unflatten(tree, outs[:n]), tree_unflatten(y_tree, outs[n:])
-
-
-def _pair(function: str, result: Any) -> tuple[Any, Any]:
-    if not isinstance(result, tuple | list) or len(result) != 2:
-        raise TypeError(f"{function}: f must return a pair (carry, y), not {result!r}")
-    return result[0], result[1]
 
 
 def _scan_in_python(

@@ -59,12 +59,7 @@ def run(
 ) -> Run:
     """Run `fun` on fresh arrays like `primals`, which are called `what`, with a tape."""
     leaves, in_tree = tree_flatten(tuple(primals))
-    arrays = [_inexact(function, what, leaf) for leaf in leaves]
-    if holomorphic:
-        for x in arrays:
-            if x.dtype.kind != "c":
-                raise TypeError(f"{function}: holomorphic needs complex arguments, not {x.dtype}")
-    sources = [fresh(x) for x in arrays]
+    sources = [fresh(_inexact(function, what, leaf, holomorphic)) for leaf in leaves]
     with taping([x._node for x in sources], strict=strict) as tape:
         # What the function is handed it may write to; these stay.
         result = fun(*tree_unflatten(in_tree, [Array(x._node, x._levels) for x in sources]))
@@ -91,12 +86,14 @@ def run(
 boundaries.add(run.__code__)
 
 
-def _inexact(function: str, what: str, leaf: Any) -> Array:
+def _inexact(function: str, what: str, leaf: Any, holomorphic: bool) -> Array:
     x = array_leaf(function, leaf)
     if x.dtype.kind not in "fc":
         raise TypeError(
             f"{function}: {what} is {x.dtype}, which has no derivative; a float would do: astype(xp.float64)"
         )
+    if holomorphic and x.dtype.kind != "c":
+        raise TypeError(f"{function}: holomorphic needs complex arguments, not {x.dtype}")
     return x
 
 

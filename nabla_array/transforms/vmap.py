@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -117,10 +117,10 @@ def vmap(
 
         shared = [x for x, b in zip(leaves, batch, strict=True) if b is None]
         with Capturing(fun, shared) as scope:
-            parts, level = _explore(call, size, strict)
+            runs, level = _explore(call, size, strict)
         if scope.line:
-            parts, level = _one_by_one(call, size, strict, scope.line)
-        return _gathered(parts, level, size, out_axes)
+            runs, level = _one_by_one(call, size, strict, scope.line)
+        return _gathered(runs, level, size, out_axes)
 
     return mapped
 
@@ -183,29 +183,32 @@ def _size(batch: Sequence[_Batched | None], axis_size: int | None, tree: TreeDef
 # -- the ways that examples go -------------------------------------------------------------------------
 
 
-class _Way(NamedTuple):
-    """What a run starts with."""
-
-    rows: np.ndarray | None  # the numbers of the examples; None for all
-    # Which entries go this way, over the run's own level and older ones; None for all. What is computed for
-    # the others is not looked at.
-    active: np.ndarray | None
-    older_levels: Levels
-    # The values that were looked at in the run that put this one off, in order: up to there both go the same
-    # way, so they need not be computed again.
-    known: tuple[np.ndarray, ...]
-
-
 class _Run(Frame):
     """A run of the function on some rows of the batch."""
 
-    def __init__(self, level: int, size: int, strict: bool, way: _Way) -> None:
-        super().__init__(level, size if way.rows is None else len(way.rows))
+    leaves: list[Array]  # of what it gave
+    tree: TreeDef
+
+    def __init__(
+        self,
+        size: int,
+        strict: bool,
+        rows: np.ndarray | None = None,
+        active: np.ndarray | None = None,
+        older: Levels = (),
+        known: tuple[np.ndarray, ...] = (),
+    ) -> None:
+        super().__init__(new_level(), size if rows is None else len(rows))
         self.strict = strict
-        self.rows, self.active, older, self.known = way
-        self.active_levels = (level, *older)
+        self.rows = rows  # the numbers of the examples; None for all
+        # Which entries go this way, over the run's own level, which is the first, and older ones; None for
+        # all. What is computed for the others is not looked at.
+        self.active, self.active_levels = active, (self.level, *older)
+        # The values that were looked at in the run that put this one off, in order: up to there both go the
+        # same way, so they need not be computed again.
+        self.known = known
         self.seen: list[np.ndarray] = []  # the values that this run has looked at
-        self.deferred: list[_Way] = []  # what is left to do
+        self.deferred: list[_Run] = []  # what is left to do
         self.line = ""  # where the ways parted last
 
     def argument(self, x: _Batched) -> Array:
@@ -213,41 +216,40 @@ class _Run(Frame):
         return Array(x.node if self.rows is None else _take(x.node, self.rows), (self.level, *x.levels))
 
     def numbers(self) -> np.ndarray:
-        return np.arange(self.size) if self.rows is None else self.rows
+        """Return the numbers of the examples that go this way."""
+        rows = np.arange(self.size) if self.rows is None else self.rows
+        return rows if self.active is None else rows[self.active.any(axis=tuple(range(1, self.active.ndim)))]
 
-
-class _Part(NamedTuple):
-    """What a run gave: its outputs, and the entries that they are for."""
-
-    run: _Run
-    leaves: list[Array]
-    tree: TreeDef
+    def end(self, result: Any, level: int) -> None:
+        """Take what the function gave; `level` is to stand in the place of the run's own."""
+        leaves, self.tree = tree_flatten(result)
+        self.leaves = [_output(x, self, level) for x in leaves]
+        self.level, self.active_levels = level, (level, *self.active_levels[1:])
 
 
 _Call = Callable[[Callable[[_Batched], Array]], Any]
 
 
-def _explore(call: _Call, size: int, strict: bool) -> tuple[list[_Part], int]:
+def _explore(call: _Call, size: int, strict: bool) -> tuple[list[_Run], int]:
     """Run the function until every example has gone its way to the end."""
     level = new_level()
-    waiting = [_Way(None, None, (), ())]
-    parts = []
+    waiting = [_Run(size, strict)]
+    runs = []
     while waiting:
-        # A level of its own: what a run leaves behind fits into no other's batch.
-        run = _Run(new_level(), size, strict, waiting.pop())
+        run = waiting.pop()
         frames().append(run)
         try:
-            parts.append(_part(call(run.argument), run, level))
+            run.end(call(run.argument), level)
         finally:
             frames().pop()
-        run.level, run.active_levels = level, (level, *run.active_levels[1:])
+        runs.append(run)
         waiting.extend(run.deferred)
-        if len(parts) == size > 2 and not waiting:
-            _warn(next(p.run.line for p in parts if p.run.line), size, "values were looked at here")
-    return parts, level
+        if len(runs) == size > 2 and not waiting:
+            _warn(next(r.line for r in runs if r.line), size, "values were looked at here")
+    return runs, level
 
 
-def _one_by_one(call: _Call, size: int, strict: bool, line: str) -> tuple[list[_Part], int]:
+def _one_by_one(call: _Call, size: int, strict: bool, line: str) -> tuple[list[_Run], int]:
     """Run the function as a loop does, where each example sees what those before it have written."""
     if strict or not size:
         why = "with strict=True" if strict else "without examples"
@@ -258,16 +260,11 @@ def _one_by_one(call: _Call, size: int, strict: bool, line: str) -> tuple[list[_
     if size > 2:
         _warn(line, size, "an array that the function captures is written to here")
     level = new_level()
-    parts = []
+    runs = []
     for i in range(size):
-        run = _Run(level, size, strict, _Way(np.array([i]), None, (), ()))
-        parts.append(_part(call(lambda b, i=i: b.example(i)), run, level))  # type: ignore[misc]
-    return parts, level
-
-
-def _part(result: Any, run: _Run, level: int) -> _Part:
-    leaves, tree = tree_flatten(result)
-    return _Part(run, [_output(x, run, level) for x in leaves], tree)
+        runs.append(_Run(size, strict, np.array([i])))
+        runs[-1].end(call(lambda b, i=i: b.example(i)), level)  # type: ignore[misc]
+    return runs, level
 
 
 def _output(x: Any, run: _Run, level: int) -> Array:
@@ -369,7 +366,8 @@ def _follow_most(run: _Run, kinds: np.ndarray, levels: Levels, value: np.ndarray
             part = None if wanted.ndim == 1 or wanted[rows].all() else wanted[rows]
             known = (*run.seen, _row(value, int(np.argmax(kinds == kind)), kinds.ndim))
             numbers = np.flatnonzero(rows) if run.rows is None else run.rows[rows]
-            run.deferred.append(_Way(numbers, part, () if part is None else union[1:], known))
+            older = () if part is None else union[1:]
+            run.deferred.append(_Run(run.size, run.strict, numbers, part, older, known))
     run.active, run.active_levels = active & (spread == chosen), union
     return int(np.argmax((kinds == chosen) & _among(run, levels, kinds.shape)))
 
@@ -403,20 +401,20 @@ def _warn(line: str, size: int, why: str) -> None:
 # -- outputs -------------------------------------------------------------------------------------------
 
 
-def _gathered(parts: Sequence[_Part], level: int, size: int, out_axes: Any) -> Any:
+def _gathered(runs: Sequence[_Run], level: int, size: int, out_axes: Any) -> Any:
     """Put the outputs of all runs together, and the axis of the examples where it belongs."""
-    first = parts[0]
-    for part in parts[1:]:
-        _check_alike(first, part)
+    first = runs[0]
+    for run in runs[1:]:
+        _check_alike(first, run)
     axes = broadcast_prefix("vmap: out_axes", out_axes, first.tree)
     leaves = []
     for i, axis in enumerate(axes):
-        whole = first.leaves[i] if len(parts) == 1 else _merged(parts, i, level, size)
+        whole = first.leaves[i] if len(runs) == 1 else _merged(runs, i, level, size)
         leaves.append(_placed(whole, level, size, axis))
     return tree_unflatten(first.tree, leaves)
 
 
-def _check_alike(one: _Part, other: _Part) -> None:
+def _check_alike(one: _Run, other: _Run) -> None:
     told = [_told(one), _told(other)]
     if one.tree != other.tree:
         what = f"structures: {one.tree} and {other.tree}"
@@ -432,43 +430,34 @@ def _check_alike(one: _Part, other: _Part) -> None:
     raise ValueError(f"vmap: examples {told[0]} and {told[1]} give different {what}")
 
 
-def _told(part: _Part) -> str:
-    run = part.run
+def _told(run: _Run) -> str:
     numbers = run.numbers()
-    if run.active is not None:
-        numbers = numbers[run.active.any(axis=tuple(range(1, run.active.ndim)))]
     return f"{numbers[0]}" if len(numbers) == 1 else f"{', '.join(map(str, numbers[:4]))}..."[:40]
 
 
-def _merged(parts: Sequence[_Part], i: int, level: int, size: int) -> Array:
+def _merged(runs: Sequence[_Run], i: int, level: int, size: int) -> Array:
     """Return output `i` of all runs as one batched array."""
-    outs = [p.leaves[i] for p in parts]
+    outs = [r.leaves[i] for r in runs]
     levels = merge([(level,), *[x._levels for x in outs]])
-    if any(p.run.active_levels != (level,) for p in parts):
-        return _chosen(parts, outs, level, size)
+    if any(r.active_levels != (level,) for r in runs):
+        return _chosen(runs, outs, level, size)
     sizes = {k: n for x in outs for k, n in zip(x._levels, x._node.aval.shape, strict=False)}
-    nodes, numbers = [], []
-    for part, x in zip(parts, outs, strict=True):
-        run = part.run
+    nodes = []
+    for run, x in zip(runs, outs, strict=True):
         node = align(x._node, x._levels, levels, sizes | {level: run.size})
-        if run.active is None or run.active.all():
-            numbers.append(run.numbers())
-        else:
-            rows = np.flatnonzero(run.active)
-            node = _take(node, rows)
-            numbers.append(run.numbers()[rows])
+        if run.active is not None and not run.active.all():
+            node = _take(node, np.flatnonzero(run.active))
         nodes.append(node)
-    order = np.argsort(np.concatenate(numbers))
+    order = np.argsort(np.concatenate([r.numbers() for r in runs]))
     return Array(_take(concat(*nodes, axis=0), order), levels)
 
 
-def _chosen(parts: Sequence[_Part], outs: Sequence[Array], level: int, size: int) -> Array:
+def _chosen(runs: Sequence[_Run], outs: Sequence[Array], level: int, size: int) -> Array:
     """Do what `_merged` does where the ways part along older levels too: choose entry by entry."""
-    levels = merge([(level,), *[x._levels for x in outs], *[p.run.active_levels for p in parts]])
+    levels = merge([(level,), *[x._levels for x in outs], *[r.active_levels for r in runs]])
     sizes = {f.level: f.size for f in frames()}
     whole: Node | None = None
-    for part, x in zip(parts, outs, strict=True):
-        run = part.run
+    for run, x in zip(runs, outs, strict=True):
         node = align(x._node, x._levels, levels, sizes | {level: run.size})
         lead = tuple(run.size if k == level else sizes[k] for k in levels)
         active = np.ones(run.size, bool) if run.active is None else run.active
