@@ -246,19 +246,19 @@ def _chosen(
     return out
 
 
-class _Site:
+class _Site(Callee):
     """A call in a graph that is being differentiated: cotangents pass by a call of the gradient graph."""
 
     def __init__(self, callee: Callee, info: GradGraphInfo) -> None:
-        self.callee = callee
+        super().__init__(callee.graph, callee.program)
         self.info = info
         self.node: Node | None = None
 
     def pull(self, ct: Sequence[Node | None], wanted: Sequence[bool], inputs: Sequence[Node]) -> list[Any]:
-        info, graph = self.info, self.callee.graph
+        info, graph = self.info, self.graph
         assert self.node is not None
-        place = {k: i for i, k in enumerate(self.callee.program.outputs)}
-        given = {k: c for k, c in zip(self.callee.program.outputs, ct, strict=True) if c is not None}
+        place = {k: i for i, k in enumerate(self.program.outputs)}
+        given = {k: c for k, c in zip(self.program.outputs, ct, strict=True) if c is not None}
         operands: list[Node] = []
         for kind, t in info.expected_inputs:
             if kind is ExpectedConnectionType.FwdGrad:
@@ -398,7 +398,7 @@ def _replay(
         params = dict(eqn.params)
         if k in calls:
             sites.append(_Site(params["callee"], calls[k]))
-            params = {"callee": Callee(params["callee"].graph, params["callee"].program, sites[-1])}
+            params = {"callee": sites[-1]}
         env.append(record(eqn.prim, tuple([env[i] for i in eqn.ins]), params))
         if k in calls:
             sites[-1].node = env[-1]

@@ -317,15 +317,16 @@ def _paths(start: str, tree: TreeDef) -> list[str]:
 
 
 class Callee:
-    """What a call calls: a program of the graph's values. Equal ones do the same.
+    """What a call calls: a program of the graph's values. Equal ones do the same."""
 
-    `site` is there while the graph around is differentiated: it says how cotangents pass.
-    """
-
-    def __init__(self, graph: Graph, program: Program, site: Any = None) -> None:
+    def __init__(self, graph: Graph, program: Program) -> None:
         self.graph = graph
         self.program = program
-        self.site = site
+
+    def pull(self, ct: Sequence[Any], wanted: Sequence[bool], inputs: Sequence[Node]) -> list[Any]:
+        """Return the cotangents of the wanted inputs for those of a call's results."""
+        found = iter(pulled(self.program, [alias(n) for n in inputs], ct, wanted))
+        return [next(found) if want else None for want in wanted]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Callee) and self.program == other.program
@@ -360,20 +361,14 @@ def tuple_tree(n: int) -> TreeDef:
     return tree_flatten((0,) * n)[1]
 
 
-def _call_jvp(tangents: Sequence[Any], out: Any, *inputs: Node, callee: Callee) -> Any:
-    return pushed(callee.program, [alias(n) for n in inputs], tangents)[1]
-
-
-def _call_transpose(ct: Sequence[Any], wanted: Sequence[bool], *inputs: Node, callee: Callee) -> list[Any]:
-    if callee.site is not None:
-        return callee.site.pull(ct, wanted, inputs)
-    found = iter(pulled(callee.program, [alias(n) for n in inputs], ct, wanted))
-    return [next(found) if want else None for want in wanted]
-
-
 # A call in a graph. Elsewhere calls record what the graph does (`_flat`), so that it fuses with the rest.
 call_graph = Primitive(
-    "call_graph", _call_aval, _call_host, batch=_call_batch, jvp=_call_jvp, transpose=_call_transpose
+    "call_graph",
+    _call_aval,
+    _call_host,
+    batch=_call_batch,
+    jvp=lambda ts, out, *inputs, callee: pushed(callee.program, [alias(n) for n in inputs], ts)[1],
+    transpose=lambda ct, wanted, *inputs, callee: callee.pull(ct, wanted, inputs),
 )
 
 
