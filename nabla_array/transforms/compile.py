@@ -394,7 +394,7 @@ class _Cache:
                 evaluate([current(x) for x in made.leaves if type(x) is Array])
         return tree_unflatten(made.tree, made.leaves)
 
-    def _trace(self, given: Call, watch: Watch) -> Traced:
+    def _trace(self, given: Call, watch: Watch, everything: bool = False) -> Traced:
         """Run the function on arrays like its arguments."""
 
         def body(*arrays: Array) -> Any:
@@ -403,7 +403,7 @@ class _Cache:
             return self.fun(*some, **named)
 
         with watched(watch), Capturing(self.fun) as scope:
-            made = trace(body, [array_leaf("compile", given.leaves[i]) for i in given.arrays])
+            made = trace(body, [array_leaf("compile", given.leaves[i]) for i in given.arrays], everything)
         if watch.line and watch.refusal:  # the function went on after the error
             raise watch.error()
         if scope.line:
@@ -463,7 +463,7 @@ class _Cache:
         def again(arrays: dict[int, Array], tells: bool) -> tuple[Recipe, list[Decision]]:
             leaves = [arrays.get(i, x) for i, x in enumerate(given.leaves)]
             with watching(tells) as decisions:
-                again = _recipe(self._trace(given._replace(leaves=leaves), Watch(_LOOKED)))
+                again = _recipe(self._trace(given._replace(leaves=leaves), Watch(_LOOKED), True))
             return again._replace(leaves=[plain(x) for x in again.leaves]), decisions
 
         axes = self.arguments.symbols.of_leaves(given.tree, given.kinds)

@@ -15,11 +15,10 @@ import numpy as np
 
 from .._lazy.graph.aval import LARGE, Aval, aval_of
 from .._lazy.graph.node import Node, leaf
-from .._lazy.graph.program import Eqn, Program, is_literal, pending_order
+from .._lazy.graph.program import Eqn, Program, is_literal
 from .._lazy.ops.creation import Literal
 from .._lazy.ops.indexing import gather
 from .._lazy.ops.structure import permute
-from .._lazy.run.evaluator import evaluate
 from .._namespace.core.array import Array, current
 from .._namespace.core.lengths import Decision, are_decided_alike, plain
 from .calls import arguments_of_leaves
@@ -422,8 +421,6 @@ def _resized(x: Array, axes: Mapping[int, str], sizes: Mapping[str, int]) -> Arr
 
 
 def _template(points: _Points, runs: Sequence[tuple[Recipe, list[Decision]]]) -> Template:
-    shared = set.intersection(*[{id(n) for n in _constants(r)} for r, _ in runs])
-    evaluate([n for n in _constants(runs[0][0]) if id(n) in shared])
     found = [_expanded(r) for r, _ in runs]
     first = found[0]
     for other in found[1:]:
@@ -449,43 +446,22 @@ def is_alike(x: Node, y: Node) -> bool:
     return bool(x.value.tobytes() == y.value.tobytes())
 
 
-def _constants(recipe: Recipe) -> list[Node]:
-    outputs = [*recipe.leaves, *recipe.written.values()]
-    return recipe.captured + [x.value for x in outputs if isinstance(x, Output) and isinstance(x.value, Node)]
-
-
 def _expanded(recipe: Recipe) -> Recipe:
-    """Take what was computed from constants during the run into the program."""
-    program = recipe.program
-    count = len(program.inputs) - len(recipe.captured)
-    constants = _constants(recipe)
-    order = pending_order(constants)
-    leaves = {id(n): n for n in [*constants, *(i for n in order for i in n.inputs)] if n.value is not None}
-    literals = [n for n in leaves.values() if is_literal(n)]
-    captured = [n for n in leaves.values() if not is_literal(n)]
-    base = count + len(captured)
-    number = {id(n): count + k for k, n in enumerate(captured)}
-    eqns: list[Eqn] = []
-    for n in [*literals, *order]:
-        assert n.prim is not None
-        number[id(n)] = base + len(eqns)
-        ins = () if is_literal(n) else tuple([number[id(i)] for i in n.inputs])
-        eqns.append(Eqn(n.prim, ins, tuple(n.params.items()), n.aval))
-    moved = [*range(count), *(number[id(n)] for n in recipe.captured)]
-    moved += [base + len(eqns) + k for k in range(len(program.eqns))]
-    eqns += [e._replace(ins=tuple([moved[i] for i in e.ins])) for e in program.eqns]
+    """Take literals that are results into the program."""
+    eqns = list(recipe.program.eqns)
 
     def renumbered(x: Any) -> Any:
-        if not isinstance(x, Output):
+        if not isinstance(x, Output) or isinstance(x.value, int) or not is_literal(x.value):
             return x
-        return x._replace(value=number[id(x.value)] if isinstance(x.value, Node) else moved[x.value])
+        eqns.append(Eqn(x.value.prim, (), tuple(x.value.params.items()), x.value.aval))  # type: ignore[arg-type]
+        return x._replace(value=len(recipe.program.inputs) + len(eqns) - 1)
 
-    out_leaves = [renumbered(x) for x in recipe.leaves]
+    leaves = [renumbered(x) for x in recipe.leaves]
     written = {i: renumbered(x) for i, x in recipe.written.items()}
-    outputs: Any = dict.fromkeys(x.value for x in [*out_leaves, *written.values()] if isinstance(x, Output))
-    avals = (*program.inputs[:count], *(n.aval for n in captured))
-    whole = Program(avals, tuple(eqns), tuple(outputs))
-    return recipe._replace(program=whole, captured=captured, leaves=out_leaves, written=written)
+    outputs = dict.fromkeys(x.value for x in [*leaves, *written.values()] if isinstance(x, Output))
+    numbers = tuple([k for k in outputs if isinstance(k, int)])
+    program = Program(recipe.program.inputs, tuple(eqns), numbers)
+    return recipe._replace(program=program, leaves=leaves, written=written)
 
 
 # -- numbers -------------------------------------------------------------------------------------------
