@@ -419,6 +419,7 @@ ROWS: list[Row] = [
 
 # `project` takes a tuple of values, not values: it is tested through the primitives that have several
 # results. `hole` stands where a value is to come, and has none; `resident` has one that is on an accelerator.
+# `reshard` needs a mesh: tests/distributed/ tests it.
 # The custom calls hold rules that a user gave: transforms/test_custom.py tests them.
 CUSTOM = {
     custom.again_call,
@@ -427,7 +428,7 @@ CUSTOM = {
     custom.custom_vjp_call,
     custom.through,
 }
-WITHOUT_ROW = {structure.project, hole, placement.resident, *CUSTOM}
+WITHOUT_ROW = {structure.project, hole, placement.resident, placement.reshard, *CUSTOM}
 
 
 # Derivatives: where functions are smooth, in double precision.
