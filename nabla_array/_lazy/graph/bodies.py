@@ -21,20 +21,12 @@ class Looked(Exception):
 
 
 class Body:
-    """A function while it is written down as a program.
-
-    Attributes
-    ----------
-    looked
-        Whether it asked for a value.
-    open
-        Whether it still runs.
-    """
+    """A function while it is written down as a program."""
 
     def __init__(self, function: str) -> None:
         self.function = function
-        self.looked = False
-        self.open = True
+        self.looked = False  # whether it asked for a value
+        self.open = True  # whether it still runs
 
     def look(self) -> Any:
         """Refuse to give a value."""

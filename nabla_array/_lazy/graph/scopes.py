@@ -35,17 +35,11 @@ _running = _Running()
 
 
 class Scope:
-    """A run that must not write to what was there before; a write to that leaves it at once.
-
-    Attributes
-    ----------
-    line
-        The user's line that was about to; "" while none was.
-    """
+    """A run that must not write to what was there before; a write to that leaves it at once."""
 
     def __init__(self) -> None:
         self.number = 0
-        self.line = ""
+        self.line = ""  # the user's that was about to write
 
     def __enter__(self) -> Self:
         self.number = _next()

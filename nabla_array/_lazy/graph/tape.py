@@ -30,47 +30,31 @@ class Entry(NamedTuple):
 
 
 class Tape:
-    """The nodes that were recorded on top of `sources`.
-
-    Attributes
-    ----------
-    entries
-        In the order of recording; they keep the nodes alive.
-    members
-        The ids of the sources and of all nodes in `entries`.
-    derivative
-        Whether it is for derivatives, from which `hidden` hides; else it must see everything.
-    linear
-        "transposed" or "replayed" where what it holds is linear in the sources, so that no call is taken.
-    rule
-        Whether what is recorded on it is a forward rule, which a tape further out is to take.
-    everything
-        Whether it takes in too what its thread records that has nothing to do with the sources.
-    thread
-        The thread that started it; the complement of that, below 0, while it is hidden.
-    numbers
-        Whether ``float(x)`` and the like have made Python numbers of what a derivative depends on.
-    strict
-        Whether it is an error that such a number is computed with.
-    """
+    """The nodes that were recorded on top of `sources`."""
 
     def __init__(
         self,
         sources: Iterable[Node],
+        # For derivatives, from which `hidden` hides; any other must see everything.
         derivative: bool = True,
+        # It takes in too what its thread records that has nothing to do with the sources.
         everything: bool = False,
+        # "transposed" or "replayed": what it holds is linear in the sources, so that no call is taken.
         linear: str = "",
+        # What is recorded on it is a forward rule, which a tape further out is to take.
         rule: bool = False,
         strict: bool = False,
     ) -> None:
         self.sources = tuple(sources)
-        self.members = {id(n) for n in self.sources}
-        self.entries: list[Entry] = []
-        self.thread = get_ident()
+        self.members = {id(n) for n in self.sources}  # the ids of the sources and of all nodes in `entries`
+        self.entries: list[Entry] = []  # in the order of recording; they keep the nodes alive
+        self.thread = get_ident()  # that started it; the complement of that, below 0, while it is hidden
         self.derivative = derivative
         self.everything = everything
         self.linear = linear
         self.rule = rule
+        # Whether ``float(x)`` and the like have made Python numbers of what a derivative depends on, and
+        # whether it is an error to compute with these.
         self.numbers = False
         self.strict = strict
 

@@ -135,24 +135,14 @@ def default_store() -> Store:
 
 
 class Store:
-    """Compiled programs in a folder. Its methods raise nothing but what `add` says; `problems` tells.
-
-    Attributes
-    ----------
-    off
-        Why the folder is not used at all, or an empty text.
-    problems
-        What went wrong so far, each thing once.
-    found
-        The programs that were found compiled.
-    """
+    """Compiled programs in a folder. Its methods raise nothing but what `add` says; `problems` tells."""
 
     def __init__(self, folder: Path, megabytes: int = 1024) -> None:
         self.folder = folder
         self.megabytes = megabytes
-        self.problems: list[str] = []
-        self.found: set[str] = set()
-        self.off = ""
+        self.problems: list[str] = []  # what went wrong so far, each thing once
+        self.found: set[str] = set()  # the programs that were found compiled
+        self.off = ""  # why the folder is not used at all
         self._written: dict[Path, int] = {}  # temporary files, and descriptors that hold their locks
         try:
             for path in (*reversed(folder.parents), folder):

@@ -21,17 +21,11 @@ from ..schedule.axes import AxisClasses, axes_of
 
 
 class Canonical(NamedTuple):
-    """A program in canonical form.
+    """A program in canonical form."""
 
-    Attributes
-    ----------
-    key
-        Its text, which `parse` reads; equal texts are equal programs (`for_target`: on one accelerator).
-    inputs, outputs
-        The shapes that the inputs take, and that the outputs of the original program have.
-    """
-
+    # Its text, which `parse` reads; equal texts are equal programs (`for_target`: on one accelerator).
     key: str
+    # The shapes that the inputs take, and that the outputs of the original program have.
     inputs: tuple[tuple[int, ...], ...]
     outputs: tuple[tuple[int, ...], ...]
 

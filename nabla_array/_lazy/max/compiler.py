@@ -33,21 +33,13 @@ _LONGEST, _FOREVER = 1 << 20, 1e6
 
 
 class Pending:
-    """A program that was asked for.
-
-    Attributes
-    ----------
-    state
-        ``waiting``, ``compiling``, ``ready`` (the store has it) or ``failed``.
-    message
-        Why it failed.
-    """
+    """A program that was asked for."""
 
     def __init__(self, compiler: Compiler, key: str, target: str) -> None:
         self.key = key
         self.target = target
-        self.state = "waiting"
-        self.message = ""
+        self.state = "waiting"  # or "compiling", "ready" (the store has it), "failed"
+        self.message = ""  # why it failed
         self.attempts = 0
         self._compiler = compiler
 

@@ -13,17 +13,7 @@ _MOST = 8
 
 
 class Rows:
-    """The equations of a program, with the reductions of rows that are not lowered by themselves.
-
-    Attributes
-    ----------
-    spreads
-        Sums of squares about the means of rows, as variances have them, each with the value whose rows they
-        are of. As operations they are two sums, the second over all rows after the first.
-    again
-        Other reductions, each with the operations before it, in order, where somebody else needs these too.
-        What is made of several arrays MAX then stores, and reads; to compute it again is faster.
-    """
+    """The equations of a program, with the reductions of rows that are not lowered by themselves."""
 
     def __init__(self, program: CanonicalProgram, primitives: dict[str, Primitive]) -> None:
         self.base = len(program.inputs)
@@ -32,7 +22,11 @@ class Rows:
         self.fused = {name for name, p in primitives.items() if p.kind in ("elementwise", "broadcast")}
         self.reducible = {name for name, p in primitives.items() if p.row_kernel}
         self.users = program.users()
+        # Sums of squares about the means of rows, as variances have them, each with the value whose rows they
+        # are of. As operations they are two sums, the second over all rows after the first.
         self.spreads: dict[int, int] = {}
+        # Other reductions, each with the operations before it, in order, where somebody else needs these too.
+        # What is made of several arrays MAX then stores, and reads; to compute it again is faster.
         self.again: dict[int, list[int]] = {}
         if program.target:  # our kernels are for CPUs
             return

@@ -63,39 +63,25 @@ class Trial:
 
 
 class Kernel:
-    """A canonical program, and what is known of its compiled form.
-
-    Attributes
-    ----------
-    target
-        The accelerator that it is compiled for, as MAX is told; of the CPU's, "".
-    state
-        "new", "loading" (looked for in the cache, or being loaded), "cold" (not compiled), "compiling",
-        "ready" or "failed".
-    message
-        Why it is not on MAX, where there is a reason.
-    host_seconds, max_seconds, hits
-        Time spent on each tier, and the number of runs on MAX.
-    faster
-        For each size class that was tried, whether MAX runs it, because it took less time.
-    again
-        For those where it lost, the `host_seconds` at which it is tried again: something else may have
-        kept the machine busy.
-    trials
-        For those that are being tried, the times until now.
-    """
+    """A canonical program, and what is known of its compiled form."""
 
     def __init__(self, key: str, target: str) -> None:
         self.key = key
-        self.target = target
+        self.target = target  # the accelerator that it is compiled for, as MAX is told; of the CPU's, ""
+        # "new", "loading" (looked for in the cache, or being loaded), "cold" (not compiled), "compiling",
+        # "ready" or "failed".
         self.state = "new"
-        self.message = ""
+        self.message = ""  # why it is not on MAX, where there is a reason
+        # Time spent on each tier, and the number of runs on MAX.
         self.host_seconds = 0.0
         self.max_seconds = 0.0
         self.hits = 0
+        # For each size class that was tried, whether MAX runs it, because it took less time.
         self.faster: dict[int, bool] = {}
+        # Where it lost, the `host_seconds` at which it is tried again: something else may have kept the
+        # machine busy.
         self.again: dict[int, float] = {}
-        self.trials: dict[int, Trial] = {}
+        self.trials: dict[int, Trial] = {}  # of those that are being tried
         self.model: Any = None
         self.pending: Pending | None = None
         self._lock = threading.RLock()  # for what takes it from one state to the next
