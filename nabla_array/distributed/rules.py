@@ -31,10 +31,8 @@ _WAYS = 512
 _LINEAR: dict[Primitive, tuple[int, ...]] = {
     elementwise.mul: (0, 1),
     elementwise.div: (0,),
-    elementwise.neg: (0,),
     contraction.matmul: (0, 1),
 }
-_SUMS = (elementwise.add, elementwise.sub)
 
 
 def rule_of(prim: Primitive) -> Rule:
@@ -72,7 +70,8 @@ def _carried(p: Partition, eqn: Eqn) -> tuple[tuple[str, np.ufunc], ...]:
     is_linear = (
         prim.transpose is not None and prim.jvp is None and prim.partials is None and len(eqn.ins) == 1
     )
-    is_sum = prim in _SUMS and len(where) == len(eqn.ins)
+    # The derivative by each operand is a number: it is linear in all of them together.
+    is_sum = len(where) == len(eqn.ins) and all([type(d) is int for d in prim.partials or (None,)])
     if eqn.aval.size > p.program.aval(eqn.ins[where[0]]).size:  # a later sum would move more
         return ()
     return partial if is_linear or is_sum or (len(where) == 1 and where[0] in _LINEAR.get(prim, ())) else ()

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 from .._lazy.cpu.blocks import StepFailed
 from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.program import Eqn, Program
-from .._lazy.ops.creation import fill
 from .._lazy.run.executors import EXECUTORS
 from .._lazy.schedule.steps import Schedule
 from .engines import Engine, Segment
@@ -94,7 +93,9 @@ def schedule(p: Partition) -> Schedule:
     moves: dict[int, list[Moved | Placing]] = {}
     level = [0] * len(p.values)
     group: list[Any] = [None] * len(p.values)
-    made_here = [m for m in p.made if isinstance(m, Local) and m.prim is fill and m.out not in p.outputs]
+    made_here = [
+        m for m in p.made if isinstance(m, Local) and m.prim.role == "literal" and m.out not in p.outputs
+    ]
     literals = {made.out: made for made in made_here}
     for made in p.made:
         if made.out in literals:
