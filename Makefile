@@ -17,7 +17,7 @@ test: $(VENV)/test.stamp
 
 # One stamp for each set of extras, newer than what is installed (and compiled) from.
 $(VENV)/demo.stamp: EXTRAS := scipy,plot
-$(VENV)/test.stamp: EXTRAS := test,scipy,plot
+$(VENV)/test.stamp: EXTRAS := test,scipy,plot,distributed
 $(VENV)/%.stamp: pyproject.toml $(wildcard nabla_array/_lazy/native/*.[ch])
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "needs Python 3.11 or later; name one with PYTHON=...")'
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
