@@ -239,15 +239,13 @@ _kernels: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 def kernel(key: str, target: str = "") -> Kernel:
     """Return the one kernel of a canonical program for the CPU, or for an accelerator."""
     key = for_target(key, target) if target else key
-    found = _kernels.get(key)
-    if found is None:
-        found = _kernels[key] = Kernel(key, target)
-    return found
+    return _kernels.get(key) or _kernels.setdefault(key, Kernel(key, target))
 
 
 def kernels() -> list[Kernel]:
     """Return the kernels that are in use."""
-    return list(_kernels.values())
+    # Of this dictionary, `valuerefs` alone is one atomic operation: other threads add kernels meanwhile.
+    return [found for ref in _kernels.valuerefs() if (found := ref()) is not None]
 
 
 def _is_worth_max() -> bool:
