@@ -14,7 +14,7 @@ import numpy as np
 
 from .._lazy.config import MODES, active, config
 from .._lazy.cpu.blocks import DATA_ERRORS, quiet
-from .._lazy.cpu.codegen import Source, is_small, write
+from .._lazy.cpu.loops import Loop, is_small
 from .._lazy.graph.node import Node, tapes
 from .._lazy.graph.program import run
 from .._lazy.ops.placement import in_use
@@ -81,17 +81,13 @@ class Lowered:
     def __str__(self) -> str:
         return str(self.program)
 
-    def source(self) -> str:
-        """Return the Python function that runs the program, where its values are small."""
+    def as_text(self) -> str:
+        """Return how the operations are done, a line each, where the program's values are small."""
         if not is_small(self.program):
-            return "# Values are large: they are run in blocks, on threads, or by MAX."
-        source = Source()
+            return "Values are large: they are run in blocks, on threads, or by MAX."
         n = len(self.program.inputs) - len(self._captured)
-        inputs = [f"x{i}" for i in range(n)]
         constants = {n + i: np.asarray(Array(node)) for i, node in enumerate(self._captured)}
-        outs = write(self.program, source, inputs, constants)
-        source.line(f"return {', '.join(outs)}")
-        return source.text(f"program({', '.join(inputs)})")
+        return str(Loop(self.program, constants=constants))
 
 
 @decorator

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._lazy.config import config
 from .._lazy.cpu.blocks import StepFailed
-from .._lazy.cpu.codegen import Source, is_small, write
+from .._lazy.cpu.loops import Loop, is_small
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import NO_PARAMS, Node
 from .._lazy.graph.program import Program
@@ -20,6 +20,7 @@ from .._lazy.run.evaluator import lock, value_of
 from .._namespace.core.array import Array, current
 from .._namespace.core.array import write as write_array
 from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .source import Source
 
 MISS = object()  # what the function returns where the arguments are others
 
@@ -87,14 +88,14 @@ def fast_call(
     matcher.container(own, "args", known=True)
     matcher.container(keywords, "kwargs", known=True)
     values = [node.value if node.value is not None else value_of(node) for node in recipe.captured]
-    constants = dict(enumerate(values, len(matcher.values)))
     program = recipe.program
     if mode != "max" and is_small(program):
-        outs = write(program, source, matcher.values, constants)
+        run: Callable[..., Any] = Loop(program, constants=dict(enumerate(values, len(matcher.values)))).call
     else:
-        run = source.bind(_planned(program, values, backend))
-        outs = [source.variable() for _ in program.outputs]
-        source.line(f"{''.join(o + ', ' for o in outs)} = {run}({', '.join(matcher.values)})")
+        run = _planned(program, values, backend)
+    outs = [source.variable() for _ in program.outputs]
+    result = f"{''.join(o + ', ' for o in outs)} = " if outs else ""
+    source.line(f"{result}{source.bind(run)}({', '.join(matcher.values)})")
     builder = _Builder(source, recipe, dict(zip(program.outputs, outs, strict=True)), matcher.nodes)
     builder.write(matcher.arrays)
     source.line(f"return {builder.result(recipe.tree, iter(recipe.leaves))}")

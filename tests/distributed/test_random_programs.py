@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from nabla_array.distributed import DeviceMesh
 
-from ..lazy.cpu.test_codegen import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
+from ..lazy.cpu.test_loops import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
 from ..lazy.run.test_random_graphs import leaves
 from .meshes import meshes, run
 from .test_registry import assert_close

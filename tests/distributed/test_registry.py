@@ -8,7 +8,7 @@ import pytest
 from nabla_array._lazy.graph.aval import Aval
 from nabla_array._lazy.ops import placement
 
-from ..lazy.cpu.test_codegen import of_row, reference
+from ..lazy.cpu.test_loops import of_row, reference
 from ..lazy.execution import assert_same
 from ..lazy.registry import ROWS, Row
 from .meshes import MESHES, run

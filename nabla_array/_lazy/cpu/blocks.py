@@ -287,7 +287,7 @@ class _Kernel:
             else:
                 if k in self.slots:
                     registers[k] = _scratch.array(self.slots[k], shape, self.avals[k].dtype)
-                calls.append((k, False, _writer(prim, params), _getter((*eqn.ins, k))))
+                calls.append((k, False, writer(prim, params), _getter((*eqn.ins, k))))
         return registers, calls
 
     def run(
@@ -325,7 +325,7 @@ def _getter(keys: tuple[int, ...]) -> _Getter:
     return itemgetter(*keys)
 
 
-def _writer(prim: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
+def writer(prim: Primitive, params: dict[str, Any]) -> Callable[..., Any]:
     """Return `(*inputs, out)` that writes the result into `out`."""
     if prim.kind == "reduce":
         reduce, axes = prim.reducer.reduce, params["axes"]  # type: ignore[union-attr]

@@ -23,7 +23,7 @@ from ..schedule.steps import Fused
 from .faults import tell_at_once
 
 # What a step does, as `native/blocks.h` numbers it.
-_EACH, _REDUCE, _SPREAD, _JOIN, _FOLD = range(5)
+EACH, _REDUCE, _SPREAD, _JOIN, _FOLD = range(5)
 
 # Reductions in which it is no matter what meets what first.
 _EXACT = (np.maximum, np.minimum)
@@ -147,7 +147,7 @@ class Job:
             self.places[k] = self._leaf(eqn.ins[0], eqn.prim.host, shape)
         elif kind == "elementwise":
             ins = tuple([self._operand(i) for i in eqn.ins])
-            self.places[k] = self._step(_function(eqn), ins, dtype, _EACH, self._is_narrow(shape))
+            self.places[k] = self._step(_function(eqn), ins, dtype, EACH, self._is_narrow(shape))
         elif kind == "reduce":
             self.places[k] = self._reduce(k, eqn)
         elif eqn.ins[0] in self.region.inputs:
@@ -272,7 +272,7 @@ class Job:
         function, _, _, kind, _ = self.steps[step]
         if bits and function is not None:
             name = function if isinstance(function, str) else function.__name__
-            tell_at_once(bits, name if kind == _EACH else "reduce")
+            tell_at_once(bits, name if kind == EACH else "reduce")
 
 
 def _as(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from ..native import compiled
 from ..schedule.steps import Tiled
 from ..schedule.tiling import tile_schedule
 from . import blas
-from .tiles import Bound, bind
+from .sequences import Bound, bind
 
 # Ways in which inputs lie in memory for which a step is kept ready.
 _LAYOUTS = 8

@@ -85,6 +85,44 @@ set_select(Step *step, npy_intp itemsize)
     return 1;
 }
 
+/* Elements as they are. */
+#define COPY(name, type)                                                                                             \
+    static void name(char **args, const npy_intp *n, const npy_intp *strides, void *data)                            \
+    {                                                                                                                \
+        char *in = args[0], *out = args[1];                                                                          \
+        if (strides[0] == sizeof(type) && strides[1] == sizeof(type)) {                                              \
+            memmove(out, in, (size_t)*n * sizeof(type));                                                             \
+            return;                                                                                                  \
+        }                                                                                                            \
+        for (npy_intp i = 0; i < *n; i++, in += strides[0], out += strides[1]) {                                     \
+            *(type *)out = *(type *)in;                                                                              \
+        }                                                                                                            \
+    }
+COPY(copy_1, npy_uint8)
+COPY(copy_2, npy_uint16)
+COPY(copy_4, npy_uint32)
+COPY(copy_8, npy_uint64)
+COPY(copy_16, npy_cdouble)
+
+/* Let a step be a copy; returns 0 for elements of other sizes. */
+static int
+set_copy(Step *step, npy_intp itemsize)
+{
+    switch (itemsize) {
+    case 1: step->loop = copy_1; break;
+    case 2: step->loop = copy_2; break;
+    case 4: step->loop = copy_4; break;
+    case 8: step->loop = copy_8; break;
+    case 16: step->loop = copy_16; break;
+    default: return 0;
+    }
+    step->kind = EACH;
+    step->data = NULL;
+    step->many = 2;
+    step->is_quiet = 1;
+    return 1;
+}
+
 #define AS_IT_IS(x) (x)
 #define IS_TRUE(x) ((x) != 0)
 
@@ -198,7 +236,7 @@ set_identity(Step *step, PyObject *ufunc, PyArray_Descr *dtype)
     return is_none || step->has_identity;
 }
 
-/* Make a step of a function: a ufunc, None for `where`, "cast", or "spread" for one element a row along that. */
+/* Make a step of a function: a ufunc, None for `where`, "cast", "copy", or "spread" for one element a row along that. */
 static int
 set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from, PyArray_Descr *to)
 {
@@ -214,7 +252,8 @@ set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from
         return set_select(step, PyDataType_ELSIZE(to));
     }
     if (PyUnicode_Check(function)) {
-        return set_cast(step, from, to);
+        return PyUnicode_CompareWithASCIIString(function, "copy") == 0 ? set_copy(step, PyDataType_ELSIZE(to))
+                                                                       : set_cast(step, from, to);
     }
     if (!set_loop(step, (PyUFuncObject *)function, from->type_num)) {
         return 0;

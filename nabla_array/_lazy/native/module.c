@@ -36,6 +36,7 @@
 #include "products.h"
 #include "tanh.h"
 #include "row_tiles.h"
+#include "loops.h"
 #include "operators.h"
 #include "masks.h"
 #include "indexing.h"
@@ -390,6 +391,7 @@ static PyMethodDef methods[] = {
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each piece of a program."},
     {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each piece."},
+    {"run_loop", run_loop, METH_VARARGS, "Run what was made ready so often, or as long as something is true."},
     {"keep_memory", keep_memory, METH_NOARGS, "Keep the memory of arrays that are made in this context."},
     {"outer", outer, METH_VARARGS, "Return the products of rows of two tables, each with each."},
     {"choose", choose, METH_VARARGS, "Return the elements of an array where a mask is true."},

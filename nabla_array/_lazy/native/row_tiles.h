@@ -11,9 +11,12 @@ typedef struct {
     npy_intp offset;
 } Place;
 
-/* A job, or a product of matrices by the loop of NumPy's ufunc. */
+/* A job, a product of matrices by the loop of NumPy's ufunc, or a function of Python's that reads and writes what is at
+ * fixed places: only where a thread of the interpreter runs it.
+ */
 typedef struct {
     Job *job;
+    PyObject *call;
     Place places[MOST_OPERANDS];
     PyUFuncGenericFunction loop;
     void *data;
@@ -22,7 +25,7 @@ typedef struct {
 } Op;
 
 typedef struct {
-    int n;
+    int n, has_calls;
     size_t buffers;
     Op *ops;
 } Sequence;
@@ -93,6 +96,7 @@ free_sequence(Sequence *sequence)
 {
     for (int i = 0; sequence != NULL && sequence->ops != NULL && i < sequence->n; i++) {
         PyMem_RawFree(sequence->ops[i].job);
+        Py_XDECREF(sequence->ops[i].call);
     }
     if (sequence != NULL) {
         PyMem_RawFree(sequence->ops);
@@ -152,7 +156,15 @@ fill_job_op(Op *op, PyObject *given, PyObject *arrays, PyObject *joined, int is_
     for (int k = 0; k < job->n_operands && k < PyTuple_GET_SIZE(places); k++) {
         Operand *o = &job->operands[k];
         PyObject *number = PyTuple_GET_ITEM(places, k);
-        if (k < job->n_steps && job->steps[k].kind == JOIN) {
+        if (k < job->n_steps && PyArray_Check(number)) { /* where the one row that all is joined to goes */
+            o->strides[0] = 0;
+            o->data = PyArray_BYTES((PyArrayObject *)number);
+            op->places[k] = (Place){0, o->data - PyArray_BYTES((PyArrayObject *)PyTuple_GET_ITEM(arrays, 0))};
+            if (job->units != 1) {
+                return 0;
+            }
+        }
+        else if (k < job->n_steps && job->steps[k].kind == JOIN) {
             npy_intp n = job->operands[job->steps[k].args[0]].is_narrow ? 1 : job->length;
             PyObject *shape = Py_BuildValue("(Onn)", number, job->units, n);
             int failed = shape == NULL || PyList_Append(joined, shape) < 0;
@@ -222,6 +234,11 @@ make_sequence(PyObject *module, PyObject *args)
     for (; is_made && sequence->n < PyTuple_GET_SIZE(ops); sequence->n++) {
         PyObject *given = PyTuple_GET_ITEM(ops, sequence->n);
         Op *op = &sequence->ops[sequence->n];
+        if (!PyTuple_CheckExact(given)) {
+            op->call = Py_NewRef(given);
+            sequence->has_calls = 1;
+            continue;
+        }
         is_made = PyTuple_GET_SIZE(given) == 5 ? fill_product_op(op, given, arrays)
                                                : fill_job_op(op, given, arrays, joined, is_quick);
         if (is_made && op->job != NULL && op->job->bytes > sequence->buffers) {

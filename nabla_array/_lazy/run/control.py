@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..cpu.blocks import StepFailed
-from ..cpu.codegen import Source, makes_small, write
+from ..cpu.loops import Loop, is_small, makes_small
+from ..graph.aval import LARGE
 from ..graph.bodies import Flags, is_writing
 from ..graph.node import Node, evaluate_hook
 from ..graph.program import Program
@@ -27,21 +28,8 @@ evaluate_hook[:] = [_relieve]
 
 
 # -- bodies ----------------------------------------------------------------------------------------------
-# Those whose results are all small become lines of Python. The others are worth a plan: blocks, threads, and
-# results in the memory of dead values.
-
-
-def _numbered(prefix: str, count: int) -> list[str]:
-    return [f"{prefix}{i}" for i in range(count)]
-
-
-def _tuple(names: Sequence[str]) -> str:
-    return f"({''.join([f'{n}, ' for n in names])})"
-
-
-def _assign(source: Source, names: Sequence[str], values: Sequence[str]) -> None:
-    if names:
-        source.line(f"{_tuple(names)} = {_tuple(values)}")
+# Those whose values are all small are made ready as a whole. The others are worth a plan: blocks, threads,
+# and results in the memory of dead values.
 
 
 @lru_cache(512)
@@ -64,13 +52,26 @@ def _run_large(program: Program, state: list[Any], rest: Sequence[Any] = ()) -> 
 
 @lru_cache(512)
 def _function_of(program: Program) -> Callable[..., tuple[Any, ...]]:
-    """Return a program as a function of NumPy arrays to arrays, or to scalars where there are no axes."""
-    if not makes_small(program):
-        return lambda *inputs: tuple(_run_large(program, [], inputs))
-    source = Source()
-    args = _numbered("a", len(program.inputs))
-    source.line(f"return {_tuple(write(program, source, args, scalars=True))}")
-    return source.function(f"body({', '.join(args)})")
+    """Return a program as a function of NumPy arrays to arrays."""
+    if is_small(program):
+        return Loop(program).call
+    return lambda *inputs: tuple(_run_large(program, [], inputs))
+
+
+_loop = lru_cache(512)(Loop)
+
+
+def _loop_of(
+    body: Program, carry: int, cut: int, test: Program | None, whole: Sequence[np.ndarray]
+) -> tuple[Loop, list[np.ndarray]]:
+    """Return a loop over small arrays, and those that it is to be given of what stays.
+
+    It is made ready for what is large, which would take too long to copy.
+    """
+    first = carry + cut
+    large = {i: x for i, x in enumerate(whole, first) if x.nbytes >= LARGE}
+    loop = Loop(body, carry, cut, test, large) if large else _loop(body, carry, cut, test)
+    return loop, [x for i, x in enumerate(whole, first) if i not in large]
 
 
 # -- scan ------------------------------------------------------------------------------------------------
@@ -78,33 +79,14 @@ def _function_of(program: Program) -> Callable[..., tuple[Any, ...]]:
 
 def _large_scan(
     program: Program, state: list[Any], xs: list[Any], whole: list[Any], ys: list[Any], steps: range
-) -> tuple[Any, ...]:
+) -> list[Any]:
     n = len(state)
     for t in steps:
         state = _run_large(program, state, [*[x[t] for x in xs], *whole])
         for k, y in enumerate(ys, n):
             y[t] = state[k]
         del state[n:]  # each array of the carry is held once now, so that the next step may use its memory
-    return tuple(state)
-
-
-@lru_cache(512)
-def _scan_loop(program: Program, carry: int, cut: int) -> Callable[..., Any]:
-    """Return the loop over small arrays as a function."""
-    source = Source()
-    stacked = len(program.outputs) - carry
-    state, whole = _numbered("s", carry), _numbered("w", len(program.inputs) - carry - cut)
-    xs, ys = _numbered("x", cut), _numbered("y", stacked)
-    with source.block("for t in steps:"):
-        for x in xs:
-            source.line(f"{x}_t = {x}[t]")
-        outs = write(program, source, [*state, *[f"{x}_t" for x in xs], *whole], scalars=True)
-        for y, value in zip(ys, outs[carry:], strict=True):
-            source.line(f"{y}[t] = {value}")
-        _assign(source, state, outs[:carry])
-        source.line("pass")
-    source.line(f"return {_tuple(state)}")
-    return source.function(f"loop({', '.join(['steps', *ys, *state, *xs, *whole])})")
+    return state
 
 
 def _scan_host(
@@ -116,18 +98,20 @@ def _scan_host(
     x_axes: Axes,
     y_axes: Axes,
 ) -> tuple[Any, ...]:
-    values = list(operands)
-    for i, axis in enumerate(x_axes, carry):
-        values[i] = np.moveaxis(values[i], axis, 0)
-    outs = [program.aval(k) for k in program.outputs[carry:]]
-    ys = [np.empty(with_axis(a, x, length).shape, a.dtype) for a, x in zip(outs, y_axes, strict=True)]
-    steps = range(length - 1, -1, -1) if reverse else range(length)
-    moved = [np.moveaxis(y, axis, 0) for y, axis in zip(ys, y_axes, strict=True)]
     cut = len(x_axes)
+    xs = [np.moveaxis(x, a, 0) for x, a in zip(operands[carry : carry + cut], x_axes, strict=True)]
+    state, whole = list(operands[:carry]), list(operands[carry + cut :])
+    outs = [program.aval(k) for k in program.outputs[carry:]]
+    steps = range(length - 1, -1, -1) if reverse else range(length)
     if makes_small(program):
-        return (*_scan_loop(program, carry, cut)(steps, *moved, *values), *ys)
-    state, xs, whole = values[:carry], values[carry : carry + cut], values[carry + cut :]
-    del values
+        ys = [np.empty((length, *a.shape), a.dtype) for a in outs]
+        loop, rest = _loop_of(program, carry, cut, None, whole)
+        state = loop.run(state, [*[np.require(x, None, ["C", "A"]) for x in xs], *rest], ys, steps)
+        moved = [np.moveaxis(y, 0, axis) for y, axis in zip(ys, y_axes, strict=True)]
+        return (*state, *[np.asarray(y, order="C") for y in moved])
+    ys = [np.empty(with_axis(a, x, length).shape, a.dtype) for a, x in zip(outs, y_axes, strict=True)]
+    moved = [np.moveaxis(y, axis, 0) for y, axis in zip(ys, y_axes, strict=True)]
+    del operands
     return (*_large_scan(program, state, xs, whole, moved, steps), *ys)
 
 
@@ -139,19 +123,6 @@ def _large_while(cond: Program, body: Program, state: list[Any], whole: tuple[An
     while test(*state, *whole)[0]:
         state = _run_large(body, state, whole)
     return tuple(state)
-
-
-@lru_cache(512)
-def _while_loop(cond: Program, body: Program, carry: int) -> Callable[..., Any]:
-    """Return the loop over small arrays as a function."""
-    source = Source()
-    state, whole = _numbered("s", carry), _numbered("w", len(body.inputs) - carry)
-    with source.block("while True:"):
-        (test,) = write(cond, source, [*state, *whole], scalars=True)
-        source.line(f"if not {test}: return {_tuple(state)}")
-        outs = write(body, source, [*state, *whole], scalars=True)
-        _assign(source, state, outs)
-    return source.function(f"loop({', '.join([*state, *whole])})")
 
 
 class _Rows:
@@ -182,8 +153,9 @@ def _while_host(
     *operands: np.ndarray, cond: Program, body: Program, carry: int, rows: Flags
 ) -> tuple[Any, ...]:
     if not cond.aval(cond.outputs[0]).ndim:
-        if makes_small(body):
-            return _while_loop(cond, body, carry)(*operands)
+        if makes_small(body) and makes_small(cond):
+            loop, rest = _loop_of(body, carry, 0, cond, operands[carry:])
+            return tuple(loop.run(operands[:carry], rest, (), range(0)))
         return _large_while(cond, body, list(operands[:carry]), operands[carry:])
     test, step = _function_of(cond), _function_of(body)
     state, whole = list(operands[:carry]), operands[carry:]

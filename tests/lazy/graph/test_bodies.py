@@ -28,7 +28,7 @@ from nabla_array._lazy.graph.node import Node
 from nabla_array._lazy.run.evaluator import value_of
 from nabla_array._namespace.core.array import current
 
-from ..cpu.test_codegen import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
+from ..cpu.test_loops import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
 from ..execution import assert_same
 from ..run.test_random_graphs import leaves
 

@@ -23,7 +23,9 @@ TRANSFORMS: list[tuple[Primitive, dict[str, Any], str, Any]] = [
     (rfft, {}, "d", np.fft.rfft),
     (irfft, {}, "D", np.fft.irfft),
 ]
-each = pytest.mark.parametrize(("prim", "more", "char", "numpys"), TRANSFORMS, ids=str)
+each = pytest.mark.parametrize(
+    ("prim", "more", "char", "numpys"), TRANSFORMS, ids=lambda x: getattr(x, "__name__", str(x))
+)
 
 
 @each

@@ -19,7 +19,7 @@ from nabla_array._lazy.ops import control
 from nabla_array._lazy.run import control as _run_control  # noqa: F401  gives the records their host functions
 from nabla_array._namespace.core.array import current
 
-from ..cpu.test_codegen import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
+from ..cpu.test_loops import INSTRUCTIONS, NUMBERS, chosen, program_of, reference
 from ..execution import assert_same
 from ..run.test_random_graphs import leaves
 

@@ -1,8 +1,8 @@
-"""Schedules that compiled code runs as a whole, tile by tile of their rows (`native/pieces.h`).
+"""Schedules that compiled code runs as a whole, again and again (`native/row_tiles.h`, `native/loops.h`).
 
-The schedule is that of a tile. Each of its values has a home: an array of which a tile is a part, one that
-all tiles read, or a place in the memory of the thread that runs the tile. So nothing has to be made ready
-again for the next tile, or for the next arrays that lie in memory as these do.
+It runs once for each tile of rows, or for each step of a loop. Each value has a home: an array of which the
+tile or the step has a part, one that all of them read, or a place in the memory of the thread. So nothing
+has to be made ready again for the next tile or step, or for the next arrays that lie in memory as these do.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from ..native import compiled
 from ..ops.contraction import is_unit_matrix, matmul, with_one_matrix
 from ..schedule.steps import Call, Fused, Schedule, Step
 from .faults import tell_at_once
-from .kernels import Unfit, job_of
+from .kernels import EACH, Job, Unfit, job_of
 
 # Where a value is, if not in an array: in the thread's memory, or nowhere that changes.
-_THREAD, _FIXED = 0, -1
+THREAD, FIXED = 0, -1
 # Rows of a unit matrix from which it takes long to multiply by it.
 _UNITS = 64
 # Bytes between the beginnings of values.
-_ALIGNED = 64
+ALIGNED = 64
 
 
 class Bound(NamedTuple):
@@ -69,7 +69,8 @@ def bind(
     Unfit
         If something in it is not for compiled code.
     """
-    binder = _Binder(schedule, inputs, outputs)
+    workspace = Workspace(sum(e.aval.nbytes + ALIGNED for e in schedule.program.eqns))
+    binder = Binder(schedule, inputs, outputs, workspace)
     for step, drop in zip(schedule.steps, schedule.drops, strict=True):
         binder.add(step, drop)
     return binder.bound(is_quick)
@@ -79,7 +80,7 @@ def _tell_of_product(step: int, bits: int) -> None:
     tell_at_once(bits, "matmul")
 
 
-class _Workspace:
+class Workspace:
     """A thread's memory: where values are, and what of it is free."""
 
     def __init__(self, most: int) -> None:
@@ -88,10 +89,10 @@ class _Workspace:
         self.free: list[tuple[int, int]] = []  # where, and how many bytes
         self.taken: dict[int, tuple[int, int]] = {}
 
-    def take(self, k: int, aval: Aval) -> np.ndarray:
-        """Return an array for a value."""
-        wanted = -(-max(aval.nbytes, 1) // _ALIGNED) * _ALIGNED
-        fitting = [hole for hole in self.free if hole[1] >= wanted]
+    def take(self, k: int, aval: Aval, is_new: bool = False) -> np.ndarray:
+        """Return an array for a value; `is_new`: where nothing was before."""
+        wanted = -(-max(aval.nbytes, 1) // ALIGNED) * ALIGNED
+        fitting = [hole for hole in self.free if hole[1] >= wanted and not is_new]
         if fitting:
             start, size = min(fitting, key=lambda hole: hole[1])
             self.free.remove((start, size))
@@ -109,28 +110,37 @@ class _Workspace:
             self.free.append(self.taken.pop(k))
 
 
-class _Binder:
+class Binder:
     """Makes the operations of a schedule's steps, over arrays that stand for those of any tile."""
 
     def __init__(
-        self, schedule: Schedule, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray | None]
+        self,
+        schedule: Schedule,
+        inputs: Sequence[np.ndarray],
+        outputs: Sequence[np.ndarray | None],
+        workspace: Workspace,
     ) -> None:
         self.program = schedule.program
         self.base = len(inputs)
         self.env: list[Any] = [*inputs, *[None] * len(self.program.eqns)]
-        self.home = [*range(1, self.base + 1), *[_FIXED] * len(self.program.eqns)]
+        self.home = [*range(1, self.base + 1), *[FIXED] * len(self.program.eqns)]
         self.root = list(range(len(self.env)))  # what a view looks at
         self.live = [0] * len(self.env)  # how many values look at what a value has
         self.numbers = {k: n for n, k in enumerate(self.program.outputs, self.base + 1)}
         self.outputs = dict(zip(self.program.outputs, outputs, strict=True))
-        self.workspace = _Workspace(sum(e.aval.nbytes + _ALIGNED for e in self.program.eqns))
-        self.arrays = [self.workspace.memory, *inputs, *outputs]
-        self.ops: list[tuple[Any, ...]] = []
+        self.workspace = workspace
+        self.arrays: list[Any] = [workspace.memory, *inputs, *outputs]
+        # Tuples for compiled code, or functions of Python's.
+        self.ops: list[Any] = []
         self.joined: dict[int, tuple[int, int]] = {}
         self.tellers: list[Callable[[int, int], None]] = []
 
     def add(self, step: Step, drop: tuple[int, ...]) -> None:
         """Make the operation of a step, after which the values in `drop` are dead."""
+        self._step(step)
+        self._drop(drop)
+
+    def _step(self, step: Step) -> None:
         if isinstance(step, Fused):
             self._add_job(step)
         elif isinstance(step, Call):
@@ -145,6 +155,9 @@ class _Binder:
                 self._add_job(Fused((k,), self._lead(eqn), eqn.ins, (k,), joined))
             else:
                 raise Unfit
+
+    def _drop(self, drop: tuple[int, ...]) -> None:
+        """Let others have the memory of dead values."""
         for i in drop:
             root = self.root[i]
             self.live[root] -= 1
@@ -167,7 +180,7 @@ class _Binder:
                 self.joined[k] = 1, aval.size
                 out = self.arrays[self.numbers[k]] = np.empty(aval.shape, aval.dtype)
         else:
-            self.home[k] = _THREAD
+            self.home[k] = THREAD
             out = self.workspace.take(k, aval)
         self.env[k] = out
         return out
@@ -189,7 +202,7 @@ class _Binder:
             ins, out = [*rows], out.reshape(len(rows[0]), out.shape[-1])
         if out.ndim > 3 or not all(_is_for_blas(x) for x in (*ins, out)):
             raise Unfit
-        is_known = self.home[eqn.ins[0]] > _THREAD and ins[0].ndim == 2
+        is_known = self.home[eqn.ins[0]] > THREAD and ins[0].ndim == 2
         if is_known and len(ins[0]) > _UNITS and is_unit_matrix(ins[0]):
             raise Unfit  # the host moves the other matrix, and multiplies nothing
         self.ops.append((np.matmul, *ins, out, tuple([self.home[i] for i in (*eqn.ins, k)])))
@@ -197,8 +210,9 @@ class _Binder:
 
     def _add_job(self, group: Fused) -> None:
         job = job_of(self.program, group)
-        if job is None or job.folds or any(self.outputs.get(k, self) is not None for k in group.joined):
-            raise Unfit  # what is joined within a tile is not known to its next steps
+        if job is None:
+            raise Unfit
+        joined = self._joined(job, group)
         outs = {k: self._place(k) for k in group.outputs if k not in group.joined}
         for k, out in outs.items():
             if self.program.eqns[k - self.base].prim.contiguous and not out.flags.c_contiguous:
@@ -210,12 +224,18 @@ class _Binder:
         sources = [i for i, _, _ in job.leaves]
         if not all(np.may_share_memory(x, self.env[i]) for i, x in zip(sources, leaves, strict=True)):
             raise Unfit
-        places = dict.fromkeys(range(len(job.steps)), _FIXED)
+        places: dict[int, Any] = dict.fromkeys(range(len(job.steps)), FIXED)
         places.update({job.places[k]: self.home[k] for k in outs})
-        places.update({job.places[k]: self.numbers[k] for k in group.joined})
+        places.update({job.places[k]: at for k, at in joined.items()})
         homes = (*places.values(), *[self.home[i] for i in sources])
         self.ops.append((job.steps, leaves, kept, job.rows, job.length, homes))
         self.tellers.append(job.tell)
+
+    def _joined(self, job: Job, group: Fused) -> dict[int, Any]:
+        """Return which arrays have the partial results of what is joined."""
+        if job.folds or any(self.outputs.get(k, self) is not None for k in group.joined):
+            raise Unfit  # what is joined within a tile is not known to its next steps
+        return {k: self.numbers[k] for k in group.joined}
 
     def bound(self, is_quick: bool) -> Bound:
         """Return the schedule made ready."""
@@ -225,8 +245,14 @@ class _Binder:
         sequence, joined = made
         outputs = {n: k for k, n in self.numbers.items()}
         self.joined.update({outputs[n]: (units, length) for n, units, length in joined})
-        fixed = [x for x, home in zip(self.env, self.home, strict=True) if home == _FIXED]
+        fixed = [x for x, home in zip(self.env, self.home, strict=True) if home == FIXED]
         return Bound(sequence, self.workspace.size, self.joined, self.tellers, fixed)
+
+
+def copy_op(source: np.ndarray, home: int, target: np.ndarray, place: int) -> tuple[Any, ...]:
+    """Return the operation that copies elements from where a value is to another place."""
+    steps = (("copy", (1,), source.dtype, EACH, False),)
+    return steps, [source], [target], 0, 0, (place, home)
 
 
 def _is_for_blas(x: np.ndarray) -> bool:
