@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.graph.aval import aval_of_value
+from .._lazy.graph.aval import Aval, aval_of_value
 from .._lazy.graph.program import Program, is_literal
 from .._lazy.ops.placement import Device, finders
 from .._lazy.run import settling  # noqa: F401  evaluates where arrays are on devices
 from .._lazy.run.executors import execute
 from .._lazy.schedule.plan_cache import keep, plans
 from .._lazy.schedule.steps import Schedule
-from .layouts import Layout
+from .layouts import Box, Layout
 from .mesh import DeviceMesh
 from .partition import Layouts, Partition, everywhere
 from .propagation import wishes_of
@@ -70,20 +70,31 @@ class Sharded:
         return found
 
     def _fetched(self) -> Any:
-        engine = self.device.engine
-        if not isinstance(self.layout, Layout):
-            return engine.fetch(self.shards[:1])[0]
-        distinct = {box: d for d, box in reversed([*enumerate(self.layout.boxes)])}
-        parts = engine.fetch([self.shards[d] for d in distinct.values()])
-        if len(parts) == 1:
-            (part,) = parts
-            out = part.copy() if 0 in part.strides else part.view()
-        else:
-            out = np.empty(self.aval.shape, self.aval.dtype)
-            for box, part in zip(distinct, parts, strict=True):
-                out[tuple([slice(a, b) for a, b in box])] = part
-        out.flags.writeable = False
-        return out
+        engine, layout = self.device.engine, self.layout
+        if isinstance(layout, Layout):
+            distinct = {box: d for d, box in reversed([*enumerate(layout.boxes)])}
+            parts = engine.fetch([self.shards[d] for d in distinct.values()])
+            return _assembled(self.aval, [*distinct], parts)
+        several: Any = engine.fetch(self.shards if any(lay.varies for lay in layout) else self.shards[:1])
+        return tuple(
+            [
+                _assembled(aval, lay.boxes[: len(several)], [results[n] for results in several])
+                for n, (aval, lay) in enumerate(zip(self.aval, layout, strict=True))
+            ]
+        )
+
+
+def _assembled(aval: Aval, boxes: Sequence[Box], parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a value made of its parts, read-only."""
+    if len(parts) == 1:
+        (part,) = parts
+        out = part.copy() if 0 in part.strides else part.view()
+    else:
+        out = np.empty(aval.shape, aval.dtype)
+        for box, part in zip(boxes, parts, strict=True):
+            out[tuple([slice(a, b) for a, b in box])] = part
+    out.flags.writeable = False
+    return out
 
 
 class OnMesh:

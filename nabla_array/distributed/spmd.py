@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from .._lazy.cpu.blocks import StepFailed
-from .._lazy.graph.aval import Aval, aval_of
+from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Eqn, Program
 from .._lazy.run.executors import EXECUTORS
 from .._lazy.schedule.steps import Schedule
 from .engines import Engine, Segment
 from .layouts import Layout
-from .partition import Local, Moved, Partition, Placing, Value
+from .partition import Local, Moved, Partition, Placing, Value, part_aval
 
 
 class Devices(NamedTuple):
@@ -189,8 +189,8 @@ def _program(
 def _part(value: Value, device: int) -> Any:
     """Return the aval of a device's part of a value."""
     if isinstance(value.layout, tuple):
-        return value.aval
-    return aval_of(value.layout.local_shape(device), value.aval.dtype)
+        return tuple([part_aval(a, lay, device) for a, lay in zip(value.aval, value.layout, strict=True)])
+    return part_aval(value.aval, value.layout, device)
 
 
 def _run_devices(program: Any, step: Devices, drop: Any, env: list[Any], owned: frozenset[int]) -> None:

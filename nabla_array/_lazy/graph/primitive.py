@@ -86,12 +86,12 @@ class Primitive:
     into: Callable[..., Any] | None = None
     # The NumPy ufunc whose dtype resolution this operation has.
     ufunc: np.ufunc | None = None
-    # Reductions and products: the ufunc that joins partial results.
+    # Reductions, scans and products: the ufunc that joins partial results.
     reducer: np.ufunc | None = None
     # ``(first, *rest, **params)``: the same, written over the first argument, used when nobody else can see
     # that memory.
     inplace: Callable[..., Any] | None = None
-    # ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of the
+    # ``(*avals, **params) -> (labels, ..., labels)``: a label for each axis of each input and of each
     # result. Axes of one label are one axis, which the operation treats pointwise or reduces; of one with a
     # negative label it needs the whole. An elementwise operation goes axis by axis.
     dims: Callable[..., Dims] | None = None

@@ -153,6 +153,11 @@ def _correlate_host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return out.reshape(shape)
 
 
+def _correlate_dims(x: Aval, y: Aval) -> Dims:
+    lead = tuple(range(x.ndim - 1))
+    return (*lead, -1), (*lead, -2), (*lead, -3)
+
+
 def _correlate_transpose(ct: Node, wanted: Any, x: Node, y: Node) -> tuple[Node | None, ...]:
     by_x = None
     if wanted[0]:
@@ -167,6 +172,7 @@ correlate: Primitive = Primitive(
     "correlate",
     _correlate_aval,
     _correlate_host,
+    dims=_correlate_dims,
     jvp=lambda tangents, out, x, y: _of_product(correlate, tangents, x, y),
     transpose=_correlate_transpose,
 )

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node, leaf
-from ..graph.primitive import Primitive, shift
+from ..graph.primitive import Dims, Primitive, shift
 from .creation import fill_node
 from .elementwise import conj, real
 from .structure import broadcast, span, update_slice
@@ -34,7 +34,12 @@ def _transform(
             raise ValueError(f"{name}: needs a dtype of kind {kind!r} and n of 1 or more: {x}, n={n}")
         return _sized(x, axis, *result(x, n))
 
-    return Primitive(name, aval, host, batch=shift("axis"), transpose=transpose)
+    def dims(x: Aval, n: int, axis: int, **params: Any) -> Dims:
+        before = tuple(-1 if a == axis else a for a in range(x.ndim))
+        after = before if x.shape[axis] == result(x, n)[0] else tuple(-2 if a < 0 else a for a in before)
+        return before, after
+
+    return Primitive(name, aval, host, batch=shift("axis"), dims=dims, transpose=transpose)
 
 
 def _fitted(x: Node, axis: int, n: int) -> Node:

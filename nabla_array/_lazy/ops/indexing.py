@@ -8,7 +8,7 @@ import numpy as np
 
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node, leaf
-from ..graph.primitive import Primitive
+from ..graph.primitive import Dims, Primitive
 from .creation import fill_like, fill_node
 from .elementwise import eq, select
 
@@ -36,6 +36,26 @@ def _gather_host(x: np.ndarray, *indices: np.ndarray, axes: tuple[int, ...], bat
     return np.asarray(moved[key])
 
 
+def _labels(x: Aval, index: Aval, axes: tuple[int, ...], batch: int) -> Dims:
+    """Label an array whose indexed axes are needed whole, the indices, and what is found there."""
+    own = (*range(batch), *range(x.ndim, x.ndim + index.ndim - batch))
+    rest = [a for a in range(batch, x.ndim) if a not in axes]
+    return tuple(-1 - a if a in axes else a for a in range(x.ndim)), own, (*own, *rest)
+
+
+def _gather_dims(x: Aval, *indices: Aval, axes: tuple[int, ...], batch: int) -> Dims:
+    array, own, result = _labels(x, indices[0], axes, batch)
+    return array, *[own] * len(indices), result
+
+
+def _scatter_dims(x: Aval, value: Aval, *indices: Aval, axes: tuple[int, ...], batch: int, mode: str) -> Dims:
+    """Whoever writes to a place has to know all that is written there, in order."""
+    array, own, found = (
+        tuple(-1 - f if f >= x.ndim else f for f in row) for row in _labels(x, indices[0], axes, batch)
+    )
+    return array, found, *[own] * len(indices), array
+
+
 def _more_batch(params: dict[str, Any], size: int) -> dict[str, Any]:
     return {**params, "axes": tuple(a + 1 for a in params["axes"]), "batch": params["batch"] + 1}
 
@@ -54,6 +74,7 @@ gather: Primitive = Primitive(
     _gather_aval,
     _gather_host,
     batch=_more_batch,
+    dims=_gather_dims,
     mixed=_gather_mixed,
     transpose=lambda ct, wanted, x, *indices, **params: (
         scatter(fill_like(x, 0), ct, *indices, mode="add", **params),
@@ -129,6 +150,7 @@ scatter: Primitive = Primitive(
     _scatter_aval,
     lambda x, *rest, **params: _scatter_inplace(x.copy(), *rest, **params),
     batch=_more_batch,
+    dims=_scatter_dims,
     inplace=_scatter_inplace,
     jvp=_scatter_jvp,
     transpose=_scatter_transpose,

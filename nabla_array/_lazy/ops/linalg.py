@@ -12,7 +12,7 @@ import numpy as np
 
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node, leaf
-from ..graph.primitive import Primitive
+from ..graph.primitive import Dims, Primitive
 from .contraction import apart, matmul, side_by_side, turned
 from .creation import fill_like
 from .elementwise import abs_, cast, complex_, conj, eq, imag, ratio, real
@@ -38,7 +38,15 @@ def _matrix(
             raise ValueError(f"{name}: needs {'square ' if square else ''}matrices of inexact numbers: {x}")
         return result(x, **params)
 
-    return Primitive(name, aval, host, **rules)
+    def dims(x: Aval, **params: Any) -> Dims:
+        found = result(x, **params)
+        lead = tuple(range(x.ndim - 2))
+        return tuple(
+            (*lead, *range(-3 * n - 1, -3 * n - 1 - (a.ndim - len(lead)), -1))
+            for n, a in enumerate((x, *(found if isinstance(found, tuple) else (found,))))
+        )
+
+    return Primitive(name, aval, host, dims=dims, **rules)
 
 
 # What derivative rules say. They choose as JAX's do where there is a choice: of cholesky, eigh and eigvalsh
@@ -199,10 +207,16 @@ def _solve_mixed(operands: Any, batched: Any, lead: tuple[int, ...]) -> Node | N
     return apart(solve(a, side_by_side(b)), lead, b.aval.shape[-1])
 
 
+def _solve_dims(a: Aval, b: Aval) -> Dims:
+    lead = tuple(range(a.ndim - 2))
+    return (*lead, -1, -2), (*lead, -2, a.ndim), (*lead, -2, a.ndim)
+
+
 solve: Primitive = Primitive(
     "solve",
     _solve_aval,
     np.linalg.solve,
+    dims=_solve_dims,
     jvp=_solve_jvp,
     transpose=_solve_transpose,
     mixed=_solve_mixed,
@@ -380,6 +394,11 @@ def _pinv_aval(x: Aval, y: Aval) -> Aval:
     return y
 
 
+def _pinv_dims(x: Aval, y: Aval) -> Dims:
+    labels = tuple(range(x.ndim))
+    return labels, (*labels[:-2], *labels[:-3:-1]), (*labels[:-2], *labels[:-3:-1])
+
+
 def _pinv_jvp(tangents: Any, out: Node, x: Node, y: Node) -> Node | None:
     """Golub and Pereyra's formula, for matrices that keep their rank."""
     t, _ = tangents
@@ -394,4 +413,4 @@ def _pinv_jvp(tangents: Any, out: Node, x: Node, y: Node) -> Node | None:
 
 # The second operand, known to be the pseudo-inverse of the first, as which it is differentiated: its singular
 # vectors have no derivative where values are equal, and it has.
-pinv = Primitive("pinv", _pinv_aval, lambda x, y: y, jvp=_pinv_jvp)
+pinv = Primitive("pinv", _pinv_aval, lambda x, y: y, dims=_pinv_dims, jvp=_pinv_jvp)

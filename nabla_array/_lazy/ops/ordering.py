@@ -9,7 +9,7 @@ import numpy as np
 
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
-from ..graph.primitive import Primitive, shift
+from ..graph.primitive import Primitive, shift, whole
 from .indexing import gather
 from .structure import permute
 
@@ -84,13 +84,19 @@ def _sort_jvp(tangents: Any, out: Node, x: Node, axis: int, **params: Any) -> No
 
 
 sort = Primitive(
-    "sort", lambda x, axis, descending, stable: x, _sort_host, batch=shift("axis"), jvp=_sort_jvp
+    "sort",
+    lambda x, axis, descending, stable: x,
+    _sort_host,
+    batch=shift("axis"),
+    dims=whole("axis"),
+    jvp=_sort_jvp,
 )
 argsort = Primitive(
     "argsort",
     lambda x, axis, descending, stable: aval_of(x.shape, _INTP),
     _argsort_host,
     batch=shift("axis"),
+    dims=whole("axis"),
 )
 
 
@@ -108,6 +114,7 @@ partition = Primitive(
     lambda x, kth, axis: x,
     lambda x, kth, axis: np.partition(x, np.asarray(kth, np.intp), axis),
     batch=shift("axis"),
+    dims=whole("axis"),
     jvp=_partition_jvp,
 )
 argpartition = Primitive(
@@ -115,6 +122,7 @@ argpartition = Primitive(
     lambda x, kth, axis: aval_of(x.shape, _INTP),
     lambda x, kth, axis: np.argpartition(x, np.asarray(kth, np.intp), axis),
     batch=shift("axis"),
+    dims=whole("axis"),
 )
 
 
@@ -133,6 +141,11 @@ def _check_vectors(name: str, vectors: Aval, x: Aval) -> None:
         raise ValueError(f"{name}: dtypes or batch axes differ: {vectors} and {x}")
 
 
+def _vector(vectors: Aval) -> tuple[int, ...]:
+    """Label vectors that are needed whole; their batch axes are the first ones of the other operand."""
+    return (*range(vectors.ndim - 1), -1)
+
+
 def _searchsorted_aval(x1: Aval, x2: Aval, side: str) -> Aval:
     _check_vectors("searchsorted", x1, x2)
     return aval_of(x2.shape, _INTP)
@@ -147,6 +160,7 @@ searchsorted: Primitive = Primitive(
     "searchsorted",
     _searchsorted_aval,
     _searchsorted_host,
+    dims=lambda x1, x2, side: (_vector(x1), tuple(range(x2.ndim)), tuple(range(x2.ndim))),
     mixed=lambda operands, batched, lead, side: (
         None if batched[0] or operands[0].aval.ndim > 1 else searchsorted(*operands, side=side)
     ),
@@ -163,6 +177,7 @@ isin: Primitive = Primitive(
     "isin",
     _isin_aval,
     lambda x, among: _each(lambda v, part: np.isin(part, v), among, x, np.bool),
+    dims=lambda x, among: (tuple(range(x.ndim)), _vector(among), tuple(range(x.ndim))),
     mixed=lambda operands, batched, lead: (
         None if batched[1] or operands[1].aval.ndim > 1 else isin(*operands)
     ),

@@ -109,6 +109,7 @@ reduce_count = Primitive(
     lambda x, axes: aval_of(tuple(n for i, n in enumerate(x.shape) if i not in axes), np.dtype(np.intp)),
     _count_host,
     batch=shift("axes"),
+    reducer=np.add,
     dims=lambda x, axes: (tuple(range(x.ndim)), tuple(i for i in range(x.ndim) if i not in axes)),
     max=low.count,
 )
@@ -141,6 +142,7 @@ def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any
         lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
         kind="scan",
         fresh=True,
+        reducer=ufunc,
         batch=shift("axis"),
         dims=whole("axis"),
         max=lowering,

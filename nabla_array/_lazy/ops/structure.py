@@ -256,6 +256,11 @@ def _diagonal_aval(x: Aval, offset: int) -> Aval:
     return aval_of((*lead, max(size, 0)), x.dtype)
 
 
+def _diagonal_dims(x: Aval, offset: int) -> Dims:
+    lead = tuple(range(x.ndim - 2))
+    return (*lead, -1, -2), (*lead, -3)
+
+
 def _diagonal_transpose(ct: Node, wanted: Any, x: Node, offset: int) -> tuple[Node]:
     """Write into zeros, of which a diagonal is every (n + 1)th, row by row."""
     *lead, m, n = x.aval.shape
@@ -271,6 +276,7 @@ diagonal: Primitive = Primitive(
     _diagonal_aval,
     lambda x, offset: np.diagonal(x, offset, -2, -1),
     kind="view",
+    dims=_diagonal_dims,
     read_only=True,
     transpose=_diagonal_transpose,
 )
@@ -288,6 +294,13 @@ def _reinterpret_host(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     if x.dtype.itemsize == dtype.itemsize or x.shape[-1] == 1 or x.strides[-1] == x.itemsize:
         return x.view(dtype)
     return np.ascontiguousarray(x).view(dtype)
+
+
+def _reinterpret_dims(x: Aval, dtype: np.dtype) -> Dims:
+    if x.dtype.itemsize == dtype.itemsize:
+        return alike(x)
+    lead = tuple(range(x.ndim - 1))
+    return (*lead, -1), (*lead, -2)
 
 
 def are_parts(a: np.dtype, b: np.dtype) -> bool:
@@ -313,6 +326,7 @@ reinterpret: Primitive = Primitive(
     "reinterpret",
     _reinterpret_aval,
     _reinterpret_host,
+    dims=_reinterpret_dims,
     jvp=_reinterpret_jvp,
     transpose=_reinterpret_transpose,
     put=lambda apply, old, new, dtype: apply(reinterpret, new, dtype=old.dtype),

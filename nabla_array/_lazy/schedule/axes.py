@@ -23,7 +23,7 @@ class AxisClasses:
     shapes
         The shape of each value; that of a tuple of arrays is ().
     labels
-        What the record's `dims` says of each equation that it knows: for each operand, and last for the
+        What the record's `dims` says of each equation that it knows: for each operand, and last for each
         result, a label for each axis. A negative one says that the operation needs the axis whole.
     """
 
@@ -33,9 +33,9 @@ class AxisClasses:
         self.shapes = [a.shape if isinstance(a, Aval) else () for a in avals]
         self.labels: dict[int, Dims] = {}
         for k, eqn in enumerate(program.eqns, len(program.inputs)):
-            values = [avals[i] for i in (*eqn.ins, k)]
+            values = [avals[i] for i in eqn.ins]
             if eqn.prim.dims is not None and all([isinstance(a, Aval) for a in values]):
-                self.labels[k] = eqn.prim.dims(*values[:-1], **dict(eqn.params))
+                self.labels[k] = eqn.prim.dims(*values, **dict(eqn.params))
 
     @cached_property
     def cuttable(self) -> Classes:
@@ -61,7 +61,10 @@ class AxisClasses:
 
         for k, labels in self.labels.items():
             first: dict[int, int] = {}
-            for value, own in zip((*self.operands(k), k), labels, strict=True):
+            values = self.operands(k)
+            if isinstance(self.program.aval(k), Aval):
+                values += (k,)
+            for value, own in zip(values, labels, strict=False):
                 for place, label in enumerate(own, starts[value]):
                     if whole or label >= 0:
                         parent[root(place)] = root(first.setdefault(label, place))

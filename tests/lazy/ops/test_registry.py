@@ -71,26 +71,29 @@ def test_names_are_unique() -> None:
 @pytest.mark.parametrize("prim", sorted(all_primitives(), key=str), ids=str)
 def test_record_is_whole(prim: Primitive) -> None:
     assert (prim.into is not None) == (prim.kind == "elementwise")
-    assert (prim.reducer is not None) == (prim.kind == "reduce" or prim.name == "matmul")
+    joins = prim.kind in ("reduce", "scan") or prim.name in ("matmul", "reduce_count")
+    assert (prim.reducer is not None) == joins
 
 
 @rows
 def test_dims_say_along_which_axes_it_can_be_cut(row: Row) -> None:
-    prim = row.prim
-    (whole, *more), avals = on_host(row), [aval_of(x.shape, x.dtype) for x in row.inputs]
-    if prim.dims is None or more:
+    prim, n = row.prim, len(row.inputs)
+    wholes, avals = on_host(row), [aval_of(x.shape, x.dtype) for x in row.inputs]
+    if prim.dims is None:
         return
-    *before, after = prim.dims(*avals, **row.params)
-    assert [len(labels) for labels in (*before, after)] == [x.ndim for x in (*row.inputs, whole)]
-    for label in {k for labels in before for k in labels if k >= 0}:
-        sizes = {
-            x.shape[labels.index(label)]
-            for x, labels in zip(row.inputs, before, strict=True)
-            if label in labels
-        }
-        assert len(sizes) == 1
-        (size,) = sizes
-        if size < 2 or (label not in after and prim.reducer is None):
+    labels = prim.dims(*avals, **row.params)
+    assert [len(own) for own in labels] == [x.ndim for x in (*row.inputs, *wholes)]
+    before, after = labels[:n], labels[n:]
+    sizes: dict[int, set[int]] = {}
+    for x, own in zip(row.inputs, before, strict=True):
+        for label, size in zip(own, x.shape, strict=True):
+            sizes.setdefault(label, set()).add(size)
+    for label, (size, *others) in sizes.items():
+        is_kept = all(label in own for own in after)
+        if label < 0:
+            continue
+        assert not others
+        if size < 2 or not (is_kept or (prim.reducer is not None and not any(label in own for own in after))):
             continue
         parts = []
         for piece in (slice(0, size // 2), slice(size // 2, size)):
@@ -99,15 +102,20 @@ def test_dims_say_along_which_axes_it_can_be_cut(row: Row) -> None:
                 for x, own in zip(row.inputs, before, strict=True)
             ]
             length = piece.stop - piece.start
-            shape = tuple(length if k == label else n for k, n in zip(after, whole.shape, strict=True))
+            shapes = [
+                tuple(length if k == label else m for k, m in zip(own, whole.shape, strict=True))
+                for own, whole in zip(after, wholes, strict=True)
+            ]
             with np.errstate(all="ignore"):
-                parts.append(as_value(prim.host(*ins, **tiling.resized(row.params, shape))))
-            assert parts[-1].shape == shape
-        if label in after:
-            assert_same(np.concatenate(parts, axis=after.index(label)), whole, exact=prim.name != "matmul")
-        else:
-            with np.errstate(all="ignore"):
-                assert_same(np.asarray(prim.reducer(*parts)), whole, exact=False)  # type: ignore[misc]
+                found = as_tuple(as_value(prim.host(*ins, **tiling.resized(row.params, shapes[0]))))
+            assert [x.shape for x in found] == shapes
+            parts.append(found)
+        for whole, own, *both in zip(wholes, after, *parts, strict=True):
+            if is_kept:
+                assert_same(np.concatenate(both, axis=own.index(label)), whole, exact=row.exact)
+            else:
+                with np.errstate(all="ignore"):
+                    assert_same(np.asarray(prim.reducer(*both)), whole, exact=False)  # type: ignore[misc]
 
 
 @rows

@@ -1,0 +1,53 @@
+"""How operations are cut: by the labels of their records, or by a rule of their own.
+
+A rule is `(partition, k, eqn) -> number`: it adds what computes equation `k` of the program to the partition,
+and returns the number of its result there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.program import Eqn
+from ..._lazy.ops import structure as ops
+from ..._lazy.ops.placement import reshard, transfer
+from ..partition import Partition, everywhere
+from .structure import concat_rule, reshape_rule, slice_rule, update_slice_rule
+from .ways import by_labels
+
+Rule = Callable[[Partition, int, Eqn], int]
+
+
+def rule_of(prim: Primitive) -> Rule:
+    """Return the rule of an operation."""
+    return RULES.get(prim, by_labels)
+
+
+def _reshard(p: Partition, k: int, eqn: Eqn) -> int:
+    (i,) = eqn.ins
+    return p.operand(i, dict(eqn.params)["spec"].layout(p.program.aval(i).shape))
+
+
+def _transfer(p: Partition, k: int, eqn: Eqn) -> int:
+    """Take the value where it is: in the host's memory until a device needs its part."""
+    number = p.number[eqn.ins[0]]
+    return p.operand(eqn.ins[0], everywhere(p.mesh, eqn.aval)) if number is None else number  # type: ignore[arg-type]
+
+
+def _project(p: Partition, k: int, eqn: Eqn) -> int:
+    params = dict(eqn.params)
+    number = p.number[eqn.ins[0]]
+    assert number is not None
+    return p.local(eqn.prim, [number], params, eqn.aval, p.values[number].layout[params["index"]])
+
+
+RULES: dict[Primitive, Rule] = {
+    reshard: _reshard,
+    transfer: _transfer,
+    ops.project: _project,
+    ops.slice_: slice_rule,
+    ops.update_slice: update_slice_rule,
+    ops.concat: concat_rule,
+    ops.reshape: reshape_rule,
+}

@@ -1,0 +1,167 @@
+"""Operations that are cut by the labels of their records: the best of the ways that these allow."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from ..._lazy.graph.aval import Aval
+from ..._lazy.graph.primitive import Dims, Primitive
+from ..._lazy.graph.program import Eqn
+from ..._lazy.ops import contraction, elementwise
+from ..._lazy.schedule.axes import axes_of
+from ..layouts import Cut, Layout, even, move, uncut, volume
+from ..partition import Partition, sized
+
+# What a byte that moves costs against one that an operation reads or writes.
+_MOVED = 8.0
+# Ways to cut an operation that are looked at, at the most.
+_WAYS = 512
+# By which of their operands, the others being whole, operations are linear.
+_LINEAR: dict[Primitive, tuple[int, ...]] = {
+    elementwise.mul: (0, 1),
+    elementwise.div: (0,),
+    contraction.matmul: (0, 1),
+}
+
+
+def by_labels(p: Partition, k: int, eqn: Eqn) -> int:
+    """Cut an operation as the labels of its record allow."""
+    labels = axes_of(p.program).labels.get(k)
+    if labels is None:
+        return p.whole(k, eqn)
+    return cut_by(p, k, eqn, labels)
+
+
+def cut_by(p: Partition, k: int, eqn: Eqn, labels: Dims) -> int:
+    """Cut an operation in the best of the ways that labels allow."""
+    carried = carried_by(p, eqn)
+    way = Ways(p, k, eqn, labels, carried).best()
+    ins = [p.operand(i, layout) for i, layout in zip(eqn.ins, way, strict=False)]
+    found = way[len(ins) :]
+    if not isinstance(eqn.aval, Aval):
+        return p.local(eqn.prim, ins, dict(eqn.params), eqn.aval, tuple(found))
+    return p.local(eqn.prim, ins, sized(dict(eqn.params), found[0]), eqn.aval, found[0])
+
+
+def carried_by(p: Partition, eqn: Eqn) -> tuple[tuple[str, np.ufunc], ...]:
+    """Return what stays a sum that has not been taken: the operation may be done with its terms."""
+    layouts = [p.layout(i) for i in eqn.ins]
+    terms = {lay.partial for lay in layouts if lay is not None and lay.partial}
+    if len(terms) != 1 or not isinstance(eqn.aval, Aval):
+        return ()
+    (partial,) = terms
+    if any(f is not np.add for _, f in partial):
+        return ()
+    where = [n for n, lay in enumerate(layouts) if lay is not None and lay.partial]
+    prim = eqn.prim
+    is_linear = (
+        prim.transpose is not None and prim.jvp is None and prim.partials is None and len(eqn.ins) == 1
+    )
+    # The derivative by each operand is a number: it is linear in all of them together.
+    is_sum = len(where) == len(eqn.ins) and all([type(d) is int for d in prim.partials or (None,)])
+    if eqn.aval.size > p.program.aval(eqn.ins[where[0]]).size:  # a later sum would move more
+        return ()
+    return partial if is_linear or is_sum or (len(where) == 1 and where[0] in _LINEAR.get(prim, ())) else ()
+
+
+class Ways:
+    """The ways in which an operation could be cut."""
+
+    def __init__(self, p: Partition, k: int, eqn: Eqn, labels: Dims, carried: Any) -> None:
+        self.p, self.k, self.eqn, self.labels, self.carried = p, k, eqn, labels, carried
+        self.mesh = p.mesh
+        results = [eqn.aval] if isinstance(eqn.aval, Aval) else eqn.aval
+        self.avals = [*[p.program.aval(i) for i in eqn.ins], *results]
+        self.layouts = [p.layout(i) for i in eqn.ins]
+        self.unknown = [None] * len(results)
+        self.sizes = {
+            f: n
+            for aval, own in zip(self.avals, labels, strict=True)
+            for f, n in zip(own, aval.shape, strict=True)
+        }
+        self.kept = {*labels[-1]}.intersection(*labels[len(eqn.ins) :])
+
+    def _options(self) -> dict[int, list[Cut]]:
+        """Return by label how its axis could be cut."""
+        found: dict[int, dict[Cut, None]] = {f: {} for f in self.sizes if f >= 0}
+        freed: dict[tuple[str, ...], None] = {}
+        seen = [*zip(self.labels, [*self.layouts, *self.unknown], strict=True)]
+        seen += zip(self.labels, [self.p.wishes[i] for i in (*self.eqn.ins, self.k)], strict=False)
+        for own, layout in seen:
+            for f, cut in zip(own, layout.cuts if layout is not None else (), strict=False):
+                if f >= 0 and cut.axes:
+                    found[f].setdefault(cut)
+                elif cut.axes:
+                    freed.setdefault(cut.axes)
+        for axes in freed:  # what an axis that has to be whole is cut over may cut another one
+            for f, cuts in found.items():
+                if f in self.kept and self.sizes[f] >= self.mesh.length(axes):
+                    cuts.setdefault(even(self.mesh, axes, self.sizes[f]))
+        return {f: [c for c in cuts if self._is_possible(f, c)] for f, cuts in found.items() if cuts}
+
+    def _is_possible(self, f: int, cut: Cut) -> bool:
+        if any(own.count(f) > 1 for own in self.labels) or {*cut.axes} & {a for a, _ in self.carried}:
+            return False
+        if f in self.kept:
+            return True
+        reducer = self.eqn.prim.reducer
+        if reducer is None or (self.carried and reducer is not np.add):
+            return False
+        pieces = [b - a for a, b in zip(cut.bounds, cut.bounds[1:], strict=False)]
+        return reducer.identity is not None or min(pieces) > 0
+
+    def _assignments(self) -> Iterator[dict[int, Cut]]:
+        options = self._options()
+        while math.prod(len(cuts) + 1 for cuts in options.values()) > _WAYS:
+            longest = max(options, key=lambda f: len(options[f]))
+            options[longest].pop()
+        for chosen in product(*[[*cuts, None] for cuts in options.values()]):
+            some = {f: c for f, c in zip(options, chosen, strict=True) if c is not None}
+            axes = [a for c in some.values() for a in c.axes]
+            if len({*axes}) == len(axes):
+                yield some
+
+    def _layouts_of(self, assigned: Mapping[int, Cut]) -> list[Layout]:
+        """Return the layouts of the operands and the result for cuts of the labels."""
+        found = []
+        for n, (aval, own) in enumerate(zip(self.avals, self.labels, strict=True)):
+            cuts = [assigned.get(f) or uncut(size) for f, size in zip(own, aval.shape, strict=True)]
+            partial: Any = ()
+            if n < len(self.layouts):
+                layout = self.layouts[n]
+                partial = self.carried if layout is not None and layout.partial else ()
+            else:
+                summed = [a for f, c in assigned.items() if f not in self.kept for a in c.axes]
+                partial = (*self.carried, *[(a, self.eqn.prim.reducer) for a in summed])
+            found.append(Layout(self.mesh, cuts, partial))
+        return found
+
+    def _cost(self, layouts: Sequence[Layout]) -> float:
+        """Return what a way costs a device: bytes that move, and bytes that it reads and writes."""
+        total = 0.0
+        for before, after, aval in zip([*self.layouts, *self.unknown], layouts, self.avals, strict=True):
+            part = max(map(volume, after.boxes)) * aval.dtype.itemsize
+            total += part
+            if before is not None and before != after:
+                total += _MOVED * move(before, after).elements() * aval.dtype.itemsize
+        *_, result = layouts
+        summed = [a for a, _ in result.partial if a not in {b for b, _ in self.carried}]
+        if summed:
+            many = self.mesh.length(tuple(summed))
+            total += _MOVED * 2 * part * (many - 1) / many
+        if self.eqn.prim is contraction.matmul:
+            length = self.avals[0].shape[-1]
+            share = volume(layouts[0].boxes[0]) / max(self.avals[0].size, 1)
+            columns = volume(result.boxes[0]) / max(self.avals[-1].size, 1)
+            total += min(share, 1) * columns * self.avals[-1].size * length / 8
+        return total
+
+    def best(self) -> list[Layout]:
+        """Return the layouts of the operands and the results that cost least."""
+        ways = [self._layouts_of(assigned) for assigned in self._assignments()]
+        return min(ways, key=self._cost) if len(ways) > 1 else ways[0]
