@@ -3,6 +3,21 @@
 from .arrays import gather, reshard, shard
 from .errors import ShardingError
 from .mesh import DeviceMesh
+from .named_axes import (
+    all_gather,
+    all_reduce,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    psum,
+    psum_scatter,
+    reduce_scatter,
+)
+from .pmap import pmap
 from .specs import DimSpec, P, PartitionSpec, ShardingSpec
 
 __all__ = [
@@ -12,7 +27,20 @@ __all__ = [
     "PartitionSpec",
     "ShardingError",
     "ShardingSpec",
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "axis_index",
+    "axis_size",
     "gather",
+    "pmap",
+    "pmax",
+    "pmean",
+    "pmin",
+    "ppermute",
+    "psum",
+    "psum_scatter",
+    "reduce_scatter",
     "reshard",
     "shard",
 ]

@@ -65,8 +65,6 @@ def _shard(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
     found.layout(x.shape, function)
     check_device(function, mesh)
     x = placed(x, mesh)
-    for _ in x._levels:
-        found = found.batched()
     return Array(*bind(reshard_prim, ((current(x), x._levels),), {"spec": found}))
 
 

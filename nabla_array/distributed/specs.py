@@ -164,12 +164,16 @@ class ShardingSpec:
         return f"ShardingSpec({', '.join([repr(self.mesh), repr(self.partition_spec), *more])})"
 
     def batched(self) -> ShardingSpec:
-        """Return the spec of the same with one more axis in front, which is not cut."""
+        """Return the spec of the same with one more axis in front, which stays as it is."""
         more = {k: getattr(self, k) for k in ("replicated_axes", "partial_axes")}
-        return ShardingSpec(self.mesh, (DimSpec(), *self.dim_specs), **more)
+        return ShardingSpec(self.mesh, (DimSpec(is_open=True), *self.dim_specs), **more)
 
-    def layout(self, shape: tuple[int, ...], function: str = "shard") -> Layout:
-        """Return the layout of an array of a shape; raises ShardingError where the spec has more axes."""
+    def layout(self, shape: tuple[int, ...], function: str = "shard", before: Layout | None = None) -> Layout:
+        """Return the layout of an array of a shape; raises ShardingError where the spec has more axes.
+
+        Open axes that the spec does not cut stay as they are in the layout `before`, as far as no other axis
+        is cut over the same mesh axes.
+        """
         if len(self.dim_specs) > len(shape):
             raise ShardingError(
                 f"{function}: {self.partition_spec} has {len(self.dim_specs)} entries for an array of shape "
@@ -177,6 +181,11 @@ class ShardingSpec:
             )
         cuts = [even(self.mesh, d.axes, n) for d, n in zip(self.dim_specs, shape, strict=False)]
         cuts += [uncut(n) for n in shape[len(cuts) :]]
+        if before is not None:
+            taken = {*self.replicated_axes, *self.partial_axes, *[a for d in self.dim_specs for a in d.axes]}
+            for k, dim in enumerate(self.dim_specs):
+                if dim.is_open and not dim.axes and not taken & {*before.cuts[k].axes}:
+                    cuts[k] = before.cuts[k]
         return Layout(self.mesh, cuts, [(a, np.add) for a in self.partial_axes])
 
 

@@ -282,7 +282,7 @@ class _Cache:
         given = self.arguments.parse(args, kwargs)
         if given.exact in self.looking:
             return self._fall_back(args, kwargs)
-        batch = tuple([f.size for f in frames()])
+        batch = tuple([f.key for f in frames()])
         taking = self._taking(given)
         entry = self._find(taking, ()) or (self._find(taking, batch) if batch else None)
         if entry is None:
@@ -314,7 +314,7 @@ class _Cache:
         except OverflowError:  # the function says it better
             return given
 
-    def _find(self, given: Call, batch: tuple[int, ...]) -> _Entry | None:
+    def _find(self, given: Call, batch: tuple[Hashable, ...]) -> _Entry | None:
         with self.lock:
             for key in dict.fromkeys([given.key, given.exact]):
                 found = self.entries.get((key, batch))
@@ -364,7 +364,7 @@ class _Cache:
     # -- misses ----------------------------------------------------------------------------------------
 
     def _miss(
-        self, given: Call, batch: tuple[int, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, given: Call, batch: tuple[Hashable, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         watch = Watch(_LOOKED if self.fullgraph else "")
         try:
@@ -410,7 +410,7 @@ class _Cache:
             )
         return made
 
-    def _keep(self, given: Call, batch: tuple[int, ...], recipe: Recipe) -> None:
+    def _keep(self, given: Call, batch: tuple[Hashable, ...], recipe: Recipe) -> None:
         entry, key = _Entry(recipe), given.exact
         if given.loose is not None and not batch and not running_tapes():
             found = self._with_numbers(given, recipe)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
 __all__ = ["SplitWarning", "vmap"]
 
+Cut = Callable[[Node], Node]  # hashable, and equal where it does the same
+
 
 class SplitWarning(UserWarning):
     """Under `vmap`, a look at values, or a write to what is captured, has led to examples run one by one."""
@@ -36,6 +38,7 @@ def vmap(
     in_axes: Any = 0,
     out_axes: Any = 0,
     *,
+    axis_name: Hashable = None,
     axis_size: int | None = None,
     strict: bool = False,
     spmd_axis_name: Hashable = None,
@@ -56,12 +59,17 @@ def vmap(
         A pytree is a prefix of the arguments' structure.
     out_axes : int, None or pytree of them
         Where that axis goes in the outputs; None for what is the same for every example.
+    axis_name : hashable, optional
+        What the collectives of `nabla_array.distributed` call the axis of the examples: ``psum(x, name)``
+        is the sum of all examples' `x`.
     axis_size : int, optional
         The number of examples, where no argument tells it.
     strict : bool
         Raise TypeError, naming the line, instead of splitting the batch or running a loop.
-    spmd_axis_name : hashable, optional
-        The mesh axis that the examples are sharded over, as in JAX. Nothing is sharded yet: no effect.
+    spmd_axis_name : str or tuple of str, optional
+        The axis of a mesh over whose devices the examples are shared out; several, the first the slowest.
+        The mesh is that of the arguments, or of the ``with mesh:`` block. Without `axis_name`, collectives
+        call the axis of the examples so too.
 
     Returns
     -------
@@ -72,8 +80,9 @@ def vmap(
     ------
     ValueError
         If arguments differ in the number of examples, if an axis is out of range, if examples give results
-        of different structure, shape or dtype, if `out_axes` is None where examples differ, or if there are
-        no examples and the function looks at values or writes to what it captures.
+        of different structure, shape or dtype, if `out_axes` is None where examples differ, if there are
+        no examples and the function looks at values or writes to what it captures, if there is no mesh for
+        `spmd_axis_name`, or if a collective needs examples that have parted.
     TypeError
         If `in_axes` is not of the said kind, if a result is no array or number, or with `strict`.
 
@@ -104,11 +113,13 @@ def vmap(
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, tree = tree_flatten((args, kwargs))
         axes = _axes_of(in_axes, args, tree)
+        cut = _cut(leaves, spmd_axis_name)
         batch = [
-            _Batched(array_leaf("vmap", x), a) if a is not None else None
+            _Batched(array_leaf("vmap", x), a, cut) if a is not None else None
             for x, a in zip(leaves, axes, strict=True)
         ]
         size = _size(batch, axis_size, tree)
+        axis = _Axis(size, strict, spmd_axis_name if axis_name is None else axis_name, cut)
 
         def call(picked: Callable[[_Batched], Array]) -> Any:
             new = [x if b is None else picked(b) for x, b in zip(leaves, batch, strict=True)]
@@ -117,9 +128,9 @@ def vmap(
 
         shared = [x for x, b in zip(leaves, batch, strict=True) if b is None]
         with Capturing(fun, shared) as scope:
-            runs, level = _explore(call, size, strict)
+            runs, level = _explore(call, axis)
         if scope.line:
-            runs, level = _one_by_one(call, size, strict, scope.line)
+            runs, level = _one_by_one(call, axis, scope.line)
         return _gathered(runs, level, size, out_axes)
 
     return mapped
@@ -128,10 +139,23 @@ def vmap(
 # -- inputs --------------------------------------------------------------------------------------------
 
 
-class _Batched:
-    """An argument with an axis of examples, which is moved to the front."""
+# What gives, for the arguments of a call and the name of a mesh axis, what cuts the first axis of nodes over
+# that; `distributed` puts it here.
+spmd_hook: list[Callable[[Sequence[Any], Hashable], Cut]] = []
 
-    def __init__(self, x: Array, axis: Any) -> None:
+
+def _cut(leaves: Sequence[Any], name: Hashable) -> Cut | None:
+    if name is None:
+        return None
+    if not spmd_hook:
+        raise ValueError(f"vmap: spmd_axis_name {name!r} names an axis of a mesh, but there is no mesh")
+    return spmd_hook[0](leaves, name)
+
+
+class _Batched:
+    """An argument with an axis of examples, which is moved to the front, and cut."""
+
+    def __init__(self, x: Array, axis: Any, cut: Cut | None) -> None:
         if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
             raise TypeError(f"vmap: in_axes holds ints and None, not {axis!r}")
         if not -x.ndim <= axis < x.ndim:
@@ -140,7 +164,8 @@ class _Batched:
         place = len(x._levels) + self._axis
         node = current(x)
         order = (place, *[i for i in range(node.aval.ndim) if i != place])
-        self.node = node if place == 0 else permute(node, axes=order)
+        node = node if place == 0 else permute(node, axes=order)
+        self.node = node if cut is None else cut(node)
         self.levels = x._levels
         self.size: int = self.node.aval.shape[0]
 
@@ -183,6 +208,15 @@ def _size(batch: Sequence[_Batched | None], axis_size: int | None, tree: TreeDef
 # -- the ways that examples go -------------------------------------------------------------------------
 
 
+class _Axis(NamedTuple):
+    """The axis of the examples: how many there are, and what was said of it."""
+
+    size: int
+    strict: bool
+    name: Hashable
+    cut: Cut | None
+
+
 class _Run(Frame):
     """A run of the function on some rows of the batch."""
 
@@ -191,15 +225,14 @@ class _Run(Frame):
 
     def __init__(
         self,
-        size: int,
-        strict: bool,
+        axis: _Axis,
         rows: np.ndarray | None = None,
         active: np.ndarray | None = None,
         older: Levels = (),
         known: tuple[np.ndarray, ...] = (),
     ) -> None:
-        super().__init__(new_level(), size if rows is None else len(rows))
-        self.strict = strict
+        super().__init__(new_level(), axis.size if rows is None else len(rows), axis.name)
+        self.axis = axis
         self.rows = rows  # the numbers of the examples; None for all
         # Which entries go this way, over the run's own level, which is the first, and older ones; None for
         # all. What is computed for the others is not looked at.
@@ -210,6 +243,7 @@ class _Run(Frame):
         self.seen: list[np.ndarray] = []  # the values that this run has looked at
         self.deferred: list[_Run] = []  # what is left to do
         self.line = ""  # where the ways parted last
+        self.has_met = False  # whether a collective has used all examples
 
     def argument(self, x: _Batched) -> Array:
         """Return an argument as one example sees it."""
@@ -219,6 +253,30 @@ class _Run(Frame):
         """Return the numbers of the examples that go this way."""
         rows = np.arange(self.size) if self.rows is None else self.rows
         return rows if self.active is None else rows[self.active.any(axis=tuple(range(1, self.active.ndim)))]
+
+    def meet(self, function: str) -> None:
+        """Take note that a collective uses all examples; raises ValueError where they have parted."""
+        inner = frames()[frames().index(self) :]
+        if self.rows is not None or any(f.has_parted(self.level) for f in inner):
+            line = next((f.line for f in inner if f.line), "before")
+            raise ValueError(
+                f"{function}: the examples of {self.name!r} have parted ({line}), but a collective needs all "
+                "of them: call it before, or choose by xp.where, which does not look"
+            )
+        self.has_met = True
+
+    def has_parted(self, level: int) -> bool:
+        """Say whether only some of a level's examples go this way."""
+        if self.active is None or level not in self.active_levels or len(self.seen) < len(self.known):
+            return False
+        return not self.active.all()
+
+    @property
+    def key(self) -> Hashable:
+        """What the programs of compiled functions that are called meanwhile depend on."""
+        if self.name is None:
+            return self.size
+        return self.size, self.name, self.axis.cut, self.has_parted(self.level)
 
     def end(self, result: Any, level: int) -> None:
         """Take what the function gave; `level` is to stand in the place of the run's own."""
@@ -230,10 +288,10 @@ class _Run(Frame):
 _Call = Callable[[Callable[[_Batched], Array]], Any]
 
 
-def _explore(call: _Call, size: int, strict: bool) -> tuple[list[_Run], int]:
+def _explore(call: _Call, axis: _Axis) -> tuple[list[_Run], int]:
     """Run the function until every example has gone its way to the end."""
     level = new_level()
-    waiting = [_Run(size, strict)]
+    waiting, size = [_Run(axis)], axis.size
     runs = []
     while waiting:
         run = waiting.pop()
@@ -249,8 +307,9 @@ def _explore(call: _Call, size: int, strict: bool) -> tuple[list[_Run], int]:
     return runs, level
 
 
-def _one_by_one(call: _Call, size: int, strict: bool, line: str) -> tuple[list[_Run], int]:
+def _one_by_one(call: _Call, axis: _Axis, line: str) -> tuple[list[_Run], int]:
     """Run the function as a loop does, where each example sees what those before it have written."""
+    size, strict = axis.size, axis.strict
     if strict or not size:
         why = "with strict=True" if strict else "without examples"
         raise (TypeError if strict else ValueError)(
@@ -262,7 +321,7 @@ def _one_by_one(call: _Call, size: int, strict: bool, line: str) -> tuple[list[_
     level = new_level()
     runs = []
     for i in range(size):
-        runs.append(_Run(size, strict, np.array([i])))
+        runs.append(_Run(axis, np.array([i])))
         runs[-1].end(call(lambda b, i=i: b.example(i)), level)  # type: ignore[misc]
     return runs, level
 
@@ -344,7 +403,7 @@ def _kinds(rows: np.ndarray, active: np.ndarray | None) -> np.ndarray | None:
 def _follow_most(run: _Run, kinds: np.ndarray, levels: Levels, value: np.ndarray) -> int:
     """Go on with the kind that most entries are of, put off the others; returns where that kind is."""
     run.line = user_line()
-    if run.strict:
+    if run.axis.strict:
         raise TypeError(
             f"vmap: with strict=True, no value may be looked at that differs between examples ({run.line}): "
             "xp.where chooses without looking"
@@ -363,11 +422,14 @@ def _follow_most(run: _Run, kinds: np.ndarray, levels: Levels, value: np.ndarray
         if kind != chosen:
             wanted = active & (spread == kind)
             rows = wanted.any(axis=tuple(range(1, wanted.ndim)))  # the run's own level is the newest: axis 0
-            part = None if wanted.ndim == 1 or wanted[rows].all() else wanted[rows]
             known = (*run.seen, _row(value, int(np.argmax(kinds == kind)), kinds.ndim))
+            if run.has_met:  # the collective is to have all examples again
+                run.deferred.append(_Run(run.axis, None, wanted, union[1:], known))
+                continue
+            part = None if wanted.ndim == 1 or wanted[rows].all() else wanted[rows]
             numbers = np.flatnonzero(rows) if run.rows is None else run.rows[rows]
             older = () if part is None else union[1:]
-            run.deferred.append(_Run(run.size, run.strict, numbers, part, older, known))
+            run.deferred.append(_Run(run.axis, numbers, part, older, known))
     run.active, run.active_levels = active & (spread == chosen), union
     return int(np.argmax((kinds == chosen) & _among(run, levels, kinds.shape)))
 

@@ -8,7 +8,7 @@ by the outer only.
 from __future__ import annotations
 
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from ..graph.aval import Aval
 from ..graph.node import NO_PARAMS, Node, record
 from ..graph.primitive import Primitive
-from ..ops.structure import broadcast
+from ..ops.structure import broadcast, permute
 
 Levels = tuple[int, ...]
 
@@ -25,11 +25,12 @@ new_level = count(1).__next__
 
 
 class Frame:
-    """A `vmap` that runs: its level, and how many examples it has."""
+    """A `vmap` that runs: its level, how many examples it has, and what it calls their axis."""
 
-    def __init__(self, level: int, size: int) -> None:
+    def __init__(self, level: int, size: int, name: Hashable = None) -> None:
         self.level = level
         self.size = size
+        self.name = name
 
 
 class _Frames(local):
@@ -104,6 +105,35 @@ def align(node: Node, levels: Levels, wanted: Levels, sizes: dict[int, int]) -> 
     axes = [wanted.index(i) for i in levels]
     axes += range(len(wanted), len(shape))
     return record(broadcast, (node,), {"shape": shape, "axes": tuple(axes)})
+
+
+def opened(node: Node, levels: Levels, level: int) -> tuple[Node, Levels]:
+    """Return a value whose first own axis is what was that of a level."""
+    wanted = merge([levels, (level,)])
+    sizes = dict(zip(levels, node.aval.shape, strict=False)) | {f.level: f.size for f in _frames.stack}
+    node = _noted(align(_noted(node, levels), levels, wanted, sizes), wanted)
+    rest = tuple([i for i in wanted if i != level])
+    return _noted(_moved(node, wanted.index(level), len(rest)), rest), rest
+
+
+def closed(node: Node, levels: Levels, level: int) -> tuple[Node, Levels]:
+    """Undo `opened`."""
+    wanted = merge([levels, (level,)])
+    return _noted(_moved(_noted(node, levels), len(levels), wanted.index(level)), wanted), wanted
+
+
+def _moved(node: Node, source: int, target: int) -> Node:
+    if source == target:
+        return node
+    order = [*range(node.aval.ndim)]
+    order.insert(target, order.pop(source))
+    return record(permute, (node,), {"axes": tuple(order)})
+
+
+def _noted(node: Node, levels: Levels) -> Node:
+    if _frames.seen is not None:
+        _frames.seen[id(node)] = node, levels
+    return node
 
 
 def bind(
