@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from .._lazy.graph.bodies import is_writing
 from .._lazy.graph.node import Node, record
 from .._lazy.ops.placement import reshard, transfer
 from .._lazy.run.devices import CPU, device_of
@@ -45,8 +46,14 @@ def mesh_of(function: str, leaves: Sequence[Any]) -> DeviceMesh | None:
     return default.device if isinstance(default.device, DeviceMesh) else None
 
 
+def _uncut(node: Node) -> Node:
+    return node
+
+
 def _along(leaves: Sequence[Any], name: Hashable) -> Cut:
     mesh = mesh_of("vmap", leaves)
+    if mesh is None and is_writing():  # a loop's body, whose arrays are where the loop will be
+        return _uncut
     if mesh is None:
         raise ShardingError(
             f"vmap: spmd_axis_name is {name!r}, but no argument is on a mesh; shard(x, mesh, spec) for one "

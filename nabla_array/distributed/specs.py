@@ -168,6 +168,10 @@ class ShardingSpec:
         more = {k: getattr(self, k) for k in ("replicated_axes", "partial_axes")}
         return ShardingSpec(self.mesh, (DimSpec(is_open=True), *self.dim_specs), **more)
 
+    def within(self, n: int) -> ShardingSpec:
+        """Return the spec of what an array has along its first axes; the sums in it have been taken."""
+        return ShardingSpec(self.mesh, self.dim_specs[n:], replicated_axes=self.replicated_axes)
+
     def layout(self, shape: tuple[int, ...], function: str = "shard", before: Layout | None = None) -> Layout:
         """Return the layout of an array of a shape; raises ShardingError where the spec has more axes.
 

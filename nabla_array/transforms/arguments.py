@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.graph.aval import aval_of
-from .._namespace.core.array import Array, from_value
+from .._lazy.ops.placement import in_use, sharding_of
+from .._namespace.core.array import Array, current, from_value
 from .calls import arguments_of_leaves, parameters
 from .fastcall import ArrayLeaf, Leaf, NumberLeaf, StaticLeaf
 from .pytree import TreeDef, tree_flatten
@@ -123,7 +124,8 @@ class Arguments:
 def _kind(leaf: Any) -> Leaf:
     cls = type(leaf)
     if cls is Array:
-        return ArrayLeaf(aval_of(leaf.shape, leaf.dtype) if leaf._levels else leaf._node.aval, Array)
+        aval = aval_of(leaf.shape, leaf.dtype) if leaf._levels else leaf._node.aval
+        return ArrayLeaf(aval, Array, sharding_of(current(leaf)) if in_use else None)
     if (cls is np.ndarray or isinstance(leaf, np.generic)) and leaf.dtype.kind in "biufc":
         return ArrayLeaf(aval_of(leaf.shape, leaf.dtype), cls)
     if cls is _Static:

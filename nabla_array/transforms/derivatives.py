@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from .._lazy.graph.node import Node
 from .._lazy.graph.tape import Tape, taping
 from .._lazy.ops.creation import fill_like
+from .._lazy.ops.placement import reshard, sharding_of
 from .._lazy.rules.autodiff import placeholder, pull, push, replay
-from .._lazy.rules.levels import Levels, align, in_force, merge
+from .._lazy.rules.levels import Levels, align, bind, in_force, merge
 from .._namespace.core.array import Array, current
 from .._namespace.core.promotion import astype
 from .calls import array_leaf, choose, decorator, fresh, named
@@ -59,10 +60,11 @@ def run(
 ) -> Run:
     """Run `fun` on fresh arrays like `primals`, which are called `what`, with a tape."""
     leaves, in_tree = tree_flatten(tuple(primals))
-    sources = [fresh(_inexact(function, what, leaf, holomorphic)) for leaf in leaves]
+    given = [_inexact(function, what, leaf, holomorphic) for leaf in leaves]
+    sources = [fresh(x) for x in given]
     with taping([x._node for x in sources], strict=strict) as tape:
         # What the function is handed it may write to; these stay.
-        result = fun(*tree_unflatten(in_tree, [Array(x._node, x._levels) for x in sources]))
+        result = fun(*tree_unflatten(in_tree, [*map(_handed, given, sources)]))
         aux = _NO_AUX
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -84,6 +86,15 @@ def run(
 
 
 boundaries.add(run.__code__)
+
+
+def _handed(x: Array, source: Array) -> Array:
+    """Return what the function gets for an argument; the cotangent of that is to be sharded as `x` is."""
+    spec = sharding_of(current(x))
+    if spec is None:
+        return Array(source._node, source._levels)
+    own = spec.within(len(x._levels))
+    return Array(*bind(reshard, ((source._node, source._levels),), {"spec": own}))
 
 
 def _inexact(function: str, what: str, leaf: Any, holomorphic: bool) -> Array:

@@ -47,10 +47,14 @@ class Recipe(NamedTuple):
 
 
 class ArrayLeaf(NamedTuple):
-    """An argument that is an array: its aval, and whether it is NumPy's (or a scalar of NumPy's)."""
+    """An argument that is an array: its aval, and whether it is NumPy's (or a scalar of NumPy's).
+
+    `sharding` is how it is cut over a mesh, as far as that is known.
+    """
 
     aval: Aval
     type: type
+    sharding: Any = None
 
 
 class NumberLeaf(NamedTuple):

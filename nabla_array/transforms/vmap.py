@@ -68,7 +68,8 @@ def vmap(
         Raise TypeError, naming the line, instead of splitting the batch or running a loop.
     spmd_axis_name : str or tuple of str, optional
         The axis of a mesh over whose devices the examples are shared out; several, the first the slowest.
-        The mesh is that of the arguments, or of the ``with mesh:`` block. Without `axis_name`, collectives
+        The mesh is that of the arguments, or of the ``with mesh:`` block; in the body of a loop, whose arrays
+        lie as the loop's do, nothing is cut. Without `axis_name`, collectives
         call the axis of the examples so too.
 
     Returns

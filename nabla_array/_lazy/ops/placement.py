@@ -72,6 +72,15 @@ def is_resident(node: Node) -> bool:
     return node.prim is resident
 
 
+def sharding_of(node: Node) -> Any:
+    """Return how a node's value is cut over a mesh, where that is known before it is computed; else None."""
+    while node.prim is not None and node.prim.role == "alias" and node.inputs:
+        (node,) = node.inputs
+    if node.prim is reshard:
+        return node.params["spec"]
+    return node.params["value"].sharding if is_resident(node) else None
+
+
 def host_value(node: Node) -> Any:
     """Return the value of an evaluated node in the host's memory."""
     return node.params["value"].here() if is_resident(node) else node.value
