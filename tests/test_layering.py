@@ -19,7 +19,7 @@ ROOT = Path(nabla_array.__file__).parent
 MODULES = sorted(p for p in ROOT.rglob("*.py") if p.name != "build.py")
 
 # Lowest first; a folder imports itself and those before it. The rest of the package comes last.
-LAYERS = ("_lazy", "_namespace", "transforms", "distributed")
+LAYERS = ("_lazy", "_namespace", "transforms", "inspect", "distributed")
 # The same within the two lowest layers. The modules beside the folders, and native code, come before all.
 FOLDERS = {
     "_lazy": ("graph", "ops", "rules", "schedule", "cpu", "max", "run"),

@@ -18,6 +18,7 @@ from .named_axes import (
     reduce_scatter,
 )
 from .pmap import pmap
+from .shard_map import shard_map
 from .specs import DimSpec, P, PartitionSpec, ShardingSpec
 
 __all__ = [
@@ -43,4 +44,5 @@ __all__ = [
     "reduce_scatter",
     "reshard",
     "shard",
+    "shard_map",
 ]

@@ -47,10 +47,11 @@ def shard(x: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Array:
     >>> float(xp.sum(x * 2))
     132.0
     """
-    return _shard("shard", x, mesh, spec)
+    return cut("shard", x, mesh, spec)
 
 
-def _shard(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
+def cut(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
+    """Return an array cut over a mesh; errors name the function."""
     x = x if isinstance(x, Array) else asarray(x)
     if mesh is None:
         if isinstance(spec, ShardingSpec):
@@ -99,7 +100,7 @@ def reshard(x: Array, spec: Any) -> Array:
     if not isinstance(x, Array) or not isinstance(x.device, DeviceMesh):
         where = x.device if isinstance(x, Array) else type(x).__name__
         raise ShardingError(f"reshard: {where} is no mesh; an array that `shard` has cut would work")
-    return _shard("reshard", x, None, spec)
+    return cut("reshard", x, None, spec)
 
 
 def gather(x: Array) -> Array:
