@@ -1,4 +1,4 @@
-"""`shard_map`: a function of whole arrays that runs on a mesh, its arguments and results cut as it is told."""
+"""`shard_map`: a function of whole arrays that runs on a mesh, arguments and results cut as it is told."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def shard_map(
     Returns
     -------
     callable
-        Of the same arguments, with ``.plan(*args)``, which gives a `Plan`. What it returns is on the mesh and,
-        like any array, computed when it is looked at.
+        Of the same arguments, with ``.plan(*args)``, which gives a `Plan`. What it returns is on the mesh,
+        and computed when it is looked at, as any array is.
 
     Raises
     ------

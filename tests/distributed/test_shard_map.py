@@ -204,5 +204,5 @@ def test_errors() -> None:
         shard_map(layer, MESH, P("zz"))(X, W)
     with pytest.raises(TypeError, match="shard_map: needs a function, not 3"):
         shard_map(3, MESH)
-    with pytest.raises(ValueError, match="shard_map: out_specs: .* is no prefix of the structure"):
+    with pytest.raises(ValueError, match=r"shard_map: out_specs: .* is no prefix of the structure"):
         shard_map(layer, MESH, None, (P(), P()))(X, W)
