@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +18,8 @@ from .mesh import DeviceMesh
 from .specs import ShardingSpec, as_spec
 
 
-class Plan(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Plan:
     """How a call of a `shard_map` would run; it prints as text.
 
     Attributes
@@ -37,7 +39,8 @@ class Plan(NamedTuple):
         lines += [f"result {k}: {_told(spec)}" for k, spec in enumerate(self.out_specs)]
         return "\n".join([*lines, str(self.explanation or "nothing is left to compute")])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def _told(spec: ShardingSpec | None) -> str:
@@ -188,7 +191,8 @@ def _of_results(specs: Any, result: Any) -> Any:
 def _cut(option: str, specs: Any, tree: Any, mesh: DeviceMesh) -> tuple[tuple[Any, ...], Any]:
     """Cut the arrays of a pytree as a prefix of specs says; returns the spec of each, and the pytree."""
     leaves, treedef = tree_flatten(tree)
-    used, out = [], []
+    used: list[ShardingSpec | None] = []
+    out = []
     for leaf, spec in zip(leaves, broadcast_prefix(f"shard_map: {option}", specs, treedef), strict=True):
         if spec is not None and is_array_like(leaf):
             leaf = cut(f"shard_map: {option}", leaf, mesh, spec)
