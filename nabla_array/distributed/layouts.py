@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -101,9 +102,25 @@ class Layout:
         index = self.mesh.index
         return tuple([tuple([_piece(c, index(d, c.axes)) for c in self.cuts]) for d in range(self.mesh.size)])
 
+    @cached_property
+    def ends(self) -> tuple[np.ndarray, np.ndarray]:
+        """Where the parts begin and end: for each axis a row, for each device a column."""
+        first, last = np.empty((2, len(self.cuts), self.mesh.size), np.int64)
+        for k, cut in enumerate(self.cuts):
+            at = self.mesh.indices(cut.axes)
+            bounds = np.array(cut.bounds)
+            first[k], last[k] = bounds[at], bounds[at + 1]
+        return first, last
+
+    @cached_property
+    def largest(self) -> int:
+        """How many elements the largest part has."""
+        return math.prod([max(b - a for a, b in pairwise(c.bounds)) for c in self.cuts])
+
     def local_shape(self, device: int) -> tuple[int, ...]:
         """Return the shape of a device's part."""
-        return tuple([b - a for a, b in self.boxes[device]])
+        pieces = [_piece(c, self.mesh.index(device, c.axes)) for c in self.cuts]
+        return tuple([b - a for a, b in pieces])
 
     def with_cut(self, axis: int, cut: Cut) -> Layout:
         """Return the layout with one axis cut in another way."""
@@ -127,11 +144,6 @@ def replicated(mesh: DeviceMesh, shape: tuple[int, ...]) -> Layout:
 def volume(box: Box) -> int:
     """Return how many elements a part has."""
     return math.prod([max(b - a, 0) for a, b in box])
-
-
-def _contains(whole: Box, part: Box) -> bool:
-    """Say whether a slice of one part gives another one."""
-    return all([c == d or (a <= c and d <= b) for (a, b), (c, d) in zip(whole, part, strict=True)])
 
 
 def common(one: Box, other: Box) -> Box:
@@ -192,8 +204,11 @@ class Move:
     @cached_property
     def is_local(self) -> bool:
         """Whether each device has already what it will have."""
-        pairs = zip(self.source.boxes, self.target.boxes, strict=True)
-        return self.ufunc is None and all([_contains(a, b) for a, b in pairs])
+        if self.ufunc is not None:
+            return False
+        (a, b), (c, d) = self.source.ends, self.target.ends
+        # An empty part, too, is a slice of one that it begins in.
+        return bool(np.all((c == d) | ((a <= c) & (d <= b))))
 
     @cached_property
     def kind(self) -> str:
@@ -215,7 +230,8 @@ class Move:
             return _received(self.source, self.target)
         mesh = self.source.mesh
         many = mesh.length(self.over)
-        part = sum(map(volume, self.source.boxes)) / mesh.size
+        first, last = self.source.ends
+        part = float((last - first).prod(axis=0).mean())
         # A ring: each device joins one share of its part, and passes it on; then all get all shares.
         scattered = part * (many - 1) / many
         return scattered if self.kind == "reduce_scatter" else 2 * scattered
@@ -223,10 +239,9 @@ class Move:
 
 def _received(source: Layout, target: Layout) -> float:
     """Return how many elements a device lacks, on average, of its new part."""
-    total = 0
-    for a, b in zip(source.boxes, target.boxes, strict=True):
-        total += volume(b) - volume(common(a, b))
-    return total / source.mesh.size
+    (a, b), (c, d) = source.ends, target.ends
+    both = np.maximum(np.minimum(b, d) - np.maximum(a, c), 0).prod(axis=0)
+    return float(((d - c).prod(axis=0) - both).mean())
 
 
 def _along(mesh: DeviceMesh, device: int, axes: tuple[str, ...]) -> list[int]:

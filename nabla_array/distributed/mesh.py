@@ -96,6 +96,10 @@ class DeviceMesh:
         """Return the place of a device along some axes, the first the slowest."""
         return _indices(self, axes)[device]
 
+    def indices(self, axes: tuple[str, ...]) -> np.ndarray:
+        """Return the place of each device along some axes."""
+        return np.array(_indices(self, axes))
+
     def length(self, axes: tuple[str, ...]) -> int:
         """Return how many devices there are along some axes."""
         return math.prod([self.sizes[a] for a in axes])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.primitive import Primitive
-from .._lazy.graph.program import Eqn, Program
+from .._lazy.graph.program import Eqn, Program, is_literal
 from .._lazy.ops.creation import fill
 from .._lazy.ops.structure import slice_
 from .._lazy.schedule.tiling import resized
@@ -167,7 +167,10 @@ class Partition:
         number = self.number[i]
         if number is not None:
             return self.moved(number, layout)
-        eqn = self.program.eqns[i - len(self.program.inputs)]
+        base = len(self.program.inputs)
+        eqn = self.program.eqns[i - base]
+        while not is_literal(eqn):  # one that was transferred
+            eqn = self.program.eqns[eqn.ins[0] - base]
         return self.local(fill, (), sized(dict(eqn.params), layout), eqn.aval, layout)
 
     def whole(self, k: int, eqn: Eqn) -> int:

@@ -86,9 +86,30 @@ class Whole(NamedTuple):
     outputs: tuple[int, ...]
 
 
+class Group(NamedTuple):
+    """Operations that devices do one after the other, and numbers of the values that they read and make."""
+
+    made: tuple[Local, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
 def schedule(p: Partition) -> Schedule:
-    """Return the steps of a partition: as many operations at a time as need nothing of other devices."""
+    """Return the steps of a partition."""
     engine = p.mesh.engine
+    steps: list[Any] = []
+    for some in grouped(p):
+        if isinstance(some, Group):
+            steps.append(_devices(p, some))
+        elif isinstance(some, Placing):
+            steps.append(Spread(engine, some))
+        else:
+            steps.append(Collective(engine, some, p.values[some.value].aval))
+    return Schedule(Whole(tuple(p.values), p.outputs), steps)  # type: ignore[arg-type]
+
+
+def grouped(p: Partition) -> list[Group | Moved | Placing]:
+    """Return what a partition does, in order: as many operations at a time as need nothing of others."""
     groups: dict[tuple[int, Any], list[Local]] = {}
     moves: dict[int, list[Moved | Placing]] = {}
     level = [0] * len(p.values)
@@ -112,16 +133,12 @@ def schedule(p: Partition) -> Schedule:
         else:
             level[made.out] = level[made.value] // 2 * 2 + 1 + level[made.value] % 2 * 2
             moves.setdefault(level[made.out], []).append(made)
-    steps: list[Any] = []
+    found: list[Group | Moved | Placing] = []
     read = _readers(p)
     for at in range(max(level, default=0) + 1):
-        for made in moves.get(at, ()):
-            if isinstance(made, Placing):
-                steps.append(Spread(engine, made))
-            else:
-                steps.append(Collective(engine, made, p.values[made.value].aval))
-        steps += [_devices(p, some, read, literals) for (n, _), some in groups.items() if n == at]
-    return Schedule(Whole(tuple(p.values), p.outputs), steps)  # type: ignore[arg-type]
+        found += moves.get(at, ())
+        found += [_group(some, read, literals) for (n, _), some in groups.items() if n == at]
+    return found
 
 
 def _varies(layout: Any) -> frozenset[str]:
@@ -139,15 +156,19 @@ def _readers(p: Partition) -> dict[int, set[int]]:
     return found
 
 
-def _devices(
-    p: Partition, some: list[Local], read: dict[int, set[int]], literals: dict[int, Local]
-) -> Devices:
-    """Return the step that does some operations, on each device."""
+def _group(some: list[Local], read: dict[int, set[int]], literals: dict[int, Local]) -> Group:
     used = dict.fromkeys([i for made in some for i in made.ins if i in literals])
     outputs = tuple([made.out for made in some if read.get(made.out, set()) - {m.out for m in some}])
     some = [*[literals[i] for i in used], *some]
     inside = {made.out for made in some}
     inputs = tuple(dict.fromkeys([i for made in some for i in made.ins if i not in inside]))
+    return Group(tuple(some), inputs, outputs)
+
+
+def _devices(p: Partition, group: Group) -> Devices:
+    """Return the step that does some operations, on each device."""
+    some, inputs, outputs = group
+    inside = {made.out for made in some}
     varies = frozenset().union(*[_varies(p.values[i].layout) for i in (*inputs, *inside)])
     coordinates = p.mesh.coordinates
     first: dict[Any, int] = {}

@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 from .._lazy.graph.program import Program, is_literal
 from .._lazy.schedule.steps import Schedule
-from .layouts import volume
 from .spmd import Collective, Devices, Spread
 
 
@@ -52,7 +51,7 @@ def told(program: Program, schedule: Schedule) -> Iterator[Told]:
         elif isinstance(step, Spread):
             aval = whole.values[step.inputs[0]].aval
             layout = step.placing.layout
-            part = max(map(volume, layout.boxes)) * aval.dtype.itemsize
+            part = layout.largest * aval.dtype.itemsize
             yield Told("spread", f"spread of %{step.placing.value}, to {layout}", (), part)
 
 

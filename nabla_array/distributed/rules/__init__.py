@@ -1,7 +1,7 @@
 """How operations are cut: by the labels of their records, or by a rule of their own.
 
 A rule is `(partition, k, eqn) -> number`: it adds what computes equation `k` of the program to the partition,
-and returns the number of its result there.
+and returns the number of its result there; None for a literal's.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.program import Eqn
 from ..._lazy.ops import structure as ops
 from ..._lazy.ops.placement import reshard, transfer
-from ..partition import Partition, everywhere
+from ..partition import Partition
 from .structure import concat_rule, reshape_rule, slice_rule, update_slice_rule
 from .ways import by_labels
 
-Rule = Callable[[Partition, int, Eqn], int]
+Rule = Callable[[Partition, int, Eqn], int | None]
 
 
 def rule_of(prim: Primitive) -> Rule:
@@ -26,13 +26,12 @@ def rule_of(prim: Primitive) -> Rule:
 
 def _reshard(p: Partition, k: int, eqn: Eqn) -> int:
     (i,) = eqn.ins
-    return p.operand(i, dict(eqn.params)["spec"].layout(p.program.aval(i).shape))
+    return p.operand(i, dict(eqn.params)["spec"].layout(p.program.aval(i).shape, before=p.layout(i)))
 
 
-def _transfer(p: Partition, k: int, eqn: Eqn) -> int:
+def _transfer(p: Partition, k: int, eqn: Eqn) -> int | None:
     """Take the value where it is: in the host's memory until a device needs its part."""
-    number = p.number[eqn.ins[0]]
-    return p.operand(eqn.ins[0], everywhere(p.mesh, eqn.aval)) if number is None else number  # type: ignore[arg-type]
+    return p.number[eqn.ins[0]]
 
 
 def _project(p: Partition, k: int, eqn: Eqn) -> int:

@@ -14,7 +14,7 @@ from ..._lazy.graph.primitive import Dims, Primitive
 from ..._lazy.graph.program import Eqn
 from ..._lazy.ops import contraction, elementwise
 from ..._lazy.schedule.axes import axes_of
-from ..layouts import Cut, Layout, even, move, uncut, volume
+from ..layouts import Cut, Layout, even, move, uncut
 from ..partition import Partition, sized
 
 # What a byte that moves costs against one that an operation reads or writes.
@@ -145,7 +145,7 @@ class Ways:
         """Return what a way costs a device: bytes that move, and bytes that it reads and writes."""
         total = 0.0
         for before, after, aval in zip([*self.layouts, *self.unknown], layouts, self.avals, strict=True):
-            part = max(map(volume, after.boxes)) * aval.dtype.itemsize
+            part = after.largest * aval.dtype.itemsize
             total += part
             if before is not None and before != after:
                 total += _MOVED * move(before, after).elements() * aval.dtype.itemsize
@@ -156,8 +156,8 @@ class Ways:
             total += _MOVED * 2 * part * (many - 1) / many
         if self.eqn.prim is contraction.matmul:
             length = self.avals[0].shape[-1]
-            share = volume(layouts[0].boxes[0]) / max(self.avals[0].size, 1)
-            columns = volume(result.boxes[0]) / max(self.avals[-1].size, 1)
+            share = layouts[0].largest / max(self.avals[0].size, 1)
+            columns = result.largest / max(self.avals[-1].size, 1)
             total += min(share, 1) * columns * self.avals[-1].size * length / 8
         return total
 
