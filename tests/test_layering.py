@@ -36,7 +36,7 @@ EXEMPT = {
 
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
-    *("concurrent", "dask", "distributed", "importlib", "matplotlib"),
+    *("concurrent", "dask", "distributed", "h5py", "importlib", "matplotlib"),
     *("max", "mojo", "mpmath", "rich", "scipy", "sklearn", "sympy", "threadpoolctl"),
 }
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.

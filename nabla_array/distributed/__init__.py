@@ -1,7 +1,8 @@
 """Sharded arrays: the same code over many devices."""
 
 from .arrays import gather, reshard, shard
-from .errors import ShardingError
+from .errors import ClusterError, ShardingError
+from .loading import load, save
 from .mesh import DeviceMesh
 from .named_axes import (
     all_gather,
@@ -22,6 +23,7 @@ from .shard_map import shard_map
 from .specs import DimSpec, P, PartitionSpec, ShardingSpec
 
 __all__ = [
+    "ClusterError",
     "DeviceMesh",
     "DimSpec",
     "P",
@@ -34,6 +36,7 @@ __all__ = [
     "axis_index",
     "axis_size",
     "gather",
+    "load",
     "pmap",
     "pmax",
     "pmean",
@@ -43,6 +46,7 @@ __all__ = [
     "psum_scatter",
     "reduce_scatter",
     "reshard",
+    "save",
     "shard",
     "shard_map",
 ]

@@ -50,18 +50,23 @@ def shard(x: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Array:
     return cut("shard", x, mesh, spec)
 
 
+def mesh_for(function: str, mesh: DeviceMesh | None, spec: Any) -> DeviceMesh:
+    """Return the mesh that was given, that of the spec, or that of the `with` block."""
+    if mesh is None:
+        mesh = spec.mesh if isinstance(spec, ShardingSpec) else default.device
+    if mesh is None or isinstance(mesh, str):
+        raise ShardingError(f"{function}: no mesh was given; {function}(x, mesh, spec) would work")
+    if not isinstance(mesh, DeviceMesh):
+        raise TypeError(f"{function}: {mesh!r} is no mesh; DeviceMesh(shape, axis_names) would work")
+    return mesh
+
+
 def cut(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
     """Return an array cut over a mesh; errors name the function."""
     x = x if isinstance(x, Array) else asarray(x)
-    if mesh is None:
-        if isinstance(spec, ShardingSpec):
-            mesh = spec.mesh
-        elif isinstance(x.device, DeviceMesh):
-            mesh = x.device
-        elif isinstance(default.device, DeviceMesh):
-            mesh = default.device
-        else:
-            raise ShardingError(f"{function}: no mesh was given; {function}(x, mesh, spec) would work")
+    if mesh is None and not isinstance(spec, ShardingSpec) and isinstance(x.device, DeviceMesh):
+        mesh = x.device
+    mesh = mesh_for(function, mesh, spec)
     found = as_spec(mesh, spec, function)
     found.layout(x.shape, function)
     check_device(function, mesh)

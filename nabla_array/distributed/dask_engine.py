@@ -1,34 +1,64 @@
 """The engine whose devices are workers of a Dask cluster.
 
-A shard is a place in the result of a task, which stays on the worker that ran it. Segments are one task for
-each device, collectives one for each distinct part that they make: data go from worker to worker, never
-through this process. Dask runs tasks again whose results were lost with a worker.
+A shard is a place in the results of a task, which stay on the worker that ran it. A segment is one task for
+each device; data go from worker to worker, never through this process. Dask runs tasks again whose results
+were lost with a worker.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+import threading
+import weakref
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from time import monotonic
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._lazy.config import active
 from .._lazy.graph.aval import Aval
-from .._lazy.graph.program import Program
 from ..version import __version__
-from . import pickling  # noqa: F401  tells pickle how to send programs
-from .engines import Segment, joined, run_program
-from .errors import ShardingError
-from .layouts import Move, Piece
+from . import dask_tasks as tasks
+from .dask_waiting import result_of
+from .engines import Segment
+from .errors import ClusterError, ShardingError
+from .layouts import Move, Piece, volume
 
-# Seconds that this process waits for the cluster, unless a mesh says otherwise.
-TIMEOUT = 300.0
+# Seconds between two looks at which workers there are.
+_LOOK = 2.0
+# Bytes up to which a part goes along with each task that reads it.
+_SMALL = 1 << 12
+# Bytes that must stay where they are for a task that takes only what another worker needs.
+_SAVED = 1 << 18
+# Parts that one task joins, at the most, where they come whole from other workers.
+FAN_IN = 8
 
 
-class Shard(NamedTuple):
-    """The place of a device's part: a task, and which of its results."""
+class Shard:
+    """The place of a device's part.
 
-    future: Any
-    number: int
+    Attributes
+    ----------
+    source
+        The future of a task, or its results where they are so small that they go along.
+    number
+        Which of the results it is.
+    many
+        How many results there are.
+    device
+        The device that has it.
+    """
+
+    __slots__ = ("alone", "device", "many", "number", "source")
+
+    def __init__(self, source: Any, device: int, number: int = 0, many: int = 1) -> None:
+        self.source = source
+        self.device = device
+        self.number = number
+        self.many = many
+        self.alone: Shard | None = None
 
 
 class Dask:
@@ -36,7 +66,7 @@ class Dask:
 
     name = "dask"
 
-    def __init__(self, size: int, client: Any = None, timeout: float = TIMEOUT) -> None:
+    def __init__(self, size: int, client: Any = None, timeout: float | None = None) -> None:
         try:
             from distributed import Client, LocalCluster
         except ImportError:
@@ -45,113 +75,272 @@ class Dask:
             ) from None
         self.size = size
         self.timeout = timeout
-        self._cluster = None
+        self._end: Callable[[], Any] | None = None
         if client is None:
-            self._cluster = LocalCluster(
+            cluster = LocalCluster(
                 n_workers=size, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
             )
-            client = Client(self._cluster)
+            client = Client(cluster, set_as_default=False)
+            self._end = weakref.finalize(self, _closed, client, cluster)  # the interpreter's end calls it too
+        elif not isinstance(client, Client) or client.asynchronous:
+            raise ShardingError(
+                f"DeviceMesh: {client!r} is no client that waits; distributed.Client(address) would work"
+            )
         self.client = client
-        self._workers = self._found_workers()
+        self._workers: list[str] = []
+        self._devices: Counter[str] = Counter()
+        self._looked = -_LOOK
+        self._look()
+        self._check_versions()
 
-    def _found_workers(self) -> list[str]:
-        """Return the worker of each device."""
-        known = sorted(self.client.scheduler_info(n_workers=-1)["workers"])
-        if not known:
-            raise ShardingError("DeviceMesh: the cluster has no worker; one or more would work")
-        return [known[d * len(known) // self.size] for d in range(self.size)]
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dask) and (self.client, self.timeout) == (other.client, other.timeout)
+
+    def __hash__(self) -> int:
+        return hash(self.client)
+
+    @property
+    def dashboard_link(self) -> str:
+        """Where the cluster's dashboard is; empty where it has none."""
+        return self.client.dashboard_link if self.client.status == "running" else ""
+
+    # -- tasks ---------------------------------------------------------------------------------------
+
+    def _look(self) -> None:
+        """Note which worker each device is: the one that it was, where that is still there."""
+        if monotonic() - self._looked < _LOOK:
+            return
+        scheduler = self.client.scheduler
+        info = self._result(lambda: scheduler.identity(n_workers=-1), "the list of workers")
+        known = sorted(info["workers"])
+        if not known and not self._workers:
+            raise ClusterError("DeviceMesh: the cluster has no worker; one or more would work")
+        self._workers = assigned(self.size, known, self._workers)
+        self._devices = Counter(self._workers)
+        self._looked = monotonic()
+
+    def _check_versions(self) -> None:
+        found = self._result(
+            lambda: self.client.run(tasks.version, on_error="return", asynchronous=True),
+            "the version of the library on each worker",
+        )
+        for worker, theirs in found.items():
+            if theirs != __version__:
+                has = f"nabla_array {theirs}" if isinstance(theirs, str) else f"no nabla_array ({theirs!r})"
+                raise ClusterError(
+                    f"DeviceMesh: the worker {worker} has {has}, and this process {__version__}; "
+                    "one version everywhere would work"
+                )
+
+    def _result(self, ask: Callable[[], Any], what: Any, parts: Sequence[Any] = ()) -> Any:
+        self._check_client(what)
+        return result_of(self.client, ask, what, self.timeout, parts)
+
+    def _check_client(self, what: Any) -> None:
+        if self.client.status not in ("running", "connecting"):
+            raise ClusterError(
+                f"mesh: {what} cannot be had, since the client is {self.client.status}: "
+                "its arrays are lost; a new mesh with a running client would work"
+            )
 
     def _submit(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
-        if self.client.status != "running":
-            raise ShardingError(
-                f"mesh: the client is {self.client.status}; a mesh with a running one would work"
-            )
+        self._check_client("a result")
         # Where the worker has gone, another one takes over.
         where = {"workers": [self._workers[device]], "allow_other_workers": True}
         return self.client.submit(function, __version__, *args, pure=False, **where)
 
+    # -- the protocol --------------------------------------------------------------------------------
+
     def place(self, parts: Sequence[Any]) -> list[Any]:
-        """Send the parts. Dask keeps them, so that a lost one can be sent again."""
+        """Send the parts. The scheduler keeps them, so that one that is lost can be sent again."""
+        self._look()
         sent: dict[int, Shard] = {}
         for d, part in enumerate(parts):
             if id(part) not in sent:
-                sent[id(part)] = Shard(self._submit(d, _kept, part), 0)
+                is_small = isinstance(part, tuple) or part.nbytes <= _SMALL
+                sent[id(part)] = Shard((part,) if is_small else self._sent(d, part), d)
         return [sent[id(part)] for part in parts]
+
+    def _sent(self, device: int, part: np.ndarray) -> Any:
+        from dask import config
+
+        # The user asked for it: Dask need not warn of what a task carries.
+        with _sending, config.set({"distributed.admin.large-graph-warning-threshold": 1 << 62}):
+            return self._submit(device, tasks.keep, part)
 
     def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
         """Run one task for each program."""
-        futures = {
-            d: self._submit(d, _run, program, *_split([s[d] for s in shards]))
-            for d, program in segment.programs.items()
-        }
-        return [[Shard(futures[r], n) for r in segment.runners] for n in range(len(segment.outputs))]
+        self._look()
+        mode, many = active.settings["mode"], len(segment.outputs)
+        sources = {}
+        for d, program in segment.programs.items():
+            mine = self._near([s[d] for s in shards], d)
+            share = self._devices[self._workers[d]]
+            sources[d] = self._submit(d, tasks.run, program, mode, share, *_split(mine))
+        made = {(d, n): Shard(source, d, n, many) for d, source in sources.items() for n in range(many)}
+        return [[made[r, n] for r in segment.runners] for n in range(many)]
+
+    def _near(self, shards: list[Shard], device: int) -> list[Shard]:
+        """Return shards that may be read by a device without what else their tasks have made."""
+        read = Counter([id(s.source) for s in {id(s): s for s in shards}.values()])
+        return [s if read[id(s.source)] == s.many else self._alone(s, device) for s in shards]
+
+    def _alone(self, shard: Shard, device: int | None = None) -> Shard:
+        """Return a shard as the only result of a task, unless it is where a device is."""
+        if shard.many == 1 or (device is not None and self._workers[shard.device] == self._workers[device]):
+            return shard
+        if shard.alone is None:
+            cut = self._submit(shard.device, tasks.cut, (), shard.number, shard.source)
+            shard.alone = Shard(cut, shard.device)
+        return shard.alone
 
     def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
-        """Run one task for each distinct part."""
-        made: dict[Any, Shard] = {}
-        found = []
-        for d, groups in enumerate(move.pieces):
-            key = move.target.boxes[d], tuple([tuple([shards[p.source] for p in g]) for g in groups])
-            if key not in made:
-                sources = list(dict.fromkeys(p.source for g in groups for p in g))
-                number = {source: n for n, source in enumerate(sources)}
-                mine = [[p._replace(source=number[p.source]) for p in g] for g in groups]
-                shape = tuple([b - a for a, b in move.target.boxes[d]])
-                args = mine, shape, aval.dtype, move.ufunc
-                made[key] = Shard(self._submit(d, _move, *args, *_split([shards[s] for s in sources])), 0)
-            found.append(made[key])
+        """Run one task for each distinct part, and what cuts and joins on the way there."""
+        self._look()
+        return _Moving(self, move, aval, shards).done()
+
+    def call(
+        self,
+        function: Callable[..., Any],
+        arguments: Mapping[int, tuple[Any, ...]],
+        shards: Sequence[Any] | None = None,
+    ) -> dict[int, Any]:
+        """Run one task for each device that has arguments."""
+        self._look()
+        found = {}
+        for d, args in arguments.items():
+            mine = [] if shards is None else [shards[d]]
+            found[d] = Shard(self._submit(d, tasks.call, function, args, *_split(mine)), d)
         return found
 
-    def fetch(self, shards: Sequence[Any]) -> list[np.ndarray]:
+    def compute(self, collections: Mapping[int, Any]) -> dict[int, Any]:
+        """Let the chunks go from worker to worker."""
+        self._look()
+        futures = self.client.compute([*collections.values()])
+        pairs = zip(collections, futures, strict=True)
+        return {d: Shard(self._submit(d, tasks.keep, future), d) for d, future in pairs}
+
+    def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
         """Return shards, for which this process waits."""
-        tasks = [self._submit(0, _one, s.number, s.future) if s.number else s.future for s in shards]
-        found = self.client.gather(tasks)
-        return [f if s.number else f[0] for f, s in zip(found, shards, strict=True)]
+        self._check_client(what)
+        wanted = [s if isinstance(s.source, tuple) else self._alone(s) for s in shards]
+        futures = list(dict.fromkeys([s.source for s in wanted if not isinstance(s.source, tuple)]))
+        found: dict[Any, Any] = {}
+        if futures:
+            ask = lambda: self.client.gather(futures, asynchronous=True)  # noqa: E731
+            found = dict(zip(futures, self._result(ask, what, futures), strict=True))
+        results = [s.source if isinstance(s.source, tuple) else found[s.source] for s in wanted]
+        return [r[s.number] for r, s in zip(results, wanted, strict=True)]
 
     def close(self) -> None:
         """Close the cluster, if it was started here."""
-        if self._cluster is not None:
-            self.client.close()
-            self._cluster.close()
+        if self._end is not None:
+            self._end()
 
 
-def _split(shards: list[Shard]) -> tuple[list[int], list[Any]]:
-    return [s.number for s in shards], [s.future for s in shards]
+# Dask's configuration is of the process.
+_sending = threading.Lock()
 
 
-def _check(version: str) -> None:
-    if version != __version__:
-        raise RuntimeError(
-            f"mesh: this worker has nabla_array {__version__}, and was sent a program of {version}; "
-            "one version everywhere would work"
-        )
+def assigned(size: int, known: Sequence[str], before: Sequence[str]) -> list[str]:
+    """Return the worker of each device: evenly many, and the one that it was wherever that is possible."""
+    if not known:
+        return list(before)
+    if not before:
+        return [known[d * len(known) // size] for d in range(size)]
+    most = -(-size // len(known))
+    load = dict.fromkeys(known, 0)
+    found: list[str | None] = []
+    for worker in before:
+        stays = worker in load and load[worker] < most
+        found.append(worker if stays else None)
+        if stays:
+            load[worker] += 1
+    for d, stayed in enumerate(found):
+        if stayed is None:
+            found[d] = least = min(known, key=load.__getitem__)
+            load[least] += 1
+    return found  # type: ignore[return-value]
 
 
-def _kept(version: str, part: Any) -> tuple[Any]:
-    _check(version)
-    return (part,)
+def _closed(client: Any, cluster: Any) -> None:
+    client.close()
+    cluster.close()
 
 
-def _one(version: str, index: int, results: tuple[Any, ...]) -> Any:
-    return results[index]
+def _split(shards: Sequence[Shard]) -> tuple[list[int], list[Any]]:
+    return [s.number for s in shards], [s.source for s in shards]
 
 
-def _run(
-    version: str, program: Program, indices: list[int], results: list[tuple[Any, ...]]
-) -> tuple[Any, ...]:
-    _check(version)
-    return tuple(run_program(program, [r[i] for i, r in zip(indices, results, strict=True)]))
+class _Given(NamedTuple):
+    """A piece of a part: of which shard, and how many elements that has."""
+
+    piece: Piece
+    shard: Shard
+    size: int
+
+    @property
+    def key(self) -> Any:
+        """What tells it from others."""
+        return self.shard, _spans(self.piece.taken), _spans(self.piece.put)
 
 
-def _move(
-    version: str,
-    groups: list[list[Piece]],
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-    ufunc: Any,
-    indices: list[int],
-    results: list[tuple[Any, ...]],
-) -> tuple[Any]:
-    _check(version)
-    parts = [r[i] for i, r in zip(indices, results, strict=True)]
-    return (joined(groups, shape, dtype, ufunc, parts.__getitem__),)
+def _spans(slices: Sequence[slice]) -> tuple[tuple[int, int], ...]:
+    return tuple([(s.start, s.stop) for s in slices])
+
+
+class _Moving:
+    """A value's way from one layout to another."""
+
+    def __init__(self, engine: Dask, move: Move, aval: Aval, shards: list[Shard]) -> None:
+        self.engine, self.move, self.aval, self.shards = engine, move, aval, shards
+        self._cut: dict[Any, Shard] = {}
+        self._joined: dict[Any, Shard] = {}
+
+    def done(self) -> list[Shard]:
+        """Return the new parts, of which devices that are to have the same share one."""
+        sizes = [*map(volume, self.move.source.boxes)]
+        found = []
+        for d, groups in enumerate(self.move.pieces):
+            given = [[_Given(p, self.shards[p.source], sizes[p.source]) for p in g] for g in groups]
+            found.append(self._part(d, self.move.target.local_shape(d), given))
+        return found
+
+    def _part(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]]) -> Shard:
+        """Return a part made of pieces; many that come whole are joined as in a tree."""
+        key = shape, tuple([tuple([g.key for g in group]) for group in groups])
+        if key not in self._joined:
+            if len(groups) > FAN_IN and all([g.piece.size == g.size for group in groups for g in group]):
+                everything = tuple([slice(0, n) for n in shape])
+                size = math.prod(shape)
+                chunks = [groups[i : i + FAN_IN] for i in range(0, len(groups), FAN_IN)]
+                parts = [self._part(some[0][0].shard.device, shape, some) for some in chunks]
+                groups = [[_Given(Piece(0, everything, everything), part, size)] for part in parts]
+                self._joined[key] = self._part(device, shape, groups)
+            else:
+                self._joined[key] = self._task(device, shape, groups)
+        return self._joined[key]
+
+    def _task(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]]) -> Shard:
+        number: dict[Shard, int] = {}
+        mine = []
+        for group in groups:
+            pieces = []
+            for given in group:
+                near, taken = self._taken(device, given)
+                pieces.append(Piece(number.setdefault(near, len(number)), taken, given.piece.put))
+            mine.append(pieces)
+        args = mine, shape, self.aval.dtype, self.move.ufunc, *_split([*number])
+        return Shard(self.engine._submit(device, tasks.join, *args), device)
+
+    def _taken(self, device: int, given: _Given) -> tuple[Shard, tuple[slice, ...]]:
+        """Return what to read for a piece, and where it is in there: cut off first, where that saves much."""
+        engine, (piece, shard, size) = self.engine, given
+        saved = (size - piece.size) * self.aval.dtype.itemsize
+        if saved < _SAVED or engine._workers[shard.device] == engine._workers[device]:
+            return engine._alone(shard, device), piece.taken
+        key = shard, _spans(piece.taken)
+        if key not in self._cut:
+            cut = engine._submit(shard.device, tasks.cut, piece.taken, shard.number, shard.source)
+            self._cut[key] = Shard(cut, shard.device)
+        return self._cut[key], tuple([slice(0, s.stop - s.start) for s in piece.taken])

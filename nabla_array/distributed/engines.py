@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, NamedTuple, Protocol
@@ -17,6 +17,7 @@ from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
 from .._lazy.run import tiers
 from .layouts import Move, Piece, apply_pieces
+from .sources import opened
 
 
 class Segment(NamedTuple):
@@ -43,6 +44,10 @@ class Engine(Protocol):
 
     name: str
 
+    @property
+    def dashboard_link(self) -> str:
+        """Where one can see what the engine does; empty where there is no such place."""
+
     def place(self, parts: Sequence[Any]) -> list[Any]:
         """Return as shards, one for each device, parts in this process; those that are one object are one."""
 
@@ -52,8 +57,22 @@ class Engine(Protocol):
     def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
         """Return a value's shards in another layout."""
 
-    def fetch(self, shards: Sequence[Any]) -> list[np.ndarray]:
-        """Return shards as arrays in this process, which nobody may write to."""
+    def call(
+        self,
+        function: Callable[..., Any],
+        arguments: Mapping[int, tuple[Any, ...]],
+        shards: Sequence[Any] | None = None,
+    ) -> dict[int, Any]:
+        """Call a function for each device that has arguments, on its shard first where there are shards.
+
+        Returns shards: what the function gives. A `MappedPart` stands for its elements.
+        """
+
+    def compute(self, collections: Mapping[int, Any]) -> dict[int, Any]:
+        """Return as shards what Dask collections are, one for each device that has one."""
+
+    def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
+        """Return shards as arrays in this process, which nobody may write to; errors name `what`."""
 
     def close(self) -> None:
         """End what was started."""
@@ -63,6 +82,7 @@ class Local:
     """Devices that are threads of this process. A shard is an array that nobody writes to."""
 
     name = "local"
+    dashboard_link = ""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -101,7 +121,26 @@ class Local:
         found = dict(zip(distinct.values(), self._all(calls), strict=True))
         return [found[d] for d in which]
 
-    def fetch(self, shards: Sequence[Any]) -> list[np.ndarray]:
+    def call(
+        self,
+        function: Callable[..., Any],
+        arguments: Mapping[int, tuple[Any, ...]],
+        shards: Sequence[Any] | None = None,
+    ) -> dict[int, Any]:
+        """Call the function, for each device on a thread."""
+        calls = [
+            partial(_called, function, () if shards is None else (shards[d],), given)
+            for d, given in arguments.items()
+        ]
+        return dict(zip(arguments, self._all(calls), strict=True))
+
+    def compute(self, collections: Mapping[int, Any]) -> dict[int, Any]:
+        """Compute the collections here."""
+        from dask.base import compute
+
+        return dict(zip(collections, map(np.asarray, compute(*collections.values())), strict=True))
+
+    def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
         """Return the shards, which are arrays."""
         return list(shards)
 
@@ -130,6 +169,10 @@ def _hearing(call: Callable[[], Any], settings: dict[str, Any]) -> tuple[Any, li
         return listening.copy().run(call), listener.heard
     finally:
         listener.heard = []
+
+
+def _called(function: Callable[..., Any], parts: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:
+    return opened(function(*parts, *arguments))
 
 
 def run_program(program: Program, inputs: list[np.ndarray]) -> list[Any]:

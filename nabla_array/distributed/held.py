@@ -14,7 +14,7 @@ from .._lazy.run import settling  # noqa: F401  evaluates where arrays are on de
 from .._lazy.run.executors import execute
 from .._lazy.schedule.plan_cache import keep, plans
 from .._lazy.schedule.steps import Schedule
-from .layouts import Box, Layout
+from .layouts import Box, Layout, indices
 from .mesh import DeviceMesh
 from .partition import Layouts, Partition, everywhere
 from .propagation import wishes_of
@@ -69,13 +69,23 @@ class Sharded:
             self._here = found
         return found
 
+    def __str__(self) -> str:
+        spec = self.sharding
+        return f"{self.aval} on {self.device}" if spec is None else f"{self.aval} cut by {spec}"
+
+    @property
+    def distinct(self) -> dict[Box, int]:
+        """The parts that there are, each with a device that has it."""
+        return {box: d for d, box in reversed([*enumerate(self.layout.boxes)])}  # type: ignore[union-attr]
+
     def _fetched(self) -> Any:
         engine, layout = self.device.engine, self.layout
         if isinstance(layout, Layout):
-            distinct = {box: d for d, box in reversed([*enumerate(layout.boxes)])}
-            parts = engine.fetch([self.shards[d] for d in distinct.values()])
+            distinct = self.distinct
+            parts = engine.fetch([self.shards[d] for d in distinct.values()], self)
             return _assembled(self.aval, [*distinct], parts)
-        several: Any = engine.fetch(self.shards if any(lay.varies for lay in layout) else self.shards[:1])
+        varies = any(lay.varies for lay in layout)
+        several: Any = engine.fetch(self.shards if varies else self.shards[:1], self)
         return tuple(
             [
                 _assembled(aval, lay.boxes[: len(several)], [results[n] for results in several])
@@ -92,7 +102,7 @@ def _assembled(aval: Aval, boxes: Sequence[Box], parts: Sequence[np.ndarray]) ->
     else:
         out = np.empty(aval.shape, aval.dtype)
         for box, part in zip(boxes, parts, strict=True):
-            out[tuple([slice(a, b) for a, b in box])] = part
+            out[indices(box)] = part
     out.flags.writeable = False
     return out
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -144,6 +144,11 @@ def replicated(mesh: DeviceMesh, shape: tuple[int, ...]) -> Layout:
 def volume(box: Box) -> int:
     """Return how many elements a part has."""
     return math.prod([max(b - a, 0) for a, b in box])
+
+
+def indices(box: Box) -> tuple[Any, ...]:
+    """Return the index of a part in the whole value."""
+    return (*[slice(a, b) for a, b in box], ...)
 
 
 def common(one: Box, other: Box) -> Box:

@@ -27,12 +27,18 @@ class DeviceMesh:
     engine : str, optional
         "local": threads of this process share the work. "dask": workers of a Dask cluster.
     client : distributed.Client, optional
-        The cluster for "dask"; without one, a ``LocalCluster`` is started, and closed with the mesh.
+        The cluster for "dask", with whatever security it has; without one, a ``LocalCluster`` is started,
+        which listens on this machine only, and is closed with the mesh or the interpreter.
+    timeout : float, optional
+        Seconds that this process waits for values that a cluster computes before it raises TimeoutError;
+        None: as long as it takes.
 
     Raises
     ------
     ValueError
         If the names do not fit the shape, two are alike, an axis has no device, or there is no such engine.
+    ClusterError
+        If the cluster has no worker, or one with another version of the library.
 
     Notes
     -----
@@ -56,6 +62,7 @@ class DeviceMesh:
         *,
         engine: str = "local",
         client: Any = None,
+        timeout: float | None = 300.0,
     ) -> None:
         self.shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
@@ -70,7 +77,7 @@ class DeviceMesh:
             raise ShardingError(f"DeviceMesh: an axis of {self.shape} has no device; sizes from 1 would work")
         self.sizes = dict(zip(self.axis_names, self.shape, strict=True))
         self.size = math.prod(self.shape)
-        self.engine = _engine(engine, self.size, client)
+        self.engine = _engine(engine, self.size, client, timeout)
 
     def __repr__(self) -> str:
         engine = "" if self.engine.name == "local" else f", engine={self.engine.name!r}"
@@ -116,19 +123,28 @@ class DeviceMesh:
         check_device("mesh", self)
         return placed(x, self)
 
+    @property
+    def dashboard_link(self) -> str:
+        """Where the dashboard of the mesh's cluster is; empty where there is none."""
+        return self.engine.dashboard_link
+
     def close(self) -> None:
         """End what the mesh has started; arrays on it are lost."""
         self.engine.close()
 
 
-def _engine(name: str, size: int, client: Any) -> Engine:
+def _engine(name: str, size: int, client: Any, timeout: float | None) -> Engine:
     """Return an engine by its name."""
+    if timeout is not None and not timeout > 0:
+        raise ShardingError(f"DeviceMesh: a timeout of {timeout} s; seconds above 0, or None, would work")
     if name == "local":
+        if client is not None:
+            raise ShardingError('DeviceMesh: the engine "local" takes no client; engine="dask" would work')
         return Local(size)
     if name == "dask":
         from .dask_engine import Dask
 
-        return Dask(size, client)
+        return Dask(size, client, timeout)
     raise ShardingError(f"DeviceMesh: no engine {name!r}; 'local' or 'dask' would work")
 
 

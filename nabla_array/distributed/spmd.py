@@ -11,7 +11,7 @@ from .._lazy.graph.program import Eqn, Program
 from .._lazy.run.executors import EXECUTORS
 from .._lazy.schedule.steps import Schedule
 from .engines import Engine, Segment
-from .layouts import Layout
+from .layouts import Layout, indices
 from .partition import Local, Moved, Partition, Placing, Value, part_aval
 
 
@@ -237,7 +237,7 @@ def spread(engine: Any, layout: Layout, value: Any) -> list[Any]:
     parts: dict[Any, Any] = {}
     for box in layout.boxes:
         if box not in parts:
-            parts[box] = value[(*[slice(a, b) for a, b in box], ...)]
+            parts[box] = value[indices(box)]
     return engine.place([parts[box] for box in layout.boxes])
 
 
