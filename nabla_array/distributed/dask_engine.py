@@ -78,7 +78,7 @@ class Dask:
         self._end: Callable[[], Any] | None = None
         if client is None:
             cluster = LocalCluster(
-                n_workers=size, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+                n_workers=size, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
             )
             client = Client(cluster, set_as_default=False)
             self._end = weakref.finalize(self, _closed, client, cluster)  # the interpreter's end calls it too

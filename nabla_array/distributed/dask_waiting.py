@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures as cf
+import copy
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -24,25 +25,18 @@ def result_of(
 
     `what` says in errors what was wanted; `parts` are the futures that the bar counts.
     """
-
-    async def outcome() -> tuple[Any, BaseException | None]:
-        try:
-            return await ask(), None
-        except (Exception, asyncio.CancelledError) as error:
-            return None, error
-
-    task = asyncio.run_coroutine_threadsafe(outcome(), client.loop.asyncio_loop)
+    task = _start(client, ask)
     try:
         found, error = _waited(task, client, timeout, parts)
-    except TimeoutError:
+    except TimeoutError as late:
         raise TimeoutError(
             f"mesh: {what} was not there within {timeout} s; the cluster goes on: asking again waits on, "
             "and DeviceMesh(..., timeout=seconds), or None for no limit, waits longer"
-        ) from None
+        ) from late.__cause__
     finally:
         task.cancel()
     if error is not None:
-        raise _told(error, what, client) from error
+        raise _told(error, what, client) from None
     return found
 
 
@@ -54,15 +48,48 @@ def _waited(task: cf.Future[Any], client: Any, timeout: float | None, parts: Seq
     except cf.TimeoutError:
         if limit <= _PATIENCE:
             raise
+    free = lambda: _start(client, lambda: client.run_on_scheduler(_freeing(), asynchronous=True))  # noqa: E731
+    freeing, asked = free(), monotonic()
     with _bar(client, parts) as advance:
         while True:
+            if monotonic() - asked > _PATIENCE and freeing.done():
+                freeing, asked = free(), monotonic()
             left = limit - (monotonic() - start)
             try:
                 return task.result(max(0, min(left, _TICK)))
             except cf.TimeoutError:
                 if left <= _TICK:
-                    raise
+                    raise TimeoutError from (freeing.result()[1] if freeing.done() else None)
                 advance(sum([f.done() for f in parts]))
+
+
+def _start(client: Any, ask: Callable[[], Any]) -> cf.Future[tuple[Any, BaseException | None]]:
+    """Let the client's thread run a coroutine, which `ask` makes; returns its result, or its error."""
+
+    async def outcome() -> tuple[Any, BaseException | None]:
+        try:
+            return await ask(), None
+        except (Exception, asyncio.CancelledError) as error:
+            # The client keeps the error with the future. Its frames would keep the future with the client.
+            return None, copy.copy(error.with_traceback(None))
+
+    return asyncio.run_coroutine_threadsafe(outcome(), client.loop.asyncio_loop)
+
+
+def _freeing() -> Callable[..., None]:
+    """Return what lets any worker run the tasks that wait for workers that are gone.
+
+    When all workers die, Dask keeps tasks waiting for them that others may run, also when others come. It is
+    a function in a function so that it is sent by value: the scheduler need not have this library.
+    """
+
+    def free(dask_scheduler: Any) -> None:
+        stuck = [t for t in dask_scheduler.unrunnable if t.worker_restrictions and t.loose_restrictions]
+        for task in stuck:
+            task.worker_restrictions = None
+        dask_scheduler.transitions({t.key: "processing" for t in stuck}, "nabla_array-free")
+
+    return free
 
 
 def _bar(client: Any, parts: Sequence[Any]) -> AbstractContextManager[Callable[[int], None]]:
