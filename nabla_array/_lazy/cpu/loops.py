@@ -372,7 +372,7 @@ class _Step(Binder):
         if is_literal(eqn):
             self.env[k], self.home[k], self.live[k] = prim.host(**dict(eqn.params)), FIXED, 1
             return
-        if prim.kind in ("view", "broadcast"):
+        if prim.kind in ("view", "broadcast") and len(eqn.ins) == 1:
             self._view(k, eqn)
             return
         if self._is_taken_over(k, eqn, drop):
