@@ -31,10 +31,14 @@ class Cut(NamedTuple):
         The mesh axes over whose devices the pieces go, the first the slowest; none where all have the whole.
     bounds
         Where the pieces begin, and the end.
+    held
+        What each device has, where that is not its piece alone: an operation asks for it so that it needs
+        nothing else. A value of a program never lies like that.
     """
 
     axes: tuple[str, ...]
     bounds: tuple[int, ...]
+    held: tuple[tuple[int, int], ...] = ()
 
 
 def uncut(size: int) -> Cut:
@@ -132,7 +136,7 @@ class Layout:
 
 
 def _piece(cut: Cut, k: int) -> tuple[int, int]:
-    return cut.bounds[k], cut.bounds[k + 1]
+    return cut.held[k] if cut.held else (cut.bounds[k], cut.bounds[k + 1])
 
 
 @lru_cache(1 << 12)

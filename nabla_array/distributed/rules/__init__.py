@@ -10,10 +10,11 @@ from collections.abc import Callable
 
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.program import Eqn
-from ..._lazy.ops import structure as ops
+from ..._lazy.ops import indexing, reduction, structure
 from ..._lazy.ops.placement import reshard, transfer
 from ..partition import Partition
-from .structure import concat_rule, reshape_rule, slice_rule, update_slice_rule
+from .along import gather_rule, index_rule, scan_rule, scatter_rule
+from .moving import concat_rule, reshape_rule, slice_rule, update_slice_rule
 from .ways import by_labels
 
 Rule = Callable[[Partition, int, Eqn], int | None]
@@ -44,9 +45,15 @@ def _project(p: Partition, k: int, eqn: Eqn) -> int:
 RULES: dict[Primitive, Rule] = {
     reshard: _reshard,
     transfer: _transfer,
-    ops.project: _project,
-    ops.slice_: slice_rule,
-    ops.update_slice: update_slice_rule,
-    ops.concat: concat_rule,
-    ops.reshape: reshape_rule,
+    structure.project: _project,
+    structure.slice_: slice_rule,
+    structure.update_slice: update_slice_rule,
+    structure.concat: concat_rule,
+    structure.reshape: reshape_rule,
+    reduction.cumsum: scan_rule,
+    reduction.cumprod: scan_rule,
+    reduction.argmax: index_rule,
+    reduction.argmin: index_rule,
+    indexing.gather: gather_rule,
+    indexing.scatter: scatter_rule,
 }

@@ -40,7 +40,11 @@ def by_labels(p: Partition, k: int, eqn: Eqn) -> int:
 def cut_by(p: Partition, k: int, eqn: Eqn, labels: Dims) -> int:
     """Cut an operation in the best of the ways that labels allow."""
     carried = carried_by(p, eqn)
-    way = Ways(p, k, eqn, labels, carried).best()
+    return cut_in(p, eqn, Ways(p, k, eqn, labels, carried, eqn.prim.reducer).best())
+
+
+def cut_in(p: Partition, eqn: Eqn, way: Sequence[Layout]) -> int:
+    """Cut an operation in a way: these are the layouts of its operands and its results."""
     ins = [p.operand(i, layout) for i, layout in zip(eqn.ins, way, strict=False)]
     found = way[len(ins) :]
     if not isinstance(eqn.aval, Aval):
@@ -70,10 +74,31 @@ def carried_by(p: Partition, eqn: Eqn) -> tuple[tuple[str, np.ufunc], ...]:
 
 
 class Ways:
-    """The ways in which an operation could be cut."""
+    """The ways in which an operation could be cut.
 
-    def __init__(self, p: Partition, k: int, eqn: Eqn, labels: Dims, carried: Any) -> None:
+    Attributes
+    ----------
+    reducer
+        What joins the results where an axis is cut that they lack, if anything does.
+    may_be_empty
+        Whether there is a result of nothing.
+    """
+
+    def __init__(
+        self,
+        p: Partition,
+        k: int,
+        eqn: Eqn,
+        labels: Dims,
+        carried: Any,
+        reducer: np.ufunc | None,
+        may_be_empty: bool | None = None,
+    ) -> None:
         self.p, self.k, self.eqn, self.labels, self.carried = p, k, eqn, labels, carried
+        self.reducer = reducer
+        self.may_be_empty = (
+            reducer is None or reducer.identity is not None if may_be_empty is None else may_be_empty
+        )
         self.mesh = p.mesh
         results = [eqn.aval] if isinstance(eqn.aval, Aval) else eqn.aval
         self.avals = [*[p.program.aval(i) for i in eqn.ins], *results]
@@ -109,11 +134,10 @@ class Ways:
             return False
         if f in self.kept:
             return True
-        reducer = self.eqn.prim.reducer
-        if reducer is None or (self.carried and reducer is not np.add):
+        if self.reducer is None or (self.carried and self.reducer is not np.add):
             return False
         pieces = [b - a for a, b in zip(cut.bounds, cut.bounds[1:], strict=False)]
-        return reducer.identity is not None or min(pieces) > 0
+        return self.may_be_empty or min(pieces) > 0
 
     def _assignments(self) -> Iterator[dict[int, Cut]]:
         options = self._options()
@@ -137,7 +161,7 @@ class Ways:
                 partial = self.carried if layout is not None and layout.partial else ()
             else:
                 summed = [a for f, c in assigned.items() if f not in self.kept for a in c.axes]
-                partial = (*self.carried, *[(a, self.eqn.prim.reducer) for a in summed])
+                partial = (*self.carried, *[(a, self.reducer) for a in summed])
             found.append(Layout(self.mesh, cuts, partial))
         return found
 

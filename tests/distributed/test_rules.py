@@ -1,0 +1,133 @@
+"""Rules of operations that are more than their labels: results, and what moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array._lazy.graph.aval import aval_of_value
+from nabla_array._lazy.graph.bodies import holes, written
+from nabla_array._lazy.graph.program import Program
+from nabla_array._lazy.ops.indexing import scatter
+from nabla_array._namespace.core.array import Array, current
+from nabla_array.distributed import DeviceMesh, P, ShardingSpec
+from nabla_array.distributed.held import partition
+from nabla_array.distributed.partition import Moved, Partition
+from nabla_array.transforms import grad
+
+from ..lazy.cpu.test_codegen import reference
+from .meshes import MESHES, run
+from .test_registry import assert_close
+
+RNG = np.random.default_rng(0)
+TABLE = RNG.normal(size=(19, 6))
+NUMBERS = RNG.integers(-9, 9, (19, 6))
+ROWS_OF = RNG.integers(-19, 19, (4, 5))
+WIDE = TABLE + 1j * TABLE[::-1]
+WITH_NAN = np.where(TABLE > 1.5, np.nan, TABLE)
+STACK = RNG.normal(size=(9, 4, 4)) + 4 * np.eye(4)
+# Functions of arrays, of operands of which no axis need be gathered by every device.
+CASES: dict[str, tuple[Callable[..., Any], Sequence[np.ndarray]]] = {
+    "cumsum": (lambda x: xp.cumulative_sum(x, axis=0), [TABLE]),
+    "cumsum of the last axis": (lambda x: xp.cumulative_sum(x, axis=1), [TABLE]),
+    "cumsum of integers": (lambda x: xp.cumulative_sum(x, axis=0), [NUMBERS]),
+    "cumprod": (lambda x: xp.cumulative_prod(x, axis=0), [TABLE]),
+    "argmax": (lambda x: xp.argmax(x, axis=0), [TABLE]),
+    "argmax of all": (lambda x: xp.argmax(x), [TABLE]),
+    "argmin with nan": (lambda x: xp.argmin(x, axis=0), [WITH_NAN]),
+    "argmax of few": (lambda x: xp.argmax(x, axis=0), [NUMBERS]),
+    "argmin of the last axis": (lambda x: xp.argmin(x, axis=1), [NUMBERS]),
+    "argmin of truths": (lambda x: xp.argmin(x > 0, axis=0), [NUMBERS]),
+    "sort": (lambda x: xp.sort(x, axis=0), [TABLE]),
+    "argsort": (lambda x: xp.argsort(x, axis=0), [NUMBERS]),
+    "fft": (lambda x: xp.fft.fft(x, axis=0), [WIDE]),
+    "fft of both axes": (lambda x: xp.fft.fft2(x), [WIDE]),
+    "rfft": (lambda x: xp.fft.rfft(x, axis=0), [TABLE]),
+    "take": (lambda x, i: xp.take(x, i[0], axis=0), [TABLE, ROWS_OF]),
+    "take of a signed zero": (lambda x, i: xp.take(x * 0.0, i[0], axis=0), [TABLE, ROWS_OF]),
+    "index": (lambda x, i: x[i], [TABLE, ROWS_OF]),
+    "index of integers": (lambda x, i: x[i], [NUMBERS, ROWS_OF]),
+    "index of truths": (lambda x, i: (x > 0)[i], [NUMBERS, ROWS_OF]),
+    "index of complex numbers": (lambda x, i: x[i], [WIDE, ROWS_OF]),
+    "index of both axes": (lambda x, i: x[i, i % 6], [TABLE, ROWS_OF]),
+    "index of small integers": (lambda x, i: x[i], [TABLE, np.abs(ROWS_OF).astype(np.uint8)]),
+    "take_along_axis": (lambda x, i: xp.take_along_axis(x, i % 19, axis=0), [TABLE, NUMBERS]),
+    "write": (lambda x, i: _set(x, (i,), 7.0), [TABLE, ROWS_OF]),
+    "write of both axes": (lambda x, i: _set(x, (i, i % 6), i * 1.0), [TABLE, ROWS_OF]),
+    "sums at indices": (lambda x, y, i: _summed(x * 0.0, y[:4, :5], i, "add"), [TABLE, TABLE, ROWS_OF]),
+    "largest at indices": (lambda x, y, i: _summed(x, y[:4, :5], i, "max"), [TABLE, TABLE, ROWS_OF]),
+    "gradient of an index": (lambda x, i: grad(lambda x: xp.sum(x[i] ** 2))(x), [TABLE, ROWS_OF]),
+    "searchsorted": (lambda x, y: xp.searchsorted(x[:, 0], y), [np.sort(TABLE, axis=0), TABLE]),
+    "isin": (lambda x, y: xp.isin(x, y[0]), [NUMBERS, ROWS_OF]),
+    "inv": (lambda x: xp.linalg.inv(x), [STACK]),
+    "slogdet": (lambda x: xp.linalg.slogdet(x)[1], [STACK]),
+    "solve": (lambda a, b: xp.linalg.solve(a, b), [STACK, STACK]),
+    "qr of a stack": (lambda x: xp.linalg.qr(x)[1], [STACK]),
+    "eigh": (lambda x: xp.linalg.eigh(x + xp.matrix_transpose(x))[0], [STACK]),
+    "partition": (lambda x: xp.partition(x, 3, axis=0), [TABLE]),
+    "count": (lambda x: xp.count_nonzero(x, axis=0), [NUMBERS]),
+    "diff": (lambda x: xp.diff(x, axis=0), [TABLE]),
+    "flip": (lambda x: xp.flip(x, axis=0), [TABLE]),
+    "reversed by two": (lambda x: x[::-2] * 2.0, [TABLE]),
+    "roll": (lambda x: xp.roll(x, 3, axis=0), [TABLE]),
+    "pad": (lambda x: xp.pad(x, ((1, 2), (0, 3))), [TABLE]),
+    "write in reverse": (lambda x, y: _set(x, (slice(None, 3, -2),), y[:8]), [TABLE, NUMBERS * 1.0]),
+    "trace": (lambda x: xp.linalg.diagonal(x), [STACK]),
+    "stencil": (lambda x: x[1:-1] * 2 - x[2:] - x[:-2], [TABLE]),
+    "bits": (lambda x: x.view(xp.int64), [TABLE]),
+}
+
+
+def _set(x: Any, key: Any, value: Any) -> Any:
+    x = xp.asarray(x, copy=True)
+    x[key] = value
+    return x
+
+
+def _summed(x: Array, value: Array, i: Array, mode: str) -> Array:
+    """Write numbers to all columns of rows."""
+    rows = xp.broadcast_to(value[..., None], (*value.shape, x.shape[1]))
+    nodes = [current(a) for a in (x, rows, i)]
+    return Array(scatter(*nodes, axes=(0,), batch=0, mode=mode))
+
+
+def program_of(function: Callable[..., Any], values: Sequence[np.ndarray]) -> Program:
+    """Return what a function of arrays records."""
+    sources = holes([aval_of_value(x) for x in values])
+    program, captured = written(sources, lambda: [current(xp.asarray(function(*map(Array, sources))))])
+    assert not captured
+    return program
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_all_meshes(name: str) -> None:
+    function, values = CASES[name]
+    program = program_of(function, values)
+    (wanted,) = reference(program, values)
+    for seed, mesh in enumerate(MESHES * 3):
+        (got,) = run(program, mesh, values, seed)
+        assert_close(np.asarray(got), wanted)
+
+
+def parted(function: Callable[..., Any], mesh: DeviceMesh, *operands: tuple[np.ndarray, P]) -> Partition:
+    """Return what the devices of a mesh do for a function of arrays cut like that."""
+    program = program_of(function, [x for x, _ in operands])
+    return partition(mesh, program, [ShardingSpec(mesh, spec).layout(x.shape) for x, spec in operands])
+
+
+def moved(p: Partition) -> list[tuple[str, float]]:
+    """Return the name of each collective, and how many bytes a device receives."""
+    found = [m for m in p.made if isinstance(m, Moved)]
+    return [(m.move.kind, m.move.elements() * p.values[m.value].aval.dtype.itemsize) for m in found]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_is_unruled(name: str) -> None:
+    function, values = CASES[name]
+    mesh = DeviceMesh(4, "x")
+    p = parted(function, mesh, *[(x, P("x")) for x in values])
+    assert not p.unruled
