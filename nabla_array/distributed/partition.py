@@ -8,6 +8,7 @@ first, explicitly. So a part always is what its layout says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.graph.aval import Aval, aval_of
@@ -128,6 +129,18 @@ class Partition:
 
     def _everywhere(self, i: int) -> Layout:
         return replicated(self.mesh, self.program.aval(i).shape)
+
+    @cached_property
+    def slices(self) -> dict[tuple[int, ...], list[int]]:
+        """By value, axis, size and step where the program's slices begin, in order."""
+        found: dict[tuple[int, ...], set[int]] = {}
+        for eqn in self.program.eqns:
+            if eqn.prim is slice_:
+                params = dict(eqn.params)
+                rows = zip(params["size"], params["step"], params["start"], strict=True)
+                for axis, (*row, start) in enumerate(rows):
+                    found.setdefault((eqn.ins[0], axis, *row), set()).add(start)
+        return {key: sorted(starts) for key, starts in found.items()}
 
     def layout(self, i: int) -> Layout | None:
         """Return the layout of a value of the program; None of a literal, which is everywhere."""

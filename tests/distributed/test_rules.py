@@ -131,3 +131,38 @@ def test_nothing_is_unruled(name: str) -> None:
     mesh = DeviceMesh(4, "x")
     p = parted(function, mesh, *[(x, P("x")) for x in values])
     assert not p.unruled
+
+
+GRID = RNG.normal(size=(32, 10))
+
+
+def _five_points(u: Any) -> Any:
+    return u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1]
+
+
+def _steps(u: Any, many: int) -> Any:
+    for _ in range(many):
+        u = _set(u, (slice(1, -1), slice(1, -1)), u[1:-1, 1:-1] + 0.1 * _five_points(u))
+    return u
+
+
+@pytest.mark.parametrize("many", [1, 3])
+def test_a_stencil_moves_the_rows_at_the_borders_once_a_step(many: int) -> None:
+    p = parted(lambda u: _steps(u, many), DeviceMesh(4, "x"), (GRID, P("x")))
+    rows = 2 * 3 / 4  # each of three borders is crossed by one row both ways
+    assert moved(p) == [("ppermute", rows * 10 * 8)] * many
+
+
+def test_a_stencil_over_both_axes() -> None:
+    p = parted(lambda u: _steps(u, 2), DeviceMesh((2, 2), ("x", "y")), (GRID, P("x", "y")))
+    assert moved(p) == [("ppermute", 5 * 8), ("ppermute", 16 * 8)] * 2  # a row, and a column
+
+
+def test_a_difference_moves_one_row() -> None:
+    p = parted(lambda u: u[1:] - u[:-1], DeviceMesh(4, "x"), (GRID, P("x")))
+    assert moved(p) == [("ppermute", 3 / 4 * 10 * 8)]
+
+
+def test_what_is_not_shifted_stays() -> None:
+    p = parted(lambda u: (u[5:] * 2.0)[::3], DeviceMesh(4, "x"), (GRID, P("x")))
+    assert moved(p) == []

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..._lazy.graph.program import Eqn
@@ -18,30 +19,57 @@ def _joined_or_linear(p: Partition, eqn: Eqn, layout: Layout) -> Layout:
 
 
 def slice_rule(p: Partition, k: int, eqn: Eqn) -> int:
-    """Leave the elements where they are: the pieces of the result have other bounds."""
+    """Leave the elements where they are: the pieces of the result have other bounds.
+
+    Slices that differ by a shift alone get the same bounds, so that they meet without a move: what a part
+    lacks for all of them comes in one. A slice that goes backwards ends in the usual pieces.
+    """
     (i,), params = eqn.ins, dict(eqn.params)
     layout = p.layout(i)
     if layout is None or not layout.varies:
         return by_labels(p, k, eqn)
-    layout = _joined_or_linear(p, eqn, layout)
-    rows = [*zip(params["start"], params["size"], params["step"], strict=True)]
-    for axis, (cut, (_, size, by)) in enumerate(zip(layout.cuts, rows, strict=True)):
-        if cut.axes and (by < 0 or size == 0):
-            layout = layout.with_cut(axis, uncut(cut.bounds[-1]))
-    source, base = p.operand(i, layout), layout
-    cuts = [
-        Cut(c.axes, bounds_within(c, *row)) if c.axes else uncut(row[1])
-        for c, row in zip(base.cuts, rows, strict=True)
-    ]
-    found = Layout(p.mesh, cuts, base.partial)
+    base = found = _joined_or_linear(p, eqn, layout)
+    for axis, (cut, *row) in enumerate(zip(base.cuts, *_rows_of(params), strict=True)):
+        start, size, step = row
+        bounds: tuple[int, ...] = (0, size)
+        if cut.axes and step < 0:
+            bounds = even(p.mesh, cut.axes, size).bounds
+            base = base.with_cut(axis, _holding(cut, bounds, [start], step))
+        elif cut.axes:
+            shifted = _shifted(p, i, axis, cut, (start, size, step))
+            first = shifted[(len(shifted) - 1) // 2]
+            bounds = bounds_within(cut, first, size, step)
+            if start != first:
+                base = base.with_cut(axis, _holding(cut, bounds, shifted, step))
+        found = found.with_cut(axis, Cut(cut.axes, bounds))
+    source = p.operand(i, base)
     local = _slices_of(base, found, params["start"], params["step"])
-    return p.local(
-        eqn.prim,
-        [source],
-        lambda d: {**local(d), "size": found.local_shape(d)},
-        eqn.aval,
-        found,
-    )
+    return p.local(eqn.prim, [source], lambda d: {**local(d), "size": found.local_shape(d)}, eqn.aval, found)
+
+
+def _rows_of(params: dict[str, Any]) -> tuple[tuple[int, ...], ...]:
+    return params["start"], params["size"], params["step"]
+
+
+def _shifted(p: Partition, i: int, axis: int, cut: Cut, row: tuple[int, int, int]) -> list[int]:
+    """Return in order where slices of a value begin that differ from one along an axis by a shift alone."""
+    start, size, step = row
+    if 2 * size * step < cut.bounds[-1]:  # what has little in common need not meet
+        return [start]
+    starts = p.slices[i, axis, size, step]
+    shortest = min([b - a for a, b in pairwise(cut.bounds) if b > a], default=0)
+    middle = starts[(len(starts) - 1) // 2]
+    near = [s for s in starts if abs(s - middle) <= shortest]
+    return near if start in near else [start]
+
+
+def _holding(cut: Cut, bounds: tuple[int, ...], starts: Sequence[int], step: int) -> Cut:
+    """Return the cut by which each device has all that slices need of which it has these pieces."""
+    held = []
+    for own, (first, last) in zip(pairwise(cut.bounds), pairwise(bounds), strict=True):
+        ends = [s + n * step for s in starts for n in (first, last - 1)]
+        held.append((min(ends), max(ends) + 1) if last > first else own)
+    return cut._replace(held=tuple(held))
 
 
 def bounds_within(cut: Cut, start: int, size: int, step: int) -> tuple[int, ...]:
@@ -66,20 +94,25 @@ def _slices_of(base: Layout, found: Layout, start: tuple[int, ...], step: tuple[
 def update_slice_rule(p: Partition, k: int, eqn: Eqn) -> int:
     """Give each device those of the new elements that go into its part."""
     params = dict(eqn.params)
-    shape, size = p.program.aval(eqn.ins[0]).shape, p.program.aval(eqn.ins[1]).shape
+    size = p.program.aval(eqn.ins[1]).shape
     before = p.layout(eqn.ins[0])
     base = (p.wishes[k] if before is None or not before.varies else before).joined()
-    rows = [*zip(params["start"], size, params["step"], strict=True)]
-    for axis, (_, n, by) in enumerate(rows):
-        if base.cuts[axis].axes and (by < 0 or n == 0):
-            base = base.with_cut(axis, uncut(shape[axis]))
-    cuts = [
-        Cut(c.axes, bounds_within(c, *row)) if c.axes else uncut(row[1])
-        for c, row in zip(base.cuts, rows, strict=True)
-    ]
+    rows = zip(base.cuts, params["start"], size, params["step"], strict=True)
+    cuts = [_written(c, *row) if c.axes else uncut(row[1]) for c, *row in rows]
     part = Layout(p.mesh, cuts)
     ins = [p.operand(eqn.ins[0], base), p.operand(eqn.ins[1], part)]
     return p.local(eqn.prim, ins, _slices_of(base, part, params["start"], params["step"]), eqn.aval, base)
+
+
+def _written(cut: Cut, start: int, size: int, step: int) -> Cut:
+    """Return the cut by which each device has those of the new elements that go into its piece."""
+    if step > 0:
+        return Cut(cut.axes, bounds_within(cut, start, size, step))
+    held = []
+    for lo, hi in pairwise(cut.bounds):
+        first = max(-((start - hi + 1) // step), 0)
+        held.append((min(first, size), max(min((start - lo) // -step + 1, size), min(first, size))))
+    return Cut(cut.axes, (*[0] * len(held), size), tuple(held))
 
 
 def concat_rule(p: Partition, k: int, eqn: Eqn) -> int:
