@@ -20,6 +20,7 @@ from .named_axes import (
 )
 from .pmap import pmap
 from .shard_map import shard_map
+from .simulate import simulate
 from .specs import DimSpec, P, PartitionSpec, ShardingSpec
 
 __all__ = [
@@ -49,4 +50,5 @@ __all__ = [
     "save",
     "shard",
     "shard_map",
+    "simulate",
 ]

@@ -7,22 +7,26 @@ from typing import Any
 
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
+from .._lazy.ops.placement import reshard
 from .._lazy.schedule.axes import axes_of
-from .layouts import Cut, Layout, even, uncut, volume
+from .layouts import Cut, Layout, even, uncut
 from .mesh import DeviceMesh
 
 
 def wishes_of(mesh: DeviceMesh, program: Program, layouts: Sequence[Any]) -> list[Layout]:
     """Return a layout for each value.
 
-    An axis is welcome to be cut like the largest input whose axis is of its class; axes of one value do not
-    share mesh axes: the first has them.
+    An axis is welcome to be cut like the largest value whose axis is of its class, of the inputs and of what
+    is resharded; axes of one value do not share mesh axes: the first has them.
     """
     classes = axes_of(program).alike
     cuts: dict[int, Cut] = {}
-    inputs = [k for k, lay in enumerate(layouts) if isinstance(lay, Layout) and lay.varies]
-    for k in sorted(inputs, key=lambda k: -volume(layouts[k].boxes[0]) * mesh.size):
-        for cls, cut in zip(classes[k], layouts[k].cuts, strict=True):
+    known = {k: lay for k, lay in enumerate(layouts) if isinstance(lay, Layout)}
+    for k, eqn in enumerate(program.eqns, len(layouts)):
+        if eqn.prim is reshard:
+            known[k] = dict(eqn.params)["spec"].layout(eqn.aval.shape)
+    for k in sorted(known, key=lambda k: -known[k].largest * mesh.size):
+        for cls, cut in zip(classes[k], known[k].cuts, strict=True):
             if cut.axes:
                 cuts.setdefault(cls, cut)
     wishes = []
@@ -32,11 +36,11 @@ def wishes_of(mesh: DeviceMesh, program: Program, layouts: Sequence[Any]) -> lis
         used: set[str] = set()
         found = []
         for cls, n in zip(own, shape, strict=True):
-            cut = cuts.get(cls)
-            if cut is None or used & {*cut.axes}:
+            wanted = cuts.get(cls)
+            if wanted is None or used & {*wanted.axes}:
                 found.append(uncut(n))
                 continue
-            used |= {*cut.axes}
-            found.append(cut if cut.bounds[-1] == n else even(mesh, cut.axes, n))
+            used |= {*wanted.axes}
+            found.append(wanted if wanted.bounds[-1] == n else even(mesh, wanted.axes, n))
         wishes.append(Layout(mesh, found))
     return wishes

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from .._lazy.graph.program import Program, is_literal
 from .._lazy.schedule.steps import Schedule
+from .partition import Moved, Placing
 from .spmd import Collective, Devices, Spread
 
 
@@ -45,14 +46,21 @@ def told(program: Program, schedule: Schedule) -> Iterator[Told]:
             many = len(step.segment.programs)
             yield Told("devices", f"{many} devices" if many > 1 else "every device alike", eqns)
         elif isinstance(step, Collective):
-            how = step.moved.move
-            title = f"{how.kind} for {_cause(program, step.moved.cause)}, {how.source} to {how.target}"
-            yield Told(how.kind, title, (), round(step.nbytes))
+            title = title_of(program, step.moved)
+            yield Told(step.moved.move.kind, title, (), round(step.nbytes))
         elif isinstance(step, Spread):
             aval = whole.values[step.inputs[0]].aval
             layout = step.placing.layout
             part = layout.largest * aval.dtype.itemsize
-            yield Told("spread", f"spread of %{step.placing.value}, to {layout}", (), part)
+            yield Told("spread", title_of(program, step.placing), (), part)
+
+
+def title_of(program: Program, made: Moved | Placing) -> str:
+    """Return a line on what moves a value."""
+    if isinstance(made, Placing):
+        return f"spread of %{made.value}, to {made.layout}"
+    how = made.move
+    return f"{how.kind} for {_cause(program, made.cause)}, {how.source} to {how.target}"
 
 
 def _cause(program: Program, k: int) -> str:

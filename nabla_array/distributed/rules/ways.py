@@ -177,7 +177,9 @@ class Ways:
         summed = [a for a, _ in result.partial if a not in {b for b, _ in self.carried}]
         if summed:
             many = self.mesh.length(tuple(summed))
-            total += _MOVED * 2 * part * (many - 1) / many
+            # Where the result is welcome to be cut over the same axes, the sum is scattered, not given to all.
+            scattered = {*summed} <= {a for c in self.p.wishes[self.k].cuts for a in c.axes}
+            total += _MOVED * (1 if scattered else 2) * part * (many - 1) / many
         if self.eqn.prim is contraction.matmul:
             length = self.avals[0].shape[-1]
             share = layouts[0].largest / max(self.avals[0].size, 1)
