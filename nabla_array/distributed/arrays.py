@@ -53,8 +53,9 @@ def shard(x: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Array:
 def mesh_for(function: str, mesh: DeviceMesh | None, spec: Any) -> DeviceMesh:
     """Return the mesh that was given, that of the spec, or that of the `with` block."""
     if mesh is None:
-        mesh = spec.mesh if isinstance(spec, ShardingSpec) else default.device
-    if mesh is None or isinstance(mesh, str):
+        there = default.device if isinstance(default.device, DeviceMesh) else None
+        mesh = spec.mesh if isinstance(spec, ShardingSpec) else there
+    if mesh is None:
         raise ShardingError(f"{function}: no mesh was given; {function}(x, mesh, spec) would work")
     if not isinstance(mesh, DeviceMesh):
         raise TypeError(f"{function}: {mesh!r} is no mesh; DeviceMesh(shape, axis_names) would work")

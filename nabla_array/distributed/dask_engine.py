@@ -25,6 +25,7 @@ from .dask_waiting import result_of
 from .engines import Segment
 from .errors import ClusterError, ShardingError
 from .layouts import Move, Piece, volume
+from .sources import MappedPart
 
 # Seconds between two looks at which workers there are.
 _LOOK = 2.0
@@ -120,15 +121,20 @@ class Dask:
         self._looked = monotonic()
 
     def _check_versions(self) -> None:
-        found = self._result(
-            lambda: self.client.run(tasks.version, on_error="return", asynchronous=True),
-            "the version of the library on each worker",
-        )
-        for worker, theirs in found.items():
+        what = "the version of the library on each worker"
+        run = self.client.run
+        found = self._result(lambda: run(tasks.version, on_error="return", asynchronous=True), what)
+        found = {f"worker {worker}": theirs for worker, theirs in found.items()}
+        try:
+            ask = self.client.run_on_scheduler
+            found["scheduler"] = self._result(lambda: ask(tasks.version, asynchronous=True), what)
+        except ImportError as error:
+            found["scheduler"] = error
+        for who, theirs in found.items():
             if theirs != __version__:
                 has = f"nabla_array {theirs}" if isinstance(theirs, str) else f"no nabla_array ({theirs!r})"
                 raise ClusterError(
-                    f"DeviceMesh: the worker {worker} has {has}, and this process {__version__}; "
+                    f"DeviceMesh: the {who} has {has}, and this process {__version__}; "
                     "one version everywhere would work"
                 )
 
@@ -190,9 +196,13 @@ class Dask:
         if shard.many == 1 or (device is not None and self._workers[shard.device] == self._workers[device]):
             return shard
         if shard.alone is None:
-            cut = self._submit(shard.device, tasks.cut, (), shard.number, shard.source)
-            shard.alone = Shard(cut, shard.device)
+            shard.alone = self._cut(shard)
         return shard.alone
+
+    def _cut(self, shard: Shard, taken: tuple[slice, ...] = ()) -> Shard:
+        """Return some elements of a shard, or all: of one in a file, what the file has."""
+        cut = self._submit(shard.device, tasks.cut, taken, shard.number, shard.source)
+        return Shard(cut, shard.device)
 
     def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
         """Run one task for each distinct part, and what cuts and joins on the way there."""
@@ -230,7 +240,12 @@ class Dask:
             ask = lambda: self.client.gather(futures, asynchronous=True)  # noqa: E731
             found = dict(zip(futures, self._result(ask, what, futures), strict=True))
         results = [s.source if isinstance(s.source, tuple) else found[s.source] for s in wanted]
-        return [r[s.number] for r, s in zip(results, wanted, strict=True)]
+        parts = [r[s.number] for r, s in zip(results, wanted, strict=True)]
+        mapped = {n: self._cut(s) for n, s in enumerate(wanted) if isinstance(parts[n], MappedPart)}
+        if mapped:
+            for n, part in zip(mapped, self.fetch([*mapped.values()], what), strict=True):
+                parts[n] = part
+        return parts
 
     def close(self) -> None:
         """Close the cluster, if it was started here."""
@@ -294,7 +309,7 @@ class _Moving:
 
     def __init__(self, engine: Dask, move: Move, aval: Aval, shards: list[Shard]) -> None:
         self.engine, self.move, self.aval, self.shards = engine, move, aval, shards
-        self._cut: dict[Any, Shard] = {}
+        self._cuts: dict[Any, Shard] = {}
         self._joined: dict[Any, Shard] = {}
 
     def done(self) -> list[Shard]:
@@ -340,7 +355,6 @@ class _Moving:
         if saved < _SAVED or engine._workers[shard.device] == engine._workers[device]:
             return engine._alone(shard, device), piece.taken
         key = shard, _spans(piece.taken)
-        if key not in self._cut:
-            cut = engine._submit(shard.device, tasks.cut, piece.taken, shard.number, shard.source)
-            self._cut[key] = Shard(cut, shard.device)
-        return self._cut[key], tuple([slice(0, s.stop - s.start) for s in piece.taken])
+        if key not in self._cuts:
+            self._cuts[key] = engine._cut(shard, piece.taken)
+        return self._cuts[key], tuple([slice(0, s.stop - s.start) for s in piece.taken])

@@ -79,7 +79,7 @@ def load(source: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Any:
             f"load: {type(source).__name__} is no source; a file's name, or something with shape, dtype and "
             "__getitem__ would work"
         )
-    return _loaded(_source_of(source), mesh, spec)
+    return _loaded(_source_of(source, mesh), mesh, spec)
 
 
 def save(target: Any, x: Array) -> None:
@@ -154,7 +154,7 @@ def _save_file(path: str, held: Sharded) -> None:
             os.remove(unfinished)
 
 
-def _source_of(data: Any) -> Any:
+def _source_of(data: Any, mesh: DeviceMesh) -> Any:
     """Return a data set as something that can be sent to those who read it."""
     shape = tuple(data.shape)
     if not all([isinstance(n, int | np.integer) for n in shape]):
@@ -162,7 +162,7 @@ def _source_of(data: Any) -> Any:
             f"load: the shape {shape} is not known; one that is, as after compute_chunk_sizes(), would work"
         )
     h5py = sys.modules.get("h5py")
-    if h5py is not None and isinstance(data, h5py.Dataset):
+    if h5py is not None and isinstance(data, h5py.Dataset) and mesh.engine.name != "local":
         return InHdf5(os.path.abspath(data.file.filename), data.name, data.dtype, shape)
     return Indexed(data, np.dtype(data.dtype), shape)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Security
 
 import nabla_array as xp
 from nabla_array.distributed import ClusterError, DeviceMesh, P, load, reshard, shard
@@ -292,6 +293,45 @@ def test_listeners_are_on_loopback_only() -> None:
         assert {*listening} == {"127.0.0.1"}
     finally:
         mesh.close()
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_encrypted_connections(tmp_path: Path) -> None:
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    make = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-subj",
+        "/CN=127.0.0.1",
+        "-days",
+        "2",
+    ]
+    subprocess.run([*make, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    mine = dict.fromkeys(
+        ["tls_ca_file", "tls_client_cert", "tls_worker_cert", "tls_scheduler_cert"], certificate
+    )
+    keys = dict.fromkeys(["tls_client_key", "tls_worker_key", "tls_scheduler_key"], key)
+    security = Security(require_encryption=True, **mine, **keys)
+    with (
+        LocalCluster(
+            n_workers=2,
+            threads_per_worker=1,
+            processes=False,
+            protocol="tls://",
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            security=security,
+        ) as cluster,
+        Client(cluster, security=security, set_as_default=False) as client,
+    ):
+        mesh = mesh_of(client, 2)
+        assert all(w.startswith("tls://127.0.0.1:") for w in mesh.engine._workers)
+        a = RNG.normal(size=(200, 30))
+        np.testing.assert_allclose(xp.sum(shard(a, mesh, P("x")), axis=0), a.sum(axis=0))
 
 
 def test_nothing_is_left(client: Client) -> None:

@@ -1,0 +1,270 @@
+"""Arrays that come from files and data sets part by part, and go back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import dask
+import dask.array
+import numpy as np
+import pytest
+from distributed import Client
+
+import nabla_array as xp
+from nabla_array.distributed import DeviceMesh, P, ShardingError, load, save, shard
+from nabla_array.distributed import dask_engine as engines
+
+from .clusters import mesh_of, processes, tasks_of, threads, until
+
+RNG = np.random.default_rng(0)
+DATA = RNG.normal(size=(37, 6))
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with threads(2) as client:
+        yield client
+
+
+@pytest.fixture(params=["local", "dask"])
+def mesh(request: pytest.FixtureRequest, client: Client) -> DeviceMesh:
+    return DeviceMesh((4,), ("x",)) if request.param == "local" else mesh_of(client, 4)
+
+
+class DataSet:
+    """What data sets have in common; it notes what is read and written."""
+
+    def __init__(self, data: np.ndarray) -> None:
+        self.data, self.shape, self.dtype = data, data.shape, data.dtype
+        self.seen: list[tuple[int, ...]] = []
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        self.seen.append(self.data[key].shape)
+        return self.data[key].copy()
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.seen.append(np.shape(value))
+        self.data[key] = value
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        raise AssertionError("nobody may have all of it")
+
+    def __reduce__(self) -> Any:  # workers in this process share it
+        return _set, (id(self),)
+
+
+_SETS: dict[int, DataSet] = {}
+
+
+def _set(number: int) -> DataSet:
+    return _SETS[number]
+
+
+def data_set(data: np.ndarray) -> DataSet:
+    found = DataSet(data)
+    _SETS[id(found)] = found
+    return found
+
+
+@pytest.mark.parametrize("spec", [P("x"), P(None, "x"), P(), None])
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("dtype", ["<f8", ">f4", "?", "<i2", "<c16"])
+def test_files(mesh: DeviceMesh, tmp_path: Path, spec: Any, order: Any, dtype: str) -> None:
+    wanted = np.asarray(DATA.astype(dtype), order=order)
+    np.save(tmp_path / "x.npy", wanted)
+    x = load(tmp_path / "x.npy", mesh, spec)
+    assert (x.shape, x.dtype, x.device) == (wanted.shape, wanted.dtype.newbyteorder("="), mesh)
+    assert x.sharding == shard(wanted.astype(x.dtype), mesh, spec).sharding
+    np.testing.assert_array_equal(x, wanted)
+    np.testing.assert_array_equal(x + x, wanted + wanted)
+    np.testing.assert_array_equal(xp.flip(x, axis=0), wanted[::-1])
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3, 0), (1,), (2, 3, 5)])
+def test_shapes_there_and_back(mesh: DeviceMesh, tmp_path: Path, shape: tuple[int, ...]) -> None:
+    wanted = RNG.normal(size=shape)
+    np.save(tmp_path / "x.npy", wanted)
+    x = load(str(tmp_path / "x.npy"), mesh, P("x") if shape else None)
+    np.testing.assert_array_equal(x, wanted)
+    save(tmp_path / "y.npy", x)
+    found = np.load(tmp_path / "y.npy")
+    assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_archives(mesh: DeviceMesh, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", a=DATA, labels=np.arange(37))
+    found = load(tmp_path / "x.npz", mesh, P("x"))
+    assert [*found] == ["a", "labels"]
+    np.testing.assert_array_equal(found["a"], DATA)
+    np.testing.assert_array_equal(found["labels"] + 1, np.arange(37) + 1)
+    np.savez_compressed(tmp_path / "y.npz", a=DATA)
+    with pytest.raises(ValueError, match=r"load: 'a' of .* is compressed.*numpy.savez wrote"):
+        load(tmp_path / "y.npz", mesh)
+
+
+def test_data_sets_are_read_part_by_part(mesh: DeviceMesh) -> None:
+    source = data_set(DATA)
+    x = load(source, mesh, P("x"))
+    np.testing.assert_array_equal(x * 2, DATA * 2)
+    assert sorted(source.seen) == [(7, 6), (10, 6), (10, 6), (10, 6)]
+    target = data_set(np.zeros_like(DATA))
+    save(target, x * 2)
+    np.testing.assert_array_equal(target.data, DATA * 2)
+    assert sorted(target.seen) == [(7, 6), (10, 6), (10, 6), (10, 6)]
+
+
+COMPUTED: list[tuple[int, int]] = []
+
+
+def _block(block_id: Any = None) -> np.ndarray:
+    COMPUTED.append(block_id)
+    rows, columns = (slice(n * i, n * (i + 1)) for n, i in zip((10, 3), block_id, strict=True))
+    return DATA[rows, columns]
+
+
+def test_dask_arrays(mesh: DeviceMesh) -> None:
+    del COMPUTED[:]
+    source = dask.array.map_blocks(_block, chunks=((10, 10, 10, 7), (3, 3)), meta=DATA[:0])
+    x = load(source, mesh, P(None, "x"))
+    np.testing.assert_array_equal(x, DATA)
+    assert sorted(COMPUTED) == [(i, j) for i in range(4) for j in range(2)]  # each chunk once
+    unknown = source[source[:, 0] > 0]
+    with pytest.raises(
+        ShardingError, match=r"load: the shape \(nan, 6\) is not known; .*compute_chunk_sizes"
+    ):
+        load(unknown, mesh, P("x"))
+
+
+def test_chunks_go_from_worker_to_worker(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = dask.array.from_array(DATA, chunks=5) * 2
+    with monkeypatch.context() as patch:
+        patch.setattr(client, "gather", None)
+        x = xp.eval(load(source, mesh_of(client, 4), P("x")) + 1)
+    np.testing.assert_array_equal(x, DATA * 2 + 1)
+
+
+def test_workers_read_and_write_files(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", DATA)
+    with processes(2) as client:
+        mesh = mesh_of(client, 4)
+        x = load(tmp_path / "x.npy", mesh, P("x"))
+        # A part is what is in the file, for as long as nobody computes with it.
+        assert until(lambda: len(tasks_of(client)) == 4)
+        assert until(lambda: sum([w.nbytes for w in client.cluster.scheduler.workers.values()]) < 4 * 1000)
+        opened = []
+        file = np.lib.format.open_memmap
+
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            opened.append(args)
+            return file(*args, **kwargs)
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(np.lib.format, "open_memmap", noted)
+            save(tmp_path / "y.npy", x + 1)
+    assert not opened
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), DATA + 1)
+    assert sorted(os.listdir(tmp_path)) == ["x.npy", "y.npy"]
+
+
+def test_workers_that_do_not_share_files(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x = shard(DATA, mesh_of(client, 4), P("x"))
+    run = engines.tasks.call
+    fetched = []
+
+    def elsewhere(theirs: str, function: Any, arguments: Any, indices: Any, results: Any) -> Any:
+        return (
+            (False,) if function.__name__ == "write" else run(theirs, function, arguments, indices, results)
+        )
+
+    def one_by_one(self: Any, shards: Any, what: Any = "") -> Any:
+        found = fetch(self, shards, what)
+        fetched.append(sum([np.size(f) for f in found]))
+        return found
+
+    fetch = engines.Dask.fetch
+    monkeypatch.setattr(engines.tasks, "call", elsewhere)
+    monkeypatch.setattr(engines.Dask, "fetch", one_by_one)
+    save(tmp_path / "x.npy", x)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), DATA)
+    assert max(fetched) == 60
+
+
+def test_a_file_that_changes(mesh: DeviceMesh, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", DATA)
+    x = load(tmp_path / "x.npy", mesh, P("x"))
+    save(tmp_path / "x.npy", x + 1)
+    os.utime(tmp_path / "x.npy", ns=(1, 1))
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), DATA + 1)
+    if mesh.engine.name == "local":  # which has the old file still
+        np.testing.assert_array_equal(x, DATA)
+    else:
+        with pytest.raises(ValueError, match=r"x\.npy has changed since it was loaded; loading it again"):
+            np.asarray(x)
+
+
+def test_what_is_no_source(mesh: DeviceMesh, tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match=r"load: list is no source; a file's name, or something with shape"):
+        load([1.0], mesh)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none.npy", mesh)
+    (tmp_path / "text.npy").write_text("1 2 3")
+    with pytest.raises(
+        ValueError, match=r"load: .*text.npy is no file of numpy.save .*; .npy or .npz would work"
+    ):
+        load(tmp_path / "text.npy", mesh)
+    np.save(tmp_path / "objects.npy", np.asarray([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match=r"load: .* has Python objects, which are never read from files"):
+        load(tmp_path / "objects.npy", mesh)
+    np.save(tmp_path / "x.npy", DATA)
+    with pytest.raises(ShardingError, match=r"load: P.* has 3 entries for an array of shape"):
+        load(tmp_path / "x.npy", mesh, P(None, None, "x"))
+    with pytest.raises(ShardingError, match=r"load: no mesh was given; load\(x, mesh, spec\) would work"):
+        load(tmp_path / "x.npy")
+    with mesh:
+        assert load(tmp_path / "x.npy", spec=P("x")).sharding.mesh == mesh
+
+
+def test_a_data_set_that_gives_something_else(mesh: DeviceMesh) -> None:
+    source = data_set(DATA)
+    source.shape = (40, 6)
+    with pytest.raises(
+        ValueError, match=r"load: DataSet gives \(7, 6\) for .* of \(40, 6\); .* gives \(10, 6\)"
+    ):
+        np.asarray(load(source, mesh, P("x")))
+
+
+def test_what_is_no_target(mesh: DeviceMesh, tmp_path: Path) -> None:
+    x = shard(DATA, mesh, P("x"))
+    with pytest.raises(ValueError, match=r"save: ndarray of shape \(2,\) takes no array of shape \(37, 6\)"):
+        save(np.zeros(2), x)
+    with pytest.raises(FileNotFoundError):
+        save(tmp_path / "none" / "x.npy", x)
+
+
+def test_arrays_of_the_host(tmp_path: Path) -> None:
+    save(tmp_path / "x", xp.asarray(DATA) * 2)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), DATA * 2)
+
+
+def test_hdf5(mesh: DeviceMesh, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is optional")
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["group/x"] = DATA
+        y = file.create_dataset("y", DATA.shape, "f4")
+        save(y, shard(DATA, mesh, P("x")))
+    with h5py.File(tmp_path / "x.h5") as file:
+        np.testing.assert_array_equal(load(file["group/x"], mesh, P("x")) + 1, DATA + 1)
+        np.testing.assert_array_equal(load(file["y"], mesh, P("x")), DATA.astype("f4"))
+
+
+def test_zarr(mesh: DeviceMesh, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", reason="Zarr is optional")
+    source = zarr.open(str(tmp_path / "x.zarr"), mode="w", shape=DATA.shape, chunks=(5, 6), dtype="f8")
+    save(source, shard(DATA, mesh, P("x")))
+    np.testing.assert_array_equal(load(source, mesh, P("x")) + 1, DATA + 1)
