@@ -173,9 +173,11 @@ class _Ready:
             self.test.copy(k, self.answer, THREAD)
             self.found = self.answer.ctypes.data - self.memory.workspace.memory.ctypes.data
         self.body = _Step(*loop.body, self.memory, loop.carry)
-        self.made = [
-            None if s is None else s.bound(False).sequence for s in (self.test, self.body) if compiled
-        ]
+        # What compiled code runs; None without it.
+        self.made: tuple[object | None, object] | None = None
+        if compiled is not None:
+            test = None if self.test is None else self.test.bound(False).sequence
+            self.made = test, self.body.bound(False).sequence
 
     def run(self, state: Sequence[Any], arrays: Sequence[Any], steps: range) -> list[np.ndarray]:
         """Run the loop over the arrays that it is given: what is cut, what stays, what is stacked."""
