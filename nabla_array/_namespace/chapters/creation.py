@@ -32,7 +32,7 @@ from ..core.promotion import (
 )
 from ..core.views import in_order
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 
 __all__ = [
     "arange",
@@ -473,24 +473,9 @@ def tril(m: Any, k: int = 0) -> Array:
 
 
 @fastpath.whole(np.triu)
+@described_like(tril, {"above which": "below which"})
 def triu(m: Any, k: int = 0) -> Array:
     """Return the upper triangle of a matrix, or of each in a stack; the rest is zeros.
-
-    Parameters
-    ----------
-    m : Array
-        Of two axes or more; one with a single axis is each row of a square matrix, as in NumPy.
-    k : int
-        The diagonal below which there are zeros: 0 is the main one, positive ones lie above it.
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    TypeError
-        If `m` has no axes.
 
     >>> xp.triu(xp.ones((2, 3), dtype=xp.int8))
     array([[1, 1, 1],

@@ -14,7 +14,7 @@ from ..core.array import Array, apply
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, broadcast_to, elementwise, require
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import make_ufunc
 
@@ -427,18 +427,9 @@ def real(val: Any) -> Any:
     return val.real if type(val) in _PYTHONS else as_array("real", val).real
 
 
+@described_like(real, {"`val` itself where it": "zeros where `val`"})
 def imag(val: Any) -> Any:
     """Return the imaginary part of each element, as a view.
-
-    Parameters
-    ----------
-    val : Array
-        Of a numeric dtype.
-
-    Returns
-    -------
-    Array
-        float32 for complex64, float64 for complex128; zeros where `val` is real.
 
     >>> xp.imag(xp.asarray([1 + 2j]))
     array([2.])

@@ -14,7 +14,7 @@ from ..core.array import Array, apply, check_device, from_value, placed
 from ..core.outputs import takes_out
 from ..core.promotion import as_array, astype, normalize_axis
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from . import elementwise as e
 from .manipulation import roll
 
@@ -36,6 +36,14 @@ __all__ = [
 ]
 
 Norm = Literal["backward", "ortho", "forward"] | None
+# What docstrings say otherwise of an inverse transform, and of one of real numbers.
+_INVERSE = {"nothing, the square root of n, or n": "n, its square root, or nothing"}
+_INVERSE_OF_SEVERAL = {
+    "nothing, the square root of the sizes' product, or the product": (
+        "the sizes' product, its square root, or nothing"
+    )
+}
+_REAL = {"Complex; real numbers count as complex ones.": "Of a real dtype."}
 _SWAPPED = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -136,28 +144,9 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -
 
 @fastpath.whole(np.fft.ifft)
 @takes_out
+@described_like(fft, _INVERSE)
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse discrete Fourier transform along an axis.
-
-    Parameters
-    ----------
-    a : Array
-        Complex; real numbers count as complex ones.
-    n : int, optional
-        Points to transform: the axis is cut or padded with zeros to fit.
-    axis : int
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: n, its square root, or nothing.
-
-    Returns
-    -------
-    Array
-        Complex, of the precision of `a`; `n` elements along the axis.
-
-    Raises
-    ------
-    ValueError
-        If there are no points to transform, or no such norm.
 
     >>> xp.fft.ifft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
@@ -183,8 +172,7 @@ def fftn(
     axes : sequence of ints, optional
         All of them by default (the last ones where `s` is given).
     norm : {"backward", "ortho", "forward"}
-        What the result is divided by: nothing, the square root of the product of the sizes, or
-        the product.
+        What the result is divided by: nothing, the square root of the sizes' product, or the product.
 
     Returns
     -------
@@ -207,6 +195,7 @@ def fftn(
 
 
 @takes_out
+@described_like(fftn, _INVERSE_OF_SEVERAL)
 def ifftn(
     a: Any,
     s: Sequence[int] | None = None,
@@ -214,27 +203,6 @@ def ifftn(
     norm: Norm = "backward",
 ) -> Array:
     """Return the inverse discrete Fourier transform along several axes.
-
-    Parameters
-    ----------
-    a : Array
-        Complex; real numbers count as complex ones.
-    s : sequence of ints, optional
-        Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
-    axes : sequence of ints, optional
-        All of them by default (the last ones where `s` is given).
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: the product of the sizes, its square root, or nothing.
-
-    Returns
-    -------
-    Array
-        Complex, of the precision of `a`.
-
-    Raises
-    ------
-    ValueError
-        If there are no points to transform, no such norm, or not a size for each axis.
 
     >>> xp.fft.ifftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
     array([[1.+0.j, 0.+0.j],
@@ -248,18 +216,9 @@ def ifftn(
 
 @fastpath.whole(np.fft.rfft)
 @takes_out
+@described_like(fft, _REAL)
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the first half of the discrete Fourier transform of real numbers along an axis.
-
-    Parameters
-    ----------
-    a : Array
-        Of a real dtype.
-    n : int, optional
-        Points to transform: the axis is cut or padded with zeros to fit.
-    axis : int
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: nothing, the square root of n, or n.
 
     Returns
     -------
@@ -312,6 +271,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
 
 
 @takes_out
+@described_like(fftn, _REAL)
 def rfftn(
     a: Any,
     s: Sequence[int] | None = None,
@@ -319,18 +279,6 @@ def rfftn(
     norm: Norm = "backward",
 ) -> Array:
     """Return half of the discrete Fourier transform of real numbers along several axes.
-
-    Parameters
-    ----------
-    a : Array
-        Of a real dtype.
-    s : sequence of ints, optional
-        Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.
-    axes : sequence of ints, optional
-        All of them by default (the last ones where `s` is given).
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: nothing, the square root of the product of the sizes, or
-        the product.
 
     Returns
     -------
@@ -399,29 +347,15 @@ def irfftn(
 
 
 @takes_out
+@described_like(
+    irfft,
+    {
+        "as complex ones.": "as complex ones. The other half is the mirror image, conjugated.",
+        "n, its square root, or nothing": "nothing, the square root of n, or n",
+    },
+)
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform of a signal given by the first half, which is real.
-
-    Parameters
-    ----------
-    a : Array
-        Complex; real numbers count as complex ones. The other half is
-        the mirror image, conjugated.
-    n : int, optional
-        Points of the result; ``2 * (M - 1)`` for an axis of M by default.
-    axis : int
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: nothing, the square root of n, or n.
-
-    Returns
-    -------
-    Array
-        Real, of the precision of `a`; `n` elements along the axis.
-
-    Raises
-    ------
-    ValueError
-        If there are no points to transform, or no such norm.
 
     >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0]))
     array([1., 1., 1., 1.])
@@ -431,30 +365,14 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
 
 
 @takes_out
+@described_like(rfft, _INVERSE)
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse of `hfft`: the first half of the signal.
-
-    Parameters
-    ----------
-    a : Array
-        Of a real dtype.
-    n : int, optional
-        Points to transform: the axis is cut or padded with zeros to fit.
-    axis : int
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: n, its square root, or nothing.
 
     Returns
     -------
     Array
         Complex, of the precision of `a`; ``n // 2 + 1`` elements along the axis.
-
-    Raises
-    ------
-    TypeError
-        If `a` is complex.
-    ValueError
-        If there are no points to transform, or no such norm.
 
     >>> xp.fft.ihfft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.-0.j, 0.-0.j, 0.-0.j])
@@ -499,33 +417,14 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
     return _frequencies("fftfreq", cycles, points, d, dtype, device)
 
 
+@described_like(fftfreq)
 def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
     """Return the frequencies of the elements of `rfft`, in cycles per unit of `d`.
-
-    Parameters
-    ----------
-    n : int
-        Points of the transform.
-    d : float or Array
-        Distance of the samples.
-    device : str, optional
-        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
-    dtype : dtype, optional
-        Real; float64 by default.
 
     Returns
     -------
     Array
         Of ``n // 2 + 1`` elements, ascending from 0.
-
-    Raises
-    ------
-    ZeroDivisionError
-        If `n` is 0.
-    ValueError
-        If `n` is negative or the device is unknown.
-    TypeError
-        If the dtype is not real.
 
     >>> xp.fft.rfftfreq(4, d=0.5)
     array([0. , 0.5, 1. ])
@@ -573,19 +472,9 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
 
 
 @fastpath.whole(np.fft.ifftshift)
+@described_like(fftshift)
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
     """Undo `fftshift`: move the element in the middle of each axis to its start.
-
-    Parameters
-    ----------
-    x : Array
-    axes : int or sequence of ints, optional
-        All of them by default.
-
-    Returns
-    -------
-    Array
-        Of the shape and dtype of `x`.
 
     >>> xp.fft.ifftshift(xp.asarray([-0.5, -0.25, 0.0, 0.25]))
     array([ 0.  ,  0.25, -0.5 , -0.25])

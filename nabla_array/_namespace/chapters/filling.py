@@ -10,7 +10,7 @@ from ..core import promotion
 from ..core.array import Array, check_device, placed
 from ..core.promotion import as_array, broadcast_to, host_array, normalize_shape
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .creation import check_order, number_dtype
 
 __all__ = [
@@ -113,25 +113,9 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
 
 @fastpath.whole(np.ones, "make")
+@described_like(zeros)
 def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array of ones, which takes no memory.
-
-    Parameters
-    ----------
-    shape : int or tuple of ints
-    dtype : dtype, optional
-        Data type of the result; the default floating-point one where it is None.
-    device : str, optional
-        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
 
     >>> xp.ones((2, 3), dtype=xp.int8)
     array([[1, 1, 1],
@@ -143,25 +127,9 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
 
 
 @fastpath.whole(np.zeros, "make")
+@described_like(zeros)
 def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
     """Return an array whose elements mean nothing (they are zeros).
-
-    Parameters
-    ----------
-    shape : int or tuple of ints
-    dtype : dtype, optional
-        Data type of the result; the default floating-point one where it is None.
-    device : str, optional
-        ``"cpu"``, the default, or an accelerator: ``"gpu:0"``, ...
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If a size is negative.
 
     >>> xp.empty((2, 3)).shape
     (2, 3)
@@ -253,6 +221,7 @@ def zeros_like(
 
 
 @fastpath.whole(np.ones_like)
+@described_like(zeros_like)
 def ones_like(
     a: Any,
     dtype: Any = None,
@@ -264,18 +233,6 @@ def ones_like(
 ) -> Array:
     """Return ones in the shape of `a`.
 
-    Parameters
-    ----------
-    a : Array
-    dtype : dtype, optional
-        Data type of the result; that of `a` where it is None.
-    device : str, optional
-        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
-
-    Returns
-    -------
-    Array
-
     >>> xp.ones_like(xp.asarray([1, 2]))
     array([1, 1])
     """
@@ -283,6 +240,7 @@ def ones_like(
 
 
 @fastpath.whole(np.zeros_like)
+@described_like(zeros_like, {"a : Array": "prototype : Array", "of `a`": "of `prototype`"})
 def empty_like(
     prototype: Any,
     dtype: Any = None,
@@ -293,18 +251,6 @@ def empty_like(
     device: Any = None,
 ) -> Array:
     """Return an array in the shape of `prototype` whose elements mean nothing (they are zeros).
-
-    Parameters
-    ----------
-    prototype : Array
-    dtype : dtype, optional
-        Data type of the result; that of `prototype` where it is None.
-    device : str, optional
-        Of ``"cpu"``, ``"gpu:0"``, ...; that of the array by default.
-
-    Returns
-    -------
-    Array
 
     >>> xp.empty_like(xp.asarray([1, 2])).shape
     (2,)

@@ -16,7 +16,7 @@ from ..._lazy.ops.structure import reshape, stop_gradient
 from ..core.array import Array, apply, apply_many
 from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to, full, full_like, promote
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from ..dispatch.ufuncs import host_hook
 from . import elementwise as e
 from .indexing_functions import take_along_axis
@@ -220,25 +220,15 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
     return EighResult(*fallible_many("eigh", p.eigh, lapack("eigh", a, square=True), uplo=uplo))
 
 
+@described_like(eig)
 def eigvals(a: Any) -> Array:
     """Return the eigenvalues of square matrices.
-
-    Parameters
-    ----------
-    a : Array
-        Of shape ``(..., M, M)``; integers become float64.
 
     Returns
     -------
     Array
         Of shape ``(..., M)``, in no order; complex, of the precision of `a` (NumPy before 2.5 gives real ones
         where all happen to be).
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square; on evaluation, if an element is not finite or the
-        iteration does not converge.
 
     >>> xp.linalg.eigvals(xp.asarray([[2.0, 0.0], [0.0, 3.0]]))
     array([2.+0.j, 3.+0.j])
@@ -247,27 +237,14 @@ def eigvals(a: Any) -> Array:
 
 
 @fastpath.whole(np.linalg.eigvalsh)
+@described_like(eigh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian (or symmetric) matrices.
-
-    Parameters
-    ----------
-    a : Array
-        Of shape ``(..., M, M)``; integers become float64.
-    UPLO : {"L", "U"}
-        The triangle that is read (NumPy's parameter).
 
     Returns
     -------
     Array
         Of shape ``(..., M)``, real and ascending.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square; on evaluation, if the iteration does not converge.
-    ValueError
-        If there is no such triangle.
 
     >>> xp.linalg.eigvalsh(xp.asarray([[3.0, 0.0], [0.0, 2.0]]))
     array([2., 3.])
@@ -283,23 +260,15 @@ def _triangle(function: str, uplo: str) -> str:
 
 
 @fastpath.whole(np.linalg.inv)
+@described_like(
+    det,
+    {
+        "Without the last two axes.": "Of the shape of `a`.",
+        "not square.": "not square; on evaluation, if one is singular.",
+    },
+)
 def inv(a: Any) -> Array:
     """Return the inverse of square matrices.
-
-    Parameters
-    ----------
-    a : Array
-        Of shape ``(..., M, M)``; integers become float64.
-
-    Returns
-    -------
-    Array
-        Of the shape of `a`.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square; on evaluation, if one is singular.
 
     >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
     array([[0.5 , 0.  ],
@@ -455,23 +424,14 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
     return out[1] if mode == "r" else QRResult(*out)
 
 
+@described_like(det)
 def slogdet(a: Any) -> SlogdetResult:
     """Return the sign and the logarithm of the magnitude of the determinant of square matrices.
-
-    Parameters
-    ----------
-    a : Array
-        Of shape ``(..., M, M)``; integers become float64.
 
     Returns
     -------
     SlogdetResult
         `sign`, of the dtype of `a` (of magnitude 1, or 0 for a singular matrix), and `logabsdet`, real.
-
-    Raises
-    ------
-    LinAlgError
-        If the matrices are not square.
 
     >>> xp.linalg.slogdet(xp.asarray([[0.0, 1.0], [1.0, 0.0]]))
     SlogdetResult(sign=np.float64(-1.0), logabsdet=np.float64(0.0))

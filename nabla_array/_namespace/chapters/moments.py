@@ -22,7 +22,7 @@ from ..core.promotion import (
     normalize_axes,
 )
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .statistical import chosen, count, reduce
 
 __all__ = ["mean", "std", "var"]
@@ -208,6 +208,7 @@ def var(
 
 
 @fastpath.whole(np.ndarray.std)
+@described_like(var)
 def std(
     a: Any,
     axis: Any = None,
@@ -221,32 +222,6 @@ def std(
     correction: float | None = None,
 ) -> Array:
     """Return the standard deviation of the elements along axes.
-
-    Parameters
-    ----------
-    a : Array
-    axis : int or tuple of ints, optional
-        Axes to reduce; all of them where it is None.
-    dtype : dtype, optional
-        Data type to compute in.
-    out : Array, optional
-        Where the result goes, too.
-    ddof : int or float, optional
-        NumPy's name for `correction`.
-    keepdims : bool, optional
-        Keep the reduced axes, with size 1.
-    where : Array of booleans, optional
-        Which elements count.
-    mean : Array, optional
-        The mean, with the reduced axes kept, where it is known.
-    correction : int or float, optional
-        The sum of squares is divided by the number of elements less this; 1 is for a sample.
-
-    Returns
-    -------
-    Array
-        Of the (real) dtype of `a`, float64 for integers and booleans; nan where the divisor is not
-        positive.
 
     >>> xp.std(xp.asarray([[1.0, 3.0], [2.0, 8.0]]), axis=1)
     array([1., 3.])

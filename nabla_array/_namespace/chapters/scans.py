@@ -18,7 +18,7 @@ from ..core.promotion import (
     normalize_axis,
 )
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .statistical import total_dtype
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
@@ -79,6 +79,7 @@ def cumulative_sum(
     return y if out is None else deliver("cumulative_sum", out, y, "unsafe")
 
 
+@described_like(cumulative_sum, {"sum in": "multiply in", "with 0": "with 1"})
 def cumulative_prod(
     x: Any,
     /,
@@ -89,28 +90,6 @@ def cumulative_prod(
     include_initial: bool = False,
 ) -> Array:
     """Return the products of the elements up to each one along an axis.
-
-    Parameters
-    ----------
-    x : Array
-    axis : int, optional
-        May be left out where `x` has one axis.
-    dtype : dtype, optional
-        Data type to multiply in. Where it is None, that of `x`, but 64 bits for booleans and smaller
-        integers.
-    out : Array, optional
-        Where the result goes, too.
-    include_initial : bool, optional
-        Begin with 1, which makes the axis one longer.
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If `x` has several axes and none is named.
 
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3]))
     array([1, 2, 6])
@@ -153,22 +132,9 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
 
 
 @fastpath.whole(np.ndarray.cumprod)
+@described_like(cumsum, {"sum in": "multiply in"})
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
     """Return the products of the elements up to each one, NumPy's way: of the flattened array by default.
-
-    Parameters
-    ----------
-    a : Array
-    axis : int, optional
-        The array is flattened where it is None.
-    dtype : dtype, optional
-        Data type to multiply in.
-    out : Array, optional
-        Where the result goes, too.
-
-    Returns
-    -------
-    Array
 
     >>> xp.cumprod([[1, 2], [3, 4]])
     array([ 1,  2,  6, 24])

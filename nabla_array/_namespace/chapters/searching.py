@@ -25,7 +25,7 @@ from ..core.promotion import (
     require,
 )
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .statistical import reduce, reduced_axes
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
@@ -77,28 +77,9 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
 
 
 @fastpath.whole(np.ndarray.argmin)
+@described_like(argmax, {"largest": "smallest"})
 def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
     """Return the index of the smallest element along an axis, the first of equal ones.
-
-    Parameters
-    ----------
-    a : Array
-    axis : int, optional
-        Axis to search; where it is None, the index is one into the flattened array.
-    out : Array, optional
-        Where the result goes, too.
-    keepdims : bool, optional
-        Keep the searched axis, with size 1.
-
-    Returns
-    -------
-    Array
-        Of dtype intp; a nan counts as the smallest.
-
-    Raises
-    ------
-    ValueError
-        If there is no element to choose from.
 
     >>> xp.argmin(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([0, 1])

@@ -13,12 +13,15 @@ from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply
 from ..core.promotion import as_array, normalize_axis
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 
 __all__ = ["argsort", "sort"]
 
 # NumPy's names, by first letter, as it takes them: which are stable?
 _KINDS = {"q": False, "h": False, "m": True, "s": True}
+
+_STABLE = """. That shows in zeros of different signs and nothing else, and
+    the standard leaves their order open, so the default is NumPy's faster sort."""
 
 
 def _stable(name: str, kind: str | None, order: Any, stable: bool | None, default: bool) -> bool:
@@ -85,6 +88,9 @@ def argsort(
 
 
 @fastpath.whole(np.sort)
+@described_like(
+    argsort, {"; the default is True.": _STABLE, "dtype intp, in the shape": "the dtype and shape"}
+)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -95,31 +101,6 @@ def sort(
     stable: bool | None = None,
 ) -> Array:
     """Return a sorted copy of an array.
-
-    Parameters
-    ----------
-    a : Array
-    axis : int, optional
-        Axis to sort along; None sorts the flattened array.
-    kind : {"quicksort", "heapsort", "mergesort", "stable"}, optional
-        NumPy's way to say `stable`.
-    order : None
-        Taken for NumPy's sake.
-    descending : bool, optional
-        Largest first.
-    stable : bool, optional
-        Keep the order of equal elements. That shows in zeros of different signs and nothing else, and
-        the standard leaves their order open, so the default is NumPy's faster sort.
-
-    Returns
-    -------
-    Array
-        Of the dtype and shape of `a`; nan goes last in either direction.
-
-    Raises
-    ------
-    ValueError
-        If the kind is unknown, or given together with `stable`.
 
     >>> xp.sort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
     array([3., 2., 1.])

@@ -26,7 +26,7 @@ from ..core.promotion import (
 )
 from ..dispatch import fastpath
 from ..dispatch.contracting import sum_of_product
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 
 __all__ = ["max", "min", "prod", "sum"]
 
@@ -164,6 +164,7 @@ def max(
 
 
 @fastpath.whole(np.ndarray.min)
+@described_like(max)
 def min(
     a: Any,
     axis: Any = None,
@@ -173,30 +174,6 @@ def min(
     where: Any = True,
 ) -> Array:
     """Return the smallest element along axes.
-
-    Parameters
-    ----------
-    a : Array
-    axis : int or tuple of ints, optional
-        Axes to reduce; all of them where it is None.
-    out : Array, optional
-        Where the result goes, too.
-    keepdims : bool, optional
-        Keep the reduced axes, with size 1.
-    initial : scalar, optional
-        A number that counts as one more element.
-    where : Array of booleans, optional
-        Which elements count.
-
-    Returns
-    -------
-    Array
-        Of the dtype of `a`; nan where any element is nan.
-
-    Raises
-    ------
-    ValueError
-        If there is no element to choose from.
 
     >>> xp.min(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([1, 2])
@@ -253,6 +230,7 @@ def sum(
 
 
 @fastpath.whole(np.ndarray.prod)
+@described_like(sum, {"sum in": "multiply in", "sums; 0": "products; 1", "to sum.": "to multiply."})
 def prod(
     a: Any,
     axis: Any = None,
@@ -263,28 +241,6 @@ def prod(
     where: Any = True,
 ) -> Array:
     """Return the product of the elements along axes.
-
-    Parameters
-    ----------
-    a : Array
-    axis : int or tuple of ints, optional
-        Axes to reduce; all of them where it is None.
-    dtype : dtype, optional
-        Data type to multiply in. Where it is None, that of `a`, but 64 bits for booleans and smaller
-        integers.
-    out : Array, optional
-        Where the result goes, too.
-    keepdims : bool, optional
-        Keep the reduced axes, with size 1.
-    initial : scalar, optional
-        A number that counts as one more element.
-    where : Array of booleans, optional
-        Which elements count.
-
-    Returns
-    -------
-    Array
-        The products; 1 where there is nothing to multiply.
 
     >>> xp.prod(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([3., 8.])

@@ -14,7 +14,7 @@ from ..core.array import Array, apply
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, normalize_axis, promote
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .statistical import chosen, reduce, reduced_axes
 
 __all__ = ["all", "any", "diff"]
@@ -57,26 +57,9 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
 
 
 @fastpath.whole(np.ndarray.any)
+@described_like(all, {"True where": "False where"})
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether any element along axes is true.
-
-    Parameters
-    ----------
-    a : Array
-        Of any dtype: what is not zero is true, nan too.
-    axis : int or tuple of ints, optional
-        Axes to reduce; all of them where it is None.
-    out : Array, optional
-        Where the result goes, too.
-    keepdims : bool, optional
-        Keep the reduced axes, with size 1.
-    where : Array of booleans, optional
-        Which elements count.
-
-    Returns
-    -------
-    Array
-        Booleans; False where there is no element.
 
     >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
     array([ True, False])

@@ -5,9 +5,14 @@ At a function, its example comes last, after a blank line. What its name tells i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from typing import Any
+from inspect import cleandoc
+from typing import Any, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SECTION = re.compile(r"\n\n(?=\w+\n---)")
 NUMPYS = "https://numpy.org/doc/stable/reference/generated/"
 _STANDARD = "https://data-apis.org/array-api/2025.12/"
 _FUNCTIONS = "API_specification/generated/array_api."
@@ -16,6 +21,35 @@ _NUMPY_ONLY = {
     *("array", "atleast_1d", "atleast_2d", "ravel", "swapaxes", "transpose"),
     *("cbrt", "cumprod", "cumsum", "exp2"),
 }
+
+
+def _parts(docstring: str) -> tuple[str, dict[str, str], str]:
+    """Return the summary of a docstring, its sections by their titles, and its example."""
+    text, _, example = cleandoc(docstring).partition("\n\n>>> ")
+    summary, *sections = _SECTION.split(text)
+    return summary, {s.partition("\n")[0]: s for s in sections}, f">>> {example}\n"
+
+
+def described_like(other: Callable[..., Any], changes: dict[str, str] | None = None) -> Callable[[F], F]:
+    """Complete the docstring of a function by the sections of another's that it does not have itself.
+
+    The changes are texts in those sections, with what takes their places.
+    """
+
+    def decorate(function: F) -> F:
+        if not function.__doc__:  # python -OO
+            return function
+        summary, own, example = _parts(function.__doc__)
+        _, theirs, _ = _parts(other.__doc__ or "")
+        text = "\n\n".join({**theirs, **own}.values())
+        for old, new in (changes or {}).items():
+            if old not in text:
+                raise ValueError(f"{function.__name__}: {other.__name__} does not say {old!r}")
+            text = text.replace(old, new)
+        function.__doc__ = f"{summary}\n\n{text}\n\n{example}"
+        return function
+
+    return decorate
 
 
 def refer(function: Callable[..., Any], page: str) -> None:

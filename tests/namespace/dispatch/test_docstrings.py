@@ -12,7 +12,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace import chapters
-from nabla_array._namespace.dispatch.docstrings import refer
+from nabla_array._namespace.dispatch.docstrings import described_like, refer
 
 STANDARD = "https://data-apis.org/array-api/2025.12/"
 NUMPYS = "https://numpy.org/doc/stable/reference/generated/numpy."
@@ -107,6 +107,62 @@ def test_what_stands_before_an_example_stays() -> None:
         refer(function, "https://a.b")
         start = "Do it.\n\nReturns\n-------\nNone\n\nReferences\n----------\nhttps://a.b"
         assert inspect.getdoc(function) == start + end
+
+
+def first(x: float) -> None:
+    """Do it.
+
+    Parameters
+    ----------
+    x : float
+        From 0.
+
+    Returns
+    -------
+    None
+
+    >>> first(1)
+    """
+
+
+def test_a_docstring_is_completed_by_another() -> None:
+    @described_like(first, {"From 0": "Up to 0"})
+    def second(x: float) -> None:
+        """Undo it.
+
+        Raises
+        ------
+        ValueError
+
+        >>> second(1)
+        2
+        """
+
+    sections = "Parameters\n----------\nx : float\n    Up to 0.\n\nReturns\n-------\nNone"
+    assert second.__doc__ == f"Undo it.\n\n{sections}\n\nRaises\n------\nValueError\n\n>>> second(1)\n2\n"
+
+
+def test_sections_of_its_own_stay() -> None:
+    @described_like(first)
+    def second(x: float) -> None:
+        """Undo it.
+
+        Returns
+        -------
+        Something else
+
+        >>> second(1)
+        """
+
+    assert "From 0.\n\nReturns\n-------\nSomething else\n\n>>> second" in second.__doc__
+
+
+def test_what_the_other_does_not_say_cannot_change() -> None:
+    with pytest.raises(ValueError, match="second: first does not say 'From 1'"):
+
+        @described_like(first, {"From 1": "From 2"})
+        def second(x: float) -> None:
+            """Undo it."""
 
 
 def test_without_docstrings_there_is_nothing_to_refer() -> None:
