@@ -6,7 +6,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,15 +25,6 @@ FOLDERS = {
     "_lazy": ("graph", "ops", "rules", "schedule", "cpu", "max", "run"),
     "_namespace": ("core", "dispatch", "chapters", "interop", "numpy"),
 }
-# Modules that use a higher one, or close a circle, all the same. What no longer does has to leave this list.
-_L, _N = "nabla_array._lazy.", "nabla_array._namespace."
-EXEMPT = {
-    (
-        _L + "run.evaluator",
-        _L + "run.settling",
-    ): "moves what is pending first, and needs the evaluator's errors",
-}
-
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
     *("concurrent", "dask", "distributed", "h5py", "importlib", "matplotlib"),
@@ -187,10 +178,10 @@ def upwards() -> set[tuple[str, str]]:
 
 
 def test_folders_do_not_import_higher_ones() -> None:
-    assert not upwards() - EXEMPT.keys()
+    assert not upwards()
 
 
-def circles(without: Iterable[tuple[str, str]]) -> list[list[str]]:
+def circles() -> list[list[str]]:
     """Return the largest sets of modules that all lead to each other, by imports and hooks.
 
     A hook of a lower folder is how that calls a higher one: it leads nowhere.
@@ -199,8 +190,6 @@ def circles(without: Iterable[tuple[str, str]]) -> list[list[str]]:
     for lower, higher in HOOKED:
         if height(lower) >= height(higher):
             graph[lower].add(higher)
-    for user, used in without:
-        graph[user].discard(used)
     reached: dict[str, set[str]] = {}
     for start in graph:
         found, waiting = set[str](), [start]
@@ -214,12 +203,7 @@ def circles(without: Iterable[tuple[str, str]]) -> list[list[str]]:
 
 
 def test_no_circular_imports() -> None:
-    assert not circles(without=EXEMPT)
-
-
-def test_exemptions_are_needed() -> None:
-    for edge in EXEMPT:
-        assert edge in upwards() or circles(without=EXEMPT.keys() - {edge}), f"drop {edge}"
+    assert not circles()
 
 
 @modules

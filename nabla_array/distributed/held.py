@@ -10,7 +10,6 @@ import numpy as np
 from .._lazy.graph.aval import Aval, aval_of_value
 from .._lazy.graph.program import Program, is_literal
 from .._lazy.ops.placement import Device, finders
-from .._lazy.run import settling  # noqa: F401  evaluates where arrays are on devices
 from .._lazy.run.executors import execute
 from .._lazy.schedule.plan_cache import keep, plans
 from .._lazy.schedule.steps import Schedule

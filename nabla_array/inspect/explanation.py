@@ -14,8 +14,9 @@ from .._lazy.graph.node import Node
 from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, pending_order
 from .._lazy.ops.placement import in_use, is_resident
 from .._lazy.run import tiers
+from .._lazy.run.claims import lock
 from .._lazy.run.devices import CPU, device_of
-from .._lazy.run.evaluator import lock, scheduled
+from .._lazy.run.evaluator import scheduled
 from .._lazy.schedule.steps import Call, Compiled, Fused, Schedule, Tiled
 from .._namespace.core.array import current
 from .._namespace.core.evaluation import arrays_in

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.max import trials
 from .._lazy.ops.placement import in_use
-from .._lazy.run.evaluator import lock
+from .._lazy.run.claims import lock
 from .._lazy.stats import stats
 
 if TYPE_CHECKING:

@@ -16,7 +16,8 @@ from .._lazy.graph.node import NO_PARAMS, Node
 from .._lazy.graph.program import Program
 from .._lazy.ops.placement import in_use
 from .._lazy.run import tiers
-from .._lazy.run.evaluator import lock, value_of
+from .._lazy.run.claims import lock
+from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current
 from .._namespace.core.array import write as write_array
 from .pytree import TreeDef, tree_flatten, tree_unflatten

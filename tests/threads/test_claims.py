@@ -17,7 +17,7 @@ import pytest
 import nabla_array as xp
 from nabla_array._lazy.graph.aval import Aval
 from nabla_array._lazy.graph.primitive import Primitive
-from nabla_array._lazy.run import evaluator
+from nabla_array._lazy.run import claims
 from nabla_array._namespace.core.array import Array, apply
 
 from .together import THREADS, together
@@ -36,9 +36,9 @@ def operation(function: Callable[[np.ndarray], np.ndarray]) -> Iterator[Callable
 
     prim = Primitive("tested", aval=aval, host=function)
     yield lambda x: apply(prim, xp.asarray(x))
-    assert not evaluator.claims
-    assert not evaluator._waits
-    assert not evaluator._wanting
+    assert not claims.claims
+    assert not claims._waits
+    assert not claims.wanting
 
 
 def large(value: float = 1.0) -> Array:
@@ -108,7 +108,7 @@ def test_an_error_ends_the_claim() -> None:
         for _ in range(3):
             with pytest.raises(ValueError, match="not yet"):
                 np.asarray(y)
-            assert not evaluator.claims
+            assert not claims.claims
         fails[0] = False
         assert set(together(lambda t: float(y[t]))) == {9.0}
         assert float(x[0]) == 1.0
@@ -219,7 +219,7 @@ def test_a_fork_waits_for_what_is_computed() -> None:
             warnings.simplefilter("ignore")  # of a fork of a process with threads
             child = os.fork()
         if child == 0:
-            os._exit(0 if float(y[0]) == 2.0 and not evaluator.claims else 1)
+            os._exit(0 if float(y[0]) == 2.0 and not claims.claims else 1)
         assert os.waitpid(child, 0)[1] == 0
         assert task.result()[0] == 2.0
 

@@ -187,7 +187,7 @@ def test_arrays_that_die_in_other_threads() -> None:
 
 
 def test_the_lock_is_free_afterwards() -> None:
-    from nabla_array._lazy.run.evaluator import lock
+    from nabla_array._lazy.run.claims import lock
 
     together(lambda t: float(xp.asarray(np.arange(700.0) + t)[3] + 1.0))
     with lock, lock:

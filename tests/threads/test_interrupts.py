@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.run.evaluator import lock
+from nabla_array._lazy.run.claims import lock
 
 from .together import beside
 

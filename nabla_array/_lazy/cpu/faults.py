@@ -106,6 +106,23 @@ def heard(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
         return listening.copy().run(function, *args, **params)
 
 
+def hearing(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function where NumPy's faults are heard; what it hears before an error is forgotten."""
+    try:
+        # A copy each time: a finalizer may evaluate something in the midst of an evaluation.
+        return listening.copy().run(function, *args)
+    except BaseException:
+        listener.heard.clear()  # nobody will tell of it
+        raise
+
+
+def heard_of(order: Iterable[Node], function: Callable[..., Any], *args: Any) -> None:
+    """Call a function that computes the nodes of `order`, and tell of the faults that it hears."""
+    hearing(function, *args)
+    if listener.heard:
+        tell(order)
+
+
 def _name_at(node: Node) -> str:
     """Return what NumPy calls the operation in its messages."""
     prim = node.prim

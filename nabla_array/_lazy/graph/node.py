@@ -171,3 +171,8 @@ def origin(node: Node) -> str:
     """Return what `mark_origin` remembered, or the primitive's name."""
     found = _origins.get(node)
     return found if found is not None else node.prim.name if node.prim else "leaf"
+
+
+def located(error: Exception, node: Node) -> Exception:
+    """Return the error with the name of the operation, and the user's line where it is known."""
+    return type(error)(f"{origin(node)}: {error}")

@@ -14,7 +14,6 @@ from ..max.trials import agree, compile_and_wait
 from ..schedule.parts import parts, runs_on_max
 from ..schedule.plan_cache import keep, plans
 from ..schedule.steps import Compiled, Part, Schedule
-from . import settling  # noqa: F401  evaluates where arrays are on devices
 from .executors import execute
 from .tiers import Runner
 

@@ -12,6 +12,7 @@ from typing import Any
 from ..graph.node import Node
 from ..graph.program import pending_order
 from ..ops.placement import in_use, is_resident
+from .claims import lock
 
 CPU = "cpu"
 
@@ -45,6 +46,5 @@ def device_of(node: Node) -> Any:
     """Return the device that a node is on."""
     if not in_use or node.value is not None:
         return CPU
-    if is_resident(node):
-        return _device(node)
-    return devices(pending_order([node]))[id(node)]
+    with lock:
+        return _device(node) if is_resident(node) else devices(pending_order([node])).get(id(node), CPU)

@@ -3,161 +3,36 @@
 The lock guards the graph. What is small is computed while it is held. For the rest, a thread *claims* the
 pending nodes that it will compute, gives the lock back, computes, and publishes the values. Who needs one of
 these nodes meanwhile waits for the claim. So several threads evaluate at one time.
-
-- A claimed node says so (`CLAIMED`), and nobody but its thread reads its inputs: memory that these donate may
-  be written over without the lock.
-- Memory that is read without the lock is held by a reference, and who writes in place makes sure first that
-  nobody else holds it.
-- Publishing takes no lock: a value is set before anything else of its node changes, and the claim ends last.
-- Who has the lock already (a write that reads what it replaces) evaluates under it, and claims nothing.
-- A thread waits only for one that computes. An evaluation within another one, as in a finalizer, might close
-  a circle of waits: it raises RuntimeError instead.
+`claims` holds the rules.
 """
 
 from __future__ import annotations
 
-import os
 import sys
-from _thread import RLock, allocate_lock, get_ident  # `threading` takes a millisecond to import
+from _thread import get_ident  # `threading` takes a millisecond to import
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
-from functools import partial, wraps
-from time import perf_counter, sleep
-from typing import Any, TypeVar, cast
+from functools import partial
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 from numpy import ndarray
 
 from ..config import active
 from ..cpu import blocks
-from ..cpu.faults import listener, listening, one_by_one, tell
+from ..cpu.faults import heard_of, hearing, listener, one_by_one, tell
 from ..graph.aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
-from ..graph.node import CLAIMED, NO_PARAMS, Node, Part, evaluate_hook, origin
-from ..graph.program import Line, held_outside, is_pending, linearize, pending_order, written
+from ..graph.node import NO_PARAMS, Node, Part, evaluate_hook, located
+from ..graph.program import Line, held_outside, is_pending, linearize, written
 from ..interrupts import Uninterrupted
 from ..native import compiled
 from ..ops.placement import host_value, in_use
 from ..schedule.plan_cache import Planned, keep, plans
 from ..stats import stats
-
-# Whoever claims pending nodes, runs small ones, writes to elements, or gives an array another node holds it.
-lock = RLock() if compiled is None else compiled.lock
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def locked(function: F) -> F:
-    """Let who calls a function hold the lock meanwhile."""
-
-    @wraps(function)
-    def hold(*args: Any, **kwargs: Any) -> Any:
-        with lock:
-            return function(*args, **kwargs)
-
-    return cast(F, hold)
-
-
-# Runs `(function, *args)` where faults are heard; a copy of the context each time, since a finalizer may
-# evaluate something in the midst of an evaluation.
-def _listening(function: Callable[..., Any], *args: Any) -> Any:
-    try:
-        return listening.copy().run(function, *args)
-    except BaseException:
-        listener.heard.clear()  # nobody will tell of it
-        raise
-
-
-# `accelerator` puts itself here, which evaluates each node on its device.
-settle_hook: list[Callable[[list[Node], Callable[[list[Node]], None]], None]] = []
-
-
-class Claim:
-    """Pending nodes that a thread computes without the lock.
-
-    Attributes
-    ----------
-    thread
-        Which one.
-    ids
-        Those of the nodes.
-    donates
-        Whether memory that the nodes are computed from may be written over.
-    running
-        A lock that is held until all is published.
-    """
-
-    __slots__ = ("donates", "ids", "running", "thread")
-
-    def __init__(self, order: list[Node], donates: bool) -> None:
-        self.thread = get_ident()
-        self.ids = frozenset(map(id, order))
-        self.donates = donates
-        self.running = allocate_lock()
-        self.running.acquire()
-
-
-# The claims of all threads; one is added with the lock.
-claims: list[Claim] = []
-# Which claim a thread waits for.
-_waits: dict[int, Claim] = {}
-# Threads that wait for the lock within an evaluation of theirs.
-_wanting: set[int] = set()
-# A thread that waits with the lock looks after each `_TURN` seconds whether the other thread wants the lock
-# for an evaluation. What else may want it, as a finalizer that writes, has it for a moment after `_TURNS`.
-_TURNS, _TURN = 200, 0.05
-
-
-def _claim_below(roots: Sequence[Node]) -> Claim | None:
-    """Return another thread's claim to something that is pending below; the lock is held."""
-    me = get_ident()
-    for node in pending_order(roots) if claims else ():
-        for claim in tuple(claims) if node.depth >= CLAIMED else ():
-            if id(node) in claim.ids and claim.thread != me:
-                return claim
-            if id(node) in claim.ids and claim.donates:
-                raise RuntimeError(
-                    f"evaluate: {origin(node)} is being computed by the evaluation that this one is part of"
-                )
-    return None
-
-
-def _wait(claim: Claim) -> None:
-    """Return once a claim has ended; the lock may have been let go of meanwhile."""
-    me, last = get_ident(), claim
-    with lock:
-        while (after := _waits.get(last.thread)) is not None:
-            if after.thread == me:
-                raise RuntimeError("evaluate: two evaluations, each part of another, wait for each other")
-            last = after
-        before = _waits.get(me)  # in a finalizer, the thread may wait already
-        _waits[me] = claim
-    turns = 0
-    try:
-        while not claim.running.acquire(timeout=_TURN if lock._is_owned() else -1):
-            turns += 1
-            if claim.thread in _wanting or turns % _TURNS == 0:
-                depth = lock._release_save()
-                sleep(_TURN / 10)
-                lock._acquire_restore(depth)
-        claim.running.release()
-    finally:
-        if before is None:
-            del _waits[me]
-        else:
-            _waits[me] = before
-
-
-def _before_fork() -> None:
-    # The child has neither the other threads' lock nor what they compute.
-    while True:
-        lock.acquire()
-        other = next((c for c in tuple(claims) if c.thread != get_ident()), None)
-        if other is None:
-            return
-        lock.release()
-        _wait(other)
-
-
-os.register_at_fork(before=_before_fork, after_in_parent=lock.release, after_in_child=lock.release)
+from .claims import Claim, claim_below, claims, lock, wait_for, wanting
+from .devices import CPU
+from .settling import Move, There, first
 
 
 def _pending(nodes: Sequence[Node]) -> list[Node]:
@@ -172,50 +47,53 @@ def evaluate(nodes: Sequence[Node]) -> None:
         return
     other: Claim | None = None
     while True:
-        begun: list[_Deep] = []
+        begun: list[_Deep | There | Move] = []
         try:
             with lock:
                 roots = _pending(nodes)
                 if not roots:
                     return
-                other = _claim_below(roots)
-                if other is None and in_use:
-                    settle_hook[0](roots, _evaluate_here)
-                elif other is None and _are_deep(roots):
-                    begun.append(_Deep(roots))
-                    if not is_nested:
-                        begun[0].begin_claim()
-            for deep in begun:
-                deep.run()
+                other = claim_below(roots)
+                if other is None:
+                    begun += _next(roots)
+                for evaluation in () if is_nested else begun:
+                    evaluation.claim.begin()
+            for evaluation in begun:
+                evaluation.run()
         finally:
             try:
                 _end(begun)
             finally:  # again, where Ctrl-C came in the midst of it
                 _end(begun)
         if other is not None:
-            _wait(other)
+            wait_for(other)
 
 
 def _evaluate_within(nodes: Sequence[Node]) -> None:
     """Evaluate nodes within an evaluation of this thread's."""
-    _wanting.add(get_ident())
+    wanting.add(get_ident())
     try:
         with lock:
-            _wanting.discard(get_ident())
+            wanting.discard(get_ident())
             evaluate(nodes)
     finally:
-        _wanting.discard(get_ident())
+        wanting.discard(get_ident())
 
 
-def _end(begun: list[_Deep]) -> None:
-    for deep in begun:
-        deep.end_claim()
+def _end(begun: Sequence[_Deep | There | Move]) -> None:
+    for evaluation in begun:
+        evaluation.claim.end()
 
 
-def _evaluate_here(roots: list[Node]) -> None:
-    """Evaluate pending nodes below which nothing is on an accelerator, with the lock."""
-    if _are_deep(roots):
-        _Deep(roots).run()
+def _next(roots: list[Node]) -> list[_Deep | There | Move]:
+    """Return what evaluates the first of pending nodes, with the lock; what is small is evaluated at once."""
+    if in_use:
+        device, roots, where = first(roots)
+        if where is None:
+            return [Move(roots[0])]
+        if device != CPU:
+            return [There(roots, device, where)]
+    return [_Deep(roots)] if _are_deep(roots) else []
 
 
 def _are_deep(roots: list[Node]) -> bool:
@@ -231,7 +109,7 @@ def _are_deep(roots: list[Node]) -> bool:
 
 def _run_small(node: Node) -> Any:
     start = perf_counter()
-    value = _listening(_value_below, node)
+    value = hearing(_value_below, node)
     stats.evaluations += 1
     stats.host_seconds += perf_counter() - start
     if listener.heard:
@@ -266,14 +144,6 @@ def value_of(node: Node) -> Any:
 
 
 evaluate_hook.append(evaluate)
-
-
-def heard(order: list[Node], function: Callable[..., Any], *args: Any) -> Any:
-    """Run a function that computes the nodes of `order`, and tell of their floating-point errors."""
-    result = _listening(function, *args)
-    if listener.heard:
-        tell(order)
-    return result
 
 
 def _refs(node: Node, place: int) -> tuple[int, int]:
@@ -373,12 +243,6 @@ def _run_one(node: Node) -> Any:
 one_by_one.update((_run_shallow.__code__, _run_one.__code__))
 
 
-def located(error: Exception, node: Node) -> Exception:
-    """Return the error with the name of the operation, and the user's line where it is known."""
-    message = f"{origin(node)}: {error}"
-    return type(error)(message)
-
-
 def _is_large(node: Node) -> bool:
     """Say whether a node has many elements to compute: a view has none."""
     aval = node.aval
@@ -430,25 +294,7 @@ class _Deep:
     def __init__(self, roots: list[Node]) -> None:
         key, self.order, self.leaves, self.alone = written(_pending(roots))
         self.planned = _planned(key, self.order)
-        self.claim: Claim | None = None
-
-    def begin_claim(self) -> None:
-        """Claim the nodes, with the lock."""
         self.claim = Claim(self.order, donates=bool(self.alone))
-        claims.append(self.claim)
-        for node in self.order:
-            node.depth += CLAIMED
-
-    def end_claim(self) -> None:
-        """Let others have those of the nodes that are still pending; more than once is no matter."""
-        for node in self.order if self.claim is not None else ():
-            if node.depth >= CLAIMED:
-                node.depth -= CLAIMED
-        if self.claim in claims:
-            claims.remove(self.claim)
-        if self.claim is not None and self.claim.running.locked():
-            self.claim.running.release()
-        self.claim = None
 
     def run(self) -> None:
         """Compute the nodes and tell of their floating-point errors."""
@@ -468,7 +314,7 @@ class _Deep:
         self.leaves.clear()
         self.order.reverse()
         while self.order:
-            _listening(_run_one, self.order[-1])
+            hearing(_run_one, self.order[-1])
             self.order.pop()
 
     def _run_planned(self, run: Callable[..., None], plan: Planned, numbers: list[int]) -> None:
@@ -483,7 +329,7 @@ class _Deep:
                     _settle(node, env[k])
 
         try:
-            heard(self.order, run, plan, env, frozenset(self.alone))
+            heard_of(self.order, run, plan, env, frozenset(self.alone))
         except blocks.StepFailed as failure:
             raise located(failure.error, self.order[numbers.index(failure.eqn)]) from None
         finally:

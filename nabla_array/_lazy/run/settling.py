@@ -1,74 +1,82 @@
-"""Evaluation where arrays are on devices: each node is computed on its own."""
+"""Evaluation where arrays are on devices: what can be computed first, and what computes it there."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from time import perf_counter
 
 from ..cpu.blocks import StepFailed
-from ..graph.node import Node
+from ..cpu.faults import heard_of
+from ..graph.node import Node, located
 from ..graph.program import held_outside, is_pending, linearize, pending_order
 from ..ops.placement import host_value, in_use, is_resident, settle_as
 from ..stats import stats
+from .claims import Claim, lock
 from .devices import CPU, devices
-from .evaluator import heard, located, settle_hook
-
-Evaluate = Callable[[list[Node]], None]
 
 
-def settle(roots: Sequence[Node], evaluate_here: Evaluate) -> None:
-    """Evaluate pending nodes, each on its device."""
+def first(roots: Sequence[Node]) -> tuple[Hashable, list[Node], dict[int, Hashable] | None]:
+    """Return a device, pending nodes that it computes next, and by id the device of each below them.
+
+    Below these nothing moves between devices any more. Without the last, the node is a move to the device.
+    """
     order = pending_order(roots)
     where = devices(order)
-    moves = [n for n in order if n.prim.role == "transfer"]  # type: ignore[union-attr]
-    del order  # whoever holds a node counts
-    for node in moves:
-        _settle(node.inputs, where, evaluate_here)
-        _move(node)
-    _settle(roots, where, evaluate_here)
+    move = next((n for n in order if n.prim.role == "transfer"), None)  # type: ignore[union-attr]
+    nodes = roots if move is None else [n for n in move.inputs if is_pending(n)]
+    if move is not None and not nodes:
+        return where[id(move)], [move], None
+    device = where[id(nodes[0])]
+    return device, [n for n in nodes if where[id(n)] == device], where
 
 
-settle_hook[:] = [settle]
+class Move:
+    """The move of a computed value to another device."""
 
+    def __init__(self, node: Node) -> None:
+        self.node = node
+        self.claim = Claim([node], donates=False)
 
-def _settle(nodes: Sequence[Node], where: dict[int, Hashable], evaluate_here: Evaluate) -> None:
-    """Evaluate nodes below which nothing moves between devices any more."""
-    pending = [n for n in nodes if is_pending(n)]
-    for device in dict.fromkeys([where[id(n)] for n in pending]):
-        some = [n for n in pending if where[id(n)] == device]
+    def run(self) -> None:
+        """Move it."""
+        (source,) = self.node.inputs
+        value, device = host_value(source), self.node.params["device"]
         if device == CPU:
-            evaluate_here(some)
-        else:
-            _evaluate_there(some, device, where)
+            self.node.value, self.node.inputs, self.node.depth = value, (), 0
+            return
+        held = in_use[device].place(value)
+        in_use[device].send(held)
+        with lock:
+            settle_as(self.node, held)
 
 
-def _move(node: Node) -> None:
-    (source,) = node.inputs
-    value, device = host_value(source), node.params["device"]
-    if device == CPU:
-        node.value, node.inputs, node.depth = value, (), 0
-        return
-    held = in_use[device].place(value)
-    in_use[device].send(held)
-    settle_as(node, held)
+class There:
+    """An evaluation of nodes below which all is on one device, or goes along with what is."""
 
+    def __init__(self, roots: list[Node], device: Hashable, where: dict[int, Hashable]) -> None:
+        order = pending_order(roots)
+        alive = held_outside(order, order)
+        self.is_there = [where[id(n)] == device for n in order]
+        # Of the host's values that only go along with an operand, no result is kept.
+        kept = [n for n, more, there in zip(order, alive, self.is_there, strict=True) if more and there]
+        self.line = linearize(order, kept)
+        self.order = order
+        self.device = device
+        self.claim = Claim(order, donates=False)
 
-def _evaluate_there(roots: list[Node], device: Hashable, where: dict[int, Hashable]) -> None:
-    order = pending_order(roots)
-    alive = held_outside(order, order)
-    # Of the host's values that only go along with an operand, no result is kept.
-    kept = [n for n, more in zip(order, alive, strict=True) if more and where[id(n)] == device]
-    line = linearize(order, kept)
-    there = in_use[device]
-    env = [n.params["value"] if is_resident(n) else there.place(n.value) for n in line.inputs]
-    env += [None] * len(line.program.eqns)
-    start = perf_counter()
-    try:
-        heard(order, there.run, line.program, env)
-    except StepFailed as failure:
-        raise located(failure.error, order[line.numbers.index(failure.eqn)]) from None
-    stats.evaluations += 1
-    stats.host_seconds += perf_counter() - start
-    for node, k in zip(order, line.numbers, strict=True):
-        if env[k] is not None and where[id(node)] == device:
-            settle_as(node, env[k])
+    def run(self) -> None:
+        """Compute the nodes on the device."""
+        line, there = self.line, in_use[self.device]
+        env = [n.params["value"] if is_resident(n) else there.place(n.value) for n in line.inputs]
+        env += [None] * len(line.program.eqns)
+        start = perf_counter()
+        try:
+            heard_of(self.order, there.run, line.program, env)
+        except StepFailed as failure:
+            raise located(failure.error, self.order[line.numbers.index(failure.eqn)]) from None
+        with lock:
+            stats.evaluations += 1
+            stats.host_seconds += perf_counter() - start
+            for node, k, is_there in zip(self.order, line.numbers, self.is_there, strict=True):
+                if env[k] is not None and is_there:
+                    settle_as(node, env[k])

@@ -24,8 +24,9 @@ from ..._lazy.ops.placement import finders, in_use, transfer
 from ..._lazy.ops.structure import permute, project, reinterpret, reshape, slice_
 from ..._lazy.rules.concretization import differentiating, is_traced
 from ..._lazy.rules.levels import Levels, bind
+from ..._lazy.run.claims import lock
 from ..._lazy.run.devices import CPU, device_of
-from ..._lazy.run.evaluator import evaluate, lock, value_of
+from ..._lazy.run.evaluator import evaluate, value_of
 from .keys import one_an_axis, selected, width
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ import numpy as np
 from ..._lazy.graph.node import Lent, tapes
 from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.ops.structure import are_parts, concat, reinterpret, reshape, slice_
+from ..._lazy.run.claims import lock, locked
 from ..._lazy.run.devices import CPU
-from ..._lazy.run.evaluator import lock, locked
 from .array import (
     Array,
     Step,

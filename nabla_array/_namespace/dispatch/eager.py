@@ -26,8 +26,9 @@ from ..._lazy.graph.scopes import scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops import elementwise as e
 from ..._lazy.ops.placement import in_use
+from ..._lazy.run.claims import lock, locked
 from ..._lazy.run.devices import CPU, device_of
-from ..._lazy.run.evaluator import lock, locked, run_loops, value_of
+from ..._lazy.run.evaluator import run_loops, value_of
 from ..core.array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
 from ..core.evaluation import fresh_value
 from ..core.indexing import as_integers, put_hook

@@ -14,7 +14,7 @@ import numpy as np
 from ..._lazy.ops.ordering import stable_argsort
 from ..._lazy.ops.structure import permute, reinterpret, slice_
 from ..._lazy.ops.structure import reshape as reshape_p
-from ..._lazy.run.evaluator import lock
+from ..._lazy.run.claims import lock
 from ..chapters import (
     elementwise,
     joining,

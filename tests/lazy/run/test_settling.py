@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,10 @@ import nabla_array as xp
 from nabla_array._lazy.graph.aval import aval_of_value
 from nabla_array._lazy.graph.program import Program, run
 from nabla_array._lazy.ops.placement import in_use
-from nabla_array._lazy.run import settling as _settling  # noqa: F401  evaluates on devices
+from nabla_array._lazy.run.claims import claims
+from tests.threads.together import together
+
+SECONDS = 30
 
 
 class Held:
@@ -93,3 +98,62 @@ def test_the_hosts_arrays_go_along(devices: list[Elsewhere]) -> None:
     assert y.tolist() == [1.0, 3.0, 5.0]
     assert (y.device, host.device) == ("here", "cpu")
     assert here.sent == [(3,)]
+
+
+class Meeting(Elsewhere):
+    """A device that runs a program once something else has come about."""
+
+    def __init__(self, meet: Callable[[], object]) -> None:
+        super().__init__("here")
+        self.meet = meet
+
+    def run(self, program: Program, env: list[Any]) -> None:
+        self.meet()
+        super().run(program, env)
+
+
+def moved(value: float) -> xp.Array:
+    return xp.asarray([value]).to_device("here")
+
+
+def test_two_evaluations_run_at_one_time(devices: list[Elsewhere]) -> None:
+    barrier = threading.Barrier(2, timeout=SECONDS)
+    in_use["here"] = Meeting(barrier.wait)
+    assert together(lambda t: float((moved(t) + 1)[0]), 2) == [1.0, 2.0]
+
+
+def test_the_host_computes_beside_a_device(devices: list[Elsewhere]) -> None:
+    begun, go = threading.Event(), threading.Event()
+    in_use["here"] = Meeting(lambda: (begun.set(), go.wait(SECONDS)))
+    y = moved(1.0) + 1
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(np.asarray, y)
+        assert begun.wait(SECONDS)
+        second = pool.submit(lambda: np.asarray(y * 3))  # waits for the first
+        assert float(xp.sum(xp.arange(300_000.0) + 1)) == 300_000 * 300_001 / 2
+        assert y.device == "here"
+        assert not second.done()
+        go.set()
+        assert (first.result()[0], second.result()[0]) == (2.0, 6.0)
+    assert not claims
+
+
+def test_an_error_ends_the_claim(devices: list[Elsewhere]) -> None:
+    def fail() -> None:
+        raise OSError("not yet")
+
+    device = in_use["here"] = Meeting(fail)
+    y = moved(1.0) + 1
+    with pytest.raises(OSError, match="not yet"):
+        y.tolist()
+    assert not claims
+    device.meet = lambda: None
+    assert y.tolist() == [2.0]
+
+
+def test_many_moves_in_a_row(devices: list[Elsewhere]) -> None:
+    x = xp.asarray([0.0])
+    for k in range(40):
+        x = x.to_device(("here", "there", "cpu")[k % 3]) + 1.0
+    assert x.tolist() == [40.0]
+    assert not claims
