@@ -12,6 +12,7 @@ import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
@@ -167,6 +168,14 @@ def race(program: Program, libraries: list[str], budget: float) -> dict[str, Any
     return {"figures": best, "wrong": wrong}
 
 
+def _mesh(size: int | None) -> AbstractContextManager[None]:
+    """Return the block in which new arrays of ours are cut as `run --mesh` cuts a script's."""
+    if size is None:
+        return nullcontext()
+    found: AbstractContextManager[None] = importlib.import_module(f"{OURS}.runner.meshes").mesh(size, "local")
+    return found
+
+
 def main() -> None:
     """Run one program and print what was found, as JSON."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.npbench_program", description=__doc__)
@@ -176,10 +185,12 @@ def main() -> None:
     parser.add_argument("task", choices=["race", "cold", "reads"])
     parser.add_argument("libraries", nargs="*")
     parser.add_argument("--budget", type=float, default=5.0, help="seconds of warm calls")
+    parser.add_argument("--mesh", type=int, help="cut our large arrays over N devices, as `run --mesh` does")
     args = parser.parse_args()
     program = Program(args.folder, args.name, args.preset)
     if args.task == "race":
-        print(json.dumps(race(program, args.libraries, args.budget)))
+        with _mesh(args.mesh):
+            print(json.dumps(race(program, args.libraries, args.budget)))
     elif args.task == "reads":
         print(json.dumps(element_reads(program)))
     else:

@@ -16,8 +16,11 @@ from .._lazy.cpu.faults import listener, listening
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
 from .._lazy.run import tiers
-from .layouts import Move, Piece, apply_pieces
+from .layouts import Move, Piece, apply_pieces, volume
 from .sources import opened
+
+# Bytes that devices read and make together below which one thread does it sooner than several are woken.
+_FEW = 1 << 18
 
 
 class Segment(NamedTuple):
@@ -31,12 +34,15 @@ class Segment(NamedTuple):
         For each device the number of the one whose results it shares: itself, where it runs its own.
     inputs, outputs
         Numbers of the values that the programs read and make.
+    nbytes
+        Bytes of all values in all programs.
     """
 
     programs: dict[int, Program]
     runners: tuple[int, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    nbytes: int
 
 
 class Engine(Protocol):
@@ -100,11 +106,11 @@ class Local:
         return list(parts)
 
     def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
-        """Run the programs, each on a thread."""
+        """Run the programs, each on a thread if they are worth it."""
         calls = [
             partial(run_program, program, [s[d] for s in shards]) for d, program in segment.programs.items()
         ]
-        found = dict(zip(segment.programs, self._all(calls), strict=True))
+        found = dict(zip(segment.programs, self._all(calls, segment.nbytes), strict=True))
         return [[found[r][n] for r in segment.runners] for n in range(len(segment.outputs))]
 
     def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
@@ -118,7 +124,8 @@ class Local:
             partial(joined, move.pieces[d], shape, aval.dtype, move.ufunc, shards.__getitem__)
             for d, shape in [(d, move.target.local_shape(d)) for d in distinct.values()]
         ]
-        found = dict(zip(distinct.values(), self._all(calls), strict=True))
+        nbytes = sum([volume(move.target.boxes[d]) for d in distinct.values()]) * aval.dtype.itemsize
+        found = dict(zip(distinct.values(), self._all(calls, nbytes), strict=True))
         return [found[d] for d in which]
 
     def call(
@@ -150,10 +157,10 @@ class Local:
             self._pool.shutdown(wait=False)
             self._pool = None
 
-    def _all(self, calls: Sequence[Callable[[], Any]]) -> list[Any]:
+    def _all(self, calls: Sequence[Callable[[], Any]], nbytes: int = _FEW) -> list[Any]:
         """Call functions at one time; this thread tells of the floating-point errors that they hear."""
-        if len(calls) == 1:
-            return [calls[0]()]
+        if len(calls) == 1 or nbytes < _FEW:
+            return [call() for call in calls]
         if self._pool is None or self._pid != os.getpid():  # a fork has no threads
             self._pool, self._pid = ThreadPoolExecutor(self.size, "nabla_array_mesh"), os.getpid()
         share = {**active.settings, "threads": max(1, threads() // len(calls))}

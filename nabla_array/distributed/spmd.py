@@ -110,7 +110,7 @@ def schedule(p: Partition) -> Schedule:
 
 def grouped(p: Partition) -> list[Group | Moved | Placing]:
     """Return what a partition does, in order: as many operations at a time as need nothing of others."""
-    groups: dict[tuple[int, Any], list[Local]] = {}
+    groups: dict[int, dict[Any, list[Local]]] = {}
     moves: dict[int, list[Moved | Placing]] = {}
     level = [0] * len(p.values)
     group: list[Any] = [None] * len(p.values)
@@ -129,7 +129,7 @@ def grouped(p: Partition) -> list[Group | Moved | Placing]:
                 if i not in literals
             ]
             level[made.out], group[made.out] = max(ups, default=0), varies
-            groups.setdefault((level[made.out], varies), []).append(made)
+            groups.setdefault(level[made.out], {}).setdefault(varies, []).append(made)
         else:
             level[made.out] = level[made.value] // 2 * 2 + 1 + level[made.value] % 2 * 2
             moves.setdefault(level[made.out], []).append(made)
@@ -137,7 +137,7 @@ def grouped(p: Partition) -> list[Group | Moved | Placing]:
     read = _readers(p)
     for at in range(max(level, default=0) + 1):
         found += moves.get(at, ())
-        found += [_group(some, read, literals) for (n, _), some in groups.items() if n == at]
+        found += [_group(some, read, literals) for some in groups.get(at, {}).values()]
     return found
 
 
@@ -158,7 +158,8 @@ def _readers(p: Partition) -> dict[int, set[int]]:
 
 def _group(some: list[Local], read: dict[int, set[int]], literals: dict[int, Local]) -> Group:
     used = dict.fromkeys([i for made in some for i in made.ins if i in literals])
-    outputs = tuple([made.out for made in some if read.get(made.out, set()) - {m.out for m in some}])
+    inside = {made.out for made in some}
+    outputs = tuple([made.out for made in some if not read.get(made.out, set()) <= inside])
     some = [*[literals[i] for i in used], *some]
     inside = {made.out for made in some}
     inputs = tuple(dict.fromkeys([i for made in some for i in made.ins if i not in inside]))
@@ -181,7 +182,13 @@ def _devices(p: Partition, group: Group) -> Devices:
     for d in first.values():
         program, causes[d] = _program(p, some, inputs, outputs, d)
         programs[d] = same.setdefault(program, program)
-    return Devices(p.mesh.engine, Segment(programs, runners, inputs, outputs), causes)
+    nbytes = sum(map(_nbytes, programs.values()))
+    return Devices(p.mesh.engine, Segment(programs, runners, inputs, outputs, nbytes), causes)
+
+
+def _nbytes(program: Program) -> int:
+    avals = [*program.inputs, *[e.aval for e in program.eqns]]
+    return sum([a.nbytes for aval in avals for a in (aval if isinstance(aval, tuple) else (aval,))])
 
 
 def _program(
