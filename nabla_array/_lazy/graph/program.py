@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..native import compiled
@@ -99,8 +99,11 @@ def is_pending(node: Node) -> bool:
     return node.value is None and (node.prim is None or node.prim.role != "resident")
 
 
-def pending_order(roots: Sequence[Node]) -> list[Node]:
-    """Return the pending nodes below `roots`, inputs before users. Nothing recurses."""
+def pending_order(roots: Sequence[Node], known: Container[Node] = ()) -> list[Node]:
+    """Return the pending nodes below `roots`, inputs before users; none of `known`, nor what is below those.
+
+    Nothing recurses.
+    """
     order: list[Node] = []
     done: set[int] = set()
     stack = [(n, False) for n in reversed(roots)]
@@ -108,7 +111,7 @@ def pending_order(roots: Sequence[Node]) -> list[Node]:
         node, expanded = stack.pop()
         if expanded:
             order.append(node)
-        elif id(node) not in done and is_pending(node):
+        elif id(node) not in done and is_pending(node) and node not in known:
             done.add(id(node))
             stack.append((node, True))
             stack.extend((i, False) for i in reversed(node.inputs))

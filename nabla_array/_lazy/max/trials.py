@@ -93,6 +93,7 @@ class Kernel:
     def spent(self, seconds: float) -> None:
         """Count time on the host, and take the next step towards a compiled form when it is due."""
         self.host_seconds += seconds
+        _times.host_seconds += seconds
         if self.state not in ("new", "cold", "compiling"):
             return
         with self._lock:
@@ -248,11 +249,18 @@ def kernels() -> list[Kernel]:
     return [found for ref in _kernels.valuerefs() if (found := ref()) is not None]
 
 
+class _Times:
+    """What this process has spent on programs that MAX could run."""
+
+    host_seconds = 0.0
+
+
+_times = _Times()
+
+
 def _is_worth_max() -> bool:
     """Say whether this process has run for so long that it may import MAX, which its end waits for."""
-    if "max.engine" in sys.modules:
-        return True
-    return sum(k.host_seconds for k in kernels()) >= min(_IMPORT_AFTER, config.compile_after)
+    return "max.engine" in sys.modules or _times.host_seconds >= min(_IMPORT_AFTER, config.compile_after)
 
 
 def prepare(keys: Iterable[str]) -> list[Kernel]:
@@ -290,6 +298,7 @@ def begin_anew() -> None:
     _loading = threading.Lock()
     _loaders.clear()
     _kernels.clear()
+    _times.host_seconds = 0.0
     plans.clear()  # which hold them
 
 

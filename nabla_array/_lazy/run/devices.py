@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..graph.node import Node
 from ..graph.program import pending_order
@@ -15,6 +16,8 @@ from ..ops.placement import in_use, is_resident
 from .claims import lock
 
 CPU = "cpu"
+# The devices of pending nodes that somebody has asked for: a loop asks again after each operation.
+_known: WeakKeyDictionary[Node, Hashable] = WeakKeyDictionary()
 
 
 def devices(order: Iterable[Node]) -> dict[int, Hashable]:
@@ -27,7 +30,8 @@ def devices(order: Iterable[Node]) -> dict[int, Hashable]:
         if node.prim.role == "transfer":  # type: ignore[union-attr]
             found[id(node)] = node.params["device"]
             continue
-        there = {_device(i) if is_resident(i) else found.get(id(i), CPU) for i in node.inputs} - {CPU}
+        there = {_device(i) if is_resident(i) else found.get(id(i)) or _of_known(i) for i in node.inputs}
+        there -= {CPU}
         if len(there) > 1:
             raise ValueError(
                 f"{node.prim}: operands are on {' and '.join(sorted(map(str, there)))}; "
@@ -35,6 +39,10 @@ def devices(order: Iterable[Node]) -> dict[int, Hashable]:
             )
         found[id(node)] = there.pop() if there else CPU
     return found
+
+
+def _of_known(node: Node) -> Hashable:
+    return CPU if node.value is not None else _known.get(node, CPU)
 
 
 def _device(node: Node) -> Hashable:
@@ -47,4 +55,11 @@ def device_of(node: Node) -> Any:
     if not in_use or node.value is not None:
         return CPU
     with lock:
-        return _device(node) if is_resident(node) else devices(pending_order([node])).get(id(node), CPU)
+        if is_resident(node):
+            return _device(node)
+        if node not in _known:
+            order = pending_order([node], _known)
+            found = devices(order)
+            for n in order:
+                _known[n] = found[id(n)]
+        return _known.get(node, CPU)

@@ -85,7 +85,7 @@ def test_a_hot_region_moves_to_max(fake: Compiler) -> None:
 def test_nothing_is_compiled_before_it_is_worth_it(fake: Compiler) -> None:
     with xp.config(compile_after=1e9):
         run(2)
-        kernel().host_seconds += 1000.0
+        kernel().spent(1000.0)
         run(2)
     assert not fake.requests
     assert "compiled after" in kernel().status()
@@ -97,7 +97,7 @@ def test_a_short_program_does_not_import_max(fake: Compiler, monkeypatch: pytest
     run(2)
     assert kernel().state == "new"
     assert "too short" in kernel().status()
-    kernel().host_seconds += 0.5
+    kernel().spent(0.5)
     run(1)
     assert kernel().state == "cold"
     assert not fake.requests
