@@ -56,15 +56,44 @@ def one_thread() -> Iterator[None]:
     """
     global _users
     with _lock:
-        _users += 1
-        if _users == 1:
+        if _users == 0:
             _before[:] = [(library, library.get_num_threads()) for library in _libraries()]
             for library, _ in _before:
-                library.set_num_threads(1)
+                _set(library, 1)
+        _users += 1
     try:
         yield
     finally:
         with _lock:
             _users -= 1
-            for library, threads in _before if _users == 0 else ():
-                library.set_num_threads(threads)
+            if _users == 0:
+                _put_back()
+
+
+def _put_back() -> None:
+    for library, threads in _before:
+        _set(library, threads)
+
+
+def _set(library: Any, threads: int) -> None:
+    # Newer versions of threadpoolctl ignore all threads but the first to set OpenBLAS's, until that one lets
+    # go. Here the first thread to come need not be the last to leave, and it lives on.
+    release = getattr(library, "clear_controlling_thread", None)
+    if release is None:
+        library.set_num_threads(threads)
+    else:
+        release(force=True)
+        library.set_num_threads(threads)
+        release(force=True)
+
+
+def _after_fork() -> None:
+    """Put back, in a forked child, what its parent's threads found: none of them is there to leave."""
+    global _users
+    if _users:
+        _users = 0
+        _put_back()
+    _lock.release()
+
+
+os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)

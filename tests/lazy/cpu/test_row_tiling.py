@@ -339,14 +339,6 @@ def test_a_forked_child_shares_rows_too() -> None:
         assert os.waitpid(child, 0)[1] == 0
 
 
-def test_blas_has_its_threads_back() -> None:
-    assert blas.is_controlled()
-    before = [library.get_num_threads() for library in blas._libraries()]
-    with in_pieces():
-        both(FUNCTIONS["two layers"], operands(40))
-    assert [library.get_num_threads() for library in blas._libraries()] == before
-
-
 def test_what_cannot_be_controlled_is_not_shared(ran: list[int]) -> None:
     with patch.object(blas, "_libraries", list), in_pieces():
         both(FUNCTIONS["two layers"], operands(40))

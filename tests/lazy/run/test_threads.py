@@ -176,24 +176,6 @@ def test_a_child_forked_during_an_evaluation_works() -> None:
     assert (done.returncode, done.stdout) == (0, "forked\n"), done.stderr
 
 
-BLAS = """
-import os{first}, nabla_array, numpy
-timeout = os.environ.get("OPENBLAS_THREAD_TIMEOUT")
-print(nabla_array._lazy.cpu.blas.was_first, timeout)
-"""
-
-
-@pytest.mark.parametrize(
-    ("first", "given", "wanted"),
-    [("", {}, "True None"), (", numpy", {}, "False None"), ("", {"OPENBLAS_THREAD_TIMEOUT": "9"}, "False 9")],
-)
-def test_the_environment_is_as_it_was(first: str, given: dict[str, str], wanted: str) -> None:
-    env = {k: v for k, v in os.environ.items() if not k.startswith("OPENBLAS")} | given
-    command = [sys.executable, "-c", BLAS.format(first=first)]
-    run = subprocess.run(command, env=env, capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == wanted
-
-
 def test_jobs_in_close_succession_are_shared_rightly() -> None:
     # Of a size that is shared only while another thread is awake; asleep, woken and awake by turns.
     x = np.random.default_rng(0).standard_normal(9_000)
