@@ -40,6 +40,15 @@ class Cut(NamedTuple):
     bounds: tuple[int, ...]
     held: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def pieces(self) -> tuple[tuple[int, int], ...]:
+        """Where what each device has begins and ends."""
+        return self.held or tuple(pairwise(self.bounds))
+
+    def piece(self, k: int) -> tuple[int, int]:
+        """Return one of `pieces`."""
+        return self.held[k] if self.held else (self.bounds[k], self.bounds[k + 1])
+
 
 def uncut(size: int) -> Cut:
     """Return the cut of an axis of which every device has all."""
@@ -104,7 +113,7 @@ class Layout:
     def boxes(self) -> tuple[Box, ...]:
         """The part of each device."""
         index = self.mesh.index
-        return tuple([tuple([_piece(c, index(d, c.axes)) for c in self.cuts]) for d in range(self.mesh.size)])
+        return tuple([tuple([c.piece(index(d, c.axes)) for c in self.cuts]) for d in range(self.mesh.size)])
 
     @cached_property
     def ends(self) -> tuple[np.ndarray, np.ndarray]:
@@ -112,18 +121,17 @@ class Layout:
         first, last = np.empty((2, len(self.cuts), self.mesh.size), np.int64)
         for k, cut in enumerate(self.cuts):
             at = self.mesh.indices(cut.axes)
-            bounds = np.array(cut.bounds)
-            first[k], last[k] = bounds[at], bounds[at + 1]
+            first[k], last[k] = np.array(cut.pieces).T[:, at]
         return first, last
 
     @cached_property
     def largest(self) -> int:
         """How many elements the largest part has."""
-        return math.prod([max(b - a for a, b in pairwise(c.bounds)) for c in self.cuts])
+        return math.prod([max(b - a for a, b in c.pieces) for c in self.cuts])
 
     def local_shape(self, device: int) -> tuple[int, ...]:
         """Return the shape of a device's part."""
-        pieces = [_piece(c, self.mesh.index(device, c.axes)) for c in self.cuts]
+        pieces = [c.piece(self.mesh.index(device, c.axes)) for c in self.cuts]
         return tuple([b - a for a, b in pieces])
 
     def with_cut(self, axis: int, cut: Cut) -> Layout:
@@ -133,10 +141,6 @@ class Layout:
     def joined(self) -> Layout:
         """Return the layout where nothing is to be joined."""
         return Layout(self.mesh, self.cuts)
-
-
-def _piece(cut: Cut, k: int) -> tuple[int, int]:
-    return cut.held[k] if cut.held else (cut.bounds[k], cut.bounds[k + 1])
 
 
 @lru_cache(1 << 12)

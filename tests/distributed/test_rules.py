@@ -19,7 +19,7 @@ from nabla_array.distributed.held import partition
 from nabla_array.distributed.partition import Moved, Partition
 from nabla_array.transforms import grad
 
-from ..lazy.cpu.test_codegen import reference
+from ..lazy.cpu.test_loops import reference
 from .meshes import MESHES, run
 from .test_registry import assert_close
 
