@@ -1,6 +1,7 @@
 """Sharded arrays: the same code over many devices."""
 
 from .arrays import gather, reshard, shard
+from .costs import Machine
 from .errors import ClusterError, ShardingError
 from .loading import load, save
 from .mesh import DeviceMesh
@@ -27,6 +28,7 @@ __all__ = [
     "ClusterError",
     "DeviceMesh",
     "DimSpec",
+    "Machine",
     "P",
     "PartitionSpec",
     "ShardingError",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from .._lazy.graph.node import Node, record
 from .._lazy.ops.placement import reshard as reshard_prim
+from .._lazy.ops.placement import transfer
 from .._lazy.rules.levels import bind
+from .._lazy.run.devices import CPU, device_of
 from .._namespace.chapters.creation import asarray
 from .._namespace.core.array import Array, check_device, current, default, placed
 from . import held  # noqa: F401  makes a mesh a device
@@ -73,6 +76,14 @@ def cut(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
     check_device(function, mesh)
     x = placed(x, mesh)
     return Array(*bind(reshard_prim, ((current(x), x._levels),), {"spec": found}))
+
+
+def cut_node(node: Node, spec: ShardingSpec) -> Node:
+    """Record that a node's value, its batch axes included, is cut so; it may be in the host's memory."""
+    source = device_of(node)
+    if source == CPU:
+        node = record(transfer, (node,), {"source": source, "device": spec.mesh})
+    return record(reshard_prim, (node,), {"spec": spec})
 
 
 def reshard(x: Array, spec: Any) -> Array:

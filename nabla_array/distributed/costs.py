@@ -103,15 +103,21 @@ def _cost(p: Partition, some: Group | Moved | Placing, machine: Machine, views: 
         seconds = max(flops / machine.flops, touched / machine.memory_bandwidth)
         names = ", ".join(dict.fromkeys([str(m.prim) for m in some.made if m.prim.role != "literal"]))
         return StepCost("devices", names, flops, touched, 0, seconds)
+    title = title_of(p.program, some)
     if isinstance(some, Placing):
-        kind, moved = "spread", float(_bytes(p, [some.out]))
-        messages = math.ceil(math.log2(max(p.mesh.size, 1)))
-    else:
-        kind = some.move.kind
-        moved = some.move.elements() * p.values[some.value].aval.dtype.itemsize
-        messages = _messages(some.move)
-    seconds = messages * machine.latency + moved / machine.bandwidth
-    return StepCost(kind, title_of(p.program, some), 0, 0, moved, seconds)
+        moved = float(_bytes(p, [some.out]))
+        messages = math.ceil(math.log2(p.mesh.size))  # passed on from device to device
+        return StepCost("spread", title, 0, 0, moved, messages * machine.latency + moved / machine.bandwidth)
+    aval = p.values[some.value].aval
+    moved = some.move.elements() * aval.dtype.itemsize
+    return StepCost(some.move.kind, title, 0, 0, moved, seconds_to_move(some.move, aval, machine))
+
+
+def seconds_to_move(how: Move, aval: Aval, machine: Machine) -> float:
+    """Return how long it takes to move a value from one layout to another."""
+    if how.is_local:
+        return 0.0
+    return _messages(how) * machine.latency + how.elements() * aval.dtype.itemsize / machine.bandwidth
 
 
 def _messages(move: Move) -> int:
@@ -124,7 +130,7 @@ def _messages(move: Move) -> int:
     if move.kind == "all_to_all":
         return many - 1
     # As in a tree; an all_reduce there and back.
-    return math.ceil(math.log2(max(many, 1))) * (2 if move.kind == "all_reduce" else 1)
+    return math.ceil(math.log2(many)) * (2 if move.kind == "all_reduce" else 1)
 
 
 def _flops(p: Partition, made: Local) -> float:

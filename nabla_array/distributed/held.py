@@ -16,7 +16,7 @@ from .._lazy.schedule.steps import Schedule
 from .layouts import Box, Layout, indices
 from .mesh import DeviceMesh
 from .partition import Layouts, Partition, everywhere
-from .propagation import wishes_of
+from .propagation import targets_of, wishes_of
 from .rules import rule_of
 from .specs import ShardingSpec, spec_of
 from .spmd import schedule
@@ -148,7 +148,7 @@ class OnMesh:
 
 def partition(mesh: DeviceMesh, program: Program, layouts: list[Layouts | None]) -> Partition:
     """Return what each device does for a program whose inputs lie like that; None: in the host's memory."""
-    found = Partition(mesh, program, layouts, wishes_of(mesh, program, layouts))
+    found = Partition(mesh, program, layouts, wishes_of(mesh, program, layouts), targets_of(program))
     for k, eqn in enumerate(program.eqns, len(layouts)):
         found.cause = k
         found.number.append(None if is_literal(eqn) else rule_of(eqn.prim)(found, k, eqn))

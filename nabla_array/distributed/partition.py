@@ -91,6 +91,8 @@ class Partition:
         Inputs that are in the host's memory.
     wishes
         For each value of the program a layout in which it would be welcome.
+    targets
+        For values of the program that are resharded the layout that they get.
     unruled
         Equations whose operands are gathered, since no rule says how to cut them.
     """
@@ -101,7 +103,9 @@ class Partition:
         program: Program,
         layouts: Sequence[Layouts | None],
         wishes: Sequence[Layout],
+        targets: Mapping[int, Layout],
     ) -> None:
+        self.targets = targets
         self.mesh = mesh
         self.program = program
         self.wishes = wishes

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._lazy.graph.bodies import is_writing
-from .._lazy.graph.node import Node, record
-from .._lazy.ops.placement import reshard, transfer
-from .._lazy.run.devices import CPU, device_of
+from .._lazy.graph.node import Node
 from .._namespace.core.array import Array, check_device, default
 from ..transforms.calls import decorator, named
 from ..transforms.pytree import tree_leaves
 from ..transforms.vmap import Cut, spmd_hook, vmap
+from .arrays import cut_node
 from .errors import ShardingError
 from .mesh import DeviceMesh
 from .specs import DimSpec, ShardingSpec
@@ -28,11 +27,8 @@ class _Examples:
     axes: tuple[str, ...]
 
     def __call__(self, node: Node) -> Node:
-        source = device_of(node)
-        if source == CPU:
-            node = record(transfer, (node,), {"source": source, "device": self.mesh})
         rest = [DimSpec(is_open=True)] * (node.aval.ndim - 1)
-        return record(reshard, (node,), {"spec": ShardingSpec(self.mesh, [DimSpec(self.axes), *rest])})
+        return cut_node(node, ShardingSpec(self.mesh, [DimSpec(self.axes), *rest]))
 
 
 def mesh_of(function: str, leaves: Sequence[Any]) -> DeviceMesh | None:

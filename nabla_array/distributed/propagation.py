@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .._lazy.graph.aval import Aval
-from .._lazy.graph.program import Program
+from .._lazy.graph.program import Eqn, Program
 from .._lazy.ops.placement import reshard
 from .._lazy.schedule.axes import axes_of
 from .layouts import Cut, Layout, even, uncut
@@ -22,9 +22,8 @@ def wishes_of(mesh: DeviceMesh, program: Program, layouts: Sequence[Any]) -> lis
     classes = axes_of(program).alike
     cuts: dict[int, Cut] = {}
     known = {k: lay for k, lay in enumerate(layouts) if isinstance(lay, Layout)}
-    for k, eqn in enumerate(program.eqns, len(layouts)):
-        if eqn.prim is reshard:
-            known[k] = dict(eqn.params)["spec"].layout(eqn.aval.shape)
+    targets = targets_of(program)
+    known |= {k: targets[eqn.ins[0]] for k, eqn in _reshards(program) if eqn.ins[0] in targets}
     for k in sorted(known, key=lambda k: -known[k].largest * mesh.size):
         for cls, cut in zip(classes[k], known[k].cuts, strict=True):
             if cut.axes:
@@ -42,5 +41,20 @@ def wishes_of(mesh: DeviceMesh, program: Program, layouts: Sequence[Any]) -> lis
                 continue
             used |= {*wanted.axes}
             found.append(wanted if wanted.bounds[-1] == n else even(mesh, wanted.axes, n))
-        wishes.append(Layout(mesh, found))
+        wishes.append(targets[k] if k in targets else Layout(mesh, found))
     return wishes
+
+
+def _reshards(program: Program) -> Iterator[tuple[int, Eqn]]:
+    pairs = enumerate(program.eqns, len(program.inputs))
+    return ((k, eqn) for k, eqn in pairs if eqn.prim is reshard)
+
+
+def targets_of(program: Program) -> dict[int, Layout]:
+    """Return for each value that is resharded, and in no way that is left open, the layout that it gets."""
+    specs = [(eqn, dict(eqn.params)["spec"]) for _, eqn in _reshards(program)]
+    return {
+        eqn.ins[0]: spec.layout(eqn.aval.shape)
+        for eqn, spec in specs
+        if not any(d.is_open for d in spec.dim_specs)
+    }

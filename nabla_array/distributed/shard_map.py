@@ -8,11 +8,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._namespace.core.array import Array, check_device, default, placed
+from .._lazy.graph.program import run
+from .._lazy.ops.placement import sharding_of
+from .._lazy.rules.levels import align_to_force, bind, in_force
+from .._namespace.core.array import Array, check_device, current, default, placed
 from ..inspect.explanation import Explanation, explain
 from ..transforms.calls import array_leaf, is_array_like, named
-from ..transforms.pytree import broadcast_prefix, tree_flatten, tree_unflatten
-from .arrays import cut
+from ..transforms.fastcall import put_back
+from ..transforms.pytree import broadcast_prefix, take, tree_flatten, tree_unflatten
+from ..transforms.tracing import trace
+from .arrays import cut, cut_node
+from .auto_sharding import Choice, choose
+from .costs import Machine
 from .errors import ShardingError
 from .mesh import DeviceMesh
 from .specs import ShardingSpec, as_spec
@@ -28,15 +35,19 @@ class Plan:
         For each array among the arguments and the results how it is cut; None: as it comes.
     explanation
         The steps, as `nabla_array.explain` tells them; None where nothing is left to compute.
+    choice
+        With `auto_sharding`: what was tried, and chosen.
     """
 
     in_specs: tuple[ShardingSpec | None, ...]
     out_specs: tuple[ShardingSpec | None, ...]
     explanation: Explanation | None
+    choice: Choice | None = None
 
     def __str__(self) -> str:
         lines = [f"argument {k}: {_told(spec)}" for k, spec in enumerate(self.in_specs)]
         lines += [f"result {k}: {_told(spec)}" for k, spec in enumerate(self.out_specs)]
+        lines += [self.choice.report()] if self.choice is not None else []
         return "\n".join([*lines, str(self.explanation or "nothing is left to compute")])
 
     def __repr__(self) -> str:
@@ -52,6 +63,10 @@ def shard_map(
     mesh: DeviceMesh | None = None,
     in_specs: Any = None,
     out_specs: Any = None,
+    *,
+    auto_sharding: bool = False,
+    memory_limit: float | None = None,
+    machine: Machine | None = None,
 ) -> Any:
     """Return a function that does what `fun` does on a mesh, with arguments and results cut as specs say.
 
@@ -71,6 +86,14 @@ def shard_map(
     out_specs : spec, pytree of specs, or dict, optional
         The same of the results; a dict has them by position in the tuple that `fun` returns.
 
+    auto_sharding : bool
+        Choose how arguments are cut for which no spec is given, and what moves inside: what takes the least
+        time by the model of `simulate`. The plan tells what was tried and chosen.
+    memory_limit : float, optional
+        With `auto_sharding`: bytes that a device may hold.
+    machine : Machine, optional
+        With `auto_sharding`: what a device can do, and its link to the others.
+
     Returns
     -------
     callable
@@ -80,7 +103,7 @@ def shard_map(
     Raises
     ------
     ShardingError
-        If there is no mesh, or a spec does not fit.
+        If there is no mesh, a spec does not fit, or nothing fits into `memory_limit`.
     ValueError
         If specs are no prefix of the structure that they are for.
 
@@ -109,12 +132,24 @@ def shard_map(
     """
     if fun is None or isinstance(fun, DeviceMesh):
         on = mesh if fun is None else fun
-        return lambda f: shard_map(f, on, in_specs, out_specs)
+        more: dict[str, Any] = {"auto_sharding": auto_sharding, "memory_limit": memory_limit}
+        return lambda f: shard_map(f, on, in_specs, out_specs, machine=machine, **more)
     if not callable(fun):
         raise TypeError(f"shard_map: needs a function, not {fun!r}")
 
     def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Called:
-        return _call(fun, mesh, in_specs, out_specs, args, kwargs)
+        on = default.device if mesh is None else mesh
+        if not isinstance(on, DeviceMesh):
+            raise ShardingError(
+                "shard_map: no mesh was given; shard_map(f, mesh), or a `with mesh:` block, would work"
+            )
+        check_device("shard_map", on)
+        given = (args, kwargs)
+        specs = _of_arguments(in_specs, args, kwargs)
+        with on:
+            if auto_sharding:
+                return _choose(fun, on, specs, out_specs, given, machine or Machine(), memory_limit)
+            return _call(fun, on, specs, out_specs, given)
 
     @named(fun, "Sharded form")
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -123,7 +158,8 @@ def shard_map(
     def plan(*args: Any, **kwargs: Any) -> Plan:
         """Return how a call would run, without running it."""
         found = called(args, kwargs)
-        return Plan(found.in_specs, found.out_specs, explain(found.result) if found.out_specs else None)
+        told = explain(found.result) if found.out_specs else None
+        return Plan(found.in_specs, found.out_specs, told, found.choice)
 
     mapped.plan = plan  # type: ignore[attr-defined]
     return mapped
@@ -135,28 +171,67 @@ class _Called(NamedTuple):
     in_specs: tuple[ShardingSpec | None, ...]
     out_specs: tuple[ShardingSpec | None, ...]
     result: Any
+    choice: Choice | None = None
 
 
-def _call(
-    fun: Callable[..., Any],
-    mesh: DeviceMesh | None,
-    in_specs: Any,
-    out_specs: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-) -> _Called:
-    if mesh is None:
-        mesh = default.device
-    if not isinstance(mesh, DeviceMesh):
-        raise ShardingError(
-            "shard_map: no mesh was given; shard_map(f, mesh), or a `with mesh:` block, would work"
-        )
-    check_device("shard_map", mesh)
-    with mesh:
-        used, (some, more) = _cut("in_specs", _of_arguments(in_specs, args, kwargs), (args, kwargs), mesh)
-        result = fun(*some, **more)
-        out, result = _cut("out_specs", _of_results(out_specs, result), result, mesh)
+def _call(fun: Callable[..., Any], mesh: DeviceMesh, specs: Any, out_specs: Any, given: Any) -> _Called:
+    """Call a function on arguments that are cut as specs say."""
+    used, (args, kwargs) = _cut("in_specs", specs, given, mesh)
+    result = fun(*args, **kwargs)
+    out, result = _cut("out_specs", _of_results(out_specs, result), result, mesh)
     return _Called(used, out, result)
+
+
+def _choose(
+    fun: Callable[..., Any],
+    mesh: DeviceMesh,
+    specs: Any,
+    out_specs: Any,
+    given: Any,
+    machine: Machine,
+    memory_limit: float | None,
+) -> _Called:
+    """Write a function's program down, and record it again with the layouts that are chosen for it."""
+    leaves, tree = tree_flatten(given)
+    taken, rest = take(leaves, tree, is_array_like)
+    arrays = [array_leaf("shard_map", x) for x in taken]
+
+    def body(*some: Array) -> Any:
+        args, kwargs = rest.filled(some)
+        return fun(*args, **kwargs)
+
+    made = trace(body, arrays)
+    prefix = broadcast_prefix("shard_map: in_specs", specs, tree)
+    known = [_known(mesh, prefix[i], len(in_force())) for i in rest.places]
+    known += [sharding_of(node) for node in made.captured]
+    out = _of_results(out_specs, tree_unflatten(made.tree, made.leaves))
+    prefix = broadcast_prefix("shard_map: out_specs", out, made.tree)
+    found = dict(zip(made.numbers, [_known(mesh, s, len(in_force())) for s in prefix], strict=True))
+    wanted = [found.get(i) for i in made.program.outputs]
+    choice = choose(made.program, mesh, known, wanted, machine, memory_limit)
+    nodes = [align_to_force(current(x), x._levels)[0] for x in arrays] + made.captured
+    values = [(cut_node(n, s), ()) for n, s in zip(nodes, choice.chosen.inputs, strict=True)]
+    values = run(choice.program, values, bind)
+    results = dict(zip(made.program.outputs, [node for node, _ in values], strict=True))
+    for i, (new, number) in made.written.items():
+        put_back(taken[i], new if number is None else Array(results[number], new._levels))
+    outs = [
+        x if number is None else Array(results[number], x._levels)
+        for x, number in zip(made.leaves, made.numbers, strict=True)
+    ]
+    result = tree_unflatten(made.tree, outs)
+    used, result = _cut("out_specs", _of_results(out_specs, result), result, mesh)
+    return _Called(choice.chosen.inputs[: len(arrays)], used, result, choice)
+
+
+def _known(mesh: DeviceMesh, spec: Any, levels: int) -> ShardingSpec | None:
+    """Return what a user has given as a spec, of an array with batch levels."""
+    if spec is None:
+        return None
+    found = as_spec(mesh, spec, "shard_map")
+    for _ in range(levels):
+        found = found.batched()
+    return found
 
 
 def _of_arguments(specs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -175,9 +175,13 @@ class Ways:
                 total += _MOVED * move(before, after).elements() * aval.dtype.itemsize
         *_, result = layouts
         summed = [a for a, _ in result.partial if a not in {b for b, _ in self.carried}]
-        if summed:
+        if self.k in self.p.targets:
+            target = self.p.targets[self.k]
+            if target != result:
+                total += _MOVED * move(result, target).elements() * self.avals[-1].dtype.itemsize
+        elif summed:
             many = self.mesh.length(tuple(summed))
-            # Where the result is welcome to be cut over the same axes, the sum is scattered, not given to all.
+            # A result that is welcome to be cut over the same axes is scattered, not given to all.
             scattered = {*summed} <= {a for c in self.p.wishes[self.k].cuts for a in c.axes}
             total += _MOVED * (1 if scattered else 2) * part * (many - 1) / many
         if self.eqn.prim is contraction.matmul:
