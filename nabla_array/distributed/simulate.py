@@ -8,7 +8,7 @@ from typing import Any
 from .._lazy.graph.bodies import writing
 from .._lazy.graph.program import Eqn, Program, is_pending, linearize, pending_order
 from .._lazy.ops.placement import is_resident
-from .._lazy.run.evaluator import lock
+from .._lazy.run.claims import lock
 from .._namespace.core.array import current
 from .._namespace.core.evaluation import arrays_in
 from ..inspect.text import bytes_text
