@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 
 from .._lazy.graph.aval import Aval, aval_of_value
-from .._lazy.graph.program import Program, is_literal
+from .._lazy.graph.program import Program
 from .._lazy.ops.placement import Device, finders
 from .._lazy.run.executors import execute
 from .._lazy.schedule.plan_cache import keep, plans
 from .._lazy.schedule.steps import Schedule
 from .layouts import Box, Layout, indices
 from .mesh import DeviceMesh
-from .partition import Layouts, Partition, everywhere
-from .propagation import targets_of, wishes_of
-from .rules import rule_of
+from .partition import Layouts, everywhere
+from .rules import partition
 from .specs import ShardingSpec, spec_of
 from .spmd import schedule
 from .telling import Told, told
@@ -144,16 +143,6 @@ class OnMesh:
         if found is None:
             found = keep(key, schedule(partition(self.mesh, program, layouts)))
         return found
-
-
-def partition(mesh: DeviceMesh, program: Program, layouts: list[Layouts | None]) -> Partition:
-    """Return what each device does for a program whose inputs lie like that; None: in the host's memory."""
-    found = Partition(mesh, program, layouts, wishes_of(mesh, program, layouts), targets_of(program))
-    for k, eqn in enumerate(program.eqns, len(layouts)):
-        found.cause = k
-        found.number.append(None if is_literal(eqn) else rule_of(eqn.prim)(found, k, eqn))
-    found.end()
-    return found
 
 
 def _find(device: Any) -> Device | None:

@@ -180,7 +180,7 @@ def _devices(p: Partition, group: Group) -> Devices:
     causes: dict[int, tuple[int, ...]] = {}
     same: dict[Program, Program] = {}
     for d in first.values():
-        program, causes[d] = _program(p, some, inputs, outputs, d)
+        program, causes[d] = device_program(p, some, inputs, outputs, d)
         programs[d] = same.setdefault(program, program)
     nbytes = sum(map(_nbytes, programs.values()))
     return Devices(p.mesh.engine, Segment(programs, runners, inputs, outputs, nbytes), causes)
@@ -191,7 +191,7 @@ def _nbytes(program: Program) -> int:
     return sum([a.nbytes for aval in avals for a in (aval if isinstance(aval, tuple) else (aval,))])
 
 
-def _program(
+def device_program(
     p: Partition, some: Iterable[Local], inputs: tuple[int, ...], outputs: tuple[int, ...], device: int
 ) -> tuple[Program, tuple[int, ...]]:
     """Return a device's program of some operations, and what each of its equations is there for."""

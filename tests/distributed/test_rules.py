@@ -13,11 +13,12 @@ from nabla_array._lazy.graph.aval import aval_of_value
 from nabla_array._lazy.graph.bodies import holes, written
 from nabla_array._lazy.graph.program import Program
 from nabla_array._lazy.ops.indexing import scatter
+from nabla_array._lazy.run.evaluator import value_of
 from nabla_array._namespace.core.array import Array, current
 from nabla_array.distributed import DeviceMesh, P, ShardingSpec
 from nabla_array.distributed.held import partition
 from nabla_array.distributed.partition import Moved, Partition
-from nabla_array.transforms import grad
+from nabla_array.transforms import cond, fori_loop, grad, scan, vmap, while_loop
 
 from ..lazy.cpu.test_loops import reference
 from .meshes import MESHES, run
@@ -78,6 +79,30 @@ CASES: dict[str, tuple[Callable[..., Any], Sequence[np.ndarray]]] = {
     "write in reverse": (lambda x, y: _set(x, (slice(None, 3, -2),), y[:8]), [TABLE, NUMBERS * 1.0]),
     "trace": (lambda x: xp.linalg.diagonal(x), [STACK]),
     "stencil": (lambda x: x[1:-1] * 2 - x[2:] - x[:-2], [TABLE]),
+    "a scan over rows": (
+        lambda x: scan(lambda c, row: (c * 0.5 + row, xp.sin(c)), xp.zeros(6), x)[1],
+        [TABLE],
+    ),
+    "a scan of columns": (
+        lambda x: scan(lambda c, row: (xp.tanh(c + row), c), xp.zeros(19), x.T)[1],
+        [TABLE],
+    ),
+    "a loop for each row": (
+        vmap(lambda x: while_loop(lambda v: xp.sum(v) < 40, lambda v: v * 1.5 + 1, x)),
+        [TABLE],
+    ),
+    "a loop with a count": (
+        lambda x: fori_loop(0, 5, lambda i, v: v * 0.5 + i, x),
+        [TABLE],
+    ),
+    "a branch for each row": (
+        vmap(lambda x: cond(x[0] > 0, lambda v: xp.cumulative_sum(v), lambda v: -v, x)),
+        [TABLE],
+    ),
+    "a branch": (
+        lambda x, i: cond(i[0, 0] > 0, lambda v: v * 2.0, lambda v: -v, x),
+        [TABLE, ROWS_OF],
+    ),
     "bits": (lambda x: x.view(xp.int64), [TABLE]),
 }
 
@@ -95,18 +120,17 @@ def _summed(x: Array, value: Array, i: Array, mode: str) -> Array:
     return Array(scatter(*nodes, axes=(0,), batch=0, mode=mode))
 
 
-def program_of(function: Callable[..., Any], values: Sequence[np.ndarray]) -> Program:
-    """Return what a function of arrays records."""
+def recorded(function: Callable[..., Any], values: Sequence[np.ndarray]) -> tuple[Program, list[np.ndarray]]:
+    """Return what a function of arrays records, and its inputs: the arrays, then constants."""
     sources = holes([aval_of_value(x) for x in values])
     program, captured = written(sources, lambda: [current(xp.asarray(function(*map(Array, sources))))])
-    assert not captured
-    return program
+    return program, [*values, *map(value_of, captured)]
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_on_all_meshes(name: str) -> None:
     function, values = CASES[name]
-    program = program_of(function, values)
+    program, values = recorded(function, values)
     (wanted,) = reference(program, values)
     for seed, mesh in enumerate(MESHES * 3):
         (got,) = run(program, mesh, values, seed)
@@ -115,8 +139,9 @@ def test_on_all_meshes(name: str) -> None:
 
 def parted(function: Callable[..., Any], mesh: DeviceMesh, *operands: tuple[np.ndarray, P]) -> Partition:
     """Return what the devices of a mesh do for a function of arrays cut like that."""
-    program = program_of(function, [x for x, _ in operands])
-    return partition(mesh, program, [ShardingSpec(mesh, spec).layout(x.shape) for x, spec in operands])
+    program, values = recorded(function, [x for x, _ in operands])
+    layouts = [ShardingSpec(mesh, spec).layout(x.shape) for x, spec in operands]
+    return partition(mesh, program, [*layouts, *[None] * (len(values) - len(layouts))])
 
 
 def moved(p: Partition) -> list[tuple[str, float]]:

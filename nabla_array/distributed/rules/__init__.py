@@ -6,23 +6,14 @@ and returns the number of its result there; None for a literal's.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.program import Eqn
-from ..._lazy.ops import indexing, reduction, structure
+from ..._lazy.ops import control, indexing, reduction, structure
 from ..._lazy.ops.placement import reshard, transfer
 from ..partition import Partition
+from . import loops
 from .along import gather_rule, index_rule, scan_rule, scatter_rule
 from .moving import concat_rule, reshape_rule, slice_rule, update_slice_rule
-from .ways import by_labels
-
-Rule = Callable[[Partition, int, Eqn], int | None]
-
-
-def rule_of(prim: Primitive) -> Rule:
-    """Return the rule of an operation."""
-    return RULES.get(prim, by_labels)
+from .table import RULES, partition, rule_of
 
 
 def _reshard(p: Partition, k: int, eqn: Eqn) -> int:
@@ -42,7 +33,7 @@ def _project(p: Partition, k: int, eqn: Eqn) -> int:
     return p.local(eqn.prim, [number], params, eqn.aval, p.values[number].layout[params["index"]])
 
 
-RULES: dict[Primitive, Rule] = {
+RULES |= {
     reshard: _reshard,
     transfer: _transfer,
     structure.project: _project,
@@ -56,4 +47,9 @@ RULES: dict[Primitive, Rule] = {
     reduction.argmin: index_rule,
     indexing.gather: gather_rule,
     indexing.scatter: scatter_rule,
+    control.scan: loops.scan_rule,
+    control.while_: loops.while_rule,
+    control.switch: loops.switch_rule,
 }
+
+__all__ = ["RULES", "partition", "rule_of"]
