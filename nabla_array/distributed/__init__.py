@@ -19,6 +19,7 @@ from .named_axes import (
     psum_scatter,
     reduce_scatter,
 )
+from .picturing import visualize_sharding
 from .pmap import pmap
 from .shard_map import shard_map
 from .simulate import simulate
@@ -53,4 +54,5 @@ __all__ = [
     "shard",
     "shard_map",
     "simulate",
+    "visualize_sharding",
 ]

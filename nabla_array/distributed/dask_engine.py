@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.config import active
+from .._lazy.cpu.faults import listener, may_be_told
 from .._lazy.graph.aval import Aval
 from ..version import __version__
 from . import dask_tasks as tasks
@@ -47,7 +48,7 @@ class Shard:
     number
         Which of the results it is.
     many
-        How many results there are.
+        How many results there are that are shards.
     device
         The device that has it.
     """
@@ -183,8 +184,15 @@ class Dask:
             mine = self._near([s[d] for s in shards], d)
             share = self._devices[self._workers[d]]
             sources[d] = self._submit(d, tasks.run, program, mode, share, *_split(mine))
+        if may_be_told():
+            self._hear(sources, many)
         made = {(d, n): Shard(source, d, n, many) for d, source in sources.items() for n in range(many)}
         return [[made[r, n] for r in segment.runners] for n in range(many)]
+
+    def _hear(self, sources: dict[int, Any], many: int) -> None:
+        """Tell this thread of the floating-point errors that tasks heard: the last of their results."""
+        told = self.fetch([Shard(s, d, many, many + 1) for d, s in sources.items()], "floating-point errors")
+        listener.heard += [(message, None) for messages in told for message in messages]
 
     def _near(self, shards: list[Shard], device: int) -> list[Shard]:
         """Return shards that may be read by a device without what else their tasks have made."""

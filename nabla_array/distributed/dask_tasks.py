@@ -7,6 +7,7 @@ description, until somebody computes with it: a worker holds no copy of what it 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .._lazy.cpu.blocks import StepFailed
 from .._lazy.graph.program import Program
 from ..version import __version__
 from . import pickling  # noqa: F401  tells pickle how to send programs
-from .engines import joined, run_program
+from .engines import hearing, joined, run_program
 from .layouts import Piece
 from .sources import opened
 
@@ -60,17 +61,21 @@ def cut(theirs: str, taken: tuple[slice, ...], index: int, results: tuple[Any, .
 def run(
     theirs: str, program: Program, mode: str, devices: int, indices: Sequence[int], results: Results
 ) -> tuple[Any, ...]:
-    """Run a device's program on the tiers of a mode, as one of `devices` that share this worker."""
+    """Run a device's program on the tiers of a mode, as one of `devices` that share this worker.
+
+    The last of the results is what floating-point errors were heard.
+    """
     _check(theirs)
     from distributed import get_worker
 
     threads = config.threads or max(1, get_worker().state.nthreads // devices)
     try:
-        with config(threads=threads, mode=mode):
-            return tuple(run_program(program, _parts(indices, results)))
+        settings = {"threads": threads, "mode": mode}
+        found, heard = hearing(partial(run_program, program, _parts(indices, results)), settings)
     except StepFailed as failure:
         error, eqn = failure.error, program.eqns[failure.eqn - len(program.inputs)]
         raise type(error)(f"{eqn.prim}: {error}") from None
+    return *found, tuple(dict.fromkeys([message for message, _ in heard]))
 
 
 def join(

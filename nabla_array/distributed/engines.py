@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from .._lazy.config import active, threads
+from .._lazy.config import active, config, threads
 from .._lazy.cpu import blocks
 from .._lazy.cpu.faults import listener, listening
 from .._lazy.graph.aval import Aval
@@ -164,16 +164,17 @@ class Local:
         if self._pool is None or self._pid != os.getpid():  # a fork has no threads
             self._pool, self._pid = ThreadPoolExecutor(self.size, "nabla_array_mesh"), os.getpid()
         share = {**active.settings, "threads": max(1, threads() // len(calls))}
-        results = [f.result() for f in [self._pool.submit(_hearing, call, share) for call in calls]]
+        results = [f.result() for f in [self._pool.submit(hearing, call, share) for call in calls]]
         for _, heard in results:
             listener.heard += heard
         return [result for result, _ in results]
 
 
-def _hearing(call: Callable[[], Any], settings: dict[str, Any]) -> tuple[Any, list[Any]]:
-    active.settings = settings
+def hearing(call: Callable[[], Any], settings: dict[str, Any]) -> tuple[Any, list[Any]]:
+    """Call a function under some settings; returns its result, and the floating-point errors heard."""
     try:
-        return listening.copy().run(call), listener.heard
+        with config(**settings):
+            return listening.copy().run(call), listener.heard
     finally:
         listener.heard = []
 

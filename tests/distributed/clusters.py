@@ -8,9 +8,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import dask
-import pytest
-
-pytest.importorskip("distributed", reason="Dask's scheduler is optional")
 from distributed import Client, LocalCluster
 
 from nabla_array.distributed import DeviceMesh

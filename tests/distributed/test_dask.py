@@ -12,6 +12,7 @@ import pytest
 from distributed import Client
 
 import nabla_array as xp
+from nabla_array._lazy.cpu import faults
 from nabla_array.distributed import DeviceMesh, P, reshard, shard
 from nabla_array.distributed import dask_engine as engines
 from nabla_array.distributed import dask_waiting as waiting
@@ -177,6 +178,20 @@ def test_the_tier_is_the_controllers_and_threads_are_the_workers(
         np.asarray(x + 1)
     np.asarray(x + 2)
     assert {*seen} == {("host", 1), ("auto", 1)}
+
+
+def test_floating_point_errors_are_heard(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(faults, "has_states", False)  # and as before, for the other tests
+    x = shard(np.arange(8.0), mesh_of(client, 4), P("x"))
+    assert np.isinf(np.asarray(1 / x)[0])  # in silence, as on the host
+    with (
+        xp.config(float_warnings=True),
+        pytest.warns(RuntimeWarning, match="divide by zero encountered in divide"),
+    ):
+        np.asarray(1 / x)
+    with xp.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        np.asarray(1 / x)
+    np.testing.assert_array_equal(x + 1, np.arange(8.0) + 1)
 
 
 def test_dashboard(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
