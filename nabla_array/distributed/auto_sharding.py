@@ -30,13 +30,13 @@ from .rules import RULES
 from .specs import ShardingSpec, spec_of
 
 # Choices between which the integer program decides, at the most; beyond, a search over the inputs does.
-_MOST = 4000
+_MOST = 12_000
 # Seconds that the solver has.
 _LIMIT = 20.0
 # What an input's byte costs beside one that is read.
 _HOLDING = 0.01
 # Inputs whose layouts the search tries, the largest first, and how often it goes over them.
-_INPUTS, _ROUNDS = 12, 2
+_INPUTS, _ROUNDS = 6, 2
 # Ways to cut one operation, at the most.
 _WAYS = 64
 
