@@ -216,16 +216,6 @@ def test_imports_inside_functions_are_late_for_a_reason(path: Path) -> None:
     assert not wrong
 
 
-# Modules without a test of their name.
-UNTESTED = {
-    "cpu": "blocks sequences",
-    "schedule": "folding",
-    "run": "devices",
-    "chapters": "linalg_basics special",
-    "dispatch": "contracting elementwise_calls",
-}
-
-
 def test_modules_of_the_two_lowest_layers_have_tests_of_their_names() -> None:
     missing = []
     for part in ("_lazy", "_namespace"):
@@ -234,8 +224,7 @@ def test_modules_of_the_two_lowest_layers_have_tests_of_their_names() -> None:
             test = Path(__file__).parent / part[1:] / place.with_name(f"test_{path.name}")
             if path.name != "__init__.py" and not test.exists():
                 missing.append((str(place.parent).lstrip("."), path.stem))
-    untested = {(folder, name) for folder, names in UNTESTED.items() for name in names.split()}
-    assert not {*missing} - untested
+    assert not missing
 
 
 def test_the_graph_imports_numpy_only() -> None:
