@@ -15,6 +15,7 @@ from . import (
     auto,
     calls,
     cold,
+    distributed,
     elementwise,
     fused,
     fuzz_numpy,
@@ -47,6 +48,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the benchmarks named on the command line; returns 1 where a target is missed."""
     argv = sys.argv[1:] if argv is None else argv
     others = {
+        "distributed": distributed.main,
         "fuzz-numpy": fuzz_numpy.main,
         "fuzz-objects": fuzz_objects.main,
         "fuzz-tiers": fuzz_tiers.main,

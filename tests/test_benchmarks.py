@@ -25,9 +25,27 @@ def test_suite_runs(suite, capsys):
 
 def test_every_suite_has_its_place_in_the_docs():
     page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text()
-    for suite in SUITES:
+    for suite in (*SUITES, "npbench", "distributed", "distributed-dask"):
         assert f"<!-- {suite} -->\n" in page
         assert f"<!-- end {suite} -->" in page
+
+
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_distributed_runs(engine, capsys):
+    if engine == "dask":
+        pytest.importorskip("distributed", reason="Dask is optional")
+    options = ["--quick", "--engine", engine, "--only", "k-means step"]
+    assert main(["distributed", *options]) == 0
+    told = capsys.readouterr().out
+    assert "k-means step" in told
+    assert "finds" not in told  # another result than ours
+    assert ("tasks by nabla_array" in told) == (engine == "dask")
+
+
+def test_distributed_wants_a_case(capsys):
+    with pytest.raises(SystemExit):
+        main(["distributed", "--only", "nothing"])
+    assert "there is no case 'nothing'; elementwise chain, " in capsys.readouterr().err
 
 
 def test_expressions_agree_with_numpy():
