@@ -1,7 +1,7 @@
 """Arrays cut over two devices: against our own that are whole, JAX's sharded jit, and dask.array.
 
-``python -m benchmarks distributed`` has threads of this process as devices, ``--engine dask`` two workers of a
-cluster. Each library runs in processes of its own, and those take turns.
+``python -m benchmarks distributed`` has threads of this process as devices, ``--engine dask`` two workers of
+a cluster. Each library runs in processes of its own, and those take turns.
 """
 
 from __future__ import annotations

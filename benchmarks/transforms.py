@@ -128,12 +128,88 @@ def _network_cases(quick: bool) -> list[Case]:
     return out
 
 
+# -- loops ---------------------------------------------------------------------------------------------
+
+
+def _rk4(xp: Any, lax: Any, steps: int, y: Any) -> Any:
+    """Return where a pendulum is after some steps of Runge and Kutta's method."""
+
+    def slope(y: Any) -> Any:
+        return xp.stack([y[1], -xp.sin(y[0])])
+
+    def step(y: Any, _: Any) -> tuple[Any, None]:
+        a = slope(y)
+        b = slope(y + 0.005 * a)
+        c = slope(y + 0.005 * b)
+        d = slope(y + 0.01 * c)
+        return y + 0.01 / 6 * (a + 2 * b + 2 * c + d), None
+
+    return lax.scan(step, y, None, length=steps)[0]
+
+
+def _adam(xp: Any, lax: Any, steps: int, grad: Any, w: Any) -> Any:
+    """Return the minimum of Rosenbrock's function as Adam finds it."""
+    loss = grad(lambda w: xp.sum(100 * (w[1:] - w[:-1] ** 2) ** 2 + (1 - w[:-1]) ** 2))
+
+    def step(state: Any, _: Any) -> tuple[Any, None]:
+        w, m, v = state
+        g = loss(w)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        return (w - 0.01 * m / (xp.sqrt(v) + 1e-8), m, v), None
+
+    return lax.scan(step, (w, w * 0, w * 0), None, length=steps)[0][0]
+
+
+def _decay(xp: Any, lax: Any, steps: int, x: Any) -> Any:
+    """Return a number after many steps towards another, as long as there are some left."""
+    return lax.while_loop(lambda s: s[1] < steps, lambda s: (0.999 * s[0] + 0.1, s[1] + 1), (x, 0))[0]
+
+
+def loop(make: Callable[[Any, Any, Any], Callable[..., Any]], value: np.ndarray) -> dict[str, Call]:
+    """Return calls of a function with a loop: `make` is given the namespace, its loops and its transforms."""
+    calls: dict[str, Call] = {}
+    for c in libraries().values():
+        of = transforms if c.name == OURS else jax_of(c)
+        f = make(c.xp, transforms if c.name == OURS else of.lax, of)
+        f = transforms.compile(f) if c.name == OURS else c.prepare(f)
+        calls[c.name] = partial(_once, c.evaluate, f, (c.asarray(value),))
+    return calls
+
+
+def _loop_cases(quick: bool) -> list[Case]:
+    steps = 10 if quick else 1000
+    y, w = np.array([1.0, 0.0]), np.linspace(-1, 1, 10)
+
+    def rk4(xp: Any, lax: Any, of: Any) -> Any:
+        return partial(_rk4, xp, lax, steps)
+
+    def gradient(xp: Any, lax: Any, of: Any) -> Any:
+        return of.grad(lambda y: xp.sum(_rk4(xp, lax, steps, y)))
+
+    def many(xp: Any, lax: Any, of: Any) -> Any:
+        return of.vmap(partial(_rk4, xp, lax, steps))
+
+    def adam(xp: Any, lax: Any, of: Any) -> Any:
+        return partial(_adam, xp, lax, steps // 10, of.grad)
+
+    def decay(xp: Any, lax: Any, of: Any) -> Any:
+        return of.vmap(partial(_decay, xp, lax, steps))
+
+    return [
+        Case(f"RK4, scan of {steps:,} steps", partial(loop, rk4, y), 1, ()),
+        Case("its gradient", partial(loop, gradient, y), 1, ()),
+        Case("vmap of 100 of it", partial(loop, many, np.outer(np.linspace(0.5, 1, 100), y)), 1, ()),
+        Case(f"Adam, scan of {steps // 10} steps", partial(loop, adam, w), 1, ()),
+        Case(f"vmap of a while_loop of {steps:,} steps", partial(loop, decay, np.ones(100)), 1, ()),
+    ]
+
+
 # -- all -----------------------------------------------------------------------------------------------
 
 
 def cases(quick: bool) -> list[Case]:
     """Return every case; `quick` in tiny sizes."""
-    return [*_network_cases(quick)]
+    return [*_network_cases(quick), *_loop_cases(quick)]
 
 
 def measure(case: Case, rounds: int) -> Row:

@@ -23,10 +23,9 @@ from .._lazy.schedule.axes import axes_of
 from ..inspect.text import bytes_text
 from .costs import Costs, Machine, costs_of, seconds_to_move
 from .errors import ShardingError
-from .held import partition
 from .layouts import Layout, even, move, replicated, uncut
 from .mesh import DeviceMesh
-from .rules import RULES
+from .rules import RULES, partition
 from .specs import ShardingSpec, spec_of
 
 # Choices between which the integer program decides, at the most; beyond, a search over the inputs does.

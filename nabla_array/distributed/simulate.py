@@ -15,9 +15,9 @@ from ..inspect.text import bytes_text
 from ..transforms.pytree import tree_leaves
 from .costs import Costs, Machine, StepCost, costs_of
 from .errors import ShardingError
-from .held import partition
 from .layouts import Layout
 from .mesh import DeviceMesh
+from .rules import partition
 from .specs import ShardingSpec
 
 

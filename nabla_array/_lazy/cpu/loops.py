@@ -393,6 +393,10 @@ class _Step(Binder):
                 return
         if prim is concat:
             self._concat(k, eqn)
+        elif prim is update_slice:
+            self.copy(eqn.ins[0], self._place(k), self.home[k])
+            self._update(k, eqn)
+            self._tell(k, "copied")
         elif not self._is_product(k, eqn):
             self._call(k, eqn)
 
@@ -432,15 +436,18 @@ class _Step(Binder):
         self.env[k], self.home[k], self.root[k] = self.env[i], THREAD, i
         self.live[i] += 1
         if eqn.prim is update_slice:
-            params = dict(eqn.params)
-            value = self.env[eqn.ins[1]]
-            part = self.env[i][slices_of(params["start"], value.shape, params["step"])]
-            self.copy(eqn.ins[1], part, THREAD)
+            self._update(k, eqn)
         else:
             self._add_call(
                 partial(eqn.prim.inplace, *[self._in_memory(j) for j in eqn.ins], **dict(eqn.params))
             )
         return True
+
+    def _update(self, k: int, eqn: Eqn) -> None:
+        """Write the second operand over a part of what is in place."""
+        i, params = eqn.ins[1], dict(eqn.params)
+        part = self.env[k][slices_of(params["start"], self._aval(i).shape, params["step"])]
+        self.copy(i, part, self.home[k])
 
     def _concat(self, k: int, eqn: Eqn) -> None:
         axis, first = dict(eqn.params)["axis"], 0
