@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.cpu import tiles
+from nabla_array._lazy.cpu import sequences
 from nabla_array._lazy.cpu.kernels import Unfit
 from nabla_array._lazy.graph.aval import aval_of
 from nabla_array._lazy.graph.program import linearize, pending_order
@@ -32,18 +32,18 @@ def scheduled(function: Callable[..., Any], *arrays: np.ndarray) -> tuple[Schedu
     return partition(line.program), [np.asarray(n.value) for n in line.inputs]
 
 
-def bound(function: Callable[..., Any], *arrays: np.ndarray, is_quick: bool = False) -> tiles.Bound:
+def bound(function: Callable[..., Any], *arrays: np.ndarray, is_quick: bool = False) -> sequences.Bound:
     """Return a function's schedule made ready for one tile, which is all of its arrays."""
     schedule, inputs = scheduled(function, *arrays)
     outputs = [np.empty(a.shape, a.dtype) for a in map(schedule.program.aval, schedule.program.outputs)]
-    return tiles.bind(schedule, inputs, outputs, is_quick)
+    return sequences.bind(schedule, inputs, outputs, is_quick)
 
 
 X, W = np.arange(12.0).reshape(4, 3), np.arange(15.0).reshape(3, 5) - 7
 
 
 def test_memory_is_used_again() -> None:
-    workspace = tiles._Workspace(1000)
+    workspace = sequences.Workspace(1000)
     first = workspace.take(1, aval_of((10,), np.dtype(float)))
     second = workspace.take(2, aval_of((1,), np.dtype(float)))
     assert workspace.size == 192  # each begins at a multiple of 64
@@ -59,7 +59,7 @@ def test_memory_is_used_again() -> None:
 
 
 def test_the_smallest_hole_that_fits_is_taken() -> None:
-    workspace = tiles._Workspace(1000)
+    workspace = sequences.Workspace(1000)
     for k, n in enumerate((32, 8, 8, 8)):
         workspace.take(k, aval_of((n,), np.dtype(float)))
     workspace.give_back(0)
@@ -113,4 +113,4 @@ def test_a_unit_matrix_is_left_to_the_host() -> None:
     ids=["rows", "columns", "parts of rows", "every other", "one row repeated", "backwards"],
 )
 def test_blas_takes_rows_and_columns(x: np.ndarray, is_for_it: bool) -> None:
-    assert tiles._is_for_blas(x) == is_for_it
+    assert sequences._is_for_blas(x) == is_for_it
