@@ -118,6 +118,7 @@ class Partition:
         self.unruled: list[int] = []
         self.cause = 0
         self._moved: dict[tuple[int, Layout], int] = {}
+        self._makers: dict[int, Local] = {}
 
     def end(self) -> None:
         """Make the program's outputs whole: nothing in them is still to be joined."""
@@ -128,8 +129,19 @@ class Partition:
             if isinstance(layout, tuple):
                 found.append(self.number[i])
             else:
-                found.append(self.operand(i, layout.joined() if layout is not None else self._everywhere(i)))
+                found.append(
+                    self.operand(i, self._everywhere(i) if layout is None else self._joined(i, layout))
+                )
         self.outputs = tuple(found)
+
+    def _joined(self, i: int, layout: Layout) -> Layout:
+        """Return a layout with nothing to be joined: cut where that is welcome, as it moves half as much."""
+        cuts, over = [*layout.cuts], {a for a, _ in layout.partial}
+        for axis, wish in enumerate(self.wishes[i].cuts):
+            if wish.axes and over.issuperset(wish.axes) and not cuts[axis].axes:
+                cuts[axis] = wish
+                over -= {*wish.axes}
+        return Layout(self.mesh, cuts)
 
     def _everywhere(self, i: int) -> Layout:
         return replicated(self.mesh, self.program.aval(i).shape)
@@ -154,8 +166,10 @@ class Partition:
     def local(self, prim: Primitive, ins: Iterable[int], params: Params, aval: Any, layout: Layouts) -> int:
         """Add an operation that each device does; returns its result's number."""
         self.values.append(Value(aval, layout))
-        self.made.append(Local(prim, tuple(ins), params, len(self.values) - 1, self.cause))
-        return len(self.values) - 1
+        made = Local(prim, tuple(ins), params, len(self.values) - 1, self.cause)
+        self._makers[made.out] = made
+        self.made.append(made)
+        return made.out
 
     def moved(self, number: int, layout: Layout) -> int:
         """Return a value in a layout, which may be its own."""
@@ -163,6 +177,8 @@ class Partition:
         if before == layout and number not in self.hosted:
             return number
         key = number, layout
+        if key not in self._moved and (view := self._view_of_moved(number, layout)) is not None:
+            self._moved[key] = view
         if key not in self._moved:
             how = move(before, layout)
             aval = self.values[number].aval
@@ -178,6 +194,21 @@ class Partition:
                 self.made.append(Moved(number, how, len(self.values) - 1, self.cause))
                 self._moved[key] = len(self.values) - 1
         return self._moved[key]
+
+    def _view_of_moved(self, number: int, layout: Layout) -> int | None:
+        """Return a view in a layout where what it looks at has been moved so already."""
+        made = self._makers.get(number)
+        if made is None or made.prim.kind != "view" or callable(made.params) or made.prim.dims is None:
+            return None
+        (source,) = made.ins
+        before, after = made.prim.dims(self.values[source].aval, **made.params)
+        if {*before} != {*after} or len({*after}) < len(after) or min(after, default=0) < 0:
+            return None
+        cuts = dict(zip(after, layout.cuts, strict=True))
+        base = self._moved.get((source, Layout(self.mesh, [cuts[f] for f in before], layout.partial)))
+        if base is None:
+            return None
+        return self.local(made.prim, (base,), made.params, self.values[number].aval, layout)
 
     def operand(self, i: int, layout: Layout) -> int:
         """Return a value of the program in a layout."""

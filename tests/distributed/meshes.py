@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 
+import nabla_array as xp
+from nabla_array._lazy.graph.aval import aval_of_value
+from nabla_array._lazy.graph.bodies import holes, written
 from nabla_array._lazy.graph.program import Program
-from nabla_array.distributed import DeviceMesh
+from nabla_array._lazy.run.evaluator import value_of
+from nabla_array._namespace.core.array import Array, current
+from nabla_array.distributed import DeviceMesh, P, ShardingSpec
 from nabla_array.distributed.held import OnMesh, Sharded
 from nabla_array.distributed.layouts import Cut, Layout, even, uncut
+from nabla_array.distributed.partition import Moved, Partition
+from nabla_array.distributed.rules import partition
 from nabla_array.distributed.spmd import spread
 
 SHAPES = ((1,), (2,), (3,), (4,), (2, 2), (5,), (2, 3), (8,), (2, 2, 2))
@@ -54,3 +61,27 @@ def run(program: Program, mesh: DeviceMesh, values: Sequence[Any], seed: int) ->
 
 
 meshes = st.sampled_from(MESHES)
+
+
+def recorded(function: Callable[..., Any], values: Sequence[np.ndarray]) -> tuple[Program, list[np.ndarray]]:
+    """Return what a function of arrays records, and its inputs: the arrays, then constants."""
+    sources = holes([aval_of_value(x) for x in values])
+    program, captured = written(sources, lambda: _nodes(function(*map(Array, sources))))
+    return program, [*values, *map(value_of, captured)]
+
+
+def parted(function: Callable[..., Any], mesh: DeviceMesh, *operands: tuple[np.ndarray, P]) -> Partition:
+    """Return what the devices of a mesh do for a function of arrays cut like that."""
+    program, values = recorded(function, [x for x, _ in operands])
+    layouts = [ShardingSpec(mesh, spec).layout(x.shape) for x, spec in operands]
+    return partition(mesh, program, [*layouts, *[None] * (len(values) - len(layouts))])
+
+
+def moved(p: Partition) -> list[tuple[str, float]]:
+    """Return the name of each collective, and how many bytes a device receives."""
+    found = [m for m in p.made if isinstance(m, Moved)]
+    return [(m.move.kind, m.move.elements() * p.values[m.value].aval.dtype.itemsize) for m in found]
+
+
+def _nodes(found: Any) -> list[Any]:
+    return [current(xp.asarray(x)) for x in (found if isinstance(found, tuple) else (found,))]

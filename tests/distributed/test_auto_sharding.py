@@ -13,7 +13,7 @@ import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, Machine, P, ShardingError, auto_sharding, shard, shard_map
 from nabla_array.distributed.auto_sharding import choose, layouts_of
 from nabla_array.distributed.costs import costs_of
-from nabla_array.distributed.held import partition
+from nabla_array.distributed.rules import partition
 from nabla_array.distributed.specs import spec_of
 from nabla_array.transforms import compile, grad, jvp, scan, tree_flatten, tree_leaves, tree_unflatten, vmap
 from nabla_array.transforms.tracing import trace

@@ -9,19 +9,13 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.graph.aval import aval_of_value
-from nabla_array._lazy.graph.bodies import holes, written
-from nabla_array._lazy.graph.program import Program
 from nabla_array._lazy.ops.indexing import scatter
-from nabla_array._lazy.run.evaluator import value_of
 from nabla_array._namespace.core.array import Array, current
-from nabla_array.distributed import DeviceMesh, P, ShardingSpec
-from nabla_array.distributed.held import partition
-from nabla_array.distributed.partition import Moved, Partition
+from nabla_array.distributed import DeviceMesh, P
 from nabla_array.transforms import cond, fori_loop, grad, scan, vmap, while_loop
 
 from ..lazy.cpu.test_loops import reference
-from .meshes import MESHES, run
+from .meshes import MESHES, moved, parted, recorded, run
 from .test_registry import assert_close
 
 RNG = np.random.default_rng(0)
@@ -120,13 +114,6 @@ def _summed(x: Array, value: Array, i: Array, mode: str) -> Array:
     return Array(scatter(*nodes, axes=(0,), batch=0, mode=mode))
 
 
-def recorded(function: Callable[..., Any], values: Sequence[np.ndarray]) -> tuple[Program, list[np.ndarray]]:
-    """Return what a function of arrays records, and its inputs: the arrays, then constants."""
-    sources = holes([aval_of_value(x) for x in values])
-    program, captured = written(sources, lambda: [current(xp.asarray(function(*map(Array, sources))))])
-    return program, [*values, *map(value_of, captured)]
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_on_all_meshes(name: str) -> None:
     function, values = CASES[name]
@@ -135,19 +122,6 @@ def test_on_all_meshes(name: str) -> None:
     for seed, mesh in enumerate(MESHES * 3):
         (got,) = run(program, mesh, values, seed)
         assert_close(np.asarray(got), wanted)
-
-
-def parted(function: Callable[..., Any], mesh: DeviceMesh, *operands: tuple[np.ndarray, P]) -> Partition:
-    """Return what the devices of a mesh do for a function of arrays cut like that."""
-    program, values = recorded(function, [x for x, _ in operands])
-    layouts = [ShardingSpec(mesh, spec).layout(x.shape) for x, spec in operands]
-    return partition(mesh, program, [*layouts, *[None] * (len(values) - len(layouts))])
-
-
-def moved(p: Partition) -> list[tuple[str, float]]:
-    """Return the name of each collective, and how many bytes a device receives."""
-    found = [m for m in p.made if isinstance(m, Moved)]
-    return [(m.move.kind, m.move.elements() * p.values[m.value].aval.dtype.itemsize) for m in found]
 
 
 @pytest.mark.parametrize("name", CASES)
