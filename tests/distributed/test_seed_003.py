@@ -1,4 +1,4 @@
-"""What the seed on `vmap` and sharding says: batches cut over a mesh axis, and parts that match their specs."""
+"""What the seed on `vmap` and sharding says: batches cut over a mesh axis, parts that match their specs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_replicated_operand_that_meets_a_sharded_one_is_sliced_by_a_step_of_it
     x, b = on_mesh(X, P("dp")), on_mesh(X + 1, P())
     program, layouts = program_of(x + b)
     made = partition(MESH, program, layouts).made
-    assert [m.prim for m in made if isinstance(m, Local)][0] is slice_
+    assert next(m.prim for m in made if isinstance(m, Local)) is slice_
     np.testing.assert_allclose(np.asarray(x + b), 2 * X + 1)
 
 
