@@ -132,3 +132,16 @@ def test_newton_under_vmap() -> None:
     assert "the same one by one: True" in told
     assert sum(int(n) for n in re.findall(r"(\d+) took \d steps", told)) == 5000
     assert float(told.split()[-1]) < 1e-6
+
+
+@pytest.mark.parametrize("engine", ["local", "dask"])
+def test_out_of_core(engine: str) -> None:
+    pytest.importorskip("sklearn", reason="scikit-learn, which the example fits, is optional")
+    pytest.importorskip("distributed", reason="Dask's scheduler is optional")
+    told = run_example("distributed/out_of_core.py", engine, "--small")
+    assert told.startswith("7 MB on DeviceMesh((16,), ('rows',)")
+    share = re.search(r"^([\d.]+) of the examples are told right", told, re.M)
+    assert share is not None
+    assert 0.85 < float(share[1]) < 0.95
+    assert "the same as with NumPy, chunk by chunk: True" in told
+    assert ("a worker used" in told) == (engine == "dask")
