@@ -18,6 +18,7 @@ import nabla_array as xp
 from nabla_array._lazy.graph.aval import Aval
 from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.run import claims
+from nabla_array._lazy.run.claims import lock
 from nabla_array._namespace.core.array import Array, apply
 
 from .together import THREADS, together
@@ -38,7 +39,7 @@ def operation(function: Callable[[np.ndarray], np.ndarray]) -> Iterator[Callable
     yield lambda x: apply(prim, xp.asarray(x))
     assert not claims.claims
     assert not claims._waits
-    assert not claims.wanting
+    assert not claims._wanting
 
 
 def large(value: float = 1.0) -> Array:
@@ -92,6 +93,28 @@ def test_who_records_on_what_is_claimed_waits_for_it() -> None:
         go.set()
         assert first.result()[0] == 2
         assert second.result()[-1] == 6
+
+
+def test_who_waits_with_the_lock_does_not_wait_for_itself() -> None:
+    """An evaluation ends although somebody who has the lock waits for it."""
+    begun, go = threading.Event(), threading.Event()
+
+    def pause(x: np.ndarray) -> np.ndarray:
+        begun.set()
+        assert go.wait(SECONDS)
+        return x + 1
+
+    def wait(y: Array) -> np.ndarray:
+        with lock:
+            threading.Timer(0.1, go.set).start()
+            return np.asarray(y)
+
+    with operation(pause) as tested, ThreadPoolExecutor(2) as pool:
+        y = tested(large())
+        first = pool.submit(np.asarray, y)
+        assert begun.wait(SECONDS)
+        assert pool.submit(wait, y).result(5)[0] == 2
+        assert first.result(5)[0] == 2
 
 
 def test_an_error_ends_the_claim() -> None:

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import os
 from _thread import RLock, allocate_lock, get_ident  # `threading` takes a millisecond to import
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from time import sleep
 from typing import Any, TypeVar, cast
@@ -37,6 +38,20 @@ def locked(function: F) -> F:
             return function(*args, **kwargs)
 
     return cast(F, hold)
+
+
+@contextmanager
+def lock_within() -> Iterator[None]:
+    """Hold the lock within an evaluation: who has it and waits for that lets go of it for a moment."""
+    _wanting.add(get_ident())
+    try:
+        lock.acquire()
+    finally:
+        _wanting.discard(get_ident())
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 class Claim:
@@ -88,8 +103,8 @@ class Claim:
 claims: list[Claim] = []
 # Which claim a thread waits for.
 _waits: dict[int, Claim] = {}
-# Threads that wait for the lock within an evaluation of theirs.
-wanting: set[int] = set()
+# Threads that wait for the lock within an evaluation of theirs (`lock_within`).
+_wanting: set[int] = set()
 # A thread that waits with the lock looks after each `_TURN` seconds whether the other thread wants the lock
 # for an evaluation. What else may want it, as a finalizer that writes, has it for a moment after `_TURNS`.
 _TURNS, _TURN = 200, 0.05
@@ -123,7 +138,7 @@ def wait_for(claim: Claim) -> None:
     try:
         while not claim.running.acquire(timeout=_TURN if lock._is_owned() else -1):
             turns += 1
-            if claim.thread in wanting or turns % _TURNS == 0:
+            if claim.thread in _wanting or turns % _TURNS == 0:
                 depth = lock._release_save()
                 sleep(_TURN / 10)
                 lock._acquire_restore(depth)

@@ -30,7 +30,7 @@ from ..native import compiled
 from ..ops.placement import host_value, in_use
 from ..schedule.plan_cache import Planned, keep, plans
 from ..stats import stats
-from .claims import Claim, claim_below, claims, lock, wait_for, wanting
+from .claims import Claim, claim_below, claims, lock, lock_within, wait_for
 from .devices import CPU
 from .settling import Move, There, first
 
@@ -58,6 +58,7 @@ def evaluate(nodes: Sequence[Node]) -> None:
                     begun += _next(roots)
                 for evaluation in () if is_nested else begun:
                     evaluation.claim.begin()
+            start = perf_counter()
             for evaluation in begun:
                 evaluation.run()
         finally:
@@ -65,19 +66,17 @@ def evaluate(nodes: Sequence[Node]) -> None:
                 _end(begun)
             finally:  # again, where Ctrl-C came in the midst of it
                 _end(begun)
+        if begun:  # the claims have ended: who waits for them may have the lock
+            with lock:
+                _count(start)
         if other is not None:
             wait_for(other)
 
 
 def _evaluate_within(nodes: Sequence[Node]) -> None:
     """Evaluate nodes within an evaluation of this thread's."""
-    wanting.add(get_ident())
-    try:
-        with lock:
-            wanting.discard(get_ident())
-            evaluate(nodes)
-    finally:
-        wanting.discard(get_ident())
+    with lock_within():
+        evaluate(nodes)
 
 
 def _end(begun: Sequence[_Deep | There | Move]) -> None:
@@ -110,11 +109,16 @@ def _are_deep(roots: list[Node]) -> bool:
 def _run_small(node: Node) -> Any:
     start = perf_counter()
     value = hearing(_value_below, node)
-    stats.evaluations += 1
-    stats.host_seconds += perf_counter() - start
+    _count(start)
     if listener.heard:
         tell()
     return value
+
+
+def _count(start: float) -> None:
+    """Count an evaluation that began then, with the lock."""
+    stats.evaluations += 1
+    stats.host_seconds += perf_counter() - start
 
 
 def run_loops(node: Node) -> bool:
@@ -298,14 +302,10 @@ class _Deep:
 
     def run(self) -> None:
         """Compute the nodes and tell of their floating-point errors."""
-        start = perf_counter()
         if self.planned is None:
             self._run_one_by_one()
         else:
             self._run_planned(*self.planned)
-        with lock:
-            stats.evaluations += 1
-            stats.host_seconds += perf_counter() - start
         if listener.heard:
             tell()
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from time import perf_counter
 
 from ..cpu.blocks import StepFailed
 from ..cpu.faults import heard_of
 from ..graph.node import Node, located
 from ..graph.program import held_outside, is_pending, linearize, pending_order
 from ..ops.placement import host_value, in_use, is_resident, settle_as
-from ..stats import stats
-from .claims import Claim, lock
+from .claims import Claim, lock_within
 from .devices import CPU, devices
 
 
@@ -46,7 +44,7 @@ class Move:
             return
         held = in_use[device].place(value)
         in_use[device].send(held)
-        with lock:
+        with lock_within():
             settle_as(self.node, held)
 
 
@@ -69,14 +67,11 @@ class There:
         line, there = self.line, in_use[self.device]
         env = [n.params["value"] if is_resident(n) else there.place(n.value) for n in line.inputs]
         env += [None] * len(line.program.eqns)
-        start = perf_counter()
         try:
             heard_of(self.order, there.run, line.program, env)
         except StepFailed as failure:
             raise located(failure.error, self.order[line.numbers.index(failure.eqn)]) from None
-        with lock:
-            stats.evaluations += 1
-            stats.host_seconds += perf_counter() - start
+        with lock_within():
             for node, k, is_there in zip(self.order, line.numbers, self.is_there, strict=True):
                 if env[k] is not None and is_there:
                     settle_as(node, env[k])
