@@ -84,8 +84,11 @@ def test_graph_autodiff_on_digits() -> None:
     assert float(gap[1]) < 1e-5
 
 
-def run_example(name: str, *options: str) -> str:
-    """Run an example by itself, with warnings as errors; returns what it prints."""
+def run_example(name: str, *options: str, slow: str = "$^") -> str:
+    """Run an example by itself, with warnings as errors; returns what it prints.
+
+    Lines on stderr may match `slow`: they tell of a slow machine.
+    """
     done = subprocess.run(
         [sys.executable, "-W", "error", str(ROOT / "examples" / name), *options],
         env={**os.environ, "PYTHONPATH": str(ROOT), "NABLA_ARRAY_COMPILE_AFTER": "1e9"},
@@ -93,7 +96,8 @@ def run_example(name: str, *options: str) -> str:
         text=True,
         check=False,
     )
-    assert (done.stderr, done.returncode) == ("", 0)
+    told = [line for line in done.stderr.splitlines() if not re.search(slow, line)]
+    assert (told, done.returncode) == ([], 0)
     return done.stdout
 
 
@@ -145,3 +149,52 @@ def test_out_of_core(engine: str) -> None:
     assert 0.85 < float(share[1]) < 0.95
     assert "the same as with NumPy, chunk by chunk: True" in told
     assert ("a worker used" in told) == (engine == "dask")
+
+
+engines = pytest.mark.parametrize("engine", ["local", "dask"])
+
+
+def run_on_mesh(name: str, engine: str, *options: str) -> str:
+    """Run an example of `distributed` on an engine; returns what it prints."""
+    pytest.importorskip("sklearn", reason="scikit-learn, which has the images, is optional")
+    if engine == "dask":
+        pytest.importorskip("distributed", reason="Dask is optional")
+    slow = "Worker process still alive"  # Dask ends its workers by force, some seconds after it asked them to
+    return run_example(f"distributed/{name}", "--engine", engine, *options, slow=slow)
+
+
+@engines
+def test_digits_on_a_mesh(engine: str) -> None:
+    told = run_on_mesh("digits.py", engine)
+    assert "all_reduce" in told
+    assert "the same as with NumPy: True" in told
+
+
+@engines
+def test_training_on_a_mesh(engine: str) -> None:
+    steps = 10 if engine == "local" else 2
+    told = run_on_mesh("training.py", engine, "--steps", str(steps), "--hidden", "32")
+    assert told.count("the same as on one device: True") == 2
+    data, tensor = told.split("tensor parallel")
+    # Twice three quarters of the gradients; half of the weights over half of the devices.
+    assert f"{64 * 32 * 8 * 3 // 2:,} bytes" in data
+    assert f"{64 * 32 * 8 // 2:,} bytes" in tensor
+    assert "{'w1': P(None, 'tp'), 'w2': P('tp', None)}" in tensor
+
+
+@engines
+def test_heat_on_a_mesh(engine: str) -> None:
+    told = run_on_mesh("heat.py", engine, "--side", "100", "--steps", "5")
+    assert "a step moves 1,200 bytes to each device" in told  # two rows, but one at each end
+    assert "still cut: P('rows', None)" in told
+    assert "the same as with NumPy: True" in told
+
+
+@engines
+def test_a_pipeline_on_a_mesh(engine: str) -> None:
+    told = run_on_mesh("pipeline.py", engine, "--parts", "4", "--steps", "2")
+    assert re.findall(r"^  (\w+): ", told, re.M) == ["ppermute"]
+    assert "the gradient is one device's: True" in told
+    first, last = map(float, re.findall(r"(?:loss|steps) (\d\.\d+)", told))
+    assert last < first
+    assert "each device still has its layer: P('stage', None, None)" in told

@@ -3,13 +3,14 @@
 Run it with threads of this process as devices, or with the workers of a Dask cluster:
 
     python examples/distributed/digits.py
-    python examples/distributed/digits.py dask
+    python examples/distributed/digits.py --engine dask
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
+from collections.abc import Sequence
 
 os.environ["SCIPY_ARRAY_API"] = "1"  # before SciPy is imported: its functions take our arrays
 
@@ -23,7 +24,12 @@ import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, shard
 
 
-def main(engine: str = "local") -> None:
+def main(argv: Sequence[str] | None = None) -> None:
+    """Fit both on the mesh, and compare with NumPy."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", default="local", choices=["local", "dask"])
+    engine = parser.parse_args(argv).engine
+
     images, digits = load_digits(return_X_y=True)
     images = images / 16.0
 
@@ -54,4 +60,4 @@ def main(engine: str = "local") -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main()
