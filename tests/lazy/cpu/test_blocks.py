@@ -1,9 +1,12 @@
-"""The host tier in blocks, against NumPy on whole arrays."""
+"""Calls and fusion groups on the host: whole, block by block, and on threads, against NumPy."""
 
 from __future__ import annotations
 
+import itertools
+import math
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 from unittest.mock import patch
 
@@ -12,171 +15,432 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nabla_array as xp
 from nabla_array._lazy.config import config
 from nabla_array._lazy.cpu import blocks
-from nabla_array._lazy.graph.program import pending_order
-from nabla_array._lazy.ops import reduction
-from nabla_array._lazy.run import tiers
-from nabla_array._lazy.run.evaluator import scheduled
-from nabla_array._lazy.schedule.steps import Fused
+from nabla_array._lazy.cpu.blocks import StepFailed, as_value, run_call, run_fused, spread, writer
+from nabla_array._lazy.cpu.faults import listener
+from nabla_array._lazy.graph.aval import aval_of_value
+from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.graph.program import Eqn, Program
+from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops import indexing, structure
+from nabla_array._lazy.ops.reduction import reduce_max, reduce_prod, reduce_sum
+from nabla_array._lazy.schedule.groups import fusion_groups
+from nabla_array._lazy.schedule.steps import Call, Fused
 
-from ..execution import assert_same, in_blocks
+from ..execution import assert_same, in_blocks, in_jobs
 
-# Each of an array of two axes and a row of it; `np` is a namespace.
-FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
-    "chain": lambda np, x, row: (x * 2 - row) * x + np.abs(x),
-    "rows summed": lambda np, x, row: np.sum(x * x + row, axis=1) * 2,
-    "columns joined": lambda np, x, row: np.max(x * 2 - row, axis=0) - 1,
-    "everything joined": lambda np, x, row: np.min(x * 2 - row),
-    "a view inside": lambda np, x, row: np.broadcast_to(row * 2, x.shape) + x,
-    "two outputs": lambda np, x, row: [x * 2 + row, np.abs(x * 2)],
-    "compared": lambda np, x, row: np.where(x > row, x, row - 1),
+Steps = list[tuple[Primitive, tuple[int, ...], dict[str, Any]]]
+
+
+def program_of(inputs: list[np.ndarray], steps: Steps, outputs: tuple[int, ...] | None = None) -> Program:
+    """Return a program of equations; the last one is its output if none are given."""
+    avals: list[Any] = [aval_of_value(x) for x in inputs]
+    eqns = []
+    for prim, ins, params in steps:
+        avals.append(prim.aval(*[avals[i] for i in ins], **params))
+        eqns.append(Eqn(prim, ins, tuple(params.items()), avals[-1]))
+    return Program(tuple(avals[: len(inputs)]), tuple(eqns), outputs or (len(avals) - 1,))
+
+
+def env_of(program: Program, inputs: list[np.ndarray]) -> list[Any]:
+    return [*inputs, *[None] * len(program.eqns)]
+
+
+def as_numpy(program: Program, inputs: list[np.ndarray]) -> list[np.ndarray]:
+    """Return all values of a program, each by its host rule over whole arrays."""
+    env: list[Any] = [*inputs]
+    for eqn in program.eqns:
+        env.append(as_value(eqn.prim.host(*[env[i] for i in eqn.ins], **dict(eqn.params))))
+    return env
+
+
+# -- values ------------------------------------------------------------------------------------------------
+
+
+def test_what_numpy_gives_are_arrays_or_tuples_of_them() -> None:
+    x = np.ones(3)
+    assert as_value(x) is x
+    one = as_value(np.float32(2.5))
+    assert type(one) is np.ndarray
+    assert (one.shape, one.dtype, one[()]) == ((), np.float32, 2.5)
+    pair = as_value((x, np.int8(3)))
+    assert pair[0] is x
+    assert [type(y) for y in pair] == [np.ndarray] * 2
+
+
+# -- calls -------------------------------------------------------------------------------------------------
+
+
+def test_a_call_may_write_over_a_value_that_dies() -> None:
+    steps: Steps = [(e.neg, (0,), {}), (structure.concat, (0, 0), {"axis": 0})]
+    x = np.arange(3.0)
+    program = program_of([x], [*steps, (structure.update_slice, (2, 1), {"start": (0,), "step": (2,)})])
+    for drop, is_reused in (((2,), True), ((), False)):
+        env = [*as_numpy(program, [x])[:-1], None]
+        where = env[2].ctypes.data
+        run_call(program, Call(3, (2, 1)), drop, env, frozenset())
+        assert (env[3].ctypes.data == where) is is_reused
+        np.testing.assert_array_equal(env[3], [-0.0, 1, -1, 0, -2, 2])
+        if not is_reused:
+            np.testing.assert_array_equal(env[2], [0, 1, 2, 0, 1, 2])
+
+
+def _read_only(x: np.ndarray) -> np.ndarray:
+    x.setflags(write=False)
+    return x
+
+
+@pytest.mark.parametrize("owned", [True, False])
+@pytest.mark.parametrize("made", [np.copy, lambda x: x[:], _read_only, lambda x: others.append(x) or x])
+def test_a_call_writes_over_no_input_that_others_could_see(
+    made: Callable[[np.ndarray], np.ndarray], owned: bool
+) -> None:
+    """Who asks for an evaluation holds its inputs too."""
+    inputs = [made(np.zeros(6)), np.ones(3)]
+    program = program_of(inputs, [(structure.update_slice, (0, 1), {"start": (0,), "step": (2,)})])
+    env = env_of(program, inputs)
+    run_call(program, Call(2, (0, 1)), (0,), env, frozenset((0,) if owned else ()))
+    is_reused = owned and made is np.copy
+    assert np.shares_memory(env[0], env[2]) is is_reused
+    assert env[0].any() == is_reused
+    np.testing.assert_array_equal(env[2], [1, 0, 1, 0, 1, 0])
+    others.clear()
+
+
+others: list[np.ndarray] = []
+
+
+def test_an_error_of_a_call_names_the_equation() -> None:
+    x = np.arange(3.0)
+    at = np.array([0, 7])
+    program = program_of([x, at], [(e.neg, (0,), {}), (indexing.gather, (2, 1), {"axes": (0,), "batch": 0})])
+    env = [x, at, -x, None]
+    with pytest.raises(StepFailed) as caught:
+        run_call(program, Call(3, (2, 1)), (2,), env, frozenset())
+    assert caught.value.eqn == 3
+    assert isinstance(caught.value.error, IndexError)
+    np.testing.assert_array_equal(env[2], -x)
+
+
+# -- large reductions --------------------------------------------------------------------------------------
+
+REDUCED = [
+    (reduce_sum, "float64"),
+    (reduce_sum, "float32"),
+    (reduce_sum, "int64"),
+    (reduce_max, "float32"),
+    (reduce_prod, "uint8"),
+    (reduce_sum, "complex128"),
+]
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+@pytest.mark.parametrize(("prim", "dtype"), REDUCED, ids=str)
+def test_reductions_on_threads_have_the_bits_of_one_call(prim: Primitive, dtype: str, threads: int) -> None:
+    rng = np.random.default_rng(threads)
+    for shape in ((30_001,), (1, 9_999), (100, 301), (40, 17, 30), (3, 10_000), (2, 3, 4_000), (70_000, 1)):
+        x = (rng.standard_normal(shape) * 100).astype(dtype)
+        if dtype[0] == "f":
+            x.flat[7] = -0.0
+        for n in range(x.ndim + 1):
+            for axes in itertools.combinations(range(x.ndim), n):
+                with patch.object(blocks, "_SHARED", 0), config(threads=threads):
+                    got = as_value(blocks.whole(prim, x)(x, axes=axes))
+                assert_same(got, as_value(prim.host(x, axes=axes)))
+
+
+def test_reductions_of_nothing_and_of_one_element() -> None:
+    with config(threads=2):
+        for shape in ((0,), (0, 5), (5, 0), (1,), (1, 1), ()):
+            x = np.full(shape, 3.0)
+            program = program_of([x], [(reduce_sum, (0,), {"axes": tuple(range(x.ndim))})])
+            env = env_of(program, [x])
+            run_call(program, Call(1, (0,)), (0,), env, frozenset())
+            assert_same(env[1], np.asarray(np.sum(x)))
+
+
+def test_what_is_small_or_strided_is_one_call() -> None:
+    x = np.ones((1000, 100))
+    assert blocks.whole(reduce_sum, x) is reduce_sum.host
+    with patch.object(blocks, "_SHARED", 0):
+        assert blocks.whole(reduce_sum, x) is not reduce_sum.host
+        assert blocks.whole(reduce_sum, x.T) is reduce_sum.host
+        assert blocks.whole(reduce_sum, x[:, ::2]) is reduce_sum.host
+        assert blocks.whole(reduce_sum, x.astype(np.float16)) is reduce_sum.host
+        assert blocks.whole(e.exp, x) is e.exp.host
+
+
+# -- blocks ------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, 9), max_size=4).map(tuple), st.integers(1, 200))
+def test_blocks_cover_everything_once(lead: tuple[int, ...], rows: int) -> None:
+    counted = np.zeros(lead, int)
+    found = blocks._blocks(lead, rows)
+    for block in found:
+        counted[block] += 1
+        assert counted[block].size <= max(rows, 1)
+    assert (counted == 1).all()
+    assert len(found) <= 1 or rows < math.prod(lead)
+
+
+# Steps over inputs of one shape, with results that are outputs.
+GROUPS: dict[str, tuple[Steps, tuple[int, ...]]] = {
+    "a chain": ([(e.exp, (0,), {}), (e.mul, (2, 1), {}), (e.sub, (3, 0), {})], (4,)),
+    "several outputs": ([(e.sin, (0,), {}), (e.add, (2, 1), {}), (e.neg, (2,), {})], (2, 3, 4)),
+    "one operand twice": ([(e.mul, (0, 0), {}), (e.add, (2, 2), {})], (3,)),
+    "other dtypes": ([(e.lt, (0, 1), {}), (e.select, (2, 0, 1), {}), (e.isnan, (3,), {})], (3, 4)),
+    "extremes": ([(e.maximum, (0, 1), {}), (e.minimum, (2, 0), {})], (3,)),
+    "dead values in between": (
+        [(e.sin, (0,), {}), (e.cos, (2,), {}), (e.exp, (3,), {}), (e.sqrt, (4,), {}), (e.add, (5, 2), {})],
+        (6,),
+    ),
+}
+SHAPES = [(1,), (7,), (1, 1), (5, 4), (3, 1, 6), (2, 3, 4)]
+LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "c": lambda x: x,
+    "fortran": np.asfortranarray,
+    "reversed": lambda x: x[(slice(None, None, -1),) * x.ndim],
+    "every second": lambda x: np.repeat(x, 2, -1)[..., ::2] if x.ndim else x,
+    "repeated": lambda x: np.broadcast_to(x.reshape(-1)[:1].reshape((1,) * x.ndim), x.shape),
+    "read-only": lambda x: np.frombuffer(x.tobytes(), x.dtype).reshape(x.shape),
 }
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("elements", [1, 4, 7, 1000])
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_bits_do_not_depend_on_blocks(name: str, elements: int, threads: int) -> None:
-    values = np.linspace(-3, 3, 35).reshape(7, 5)
-    function = FUNCTIONS[name]
-    with in_blocks(elements, threads):
-        x = xp.asarray(values)
-        got = function(xp, x, x[2])
-        found = [np.asarray(y) for y in (got if isinstance(got, list) else [got])]
-    wanted = function(np, values, values[2])
-    for a, b in zip(found, wanted if isinstance(wanted, list) else [wanted], strict=True):
-        assert_same(a, np.asarray(b))
+def of_shape(shape: tuple[int, ...], dtype: str = "float64") -> list[np.ndarray]:
+    rng = np.random.default_rng(sum(shape))
+    x, y = rng.standard_normal((2, math.prod(shape)))
+    special = [np.nan, -0.0, np.inf][: x.size]
+    x[: len(special)] = special
+    return [x.astype(dtype).reshape(shape), y.astype(dtype).reshape(shape)]
 
 
-@pytest.mark.parametrize("elements", [1, 5, 64])
-def test_sums_over_blocks_are_as_accurate_as_numpys(elements: int) -> None:
-    values = np.random.default_rng(0).standard_normal((13, 11))
-    with in_blocks(elements, threads=2):
-        got = [
-            np.asarray(y) for y in (xp.sum(xp.asarray(values) * 2), xp.sum(xp.asarray(values) * 2, axis=0))
-        ]
-    assert_same(got[0], np.asarray(np.sum(values * 2)), exact=False)
-    assert_same(got[1], np.sum(values * 2, axis=0), exact=False)
+def runs(
+    program: Program, inputs: list[np.ndarray], owned: bool = False, threads: int = 1
+) -> Iterator[list[Any]]:
+    """Yield the values that its fusion group gives: by compiled code, and block by block."""
+    (group,) = fusion_groups(program)
+    assert isinstance(group, Fused)
+    drop = tuple([i for i in group.inputs if i not in program.outputs])
+    for way in (in_jobs, lambda: in_blocks(4, threads)):
+        held = [x.copy() for x in inputs] if owned else inputs  # as nodes hold them
+        env = env_of(program, held)
+        with way(), np.errstate(all="ignore"):
+            blocks._kernel.cache_clear()
+            run_fused(program, group, drop, env, frozenset(range(len(inputs)) if owned else ()))
+        yield env
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", GROUPS)
+def test_fusion_groups_have_numpys_bits(name: str, layout: str) -> None:
+    steps, outputs = GROUPS[name]
+    for shape, dtype in itertools.product(SHAPES, ("float64", "float32")):
+        inputs = [LAYOUTS[layout](x) for x in of_shape(shape, dtype)]
+        before = [x.copy() for x in inputs]
+        program = program_of(inputs, steps, outputs)
+        with np.errstate(all="ignore"):
+            wanted = as_numpy(program, inputs)
+        for owned, threads in ((False, 1), (True, 3)):
+            for env in runs(program, inputs, owned, threads):
+                for k in outputs:
+                    assert_same(env[k], wanted[k])
+        for x, y in zip(inputs, before, strict=True):
+            assert_same(x, y)
+
+
+@pytest.mark.parametrize("shape", [(6, 5), (1, 5), (6, 1), (2, 3, 4)], ids=str)
+def test_rows_are_reduced_repeated_and_joined(shape: tuple[int, ...]) -> None:
+    inputs = [np.abs(x) + 0.5 for x in of_shape(shape)]
+    inputs[0][~np.isfinite(inputs[0])] = 1.0
+    last, whole = len(shape) - 1, tuple(range(len(shape)))
+    n = len(inputs)
+    steps: Steps = [
+        (e.mul, (0, 1), {}),
+        (reduce_sum, (n,), {"axes": (last,)}),
+        (structure.reshape, (n + 1,), {"shape": (*shape[:-1], 1)}),
+        (structure.broadcast, (n + 2,), {"shape": shape, "axes": whole}),
+        (e.sub, (0, n + 3), {}),
+    ]
+    program = program_of(inputs, steps)
+    for env in runs(program, inputs):
+        assert_same(env[-1], as_numpy(program, inputs)[-1])
+    joined: Steps = [(e.mul, (0, 1), {}), (e.add, (n, 1), {}), (reduce_sum, (n + 1,), {"axes": whole})]
+    program = program_of(inputs, joined)
+    for threads in (1, 3):
+        for env in runs(program, inputs, threads=threads):
+            assert_same(env[-1], as_numpy(program, inputs)[-1], exact=False)
 
 
 def test_results_lie_in_memory_as_operands_do() -> None:
-    values = np.asfortranarray(np.arange(600_000.0).reshape(1000, 600))
-    x = xp.asarray(values)
-    y = np.asarray((x * 2 + 1) * x, copy=False)
-    assert y.flags.f_contiguous
-    assert_same(y, (values * 2 + 1) * values)
+    steps, outputs = GROUPS["a chain"]
+    x, y = of_shape((30, 20))
+    for lay, is_fortran in ((np.asfortranarray, True), (np.ascontiguousarray, False)):
+        inputs = [lay(x), lay(y)]
+        program = program_of(inputs, steps, outputs)
+        for env in itertools.islice(runs(program, inputs), 1):  # compiled code, where there is
+            if blocks.compiled is not None:
+                assert env[outputs[0]].flags.f_contiguous is is_fortran
 
 
-@pytest.mark.usefixtures("_on_the_host")
-def test_an_error_in_a_block_leaves_the_operands_as_they_were() -> None:
-    values = np.arange(20, dtype=np.int64)
-    with in_blocks(4, threads=2):
-        x = xp.asarray(values)
-        y = (x + 1) ** (3 - x) * 2  # a negative power of an integer
-        with pytest.raises(ValueError, match=r"[Ii]ntegers to negative integer powers"):
-            xp.eval(y)
-        np.testing.assert_array_equal(np.asarray(x), values)
+def test_a_group_takes_the_memory_of_an_operand_that_dies() -> None:
+    if blocks.compiled is None:
+        pytest.skip("block by block a later block may yet fail")
+    steps, outputs = GROUPS["a chain"]
+    inputs = of_shape((50,))
+    program = program_of(inputs, steps, outputs)
+    (group,) = fusion_groups(program)
+    assert isinstance(group, Fused)
+    wanted = as_numpy(program, inputs)[-1]
+    for owned in (frozenset((1,)), frozenset()):
+        held = [x.copy() for x in inputs]  # as nodes hold them
+        env = env_of(program, held)
+        where = env[1].ctypes.data
+        run_fused(program, group, (0, 1), env, owned)
+        assert (env[4].ctypes.data == where) is bool(owned)
+        assert_same(env[4], wanted)
 
 
-@pytest.fixture
-def _on_the_host() -> Iterator[None]:
-    with config(mode="host"):
-        yield
+def test_an_error_in_a_block_names_its_equation() -> None:
+    x, y = np.arange(1, 41), np.full(40, 2)
+    y[33] = -1
+    program = program_of([x, y], [(e.add, (0, 1), {}), (e.pow_, (2, 1), {}), (e.neg, (3,), {})])
+    (group,) = fusion_groups(program)
+    assert isinstance(group, Fused)
+    for threads in (1, 3):
+        with in_blocks(4, threads), pytest.raises(StepFailed) as caught:
+            run_fused(program, group, (0, 1), env_of(program, [x, y]), frozenset((0, 1)))
+        assert caught.value.eqn == 3
+        assert "negative integer powers" in str(caught.value.error)
+    np.testing.assert_array_equal(x, np.arange(1, 41))
 
 
-@given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(1, 30))
-def test_blocks_cover_every_element_once(lead: list[int], rows: int) -> None:
-    seen = np.zeros(lead, int)
-    for block in blocks._blocks((*lead,), rows):
-        seen[block] += 1
-        assert seen[block].size <= rows
-    assert (seen == 1).all()
-
-
-REDUCTIONS = {
-    "sum": (reduction.reduce_sum, np.sum),
-    "max": (reduction.reduce_max, np.max),
-    "min": (reduction.reduce_min, np.min),
-}
-
-
-@settings(max_examples=30)
+@settings(max_examples=100)
 @given(
-    st.sampled_from([*REDUCTIONS]),
-    st.sampled_from(["f4", "f8", "i8"]),
-    st.sampled_from([(4099,), (33, 70), (70, 33), (16, 9, 5)]),
-    st.integers(0, 2),
-    st.integers(1, 5),
+    st.lists(
+        st.tuples(st.sampled_from([e.neg, e.exp, e.add, e.sub, e.mul]), st.integers(0, 99)),
+        min_size=1,
+        max_size=12,
+    ),
+    st.sets(st.integers(0, 11)),
 )
-def test_a_reduction_that_threads_share_has_the_bits_of_one_call(
-    name: str, dtype: str, shape: tuple[int, ...], kept: int, many: int
-) -> None:
-    prim, numpys = REDUCTIONS[name]
-    x = (np.random.default_rng(7).standard_normal(shape) * 100).astype(dtype)
-    axes = tuple(range(len(shape)))[min(kept, len(shape) - 1) :]
-    with config(threads=many), patch.object(blocks, "_SHARED", 1), patch.object(blocks, "_PARALLEL", 1):
-        function = blocks.whole(prim, x)
-        assert function is not prim.host
-        assert_same(np.asarray(function(x, axes)), np.asarray(numpys(x, axis=axes)))
+def test_live_values_never_share_a_buffer(picks: list[tuple[Primitive, int]], kept: set[int]) -> None:
+    inputs = of_shape((9,))
+    steps: Steps = []
+    for prim, k in picks:
+        n = 2 + len(steps)
+        arity = prim.ufunc.nin  # type: ignore[union-attr]
+        steps.append((prim, tuple([(k + 7 * j) % n for j in range(arity)]), {}))
+    outputs = tuple(dict.fromkeys([*[2 + k for k in sorted(kept) if k < len(steps)], 1 + len(steps)]))
+    program = program_of(inputs, steps, outputs)
+    with np.errstate(all="ignore"):
+        wanted = as_numpy(program, inputs)
+    group = Fused(tuple(range(2, 2 + len(steps))), (9,), (0, 1), outputs, frozenset())
+    env = env_of(program, inputs)
+    with in_blocks(4), np.errstate(all="ignore"):
+        run_fused(program, group, (), env, frozenset())
+    for k in outputs:
+        assert_same(env[k], wanted[k])
 
 
-def test_products_of_floats_are_reduced_by_one_call() -> None:
-    with patch.object(blocks, "_SHARED", 1):
-        assert blocks.whole(reduction.reduce_prod, np.ones(9)) is reduction.reduce_prod.host
-        assert blocks.whole(reduction.reduce_sum, np.ones((3, 3)).T[:2]) is reduction.reduce_sum.host
+def test_how_many_blocks_and_threads() -> None:
+    steps, outputs = GROUPS["a chain"]
+    program = program_of(of_shape((64,)), steps, outputs)
+    (group,) = fusion_groups(program)
+    assert isinstance(group, Fused)
+    for threads, wanted in ((1, 1), (3, 3), (99, 16)):
+        with in_blocks(4, threads):
+            assert blocks.blocks_and_threads(program, group) == (16, wanted)
+    if blocks.compiled is not None:
+        blocks._kernel.cache_clear()
+        assert blocks.blocks_and_threads(program, group) == (0, 1)
+
+
+# -- writers, buffers --------------------------------------------------------------------------------------
+
+
+def test_writers_write_what_the_host_gives() -> None:
+    x, y = of_shape((4, 5))
+    with np.errstate(all="ignore"):
+        for prim in (e.add, e.maximum, e.minimum, e.floor_divide):
+            out = np.empty((4, 5))
+            writer(prim, {})(x, y, out)
+            assert_same(out, prim.host(x, y))
+        for lay in (np.ascontiguousarray, np.asfortranarray):
+            out = np.empty(4)
+            writer(reduce_sum, {"axes": (1,)})(lay(y), out)
+            assert_same(out, reduce_sum.host(lay(y), axes=(1,)))
+
+
+def test_buffers_are_kept_for_each_thread_and_grow() -> None:
+    first = blocks._scratch.array(99, (4, 2), np.dtype("f4"))
+    again = blocks._scratch.array(99, (8,), np.dtype("i8"))
+    assert (again.shape, again.dtype) == ((8,), np.dtype("i8"))
+    assert np.shares_memory(first, again)
+    seen = []
+    thread = threading.Thread(target=lambda: seen.append(blocks._scratch.array(99, (4, 2), np.dtype("f4"))))
+    thread.start()
+    thread.join()
+    assert not np.shares_memory(first, seen[0])
+    large = blocks._scratch.array(99, (blocks._KEPT + 8,), np.dtype("u1"))
+    assert large.flags.owndata
+
+
+# -- threads -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("in_order", [True, False])
-def test_threads_share_what_is_spread(in_order: bool) -> None:
-    with config(threads=3), patch.object(blocks, "_PARALLEL", 1):
-        parts = blocks.spread(list, list(range(100)), in_order)
-    found = [n for part in parts for n in part]
-    assert (found if in_order else sorted(found)) == list(range(100))
+@pytest.mark.parametrize("threads", [1, 2, 7])
+def test_each_block_is_worked_on_once(threads: int, in_order: bool) -> None:
+    with config(threads=threads):
+        found = spread(list, list(range(100)), in_order)
+    every = [k for part in found for k in part]
+    assert (every if in_order else sorted(every)) == [*range(100)]
+    assert len(found) <= threads
 
 
-def test_an_error_of_one_thread_is_raised_when_all_are_done() -> None:
-    running: list[int] = []
+def test_few_blocks_stay_here() -> None:
+    here = threading.current_thread()
+    with config(threads=8):
+        assert spread(lambda some: threading.current_thread(), [1, 2, 3]) == [here]
+        assert spread(list, []) == [[]]
 
-    def work(some: Any) -> None:
-        running.append(1)
+
+@pytest.mark.parametrize("at", [0, 99])
+@pytest.mark.parametrize("in_order", [True, False])
+def test_an_error_is_raised_once_every_thread_is_done(at: int, in_order: bool) -> None:
+    at_work: list[int] = []
+
+    def work(some: Iterable[int]) -> None:
+        at_work.append(1)
+        for k in some:
+            if k == at:
+                at_work.pop()
+                raise ValueError(f"block {k}")
+            time.sleep(1e-3)
+        at_work.pop()
+
+    with config(threads=3), pytest.raises(ValueError, match=f"block {at}"):
+        spread(work, list(range(100)), in_order)
+    assert not at_work
+
+
+def test_threads_have_the_callers_error_state_and_tell_it_their_faults() -> None:
+    states = []
+
+    def work(some: Iterable[int]) -> None:
+        states.append(np.geterr()["divide"])
+        if 99 in some:
+            listener.heard.append(("told", 99))
+
+    with config(threads=2), np.errstate(divide="raise"):
+        before = listener.heard
+        listener.heard = []
         try:
-            if 0 not in some:
-                raise ArithmeticError(threading.current_thread().name)
+            spread(work, list(range(100)))
+            heard = listener.heard
         finally:
-            running.pop()
-
-    with (
-        config(threads=4),
-        patch.object(blocks, "_PARALLEL", 1),
-        pytest.raises(ArithmeticError, match="nabla_array_"),
-    ):
-        blocks.spread(work, list(range(8)))
-    assert not running
-
-
-def test_only_memory_of_its_own_is_written_to() -> None:
-    x = np.arange(6.0)
-    assert blocks.can_write(x)
-    assert not blocks.can_write(x[1:])
-    x.flags.writeable = False
-    assert not blocks.can_write(x)
-
-
-def test_a_host_rules_result_is_arrays() -> None:
-    x = np.ones(2)
-    assert blocks.as_value(x) is x
-    assert type(blocks.as_value(np.float64(2))) is np.ndarray
-    assert [type(y) for y in blocks.as_value((np.int64(1), x))] == [np.ndarray, np.ndarray]
-
-
-def test_the_number_of_blocks_is_told() -> None:
-    x = xp.asarray(np.arange(40.0))
-    with in_blocks(4, threads=3):
-        y = (x + 1) * x
-        line = scheduled(pending_order([y._node]))
-        assert line is not None
-        schedule = tiers.on_host(line.program)
-        (step,) = [s for s in schedule.steps if isinstance(s, Fused)]
-        assert blocks.blocks_and_threads(schedule.program, step) == (10, 3)
+            listener.heard = before
+    assert states == ["raise"] * 2
+    assert heard == [("told", 99)]
