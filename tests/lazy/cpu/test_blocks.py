@@ -415,10 +415,10 @@ def test_an_error_is_raised_once_every_thread_is_done(at: int, in_order: bool) -
     def work(some: Iterable[int]) -> None:
         at_work.append(1)
         for k in some:
+            time.sleep(1e-3)
             if k == at:
                 at_work.pop()
                 raise ValueError(f"block {k}")
-            time.sleep(1e-3)
         at_work.pop()
 
     with config(threads=3), pytest.raises(ValueError, match=f"block {at}"):
