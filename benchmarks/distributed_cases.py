@@ -96,7 +96,8 @@ def _cluster() -> Iterator[Any]:
     """Start two workers; gives the client."""
     from distributed import Client, LocalCluster
 
-    settings: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1", "dashboard_address": "127.0.0.1:0"}
+    settings: dict[str, Any] = {"threads_per_worker": 1, "host": "127.0.0.1"}
+    settings["dashboard_address"] = "127.0.0.1:0"
     with LocalCluster(n_workers=2, **settings) as cluster, Client(cluster) as client:
         yield client
 
