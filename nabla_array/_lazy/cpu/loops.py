@@ -30,6 +30,8 @@ from .sequences import ALIGNED, FIXED, THREAD, Binder, Workspace, copy_op
 # How often a value is looked at that stays until the end.
 _FOR_GOOD = 1 << 30
 _ONCE = range(1)
+# Bytes that the values of a program may take together.
+_MOST = 16 * LARGE
 
 
 def is_small(program: Program) -> bool:
@@ -39,8 +41,9 @@ def is_small(program: Program) -> bool:
 
 @lru_cache(512)
 def makes_small(program: Program) -> bool:
-    """Say the same of the values that the equations make."""
-    return all(a.nbytes < LARGE for e in program.eqns if not is_literal(e) for a in _avals(e.aval))
+    """Say the same of the values that the equations make; they are not many either, since all get a place."""
+    sizes = [a.nbytes for e in program.eqns if not is_literal(e) for a in _avals(e.aval)]
+    return max(sizes, default=0) < LARGE and sum(sizes) < _MOST
 
 
 def _avals(aval: Any) -> tuple[Aval, ...]:
