@@ -1,4 +1,4 @@
-"""Regions that MAX compiles, warm: each case in float64 and float32, beside NumPy and jax.jit."""
+"""Fusion groups that MAX compiles, warm: each case in float64 and float32, beside NumPy and jax.jit."""
 
 from __future__ import annotations
 
@@ -70,23 +70,23 @@ def assignment(xp: Any, x: Any, centers: Any) -> Any:
 
 
 def layer(xp: Any, x: Any, w: Any, b: Any) -> Any:
-    """A dense layer and the softmax of its rows: regions around a matrix product."""
+    """A dense layer and the softmax of its rows: fusion groups around a matrix product."""
     return softmax(xp, xp.tanh(x @ w + b))
 
 
 def ranked(xp: Any, x: Any, w: Any) -> Any:
-    """A weighted sum of order statistics: regions around a sort."""
+    """A weighted sum of order statistics: fusion groups around a sort."""
     return xp.sum(xp.sort(xp.exp(-x * x) + 0.1 * x) * w / (1.0 + w * w))
 
 
 def filtered(xp: Any, x: Any, window: Any, response: Any) -> Any:
-    """A filter in the frequency domain: regions around two Fourier transforms."""
+    """A filter in the frequency domain: fusion groups around two Fourier transforms."""
     y = xp.fft.irfft(xp.fft.rfft(x * window + 0.5 * x) * response)
     return y * y / (1.0 + xp.abs(y))
 
 
 def cases(quick: bool, dtype: Any = np.float64) -> list[Case]:
-    """Return the cases that are one region, on arrays of that dtype."""
+    """Return the cases that are one fusion group, on arrays of that dtype."""
     n, side, points, many = (400, 20, 20, 50) if quick else (4_000_000, 2000, 2000, 500_000)
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal((2, n)).astype(dtype)
@@ -109,7 +109,7 @@ def cases(quick: bool, dtype: Any = np.float64) -> list[Case]:
 
 
 def mixed_cases(quick: bool) -> list[Case]:
-    """Return the cases with library calls between regions."""
+    """Return the cases with library calls between fusion groups."""
     n, side = (400, 20) if quick else (2**20, 1000)
     rng = np.random.default_rng(0)
     x, w, window = rng.standard_normal((3, n))
@@ -164,7 +164,7 @@ def run(quick: bool) -> list[Row]:
         compile_all(("max", both), ("auto", mixed))
     with nabla_array.config(mode="host" if quick else "max"):
         rows = [measure(case, rounds, Claim(JIT, 1 / 0.6)) for case in both]
-    # What lies between the regions MAX can do in part, but not faster.
+    # What lies between the fusion groups MAX can do in part, but not faster.
     with nabla_array.config(mode="host" if quick else "auto"):
         around = [measure(case, rounds) for case in mixed]
     return [

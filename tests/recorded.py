@@ -11,7 +11,7 @@ from nabla_array._namespace.dispatch import eager, fastpath
 
 @contextmanager
 def everything_recorded() -> Iterator[None]:
-    """Within it nothing is computed at a call that can wait (direct.py, fast.py)."""
+    """Within it nothing is computed at a call that can wait (eager.py, fastpath.py)."""
     try:
         with pytest.MonkeyPatch.context() as patch:
             for name in ("LARGE", "PART"):

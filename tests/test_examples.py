@@ -46,7 +46,7 @@ def test_a_loop_that_speeds_up(tmp_path: Path) -> None:
     assert phases[0].startswith("host: ")
     assert "host: being compiled" in phases
     assert phases[-1] == "MAX"
-    assert "kernel of 7 operations: MAX" in done.stdout
+    assert "compiled part of 7 operations: MAX" in done.stdout
     assert picture.read_bytes().startswith(b"\x89PNG")
     assert not list(tmp_path.glob("cache/*"))  # the user's cache is left alone
 

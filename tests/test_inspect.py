@@ -88,26 +88,26 @@ def test_explain_evaluates_nothing_and_keeps_nothing() -> None:
 def test_explain_foresees_the_regions_that_run() -> None:
     x, y = xp.asarray(BIG), xp.asarray(BIG.T.copy())
     z = xp.exp(x * y) @ (x - y) + 1
-    foreseen = sum(step.kind == "region" for step in explain(z).steps)
-    before = stats.regions
+    foreseen = sum(step.kind == "fused" for step in explain(z).steps)
+    before = stats.fusion_groups
     eval(z)
-    assert stats.regions - before == foreseen == 3
+    assert stats.fusion_groups - before == foreseen == 3
 
 
 def test_a_region_says_what_it_moves() -> None:
     with config(threads=2, mode="host"):
         explanation = explain((xp.asarray(BIG) + 1) * 2)
     (step,) = explanation.steps
-    assert step.kind == "region"
+    assert step.kind == "fused"
     assert (step.reads, step.writes, step.unstored) == (BIG.nbytes, BIG.nbytes, BIG.nbytes)
     assert step.blocks == 0 if compiled else step.blocks > 1
     assert step.threads <= 2
     assert str(explanation) == (
         "float64[500, 500]: pending as %4\n"
-        "2 operations, 1 region; reads 2 MB, writes 2 MB; 2 MB in between are never stored\n"
+        "2 operations, 1 fusion group; reads 2 MB, writes 2 MB; 2 MB in between are never stored\n"
         "inputs\n"
         "  %0: float64[500, 500], 2 MB\n"
-        f"1. region of 2 operations: host, in blocks on {step.threads} "
+        f"1. fusion group of 2 operations: host, in blocks on {step.threads} "
         f"thread{'s' * (step.threads > 1)}; "
         "reads 2 MB, writes 2 MB\n"
         "  %3: float64[500, 500] = add(%0, 1.0)\n"
@@ -276,11 +276,16 @@ def test_report_counts() -> None:
     float(xp.sum(xp.asarray([1.0, 2.0]) + 1))
     stats.fallbacks.update(["interp", "interp", "busday_count"])
     found = report()
-    assert (found.evaluations, found.regions) == (2, 1)
+    assert (found.evaluations, found.fusion_groups) == (2, 1)
     assert found.seconds > 0
     told = found.as_dict()
     assert told["fallbacks"] == {"interp": 2, "busday_count": 1}
-    assert [told[k] for k in ("evaluations", "regions", "compiled", "seconds")] == [2, 1, 0, found.seconds]
+    assert [told[k] for k in ("evaluations", "fusion_groups", "compiled", "seconds")] == [
+        2,
+        1,
+        0,
+        found.seconds,
+    ]
     assert "fallbacks     interp (2), busday_count (1)" in str(found).splitlines()
     assert "interp (2), busday_count (1)" in printed(found)
     assert report(reset=True)[:5] == found[:5]

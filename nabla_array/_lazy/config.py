@@ -11,10 +11,10 @@ _PREFIX = "NABLA_ARRAY_"
 MODES = ("auto", "host", "max")
 _DEFAULTS: dict[str, Any] = {
     "mode": "auto",  # which tier evaluates
-    "threads": 0,  # that the host tier runs large regions with; 0 means one a core
+    "threads": 0,  # that the host tier runs large fusion groups with; 0 means one a core
     "cache_dir": "",  # of compiled programs; "" means in the user's cache folder
     "cache_size": 1024,  # its limit in megabytes
-    "compile_after": 1.0,  # seconds that a region spends on the host before it is compiled
+    "compile_after": 1.0,  # seconds that a part of a program spends on the host before it is compiled
     "compile_timeout": 600.0,  # seconds that a compilation may take
     "float_warnings": False,  # whether floating-point errors of elements warn, as NumPy's do
 }

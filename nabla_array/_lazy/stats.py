@@ -15,7 +15,7 @@ class Stats:
     def reset(self) -> None:
         """Count from zero again."""
         self.evaluations = 0
-        self.regions = 0
+        self.fusion_groups = 0
         self.compiled = 0
         self.host_seconds = 0.0
         self.uploaded = 0

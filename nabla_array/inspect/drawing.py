@@ -24,8 +24,9 @@ text { font: 12px "DejaVu Sans Mono", Menlo, Consolas, monospace; fill: #1f2933;
 text.head { font-weight: bold; }
 text.more { fill: #52606d; }
 rect.input { fill: #e3eefa; stroke: #5b8fc9; }
-rect.region { fill: #fdf4dd; stroke: #d9a441; }
-rect.kernel { fill: #e3f5ec; stroke: #2f8f6b; }
+rect.fused { fill: #fdf4dd; stroke: #d9a441; }
+rect.tiled { fill: #fce8dd; stroke: #d97c41; }
+rect.compiled { fill: #e3f5ec; stroke: #2f8f6b; }
 rect.small { fill: #f1f3f5; stroke: #9aa5b1; }
 rect.eqn { fill: #ffffff; stroke: #9aa5b1; }
 rect.call { fill: #f2e9fb; stroke: #9367c4; }
@@ -143,7 +144,7 @@ def _step_box(explanation: Explanation, step: Step, detail: bool) -> _Box | _Fra
 def _frame(explanation: Explanation, step: Step, title: list[str]) -> _Frame:
     boxes = [_eqn_box(explanation, k, "eqn") for k in step.eqns]
     used = {i for s in explanation.steps if s is not step for i in s.inputs}
-    leaving = [k for k in step.outputs if k in used]
+    passed_on = [k for k in step.outputs if k in used]
     item = {k: i for i, k in enumerate([*step.inputs, *step.eqns])}
     last = len(item)
     edges = list(
@@ -152,14 +153,14 @@ def _frame(explanation: Explanation, step: Step, title: list[str]) -> _Frame:
     layers = longest_paths(last, edges)
     for i in range(len(step.inputs), last):
         layers[i] = max(layers[i], 1)
-    edges += [Edge(item[k], last + n) for n, k in enumerate(leaving)]
-    layers += [max(layers) + 1] * len(leaving)
+    edges += [Edge(item[k], last + n) for n, k in enumerate(passed_on)]
+    layers += [max(layers) + 1] * len(passed_on)
     point = (0.0, 0.0)
-    sizes = [*[point] * len(step.inputs), *[box.size() for box in boxes], *[point] * len(leaving)]
+    sizes = [*[point] * len(step.inputs), *[box.size() for box in boxes], *[point] * len(passed_on)]
     inner = layered(sizes, layers, edges, _GAP_X, _GAP_Y)
     middle = inner.width / 2
     enters = {k: inner.x[i] - middle for i, k in enumerate(step.inputs)}
-    leaves = {k: inner.x[last + n] - middle for n, k in enumerate(leaving)}
+    leaves = {k: inner.x[last + n] - middle for n, k in enumerate(passed_on)}
     return _Frame(title, step.kind, boxes, inner, edges, enters, leaves)
 
 
@@ -180,7 +181,7 @@ def _outer_edges(explanation: Explanation, items: Sequence[_Box | _Frame]) -> li
 
 
 def to_svg(explanation: Explanation) -> str:
-    """Draw an explanation: inputs at the top, a tinted frame a region, results with a green border."""
+    """Draw an explanation: inputs at the top, a tinted frame a step, results with a green border."""
     detail = explanation.operations() <= _DETAIL
     items: list[_Box | _Frame] = [
         _Box([f"%{i}", f"{a}, {bytes_text(nbytes(a))}"], "input")
@@ -222,14 +223,14 @@ def _quoted(*lines: str) -> str:
 
 
 def to_dot(explanation: Explanation) -> str:
-    """Write an explanation in the language of Graphviz, a cluster a region."""
+    """Write an explanation in the language of Graphviz, a cluster a step of several operations."""
     out = ["digraph {", '  node [shape=box, fontname="monospace"]']
     for i, a in enumerate(explanation.program.inputs):
         label = _quoted(f"%{i}", f"{a}, {bytes_text(nbytes(a))}")
         out.append(f"  v{i} [label={label}, style=rounded]")
     results = {n for _, n in explanation.results}
     for s, step in enumerate(explanation.steps):
-        framed = step.kind in ("kernel", "region", "pieces", "small")
+        framed = step.kind in ("compiled", "tiled", "fused", "small")
         if framed:
             out += [f"  subgraph cluster_{s} {{", f"    label={_quoted(step.title(), step.traffic())}"]
         for k in step.eqns:

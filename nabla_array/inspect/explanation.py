@@ -33,8 +33,15 @@ _HEAD, _TAIL = 20, 4
 VIEWS = ("view", "broadcast")
 
 
-# The steps that there are without a mesh.
-_HERE = ("region", "pieces", "call", "view", "small", "kernel")
+# The steps that there are without a mesh, with what a heading that counts them calls them.
+_HERE = {
+    "compiled": "compiled part",
+    "tiled": "row tiling",
+    "fused": "fusion group",
+    "call": "call",
+    "view": "view",
+    "small": "",
+}
 
 
 class Step(NamedTuple):
@@ -43,11 +50,11 @@ class Step(NamedTuple):
     Attributes
     ----------
     kind
-        "region" (several operations in blocks), "pieces" (several, products of matrices among them, each
-        thread all of them on some of the rows), "call" (one operation, whole), "view" (one that moves
-        no data), "kernel" (several operations compiled by MAX), "small" (operations on small arrays,
-        one after the other), "devices" (operations that each device of a mesh does with its parts) or the
-        name of a collective.
+        "fused" (a fusion group: several operations, block by block), "tiled" (several, products of matrices
+        among them, tile by tile of their rows, a thread each), "call" (one operation, whole), "view" (one
+        that moves no data), "compiled" (several operations compiled by MAX), "small" (operations on small
+        arrays, one after the other), "devices" (operations that each device of a mesh does with its parts)
+        or the name of a collective.
     where
         What runs it: "host", "MAX", or what it is told as on a mesh.
     eqns
@@ -57,7 +64,7 @@ class Step(NamedTuple):
     reads, writes, unstored
         Bytes of those, and of the values in between that are never stored whole.
     blocks, threads
-        Into how many blocks, or pieces, it is cut (0: compiled code decides), and how many threads share
+        Into how many blocks, or tiles, it is cut (0: compiled code decides), and how many threads share
         them.
     """
 
@@ -76,9 +83,9 @@ class Step(NamedTuple):
         """Return one line on what it is and where it runs."""
         several, shared = count_text(len(self.eqns), "operation"), count_text(self.threads, "thread")
         return {
-            "region": f"region of {several}: {self.where}, in blocks on {shared}",
-            "pieces": f"pieces of {several}: {self.where}, {self.blocks} pieces on {shared}",
-            "kernel": f"kernel of {several}: {self.where}",
+            "fused": f"fusion group of {several}: {self.where}, in blocks on {shared}",
+            "tiled": f"row tiling of {several}: {self.where}, {self.blocks} tiles on {shared}",
+            "compiled": f"compiled part of {several}: {self.where}",
             "small": f"{count_text(len(self.eqns), 'small operation')}: {self.where}, one by one",
             "call": f"call: {self.where}, whole",
             "view": "view: no data moves",
@@ -155,9 +162,8 @@ class Explanation:
             lines.append(f"{aval}: {state}")
         if self.steps:
             kinds = Counter(step.kind for step in self.steps)
-            cut = ", ".join(count_text(kinds[k], k) for k in ("kernel", "region", "call", "view") if kinds[k])
-            cut = ", ".join(([cut] if cut else []) + ["pieces"] * bool(kinds["pieces"]))
-            if kinds.keys() - {*_HERE}:
+            cut = ", ".join(count_text(kinds[k], noun) for k, noun in _HERE.items() if noun and kinds[k])
+            if kinds.keys() - _HERE.keys():
                 moved = sum(step.reads for step in self.steps)
                 moves = [f"{n} {k}" for k, n in kinds.items() if k != "devices"]
                 lines.append(
@@ -316,7 +322,7 @@ def _steps(schedule: Schedule) -> Iterator[Step]:
     for step in schedule.steps:
         if isinstance(step, Fused):
             cut = blocks_and_threads(program, step)
-            yield _told(program, "region", step.eqns, step.inputs, step.outputs, cut)
+            yield _told(program, "fused", step.eqns, step.inputs, step.outputs, cut)
         elif isinstance(step, Call):
             eqn = program.eqns[step.eqn - len(program.inputs)]
             if not is_literal(eqn):
@@ -324,9 +330,9 @@ def _steps(schedule: Schedule) -> Iterator[Step]:
                 yield _told(program, kind, (step.eqn,), eqn.ins, (step.eqn,))
         elif isinstance(step, Tiled):
             cut = len(step.cuts), min(threads(), len(step.cuts))
-            yield _told(program, "pieces", step.part.eqns, step.inputs, step.outputs, cut)
+            yield _told(program, "tiled", step.part.eqns, step.inputs, step.outputs, cut)
         elif config.mode != "host" and step.runner.is_on_max():
-            yield _told(program, "kernel", step.part.eqns, step.inputs, step.outputs)
+            yield _told(program, "compiled", step.part.eqns, step.inputs, step.outputs)
         else:  # an accelerator's, which the host runs for it
             number = (*step.part.inputs, *step.part.eqns)
             for s in _steps(tiers.on_host(step.part.program)):
@@ -346,11 +352,11 @@ def _told(
     eqns, inputs, outputs = _own(program, eqns), _own(program, inputs), tuple(outputs)
     unstored = [k for k in eqns if program.eqns[k - len(program.inputs)].prim.kind not in VIEWS]
     reads, between = _bytes(program, inputs), _bytes(program, [k for k in unstored if k not in outputs])
-    # What is stored of a region is whole, a view too.
+    # What is stored of a fusion group is whole, a view too.
     whole = [nbytes(program.aval(i)) for i in outputs]
-    writes = sum(whole) if kind == "region" else _bytes(program, outputs)
+    writes = sum(whole) if kind == "fused" else _bytes(program, outputs)
     costs = (0, 0, 0) if kind == "view" else (reads, writes, between)
-    return Step(kind, "MAX" if kind == "kernel" else "host", eqns, inputs, outputs, *costs, *cut)
+    return Step(kind, "MAX" if kind == "compiled" else "host", eqns, inputs, outputs, *costs, *cut)
 
 
 def _bytes(program: Program, numbers: Iterable[int]) -> int:

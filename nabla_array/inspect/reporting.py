@@ -41,8 +41,8 @@ class Report(NamedTuple):
     ----------
     evaluations
         How often something pending was evaluated.
-    regions
-        How many regions of several operations ran in blocks.
+    fusion_groups
+        How many groups of operations ran fused, block by block.
     compiled
         How many parts of programs ran on MAX.
     seconds
@@ -58,7 +58,7 @@ class Report(NamedTuple):
     """
 
     evaluations: int
-    regions: int
+    fusion_groups: int
     compiled: int
     seconds: float
     fallbacks: dict[str, int]
@@ -76,7 +76,7 @@ class Report(NamedTuple):
         calls = sorted(self.fallbacks.items(), key=lambda item: (-item[1], item[0]))
         return [
             ("evaluations", str(self.evaluations)),
-            ("regions", str(self.regions)),
+            ("fusion groups", str(self.fusion_groups)),
             ("run by MAX", str(self.compiled)),
             ("seconds", f"{self.seconds:.4f}"),
             *[("transfers", f"{self.uploaded} B to accelerators, {self.downloaded} B back")][: len(in_use)],
@@ -130,7 +130,7 @@ def report(*, reset: bool = False) -> Report:
     with lock:
         found = Report(
             stats.evaluations,
-            stats.regions,
+            stats.fusion_groups,
             stats.compiled,
             stats.host_seconds,
             dict(stats.fallbacks),

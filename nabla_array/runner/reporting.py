@@ -74,7 +74,7 @@ class Places:
         print("\nnabla_array report", file=out)
         print(
             f"  {total.evaluations} evaluations, {total.seconds:.3g} s; "
-            f"{total.regions} regions of several operations, {total.compiled} parts run by MAX",
+            f"{total.fusion_groups} fusion groups, {total.compiled} parts run by MAX",
             file=out,
         )
         _rows(out, "looked at", self.looks)

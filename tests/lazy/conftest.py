@@ -1,4 +1,4 @@
-"""The graph is what is tested here: everything is recorded, however small (direct.py is tested elsewhere)."""
+"""The graph is what is tested here: everything is recorded, however small."""
 
 from collections.abc import Iterator
 

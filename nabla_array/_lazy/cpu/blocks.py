@@ -109,15 +109,15 @@ def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
 
 def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """Reduce a contiguous array on several threads, to the bits that one call would give."""
-    pieces = 4 << (threads() - 1).bit_length()
+    many = 4 << (threads() - 1).bit_length()
     rows = math.prod(x.shape[: axes[0]]) if axes else 0
-    if axes != tuple(range(x.ndim))[-len(axes) :] or threads() == 1 or 1 < rows < pieces:
+    if axes != tuple(range(x.ndim))[-len(axes) :] or threads() == 1 or 1 < rows < many:
         return prim.host(x, axes)
     reduce = partial(prim.reducer.reduce, dtype=x.dtype)  # type: ignore[union-attr]
     if rows > 1:
         table = x.reshape(rows, -1)
         out = np.empty(rows, x.dtype)
-        cuts = [rows * i // pieces for i in range(pieces + 1)]
+        cuts = [rows * i // many for i in range(many + 1)]
 
         def fill(parts: Iterable[tuple[int, int]]) -> None:
             for a, b in parts:
@@ -127,7 +127,7 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
         return out.reshape(x.shape[: axes[0]])
     # NumPy sums pairwise: a half that is a multiple of 8 elements, and the rest, each in the same way.
     flat = [x.reshape(-1)]
-    while len(flat) < pieces:
+    while len(flat) < many:
         flat = [half for part in flat for half in (part[: part.size // 16 * 8], part[part.size // 16 * 8 :])]
     sums = [s for part in spread(lambda parts: [reduce(p) for p in parts], flat) for s in part]
     while len(sums) > 1:
@@ -200,7 +200,7 @@ class _Kernel:
         self.rows = max(1, BLOCK * (1 + reduces) * math.prod(group.lead) // widest)
         self.slots = self._assign()
         self.job = None if compiled is None else job_of(program, group)
-        self.heirs = self._heirs()
+        self.donors = self._donors()
         shapes = {self.avals[k].shape for k in group.outputs}
         # Of what is elementwise over one shape, results may lie in memory as operands do.
         self.shape = shapes.pop() if self.job is not None and not self.job.length and len(shapes) == 1 else ()
@@ -220,7 +220,7 @@ class _Kernel:
                 found.append((order, x))
         return found[0][1] if found else None
 
-    def _heirs(self) -> dict[int, list[int]]:
+    def _donors(self) -> dict[int, list[int]]:
         """Name for each output the inputs whose memory it could take: read, element by element, before."""
         inputs = set(self.group.inputs)
         last: dict[int, int] = {}
@@ -384,7 +384,7 @@ def run_fused(
     for k in step.outputs:
         if k in step.joined:
             continue
-        for i in kernel.heirs.get(k, ()):
+        for i in kernel.donors.get(k, ()):
             in_order = pattern is not None or env[i].flags.c_contiguous
             if i not in taken and in_order and _is_free(i, env, drop, base, owned):
                 outs[k] = env[i]
@@ -412,7 +412,7 @@ def run_fused(
 def blocks_and_threads(program: Program, step: Fused) -> tuple[int, int]:
     """Return how many blocks a fusion group is cut into, and how many threads share them.
 
-    No blocks: compiled code cuts it into pieces that fit a core's cache.
+    No blocks: compiled code cuts it into parts that fit a core's cache.
     """
     kernel = _kernel(program, step)
     if kernel.job is not None:

@@ -1,8 +1,8 @@
-"""Regions as jobs of compiled code, which needs no Python between blocks (`native/regions.h`, `tables.h`).
+"""Fusion groups as jobs of compiled code, without Python between blocks (`native/blocks.h`, `tables.h`).
 
 A job is elementwise, over arrays of one shape but for axes of length 1, perhaps with all elements reduced to
-one, or a table: each row is reduced, or met by one element, or all rows are joined to one. Other regions run
-in `host.py`'s blocks.
+one, or a table: each row is reduced, or met by one element, or all rows are joined to one. Other groups run
+in the blocks of `blocks.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _Step = tuple[_Function, tuple[int, ...], np.dtype, int, bool]
 
 
 class Unfit(Exception):
-    """Something in a region is not for compiled code."""
+    """Something in a fusion group is not for compiled code."""
 
 
 def _core(shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -58,7 +58,7 @@ def _function(eqn: Eqn) -> _Function:
 
 
 class Job:
-    """A region made ready.
+    """A fusion group made ready.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Job:
         does, and whether the result has one element for each row. Results have the first numbers, what the
         steps begin with (`leaves`) the next.
     leaves
-        For each the number of the region's input, what makes a view of that, and the view's shape in the job.
+        For each the number of the group's input, what makes a view of that, and the view's shape in the job.
     folds
         Whether all elements are reduced to one, which is NumPy's to the bit.
     rows, length
@@ -76,16 +76,16 @@ class Job:
         Elements that a step has.
     """
 
-    def __init__(self, program: Program, region: Fused) -> None:
+    def __init__(self, program: Program, group: Fused) -> None:
         self.program = program
-        self.region = region
+        self.group = group
         base = len(program.inputs)
-        self.eqns = {k: program.eqns[k - base] for k in region.eqns}
-        self.lead = _core(region.lead)
-        self.whole = max([self._shape(k) for k in (*self.eqns, *region.inputs)], key=lambda s: (len(s), s))
+        self.eqns = {k: program.eqns[k - base] for k in group.eqns}
+        self.lead = _core(group.lead)
+        self.whole = max([self._shape(k) for k in (*self.eqns, *group.inputs)], key=lambda s: (len(s), s))
         kinds = {eqn.prim.kind for eqn in self.eqns.values()}
-        self.folds = bool(region.joined) and self.lead == self.whole
-        shapes = {self._shape(k) for k in self.eqns if k not in region.joined}
+        self.folds = bool(group.joined) and self.lead == self.whole
+        shapes = {self._shape(k) for k in self.eqns if k not in group.joined}
         is_table = not self.folds and ("reduce" in kinds or len(shapes) > 1)
         if is_table and (len(self.whole) != len(self.lead) + 1 or not self.lead):
             raise Unfit
@@ -143,14 +143,14 @@ class Job:
 
     def _add(self, k: int, eqn: Eqn) -> None:
         kind, shape, dtype = eqn.prim.kind, self._shape(k), eqn.aval.dtype
-        if eqn.prim in (real, imag) and eqn.ins[0] in self.region.inputs:  # NumPy's are views
+        if eqn.prim in (real, imag) and eqn.ins[0] in self.group.inputs:  # NumPy's are views
             self.places[k] = self._leaf(eqn.ins[0], eqn.prim.host, shape)
         elif kind == "elementwise":
             ins = tuple([self._operand(i) for i in eqn.ins])
             self.places[k] = self._step(_function(eqn), ins, dtype, EACH, self._is_narrow(shape))
         elif kind == "reduce":
             self.places[k] = self._reduce(k, eqn)
-        elif eqn.ins[0] in self.region.inputs:
+        elif eqn.ins[0] in self.group.inputs:
             self.places[k] = self._leaf(eqn.ins[0], partial(eqn.prim.host, **dict(eqn.params)), shape)
         else:
             self.places[k] = self._look(k, eqn, shape)
@@ -171,7 +171,7 @@ class Job:
             ):
                 raise Unfit
             return self._step(reducer, (place,), dtype, _FOLD, False)
-        if k not in self.region.joined:
+        if k not in self.group.joined:
             if narrow or reduced != axes[-1:]:
                 raise Unfit
             return self._step(reducer, (place,), dtype, _REDUCE, True)
@@ -182,12 +182,12 @@ class Job:
         return self._step(reducer, (place,), dtype, _JOIN, narrow)
 
     def _look(self, k: int, eqn: Eqn, shape: tuple[int, ...]) -> int:
-        """Look at a value of the region as one of another shape."""
+        """Look at a value of the fusion group as one of another shape."""
         (i,) = eqn.ins
         source = self._aval(i).shape
         if eqn.prim is reshape and _core(source) == shape:
             return self._operand(i)
-        if eqn.prim is not broadcast or i in self.region.joined:
+        if eqn.prim is not broadcast or i in self.group.joined:
             raise Unfit
         axes = [a for a, n in zip(dict(eqn.params)["axes"], source, strict=True) if n != 1]
         own = [a for a, n in enumerate(self._aval(k).shape) if n != 1]
@@ -199,14 +199,14 @@ class Job:
 
     def _check_outputs(self) -> None:
         """See to it that each output is a step's, and nobody else's."""
-        places = [self.places[k] for k in self.region.outputs]
+        places = [self.places[k] for k in self.group.outputs]
         if len(set(places)) != len(places) or any(i >= len(self.steps) for i in places):
             raise Unfit
-        for k in self.region.outputs:
+        for k in self.group.outputs:
             kind = self.steps[self.places[k]][3]
-            if (kind in (_JOIN, _FOLD)) != (k in self.region.joined) or kind == _SPREAD:
+            if (kind in (_JOIN, _FOLD)) != (k in self.group.joined) or kind == _SPREAD:
                 raise Unfit
-        joined = {self.places[k] for k in self.region.joined}
+        joined = {self.places[k] for k in self.group.joined}
         if any(i in joined for step in self.steps for i in step[1]):
             raise Unfit
 
@@ -241,7 +241,7 @@ class Job:
         return leaves, kept
 
     def run(self, env: list[Any], outs: dict[int, np.ndarray]) -> dict[int, np.ndarray] | None:
-        """Run the region, writing to `outs`, which become values in `env`.
+        """Run the fusion group, writing to `outs`, which become values in `env`.
 
         Returns a row for each block of what is joined.
         None, having done nothing, where Python must.
@@ -257,7 +257,7 @@ class Job:
             env[k] = out
         for step, bits in enumerate(seen):
             self.tell(step, bits)
-        joined = {k: kept[self.places[k]] for k in self.region.joined}
+        joined = {k: kept[self.places[k]] for k in self.group.joined}
         return {k: self._folded(k, x) for k, x in joined.items()} if self.folds else joined
 
     def _folded(self, k: int, parts: np.ndarray) -> np.ndarray:
@@ -281,9 +281,9 @@ def _as(value: np.ndarray, shape: tuple[int, ...]) -> np.ndarray | None:
     return seen if seen.base is not None and np.may_share_memory(seen, value) else None
 
 
-def job_of(program: Program, region: Fused) -> Job | None:
-    """Return a region made ready for compiled code, None if something in it is not for that."""
+def job_of(program: Program, group: Fused) -> Job | None:
+    """Return a fusion group made ready for compiled code, None if something in it is not for that."""
     try:
-        return Job(program, region)
+        return Job(program, group)
     except Unfit:
         return None

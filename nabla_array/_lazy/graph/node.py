@@ -105,7 +105,7 @@ class Part(Node):
         self.value = value
 
 
-class Lent(Part):
+class Exported(Part):
     """A leaf whose memory was given away (`ctypes`, `data`), to be written to unseen.
 
     What can be done with it at once is.

@@ -44,7 +44,7 @@ def run_sequence(
     arrays: tuple[Any, ...],
     steps: tuple[int, ...],
     workspace: int,
-    pieces: int,
+    tiles: int,
     threads: int,
 ) -> list[tuple[int, int, int]]: ...
 def run_loop(

@@ -348,7 +348,7 @@ run_steps(Job *job, char *const *starts, npy_intp start, npy_intp n, npy_intp un
     }
 }
 
-/* Run one piece of a row. */
+/* Run one part of a row. */
 static void
 run_piece(Job *job, npy_intp unit, char *const *buffers)
 {
@@ -470,11 +470,11 @@ buffer_bytes(Job *job)
     return (size_t)(many * (job->rows > 0 ? job->rows : 1) * job->pitch * job->widest + 64);
 }
 
-/* Decide how it is cut: into pieces of rows, or into some rows at a time where those are short. */
+/* Decide how it is cut: into parts of rows, or into some rows at a time where those are short. */
 static void
 cut_blocks(Job *job)
 {
-    npy_intp inner = job->dims[job->ndim - 1], outer = 1, block, pieces;
+    npy_intp inner = job->dims[job->ndim - 1], outer = 1, block, parts;
     for (int axis = 0; axis < job->ndim - 1; axis++) {
         outer *= job->dims[axis];
     }
@@ -501,10 +501,10 @@ cut_blocks(Job *job)
             find_single(job);
         }
         block = block_size(job);
-        pieces = (inner + block - 1) / block;
+        parts = (inner + block - 1) / block;
         job->is_joined = 0;
         job->rows = 0;
-        job->length = job->pitch = (inner + pieces - 1) / pieces;
+        job->length = job->pitch = (inner + parts - 1) / parts;
         job->across = (inner + job->length - 1) / job->length;
         job->units = outer * job->across;
     }

@@ -259,9 +259,9 @@ static PyObject *
 view_of(PyObject *x, PyObject *node, PyObject *part, PyObject *key)
 {
     PyObject *out = known_array(part, node);
-    if (out != NULL && Py_TYPE(node) == Lent) {
-        Py_INCREF(Lent);
-        Py_SET_TYPE(NODE(out), Lent); /* of one layout */
+    if (out != NULL && Py_TYPE(node) == Exported) {
+        Py_INCREF(Exported);
+        Py_SET_TYPE(NODE(out), Exported); /* of one layout */
         Py_DECREF(Part);
     }
     return with_view(x, node, out, key);

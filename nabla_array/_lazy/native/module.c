@@ -1,4 +1,4 @@
-/* The short way of operators, for arrays whose elements are known: what `direct.py` does, without Python's time.
+/* The short way of operators, for arrays whose elements are known: what `eager.py` does, without Python's time.
  *
  * Each object made here wraps the Python function of an operator. It answers by itself where both operands are
  * known, small, and of one dtype, and nothing watches (no tape, no batch level, no stale view); anything else, each
@@ -255,7 +255,7 @@ like(PyObject *module, PyObject *args)
     return (PyObject *)new_fast(slow, model);
 }
 
-/* limit(part, large, tiny, least, deepest): see `direct.py`, `array.py` and `node.py` */
+/* limit(part, large, tiny, least, deepest): see `eager.py`, `array.py` and `node.py` */
 static PyObject *
 limit(PyObject *module, PyObject *args)
 {
@@ -315,7 +315,7 @@ static const struct {
     {(PyObject **)&Array, &PyType_Type},
     {(PyObject **)&Node, &PyType_Type},
     {(PyObject **)&Part, &PyType_Type},
-    {(PyObject **)&Lent, &PyType_Type},
+    {(PyObject **)&Exported, &PyType_Type},
     {(PyObject **)&View, &PyType_Type},
     {(PyObject **)&Aval, &PyType_Type},
     {&tapes, &PyList_Type},
@@ -379,7 +379,7 @@ setup(PyObject *module, PyObject *args)
     Array->tp_dealloc = array_let_go;
     ((PyHeapTypeObject *)Array)->as_buffer.bf_getbuffer = array_buffer;
     PyType_Modified(Array);
-    Node->tp_dealloc = Part->tp_dealloc = Lent->tp_dealloc = node_let_go;
+    Node->tp_dealloc = Part->tp_dealloc = Exported->tp_dealloc = node_let_go;
     View->tp_dealloc = view_let_go;
     Py_RETURN_NONE;
 }
@@ -389,8 +389,8 @@ static PyMethodDef methods[] = {
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
-    {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each piece of a program."},
-    {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each piece."},
+    {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each tile of a program."},
+    {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each tile."},
     {"run_loop", run_loop, METH_VARARGS, "Run what was made ready so often, or as long as something is true."},
     {"keep_memory", keep_memory, METH_NOARGS, "Keep the memory of arrays that are made in this context."},
     {"outer", outer, METH_VARARGS, "Return the products of rows of two tables, each with each."},

@@ -21,7 +21,7 @@ is_promoted(Fast *f, PyObject *o)
 static inline int
 is_at_hand(PyObject *node)
 {
-    return Py_TYPE(node) == Part || Py_TYPE(node) == Lent || PyArray_NBYTES((PyArrayObject *)VALUE_OF(node)) < tiny();
+    return Py_TYPE(node) == Part || Py_TYPE(node) == Exported || PyArray_NBYTES((PyArrayObject *)VALUE_OF(node)) < tiny();
 }
 
 /* Say whether the result of arrays that broadcast is small enough to be computed at once. */

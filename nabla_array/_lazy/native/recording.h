@@ -181,7 +181,7 @@ operand(PyObject *x)
         return node;
     }
     value = VALUE_OF(node);
-    return value != NULL && Py_TYPE(node) != Lent && PyArray_CheckExact(value) && lies_in_order((PyArrayObject *)value) ? node : NULL;
+    return value != NULL && Py_TYPE(node) != Exported && PyArray_CheckExact(value) && lies_in_order((PyArrayObject *)value) ? node : NULL;
 }
 
 static Fast *square;
@@ -359,7 +359,7 @@ nodes_of(PyObject *const *xs, Py_ssize_t n, PyObject **avals)
             break;
         }
         node = NODE(xs[i]);
-        if (Py_TYPE(node) == Part || Py_TYPE(node) == Lent) {
+        if (Py_TYPE(node) == Part || Py_TYPE(node) == Exported) {
             Py_CLEAR(found);
             break;
         }

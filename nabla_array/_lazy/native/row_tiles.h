@@ -1,10 +1,10 @@
-/* Programs that go piece by piece through all of their jobs and products, each piece on one thread: see `pieces.py`.
- * What is made of a piece for the next step lies in the thread's own memory, at the same place for each piece.
+/* Programs that go tile by tile through all of their jobs and products, each tile on one thread: see `sequences.py`.
+ * What is made of a tile for the next step lies in the thread's own memory, at the same place for each tile.
  */
 enum { MOST_ARRAYS = 128 };
 
-/* Where an operand begins: so far from the beginning of the piece in an array, in the thread's memory (array 0), or in
- * what is the same for all pieces (-1).
+/* Where an operand begins: so far from the beginning of the tile in an array, in the thread's memory (array 0), or in
+ * what is the same for all tiles (-1).
  */
 typedef struct {
     int array;
@@ -33,8 +33,8 @@ typedef struct {
 typedef struct {
     Sequence *first, *last;
     char *bases[MOST_ARRAYS];
-    npy_intp n_arrays, steps[MOST_ARRAYS], workspace, pieces, next;
-} Pieces;
+    npy_intp n_arrays, steps[MOST_ARRAYS], workspace, tiles, next;
+} Tiles;
 
 static inline char *
 at(const Place *place, char *const *bases)
@@ -71,19 +71,19 @@ run_op(Op *op, char *const *bases, char *memory)
     }
 }
 
-/* Run pieces that nobody has begun, until none is left. */
+/* Run tiles that nobody has begun, until none is left. */
 static void
-work_on_pieces(void *given, char *memory)
+work_on_tiles(void *given, char *memory)
 {
-    Pieces *p = given;
-    npy_intp piece;
+    Tiles *p = given;
+    npy_intp tile;
     char *bases[MOST_ARRAYS];
     memory += 63 - ((npy_uintp)memory + 63) % 64;
-    while ((piece = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED)) < p->pieces) {
-        Sequence *sequence = piece == p->pieces - 1 ? p->last : p->first;
+    while ((tile = __atomic_fetch_add(&p->next, 1, __ATOMIC_RELAXED)) < p->tiles) {
+        Sequence *sequence = tile == p->tiles - 1 ? p->last : p->first;
         bases[0] = memory;
         for (npy_intp i = 1; i < p->n_arrays; i++) {
-            bases[i] = p->bases[i] + piece * p->steps[i];
+            bases[i] = p->bases[i] + tile * p->steps[i];
         }
         for (int i = 0; i < sequence->n; i++) {
             run_op(&sequence->ops[i], bases, memory + p->workspace);
@@ -110,7 +110,7 @@ sequence_let_go(PyObject *capsule)
     free_sequence(PyCapsule_GetPointer(capsule, "sequence"));
 }
 
-/* Say where an operand is, of which this is an example, as are `arrays` of what each piece has of them; returns 0, with
+/* Say where an operand is, of which this is an example, as are `arrays` of what each tile has of them; returns 0, with
  * an error, if it cannot be.
  */
 static int
@@ -215,7 +215,7 @@ fill_product_op(Op *op, PyObject *given, PyObject *arrays)
     return 1;
 }
 
-/* make_sequence(ops, arrays, is_quick): see `pieces.py` */
+/* make_sequence(ops, arrays, is_quick): see `sequences.py` */
 static PyObject *
 make_sequence(PyObject *module, PyObject *args)
 {
@@ -280,16 +280,16 @@ tell_of(Sequence *sequence, PyObject *found)
     return 0;
 }
 
-/* run_sequence(first, last, arrays, steps, workspace, pieces, threads): see `pieces.py` */
+/* run_sequence(first, last, arrays, steps, workspace, tiles, threads): see `sequences.py` */
 static PyObject *
 run_sequence(PyObject *module, PyObject *args)
 {
     PyObject *first, *last, *arrays, *steps, *found;
-    Pieces p = {.next = 0};
+    Tiles p = {.next = 0};
     size_t buffers;
     int threads;
     if (!PyArg_ParseTuple(args, "OOO!O!nni", &first, &last, &PyTuple_Type, &arrays, &PyTuple_Type, &steps, &p.workspace,
-                          &p.pieces, &threads) ||
+                          &p.tiles, &threads) ||
         (p.first = PyCapsule_GetPointer(first, "sequence")) == NULL ||
         (p.last = PyCapsule_GetPointer(last, "sequence")) == NULL) {
         return NULL;
@@ -303,7 +303,7 @@ run_sequence(PyObject *module, PyObject *args)
     if (PyErr_Occurred() || (found = PyList_New(0)) == NULL) {
         return NULL;
     }
-    if (share(work_on_pieces, &p, (int)(threads < p.pieces ? threads : p.pieces) - 1, (size_t)p.workspace + buffers + 64,
+    if (share(work_on_tiles, &p, (int)(threads < p.tiles ? threads : p.tiles) - 1, (size_t)p.workspace + buffers + 64,
               1) < 0) {
         PyErr_NoMemory();
     }

@@ -1,4 +1,4 @@
-/* Regions in which each row becomes one element, or some rows do, and what is one element a row meets what is many. */
+/* Fusion groups in which each row becomes one element, or some rows do, and what is one element a row meets what is many. */
 
 /* Bytes that the buffers of one row may take; that those of a block have, about. How many rows a block has decides what
  * is added to what where they are joined.

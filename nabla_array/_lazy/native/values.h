@@ -1,6 +1,6 @@
 /* What the package told of itself, and arrays whose elements are known. */
 
-static PyTypeObject *Array, *Part, *Lent, *View, *Aval;
+static PyTypeObject *Array, *Part, *Exported, *View, *Aval;
 static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
 static PyObject *frozen;    /* dict: by id, the arrays that are read-only */

@@ -23,7 +23,7 @@ def execute(schedule: Schedule, env: list[Any], owned: frozenset[int] = frozense
     no other user, so they may be written over; the caller holds each of them once.
     """
     program = schedule.program
-    stats.regions += schedule.fused
+    stats.fusion_groups += schedule.fused
     for step, drop in zip(schedule.steps, schedule.drops, strict=True):
         EXECUTORS[type(step)](program, step, drop, env, owned)
         for i in drop:

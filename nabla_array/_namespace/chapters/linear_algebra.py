@@ -75,7 +75,7 @@ def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options
             f"({left.shape[-1]} against {right.shape[-2]})"
         )
     if column and _passes_by(a) and not b._levels:
-        # In one region, for which the matrix never gets into memory.
+        # In one fusion group, for which the matrix never gets into memory.
         return apply(reduce_sum, apply(mul, a, broadcast_to(b, a.shape)), axes=(1,))
     batch = left.shape[:-2]
     if batch != right.shape[:-2]:

@@ -55,8 +55,8 @@ class View:
 
     `seen` is the owner's node that the view's own node was made from, along `levels` (not set where there are
     none); once the owner has another one (somebody wrote to it), the view makes its node anew. A view that
-    was read directly (direct.py) knows the array and the key (or the last step) instead of the steps, until
-    these are asked for.
+    was read at once (dispatch/eager.py) knows the array and the key (or the last step) instead of the steps,
+    until these are asked for.
     """
 
     __slots__ = ("_part", "_steps", "base", "levels", "seen")

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.graph.node import Lent, tapes
+from ..._lazy.graph.node import Exported, tapes
 from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.ops.structure import are_parts, concat, reinterpret, reshape, slice_
 from ..._lazy.run.claims import lock, locked
@@ -340,13 +340,13 @@ def memory(x: Array, is_written: bool = True) -> np.ndarray:
     if is_outside and is_written:
         refuse_write()
     if owner._levels:
-        value = Lent(np.array(owner._value(), order="C"))
+        value = Exported(np.array(owner._value(), order="C"))
         if is_outside:
             owner = Array(value)
         else:
             owner._node, owner._levels = value, ()
-    elif type(owner._node) is not Lent or not owner._node.value.flags.owndata:  # of another's, say
-        owner._node = Lent(np.array(owner._value(), order="C"))
+    elif type(owner._node) is not Exported or not owner._node.value.flags.owndata:  # of another's, say
+        owner._node = Exported(np.array(owner._value(), order="C"))
     current(x)
     shown: np.ndarray = owner._node.value
     for step in x._view.steps if x._view is not None else ():

@@ -14,7 +14,7 @@ import numpy as np
 from ..._lazy.config import active, overrides, settings
 from ..._lazy.cpu import faults
 from ..._lazy.graph import aval
-from ..._lazy.graph.node import LIMIT, NO_PARAMS, Lent, Node, Part, tapes
+from ..._lazy.graph.node import LIMIT, NO_PARAMS, Exported, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.scopes import scopes
 from ..._lazy.native import compiled
@@ -181,7 +181,7 @@ def limit() -> None:
 
 if compiled is not None:
     compiled.setup(
-        *(Array, Node, Part, Lent, View, aval.Aval, tapes, frozen, scopes),
+        *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )

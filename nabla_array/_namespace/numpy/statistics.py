@@ -471,21 +471,21 @@ def histogram(
     return counts_, bounds
 
 
-# Elements from which on a histogram is made of those of pieces.
-_PIECE = 1 << 18
+# Elements from which on a histogram is made of those of parts.
+_PART = 1 << 18
 
 
 def _counted(x: np.ndarray, bins: Any, limits: Any, density: Any, weights: Any) -> tuple[Any, Any]:
     """Return NumPy's histogram; of many elements in bins of one size, on several threads."""
-    pieces = x.size // _PIECE
+    many = x.size // _PART
     simple = type(bins) is int and bins > 0 and not density and x.dtype.kind == "f"
-    if pieces < 2 or not simple or limits is not None or (weights is not None and weights.shape != x.shape):
+    if many < 2 or not simple or limits is not None or (weights is not None and weights.shape != x.shape):
         return np.histogram(x, bins, limits, density, weights)
     limits = x.min(), x.max()
     if not np.isfinite(limits).all():  # told of by NumPy
         return np.histogram(x, bins, None, density, weights)
     flat, w = x.reshape(-1), None if weights is None else weights.reshape(-1)
-    cuts = np.linspace(0, x.size, pieces + 1).astype(int).tolist()
+    cuts = np.linspace(0, x.size, many + 1).astype(int).tolist()
 
     def count(parts: Iterable[tuple[int, int]]) -> list[np.ndarray]:
         given = [(flat[a:b], None if w is None else w[a:b]) for a, b in parts]

@@ -1,4 +1,4 @@
-"""Regions that compiled code runs as tables: rows reduced, repeated and joined, against NumPy one by one."""
+"""Fusion groups that compiled code runs as tables: rows reduced, repeated and joined, against NumPy."""
 
 from __future__ import annotations
 
@@ -337,7 +337,7 @@ def test_a_product_of_columns_and_rows_that_overflows_is_told_of() -> None:
 def test_other_regions_stay_with_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
     x = _table((70_000, 10), "float64", special=False)
     expected = np.asarray(EXACT["softmax"](na, na.asarray(x)))
-    monkeypatch.setattr(blocks, "job_of", lambda program, region: None)
+    monkeypatch.setattr(blocks, "job_of", lambda program, group: None)
     blocks._kernel.cache_clear()
     np.testing.assert_array_equal(np.asarray(EXACT["softmax"](na, na.asarray(x))), expected)
     blocks._kernel.cache_clear()

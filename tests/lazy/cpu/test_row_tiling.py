@@ -349,9 +349,9 @@ def test_explain_says_it() -> None:
     x, w, v, b = (na.asarray(a) for a in operands(40))
     with in_pieces():
         said = na.explain(na.sum(na.tanh(x @ w + b) @ v, axis=0) / 40)
-    assert [s.kind for s in said.steps] == ["pieces", "region"]
-    assert said.steps[0].title() == "pieces of 6 operations: host, 4 pieces on 2 threads"
-    assert "pieces; reads" in str(said)
+    assert [s.kind for s in said.steps] == ["tiled", "fused"]
+    assert said.steps[0].title() == "row tiling of 6 operations: host, 4 tiles on 2 threads"
+    assert "1 row tiling, 1 fusion group; reads" in str(said)
 
 
 def test_max_takes_parts_only_where_the_whole_is_faster_so(monkeypatch: pytest.MonkeyPatch) -> None:

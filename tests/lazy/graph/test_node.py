@@ -14,7 +14,7 @@ from nabla_array._lazy.graph.node import (
     LIMIT,
     NO_PARAMS,
     UNHEARD,
-    Lent,
+    Exported,
     Node,
     Part,
     is_ours,
@@ -70,7 +70,7 @@ def test_a_result_that_is_too_big_names_its_operation() -> None:
 
 
 def test_a_part_is_a_leaf_whose_facts_are_its_classs() -> None:
-    for kind in (Part, Lent):
+    for kind in (Part, Exported):
         part = kind(np.arange(3.0))
         assert (part.prim, part.inputs, part.params, part.depth) == (None, (), NO_PARAMS, 0)
         assert part.aval is aval_of((3,), np.dtype(float))

@@ -199,7 +199,7 @@ BLOCKED = [row for row in ROWS if row.prim.kind in ("elementwise", "reduce")]
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("row", BLOCKED, ids=str)
 def test_in_blocks(row: Row, threads: int) -> None:
-    """In a region whose values before and after live in buffers, the bits are those of a whole call."""
+    """In a fusion group whose values before and after live in buffers, the bits are those of a whole call."""
     (wanted,) = on_host(row)
     copies = [record(cast, (leaf(x),), {"dtype": x.dtype}) for x in row.inputs]
     node = record(row.prim, tuple(copies), row.params)

@@ -1,4 +1,4 @@
-"""Plans: how programs are cut into regions and calls."""
+"""Plans: how programs are cut into fusion groups and calls."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def planned(*arrays: Array) -> Schedule:
 
 
 def steps(*arrays: Array) -> list[str]:
-    """The steps of the plan: a call by its name, a region by its operations and what it stores."""
+    """The steps of the plan: a call by its name, a fusion group by its operations and what it stores."""
     made = planned(*arrays)
     base = len(made.program.inputs)
 

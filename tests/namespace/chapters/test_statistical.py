@@ -96,7 +96,7 @@ def test_axes_that_are_not_there(name):
 
 
 def test_large_arrays_agree_to_rounding():
-    """Here regions are run in blocks, which sums in another order."""
+    """Here fusion groups are run in blocks, which sums in another order."""
     x = np.random.default_rng(0).standard_normal((300, 1000))
     for name in REDUCTIONS:
         for axis in (None, 0, 1):

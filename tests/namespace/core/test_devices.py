@@ -1,6 +1,6 @@
 """Arrays on an accelerator: where they are, what moves, and that every operation gives the CPU's result.
 
-The host computes for the accelerator here (that it may: regions that are not compiled yet are run so);
+The host computes for the accelerator here (that it may: fusion groups that are not compiled yet are run so);
 tests/lazy/run/test_accelerator.py has what MAX compiles.
 """
 
