@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .._lazy.cpu.blocks import StepFailed
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Eqn, Program
+from .._lazy.ops.placement import reshard, transfer
 from .._lazy.run.executors import EXECUTORS
 from .._lazy.schedule.steps import Schedule
 from .engines import Engine, Segment
@@ -201,7 +203,7 @@ def device_program(
     causes = []
     for made in some:
         ins = tuple([number[i] for i in made.ins])
-        params = made.params_of(device)
+        params = {k: _on_one_device(v) for k, v in made.params_of(device).items()}
         aval = made.prim.aval(*[avals[i] for i in ins], **params)
         assert aval == _part(p.values[made.out], device), (made.prim, aval, p.values[made.out], device)
         eqn = Eqn(made.prim, ins, tuple(params.items()), aval)
@@ -212,6 +214,32 @@ def device_program(
         number[made.out] = eqns[eqn]
     found = Program(tuple(avals[: len(inputs)]), tuple(eqns), tuple([number[i] for i in outputs]))
     return found, tuple(causes)
+
+
+def _on_one_device(param: Any) -> Any:
+    """Return a param whose programs, bodies of loops say, name no mesh: on one device nothing moves."""
+    if isinstance(param, tuple):
+        return tuple([_on_one_device(v) for v in param]) if any(map(_has_programs, param)) else param
+    return _without_moves(param) if isinstance(param, Program) else param
+
+
+def _has_programs(param: Any) -> bool:
+    return isinstance(param, Program) or (isinstance(param, tuple) and any(map(_has_programs, param)))
+
+
+@lru_cache(1 << 8)
+def _without_moves(program: Program) -> Program:
+    number = [*range(len(program.inputs))]
+    eqns: list[Eqn] = []
+    for eqn in program.eqns:
+        ins = tuple([number[i] for i in eqn.ins])
+        if eqn.prim is reshard or eqn.prim is transfer:
+            number.append(ins[0])
+            continue
+        params = tuple([(k, _on_one_device(v)) for k, v in eqn.params])
+        eqns.append(Eqn(eqn.prim, ins, params, eqn.aval))
+        number.append(len(program.inputs) + len(eqns) - 1)
+    return Program(program.inputs, tuple(eqns), tuple([number[i] for i in program.outputs]))
 
 
 def _part(value: Value, device: int) -> Any:

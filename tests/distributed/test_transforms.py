@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.graph.program import linearize, pending_order
+from nabla_array._namespace.core.array import current
 from nabla_array.distributed import DeviceMesh, P, pmap, shard
+from nabla_array.distributed.held import partition
+from nabla_array.distributed.spmd import Devices, schedule
 from nabla_array.transforms import (
     checkpoint,
     compile,
@@ -201,3 +205,23 @@ def test_splits_by_several_values() -> None:
         wanted = vmap(one)(xp.asarray(x))
         np.testing.assert_allclose(np.asarray(v), np.asarray(wanted[0]))
         np.testing.assert_array_equal(np.asarray(n), np.asarray(wanted[1]))
+
+
+def test_bodies_that_devices_run_name_no_mesh() -> None:
+    """Their engine may be another process's."""
+
+    def step(c: Any, r: Any) -> Any:
+        return xp.cumulative_sum(shard(c, MESH, P("tp"))) + r, xp.sum(c)
+
+    last, _ = scan(step, xp.zeros(6), shard(np.ones((4, 6)), MESH, P("dp")))
+    order = pending_order([current(last)])
+    program = linearize(order, [current(last)]).program
+    assert "reshard" in str(program)
+    steps = schedule(partition(MESH, program, [None] * len(program.inputs))).steps
+    programs = [p for s in steps if isinstance(s, Devices) for p in s.segment.programs.values()]
+    assert programs
+    assert not any(word in str(p) for p in programs for word in ("reshard", "transfer"))
+    x = np.zeros(6)
+    for _ in range(4):
+        x = np.cumsum(x) + 1
+    np.testing.assert_allclose(np.asarray(last), x)
