@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.graph.program import linearize, pending_order
+from nabla_array._lazy.graph import program as programs_of
 from nabla_array._namespace.core.array import current
 from nabla_array.distributed import DeviceMesh, P, pmap, shard
 from nabla_array.distributed.held import partition
@@ -214,8 +214,8 @@ def test_bodies_that_devices_run_name_no_mesh() -> None:
         return xp.cumulative_sum(shard(c, MESH, P("tp"))) + r, xp.sum(c)
 
     last, _ = scan(step, xp.zeros(6), shard(np.ones((4, 6)), MESH, P("dp")))
-    order = pending_order([current(last)])
-    program = linearize(order, [current(last)]).program
+    order = programs_of.pending_order([current(last)])
+    program = programs_of.linearize(order, [current(last)]).program
     assert "reshard" in str(program)
     steps = schedule(partition(MESH, program, [None] * len(program.inputs))).steps
     programs = [p for s in steps if isinstance(s, Devices) for p in s.segment.programs.values()]
