@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
+from distributed import Client
 
 from nabla_array._lazy.graph.aval import Aval
 from nabla_array._lazy.ops import placement
+from nabla_array.distributed import DeviceMesh
 
 from ..lazy.cpu.test_loops import of_row, reference
 from ..lazy.execution import assert_same
 from ..lazy.registry import ROWS, Row
+from .clusters import threads
 from .meshes import MESHES, run
 
 ON_MESHES = [r for r in ROWS if r.prim not in (placement.resident, placement.transfer)]
@@ -31,14 +36,30 @@ def assert_close(got: np.ndarray, wanted: np.ndarray) -> None:
         )
 
 
-@pytest.mark.parametrize("row", ON_MESHES, ids=str)
-def test_every_primitive(row: Row) -> None:
+def check(row: Row, meshes: list[DeviceMesh]) -> None:
     program = of_row(row)
     wanted = reference(program, row.inputs)
     exact = isinstance(row.prim.aval(*program.inputs, **row.params), Aval) and row.prim.reducer is None
-    for seed, mesh in enumerate(MESHES * 2):
+    for seed, mesh in enumerate(meshes):
         for got, want in zip(run(program, mesh, row.inputs, seed), wanted, strict=True):
             if exact and row.exact:
                 assert_same(np.asarray(got), want)
             else:
                 assert_close(got, want)
+
+
+@pytest.mark.parametrize("row", ON_MESHES, ids=str)
+def test_every_primitive(row: Row) -> None:
+    check(row, MESHES * 2)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    with threads(2) as client:
+        yield client
+
+
+@pytest.mark.parametrize("row", {r.prim: r for r in ON_MESHES}.values(), ids=str)
+def test_every_primitive_on_workers(row: Row, client: Client) -> None:
+    """Records and their params can be sent."""
+    check(row, [DeviceMesh((2, 2), ("a", "b"), engine="dask", client=client)])
