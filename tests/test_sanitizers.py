@@ -1,4 +1,4 @@
-"""The compiled module under gcc's address and undefined-behaviour sanitizers: `tests/sanitized.py`."""
+"""The compiled module under gcc's sanitizers: `tests/sanitized.py`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -37,14 +38,28 @@ JOBS = (
 )
 
 
-@pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Python:
-    """Return what runs Python with arguments, where the module is sanitized."""
-    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+# Those that evaluate in threads. What a sanitizer writes as the process ends must not be captured.
+THREADED_JOBS = (
+    ("-m", "pytest", "-q", "--capture=sys", "tests/threads/test_claims.py", "-k", "not fork"),
+    ("-m", "pytest", "-q", "--capture=sys", "tests/threads/test_meshes.py"),
+    ("-m", "benchmarks", "fuzz-threads", "--programs", "8", "--seed", "31"),
+)
+# Two threads that write to the same memory.
+RACE = """
+import ctypes, threading, nabla_array
+memory = ctypes.create_string_buffer(1 << 20)
+write = lambda: [ctypes.memset(memory, k, 1 << 20) for k in range(20)]
+threads = [threading.Thread(target=write) for _ in range(2)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+"""
+
+
+def _python(folder: Path, sanitizer: str) -> Python:
+    if "san.so" in os.environ.get("LD_PRELOAD", ""):
         pytest.skip("this is under the sanitizers already")
-    folder = tmp_path_factory.mktemp("sanitized")
     try:
-        environment = sanitized.make(folder)
+        environment = sanitized.make(folder, sanitizer)
     except sanitized.Unavailable as error:
         pytest.skip(str(error))
 
@@ -53,6 +68,18 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Python:
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
 
     return run
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Python:
+    """Return what runs Python with arguments, where the module is compiled for the address sanitizer."""
+    return _python(tmp_path_factory.mktemp("sanitized"), "address")
+
+
+@pytest.fixture(scope="module")
+def threaded(tmp_path_factory: pytest.TempPathFactory) -> Python:
+    """Return the same for the thread sanitizer."""
+    return _python(tmp_path_factory.mktemp("threaded"), "thread")
 
 
 def test_what_is_wrong_is_found(python: Python) -> None:
@@ -67,3 +94,15 @@ def test_nothing_is_reported(python: Python, job: tuple[str, ...]) -> None:
     done = python(*job)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
     assert "runtime error" not in done.stderr
+
+
+def test_races_are_found(threaded: Python) -> None:
+    done = threaded("-c", RACE)
+    assert done.returncode != 0
+    assert "ThreadSanitizer: data race" in done.stderr
+
+
+@pytest.mark.parametrize("job", THREADED_JOBS, ids=" ".join)
+def test_no_race_is_reported(threaded: Python, job: tuple[str, ...]) -> None:
+    done = threaded(*job)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
