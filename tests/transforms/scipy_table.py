@@ -1,4 +1,4 @@
-"""SciPy's and scikit-learn's functions under transforms: a table, each cell of which is measured.
+"""SciPy's and scikit-learn's functions under transforms and on a mesh: a table, each cell of which is measured.
 
 ``python -m tests.transforms.scipy_table`` prints what is measured where it is not what the table says;
 ``--write`` writes the table into docs/transforms-and-scipy.md.
@@ -24,6 +24,7 @@ import sklearn
 
 import nabla_array as xp
 from nabla_array import Array
+from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.transforms import ValueLeftWarning, compile, grad, jvp, tree_flatten, vmap
 
 from .scipy_functions import CHAPTERS
@@ -34,6 +35,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "transforms-and-scipy.md"
 BEGIN, END = "<!-- begin table -->", "<!-- end table -->"
 EXAMPLES = 3
 TRANSFORMS = ("vmap", "grad", "jvp", "compile")
+COLUMNS = (*TRANSFORMS, "sharded")
+MESH = DeviceMesh((4,), ("rows",))
 # What limits a cell, in the order of the notes.
 NOTES = {
     "s": "Looks at values (to check them, to iterate until all is done, or to index by a mask): `vmap` runs "
@@ -48,6 +51,8 @@ NOTES = {
     "0": "Piecewise constant (ranks, counts): the derivative is 0.",
     "i": "Of integers: there is no derivative.",
     "w": "Divides by zero where the result is not taken: reverse mode gives nan, as JAX's would.",
+    "h": "The result is in the host's memory, and the work at least partly: it leaves for NumPy or C, or is put "
+    "into arrays that the function makes (on the mesh within `with mesh:`).",
 }
 
 
@@ -104,7 +109,8 @@ def measure(row: Row) -> str:
             assert_near(leaves(row.call(*arrays(example))), outs)
         forward, reverse = _derivatives(row, examples[0])
         together = _vmap(row, batch, wanted, "c" if forward == "c" else "s")
-        return together + reverse + forward + _compile(row, examples, wanted)
+        compiled = _compile(row, examples, wanted)
+        return together + reverse + forward + compiled + _sharded(row, examples[0], wanted[0])
 
 
 def _vmap(row: Row, batch: list[np.ndarray], wanted: list[list[np.ndarray]], parted: str) -> str:
@@ -210,6 +216,16 @@ def _compile(row: Row, examples: list[list[np.ndarray]], wanted: list[list[np.nd
     return "l"
 
 
+def _sharded(row: Row, example: list[np.ndarray], wanted: list[np.ndarray]) -> str:
+    """Return the cell for operands that are cut along their first axis over the devices of a mesh."""
+    operands = [shard(x, MESH, P("rows") if x.ndim else P()) for x in example]
+    results = tree_flatten(row.call(*operands))[0]
+    assert_near(leaves(results), wanted)
+    # A number of Python's is one of ours whose value was asked for in the end; NumPy's come from NumPy.
+    there = [x.device == MESH if isinstance(x, Array) else type(x) in (bool, int, float) for x in results]
+    return "." if all(there) else "h"
+
+
 # -- the page ------------------------------------------------------------------------------------------
 
 
@@ -223,8 +239,8 @@ def table() -> str:
     every = list(rows())
     used = [code for code in NOTES if any(code in r.cells for r in every)]
     mark = {code: str(k) for k, code in enumerate(used, 1)}
-    works = [Counter("." if r.cells[k] in ".0" else "" for r in every)["."] for k in range(len(TRANSFORMS))]
-    told = ", ".join(f"`{name}` {n}" for name, n in zip(TRANSFORMS, works, strict=True))
+    works = [Counter("." if r.cells[k] in ".0" else "" for r in every)["."] for k in range(len(COLUMNS))]
+    told = ", ".join(f"`{name}` {n}" for name, n in zip(COLUMNS, works, strict=True))
     lines = [f"{len(every)} calls. As a whole, without a limit: {told}.", ""]
     for k, code in enumerate(used, 1):
         lines.append(f"{k}. {NOTES[code]}")
@@ -233,11 +249,11 @@ def table() -> str:
             "",
             f"### {chapter}",
             "",
-            f"| function | {' | '.join(TRANSFORMS)} |",
-            "|---|---|---|---|---|",
+            f"| function | {' | '.join(COLUMNS)} |",
+            "|---|---|---|---|---|---|",
         ]
         for cells, names in _alike(r for r in every if r.chapter == chapter):
-            shown = ["yes" if c == "." else f"yes [{mark[c]}]" if c in "s0" else mark[c] for c in cells]
+            shown = ["yes" if c == "." else f"yes [{mark[c]}]" if c in "s0h" else mark[c] for c in cells]
             shown = [c if not c.isdigit() else f"no [{c}]" for c in shown]
             shown[0] = shown[0].replace("no", "yes")  # it never refuses
             shown[3] = shown[3].replace("no", "falls back")
