@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nabla_array as xp
 from nabla_array._lazy.config import config
 from nabla_array._lazy.cpu import blocks
 from nabla_array._lazy.cpu.blocks import StepFailed, as_value, run_call, run_fused, spread, writer
@@ -123,6 +124,14 @@ def test_an_error_of_a_call_names_the_equation() -> None:
     np.testing.assert_array_equal(env[2], -x)
 
 
+def test_only_memory_of_its_own_is_written_to() -> None:
+    x = np.arange(6.0)
+    assert blocks.can_write(x)
+    assert not blocks.can_write(x[1:])
+    x.flags.writeable = False
+    assert not blocks.can_write(x)
+
+
 # -- large reductions --------------------------------------------------------------------------------------
 
 REDUCED = [
@@ -160,7 +169,7 @@ def test_reductions_of_nothing_and_of_one_element() -> None:
             assert_same(env[1], np.asarray(np.sum(x)))
 
 
-def test_what_is_small_or_strided_is_one_call() -> None:
+def test_what_is_small_or_strided_or_would_be_rounded_otherwise_is_one_call() -> None:
     x = np.ones((1000, 100))
     assert blocks.whole(reduce_sum, x) is reduce_sum.host
     with patch.object(blocks, "_SHARED", 0):
@@ -168,6 +177,7 @@ def test_what_is_small_or_strided_is_one_call() -> None:
         assert blocks.whole(reduce_sum, x.T) is reduce_sum.host
         assert blocks.whole(reduce_sum, x[:, ::2]) is reduce_sum.host
         assert blocks.whole(reduce_sum, x.astype(np.float16)) is reduce_sum.host
+        assert blocks.whole(reduce_prod, x) is reduce_prod.host
         assert blocks.whole(e.exp, x) is e.exp.host
 
 
@@ -355,6 +365,46 @@ def test_how_many_blocks_and_threads() -> None:
     if blocks.compiled is not None:
         blocks._kernel.cache_clear()
         assert blocks.blocks_and_threads(program, group) == (0, 1)
+
+
+# -- whole programs ----------------------------------------------------------------------------------------
+
+# Each of an array of two axes and a row of it; `np` is a namespace.
+PROGRAMS: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "chain": lambda np, x, row: (x * 2 - row) * x + np.abs(x),
+    "rows summed": lambda np, x, row: np.sum(x * x + row, axis=1) * 2,
+    "columns joined": lambda np, x, row: np.max(x * 2 - row, axis=0) - 1,
+    "everything joined": lambda np, x, row: np.min(x * 2 - row),
+    "a view inside": lambda np, x, row: np.broadcast_to(row * 2, x.shape) + x,
+    "two outputs": lambda np, x, row: [x * 2 + row, np.abs(x * 2)],
+    "compared": lambda np, x, row: np.where(x > row, x, row - 1),
+}
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("elements", [1, 4, 7, 1000])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_bits_do_not_depend_on_blocks(name: str, elements: int, threads: int) -> None:
+    values = np.linspace(-3, 3, 35).reshape(7, 5)
+    function = PROGRAMS[name]
+    with in_blocks(elements, threads):
+        x = xp.asarray(values)
+        got = function(xp, x, x[2])
+        found = [np.asarray(y) for y in (got if isinstance(got, list) else [got])]
+    wanted = function(np, values, values[2])
+    for a, b in zip(found, wanted if isinstance(wanted, list) else [wanted], strict=True):
+        assert_same(a, np.asarray(b))
+
+
+@pytest.mark.parametrize("elements", [1, 5, 64])
+def test_sums_over_blocks_are_as_accurate_as_numpys(elements: int) -> None:
+    values = np.random.default_rng(0).standard_normal((13, 11))
+    with in_blocks(elements, threads=2):
+        got = [
+            np.asarray(y) for y in (xp.sum(xp.asarray(values) * 2), xp.sum(xp.asarray(values) * 2, axis=0))
+        ]
+    assert_same(got[0], np.asarray(np.sum(values * 2)), exact=False)
+    assert_same(got[1], np.sum(values * 2, axis=0), exact=False)
 
 
 # -- writers, buffers --------------------------------------------------------------------------------------

@@ -13,7 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nabla_array._lazy.cpu.kernels import Unfit
-from nabla_array._lazy.cpu.sequences import ALIGNED, FIXED, THREAD, Binder, Bound, Workspace, bind, copy_op
+from nabla_array._lazy.cpu.sequences import (
+    ALIGNED,
+    FIXED,
+    THREAD,
+    Binder,
+    Bound,
+    Workspace,
+    _is_for_blas,
+    bind,
+    copy_op,
+)
 from nabla_array._lazy.graph.aval import aval_of
 from nabla_array._lazy.graph.program import Program
 from nabla_array._lazy.native import compiled
@@ -325,6 +335,14 @@ def test_dead_values_leave_their_memory_to_others() -> None:
     assert bound.workspace <= 3 * x.nbytes
 
 
+@needs_compiled
+def test_outputs_need_no_memory_of_a_thread() -> None:
+    """And a layer needs it for its product alone."""
+    for name, workspace in (("a product", 0), ("a chain", 0), ("a layer", 256 + 192)):
+        inputs, steps, outputs = PROGRAMS[name]
+        assert check(program_of(inputs, steps, outputs), inputs, exact=False).workspace == workspace
+
+
 # -- single operations -------------------------------------------------------------------------------------
 
 
@@ -353,3 +371,19 @@ def test_where_values_are() -> None:
     assert binder.home[:1] == [1]
     assert binder.home[1:] == [FIXED] * 4
     assert binder.root == [*range(5)]
+
+
+@pytest.mark.parametrize(
+    ("x", "is_for_it"),
+    [
+        (np.ones((4, 3)), True),
+        (np.ones((4, 3)).T, True),
+        (np.ones((4, 6))[:, :3], True),
+        (np.ones((4, 6))[:, ::2], False),
+        (np.broadcast_to(np.ones((1, 3)), (4, 3)), False),
+        (np.ones((4, 3))[::-1], False),
+    ],
+    ids=["rows", "columns", "parts of rows", "every other", "one row repeated", "backwards"],
+)
+def test_blas_takes_rows_and_columns(x: np.ndarray, is_for_it: bool) -> None:
+    assert _is_for_blas(x) == is_for_it
