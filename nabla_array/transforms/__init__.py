@@ -1,5 +1,6 @@
 """Transforms of functions: derivatives, vectorization, compilation, control flow."""
 
+from .._namespace.dispatch.docstrings import refer as _refer
 from .compile import *  # noqa: F403
 from .concretization import *  # noqa: F403
 from .control_flow import *  # noqa: F403
@@ -11,3 +12,24 @@ from .jacobians import *  # noqa: F403
 from .mapping import *  # noqa: F403
 from .pytree import *  # noqa: F403
 from .vmap import *  # noqa: F403
+
+# The pages on the functions that these are, or are like.
+_JAX = "https://docs.jax.dev/en/latest/"
+_POPXL = "https://docs.graphcore.ai/projects/popxl/en/latest/"
+_PAGES = {
+    "compile": f"{_JAX}_autosummary/jax.jit.html",
+    "hvp": f"{_JAX}notebooks/autodiff_cookbook.html",
+    "autodiff": f"{_POPXL} (``transforms.autodiff``)",
+    "call": f"{_POPXL} (``ops.call``)",
+    "call_with_info": f"{_POPXL} (``ops.call_with_info``)",
+    "trace": f"{_POPXL} (``Ir.create_graph``)",
+}
+_JAXS = (
+    "checkpoint custom_jvp custom_vjp grad hessian jacfwd jacrev jvp linearize value_and_grad vjp vmap "
+    "lax.associative_scan lax.cond lax.fori_loop lax.map lax.scan lax.stop_gradient lax.switch "
+    "lax.while_loop test_util.check_grads tree_util.register_pytree_node"
+)
+for _path in _JAXS.split():
+    _PAGES[_path.rpartition(".")[2]] = f"{_JAX}_autosummary/jax.{_path}.html"
+for _name, _page in _PAGES.items():
+    _refer(globals()[_name], _page)

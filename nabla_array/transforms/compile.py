@@ -141,13 +141,6 @@ def compile(
         If `dynamic_dims` is given and the program depends on the length in no simple way, or a length leaves
         as a plain number (``len(x)``, ``range(n)``): then there is a program for each length.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import compile
     >>> @compile
     ... def norm(x):

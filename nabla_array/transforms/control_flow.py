@@ -48,13 +48,6 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     TypeError
         If `pred` is no number, or the branches' results differ.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import cond, grad, vmap
     >>> def f(x):
     ...     return cond(x > 0, xp.log, lambda x: 2 * x, x)
@@ -90,13 +83,6 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     ValueError
         If there are no branches.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.switch.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import switch, vmap
     >>> vmap(lambda i: switch(i, [xp.sin, xp.cos, xp.exp], 0.0))(xp.asarray([0, 1, 2, 7]))
     array([0., 1., 1., 1.])
@@ -205,13 +191,6 @@ def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_
         In reverse mode (grad, vjp), unless the loop runs in Python: the number of steps is not known
         beforehand. Forward mode (jvp, jacfwd) works, and reverse mode through `scan` and `fori_loop`.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import vmap, while_loop
     >>> def log2(n):  # rounded down
     ...     return while_loop(lambda s: s[0] > 1, lambda s: (s[0] // 2, s[1] + 1), (n, 0))[1]
@@ -307,13 +286,6 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     TypeError
         If a bound is no integer, or `body_fun` gives something else than it takes.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import fori_loop, grad
     >>> fori_loop(0, 10, lambda i, total: total + i, 0)
     np.int64(45)
@@ -391,13 +363,6 @@ def scan(
     TypeError
         If `f` returns no pair, or another carry than it takes.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import grad, scan
     >>> scan(lambda total, x: (total + x, total * x), 0.0, xp.asarray([1.0, 2.0, 3.0]))
     (np.float64(6.0), array([0., 2., 9.]))

@@ -40,12 +40,6 @@ def stop_gradient(x: Any) -> Any:
     -------
     pytree of arrays
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html
-
-    Examples
-    --------
     >>> from nabla_array.transforms import grad, stop_gradient
     >>> grad(lambda x: x * stop_gradient(x))(3.0)
     np.float64(3.0)
@@ -235,13 +229,6 @@ class custom_jvp(_Custom):
     nondiff_argnums : sequence of ints
         Arguments that are no arrays to differentiate by; the rule gets them first.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.custom_jvp.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import custom_jvp, grad
     >>> @custom_jvp
     ... def log1pexp(x):
@@ -362,13 +349,6 @@ class custom_vjp(_Custom):
     nondiff_argnums : sequence of ints
         Arguments that are no arrays to differentiate by; the backward rule gets them first.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.custom_vjp.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import custom_vjp, grad
     >>> @custom_vjp
     ... def clipped(x):  # the identity, with gradients in [-1, 1]
@@ -441,13 +421,6 @@ def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
     callable
         The same function; its gradient takes less memory and more time.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.checkpoint.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import checkpoint, grad
     >>> grad(lambda x: checkpoint(xp.sin)(xp.sin(x)))(0.0)
     np.float64(1.0)

@@ -187,13 +187,6 @@ def value_and_grad(
     ValueLeftWarning
         Where a value becomes a Python number (``float(x)``) that is computed with.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import value_and_grad
     >>> value_and_grad(lambda x: xp.sum(x**3))(xp.asarray([1.0, 2.0]))
     (np.float64(9.0), array([ 3., 12.]))
@@ -266,13 +259,6 @@ def grad(
     TypeError, ValueError
         As `value_and_grad`.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.grad.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import grad
     >>> grad(lambda x: xp.sum(x**3))(xp.asarray([1.0, 2.0]))
     array([ 3., 12.])
@@ -316,13 +302,6 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: b
     ValueError
         For a cotangent of another structure or shape than the output.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import vjp
     >>> y, pullback = vjp(lambda x: x**2, xp.asarray([1.0, 2.0]))
     >>> pullback(xp.asarray([1.0, 10.0]))
@@ -411,13 +390,6 @@ def jvp(
     ValueError
         For a tangent of another structure or shape than its primal.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.jvp.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import jvp
     >>> jvp(xp.sin, (0.0,), (2.0,))
     (np.float64(0.0), np.float64(2.0))
@@ -442,12 +414,6 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     (output, jvp_function) or (output, jvp_function, aux)
         ``jvp_function(*tangents)`` does not run `fun` again, and works under `vmap`.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html
-
-    Examples
-    --------
     >>> from nabla_array.transforms import linearize
     >>> y, along = linearize(lambda x: x**2, 3.0)
     >>> along(1.0), along(2.0)
@@ -487,13 +453,6 @@ def hvp(
     pytree
         Of the structure of the first argument, or a tuple of such where there are several.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import hvp
     >>> hvp(lambda x: xp.sum(x**3), (xp.asarray([1.0, 2.0]),), (xp.asarray([1.0, 1.0]),))
     array([ 6., 12.])

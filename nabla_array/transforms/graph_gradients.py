@@ -194,13 +194,6 @@ def autodiff(
     NotImplementedError
         For an operation without a derivative.
 
-    References
-    ----------
-    https://docs.graphcore.ai/projects/popxl/en/latest/ (``transforms.autodiff``)
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import autodiff, call, call_with_info, trace
     >>> square = trace(lambda x: x * x, xp.zeros(3))
     >>> info = autodiff(square)

@@ -220,13 +220,6 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
     ValueError
         If it captures an array that is batched by a `vmap` around.
 
-    References
-    ----------
-    https://docs.graphcore.ai/projects/popxl/en/latest/ (``Ir.create_graph``)
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import trace
     >>> def linear(x, W, b):
     ...     return x @ W + b
@@ -424,13 +417,6 @@ def call(graph: Graph, *args: Any, inputs_dict: Mapping[GraphTensor, Any] | None
     TypeError
         For other dtypes.
 
-    References
-    ----------
-    https://docs.graphcore.ai/projects/popxl/en/latest/ (``ops.call``)
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import call, trace
     >>> square = trace(lambda x: x * x, xp.zeros(3))
     >>> call(square, xp.asarray([1.0, 2.0, 3.0]))
@@ -456,13 +442,6 @@ def call_with_info(
     -------
     (pytree of arrays, CallSiteInfo)
 
-    References
-    ----------
-    https://docs.graphcore.ai/projects/popxl/en/latest/ (``ops.call_with_info``)
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import call_with_info, trace
     >>> square = trace(lambda x: x * x, xp.zeros(3))
     >>> y, info = call_with_info(square, xp.asarray([1.0, 2.0, 3.0]))

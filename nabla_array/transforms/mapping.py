@@ -33,13 +33,6 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     -------
     pytree of arrays
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.map.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import map
     >>> map(lambda x: xp.sum(x) ** 2, xp.asarray([[1.0, 2.0], [3.0, 4.0]]))
     array([ 9., 49.])
@@ -87,13 +80,6 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
     ValueError
         If leaves of `elems` differ in length.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.lax.associative_scan.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import associative_scan
     >>> associative_scan(xp.maximum, xp.asarray([3, 1, 4, 1, 5]))
     array([3, 3, 4, 4, 5])

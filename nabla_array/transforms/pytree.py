@@ -106,12 +106,6 @@ def register_pytree_node(
     ValueError
         If the class is registered already.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.tree_util.register_pytree_node.html
-
-    Examples
-    --------
     >>> from nabla_array.transforms import register_pytree_node, tree_leaves
     >>> class Point:
     ...     def __init__(self, x, y):

@@ -92,13 +92,6 @@ def vmap(
     SplitWarning
         When every example has come to be run alone; once for each line of code.
 
-    References
-    ----------
-    https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> from nabla_array.transforms import vmap
     >>> def steps(n):  # of one number
     ...     count = 0

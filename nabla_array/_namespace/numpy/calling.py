@@ -14,6 +14,7 @@ from ..chapters.manipulation import broadcast_to, reshape
 from ..core.array import Array, from_value, write
 from ..core.promotion import UnheldDtypeError, as_array, broadcast_shapes
 from ..core.views import Flags, layout
+from ..dispatch.docstrings import NUMPYS, refer
 from ..interop.functions import from_host, to_host
 
 
@@ -23,13 +24,6 @@ class vectorize(np.vectorize):
     With a signature such as ``"(n),(n)->()"`` the function takes and gives arrays. `nabla_array.vmap` does
     the same at once for all elements. Under a transform the function gets arrays, which are recorded.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.vectorize.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.vectorize(lambda a, b: a if a > b else b)([1, 5], 3)
     array([3, 5])
     """
@@ -115,13 +109,6 @@ def _core(term: str) -> int:
 class ndenumerate:
     """Iterate over pairs of an index and the element there.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.ndenumerate.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> [(i, float(x)) for i, x in xp.ndenumerate([5.0, 6.0])]
     [((0,), 5.0), ((1,), 6.0)]
     """
@@ -144,13 +131,6 @@ class ndenumerate:
 class nditer:
     """Iterate over arrays as NumPy does, over copies on the host; what is written comes back at the end.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.nditer.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> x = xp.zeros(2)
     >>> with xp.nditer(x, op_flags=["readwrite"]) as it:
     ...     for element in it:
@@ -237,14 +217,11 @@ def _as_in_memory(x: Array) -> np.ndarray:
 def broadcast(*args: Any) -> Any:
     """Return NumPy's object that tells how arrays broadcast.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.broadcast.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> xp.broadcast(xp.zeros((2, 1)), xp.zeros(3)).shape
     (2, 3)
     """
     return np.broadcast(*[np.array(x) if type(x) is Array else x for x in args])
+
+
+for _it in (vectorize, ndenumerate, nditer, broadcast):
+    refer(_it, f"{NUMPYS}numpy.{_it.__name__}.html")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.cpu import faults
+from ..dispatch.docstrings import NUMPYS, refer
 
 
 class errstate:
@@ -18,13 +19,6 @@ class errstate:
     It counts where an operation is written, not where its elements are computed. Warnings come where
     the setting `float_warnings` is on, or a block wants them. Compiled code and MAX report nothing.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.errstate.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> with xp.errstate(divide="ignore"):
     ...     x = 1 / xp.zeros(2)
     >>> x
@@ -85,13 +79,6 @@ def seterr(
 
     Parameters and results are those of NumPy's `numpy.seterr`.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.seterr.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> before = xp.seterr(divide="ignore")
     >>> 1 / xp.zeros(2)
     array([inf, inf])
@@ -107,3 +94,7 @@ def seterr(
     if faults.is_urgent(faults.usual) or faults.usual["under"] != "ignore":
         _lasting.enter_context(faults.recorded_under({}))
     return {**before}
+
+
+for _it in (errstate, seterr):
+    refer(_it, f"{NUMPYS}numpy.{_it.__name__}.html")
