@@ -23,7 +23,7 @@ from ..core.promotion import as_array, astype, checked, fits, normalize_shape
 from ..core.views import Flags
 from ..dispatch import fastpath
 from ..interop.functions import to_host
-from .described import eager_numpys, numpys, of_family
+from .described import eager_numpys, numpys
 from .joining import along
 from .numbers import i0
 
@@ -324,54 +324,98 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Arr
     return nonzero(as_array("mask_indices", mask_func(ones((n, n), dtype=int), k)) != 0)
 
 
-def _triangle(name: str, article: str, part: str, shown: str) -> tuple[Callable[..., Any], ...]:
-    """Return the functions that give the indices of a triangle: of so many rows, and of an array."""
-    host, name_from = getattr(np, name), f"{name}_from"
+@numpys
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Return the indices of a lower triangle.
 
-    def of_size(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-        return tuple(map(from_value, host(n, k, m)))
-
-    def of_array(arr: Any, k: int = 0) -> tuple[Array, ...]:
-        x = as_array(name_from, arr)
-        if x.ndim != 2:
-            raise ValueError("input array must be 2-d")
-        return of_size(x.shape[0], k, x.shape[1])
-
-    summary = f"Return the indices of the {part} triangle of an array."
-    return (
-        numpys(
-            of_family(
-                of_size, name, f"Return the indices of {article} {part} triangle.", f"xp.{name}(2)", shown
-            )
-        ),
-        numpys(of_family(of_array, name_from, summary, f"xp.{name_from}(xp.eye(2))", shown)),
-    )
+    >>> xp.tril_indices(2)
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    return tuple(map(from_value, np.tril_indices(n, k, m)))
 
 
-tril_indices, tril_indices_from = _triangle(
-    "tril_indices", "a", "lower", "(array([0, 1, 1]), array([0, 0, 1]))"
-)
-triu_indices, triu_indices_from = _triangle(
-    "triu_indices", "an", "upper", "(array([0, 0, 1]), array([0, 1, 1]))"
-)
+@numpys
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+    """Return the indices of an upper triangle.
+
+    >>> xp.triu_indices(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    return tuple(map(from_value, np.triu_indices(n, k, m)))
+
+
+@numpys
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Return the indices of the lower triangle of an array.
+
+    >>> xp.tril_indices_from(xp.eye(2))
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    return tril_indices(*_rows_and_columns("tril_indices_from", arr, k))
+
+
+@numpys
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
+    """Return the indices of the upper triangle of an array.
+
+    >>> xp.triu_indices_from(xp.eye(2))
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    return triu_indices(*_rows_and_columns("triu_indices_from", arr, k))
+
+
+def _rows_and_columns(function: str, arr: Any, k: int) -> tuple[int, int, int]:
+    x = as_array(function, arr)
+    if x.ndim != 2:
+        raise ValueError("input array must be 2-d")
+    return x.shape[0], k, x.shape[1]
 
 
 # -- windows -----------------------------------------------------------------------------------------
 
 
-def _window(name: str, kind: str, example: str, shown: str) -> Callable[..., Array]:
-    """Return NumPy's function of this name."""
-
-    def window(M: Any) -> Array:
-        return from_value(getattr(np, name)(as_array(name, M)._value()))
-
-    return numpys(of_family(window, name, f"Return the {kind}.", f"xp.{name}{example}", shown))
+def _window(name: str, M: Any) -> Array:
+    return from_value(getattr(np, name)(as_array(name, M)._value()))
 
 
-bartlett = _window("bartlett", "Bartlett window: a triangle", "(5)", "array([0. , 0.5, 1. , 0.5, 0. ])")
-hanning = _window("hanning", "Hann window: a raised cosine", "(3)", "array([0., 1., 0.])")
-hamming = _window("hamming", "Hamming window", "(3)", "array([0.08, 1.  , 0.08])")
-blackman = _window("blackman", "Blackman window", "(3).round(12) + 0.0", "array([0., 1., 0.])")
+@numpys
+def bartlett(M: Any) -> Array:
+    """Return the Bartlett window: a triangle.
+
+    >>> xp.bartlett(5)
+    array([0. , 0.5, 1. , 0.5, 0. ])
+    """
+    return _window("bartlett", M)
+
+
+@numpys
+def hanning(M: Any) -> Array:
+    """Return the Hann window: a raised cosine.
+
+    >>> xp.hanning(3)
+    array([0., 1., 0.])
+    """
+    return _window("hanning", M)
+
+
+@numpys
+def hamming(M: Any) -> Array:
+    """Return the Hamming window.
+
+    >>> xp.hamming(3)
+    array([0.08, 1.  , 0.08])
+    """
+    return _window("hamming", M)
+
+
+@numpys
+def blackman(M: Any) -> Array:
+    """Return the Blackman window.
+
+    >>> xp.blackman(3).round(12) + 0.0
+    array([0., 1., 0.])
+    """
+    return _window("blackman", M)
 
 
 @numpys

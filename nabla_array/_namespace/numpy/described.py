@@ -43,10 +43,10 @@ def eager_numpys(**options: Any) -> Callable[[F], F]:
     return decorate
 
 
-def of_family(function: F, name: str, summary: str, example: str, shown: str) -> F:
+def of_family(function: F, name: str, summary: str, example: str, result: str) -> F:
     """Give one of several functions that are made alike its name and docstring."""
     call_it(function, "nabla_array", name)
-    function.__doc__ = f"{summary}\n\n>>> {example}\n{shown}"
+    function.__doc__ = f"{summary}\n\n>>> xp.{name}({example})\n{result}"
     return function
 
 

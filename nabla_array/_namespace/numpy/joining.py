@@ -6,7 +6,6 @@ import builtins
 import itertools
 import math
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..chapters.manipulation import flip, moveaxis, reshape, swapaxes
 from ..core.array import Array, apply
 from ..core.indexing import fitted, getitem, setitem
 from ..core.promotion import as_array, astype, listed, normalize_axis
-from .described import eager_numpys, numpys, of_family
+from .described import eager_numpys, numpys
 
 _ALL = slice(None)
 
@@ -209,37 +208,43 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     return array_split(x, indices_or_sections, axis)
 
 
-def _split_along(name: str, nth: str, axis: int, ndim: int, example: str, shown: str) -> Callable[..., Any]:
-    """Return NumPy's function of this name, which splits along one axis."""
+@numpys
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Split along the second axis, a vector along the first.
 
-    def function(ary: Any, indices_or_sections: Any) -> list[Array]:
-        x = as_array(name, ary)
-        if x.ndim < ndim:
-            raise ValueError(f"{name} only works on arrays of {ndim} or more dimensions")
-        return split(x, indices_or_sections, builtins.min(axis, x.ndim - 1))
+    >>> xp.hsplit(xp.arange(4), 2)
+    [array([0, 1]), array([2, 3])]
+    """
+    x = as_array("hsplit", ary)
+    if not x.ndim:
+        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
-    return numpys(of_family(function, name, f"Split along the {nth}.", example, shown))
+
+@numpys
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Split along the first axis.
+
+    >>> xp.vsplit(xp.eye(2), 2)
+    [array([[1., 0.]]), array([[0., 1.]])]
+    """
+    x = as_array("vsplit", ary)
+    if x.ndim < 2:
+        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
+    return split(x, indices_or_sections, 0)
 
 
-hsplit = _split_along(
-    "hsplit",
-    "second axis, a vector along the first",
-    1,
-    1,
-    "xp.hsplit(xp.arange(4), 2)",
-    "[array([0, 1]), array([2, 3])]",
-)
-vsplit = _split_along(
-    "vsplit", "first axis", 0, 2, "xp.vsplit(xp.eye(2), 2)", "[array([[1., 0.]]), array([[0., 1.]])]"
-)
-dsplit = _split_along(
-    "dsplit",
-    "third axis",
-    2,
-    3,
-    "[x.shape for x in xp.dsplit(xp.ones((1, 1, 4)), 2)]",
-    "[(1, 1, 2), (1, 1, 2)]",
-)
+@numpys
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
+    """Split along the third axis.
+
+    >>> [x.shape for x in xp.dsplit(xp.ones((1, 1, 4)), 2)]
+    [(1, 1, 2), (1, 1, 2)]
+    """
+    x = as_array("dsplit", ary)
+    if x.ndim < 3:
+        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
+    return split(x, indices_or_sections, 2)
 
 
 # -- elements put in and taken out -------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,32 +10,51 @@ from ..chapters.fft import fftn, ifftn, irfftn, rfftn
 from ..core.array import Array
 from ..core.outputs import deliver
 from ..dispatch import fastpath
-from .described import numpys_in, of_family
+from .described import numpys_in
 
 numpys = numpys_in("numpy.fft", np.fft)
 
 
-def _along_two(name: str, along: Callable[..., Array], what: str, *example: str) -> Callable[..., Any]:
-    """Return NumPy's function of this name."""
+@fastpath.whole(np.fft.fft2)
+@numpys
+def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    """Return the Fourier transform along two axes.
 
-    def transform(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
-        return deliver(name, out, along(a, s=s, axes=axes, norm=norm))
+    >>> xp.fft.fft2(xp.ones((2, 2))).real
+    array([[4., 0.],
+           [0., 0.]])
+    """
+    return deliver("fft2", out, fftn(a, s=s, axes=axes, norm=norm))
 
-    return numpys(of_family(transform, f"fft.{name}", f"Return the {what}.", *example))
+
+@numpys
+def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    """Return the inverse Fourier transform along two axes.
+
+    >>> xp.fft.ifft2(xp.ones((2, 2))).real
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    return deliver("ifft2", out, ifftn(a, s=s, axes=axes, norm=norm))
 
 
-_4 = "array([[4., 0.],\n       [0., 0.]])"
-_1 = "array([[1., 0.],\n       [0., 0.]])"
-_fft2 = _along_two("fft2", fftn, "Fourier transform along two axes", "xp.fft.fft2(xp.ones((2, 2))).real", _4)
-fft2 = fastpath.whole(np.fft.fft2)(_fft2)
-ifft2 = _along_two(
-    "ifft2", ifftn, "inverse Fourier transform along two axes", "xp.fft.ifft2(xp.ones((2, 2))).real", _1
-)
-rfft2 = _along_two(
-    "rfft2",
-    rfftn,
-    "Fourier transform of real numbers along two axes",
-    "xp.fft.rfft2(xp.ones((2, 2))).real",
-    _4,
-)
-irfft2 = _along_two("irfft2", irfftn, "inverse of `rfft2`", "xp.fft.irfft2(xp.ones((2, 2)))", _1)
+@numpys
+def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    """Return the Fourier transform of real numbers along two axes.
+
+    >>> xp.fft.rfft2(xp.ones((2, 2))).real
+    array([[4., 0.],
+           [0., 0.]])
+    """
+    return deliver("rfft2", out, rfftn(a, s=s, axes=axes, norm=norm))
+
+
+@numpys
+def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+    """Return the inverse of `rfft2`.
+
+    >>> xp.fft.irfft2(xp.ones((2, 2)))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    return deliver("irfft2", out, irfftn(a, s=s, axes=axes, norm=norm))

@@ -231,7 +231,7 @@ quantile = eager_numpys()(
         "quantile",
         _quantile,
         "Return quantiles along axes.",
-        "xp.quantile([1.0, 2.0, 4.0], 0.5)",
+        "[1.0, 2.0, 4.0], 0.5",
         "np.float64(2.0)",
     )
 )
@@ -240,7 +240,7 @@ percentile = eager_numpys()(
         "percentile",
         _quantile,
         "Return percentiles along axes.",
-        "xp.percentile([1.0, 2.0, 4.0], [0, 75])",
+        "[1.0, 2.0, 4.0], [0, 75]",
         "array([1., 3.])",
     )
 )

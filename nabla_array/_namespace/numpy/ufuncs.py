@@ -25,7 +25,7 @@ from ..core.promotion import as_array, astype, promote
 from ..dispatch.docstrings import NUMPYS, refer
 from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import ufunc as ufunc
-from .described import describe, of_family
+from .described import describe
 
 _F64 = np.dtype(np.float64)
 
@@ -99,23 +99,11 @@ def floats_of(like: np.ufunc, x: Any) -> Array:
     return astype(y, like.resolve_dtypes((y.dtype, *[None] * like.nout))[0])
 
 
-def _turned(name: str, given: str, wanted: str, example: str, shown: str) -> Any:
-    """Return NumPy's ufunc that turns one measure of angles into another."""
-    like = getattr(np, name)
-
-    def function(x: Any, /) -> Array:
-        y = floats_of(like, x)
-        wide = astype(y, np.result_type(y.dtype, np.float32))  # half precision is multiplied in single
-        return astype(multiply(wide, like(wide.dtype.type(1))), y.dtype)
-
-    summary = f"Return angles in {given} as angles in {wanted}."
-    return numpys(of_family(function, name, summary, f"xp.{name}({example})", shown))
-
-
-deg2rad = _turned("deg2rad", "degrees", "radians", "[180.0]", "array([3.14159265])")
-radians = _turned("radians", "degrees", "radians", "[180.0]", "array([3.14159265])")
-rad2deg = _turned("rad2deg", "radians", "degrees", "[xp.pi]", "array([180.])")
-degrees = _turned("degrees", "radians", "degrees", "[xp.pi]", "array([180.])")
+def _turned(like: np.ufunc, x: Any) -> Array:
+    """Multiply by what a ufunc makes of 1; half precision is multiplied in single."""
+    y = floats_of(like, x)
+    wide = astype(y, np.result_type(y.dtype, np.float32))
+    return astype(multiply(wide, like(wide.dtype.type(1))), y.dtype)
 
 
 @numpys
@@ -126,6 +114,46 @@ def fabs(x: Any, /) -> Array:
     array([1., 2.])
     """
     return abs(floats_of(np.fabs, x))
+
+
+@numpys
+def deg2rad(x: Any, /) -> Array:
+    """Return angles in degrees as angles in radians.
+
+    >>> xp.deg2rad([180.0])
+    array([3.14159265])
+    """
+    return _turned(np.deg2rad, x)
+
+
+@numpys
+def rad2deg(x: Any, /) -> Array:
+    """Return angles in radians as angles in degrees.
+
+    >>> xp.rad2deg([xp.pi])
+    array([180.])
+    """
+    return _turned(np.rad2deg, x)
+
+
+@numpys
+def radians(x: Any, /) -> Array:
+    """Return angles in degrees as angles in radians.
+
+    >>> xp.radians([180.0])
+    array([3.14159265])
+    """
+    return deg2rad(x)
+
+
+@numpys
+def degrees(x: Any, /) -> Array:
+    """Return angles in radians as angles in degrees.
+
+    >>> xp.degrees([xp.pi])
+    array([180.])
+    """
+    return rad2deg(x)
 
 
 @numpys

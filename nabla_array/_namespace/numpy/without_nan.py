@@ -27,8 +27,7 @@ from ..chapters.elementwise import (
 from ..chapters.indexing_functions import take_along_axis
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.scans import cumprod, cumsum
-from ..chapters.searching import argmax, argmin, count_nonzero
-from ..chapters.searching import where as where_
+from ..chapters.searching import argmax, argmin, count_nonzero, where
 from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
 from ..chapters.statistical import prod
@@ -69,7 +68,7 @@ def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tup
         np.copyto(known, value, where=found)
         return from_value(known), from_value(found)
     lacking = isnan(x)
-    return where_(lacking, x.dtype.type(value), x), lacking
+    return where(lacking, x.dtype.type(value), x), lacking
 
 
 def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: str) -> None:
@@ -79,44 +78,80 @@ def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: st
         warn_of_shape(message)
 
 
-def _total(
-    name: str, plain: Callable[..., Array], neutral: int, noun: str, *shown: str
-) -> Callable[..., Any]:
-    """Return `nansum` or `nanprod`."""
+@eager_numpys()
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the sum along axes, nan counting as 0.
 
-    def function(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Array:
-        return plain(_filled(name, a, neutral)[0], axis, dtype, out, keepdims, initial, where)
-
-    summary = f"Return the {noun} along axes, nan counting as {neutral}."
-    return eager_numpys()(of_family(function, name, summary, *shown))
-
-
-nansum = _total("nansum", sum_, 0, "sum", "xp.nansum([1.0, xp.nan, 2.0])", "np.float64(3.0)")
-nanprod = _total("nanprod", prod, 1, "product", "xp.nanprod([3.0, xp.nan, 2.0])", "np.float64(6.0)")
+    >>> xp.nansum([1.0, xp.nan, 2.0])
+    np.float64(3.0)
+    """
+    x, _ = _filled("nansum", a, 0)
+    return sum_(x, axis, dtype, out, keepdims, initial, where)
 
 
-def _scan(name: str, plain: Callable[..., Array], neutral: int, noun: str, *shown: str) -> Callable[..., Any]:
-    """Return `nancumsum` or `nancumprod`."""
+@eager_numpys()
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = True,
+) -> Array:
+    """Return the product along axes, nan counting as 1.
 
-    def function(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
-        return plain(_filled(name, a, neutral)[0], axis, dtype, out)
+    >>> xp.nanprod([3.0, xp.nan, 2.0])
+    np.float64(6.0)
+    """
+    x, _ = _filled("nanprod", a, 1)
+    return prod(x, axis, dtype, out, keepdims, initial, where)
 
-    summary = f"Return the {noun} up to each element, nan counting as {neutral}."
-    return numpys(of_family(function, name, summary, *shown))
+
+@numpys
+def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the sums up to each element, nan counting as 0.
+
+    >>> xp.nancumsum([1.0, xp.nan, 2.0])
+    array([1., 1., 3.])
+    """
+    return cumsum(_filled("nancumsum", a, 0)[0], axis, dtype, out)
 
 
-nancumsum = _scan("nancumsum", cumsum, 0, "sums", "xp.nancumsum([1.0, xp.nan, 2.0])", "array([1., 1., 3.])")
-nancumprod = _scan(
-    "nancumprod", cumprod, 1, "products", "xp.nancumprod([3.0, xp.nan, 2.0])", "array([3., 3., 6.])"
-)
+@numpys
+def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    """Return the products up to each element, nan counting as 1.
+
+    >>> xp.nancumprod([3.0, xp.nan, 2.0])
+    array([3., 3., 6.])
+    """
+    return cumprod(_filled("nancumprod", a, 1)[0], axis, dtype, out)
+
+
+def _extreme(
+    name: str,
+    reduce: Callable[..., Array],
+    a: Any,
+    axis: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    mask: Any,
+) -> Array:
+    x, lacking = _filled(name, a, -np.inf if name == "nanmax" else np.inf)
+    y = reduce(x, axis, None, keepdims, initial, mask)
+    if lacking is not None:  # nan where there is nothing else
+        _warn_of_few(lacking, normalize_axes(name, axis, x.ndim), 0, _ALL_NAN)
+        y = where(all_(lacking, axis, keepdims=keepdims), np.nan, y)
+    return deliver(name, out, y)
 
 
 def _joined(like: np.ufunc) -> Callable[..., Any]:
@@ -131,53 +166,55 @@ def _joined(like: np.ufunc) -> Callable[..., Any]:
     return reduce
 
 
-def _extreme(
-    name: str, plain: Callable[..., Array], like: np.ufunc, neutral: float, adjective: str, shown: str
-) -> Callable[..., Any]:
-    """Return `nanmax` or `nanmin`."""
+@eager_numpys(large=_joined(np.fmax))
+def nanmax(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Array:
+    """Return the largest element along axes that is not nan.
 
-    def function(
-        a: Any,
-        axis: Any = None,
-        out: Any = None,
-        keepdims: bool = False,
-        initial: Any = None,
-        where: Any = True,
-    ) -> Array:
-        x, lacking = _filled(name, a, neutral)
-        y = plain(x, axis, None, keepdims, initial, where)
-        if lacking is not None:  # nan where there is nothing else
-            _warn_of_few(lacking, normalize_axes(name, axis, x.ndim), 0, _ALL_NAN)
-            y = where_(all_(lacking, axis, keepdims=keepdims), np.nan, y)
-        return deliver(name, out, y)
-
-    summary = f"Return the {adjective} element along axes that is not nan."
-    return eager_numpys(large=_joined(like))(
-        of_family(function, name, summary, f"xp.{name}([1.0, xp.nan, 2.0])", shown)
-    )
+    >>> xp.nanmax([1.0, xp.nan, 2.0])
+    np.float64(2.0)
+    """
+    return _extreme("nanmax", max_, a, axis, out, keepdims, initial, where)
 
 
-nanmax = _extreme("nanmax", max_, np.fmax, -np.inf, "largest", "np.float64(2.0)")
-nanmin = _extreme("nanmin", min_, np.fmin, np.inf, "smallest", "np.float64(1.0)")
+@eager_numpys(large=_joined(np.fmin))
+def nanmin(
+    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Array:
+    """Return the smallest element along axes that is not nan.
+
+    >>> xp.nanmin([1.0, xp.nan, 2.0])
+    np.float64(1.0)
+    """
+    return _extreme("nanmin", min_, a, axis, out, keepdims, initial, where)
 
 
-def _place(
-    name: str, find: Callable[..., Array], neutral: float, adjective: str, shown: str
-) -> Callable[..., Any]:
-    """Return `nanargmax` or `nanargmin`."""
-
-    def function(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
-        x, lacking = _filled(name, a, neutral)
-        if lacking is not None and bool(all_(lacking, axis).any()):
-            raise ValueError(_ALL_NAN)
-        return find(x, axis, out, keepdims=keepdims)
-
-    summary = f"Return the index of the {adjective} element that is not nan."
-    return eager_numpys()(of_family(function, name, summary, f"xp.{name}([1.0, xp.nan, 2.0])", shown))
+def _place(name: str, find: Callable[..., Array], a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
+    x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
+    if lacking is not None and bool(all_(lacking, axis).any()):
+        raise ValueError(_ALL_NAN)
+    return find(x, axis, out, keepdims=keepdims)
 
 
-nanargmax = _place("nanargmax", argmax, -np.inf, "largest", "np.int64(2)")
-nanargmin = _place("nanargmin", argmin, np.inf, "smallest", "np.int64(0)")
+@eager_numpys()
+def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """Return the index of the largest element that is not nan.
+
+    >>> xp.nanargmax([1.0, xp.nan, 2.0])
+    np.int64(2)
+    """
+    return _place("nanargmax", argmax, a, axis, out, keepdims)
+
+
+@eager_numpys()
+def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    """Return the index of the smallest element that is not nan.
+
+    >>> xp.nanargmin([xp.nan, 1.0, 2.0])
+    np.int64(1)
+    """
+    return _place("nanargmin", argmin, a, axis, out, keepdims)
 
 
 def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> Array:
@@ -222,10 +259,10 @@ def _filled_variance(
     count = _counted(x, lacking, axes, True, mask)
     if center is None:
         center = astype(divide(sum_(x, axes, keepdims=True, where=mask), count), x.dtype)
-    off = where_(lacking, x.dtype.type(0), astype(subtract(x, center), x.dtype))
+    off = where(lacking, x.dtype.type(0), astype(subtract(x, center), x.dtype))
     squares = square(off) if x.dtype.kind != "c" else square(abs_(off))
     left = subtract(count, ddof)
-    left = where_(left > 0, astype(left, _F64), np.nan)
+    left = where(left > 0, astype(left, _F64), np.nan)
     total = sum_(squares, axes, keepdims=True, where=mask)
     return astype(divide(total, left), total.dtype)
 
@@ -264,7 +301,7 @@ def _variance(name: str, summary: str) -> Callable[..., Array]:
                 y = y if keepdims else reshape(y, tuple(n for k, n in enumerate(y.shape) if k not in axes))
             return deliver(name, out, y, "unsafe") if name == "nanvar" else deliver(name, out, sqrt(y))
 
-    return eager_numpys()(of_family(call, name, summary, f"xp.{name}([1.0, xp.nan, 3.0])", "np.float64(1.0)"))
+    return eager_numpys()(of_family(call, name, summary, "[1.0, xp.nan, 3.0]", "np.float64(1.0)"))
 
 
 nanvar = _variance("nanvar", "Return the variance along axes of the elements that are not nan.")
@@ -328,7 +365,7 @@ def _nan_quantile(
         low = astype(floor(place), np.dtype(np.intp))
         high = minimum(low + 1, maximum(count - 1, 0))
         first, second = [take_along_axis(rows, i, axis=-1) for i in (low, high)]
-        y = where_(count > 0, between(first, second, place - low), np.nan)
+        y = where(count > 0, between(first, second, place - low), np.nan)
         y = reshape(moveaxis(y, -1, 0), (*fractions.shape, *(kept if keepdims else rows.shape[:-1])))
         return astype(y, quantile_dtype(percent, x.dtype, q, method))
 
@@ -338,7 +375,7 @@ nanquantile = numpys(
         "nanquantile",
         _nan_quantile,
         "Return quantiles along axes of the elements that are not nan.",
-        "xp.nanquantile([1.0, xp.nan, 2.0], 0.5)",
+        "[1.0, xp.nan, 2.0], 0.5",
         "np.float64(1.5)",
     )
 )
@@ -347,7 +384,7 @@ nanpercentile = numpys(
         "nanpercentile",
         _nan_quantile,
         "Return percentiles along axes of the elements that are not nan.",
-        "xp.nanpercentile([1.0, xp.nan, 2.0], 50)",
+        "[1.0, xp.nan, 2.0], 50",
         "np.float64(1.5)",
     )
 )
@@ -376,5 +413,5 @@ def nanmedian(
         middle = [
             take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
         ]
-        y = where_(count > 0, (middle[0] + middle[1]) / 2, np.nan)
+        y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
         return deliver("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
