@@ -6,7 +6,6 @@ Each thread computes on one core (`config(threads=1)`, one BLAS thread), and Num
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
