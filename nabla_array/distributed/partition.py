@@ -200,6 +200,8 @@ class Partition:
         made = self._makers.get(number)
         if made is None or made.prim.kind != "view" or callable(made.params) or made.prim.dims is None:
             return None
+        if len(made.ins) != 1:
+            return None
         (source,) = made.ins
         before, after = made.prim.dims(self.values[source].aval, **made.params)
         if {*before} != {*after} or len({*after}) < len(after) or min(after, default=0) < 0:

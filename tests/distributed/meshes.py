@@ -51,9 +51,15 @@ def put(mesh: DeviceMesh, value: np.ndarray, layout: Layout | None) -> Sharded:
 def run(program: Program, mesh: DeviceMesh, values: Sequence[Any], seed: int) -> list[Any]:
     """Run a program on a mesh, its inputs cut at random; returns its outputs."""
     rng = np.random.default_rng(seed)
-    env: list[Any] = []
-    for x in values:
-        env.append(put(mesh, x, random_layout(mesh, x.shape, rng) if rng.integers(6) else None))
+    layouts = [random_layout(mesh, x.shape, rng) if rng.integers(6) else None for x in values]
+    return on_mesh(program, mesh, values, layouts)
+
+
+def on_mesh(
+    program: Program, mesh: DeviceMesh, values: Sequence[Any], layouts: Sequence[Layout | None]
+) -> list[Any]:
+    """Run a program on a mesh, its inputs cut like that; returns its outputs."""
+    env: list[Any] = [put(mesh, x, lay) for x, lay in zip(values, layouts, strict=True)]
     env += [None] * len(program.eqns)
     with np.errstate(all="ignore"):
         OnMesh(mesh).run(program, env)

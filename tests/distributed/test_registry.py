@@ -21,19 +21,17 @@ from .meshes import MESHES, run
 ON_MESHES = [r for r in ROWS if r.prim not in (placement.resident, placement.transfer)]
 
 
-def assert_close(got: np.ndarray, wanted: np.ndarray) -> None:
+def assert_close(got: np.ndarray, wanted: np.ndarray, ulps: int = 64) -> None:
     """The same but for the order of sums."""
     assert (got.shape, got.dtype) == (wanted.shape, wanted.dtype)
     if wanted.dtype.kind not in "fc":
         np.testing.assert_array_equal(got, wanted)
         return
-    eps = np.finfo(wanted.dtype).eps
+    eps = ulps * np.finfo(wanted.dtype).eps
     some = np.abs(wanted[np.isfinite(wanted)])
     with np.errstate(all="ignore"):
         scale = float(some.max(initial=0))
-        np.testing.assert_allclose(
-            got, wanted, rtol=64 * eps, atol=64 * eps * min(scale, 1e300), equal_nan=True
-        )
+        np.testing.assert_allclose(got, wanted, rtol=eps, atol=eps * min(scale, 1e300), equal_nan=True)
 
 
 def check(row: Row, meshes: list[DeviceMesh]) -> None:

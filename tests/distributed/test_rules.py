@@ -11,11 +11,11 @@ import pytest
 import nabla_array as xp
 from nabla_array._lazy.ops.indexing import scatter
 from nabla_array._namespace.core.array import Array, current
-from nabla_array.distributed import DeviceMesh, P
+from nabla_array.distributed import DeviceMesh, P, ShardingSpec
 from nabla_array.transforms import cond, fori_loop, grad, scan, vmap, while_loop
 
 from ..lazy.cpu.test_loops import reference
-from .meshes import MESHES, moved, parted, recorded, run
+from .meshes import MESHES, moved, on_mesh, parted, recorded, run
 from .test_registry import assert_close
 
 RNG = np.random.default_rng(0)
@@ -165,3 +165,35 @@ def test_a_difference_moves_one_row() -> None:
 def test_what_is_not_shifted_stays() -> None:
     p = parted(lambda u: (u[5:] * 2.0)[::3], DeviceMesh(4, "x"), (GRID, P("x")))
     assert moved(p) == []
+
+
+TALL = RNG.normal(size=(80, 5))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize("mesh", [m for m in MESHES if m.size > 1], ids=str)
+def test_tall_matrices(mesh: DeviceMesh, dtype: Any) -> None:
+    x = TALL.astype(dtype) * dtype(1 + 1j if dtype is np.complex128 else 1)
+    layout = ShardingSpec(mesh, P(mesh.axis_names)).layout(x.shape)
+    triangles = mesh.size * 5 * 5 * x.dtype.itemsize
+
+    def found_for(function: Callable[..., Any]) -> list[np.ndarray]:
+        p = parted(function, mesh, (x, P(mesh.axis_names)))
+        assert not p.unruled
+        assert moved(p) == [("all_gather", pytest.approx(triangles * (mesh.size - 1) / mesh.size))]
+        found = on_mesh(p.program, mesh, [x], [layout])
+        wanted = reference(p.program, [x])
+        assert [(a.shape, a.dtype) for a in found] == [(np.shape(a), a.dtype) for a in wanted]
+        for a, b in zip(found[1:], wanted[1:], strict=True):  # which may have other signs
+            assert_close(np.abs(a), np.abs(b), 512)
+        return found
+
+    q, r = found_for(lambda x: tuple(xp.linalg.qr(x)))
+    assert_close(q @ r, x, 512)
+    assert_close(np.tril(r, -1), np.zeros_like(r))
+    u, s, v = found_for(lambda x: tuple(xp.linalg.svd(x, full_matrices=False)))
+    assert_close(u * s @ v, x, 512)
+    for unitary in (q, u):
+        assert_close(unitary.conj().T @ unitary, np.eye(5, dtype=dtype), 512)
+    (values,) = found_for(lambda x: xp.linalg.svdvals(x))
+    assert_close(values, s, 512)

@@ -340,3 +340,12 @@ project = Primitive(
     kind="view",
     role="projection",
 )
+
+# Its operands, as the results of one operation.
+several: Primitive = Primitive(
+    "several",
+    lambda *xs: xs,
+    lambda *xs: xs,
+    kind="view",
+    transpose=lambda ct, wanted, *xs: ct,
+)

@@ -7,13 +7,14 @@ and returns the number of its result there; None for a literal's.
 from __future__ import annotations
 
 from ..._lazy.graph.program import Eqn
-from ..._lazy.ops import control, indexing, reduction, structure
+from ..._lazy.ops import control, indexing, linalg, reduction, structure
 from ..._lazy.ops.placement import reshard, transfer
 from ..partition import Partition
 from . import loops
 from .along import gather_rule, index_rule, scan_rule, scatter_rule
 from .moving import concat_rule, reshape_rule, slice_rule, update_slice_rule
 from .table import RULES, partition, rule_of
+from .tall import tall_rule, values_rule
 
 
 def _reshard(p: Partition, k: int, eqn: Eqn) -> int:
@@ -47,6 +48,9 @@ RULES |= {
     reduction.argmin: index_rule,
     indexing.gather: gather_rule,
     indexing.scatter: scatter_rule,
+    linalg.qr: tall_rule,
+    linalg.svd: tall_rule,
+    linalg.svdvals: values_rule,
     control.scan: loops.scan_rule,
     control.while_: loops.while_rule,
     control.switch: loops.switch_rule,

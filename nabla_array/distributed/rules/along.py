@@ -8,9 +8,8 @@ import numpy as np
 
 from ..._lazy.graph.aval import aval_of
 from ..._lazy.graph.primitive import Dims, Primitive
-from ..._lazy.graph.program import Eqn
+from ..._lazy.graph.program import Eqn, is_literal
 from ..._lazy.ops import elementwise, reduction, structure
-from ..._lazy.ops.creation import fill
 from ..._lazy.ops.indexing import gather
 from ..._lazy.schedule.axes import axes_of
 from ..layouts import Cut, Layout, uncut
@@ -132,7 +131,7 @@ def gather_rule(p: Partition, k: int, eqn: Eqn) -> int:
 def _is_zero(p: Partition, i: int) -> bool:
     """Say whether a value is a literal of the program that holds zeros."""
     k = i - len(p.program.inputs)
-    if k < 0 or p.program.eqns[k].prim is not fill:
+    if k < 0 or not is_literal(p.program.eqns[k]):
         return False
     value = dict(p.program.eqns[k].params)["value"].value
     return bool(value == 0) and not np.signbit(np.real(value))

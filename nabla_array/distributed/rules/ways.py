@@ -14,7 +14,7 @@ from ..._lazy.graph.primitive import Dims, Primitive
 from ..._lazy.graph.program import Eqn
 from ..._lazy.ops import contraction, elementwise
 from ..._lazy.schedule.axes import axes_of
-from ..layouts import Cut, Layout, even, move, uncut
+from ..layouts import Cut, Layout, even, move, replicated, uncut
 from ..partition import Partition, sized
 
 # What a byte that moves costs against one that an operation reads or writes.
@@ -32,9 +32,19 @@ _LINEAR: dict[Primitive, tuple[int, ...]] = {
 def by_labels(p: Partition, k: int, eqn: Eqn) -> int:
     """Cut an operation as the labels of its record allow."""
     labels = axes_of(p.program).labels.get(k)
+    if eqn.prim.kind == "view" and isinstance(eqn.aval, tuple):
+        return _passed(p, eqn)
     if labels is None:
         return p.whole(k, eqn)
     return cut_by(p, k, eqn, labels)
+
+
+def _passed(p: Partition, eqn: Eqn) -> int:
+    """Leave operands, the first of which are the results, as they are."""
+    layouts = [p.layout(i) or replicated(p.mesh, p.program.aval(i).shape) for i in eqn.ins]
+    layouts = [lay.joined() for lay in layouts]
+    ins = [p.operand(i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
+    return p.local(eqn.prim, ins, dict(eqn.params), eqn.aval, tuple(layouts[: len(eqn.aval)]))
 
 
 def cut_by(p: Partition, k: int, eqn: Eqn, labels: Dims) -> int:

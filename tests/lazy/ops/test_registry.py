@@ -321,6 +321,7 @@ BY_NAME = {
     "_lazy/schedule/groups.py": ("reshape", "blocks go along axes that it leaves"),
     "_lazy/schedule/parts.py": ("reshape", "its result's shape is part of no key"),
     "_lazy/schedule/tiling.py": ("matmul", "products are what tiles are cut for"),
+    "distributed/partition.py": ("slice_", "slices that differ by a shift are to meet"),
 }
 
 
