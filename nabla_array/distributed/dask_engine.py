@@ -12,6 +12,7 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -44,7 +45,7 @@ class Shard:
     Attributes
     ----------
     source
-        The future of a task, or its results where they are so small that they go along.
+        The future of a task; its results where they are so small that they go along; or `Joined`.
     number
         Which of the results it is.
     many
@@ -61,6 +62,14 @@ class Shard:
         self.number = number
         self.many = many
         self.alone: Shard | None = None
+
+
+class Joined:
+    """A part that the one task that reads it makes of pieces of others."""
+
+    def __init__(self, made: Callable[[list[tasks.Place]], tasks.Join], shards: list[Shard]) -> None:
+        self.made = made
+        self.shards = shards
 
 
 class Dask:
@@ -212,10 +221,13 @@ class Dask:
         cut = self._submit(shard.device, tasks.cut, taken, shard.number, shard.source)
         return Shard(cut, shard.device)
 
-    def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
-        """Run one task for each distinct part, and what cuts and joins on the way there."""
+    def move(self, move: Move, aval: Aval, shards: list[Any], soon: bool) -> list[Any]:
+        """Run one task for each distinct part, and what cuts and joins on the way there.
+
+        Where each device has a part of its own, and `soon` reads it, that task does it along the way.
+        """
         self._look()
-        return _Moving(self, move, aval, shards).done()
+        return _Moving(self, move, aval, shards, soon).done()
 
     def call(
         self,
@@ -291,8 +303,17 @@ def _closed(client: Any, cluster: Any) -> None:
     cluster.close()
 
 
-def _split(shards: Sequence[Shard]) -> tuple[list[int], list[Any]]:
-    return [s.number for s in shards], [s.source for s in shards]
+def _split(shards: Sequence[Shard]) -> tuple[list[Any], list[Any]]:
+    """Return how a task makes parts of the results of others, and those."""
+    results: dict[int, tuple[int, Any]] = {}
+
+    def made(shard: Shard) -> Any:
+        if isinstance(shard.source, Joined):
+            return shard.source.made([made(s) for s in shard.source.shards])
+        position, _ = results.setdefault(id(shard.source), (len(results), shard.source))
+        return tasks.Place(position, shard.number)
+
+    return [made(s) for s in shards], [source for _, source in results.values()]
 
 
 class _Given(NamedTuple):
@@ -315,8 +336,10 @@ def _spans(slices: Sequence[slice]) -> tuple[tuple[int, int], ...]:
 class _Moving:
     """A value's way from one layout to another."""
 
-    def __init__(self, engine: Dask, move: Move, aval: Aval, shards: list[Shard]) -> None:
+    def __init__(self, engine: Dask, move: Move, aval: Aval, shards: list[Shard], soon: bool) -> None:
         self.engine, self.move, self.aval, self.shards = engine, move, aval, shards
+        boxes = move.target.boxes
+        self._soon = soon and len({*boxes}) == len(boxes)
         self._cuts: dict[Any, Shard] = {}
         self._joined: dict[Any, Shard] = {}
 
@@ -326,10 +349,12 @@ class _Moving:
         found = []
         for d, groups in enumerate(self.move.pieces):
             given = [[_Given(p, self.shards[p.source], sizes[p.source]) for p in g] for g in groups]
-            found.append(self._part(d, self.move.target.local_shape(d), given))
+            found.append(self._part(d, self.move.target.local_shape(d), given, self._soon))
         return found
 
-    def _part(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]]) -> Shard:
+    def _part(
+        self, device: int, shape: tuple[int, ...], groups: list[list[_Given]], soon: bool = False
+    ) -> Shard:
         """Return a part made of pieces; many that come whole are joined as in a tree."""
         key = shape, tuple([tuple([g.key for g in group]) for group in groups])
         if key not in self._joined:
@@ -339,12 +364,12 @@ class _Moving:
                 chunks = [groups[i : i + FAN_IN] for i in range(0, len(groups), FAN_IN)]
                 parts = [self._part(some[0][0].shard.device, shape, some) for some in chunks]
                 groups = [[_Given(Piece(0, everything, everything), part, size)] for part in parts]
-                self._joined[key] = self._part(device, shape, groups)
+                self._joined[key] = self._part(device, shape, groups, soon)
             else:
-                self._joined[key] = self._task(device, shape, groups)
+                self._joined[key] = self._made(device, shape, groups, soon)
         return self._joined[key]
 
-    def _task(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]]) -> Shard:
+    def _made(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]], soon: bool) -> Shard:
         number: dict[Shard, int] = {}
         mine = []
         for group in groups:
@@ -353,8 +378,11 @@ class _Moving:
                 near, taken = self._taken(device, given)
                 pieces.append(Piece(number.setdefault(near, len(number)), taken, given.piece.put))
             mine.append(pieces)
-        args = mine, shape, self.aval.dtype, self.move.ufunc, *_split([*number])
-        return Shard(self.engine._submit(device, tasks.join, *args), device)
+        made = partial(tasks.Join, mine, shape, self.aval.dtype, self.move.ufunc)
+        if soon:
+            return Shard(Joined(made, [*number]), device)
+        places, results = _split([*number])
+        return Shard(self.engine._submit(device, tasks.join, made(places), results), device)
 
     def _taken(self, device: int, given: _Given) -> tuple[Shard, tuple[slice, ...]]:
         """Return what to read for a piece, and where it is in there: cut off first, where that saves much."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,8 +21,25 @@ from .engines import hearing, joined, run_program
 from .layouts import Piece
 from .sources import opened
 
-# The results of tasks, and which of each is meant.
+# The results of tasks.
 Results = Sequence[tuple[Any, ...]]
+
+
+class Place(NamedTuple):
+    """Where a part is: among the results of which task, and which of them."""
+
+    position: int
+    number: int
+
+
+class Join(NamedTuple):
+    """A part that is made of pieces of others."""
+
+    groups: list[list[Piece]]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    ufunc: Any
+    places: list[Place]
 
 
 def version() -> str:
@@ -38,8 +55,11 @@ def _check(theirs: str) -> None:
         )
 
 
-def _parts(indices: Sequence[int], results: Results) -> list[np.ndarray]:
-    return [opened(r[i]) for i, r in zip(indices, results, strict=True)]
+def _part(of: Place | Join, results: Results) -> Any:
+    if isinstance(of, Place):
+        return opened(results[of.position][of.number])
+    parts = [_part(place, results) for place in of.places]
+    return joined(of.groups, of.shape, of.dtype, of.ufunc, parts.__getitem__)
 
 
 def keep(theirs: str, part: Any) -> tuple[Any]:
@@ -59,7 +79,12 @@ def cut(theirs: str, taken: tuple[slice, ...], index: int, results: tuple[Any, .
 
 
 def run(
-    theirs: str, program: Program, mode: str, devices: int, indices: Sequence[int], results: Results
+    theirs: str,
+    program: Program,
+    mode: str,
+    devices: int,
+    inputs: Sequence[Place | Join],
+    results: Results,
 ) -> tuple[Any, ...]:
     """Run a device's program on the tiers of a mode, as one of `devices` that share this worker.
 
@@ -71,34 +96,27 @@ def run(
     threads = config.threads or max(1, get_worker().state.nthreads // devices)
     try:
         settings = {"threads": threads, "mode": mode}
-        found, heard = hearing(partial(run_program, program, _parts(indices, results)), settings)
+        parts = [_part(of, results) for of in inputs]
+        found, heard = hearing(partial(run_program, program, parts), settings)
     except StepFailed as failure:
         error, eqn = failure.error, program.eqns[failure.eqn - len(program.inputs)]
         raise type(error)(f"{eqn.prim}: {error}") from None
     return *found, tuple(dict.fromkeys([message for message, _ in heard]))
 
 
-def join(
-    theirs: str,
-    groups: list[list[Piece]],
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-    ufunc: Any,
-    indices: Sequence[int],
-    results: Results,
-) -> tuple[Any]:
+def join(theirs: str, of: Join, results: Results) -> tuple[Any]:
     """Return a part made of pieces of others."""
     _check(theirs)
-    return (joined(groups, shape, dtype, ufunc, _parts(indices, results).__getitem__),)
+    return (_part(of, results),)
 
 
 def call(
     theirs: str,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
-    indices: Sequence[int],
+    inputs: Sequence[Place],
     results: Results,
 ) -> tuple[Any]:
     """Return what a function makes of parts."""
     _check(theirs)
-    return (function(*_parts(indices, results), *arguments),)
+    return (function(*[_part(of, results) for of in inputs], *arguments),)

@@ -60,8 +60,8 @@ class Engine(Protocol):
     def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
         """Run a segment; `shards` are those of each input. Returns those of each output."""
 
-    def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
-        """Return a value's shards in another layout."""
+    def move(self, move: Move, aval: Aval, shards: list[Any], soon: bool) -> list[Any]:
+        """Return a value's shards in another layout; `soon`: one `run` will read them, and nobody else."""
 
     def call(
         self,
@@ -113,7 +113,7 @@ class Local:
         found = dict(zip(segment.programs, self._all(calls, segment.nbytes), strict=True))
         return [[found[r][n] for r in segment.runners] for n in range(len(segment.outputs))]
 
-    def move(self, move: Move, aval: Aval, shards: list[Any]) -> list[Any]:
+    def move(self, move: Move, aval: Aval, shards: list[Any], soon: bool) -> list[Any]:
         """Make new parts; those of devices that are to have the same are one array."""
         distinct: dict[Any, int] = {}
         which = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -42,11 +43,18 @@ class Devices(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """A step that moves a value between the devices of a mesh."""
+    """A step that moves a value between the devices of a mesh.
+
+    Attributes
+    ----------
+    soon
+        Whether one step of what devices do reads the value, and nobody else.
+    """
 
     engine: Engine
     moved: Moved
     aval: Aval
+    soon: bool
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -100,13 +108,20 @@ def schedule(p: Partition) -> Schedule:
     """Return the steps of a partition."""
     engine = p.mesh.engine
     steps: list[Any] = []
-    for some in grouped(p):
+    order = grouped(p)
+    often = Counter([i for some in order if isinstance(some, Group) for i in some.inputs])
+    # What another step than those of devices reads, or whoever asked for it, is read more than once.
+    often.update([*p.outputs, *p.outputs])
+    for some in order:
+        if not isinstance(some, Group):
+            often[some.value] += 2
+    for some in order:
         if isinstance(some, Group):
             steps.append(_devices(p, some))
         elif isinstance(some, Placing):
             steps.append(Spread(engine, some))
         else:
-            steps.append(Collective(engine, some, p.values[some.value].aval))
+            steps.append(Collective(engine, some, p.values[some.value].aval, often[some.out] == 1))
     return Schedule(Whole(tuple(p.values), p.outputs), steps)  # type: ignore[arg-type]
 
 
@@ -260,7 +275,7 @@ def _run_devices(program: Any, step: Devices, drop: Any, env: list[Any], owned: 
 
 
 def _run_collective(program: Any, step: Collective, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
-    env[step.moved.out] = step.engine.move(step.moved.move, step.aval, env[step.moved.value])
+    env[step.moved.out] = step.engine.move(step.moved.move, step.aval, env[step.moved.value], step.soon)
 
 
 def _run_spread(program: Any, step: Spread, drop: Any, env: list[Any], owned: frozenset[int]) -> None:

@@ -77,6 +77,20 @@ def test_a_task_for_each_device_and_segment(client: Client, submitted: list[str]
     assert submitted == ["run"] * 4 + ["join"]
 
 
+def test_parts_are_made_where_they_are_read(client: Client, submitted: list[str]) -> None:
+    mesh = mesh_of(client, 4)
+    a = RNG.normal(size=(40, 16))
+    x = xp.eval(shard(a, mesh, P("x")))
+    del submitted[:]
+    y = xp.eval(xp.sort(x, axis=0) + 1)  # each column whole, on one of the devices
+    assert submitted == ["run"] * 4
+    np.testing.assert_array_equal(y, np.sort(a, axis=0) + 1)
+    del submitted[:]
+    z = xp.eval(reshard(x, P(None, "x")))  # which somebody holds
+    assert submitted == ["join"] * 4
+    np.testing.assert_array_equal(z, a)
+
+
 def test_small_values_go_along(client: Client, submitted: list[str]) -> None:
     mesh = mesh_of(client, 4)
     xp.eval(shard(np.arange(8.0), mesh, P("x")) + np.arange(8.0))
