@@ -773,3 +773,9 @@ def test_many_threads() -> None:
     assert info.hits + info.misses == 8 * 60 + sum(
         int((np.random.default_rng(k).integers(0, 8, 60) % 3 == 0).sum()) for k in range(8)
     )
+
+
+def test_a_view_of_a_number() -> None:
+    c = compile(lambda x: xp.sqrt(xp.sum(x)[()]))
+    for k in range(1, 4):
+        close(c(xp.full(4, float(k * k))), 2.0 * k)

@@ -156,7 +156,7 @@ def _slice_put(apply: Any, old: Any, new: Any, start: Any, size: tuple[int, ...]
 slice_ = Primitive(
     "slice",
     lambda x, start, size, step: aval_of(size, x.dtype),
-    lambda x, start, size, step: x[slices(start, size, step)],
+    lambda x, start, size, step: x[(*slices(start, size, step), ...)],
     kind="view",
     batch=prefix(start=lambda size: 0, size=lambda size: size, step=lambda size: 1),
     dims=_slice_dims,
