@@ -97,4 +97,6 @@ class _Folder:
 
 
 def _is_all(value: np.ndarray, element: np.generic) -> bool:
-    return value.dtype == element.dtype and bool(np.all(value == element)) and bool(value.flat[0] == element)
+    if value.dtype != element.dtype or value.flat[0] != element:
+        return False
+    return not any(value.strides) or bool((value == element).all())

@@ -1,4 +1,4 @@
-"""What is folded gives what the whole program gives, with fewer operations."""
+"""Folded programs: they give the bits that they gave, and have no equation that they can do without."""
 
 from __future__ import annotations
 
@@ -6,121 +6,215 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import nabla_array as xp
-from nabla_array._lazy.graph.program import Program, linearize, pending_order, run
+from nabla_array._lazy.graph import primitive
+from nabla_array._lazy.graph.aval import LARGE, aval_of
+from nabla_array._lazy.graph.program import Program, run
+from nabla_array._lazy.ops import elementwise as e
+from nabla_array._lazy.ops import indexing, linalg, structure
+from nabla_array._lazy.ops.creation import Literal, fill
+from nabla_array._lazy.ops.reduction import reduce_sum
 from nabla_array._lazy.schedule.folding import folded
 
+from ..cpu.test_blocks import Steps, program_of
+from ..cpu.test_loops import INSTRUCTIONS, reference
+from ..cpu.test_loops import program_of as random_program
+from ..execution import assert_same
+from ..run.test_random_graphs import leaves
 
-def program_of(*roots: xp.Array) -> tuple[Program, list[np.ndarray]]:
-    """Return the program of pending arrays, and the values of its inputs."""
-    nodes = [x._node for x in roots]
-    line = linearize(pending_order(nodes), nodes)
-    return line.program, [np.asarray(n.value) for n in line.inputs]
-
-
-def results(program: Program, values: list[np.ndarray]) -> list[np.ndarray]:
-    with np.errstate(all="ignore"):
-        return [np.asarray(y) for y in run(program, values, lambda p, ins, params: p.host(*ins, **params))]
+X, Y = np.linspace(-1, 1, 6).reshape(2, 3), np.arange(6.0).reshape(2, 3)
 
 
-def check(program: Program, values: list[np.ndarray], constants: set[int]) -> Program:
-    """Assert that a folded program gives the same bits, and return it."""
-    less, known = folded(program, {i: values[i] for i in constants})
-    rest = [x for i, x in enumerate(values) if i not in constants]
-    for got, wanted in zip(results(less, rest + known), results(program, values), strict=True):
-        assert (got.dtype, got.shape) == (wanted.dtype, wanted.shape)
-        np.testing.assert_array_equal(got, wanted)
-        if got.dtype.kind == "f":
-            np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
-    return less
+def number(value: Any, shape: tuple[int, ...] = (2, 3), dtype: str = "f8") -> Any:
+    """Return the equation of an array full of a number."""
+    return fill, (), {"value": Literal(np.dtype(dtype).type(value)), "shape": shape}
 
 
-def names(program: Program) -> list[str]:
-    return [e.prim.name for e in program.eqns if e.prim.name != "fill"]
+def left(program: Program, constants: dict[int, np.ndarray] | None = None) -> list[str]:
+    """Return the operations that are left of a program."""
+    found, values = folded(program, constants or {})
+    assert len(found.inputs) == len(program.inputs) - len(constants or {}) + len(values)
+    return [eqn.prim.name for eqn in found.eqns]
 
 
-X, Y = np.asarray([1.0, -0.0, np.nan, 3.0]), np.asarray([2.0, 0.5, 1.0, -1.0])
+def check(program: Program, inputs: list[np.ndarray], constant: set[int]) -> Program:
+    """Compare a folded program with what it was made of; returns it."""
+    constants = {i: inputs[i] for i in sorted(constant)}
+    before = [x.copy() for x in inputs]
+    found, values = folded(program, constants)
+    others = [x for i, x in enumerate(inputs) if i not in constant]
+    assert found.inputs == tuple([aval_of(x.shape, x.dtype) for x in (*others, *values)])
+    for x, y in zip(reference(found, [*others, *values]), reference(program, inputs), strict=True):
+        assert_same(x, y)
+    for x, y in zip(inputs, before, strict=True):
+        assert_same(x, y)
+    assert len(found.eqns) <= len(program.eqns)
+    again, more = folded(found, dict(enumerate(values, len(others))))
+    assert (again, len(more)) == (found, len(values))  # nothing is left to be done
+    return found
 
 
-def arrays(*given: np.ndarray) -> list[xp.Array]:
-    return [xp.asarray(x) for x in given]
+@settings(max_examples=300)
+@given(leaves(), INSTRUCTIONS, st.sets(st.integers(0, 2)), st.sets(st.integers(0, 24)))
+def test_random_programs(
+    inputs: list[np.ndarray], instructions: list[Any], constant: set[int], kept: set[int]
+) -> None:
+    program = random_program(inputs, instructions)
+    outputs = [k for n, k in enumerate(program.outputs) if n in kept] or program.outputs[-1:]
+    program = Program(program.inputs, program.eqns, tuple(outputs))
+    check(program, inputs, {i for i in constant if i < len(inputs)})
 
 
-def test_what_depends_on_constants_alone_is_computed() -> None:
-    x, y = arrays(X, Y)
-    program, values = program_of(xp.exp(y) * 2 + x)
-    (constant,) = [i for i, v in enumerate(values) if v is not None and np.array_equal(v, Y)]
-    assert names(check(program, values, {constant})) == ["add"]
-    assert names(check(program, values, set())) == names(program)
-
-
-def test_all_of_it_may_be_constant() -> None:
-    x, y = arrays(X, Y)
-    program, values = program_of(x * y + 1)
-    assert check(program, values, {0, 1}).eqns == ()
-
-
-@pytest.mark.parametrize(
-    ("function", "left"),
-    [
-        (lambda x: x * 1, []),
-        (lambda x: 1 * x, []),
-        (lambda x: x / 1, []),
-        (lambda x: 1 / x, ["div"]),
-        (lambda x: 0 - x, ["sub"]),
-        (lambda x: x * 2, ["mul"]),
-        (lambda x: xp.exp(x * 1) * 1, ["exp"]),
-    ],
-)
-def test_units_change_nothing(function: Any, left: list[str]) -> None:
-    (x,) = arrays(X)
-    program, values = program_of(function(xp.exp(x)))
-    assert names(check(program, values, set())) == ["exp", *left]
-
-
-def test_the_sum_with_0_is_another_number() -> None:
-    (x,) = arrays(X)  # -0.0 + 0.0 is 0.0
-    program, values = program_of(xp.negative(x) + 0.0)
-    check(program, values, set())
-
-
-def test_what_raises_or_is_to_be_told_of_stays() -> None:
-    x, y = arrays(np.asarray([0.0, 1.0]), np.asarray([3.0, 4.0]))
-    program, values = program_of(xp.log(x) + y)
-    assert names(check(program, values, {0})) == ["log", "add"]
-
-
-def test_what_is_large_stays() -> None:
-    large = np.ones(300_000)
-    x, y = arrays(large, large)
-    program, _ = program_of(xp.exp(x) * y)
-    assert names(folded(program, {0: large})[0]) == names(program)
+@pytest.mark.parametrize("constant", [set(), {0}, {1}, {0, 1}], ids=str)
+def test_constants_are_computed_once(constant: set[int]) -> None:
+    steps: Steps = [(e.exp, (0,), {}), (e.sin, (1,), {}), (e.mul, (2, 3), {})]
+    program = program_of([X, Y], steps, (4,))
+    found = check(program, [X, Y], constant)
+    names = [[], ["exp"], ["sin"]]
+    assert [eqn.prim.name for eqn in found.eqns] == {
+        0: ["exp", "sin", "mul"],
+        1: [*names[1 + (constant == {0})], "mul"],
+        2: [],
+    }[len(constant)]
 
 
 def test_what_nobody_needs_is_left_out() -> None:
-    x, y = arrays(X, Y)
-    nodes = [xp.exp(x)._node, (x + y)._node]
-    line = linearize(pending_order(nodes), nodes[1:])
-    less, _ = folded(line.program, {})
-    assert names(less) == ["add"]
+    steps: Steps = [(e.exp, (0,), {}), (e.sin, (0,), {}), (e.cos, (3,), {}), number(3.0)]
+    assert left(program_of([X, Y], steps, (2,))) == ["exp"]
+    assert left(program_of([X, Y], steps, (1,))) == []
+    (found, values) = folded(program_of([X, Y], steps, (2,)), {1: Y})
+    assert (len(found.inputs), values) == (1, [])
 
 
-@given(st.data())
-def test_random_programs(data: st.DataObject) -> None:
-    values = [X[:3], Y[:3], np.asarray(1.0), np.asarray([0.0, 1.0, 2.0])]
-    pool = arrays(*values)
-    for _ in range(data.draw(st.integers(1, 12))):
-        function = data.draw(
-            st.sampled_from([xp.add, xp.subtract, xp.multiply, xp.maximum, xp.divide, xp.negative, xp.square])
-        )
-        operands = [data.draw(st.sampled_from([*pool[-4:], *pool[:3], 0, 1.0])) for _ in range(2)]
-        if not isinstance(operands[0], xp.Array):
-            operands[0] = pool[0]
-        pool.append(function(*operands[: 1 if function in (xp.negative, xp.square) else 2]))
-    roots = [y for y in pool[-3:] if y._node.value is None]
-    program, given = program_of(*roots)
-    chosen = data.draw(st.sets(st.integers(0, max(len(given) - 1, 0)))) & {*range(len(given))}
-    check(program, given, chosen)
+def test_a_constant_that_is_an_output_is_an_input() -> None:
+    program = program_of([X, Y], [(e.exp, (1,), {})], (1, 2, 0, 1))
+    found, values = folded(program, {1: Y})
+    assert found.eqns == ()
+    assert found.outputs == (1, 2, 0, 1)
+    np.testing.assert_array_equal(values, [Y, np.exp(Y)])
+
+
+UNITS: dict[str, tuple[Any, str, Any, bool]] = {
+    "times 1": (e.mul, "f8", 1, True),
+    "times 1 in single precision": (e.mul, "f4", 1, True),
+    "integers times 1": (e.mul, "i4", 1, True),
+    "unsigned integers times 1": (e.mul, "u1", 1, True),
+    "times 2": (e.mul, "f8", 2, False),
+    "times -1": (e.mul, "f8", -1, False),
+    "divided by 1": (e.div, "f8", 1, True),
+    "booleans times True": (e.mul, "?", 1, False),
+    "complex numbers times 1": (e.mul, "c16", 1, False),  # infinities become nan
+    "plus 0": (e.add, "f8", 0, False),  # -0.0 becomes 0.0
+    "minus 0": (e.sub, "f8", 0, False),
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_units_change_nothing(name: str) -> None:
+    prim, dtype, unit, is_left_out = UNITS[name]
+    x = np.array([0.0, -0.0, 1.5, -2, np.inf, np.nan, 5e-324, 0, 1])
+    with np.errstate(all="ignore"):
+        x = np.where(np.isfinite(x) | (dtype[0] in "fc"), x, 7).astype(dtype)
+    program = program_of([x], [number(unit, x.shape, dtype), (prim, (0, 1), {})], (2,))
+    assert left(program) == ([] if is_left_out else ["fill", prim.name])
+    check(program, [x], set())
+    if prim is e.mul:
+        turned = program_of([x], [number(unit, x.shape, dtype), (prim, (1, 0), {})], (2,))
+        assert (left(turned) == []) is is_left_out
+        check(turned, [x], set())
+
+
+def test_a_number_divided_is_no_unit() -> None:
+    program = program_of([X], [number(1.0), (e.div, (1, 0), {})], (2,))
+    assert left(program) == ["fill", "div"]
+
+
+@pytest.mark.parametrize(
+    "value", [np.ones((2, 3)), np.ones((2, 3))[::-1], np.array([[1, 1, 1], [1, 1, 2.0]])]
+)
+def test_constants_may_be_units_too(value: np.ndarray) -> None:
+    program = program_of([X, value], [(e.mul, (0, 1), {}), (e.exp, (2,), {})], (3,))
+    assert left(program, {1: value}) == (["exp"] if (value == 1).all() else ["mul", "exp"])
+    check(program, [X, value], {1})
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (0, 3)], ids=str)
+def test_of_one_element_and_of_none(shape: tuple[int, ...]) -> None:
+    x = np.full(shape, 2.0)
+    program = program_of([x], [number(1.0, shape), (e.mul, (0, 1), {}), (e.exp, (2,), {})], (3,))
+    check(program, [x], set())
+    check(program, [x], {0})
+
+
+def test_views_that_show_the_same_are_left_out() -> None:
+    steps: Steps = [
+        (structure.reshape, (0,), {"shape": (2, 3)}),
+        (structure.alias, (1,), {}),
+        (structure.stop_gradient, (2,), {}),
+        (structure.reshape, (3,), {"shape": (6,)}),
+        (e.exp, (4,), {}),
+    ]
+    program = program_of([X], steps, (5, 3, 1))
+    assert left(program) == ["reshape", "exp"]
+    assert folded(program, {})[0].outputs == (2, 0, 0)
+    check(program, [X], set())
+
+
+FAILING: dict[str, tuple[list[np.ndarray], Steps]] = {
+    "a fault": ([np.zeros(3)], [(e.log, (0,), {})]),
+    "an overflow": ([np.full(3, 800.0)], [(e.exp, (0,), {})]),
+    "an index": ([X, np.array([7])], [(indexing.gather, (0, 1), {"axes": (0,), "batch": 0})]),
+    "a singular matrix": ([np.zeros((2, 2))], [(linalg.inv, (0,), {})]),
+    "a negative power": ([np.ones(3, int), np.full(3, -1)], [(e.pow_, (0, 1), {})]),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_what_fails_is_told_of_each_time(name: str) -> None:
+    inputs, steps = FAILING[name]
+    program = program_of(inputs, steps)
+    found, values = folded(program, dict(enumerate(inputs)))
+    assert [eqn.prim for eqn in found.eqns] == [steps[0][0]]
+    assert [x is y for x, y in zip(values, inputs, strict=True)] == [True] * len(inputs)
+
+
+def test_folding_does_not_warn_and_does_not_heed_what_the_caller_set() -> None:
+    program = program_of([X], [(e.log, (0,), {}), number(1.0), (e.exp, (2,), {})], (1, 3))
+    for state in ("raise", "warn", "ignore"):
+        with np.errstate(all=state):  # type: ignore[call-overload]
+            assert left(program, {0: X}) == ["log"]
+
+
+def test_other_errors_are_bugs() -> None:
+    def host(x: np.ndarray) -> np.ndarray:
+        raise KeyError
+
+    broken = primitive.Primitive("broken", lambda x: x, host)
+    with pytest.raises(KeyError):
+        folded(program_of([X], [(broken, (0,), {})]), {0: X})
+
+
+def test_what_is_large_is_computed_where_it_is_needed() -> None:
+    n = LARGE // 8
+    for size, names in ((n - 1, []), (n, ["broadcast"])):
+        wide: Steps = [(structure.broadcast, (0,), {"shape": (size,), "axes": (0,)})]
+        assert left(program_of([np.ones(1)], wide), {0: np.ones(1)}) == names
+    summed: Steps = [(reduce_sum, (0,), {"axes": (0,)}), (e.exp, (1,), {})]
+    x = np.ones(n) / n
+    assert left(program_of([x], summed), {0: x}) == []
+
+
+def test_several_results_are_left_as_they_are() -> None:
+    x = np.eye(2)
+    steps: Steps = [(linalg.eigh, (0,), {"uplo": "L"}), (structure.project, (1,), {"index": 0})]
+    assert left(program_of([x], steps), {0: x}) == ["eigh", "project"]
+
+
+def test_programs_run_alike() -> None:
+    program = program_of([X, Y], [number(1.0), (e.mul, (0, 2), {}), (e.sin, (1,), {}), (e.add, (3, 4), {})])
+    found, values = folded(program, {1: Y})
+    (out,) = run(found, [X, *values], lambda prim, ins, params: prim.host(*ins, **params))
+    assert_same(out, X + np.sin(Y))
+    assert [eqn.prim.name for eqn in found.eqns] == ["add"]
