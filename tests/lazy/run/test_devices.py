@@ -71,3 +71,37 @@ def test_a_long_chain_is_no_recursion() -> None:
     for _ in range(900):
         x = x + 1
     assert device_of(x._node) == A
+
+
+def test_a_move_decides_whatever_it_moves() -> None:
+    x = xp.asarray(np.ones(5))
+    up = x.to_device(A) + 1
+    across = up.to_device(B) + 1
+    back = across.to_device("cpu") + 1
+    for _ in range(2):  # once more, now that it is known
+        assert [device_of(y._node) for y in (up, across, back, back + x, back + up)] == [A, B, CPU, CPU, A]
+    found = devices(pending_order([back._node, up._node]))
+    assert [found[id(y._node)] for y in (up, across, back)] == [A, B, CPU]
+
+
+def test_several_results_are_where_their_operation_is() -> None:
+    x = xp.asarray(np.eye(3))
+    for y in (*xp.linalg.qr(x.to_device(A)), *xp.linalg.eigh(x.to_device(A) + 1)):
+        assert device_of(y._node) == A
+
+
+def test_what_was_told_holds_once_some_of_it_is_computed() -> None:
+    x, here = xp.asarray(np.ones(5), device=A), xp.asarray(np.ones(5)) - 1
+    there = here + x
+    both = (there, here, there * here, here * 2)
+    for _ in range(2):
+        assert [device_of(y._node) for y in both] == [A, CPU, A, CPU]
+        xp.eval(here, both[2])
+
+
+def test_what_is_told_of_once_is_told_of_again() -> None:
+    x, y = xp.asarray(np.ones(5), device=A), xp.asarray(np.ones(5), device=B)
+    both = xp.where(x > 0, x, y)
+    for _ in range(2):
+        with pytest.raises(ValueError, match=r"^select: operands are on gpu:0 and gpu:1"):
+            device_of(both._node)

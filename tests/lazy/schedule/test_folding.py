@@ -126,6 +126,19 @@ def test_units_change_nothing(name: str) -> None:
         check(turned, [x], set())
 
 
+def test_units_within_a_chain() -> None:
+    steps: Steps = [
+        number(1.0),
+        (e.mul, (0, 1), {}),
+        (e.exp, (2,), {}),
+        (e.mul, (1, 3), {}),
+        (e.add, (4, 2), {}),
+    ]
+    program = program_of([X], steps)
+    assert left(program) == ["exp", "add"]
+    check(program, [X], set())
+
+
 def test_a_number_divided_is_no_unit() -> None:
     program = program_of([X], [number(1.0), (e.div, (1, 0), {})], (2,))
     assert left(program) == ["fill", "div"]
