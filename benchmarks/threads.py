@@ -1,7 +1,7 @@
 """Two threads that evaluate independent programs, against one thread that evaluates both one after the other.
 
-Each figure is the time of two threads over that of one: 0.5 is the best to be had, 1 means that they took turns.
-Each thread computes on one core (`config(threads=1)`, one BLAS thread), and NumPy does the same.
+Each figure is the time of two threads over that of one: 0.5 is the best to be had, 1 means that they took
+turns. Each thread computes on one core (`config(threads=1)`, one BLAS thread), and NumPy does the same.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def cases(quick: bool) -> list[tuple[str, Callable[..., Any], list[np.ndarray]]]
         (f"row variance, {n} x {2 * n}", row_variance, [some(n, 2 * n)]),
         (f"sort, {n} x {n}", _sort, [some(n, n)]),
         (f"matmul, {n // 2} x {n // 2}", _matmul, [some(n // 2, n // 2), some(n // 2, n // 2)]),
-        (f"svd and solve, {n // 10} x {n // 10}", _decompositions, [some(n // 10, n // 10) for _ in range(2)]),
+        (f"svd, solve, {n // 10} x {n // 10}", _decompositions, [some(n // 10, n // 10) for _ in range(2)]),
         (f"{k} programs on {0.008 * n * n / 64:.0f} kB", _many, [some(n // 8, n // 8) for _ in range(k)]),
         (f"{k} programs on {0.008 * n * n / 8:.0f} kB", _many, [some(n // 8, n) for _ in range(k)]),
         (f"mix, {n // 2} x {n // 2}", _mix, [some(n // 2, n // 2), some(n // 2, n // 2)]),

@@ -378,7 +378,10 @@ CHAPTERS: dict[str, dict[str, Entry]] = {
         ),
         **each(pairwise, "additive_chi2_kernel chi2_kernel", (small(4, 3), small(5, 3)), "...l."),
         **each(
-            pairwise, "paired_euclidean_distances paired_cosine_distances", (small(4, 3), small(4, 3)), "....."
+            pairwise,
+            "paired_euclidean_distances paired_cosine_distances",
+            (small(4, 3), small(4, 3)),
+            ".....",
         ),
     },
     "sklearn estimators": {

@@ -1,4 +1,4 @@
-"""SciPy's and scikit-learn's functions under transforms and on a mesh: a table, each cell of which is measured.
+"""SciPy's and scikit-learn's functions under transforms and on a mesh: a table of what is measured.
 
 ``python -m tests.transforms.scipy_table`` prints what is measured where it is not what the table says;
 ``--write`` writes the table into docs/transforms-and-scipy.md.
@@ -51,8 +51,8 @@ NOTES = {
     "0": "Piecewise constant (ranks, counts): the derivative is 0.",
     "i": "Of integers: there is no derivative.",
     "w": "Divides by zero where the result is not taken: reverse mode gives nan, as JAX's would.",
-    "h": "The result is in the host's memory, and the work at least partly: it leaves for NumPy or C, or is put "
-    "into arrays that the function makes (on the mesh within `with mesh:`).",
+    "h": "The result is in the host's memory, and the work at least partly: it leaves for NumPy or C, or is "
+    "put into arrays that the function makes (on the mesh within `with mesh:`).",
 }
 
 
