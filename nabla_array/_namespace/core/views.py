@@ -264,8 +264,8 @@ def set_imag(self: Array, value: Any) -> None:
     setitem(self.imag, ..., value)
 
 
-def field(x: Array, dtype: Any, offset: int) -> Array:
-    """Return a view of some bytes of each element as elements of a dtype."""
+def field(x: Array, dtype: Any, offset: int = 0) -> Array:
+    """Return a view of the bytes of each element from an offset on, as an element of a dtype."""
     wanted = held_dtype(dtype)
     if wanted is None:
         raise TypeError(f"getfield: no arrays of dtype {np.dtype(dtype)}; numbers and booleans would work")

@@ -12,12 +12,10 @@ import numpy as np
 from ..._lazy.graph.aval import Aval
 from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
-from ..._lazy.graph.scopes import scopes
-from ..._lazy.graph.tape import note
 from ..._lazy.ops import elementwise as p
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.rules.levels import is_seeing
-from ..core.array import Array, mark
+from ..core.array import Array
 from ..core.promotion import UnheldDtypeError, as_array, elementwise, full
 from . import eager, fastpath
 from .ufuncs import host_hook, make_ufunc, with_options
@@ -25,7 +23,7 @@ from .ufuncs import host_hook, make_ufunc, with_options
 
 def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`."""
-    rules, new = prim.rules, object.__new__
+    rules = prim.rules
 
     def function(x: Any) -> Array:
         if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
@@ -38,23 +36,7 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
             if out is not None and not (x._levels and is_seeing()):
                 depth = a.depth + out.weight
                 if depth < LIMIT:
-                    # As in `binary_call`.
-                    node = new(Node)
-                    node.prim = prim
-                    node.inputs = (a,)
-                    node.params = NO_PARAMS
-                    node.aval = out
-                    node.depth = depth
-                    node.value = None
-                    if tapes:
-                        note(node)
-                    y = new(Array)
-                    y._node = node
-                    y._levels = x._levels
-                    y._view = None
-                    if scopes:
-                        mark(y)
-                    return y
+                    return Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
         return slow(x)
 
     return function
@@ -63,9 +45,9 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
 def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`.
 
-    This is the hot path of every small expression: it makes no call that can be avoided.
+    Compiled code does the same, where there is some (native/recording.h).
     """
-    rules, new = prim.rules, object.__new__
+    rules = prim.rules
 
     def function(x1: Any, x2: Any) -> Array:
         a: Node | None
@@ -96,23 +78,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
                     return found
             depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
             if depth < LIMIT:
-                # What `Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)` is, in half the time.
-                node = new(Node)
-                node.prim = prim
-                node.inputs = (a, b)
-                node.params = NO_PARAMS
-                node.aval = out
-                node.depth = depth
-                node.value = None
-                if tapes:
-                    note(node)
-                y = new(Array)
-                y._node = node
-                y._levels = levels
-                y._view = None
-                if scopes:
-                    mark(y)
-                return y
+                return Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
         elif (type(a) is Part or type(b) is Part) and not tapes and not levels:
             found = eager.broadcast(prim, a, b)
             if found is not None:

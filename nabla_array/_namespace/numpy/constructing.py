@@ -23,7 +23,7 @@ from ..core.promotion import as_array, astype, checked, fits, normalize_shape
 from ..core.views import Flags
 from ..dispatch import fastpath
 from ..interop.functions import to_host
-from .described import eager_numpys, numpys
+from .described import eager_numpys, numpys, of_family
 from .joining import along
 from .numbers import i0
 
@@ -374,48 +374,21 @@ def _rows_and_columns(function: str, arr: Any, k: int) -> tuple[int, int, int]:
 # -- windows -----------------------------------------------------------------------------------------
 
 
-def _window(name: str, M: Any) -> Array:
-    return from_value(getattr(np, name)(as_array(name, M)._value()))
+def _window(name: str, summary: str, example: str, result: str) -> Callable[[Any], Array]:
+    """Return NumPy's window of this name."""
+
+    def call(M: Any) -> Array:
+        return from_value(getattr(np, name)(as_array(name, M)._value()))
+
+    return numpys(of_family(call, name, summary, example, result))
 
 
-@numpys
-def bartlett(M: Any) -> Array:
-    """Return the Bartlett window: a triangle.
-
-    >>> xp.bartlett(5)
-    array([0. , 0.5, 1. , 0.5, 0. ])
-    """
-    return _window("bartlett", M)
-
-
-@numpys
-def hanning(M: Any) -> Array:
-    """Return the Hann window: a raised cosine.
-
-    >>> xp.hanning(3)
-    array([0., 1., 0.])
-    """
-    return _window("hanning", M)
-
-
-@numpys
-def hamming(M: Any) -> Array:
-    """Return the Hamming window.
-
-    >>> xp.hamming(3)
-    array([0.08, 1.  , 0.08])
-    """
-    return _window("hamming", M)
-
-
-@numpys
-def blackman(M: Any) -> Array:
-    """Return the Blackman window.
-
-    >>> xp.blackman(3).round(12) + 0.0
-    array([0., 1., 0.])
-    """
-    return _window("blackman", M)
+bartlett = _window(
+    "bartlett", "Return the Bartlett window: a triangle.", "5", "array([0. , 0.5, 1. , 0.5, 0. ])"
+)
+hanning = _window("hanning", "Return the Hann window: a raised cosine.", "3", "array([0., 1., 0.])")
+hamming = _window("hamming", "Return the Hamming window.", "3", "array([0.08, 1.  , 0.08])")
+blackman = _window("blackman", "Return the Blackman window.", "5)[1:4].round(2", "array([0.34, 1.  , 0.34])")
 
 
 @numpys

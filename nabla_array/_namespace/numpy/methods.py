@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.ops.ordering import stable_argsort
 from ..._lazy.ops.structure import permute, reinterpret, slice_
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..._lazy.run.claims import lock
@@ -88,12 +87,6 @@ def transpose(self: Array, *axes: Any) -> Array:
     return manipulation.permute_dims(self, tuple(order))
 
 
-def squeeze(self: Array, axis: Any = None) -> Array:
-    """Return a view without axes of length 1: all of them, or the given ones."""
-    ones = tuple(a for a, n in enumerate(self.shape) if n == 1)
-    return manipulation.squeeze(self, ones if axis is None else axis)
-
-
 # -- dtype -----------------------------------------------------------------------------------------
 
 
@@ -132,11 +125,6 @@ def view_as(self: Array, dtype: Any = None, type: Any = None) -> Any:
         return view(self, reshape_p, shape=self.shape)
     wanted = held_dtype(dtype)
     return _host(self, "view", dtype) if wanted is None else view_dtype(self, wanted)
-
-
-def getfield(self: Array, dtype: Any, offset: int = 0) -> Array:
-    """Return a view of the bytes of each element from an offset on, as an element of a dtype."""
-    return field(self, dtype, offset)
 
 
 def setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
@@ -202,29 +190,9 @@ def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
     _find("put")(self, indices, values, mode)
 
 
-@fastpath.whole(np.ndarray.repeat, elements=joining.repeated)
-def repeat(self: Array, repeats: Any, axis: int | None = None) -> Array:
-    """Return each element several times."""
-    return joining.repeat(self, repeats, axis=axis)
-
-
 def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     """Sort in place along an axis."""
     write(self, sorting.sort(self, axis, kind, order, stable=stable))
-
-
-@fastpath.whole(stable_argsort)
-def argsort(
-    self: Array,
-    axis: int | None = -1,
-    kind: Any = None,
-    order: Any = None,
-    *,
-    stable: Any = None,
-    descending: bool = False,
-) -> Array:
-    """Return the indices that sort the array along an axis."""
-    return sorting.argsort(self, axis, kind, order, stable=stable, descending=descending)
 
 
 def partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
@@ -319,7 +287,7 @@ _METHODS: dict[str, Any] = {
     "argmax": _Late("argmax"),
     "argmin": _Late("argmin"),
     "argpartition": _Late("argpartition"),
-    "argsort": argsort,
+    "argsort": sorting.argsort,
     "astype": astype,
     "byteswap": byteswap,
     "choose": choose,
@@ -336,7 +304,7 @@ _METHODS: dict[str, Any] = {
     "dumps": dumps,
     "fill": fill,
     "flatten": flatten,
-    "getfield": getfield,
+    "getfield": field,
     "max": statistical.max,
     "mean": _Late("mean"),
     "min": statistical.min,
@@ -345,13 +313,13 @@ _METHODS: dict[str, Any] = {
     "prod": statistical.prod,
     "put": put,
     "ravel": fastpath.wrap("view", manipulation.ravel, "all", reshape_p, Step),
-    "repeat": repeat,
+    "repeat": joining.repeat,
     "reshape": fastpath.wrap("view", reshape, "shape", reshape_p, Step),
     "round": elementwise.round,
     "searchsorted": _Late("searchsorted"),
     "setfield": setfield,
     "sort": sort,
-    "squeeze": squeeze,
+    "squeeze": manipulation.squeeze,
     "std": _Late("std"),
     "sum": statistical.sum,
     "swapaxes": manipulation.swapaxes,

@@ -78,42 +78,28 @@ def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: st
         warn_of_shape(message)
 
 
-@eager_numpys()
-def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Array:
-    """Return the sum along axes, nan counting as 0.
+def _total(
+    name: str, reduce: Callable[..., Array], neutral: int, summary: str, result: str
+) -> Callable[..., Array]:
+    """Return `nansum` or `nanprod`."""
 
-    >>> xp.nansum([1.0, xp.nan, 2.0])
-    np.float64(3.0)
-    """
-    x, _ = _filled("nansum", a, 0)
-    return sum_(x, axis, dtype, out, keepdims, initial, where)
+    def call(
+        a: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Array:
+        x, _ = _filled(name, a, neutral)
+        return reduce(x, axis, dtype, out, keepdims, initial, where)
+
+    return eager_numpys()(of_family(call, name, summary, "[3.0, xp.nan, 2.0]", result))
 
 
-@eager_numpys()
-def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = True,
-) -> Array:
-    """Return the product along axes, nan counting as 1.
-
-    >>> xp.nanprod([3.0, xp.nan, 2.0])
-    np.float64(6.0)
-    """
-    x, _ = _filled("nanprod", a, 1)
-    return prod(x, axis, dtype, out, keepdims, initial, where)
+nansum = _total("nansum", sum_, 0, "Return the sum along axes, nan counting as 0.", "np.float64(5.0)")
+nanprod = _total("nanprod", prod, 1, "Return the product along axes, nan counting as 1.", "np.float64(6.0)")
 
 
 @numpys
