@@ -79,31 +79,9 @@ def _lowest(name: str, dtype: np.dtype) -> Any:
 
 
 def _extreme(
-    name: str,
-    prim: Primitive,
-    x: Any,
-    axis: Any,
-    out: Any,
-    keepdims: bool,
-    initial: Any,
-    where: Any,
+    name: str, prim: Primitive, x: Any, axis: Any, out: Any, keepdims: bool, initial: Any, where: Any
 ) -> Array:
-    if initial is not None or where is not True or out is not None:
-        y = _bounded_extreme(name, prim, as_array(name, x), axis, keepdims, initial, where)
-        return y if out is None else deliver(name, out, y, "unsafe", exact=True)
     a = as_array(name, x)
-    axes = reduced_axes(name, axis, a.ndim)
-    if a.size == 0 and builtins.any(a.shape[i] == 0 for i in axes):
-        raise ValueError(
-            f"{name}: no value for an empty axis: shape {a.shape} over axes {axes}; one element would do"
-        )
-    return reduce(prim, a, axes, keepdims)
-
-
-def _bounded_extreme(
-    name: str, prim: Primitive, a: Array, axis: Any, keepdims: bool, initial: Any, where: Any
-) -> Array:
-    """Do what `_extreme` does with all that NumPy takes."""
     if where is not True:
         if initial is None:
             raise ValueError(
@@ -111,15 +89,46 @@ def _bounded_extreme(
                 "to specify 'initial'"
             )
         a = chosen(name, a, where, _lowest(name, a.dtype))
-    if initial is None:
-        return _extreme(name, prim, a, axis, None, keepdims, None, True)
-    initial = as_array(name, initial, a.dtype)
     axes = reduced_axes(name, axis, a.ndim)
-    pair = maximum if name == "max" else minimum
-    if builtins.any(a.shape[i] == 0 for i in axes):
-        shape = kept(a, axes) if keepdims else tuple([n for i, n in enumerate(a.shape) if i not in axes])
-        return broadcast_to(initial, shape)
-    return elementwise(pair, name, (reduce(prim, a, axes, keepdims), initial))
+    is_empty = a.size == 0 and builtins.any(a.shape[i] == 0 for i in axes)
+    first = None if initial is None else as_array(name, initial, a.dtype)
+    if not is_empty:
+        y = reduce(prim, a, axes, keepdims)
+        if first is not None:
+            y = elementwise(maximum if name == "max" else minimum, name, (y, first))
+    elif first is None:
+        raise ValueError(
+            f"{name}: no value for an empty axis: shape {a.shape} over axes {axes}; one element would do"
+        )
+    else:
+        rest = tuple([n for i, n in enumerate(a.shape) if i not in axes])
+        y = broadcast_to(first, kept(a, axes) if keepdims else rest)
+    return y if out is None else deliver(name, out, y, "unsafe", exact=True)
+
+
+def _total(
+    name: str,
+    prim: Primitive,
+    join: Primitive,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
+) -> Array:
+    """Reduce by a primitive whose results of parts another one joins, as `sum` and `prod` do."""
+    x = as_array(name, a)
+    if out is not None and dtype is None and type(out) is not tuple:
+        dtype = np.result_type(out.dtype, x.dtype)
+    x = astype(x, total_dtype(x, dtype))
+    if where is not True:
+        x = chosen(name, x, where, int(name == "prod"))
+    y = reduce(prim, x, reduced_axes(name, axis, x.ndim), keepdims)
+    if initial is not None:
+        y = elementwise(join, name, (y, initial))
+    return y if out is None else deliver(name, out, y, "unsafe", exact=True)
 
 
 @fastpath.whole(np.ndarray.max)
@@ -217,16 +226,7 @@ def sum(
     >>> xp.sum(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([4., 6.])
     """
-    x = as_array("sum", a)
-    if out is not None and dtype is None and type(out) is not tuple:
-        dtype = np.result_type(out.dtype, x.dtype)
-    x = astype(x, total_dtype(x, dtype))
-    if where is not True:
-        x = chosen("sum", x, where, 0)
-    y = reduce(p.reduce_sum, x, reduced_axes("sum", axis, x.ndim), keepdims)
-    if initial is not None:
-        y = elementwise(add, "sum", (y, initial))
-    return y if out is None else deliver("sum", out, y, "unsafe", exact=True)
+    return _total("sum", p.reduce_sum, add, a, axis, dtype, out, keepdims, initial, where)
 
 
 @fastpath.whole(np.ndarray.prod)
@@ -245,16 +245,7 @@ def prod(
     >>> xp.prod(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([3., 8.])
     """
-    x = as_array("prod", a)
-    if out is not None and dtype is None and type(out) is not tuple:
-        dtype = np.result_type(out.dtype, x.dtype)
-    x = astype(x, total_dtype(x, dtype))
-    if where is not True:
-        x = chosen("prod", x, where, 1)
-    y = reduce(p.reduce_prod, x, reduced_axes("prod", axis, x.ndim), keepdims)
-    if initial is not None:
-        y = elementwise(mul, "prod", (y, initial))
-    return y if out is None else deliver("prod", out, y, "unsafe", exact=True)
+    return _total("prod", p.reduce_prod, mul, a, axis, dtype, out, keepdims, initial, where)
 
 
 specify(globals())

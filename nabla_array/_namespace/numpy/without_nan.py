@@ -102,24 +102,27 @@ nansum = _total("nansum", sum_, 0, "Return the sum along axes, nan counting as 0
 nanprod = _total("nanprod", prod, 1, "Return the product along axes, nan counting as 1.", "np.float64(6.0)")
 
 
-@numpys
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
-    """Return the sums up to each element, nan counting as 0.
+def _scan(
+    name: str, scan: Callable[..., Array], neutral: int, summary: str, result: str
+) -> Callable[..., Array]:
+    """Return `nancumsum` or `nancumprod`."""
 
-    >>> xp.nancumsum([1.0, xp.nan, 2.0])
-    array([1., 1., 3.])
-    """
-    return cumsum(_filled("nancumsum", a, 0)[0], axis, dtype, out)
+    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+        return scan(_filled(name, a, neutral)[0], axis, dtype, out)
+
+    return numpys(of_family(call, name, summary, "[3.0, xp.nan, 2.0]", result))
 
 
-@numpys
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
-    """Return the products up to each element, nan counting as 1.
-
-    >>> xp.nancumprod([3.0, xp.nan, 2.0])
-    array([3., 3., 6.])
-    """
-    return cumprod(_filled("nancumprod", a, 1)[0], axis, dtype, out)
+nancumsum = _scan(
+    "nancumsum", cumsum, 0, "Return the sums up to each element, nan counting as 0.", "array([3., 3., 5.])"
+)
+nancumprod = _scan(
+    "nancumprod",
+    cumprod,
+    1,
+    "Return the products up to each element, nan counting as 1.",
+    "array([3., 3., 6.])",
+)
 
 
 def _extreme(
@@ -176,31 +179,24 @@ def nanmin(
     return _extreme("nanmin", min_, a, axis, out, keepdims, initial, where)
 
 
-def _place(name: str, find: Callable[..., Array], a: Any, axis: Any, out: Any, keepdims: bool) -> Array:
-    x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
-    if lacking is not None and bool(all_(lacking, axis).any()):
-        raise ValueError(_ALL_NAN)
-    return find(x, axis, out, keepdims=keepdims)
+def _place(name: str, find: Callable[..., Array], summary: str, result: str) -> Callable[..., Array]:
+    """Return `nanargmax` or `nanargmin`."""
+
+    def call(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+        x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
+        if lacking is not None and bool(all_(lacking, axis).any()):
+            raise ValueError(_ALL_NAN)
+        return find(x, axis, out, keepdims=keepdims)
+
+    return eager_numpys()(of_family(call, name, summary, "[xp.nan, 1.0, 2.0]", result))
 
 
-@eager_numpys()
-def nanargmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
-    """Return the index of the largest element that is not nan.
-
-    >>> xp.nanargmax([1.0, xp.nan, 2.0])
-    np.int64(2)
-    """
-    return _place("nanargmax", argmax, a, axis, out, keepdims)
-
-
-@eager_numpys()
-def nanargmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
-    """Return the index of the smallest element that is not nan.
-
-    >>> xp.nanargmin([xp.nan, 1.0, 2.0])
-    np.int64(1)
-    """
-    return _place("nanargmin", argmin, a, axis, out, keepdims)
+nanargmax = _place(
+    "nanargmax", argmax, "Return the index of the largest element that is not nan.", "np.int64(2)"
+)
+nanargmin = _place(
+    "nanargmin", argmin, "Return the index of the smallest element that is not nan.", "np.int64(1)"
+)
 
 
 def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> Array:
