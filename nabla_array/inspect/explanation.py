@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -101,6 +102,7 @@ class Step(NamedTuple):
         return f"reads {bytes_text(self.reads)}, writes {bytes_text(self.writes)}"
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Explanation:
     """How arrays would be evaluated. It prints as text, or as a tree with rich, and holds no arrays.
 
@@ -117,16 +119,10 @@ class Explanation:
         For each part that MAX could run its operations, and where it runs and why.
     """
 
-    __slots__ = ("program", "results", "steps", "tiers")
-
-    def __init__(
-        self,
-        program: Program,
-        steps: tuple[Step, ...],
-        results: tuple[tuple[Aval, int | None], ...],
-        tiers: tuple[tuple[tuple[int, ...], str], ...] = (),
-    ) -> None:
-        self.program, self.steps, self.results, self.tiers = program, steps, results, tiers
+    program: Program
+    steps: tuple[Step, ...]
+    results: tuple[tuple[Aval, int | None], ...]
+    tiers: tuple[tuple[tuple[int, ...], str], ...] = ()
 
     def __str__(self) -> str:
         lines = self.header()

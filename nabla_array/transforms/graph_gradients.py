@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -81,6 +82,7 @@ class _ByIdentity(Mapping[Any, Array]):
         return len(self._pairs)
 
 
+@dataclass(eq=False, repr=False)
 class GradGraphInfo:
     """The gradient graph of a graph, and how the two belong together (see `autodiff`).
 
@@ -96,17 +98,10 @@ class GradGraphInfo:
         `grads_required`.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        forward_graph: Graph,
-        expected_inputs: tuple[ExpectedConnection, ...],
-        expected_outputs: tuple[ExpectedConnection, ...],
-    ) -> None:
-        self.graph = graph
-        self.forward_graph = forward_graph
-        self.expected_inputs = expected_inputs
-        self.expected_outputs = expected_outputs
+    graph: Graph
+    forward_graph: Graph
+    expected_inputs: tuple[ExpectedConnection, ...]
+    expected_outputs: tuple[ExpectedConnection, ...]
 
     @property
     def inputs(self) -> tuple[GraphTensor, ...]:

@@ -456,6 +456,7 @@ def call_with_info(
     return tree_unflatten(graph._out_tree, outputs), info
 
 
+@dataclass(eq=False, repr=False)
 class CallSiteInfo:
     """A call of a graph (see `call_with_info`).
 
@@ -467,19 +468,11 @@ class CallSiteInfo:
         What it was given, and what it gave: one array for each input and output of the graph.
     """
 
-    def __init__(
-        self,
-        graph: Graph,
-        inputs: tuple[Array, ...],
-        outputs: tuple[Array, ...],
-        given: Sequence[Any],
-        known: dict[int, Value],
-    ) -> None:
-        self.called_graph = graph
-        self.inputs = inputs
-        self.outputs = outputs
-        self._given = given
-        self._known = known
+    called_graph: Graph
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    _given: Sequence[Any]
+    _known: dict[int, Value]
 
     def graph_to_parent(self, tensor: GraphTensor) -> Array:
         """Return the array that a value of the graph had in this call; ValueError for another graph's.
