@@ -17,9 +17,10 @@ from .._namespace.chapters.creation import arange
 from .._namespace.chapters.filling import zeros
 from .._namespace.chapters.joining import concat
 from .._namespace.chapters.manipulation import moveaxis, reshape
-from .._namespace.core.array import Array, current
+from .._namespace.core.array import Array, current, default
 from ..transforms.calls import array_leaf
 from ..transforms.pytree import tree_map
+from .mesh import DeviceMesh
 
 
 def _frames_of(function: str, axis_name: Hashable) -> list[Any]:
@@ -31,9 +32,12 @@ def _frames_of(function: str, axis_name: Hashable) -> list[Any]:
     if isinstance(axis_name, tuple) and axis_name:
         return [f for name in axis_name for f in _frames_of(function, name)]
     names = ", ".join([repr(f.name) for f in running if f.name is not None])
+    of_mesh = isinstance(default.device, DeviceMesh) and axis_name in default.device.sizes
     raise NameError(
         f"{function}: no axis is named {axis_name!r} here{f', only {names}' if names else ''}; "
         "inside of vmap(f, axis_name=...) or pmap the axis of the examples has a name"
+        + "; arrays on a mesh are whole, so that xp.sum and the like go along all of an axis"
+        * of_mesh
     )
 
 

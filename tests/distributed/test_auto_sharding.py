@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, Machine, P, ShardingError, auto_sharding, shard, shard_map
@@ -17,6 +19,12 @@ from nabla_array.distributed.rules import partition
 from nabla_array.distributed.specs import spec_of
 from nabla_array.transforms import compile, grad, jvp, scan, tree_flatten, tree_leaves, tree_unflatten, vmap
 from nabla_array.transforms.tracing import trace
+
+from ..lazy.cpu.test_loops import INSTRUCTIONS, NUMBERS, program_of, reference
+from ..lazy.cpu.test_loops import chosen as computed
+from ..lazy.run.test_random_graphs import leaves
+from .meshes import MESHES, on_mesh
+from .test_registry import assert_close
 
 MESH = DeviceMesh((2, 2), ("dp", "tp"))
 LINE = DeviceMesh(4, "x")
@@ -89,6 +97,17 @@ def test_arguments_that_are_written_to() -> None:
     wanted = X.copy()
     wanted[1:3] = 0
     np.testing.assert_allclose(np.asarray(x), wanted)
+
+
+@settings(max_examples=100, deadline=None)
+@given(leaves(), INSTRUCTIONS, NUMBERS, st.sampled_from([m for m in MESHES if m.size < 6]))
+def test_random_programs(inputs: list[np.ndarray], instructions: Any, kept: set[int], mesh: Any) -> None:
+    program = computed(program_of(inputs, instructions), kept)
+    found = choose(program, mesh, [None] * len(inputs), [None] * len(program.outputs), Machine(), None)
+    layouts = [s.layout(x.shape) for s, x in zip(found.chosen.inputs, inputs, strict=True)]
+    wanted = reference(program, inputs)
+    for got, want in zip(on_mesh(found.program, mesh, inputs, layouts), wanted, strict=True):
+        assert_close(np.asarray(got), want)
 
 
 # -- what is chosen ------------------------------------------------------------------------------------

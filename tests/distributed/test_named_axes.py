@@ -235,6 +235,8 @@ def test_a_collective_needs_all_examples(transform) -> None:  # type: ignore[no-
 def test_errors() -> None:
     with pytest.raises(NameError, match="psum: no axis is named 'i' here; inside of vmap"):
         psum(xp.ones(3), "i")
+    with DeviceMesh(2, "i"), pytest.raises(NameError, match=r"arrays on a mesh are whole, so that xp\.sum"):
+        psum(xp.ones(3), "i")
     with pytest.raises(NameError, match="all_gather: no axis is named 'j' here, only 'i'"):
         vmap(lambda v: all_gather(v, "j"), axis_name="i")(X)
     with pytest.raises(
