@@ -7,6 +7,7 @@ were lost with a worker.
 
 from __future__ import annotations
 
+import atexit
 import math
 import threading
 import weakref
@@ -92,7 +93,9 @@ class Dask:
                 n_workers=size, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
             )
             client = Client(cluster, set_as_default=False)
-            self._end = weakref.finalize(self, _closed, client, cluster)  # the interpreter's end calls it too
+            self._end = weakref.finalize(self, _closed, client, cluster)
+            # Where the interpreter ends, before Dask's own ends, which come upon arrays that are alive.
+            atexit.register(self._end)
         elif not isinstance(client, Client) or client.asynchronous:
             raise ShardingError(
                 f"DeviceMesh: {client!r} is no client that waits; distributed.Client(address) would work"
@@ -271,6 +274,7 @@ class Dask:
         """Close the cluster, if it was started here."""
         if self._end is not None:
             self._end()
+            atexit.unregister(self._end)
 
 
 # Dask's configuration is of the process.
