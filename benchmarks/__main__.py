@@ -26,6 +26,7 @@ from . import (
     memory,
     npbench,
     overhead,
+    threads,
     transforms,
     warm,
 )
@@ -41,6 +42,7 @@ SUITES = {
     "warm": warm.run,
     "auto": auto.run,
     "transforms": transforms.run,
+    "threads": threads.run,
 }
 _PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 

@@ -33,7 +33,7 @@ class Claim:
 class Row:
     """One case: a figure for each contestant (less is better) and what ours must reach.
 
-    `unit` is "s" or "MB".
+    `unit` is "s", "MB", or "of one thread": what two threads take of its time.
     """
 
     case: str
@@ -91,6 +91,8 @@ def geometric_mean(case: str, rows: Iterable[Row], *claims: Claim) -> Row:
 def _amount(value: float, unit: str) -> str:
     if unit == "MB":
         return f"{value:,.0f} MB"
+    if unit == "of one thread":
+        return f"{value:.2f}"
     scale, name = next((s, n) for s, n in ((1, "s"), (1e-3, "ms"), (1e-6, "us")) if value >= s or s == 1e-6)
     return f"{value / scale:.{1 if value / scale < 100 else 0}f} {name}"
 

@@ -6,6 +6,7 @@ import sys
 import threading
 import warnings
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,28 @@ def test_a_shared_chain_that_all_evaluate(size: int) -> None:
                 np.testing.assert_array_equal(np.asarray(shared[k] + 1.0), wanted[k] + 1.0)
 
         together(work)
+
+
+def test_loops_let_other_threads_run() -> None:
+    """Who computes some hundred kilobytes does not have the interpreter's lock meanwhile."""
+    x = xp.asarray(np.arange(30_000.0))
+    pending = [xp.sqrt(x * x + float(k)) - x for k in range(200)]
+    go, ran = threading.Event(), []
+
+    def other() -> None:
+        go.wait(20)
+        ran.append(True)
+
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(other)
+        sys.setswitchinterval(100)  # nobody is made to let go
+        go.set()
+        for z in pending:
+            if ran:
+                break
+            z[0]
+        assert ran
+        sys.setswitchinterval(1e-5)
 
 
 PROGRAMS = {

@@ -174,6 +174,29 @@ settle(PyObject *node, PyObject *value)
     return inputs;
 }
 
+/* Run a job that makes new arrays, without the interpreter's lock and that of the graph; returns whether it was done.
+ *
+ * Others may evaluate the same nodes meanwhile. The leaves and their elements are held: nobody writes to these in place.
+ */
+static int
+run_unlocked(const Graph *g, Job *job)
+{
+    PyObject *held[2 * MOST_OPERANDS];
+    int n = 0, done;
+    long depth = graph_lock.depth == 1 ? drop_lock() : 0; /* unless Python has it: that is in the midst of something */
+    for (int i = 0; i < g->n_leaves; i++) {
+        PyObject *leaf = leaf_in(g, i)->node;
+        held[n++] = Py_NewRef(leaf);
+        held[n++] = Py_NewRef(VALUE_OF(leaf));
+    }
+    done = run_job(job, 1) == 0;
+    regain_lock(depth);
+    while (n > 0) {
+        Py_DECREF(held[--n]);
+    }
+    return done;
+}
+
 /* Compute a graph, its root into memory if that is given; returns 0, without an error, where Python must. */
 static int
 run_graph(const Graph *g, PyArrayObject *into)
@@ -182,14 +205,18 @@ run_graph(const Graph *g, PyArrayObject *into)
     PyObject *values[MOST_STEPS], *kept[MOST_STEPS];
     int n = g->n_steps, done;
     memset(values, 0, sizeof(*values) * (size_t)n);
-    done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job) && run_job(&job, 0) == 0 &&
+    done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job) &&
+           (into == NULL && is_long(&job) ? run_unlocked(g, &job) : run_job(&job, 0) == 0) &&
            !are_for_somebody(job.faults);
     PyErr_Clear();
     for (int k = 0; k < n; k++) {
         kept[k] = values[k] == NULL ? NULL : step_in(g, k);
-        if (kept[k] != NULL && done && values[k] != (PyObject *)into) {
+        if (kept[k] != NULL && done && values[k] != (PyObject *)into && has_loop(kept[k])) {
             values[k] = settle(kept[k], values[k]);
         }
+    }
+    if (done && into == NULL) { /* another thread may have claimed it meanwhile */
+        done = VALUE_OF(step_in(g, n - 1)) != Py_None;
     }
     for (int k = 0; k < n; k++) { /* those of the graph that nobody holds go on the way */
         Py_XDECREF(values[k]);
@@ -206,14 +233,15 @@ run_loops(PyObject *root)
 {
     Graph g;
     enum walked how;
+    int done;
     Py_INCREF(root); /* what a smaller graph lets go of may be the last to hold it */
     do {
         begin_graph(&g);
-        how = walk(&g, root, &loops_only);
+        how = has_loop(root) ? walk(&g, root, &loops_only) : NOT_FOR_LOOPS; /* others may have had it computed */
     } while (how == TOO_MUCH && g.n_steps > 0 && run_loops(step_in(&g, g.n_steps - 1)));
-    how = how == WALKED && run_graph(&g, NULL);
+    done = how == WALKED ? run_graph(&g, NULL) : VALUE_OF(root) != Py_None;
     Py_DECREF(root);
-    return (int)how;
+    return done;
 }
 
 /* Operations that may be pending on what is written to next: weak references to those recorded last. To make one takes

@@ -130,6 +130,24 @@ retake_lock(long depth)
     return 0;
 }
 
+/* Take the lock as often as before; signals have to wait. */
+static void
+regain_lock(long depth)
+{
+    if (depth == 0) {
+        return;
+    }
+    graph_lock.waiting++;
+    while (!try_lock()) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(graph_lock.call, WAIT_LOCK);
+        Py_END_ALLOW_THREADS
+        graph_lock.is_called = 0;
+    }
+    graph_lock.waiting--;
+    graph_lock.depth = depth;
+}
+
 static PyObject *
 lock_is_owned(PyObject *self, PyObject *unused)
 {

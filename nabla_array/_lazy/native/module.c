@@ -302,7 +302,7 @@ run(PyObject *module, PyObject *node)
 static PyObject *
 forked(PyObject *module, PyObject *unused)
 {
-    n_workers = 0;
+    n_workers = is_running = 0;
     unlock_blocks(); /* of a thread that is not here any more */
     return renew_lock() ? Py_NewRef(Py_None) : PyErr_NoMemory();
 }

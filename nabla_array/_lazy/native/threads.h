@@ -72,11 +72,18 @@ threads_for(npy_intp cost, npy_intp size)
                                    (sums < 2 * WORTH_WAKING && comes_often(sums)));
 }
 
+/* Say whether a job takes longer than it takes to let other threads have the interpreter's lock, some 10 us. */
+static inline int
+is_long(const Job *job)
+{
+    return job->size * cost_of_job(job) >= WORTH_WAKING / 2;
+}
+
 /* Run a job that is cut, on as many threads as it is worth; returns -1 where memory is short. Others may have the
- * interpreter's lock meanwhile if it is long.
+ * interpreter's lock meanwhile if that is said.
  */
 static int
-run_job(Job *job, int is_long)
+run_job(Job *job, int lets_others)
 {
     int threads = threads_for(cost_of_job(job), job->size);
     job->next = 0;
@@ -84,7 +91,7 @@ run_job(Job *job, int is_long)
     job->grain = job->grain < 1 ? 1 : job->grain > GRAIN ? GRAIN : job->grain;
     job->faults = 0;
     memset(job->step_faults, 0, sizeof(job->step_faults));
-    if (share(job->task, job, threads <= job->units ? threads - 1 : 0, job->bytes, is_long) < 0) {
+    if (share(job->task, job, threads <= job->units ? threads - 1 : 0, job->bytes, lets_others) < 0) {
         return -1;
     }
     for (int s = 0; s < job->n_steps; s++) {
