@@ -18,11 +18,14 @@ from rich.table import Table
 
 import nabla_array as xp
 
+from ..distributed import DeviceMesh, P, shard
 from .picture import draw
 from .steps import STEPS, Step, load, standard_scores
 
 # Rounding may differ (sums in blocks); a result that is off by more than this is another result.
 TOLERANCE = 1e-9
+# Devices that the data are cut over for the second table: threads of this process.
+DEVICES = 4
 
 
 @dataclass(frozen=True)
@@ -92,10 +95,10 @@ def _row(o: Outcome) -> tuple[str, ...]:
     return o.step.title, f"[{colour}]{'yes' if o.agrees else 'NO'}, {how}[/]", *times, f"{o.ratio:.2f}x"
 
 
-def table(outcomes: list[Outcome]) -> Table:
+def table(outcomes: list[Outcome], title: str) -> Table:
     """Return the outcomes as a table."""
     out = Table(
-        title="The same code on NumPy's arrays and on nabla_array's",
+        title=title,
         caption="Differences: relative to the largest value. Times: evaluated, best of a few.",
         box=SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -111,6 +114,42 @@ def table(outcomes: list[Outcome]) -> Table:
     return out
 
 
+def compare_all(
+    title: str, theirs: dict[str, Any], ours: dict[str, Any], rounds: int, console: Console
+) -> list[Outcome]:
+    """Run every step both ways, and print how they compare; the results are added to `theirs` and `ours`."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    outcomes = []
+    with Progress(*columns, console=console) as progress:
+        task = progress.add_task("", total=len(STEPS))
+        for step in STEPS:
+            progress.update(task, description=step.title)
+            outcomes.append(compare(step, theirs, ours, rounds))
+            progress.advance(task)
+        progress.update(task, description="all steps")
+    console.print(table(outcomes, title))
+    return outcomes
+
+
+def compare_on_mesh(data: dict[str, Any], rounds: int, console: Console) -> list[Outcome]:
+    """Do the same with the data cut over a mesh, and print what a covariance moves between its devices."""
+    mesh = DeviceMesh((DEVICES,), ("rows",))
+    ours = {name: shard(value, mesh, P("rows")) for name, value in data.items()}
+    title = f"The same code on rows cut over {DEVICES} devices"
+    try:
+        outcomes = compare_all(title, dict(data), ours, rounds, console)
+        centred = ours["digits"] - xp.mean(ours["digits"], axis=0)
+        moves = [s for s in xp.explain(centred.T @ centred).steps if s.reads and s.kind != "spread"]
+        console.print("What the digits' covariance moves there:")
+        for step in moves:
+            console.print(
+                f"  {step.where}: {step.reads:,} bytes to each device", markup=False, soft_wrap=True
+            )
+    finally:
+        mesh.close()
+    return outcomes
+
+
 def run(output: Path, quick: bool, console: Console) -> int:
     """Run the demo; returns 1 where a result differs and 2 where SciPy or scikit-learn is missing."""
     if not (find_spec("scipy") and find_spec("sklearn")):
@@ -123,16 +162,10 @@ def run(output: Path, quick: bool, console: Console) -> int:
     console.print(f"Data: {about}")
     theirs: dict[str, Any] = dict(data)
     ours: dict[str, Any] = {name: xp.asarray(value) for name, value in data.items()}
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    outcomes = []
-    with sklearn.config_context(array_api_dispatch=True), Progress(*columns, console=console) as progress:
-        task = progress.add_task("", total=len(STEPS))
-        for step in STEPS:
-            progress.update(task, description=step.title)
-            outcomes.append(compare(step, theirs, ours, rounds=2 if quick else 5))
-            progress.advance(task)
-        progress.update(task, description="all steps")
-    console.print(table(outcomes))
+    title = "The same code on NumPy's arrays and on nabla_array's"
+    with sklearn.config_context(array_api_dispatch=True):
+        outcomes = compare_all(title, theirs, ours, 2 if quick else 5, console)
+        sharded = compare_on_mesh(data, 1 if quick else 3, console)
     output.mkdir(parents=True, exist_ok=True)
     path = output / "graph.svg"
     path.write_text(xp.explain(standard_scores(ours["digits"]), format="svg"))
@@ -143,4 +176,4 @@ def run(output: Path, quick: bool, console: Console) -> int:
         console.print(f"Picture of the results: {path}")
     else:
         console.print("No picture: Matplotlib is not installed (pip install 'nabla_array[plot]')")
-    return 0 if all(o.agrees for o in outcomes) else 1
+    return 0 if all(o.agrees for o in (*outcomes, *sharded)) else 1
