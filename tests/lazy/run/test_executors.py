@@ -28,7 +28,7 @@ def program_of(*arrays: Array) -> tuple[Program, list[Any]]:
 
 
 def test_every_kind_of_step_has_an_executor() -> None:
-    assert EXECUTORS.keys() == {*get_args(Step)}
+    assert EXECUTORS.keys() >= {*get_args(Step)}  # `distributed` adds its own
 
 
 def test_a_schedule_leaves_its_outputs_alone() -> None:
