@@ -11,12 +11,13 @@ from distributed import Client
 from nabla_array._lazy.graph.aval import Aval
 from nabla_array._lazy.ops import placement
 from nabla_array.distributed import DeviceMesh
+from nabla_array.distributed.rules import partition
 
 from ..lazy.cpu.test_loops import of_row, reference
 from ..lazy.execution import assert_same
 from ..lazy.registry import ROWS, Row
 from .clusters import threads
-from .meshes import MESHES, run
+from .meshes import MESHES, random_layout, run
 
 ON_MESHES = [r for r in ROWS if r.prim not in (placement.resident, placement.transfer)]
 
@@ -49,6 +50,19 @@ def check(row: Row, meshes: list[DeviceMesh]) -> None:
 @pytest.mark.parametrize("row", ON_MESHES, ids=str)
 def test_every_primitive(row: Row) -> None:
     check(row, MESHES * 2)
+
+
+# Operations that take all of their operands on every device, wherever these lie.
+WHOLE: dict[str, str] = {}
+
+
+@pytest.mark.parametrize("row", ON_MESHES, ids=str)
+def test_every_primitive_has_a_rule(row: Row) -> None:
+    program, rng = of_row(row), np.random.default_rng(0)
+    for mesh in MESHES:
+        layouts = [random_layout(mesh, x.shape, rng) for x in row.inputs]
+        p = partition(mesh, program, layouts)
+        assert not p.unruled or row.prim.name in WHOLE
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ import numpy as np
 
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
-from ..graph.primitive import Primitive, elementwise
+from ..graph.primitive import Dims, Primitive, elementwise
 from .creation import fill_like
 from .elementwise import (
     abs_,
@@ -73,7 +73,11 @@ def _several(name: str, ufunc: np.ufunc) -> Primitive:
                 results = [y if r is None else r + y for r, y in zip(results, terms, strict=True)]
         return results
 
-    return Primitive(f"special.{name}", aval, ufunc, ufunc=ufunc, jvp=jvp if name in SEVERAL else None)
+    def dims(*avals: Aval) -> Dims:
+        return (tuple(range(avals[0].ndim)),) * (ufunc.nin + ufunc.nout)
+
+    rule = jvp if name in SEVERAL else None
+    return Primitive(f"special.{name}", aval, ufunc, ufunc=ufunc, dims=dims, jvp=rule)
 
 
 def call(name: str, *operands: Any) -> Node:

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from ..._lazy.graph.program import Eqn, Program
 from ..._lazy.ops.control import SHARED
-from ..layouts import Cut, Layout, replicated, uncut
+from ..layouts import Cut, Layout, even, replicated, uncut
 from ..partition import Local, Partition
+from ..propagation import wishes_of
 from ..spmd import device_program
 from .table import partition
 
@@ -55,27 +56,34 @@ def _carried(p: Partition, program: Program, inputs: Sequence[Layout], carry: in
     return _body(p, program, found, found[:carry])
 
 
-def _along(p: Partition, eqn: Eqn) -> Iterator[list[Layout]]:
-    """Yield layouts of the operands: as they are, then cut along fewer mesh axes."""
-    layouts = []
-    for i in eqn.ins:
-        known = p.layout(i)
-        layouts.append(replicated(p.mesh, p.program.aval(i).shape) if known is None else known.joined())
-    varies = frozenset().union(*[lay.varies for lay in layouts])
-    if varies:
-        yield layouts
-    if len(varies) > 1:
-        for axis in sorted(varies):
-            yield [_only(lay, {axis}) for lay in layouts]
+def _operands(p: Partition, eqn: Eqn) -> list[Layout]:
+    known = [(p.layout(i), p.program.aval(i).shape) for i in eqn.ins]
+    return [replicated(p.mesh, shape) if lay is None else lay.joined() for lay, shape in known]
 
 
-def _only(layout: Layout, axes: set[str]) -> Layout:
-    cuts = [c if axes.issuperset(c.axes) else uncut(c.bounds[-1]) for c in layout.cuts]
+def _along(p: Partition, program: Program, layouts: Sequence[Layout]) -> Iterator[list[Layout]]:
+    """Yield layouts of a body's inputs: as they are, alike for axes that are one, along fewer mesh axes."""
+    varies = sorted(frozenset().union(*[lay.varies for lay in layouts]))
+    for some in (varies, *[[a] for a in varies if len(varies) > 1]):
+        found = [_only(lay, some) for lay in layouts]
+        yield found
+        yield wishes_of(p.mesh, program, found)[: len(found)]
+
+
+def _only(layout: Layout, axes: Sequence[str]) -> Layout:
+    cuts = [c if {*axes}.issuperset(c.axes) else uncut(c.bounds[-1]) for c in layout.cuts]
     return Layout(layout.mesh, cuts)
 
 
 def _without(layout: Layout, axis: int) -> Layout:
-    return Layout(layout.mesh, [c for a, c in enumerate(layout.cuts) if a != axis])
+    """Return the layout of slices along an axis: what that is cut over cuts their longest axis, if it can."""
+    cuts = [c for a, c in enumerate(layout.cuts) if a != axis]
+    sizes = [0 if c.axes else c.bounds[-1] for c in cuts]
+    over = layout.cuts[axis].axes
+    if over and max(sizes, default=0) >= layout.mesh.length(over):
+        longest = sizes.index(max(sizes))
+        cuts[longest] = even(layout.mesh, over, sizes[longest])
+    return Layout(layout.mesh, cuts)
 
 
 def _with(layout: Layout, axis: int, cut: Cut) -> Layout:
@@ -85,19 +93,19 @@ def _with(layout: Layout, axis: int, cut: Cut) -> Layout:
 def scan_rule(p: Partition, k: int, eqn: Eqn) -> int:
     """Scan on each device, along an axis that is whole."""
     params = dict(eqn.params)
-    n, program, length = params["carry"], params["program"], params["length"]
-    for layouts in _along(p, eqn):
-        inner = [*layouts]
-        for i, axis in enumerate(params["x_axes"], n):
-            layouts[i] = layouts[i].with_cut(axis, uncut(length))
-            inner[i] = _without(layouts[i], axis)
+    n, program, steps = params["carry"], params["program"], uncut(params["length"])
+    layouts = _operands(p, eqn)
+    for i, axis in enumerate(params["x_axes"], n):
+        layouts[i] = _without(layouts[i], axis)
+    for inner in _along(p, program, layouts):
         body = _carried(p, program, inner, n)
-        if body is None:
-            continue
-        layouts[:n] = body.outputs[:n]
-        ys = zip(body.outputs[n:], params["y_axes"], strict=True)
-        results = (*body.outputs[:n], *[_with(lay, axis, uncut(length)) for lay, axis in ys])
-        return _run(p, eqn, layouts, results, program=body)
+        if body is not None:
+            inner[:n] = body.outputs[:n]
+            for i, axis in enumerate(params["x_axes"], n):
+                inner[i] = _with(inner[i], axis, steps)
+            ys = zip(body.outputs[n:], params["y_axes"], strict=True)
+            results = (*body.outputs[:n], *[_with(lay, axis, steps) for lay, axis in ys])
+            return _run(p, eqn, inner, results, program=body)
     return p.whole(k, eqn)
 
 
@@ -121,17 +129,19 @@ def _rows(layouts: Sequence[Layout], lead: int, are_rows: Sequence[bool]) -> lis
     """Return layouts of which all of those that have rows have them cut alike."""
     some = [lay.cuts[:lead] for lay, r in zip(layouts, are_rows, strict=True) if r]
     rows = max(some, key=lambda cuts: sum(len(c.axes) for c in cuts))
-    return [
-        Layout(lay.mesh, [*rows, *lay.cuts[lead:]]) if r else lay
-        for lay, r in zip(layouts, are_rows, strict=True)
-    ]
+    over = {a for c in rows for a in c.axes}
+    found = []
+    for lay, r in zip(layouts, are_rows, strict=True):
+        rest = [uncut(c.bounds[-1]) if over & {*c.axes} else c for c in lay.cuts[lead:]]
+        found.append(Layout(lay.mesh, [*rows, *rest]) if r else lay)
+    return found
 
 
 def while_rule(p: Partition, k: int, eqn: Eqn) -> int:
     """Loop on each device: all alike, or where rows have conditions of their own, each over its rows."""
     params = dict(eqn.params)
     n, lead = params["carry"], params["cond"].aval(params["cond"].outputs[0]).ndim
-    for layouts in _along(p, eqn):
+    for layouts in _along(p, params["body"], _operands(p, eqn)):
         layouts = _rows(layouts, lead, [*[True] * n, *params["rows"]])
         body = _carried(p, params["body"], layouts, n)
         if body is None:
@@ -148,18 +158,19 @@ def switch_rule(p: Partition, k: int, eqn: Eqn) -> int:
     """Branch on each device: all alike, or where rows have branches of their own, each over its rows."""
     params = dict(eqn.params)
     lead, roles, sums = params["lead"], params["roles"], params["sums"]
-    for layouts in _along(p, eqn):
-        layouts = _rows(layouts, lead, [True, *[r != SHARED for r in roles]])
-        rows = layouts[0].cuts[:lead]
+    index, *operands = _operands(p, eqn)
+    for inner in _along(p, params["branches"][0], operands):
+        *inner, index = _rows([*inner, index], lead, [*[r != SHARED for r in roles], True])
+        rows = index.cuts[:lead]
         if any(sums) and any(c.axes for c in rows):
             continue
         bodies: list[Body | None] = []
         for branch in params["branches"]:
             known = bodies[0].outputs if bodies and bodies[0] is not None else ()
-            bodies.append(_body(p, branch, layouts[1:], known))
+            bodies.append(_body(p, branch, inner, known))
         first = bodies[0]
         if first is None or None in bodies:
             continue
         if all(s or lay.cuts[:lead] == rows for lay, s in zip(first.outputs, sums, strict=True)):
-            return _run(p, eqn, layouts, first.outputs, branches=bodies)
+            return _run(p, eqn, [index, *inner], first.outputs, branches=bodies)
     return p.whole(k, eqn)

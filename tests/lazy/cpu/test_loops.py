@@ -25,6 +25,7 @@ from nabla_array._lazy.cpu.loops import Loop
 from nabla_array._lazy.graph import primitive
 from nabla_array._lazy.graph.aval import Aval, aval_of_value
 from nabla_array._lazy.graph.bodies import holes, written
+from nabla_array._lazy.graph.node import Node
 from nabla_array._lazy.graph.program import Eqn, Program, run
 from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops import structure
@@ -90,12 +91,21 @@ def test_every_primitive(row: Row) -> None:
 
 def program_of(inputs: list[np.ndarray], instructions: list[Any]) -> Program:
     """Return the instructions that NumPy accepts as a program whose outputs are all its values."""
+    program, captured = recorded(inputs, instructions, OPERATIONS)
+    assert not captured
+    return program
+
+
+def recorded(
+    inputs: list[np.ndarray], instructions: list[Any], operations: dict[str, Any]
+) -> tuple[Program, list[Node]]:
+    """Return the same of any operations, and the constants that are inputs of the program too."""
     sources = holes([aval_of_value(x) for x in inputs])
 
     def make() -> list[Any]:
         mine, theirs = [Array(n) for n in sources], list(inputs)
         for name, picks, k in instructions:
-            arity, operation = OPERATIONS[name]
+            arity, operation = operations[name]
             at = [p % len(theirs) for p in picks[:arity]]
             try:
                 with np.errstate(all="ignore"):
@@ -107,9 +117,7 @@ def program_of(inputs: list[np.ndarray], instructions: list[Any]) -> Program:
                 mine.append(operation(xp, [mine[i] for i in at], k))
         return [current(x) for x in mine]
 
-    program, captured = written(sources, make)
-    assert not captured
-    return program
+    return written(sources, make)
 
 
 def chosen(program: Program, kept: set[int]) -> Program:
