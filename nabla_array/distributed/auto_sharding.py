@@ -144,13 +144,12 @@ def _choose(
     first = trial.of("first axes cut over all devices", [_first(mesh, a) for a in program.inputs])
     found = [whole, first]
     options = _Options(trial)
-    if options.size <= _MOST:
-        solved = options.solved(limit)
-        if solved is not None:
-            inputs, inside = solved
-            found.append(trial.of("integer program", inputs, inside))
-            found.append(trial.of("integer program, inputs alone", inputs))
-    else:
+    solved = options.solved(limit) if options.size <= _MOST else None
+    if solved is not None:
+        inputs, inside = solved
+        found.append(trial.of("integer program", inputs, inside))
+        found.append(trial.of("integer program, inputs alone", inputs))
+    if solved is None or all(c.costs.memory > limit for c in found):
         found.append(_searched(trial, limit, min(found, key=lambda c: _rank(c, limit))))
     best = min(found, key=lambda c: _rank(c, limit))
     if best.costs.memory > limit:

@@ -136,6 +136,8 @@ def shard_map(
         return lambda f: shard_map(f, on, in_specs, out_specs, machine=machine, **more)
     if not callable(fun):
         raise TypeError(f"shard_map: needs a function, not {fun!r}")
+    if not auto_sharding and (memory_limit is not None or machine is not None):
+        raise ValueError("shard_map: memory_limit and machine are for auto_sharding=True")
 
     def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Called:
         on = default.device if mesh is None else mesh

@@ -163,6 +163,17 @@ def test_large_weights_are_cut_where_memory_is_short() -> None:
         chosen(train, args, LINE, 1000)
 
 
+def test_the_limit_of_a_shard_map() -> None:
+    args = _params(64), *RNG.normal(size=(2, 16, 64))
+    free = shard_map(train, MESH, auto_sharding=True).plan(*args).choice.chosen.costs.memory
+    f = shard_map(train, MESH, auto_sharding=True, memory_limit=0.8 * free)
+    assert f.plan(*args).choice.chosen.costs.memory <= 0.8 * free
+    for got, want in zip(_run(f, args), _run(train, args), strict=True):
+        np.testing.assert_allclose(got, want, atol=1e-12)
+    with pytest.raises(ShardingError, match="nothing that was tried fits into memory_limit=10"):
+        shard_map(train, MESH, auto_sharding=True, memory_limit=10)(*args)
+
+
 def test_the_choice_is_never_worse_than_simple_ones() -> None:
     for f, args in PROGRAMS.values():
         if all(isinstance(x, np.ndarray) for x in tree_leaves(args)) and f is not _writes:

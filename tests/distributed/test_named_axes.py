@@ -29,6 +29,8 @@ from nabla_array.distributed import (
 )
 from nabla_array.transforms import compile, grad, jvp, scan, vmap
 
+from .clusters import threads
+
 N = 6
 X = np.random.default_rng(0).normal(size=(N, 6, 4))
 AROUND = [(k, (k + 1) % N) for k in range(N)]
@@ -104,6 +106,17 @@ def test_against_the_whole_batch(one, whole, mesh) -> None:  # type: ignore[no-u
     np.testing.assert_allclose(np.asarray(found), whole(X))
     if mesh is not None:
         assert found.device == mesh
+
+
+def test_on_workers() -> None:
+    with threads(3) as client:
+        mesh = DeviceMesh(3, "i", engine="dask", client=client)
+        for one, whole in CASES.values():
+            np.testing.assert_allclose(np.asarray(pmap(one, "i", mesh=mesh)(X)), whole(X))
+        x = shard(X, mesh, P("i"))
+        found = grad(lambda x: xp.sum(vmap(lambda v: v * psum(v, "i"), spmd_axis_name="i")(x)))(x)
+        np.testing.assert_allclose(np.asarray(found), _repeated(2 * X.sum(0)))
+        assert found.sharding == x.sharding
 
 
 @cases

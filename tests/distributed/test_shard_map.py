@@ -12,6 +12,8 @@ import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, DimSpec, P, ShardingError, ShardingSpec, shard, shard_map
 from nabla_array.transforms import compile, grad, jvp, scan, vmap
 
+from .clusters import threads
+
 MESH = DeviceMesh((2, 2), ("dp", "tp"))
 X = np.random.default_rng(0).normal(size=(8, 6))
 W = np.random.default_rng(1).normal(size=(6, 4))
@@ -189,6 +191,16 @@ def test_a_body_may_look() -> None:
     np.testing.assert_allclose(np.asarray(body(-np.abs(X))), np.abs(X))
 
 
+@pytest.mark.parametrize("auto", [False, True], ids=["specs", "auto"])
+def test_on_workers(auto: bool) -> None:
+    with threads(2) as client:
+        mesh = DeviceMesh(2, "dp", engine="dask", client=client)
+        f = shard_map(layer, mesh, None if auto else (P("dp"), P()), auto_sharding=auto)
+        np.testing.assert_allclose(np.asarray(f(X, W)), np.tanh(X @ W))
+        found = scan(lambda c, x: (shard(c, mesh) + f(x, W), None), xp.zeros((8, 4)), np.stack([X, -X, X]))[0]
+        np.testing.assert_allclose(np.asarray(found), np.tanh(X @ W))
+
+
 def test_errors() -> None:
     with pytest.raises(ShardingError, match="shard_map: no mesh was given"):
         shard_map(layer)(X, W)
@@ -204,5 +216,7 @@ def test_errors() -> None:
         shard_map(layer, MESH, P("zz"))(X, W)
     with pytest.raises(TypeError, match="shard_map: needs a function, not 3"):
         shard_map(3, MESH)
+    with pytest.raises(ValueError, match="shard_map: memory_limit and machine are for auto_sharding=True"):
+        shard_map(layer, MESH, memory_limit=1e6)
     with pytest.raises(ValueError, match=r"shard_map: out_specs: .* is no prefix of the structure"):
         shard_map(layer, MESH, None, (P(), P()))(X, W)
