@@ -81,7 +81,7 @@ class Layout:
     ) -> None:
         self.mesh = mesh
         self.cuts = tuple(cuts)
-        self.partial = tuple(partial)
+        self.partial = tuple([(a, f) for a, f in partial if mesh.sizes[a] > 1])
         self._hash = hash((mesh, self.cuts, self.partial))
 
     def __eq__(self, other: object) -> bool:
@@ -241,13 +241,13 @@ class Move:
         """Return how many elements a device receives, on average, by the best known algorithm of its kind."""
         if self.ufunc is None:
             return _received(self.source, self.target)
-        mesh = self.source.mesh
-        many = mesh.length(self.over)
-        first, last = self.source.ends
-        part = float((last - first).prod(axis=0).mean())
-        # A ring: each device joins one share of its part, and passes it on; then all get all shares.
-        scattered = part * (many - 1) / many
-        return scattered if self.kind == "reduce_scatter" else 2 * scattered
+        many = self.source.mesh.length(self.over)
+        part, wanted = [
+            float((last - first).prod(axis=0).mean())
+            for first, last in (self.source.ends, self.target.ends)
+        ]
+        # A ring: each device joins one share of its part, and passes it on; then it gets what it lacks.
+        return part * (many - 1) / many + max(wanted - part / many, 0)
 
 
 def _received(source: Layout, target: Layout) -> float:
