@@ -51,9 +51,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         for devices in sizes:
             told = simulate(make(DeviceMesh(2, "d"), devices), devices)
             times.setdefault(make.__name__, []).append(told.seconds)
+            ideal = times[make.__name__][0] / told.seconds
             print(
                 f"{make.__name__} on {devices} devices: {told.seconds:.3g} s a step, "
-                f"{told.nbytes / 1e6:.3g} MB move to each, {times[make.__name__][0] / told.seconds:.0%} of ideal"
+                f"{told.nbytes / 1e6:.3g} MB move to each, {ideal:.0%} of ideal"
             )
     if args.plot:
         import matplotlib.pyplot as plt

@@ -243,8 +243,7 @@ class Move:
             return _received(self.source, self.target)
         many = self.source.mesh.length(self.over)
         part, wanted = [
-            float((last - first).prod(axis=0).mean())
-            for first, last in (self.source.ends, self.target.ends)
+            float((last - first).prod(axis=0).mean()) for first, last in (self.source.ends, self.target.ends)
         ]
         # A ring: each device joins one share of its part, and passes it on; then it gets what it lacks.
         return part * (many - 1) / many + max(wanted - part / many, 0)
