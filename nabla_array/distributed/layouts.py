@@ -8,6 +8,7 @@ moves when it meets another one. The pieces need not have one size.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
@@ -20,6 +21,35 @@ if TYPE_CHECKING:
 
 # For each axis where a part begins and ends.
 Box = tuple[tuple[int, int], ...]
+
+
+_PART = re.compile(r"(.*):\((\d+)\)(\d+)")
+
+
+@lru_cache(1 << 10)
+def part_of(name: str) -> tuple[str, int, int | None]:
+    """Return the mesh axis that a name names a part of, how often that is cut before, and the part's size.
+
+    A mesh axis "x" of 8 devices is cut into "x:(1)2", the halves, and "x:(2)4", the four devices of each.
+    """
+    found = _PART.fullmatch(name)
+    return (found[1], int(found[2]), int(found[3])) if found else (name, 1, None)
+
+
+def meet(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Say whether mesh axes, or parts of them, of which some are named have devices in common."""
+    return any(_meet(a, b) for a in one for b in other)
+
+
+@lru_cache(1 << 10)
+def _meet(one: str, other: str) -> bool:
+    (a, m, k), (b, n, j) = part_of(one), part_of(other)
+    return a == b and (k is None or j is None or (n < m * k and m < n * j))
+
+
+def stand_twice(axes: Sequence[str]) -> bool:
+    """Say whether some mesh axes, or parts of them, overlap."""
+    return any(meet([a], axes[:n]) for n, a in enumerate(axes))
 
 
 class Cut(NamedTuple):
@@ -107,7 +137,8 @@ class Layout:
     @cached_property
     def varies(self) -> frozenset[str]:
         """The mesh axes along which devices have different parts."""
-        return frozenset([*[a for c in self.cuts for a in c.axes], *[a for a, _ in self.partial]])
+        names = [*[a for c in self.cuts for a in c.axes], *[a for a, _ in self.partial]]
+        return frozenset([part_of(a)[0] for a in names])
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
@@ -260,12 +291,22 @@ def _along(mesh: DeviceMesh, device: int, axes: tuple[str, ...]) -> list[int]:
     """Return the devices that differ from one along these axes alone, and that one, in order."""
     if not axes:
         return [device]
-    mine = mesh.coordinates[device]
-    return [
-        d
-        for d, place in enumerate(mesh.coordinates)
-        if all(place[a] == mine[a] for a in mesh.axis_names if a not in axes)
-    ]
+    return _groups(mesh, axes)[device]
+
+
+@lru_cache(1 << 8)
+def _groups(mesh: DeviceMesh, axes: tuple[str, ...]) -> list[list[int]]:
+    """Return for each device those that differ from it along some axes alone."""
+    found: dict[tuple[int, ...], list[int]] = {}
+    places = []
+    for d, coordinates in enumerate(mesh.coordinates):
+        place = {**coordinates}
+        for a in axes:
+            base, _, stride = mesh.axis(a)
+            place[base] -= mesh.index(d, (a,)) * stride
+        places.append(tuple(place.values()))
+        found.setdefault(places[-1], []).append(d)
+    return [found[place] for place in places]
 
 
 def _among(layout: Layout, device: int) -> int:

@@ -6,13 +6,22 @@ import math
 from _thread import _local as local
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from .._namespace.core.array import Array, check_device, default_device, placed
 from .engines import Engine, Local
 from .errors import ShardingError
+from .layouts import part_of
+
+
+class MeshAxis(NamedTuple):
+    """An axis of a mesh, or a part of one: neighbours on it differ by `stride` on the axis `base`."""
+
+    base: str
+    size: int
+    stride: int
 
 
 class DeviceMesh:
@@ -103,6 +112,10 @@ class DeviceMesh:
         places = np.indices(self.shape).reshape(len(self.shape), -1).T
         return tuple(dict(zip(self.axis_names, map(int, p), strict=True)) for p in places)
 
+    def axis(self, name: str) -> MeshAxis:
+        """Return the axis, or the part of one, of a name; raises KeyError where there is none."""
+        return _axis(self, name)
+
     def index(self, device: int, axes: tuple[str, ...]) -> int:
         """Return the place of a device along some axes, the first the slowest."""
         return _indices(self, axes)[device]
@@ -113,7 +126,7 @@ class DeviceMesh:
 
     def length(self, axes: tuple[str, ...]) -> int:
         """Return how many devices there are along some axes."""
-        return math.prod([self.sizes[a] for a in axes])
+        return math.prod([self.axis(a).size for a in axes])
 
     def __enter__(self) -> DeviceMesh:
         _blocks.entered.append(default_device(self, self._place))
@@ -163,11 +176,23 @@ _blocks = _Blocks()
 
 
 @lru_cache(1 << 10)
+def _axis(mesh: DeviceMesh, name: str) -> MeshAxis:
+    base, before, size = part_of(name)
+    many = mesh.sizes[base]
+    if size is None:
+        return MeshAxis(base, many, 1)
+    if not size or not before or many % (before * size):
+        raise KeyError(name)
+    return MeshAxis(base, size, many // (before * size))
+
+
+@lru_cache(1 << 10)
 def _indices(mesh: DeviceMesh, axes: tuple[str, ...]) -> tuple[int, ...]:
     found = []
     for place in mesh.coordinates:
         at = 0
         for a in axes:
-            at = at * mesh.sizes[a] + place[a]
+            base, size, stride = mesh.axis(a)
+            at = at * size + place[base] // stride % size
         found.append(at)
     return tuple(found)

@@ -93,6 +93,8 @@ class Partition:
         For each value of the program a layout in which it would be welcome.
     targets
         For values of the program that are resharded the layout that they get.
+    decided
+        Classes of axes that are cut as it is welcome, or not at all.
     unruled
         Equations whose operands are gathered, since no rule says how to cut them.
     """
@@ -106,6 +108,7 @@ class Partition:
         targets: Mapping[int, Layout],
     ) -> None:
         self.targets = targets
+        self.decided: frozenset[int] = frozenset()
         self.mesh = mesh
         self.program = program
         self.wishes = wishes

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ShardingError
-from .layouts import Layout, even, uncut
+from .layouts import Layout, even, meet, uncut
 from .mesh import DeviceMesh
 
 
@@ -50,7 +50,8 @@ class DimSpec:
     Parameters
     ----------
     axes : sequence of str
-        The mesh axes over which it is cut, the first the slowest; none: it is not cut.
+        The mesh axes over which it is cut, the first the slowest; none: it is not cut. Parts of an axis are
+        axes, too: of an axis "x" of 8 devices, ``"x:(1)2"`` are the halves, ``"x:(2)4"`` the four of each.
     is_open : bool, optional
         Whether propagation may cut it over more mesh axes.
     priority : int, optional
@@ -128,12 +129,14 @@ class ShardingSpec:
         self.partial_axes = tuple(sorted(partial_axes))
         used = [*[a for d in self.dim_specs for a in d.axes], *self.replicated_axes, *self.partial_axes]
         for n, axis in enumerate(used):
-            if axis not in mesh.sizes:
+            try:
+                mesh.axis(axis)
+            except KeyError:
                 raise ShardingError(
                     f"ShardingSpec: {self.partition_spec} names the mesh axis {axis!r}, "
                     f"but {mesh} has {', '.join(map(repr, mesh.axis_names))}"
-                )
-            if axis in used[:n]:
+                ) from None
+            if meet([axis], used[:n]):
                 raise ShardingError(
                     f"ShardingSpec: {self.partition_spec} uses the mesh axis {axis!r} twice; "
                     "an axis can cut one axis of an array"
@@ -188,7 +191,7 @@ class ShardingSpec:
         if before is not None:
             taken = {*self.replicated_axes, *self.partial_axes, *[a for d in self.dim_specs for a in d.axes]}
             for k, dim in enumerate(self.dim_specs):
-                if dim.is_open and not dim.axes and not taken & {*before.cuts[k].axes}:
+                if dim.is_open and not dim.axes and not meet(taken, before.cuts[k].axes):
                     cuts[k] = before.cuts[k]
         return Layout(self.mesh, cuts, [(a, np.add) for a in self.partial_axes])
 

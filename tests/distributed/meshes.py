@@ -28,7 +28,8 @@ MESHES = [DeviceMesh(shape, tuple("abc"[: len(shape)])) for shape in SHAPES]
 def random_layout(mesh: DeviceMesh, shape: tuple[int, ...], rng: np.random.Generator) -> Layout:
     """Return a layout that cuts a value somehow: evenly, or anywhere."""
     axes: list[list[str]] = [[] for _ in shape]
-    for name in rng.permutation(mesh.axis_names):
+    parts = [part for name in mesh.axis_names for part in _parts(mesh, name, rng)]
+    for name in rng.permutation(parts):
         if shape and rng.integers(4):
             axes[rng.integers(len(shape))].append(str(name))
     cuts = []
@@ -38,6 +39,14 @@ def random_layout(mesh: DeviceMesh, shape: tuple[int, ...], rng: np.random.Gener
             cut = Cut(cut.axes, (0, *sorted(rng.integers(0, n + 1, len(cut.bounds) - 2).tolist()), n))
         cuts.append(cut)
     return Layout(mesh, cuts)
+
+
+def _parts(mesh: DeviceMesh, name: str, rng: np.random.Generator) -> list[str]:
+    """Return a mesh axis, or parts of it."""
+    many = mesh.sizes[name]
+    if many % 2 or many == 2 or rng.integers(3):
+        return [name]
+    return [f"{name}:(1)2", f"{name}:(2){many // 2}"]
 
 
 def put(mesh: DeviceMesh, value: np.ndarray, layout: Layout | None) -> Sharded:

@@ -19,7 +19,10 @@ from .tall import tall_rule, values_rule
 
 def _reshard(p: Partition, k: int, eqn: Eqn) -> int:
     (i,) = eqn.ins
-    return p.operand(i, dict(eqn.params)["spec"].layout(p.program.aval(i).shape, before=p.layout(i)))
+    before = p.layout(i)
+    if before is None or not before.varies:  # what is left open may be cut as it is welcome
+        before = p.wishes[k]
+    return p.operand(i, dict(eqn.params)["spec"].layout(p.program.aval(i).shape, before=before))
 
 
 def _transfer(p: Partition, k: int, eqn: Eqn) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..._lazy.graph.program import Eqn, Program
 from ..._lazy.ops.control import SHARED
-from ..layouts import Cut, Layout, even, replicated, uncut
+from ..layouts import Cut, Layout, even, meet, part_of, replicated, uncut
 from ..partition import Local, Partition
 from ..propagation import wishes_of
 from ..spmd import device_program
@@ -71,7 +71,7 @@ def _along(p: Partition, program: Program, layouts: Sequence[Layout]) -> Iterato
 
 
 def _only(layout: Layout, axes: Sequence[str]) -> Layout:
-    cuts = [c if {*axes}.issuperset(c.axes) else uncut(c.bounds[-1]) for c in layout.cuts]
+    cuts = [c if {part_of(a)[0] for a in c.axes} <= {*axes} else uncut(c.bounds[-1]) for c in layout.cuts]
     return Layout(layout.mesh, cuts)
 
 
@@ -132,7 +132,7 @@ def _rows(layouts: Sequence[Layout], lead: int, are_rows: Sequence[bool]) -> lis
     over = {a for c in rows for a in c.axes}
     found = []
     for lay, r in zip(layouts, are_rows, strict=True):
-        rest = [uncut(c.bounds[-1]) if over & {*c.axes} else c for c in lay.cuts[lead:]]
+        rest = [uncut(c.bounds[-1]) if meet(over, c.axes) else c for c in lay.cuts[lead:]]
         found.append(Layout(lay.mesh, [*rows, *rest]) if r else lay)
     return found
 

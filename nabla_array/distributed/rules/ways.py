@@ -14,7 +14,7 @@ from ..._lazy.graph.primitive import Dims, Primitive
 from ..._lazy.graph.program import Eqn
 from ..._lazy.ops import contraction, elementwise
 from ..._lazy.schedule.axes import axes_of
-from ..layouts import Cut, Layout, even, move, replicated, uncut
+from ..layouts import Cut, Layout, even, meet, move, replicated, stand_twice, uncut
 from ..partition import Partition, sized
 
 # What a byte that moves costs against one that an operation reads or writes.
@@ -137,10 +137,20 @@ class Ways:
             for f, cuts in found.items():
                 if f in self.kept and self.sizes[f] >= self.mesh.length(axes):
                     cuts.setdefault(even(self.mesh, axes, self.sizes[f]))
+        if self.p.decided:
+            self._decide(found)
         return {f: [c for c in cuts if self._is_possible(f, c)] for f, cuts in found.items() if cuts}
 
+    def _decide(self, found: dict[int, dict[Cut, None]]) -> None:
+        """Leave of the cuts of axes of which priorities decide the one that is welcome."""
+        classes = axes_of(self.p.program).alike
+        for i, own in zip((*self.eqn.ins, self.k), self.labels, strict=False):
+            for f, cls, wish in zip(own, classes[i], self.p.wishes[i].cuts, strict=False):
+                if f >= 0 and cls in self.p.decided:
+                    found[f] = {wish: None} if wish.axes else {}
+
     def _is_possible(self, f: int, cut: Cut) -> bool:
-        if any(own.count(f) > 1 for own in self.labels) or {*cut.axes} & {a for a, _ in self.carried}:
+        if any(own.count(f) > 1 for own in self.labels) or meet(cut.axes, [a for a, _ in self.carried]):
             return False
         if f in self.kept:
             return True
@@ -157,7 +167,7 @@ class Ways:
         for chosen in product(*[[*cuts, None] for cuts in options.values()]):
             some = {f: c for f, c in zip(options, chosen, strict=True) if c is not None}
             axes = [a for c in some.values() for a in c.axes]
-            if len({*axes}) == len(axes):
+            if not stand_twice(axes):
                 yield some
 
     def _layouts_of(self, assigned: Mapping[int, Cut]) -> list[Layout]:
