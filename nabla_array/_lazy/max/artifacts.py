@@ -36,6 +36,8 @@ _UNLOCKED, _STALE = 10.0, 86400.0
 _FRESH = 600.0
 # What begins the names of temporary files, and the folder of MAX's own cache.
 _TEMPORARY, _MAX = "tmp-", "max"
+# The file of which each program that is being compiled has a byte locked, and seconds between two tries.
+_CLAIMS, _POLL = "compiling.lock", 0.1
 # Bytes beyond which the log of the workers is begun anew.
 _LOG = 1 << 20
 _SOURCES = (
@@ -242,6 +244,27 @@ class Store:
             if path.name.startswith(_TEMPORARY) and _is_left(path, time.time() - status.st_mtime):
                 self._delete(path)
 
+    @contextlib.contextmanager
+    def claimed(self, keys: Sequence[str], patience: float = 0.0) -> Iterator[list[str]]:
+        """Give those programs that no other process compiles now, and keep others from them meanwhile.
+
+        For one that is taken, wait until it is free, for `patience` seconds; then it is given all the same.
+        """
+        end = time.monotonic() + patience
+        try:
+            file = open(self.folder / _CLAIMS, "ab", opener=_open_private)  # noqa: SIM115
+        except OSError:  # which matters when there is an artifact to be written
+            yield list(keys)
+            return
+        with file:  # its end releases what is claimed
+            ours = set()
+            for place, key in sorted([(_place(key), key) for key in keys]):  # two that wait go the same way
+                while not (free := _locks(file, place)) and time.monotonic() < end:
+                    time.sleep(_POLL)
+                if free or patience:
+                    ours.add(key)
+            yield [key for key in keys if key in ours]
+
     def max_folder(self) -> Path:
         """Return the folder where MAX, in a worker, keeps what it compiles on the way."""
         return self.folder / _MAX
@@ -272,7 +295,7 @@ class Store:
     def clear(self) -> None:
         """Delete everything that is here; what belongs to others, or is being written, stays."""
         self.sweep()
-        ours = [path for path, _ in self._scan() if path.suffix in (".mef", ".json", ".log")]
+        ours = [path for path, _ in self._scan() if path.suffix in (".mef", ".json", ".log", ".lock")]
         for path in (*ours, *[path for path, _ in self._scan_max()]):
             self._delete(path)
 
@@ -460,6 +483,22 @@ def _is_left(path: Path, age: float) -> bool:
         return False
     except OSError:
         return age > _STALE
+    return True
+
+
+def _place(key: str) -> int:
+    """Return which byte of the file of claims is a program's."""
+    return int.from_bytes(hashlib.sha256(key.encode()).digest()[:7], "big")
+
+
+def _locks(file: BinaryIO, place: int) -> bool:
+    """Lock a byte, unless another process has; says whether it is ours."""
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
+    except (BlockingIOError, PermissionError):
+        return False
+    except OSError:  # a file system without locks
+        return True
     return True
 
 

@@ -23,6 +23,8 @@ from .artifacts import Artifact, Store, toolchain
 
 # Seconds after its time that a compilation is given up here, if nobody has killed this process.
 _GRACE = 10.0
+# Seconds to wait for another process that compiles the same: it may stand aside, and this one not.
+_PATIENCE = 60.0
 # Bytes of free space below which the disk, not the programs, is blamed.
 _FULL = 64 << 20
 _LONGEST = 2000
@@ -69,16 +71,13 @@ def main() -> None:
 
 
 def _compile(store: Store, backend: Any, keys: Sequence[str]) -> tuple[str, str]:
-    missing = [key for key in keys if not isinstance(store.find(key), Artifact)]
-    if not missing:
-        return "done", ""
     try:
-        path = store.temporary()
-        try:
-            backend.compile_programs(missing, path)
-            store.add(missing, path)
-        finally:
-            store.discard(path)
+        # First what no other process compiles. What is left need not be done twice.
+        for patience in (0.0, _PATIENCE):
+            missing = _missing(store, keys)
+            if missing:
+                with store.claimed(missing, patience) as ours:
+                    _add(store, backend, ours)
     except ImportError as error:
         return "unusable", f"MAX cannot be used: {_said(error)}"
     except Exception as error:
@@ -89,6 +88,23 @@ def _compile(store: Store, backend: Any, keys: Sequence[str]) -> tuple[str, str]
             return "unusable", f"cannot write to the cache {store.folder}: {_said(error)}"
         return "error", _said(error)
     return "done", ""
+
+
+def _missing(store: Store, keys: Sequence[str]) -> list[str]:
+    return [key for key in keys if not isinstance(store.find(key), Artifact)]
+
+
+def _add(store: Store, backend: Any, keys: Sequence[str]) -> None:
+    """Compile what nobody has meanwhile."""
+    missing = _missing(store, keys)
+    if not missing:
+        return
+    path = store.temporary()
+    try:
+        backend.compile_programs(missing, path)
+        store.add(missing, path)
+    finally:
+        store.discard(path)
 
 
 def _free(folder: Path) -> int:

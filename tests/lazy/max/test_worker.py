@@ -82,6 +82,41 @@ def test_it_says_its_toolchain_and_answers_each_request(start: Callable[..., Wor
     assert batches == [["ok:a", "ok:b"], ["fail:c"]]  # and nothing is compiled twice
 
 
+def test_two_that_are_asked_for_the_same_compile_it_once(
+    start: Callable[..., Worker], tmp_path: Path
+) -> None:
+    one, other = start(), start()
+    for process in (one, other):
+        assert process.hear() == {"toolchain": toolchain()}
+    one.ask("slow:a", "ok:b")
+    other.ask("ok:b", "slow:a", "ok:c")
+    assert [one.hear(), other.hear()] == [{"done": ""}, {"done": ""}]
+    batches = [json.loads(line)["keys"] for line in (tmp_path / "log").read_text().splitlines()]
+    assert sorted([key for batch in batches for key in batch]) == ["ok:b", "ok:c", "slow:a"]
+
+
+def test_one_that_takes_too_long_for_another_is_compiled_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be at a lower priority, and get no time at all."""
+    store = Store(tmp_path / "cache")
+    holding = "import sys; from pathlib import Path; from nabla_array._lazy.max.artifacts import Store\n"
+    holding += (
+        f"with Store(Path({str(store.folder)!r})).claimed(['ok:a']): print(flush=True); sys.stdin.read()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", holding], stdin=pipe, stdout=pipe, env=environment) as other:
+        assert other.stdout is not None
+        other.stdout.readline()
+        with store.claimed(["ok:a", "ok:b"]) as ours:
+            assert ours == ["ok:b"]
+        with store.claimed(["ok:a"], 0.2) as ours:
+            assert ours == ["ok:a"]
+    with store.claimed(["ok:a"]) as ours:
+        assert ours == ["ok:a"]
+
+
 def test_what_it_is_at_is_finished_when_nobody_listens_any_more(
     start: Callable[..., Worker], tmp_path: Path
 ) -> None:
@@ -131,7 +166,7 @@ def test_programs_are_blamed_for_what_is_theirs(
     answer, said = worker._compile(store, SimpleNamespace(compile_programs=compile_programs), ["a"])
     assert answer == what
     assert text in said
-    assert list(store.folder.iterdir()) == []
+    assert [path.name for path in store.folder.iterdir()] == ["compiling.lock"]
 
 
 def test_a_folder_that_is_gone_is_not_full(tmp_path: Path) -> None:
