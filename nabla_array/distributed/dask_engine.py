@@ -80,6 +80,7 @@ class Dask:
 
     def __init__(self, size: int, client: Any = None, timeout: float | None = None) -> None:
         try:
+            from dask.system import CPU_COUNT
             from distributed import Client, LocalCluster
         except ImportError:
             raise ImportError(
@@ -89,8 +90,12 @@ class Dask:
         self.timeout = timeout
         self._end: Callable[[], Any] | None = None
         if client is None:
+            workers = min(size, CPU_COUNT)
             cluster = LocalCluster(
-                n_workers=size, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
+                n_workers=workers,
+                threads_per_worker=CPU_COUNT // workers,  # which the devices of a worker share
+                host="127.0.0.1",
+                dashboard_address="127.0.0.1:0",
             )
             client = Client(cluster, set_as_default=False)
             self._end = weakref.finalize(self, _closed, client, cluster)

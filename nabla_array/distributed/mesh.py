@@ -51,6 +51,9 @@ class DeviceMesh:
 
     Notes
     -----
+    A Dask cluster computes again what is lost with a worker. For that its scheduler keeps how each array was
+    computed, which grows with the steps of a loop; `save` and `load` begin anew.
+
     In a block ``with mesh:`` new arrays are the mesh's, and `shard` needs no mesh. Which device holds
     which part of a new array is for the program to say that first needs it.
 

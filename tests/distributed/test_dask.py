@@ -261,3 +261,22 @@ def test_assigned() -> None:
     assert engines.assigned(4, ["a", "b", "c"], ["a", "a", "b", "b"]) == ["a", "a", "b", "b"]
     assert engines.assigned(4, ["a", "b"], ["a"] * 4) == ["a", "a", "b", "b"]
     assert engines.assigned(2, [], ["a", "b"]) == ["a", "b"]
+
+
+def test_a_cluster_of_its_own_is_as_large_as_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[dict[str, Any]] = []
+
+    class Started(Exception):
+        pass
+
+    def cluster(**settings: Any) -> None:
+        started.append(settings)
+        raise Started
+
+    monkeypatch.setattr("distributed.LocalCluster", cluster)
+    monkeypatch.setattr("dask.system.CPU_COUNT", 8)
+    for size in (2, 64):
+        with pytest.raises(Started):
+            DeviceMesh(size, engine="dask")
+    assert [(s["n_workers"], s["threads_per_worker"]) for s in started] == [(2, 4), (8, 1)]
+    assert {s["host"] for s in started} == {"127.0.0.1"}
