@@ -48,6 +48,7 @@ def evaluate(nodes: Sequence[Node]) -> None:
     other: Claim | None = None
     while True:
         begun: list[_Deep | There | Move] = []
+        nodes = [n for n in nodes if n.value is None and not run_loops(n)]
         try:
             with lock:
                 roots = _pending(nodes)
@@ -97,11 +98,10 @@ def _next(roots: list[Node]) -> list[_Deep | There | Move]:
 
 def _are_deep(roots: list[Node]) -> bool:
     """Evaluate pending nodes below which all is small, with the lock; returns whether there are others."""
-    left = [n for n in roots if not run_loops(n)]
     # A pending node of medium size alone weighs this much, so below it there is none.
-    if any([n.depth >= MEDIUM_WEIGHT for n in left]) or (left and active.settings["mode"] == "max"):
+    if any([n.depth >= MEDIUM_WEIGHT for n in roots]) or active.settings["mode"] == "max":
         return True
-    for n in left:
+    for n in roots:
         _run_small(n)
     return False
 
