@@ -144,7 +144,8 @@ def tell(order: Iterable[Node] = ()) -> None:
         if _KINDS[kind][0] in silenced:
             continue
         nodes = [n for n in (order if node is None else (node,)) if _name_at(n) == name]
-        asked = {_state_of(n)[_KINDS[kind][0]] for n in nodes}
+        states = [n.params.state if type(n.params) is Marked else usual for n in nodes]
+        asked = {state[_KINDS[kind][0]] for state in states}
         if len(asked) != 1:  # nobody, or some who want to hear and some who do not
             continue
         if name in _OPERATORS and not nodes[0].aval.shape:
@@ -162,10 +163,6 @@ def _silenced_by_others() -> set[str]:
     if state == (states[-1][1] if states else numpys):
         return set()
     return {kind for kind, mode in state.items() if mode == "ignore"}
-
-
-def _state_of(node: Node) -> State:
-    return node.params.state if type(node.params) is Marked else usual
 
 
 def _warn(message: str) -> None:

@@ -1,8 +1,8 @@
-"""Fusion groups as jobs of compiled code, without Python between blocks (`native/blocks.h`, `tables.h`).
+"""Fusion groups as jobs of compiled code, which needs no Python between blocks (`native/kernels.h`).
 
 A job is elementwise, over arrays of one shape but for axes of length 1, perhaps with all elements reduced to
 one, or a table: each row is reduced, or met by one element, or all rows are joined to one. Other groups run
-in the blocks of `blocks.py`.
+in blocks (`blocks.py`).
 """
 
 from __future__ import annotations

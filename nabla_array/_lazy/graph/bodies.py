@@ -51,9 +51,9 @@ def hole_for(aval: Aval, body: Body = _RULE) -> Node:
     return Node(hole, (), {"aval": aval, "body": body}, aval, 0)
 
 
-def holes(avals: Sequence[Aval], body: Body = _RULE) -> list[Node]:
+def holes(avals: Sequence[Aval]) -> list[Node]:
     """Return a hole for each aval."""
-    return [hole_for(a, body) for a in avals]
+    return [hole_for(a, _RULE) for a in avals]
 
 
 class _Writing(threading.local):

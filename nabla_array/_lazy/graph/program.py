@@ -166,15 +166,12 @@ def written(
     return None, order, leaves, [k for k, more in enumerate(held_outside(leaves, order)) if not more]
 
 
-class Line:
+class Line(NamedTuple):
     """A program made from nodes: the nodes that are its inputs, and the number of each node's value."""
 
-    __slots__ = ("inputs", "numbers", "program")
-
-    def __init__(self, program: Program, inputs: list[Node], numbers: list[int]) -> None:
-        self.program = program
-        self.inputs = inputs
-        self.numbers = numbers
+    program: Program
+    inputs: list[Node]
+    numbers: list[int]
 
 
 def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:

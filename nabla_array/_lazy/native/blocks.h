@@ -1,5 +1,5 @@
 /* Elementwise steps run block by block with the loops of NumPy's ufuncs, so that what is in between stays in a
- * core's cache: what `host.py` does, without Python's time for each block. Nothing here touches Python's objects:
+ * core's cache: what `cpu/blocks.py` does, without Python's time for each block. Nothing here touches Python's objects:
  * the threads that share a job need no interpreter.
  */
 #include <fenv.h>

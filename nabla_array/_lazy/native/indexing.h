@@ -274,39 +274,35 @@ large_view(PyObject *x, PyObject *node, PyArrayObject *part, PyObject *key)
     PyArrayObject *value = (PyArrayObject *)VALUE_OF(node);
     int ndim = PyArray_NDIM(value), is_many = PyTuple_CheckExact(key), is_whole = 1;
     int many = is_many ? (int)PyTuple_GET_SIZE(key) : 1;
-    PyObject *start, *size, *step, *out = NULL;
+    npy_intp starts[NPY_MAXDIMS], sizes[NPY_MAXDIMS], steps[NPY_MAXDIMS];
+    PyObject *params, *aval, *out = NULL;
     if (many > ndim || Py_TYPE(node) == Part) {
         return NULL;
     }
-    start = PyTuple_New(ndim);
-    size = PyTuple_New(ndim);
-    step = PyTuple_New(ndim);
-    for (int axis = 0; start != NULL && size != NULL && step != NULL && axis < ndim; axis++) {
+    for (int axis = 0; axis < ndim; axis++) {
         PyObject *item = axis >= many ? NULL : is_many ? PyTuple_GET_ITEM(key, axis) : key;
-        Py_ssize_t first = 0, end = PyArray_DIM(value, axis), by = 1, n;
+        Py_ssize_t first = 0, end = PyArray_DIM(value, axis), by = 1;
         if (item != NULL && (!PySlice_Check(item) || PySlice_Unpack(item, &first, &end, &by) < 0 || by < 1)) {
-            goto done;
+            PyErr_Clear();
+            return NULL;
         }
-        n = PySlice_AdjustIndices(PyArray_DIM(value, axis), &first, &end, by);
-        is_whole &= n == PyArray_DIM(value, axis);
-        PyTuple_SET_ITEM(start, axis, PyLong_FromSsize_t(first));
-        PyTuple_SET_ITEM(size, axis, PyLong_FromSsize_t(n));
-        PyTuple_SET_ITEM(step, axis, PyLong_FromSsize_t(by));
+        sizes[axis] = PySlice_AdjustIndices(PyArray_DIM(value, axis), &first, &end, by);
+        starts[axis] = first;
+        steps[axis] = by;
+        is_whole &= sizes[axis] == PyArray_DIM(value, axis);
     }
-    if (start != NULL && size != NULL && step != NULL && !is_whole && !PyErr_Occurred()) {
-        PyObject *params = Py_BuildValue("{sOsOsO}", "start", start, "size", size, "step", step);
-        PyObject *aval = find_aval(PyArray_NDIM(part), PyArray_DIMS(part), PyArray_DESCR(part));
-        if (params != NULL && aval != NULL) {
-            out = with_view(x, node, pending_array(slice_prim, params, node, NULL, aval), key);
-        }
-        Py_XDECREF(params);
-        Py_XDECREF(aval);
+    if (is_whole) {
+        return NULL;
     }
-done:
+    params = Py_BuildValue("{sNsNsN}", "start", tuple_of(ndim, starts), "size", tuple_of(ndim, sizes), "step",
+                           tuple_of(ndim, steps));
+    aval = find_aval(PyArray_NDIM(part), PyArray_DIMS(part), PyArray_DESCR(part));
+    if (params != NULL && aval != NULL) {
+        out = with_view(x, node, pending_array(slice_prim, params, node, NULL, aval), key);
+    }
     PyErr_Clear();
-    Py_XDECREF(start);
-    Py_XDECREF(size);
-    Py_XDECREF(step);
+    Py_XDECREF(params);
+    Py_XDECREF(aval);
     return out;
 }
 
@@ -413,20 +409,14 @@ static PyObject *
 step_to(Fast *f, PyArrayObject *part)
 {
     int ndim = PyArray_NDIM(part);
-    PyObject *numbers = PyTuple_New(ndim), *params = NULL, *step = NULL;
-    for (int i = 0; numbers != NULL && i < ndim; i++) {
-        PyObject *number = PyLong_FromSsize_t(f->kind == 'T' ? ndim - 1 - i : PyArray_DIM(part, i));
-        if (number == NULL) {
-            Py_CLEAR(numbers);
-            break;
-        }
-        PyTuple_SET_ITEM(numbers, i, number);
+    npy_intp reversed[NPY_MAXDIMS];
+    PyObject *params, *step;
+    for (int i = 0; i < ndim; i++) {
+        reversed[i] = ndim - 1 - i;
     }
-    if (numbers != NULL && (params = PyDict_New()) != NULL &&
-        PyDict_SetItemString(params, f->kind == 'T' ? "axes" : "shape", numbers) == 0) {
-        step = PyObject_CallFunctionObjArgs(f->host, f->prim, params, NULL);
-    }
-    Py_XDECREF(numbers);
+    params = f->kind == 'T' ? Py_BuildValue("{sN}", "axes", tuple_of(ndim, reversed))
+                            : Py_BuildValue("{sN}", "shape", tuple_of(ndim, PyArray_DIMS(part)));
+    step = params == NULL ? NULL : PyObject_CallFunctionObjArgs(f->host, f->prim, params, NULL);
     Py_XDECREF(params);
     return step;
 }

@@ -67,23 +67,24 @@ select_16(char **args, const npy_intp *n, const npy_intp *strides, void *data)
     }
 }
 
+/* Let a step be one of five loops, for elements of 1, 2, 4, 8 and 16 bytes; returns 0 for elements of other sizes. */
 static int
-set_select(Step *step, npy_intp itemsize)
+set_by_size(Step *step, const PyUFuncGenericFunction *loops, int many, npy_intp itemsize)
 {
-    switch (itemsize) {
-    case 1: step->loop = select_1; break;
-    case 2: step->loop = select_2; break;
-    case 4: step->loop = select_4; break;
-    case 8: step->loop = select_8; break;
-    case 16: step->loop = select_16; break;
-    default: return 0;
+    for (int i = 0; i < 5; i++) {
+        if (itemsize == 1 << i) {
+            step->kind = EACH;
+            step->loop = loops[i];
+            step->data = NULL;
+            step->many = many;
+            step->is_quiet = 1;
+            return 1;
+        }
     }
-    step->kind = EACH;
-    step->data = NULL;
-    step->many = 4;
-    step->is_quiet = 1;
-    return 1;
+    return 0;
 }
+
+static const PyUFuncGenericFunction selects[] = {select_1, select_2, select_4, select_8, select_16};
 
 /* Elements as they are. */
 #define COPY(name, type)                                                                                             \
@@ -104,24 +105,7 @@ COPY(copy_4, npy_uint32)
 COPY(copy_8, npy_uint64)
 COPY(copy_16, npy_cdouble)
 
-/* Let a step be a copy; returns 0 for elements of other sizes. */
-static int
-set_copy(Step *step, npy_intp itemsize)
-{
-    switch (itemsize) {
-    case 1: step->loop = copy_1; break;
-    case 2: step->loop = copy_2; break;
-    case 4: step->loop = copy_4; break;
-    case 8: step->loop = copy_8; break;
-    case 16: step->loop = copy_16; break;
-    default: return 0;
-    }
-    step->kind = EACH;
-    step->data = NULL;
-    step->many = 2;
-    step->is_quiet = 1;
-    return 1;
-}
+static const PyUFuncGenericFunction copies[] = {copy_1, copy_2, copy_4, copy_8, copy_16};
 
 #define AS_IT_IS(x) (x)
 #define IS_TRUE(x) ((x) != 0)
@@ -249,11 +233,12 @@ set_function(Step *step, PyObject *function, enum kind kind, PyArray_Descr *from
         return 1;
     }
     if (function == Py_None) {
-        return set_select(step, PyDataType_ELSIZE(to));
+        return set_by_size(step, selects, 4, PyDataType_ELSIZE(to));
     }
     if (PyUnicode_Check(function)) {
-        return PyUnicode_CompareWithASCIIString(function, "copy") == 0 ? set_copy(step, PyDataType_ELSIZE(to))
-                                                                       : set_cast(step, from, to);
+        return PyUnicode_CompareWithASCIIString(function, "copy") == 0
+                   ? set_by_size(step, copies, 2, PyDataType_ELSIZE(to))
+                   : set_cast(step, from, to);
     }
     if (!set_loop(step, (PyUFuncObject *)function, from->type_num)) {
         return 0;
@@ -401,7 +386,7 @@ numpys_faults(int found)
            (found & FE_INVALID ? 8 : 0);
 }
 
-/* run_blocks(steps, leaves, kept, rows, length): see `jobs.py` */
+/* run_blocks(steps, leaves, kept, rows, length): see `cpu/kernels.py` */
 static PyObject *
 run_blocks(PyObject *module, PyObject *args)
 {
@@ -431,7 +416,7 @@ run_blocks(PyObject *module, PyObject *args)
     return seen;
 }
 
-/* count_threads(functions, dtypes, size): how many threads that is worth waking for; see `Job` in `jobs.py` */
+/* count_threads(functions, dtypes, size): how many threads that is worth waking for; see `Job` in `cpu/kernels.py` */
 static PyObject *
 count_threads(PyObject *module, PyObject *args)
 {

@@ -1,4 +1,4 @@
-/* The short way of operators, for arrays whose elements are known: what `eager.py` does, without Python's time.
+/* The short way of operators, for arrays whose elements are known: what `dispatch/eager.py` does, without Python's time.
  *
  * Each object made here wraps the Python function of an operator. It answers by itself where both operands are
  * known, small, and of one dtype, and nothing watches (no tape, no batch level, no stale view); anything else, each
@@ -255,7 +255,7 @@ like(PyObject *module, PyObject *args)
     return (PyObject *)new_fast(slow, model);
 }
 
-/* limit(part, large, tiny, least, deepest): see `eager.py`, `array.py` and `node.py` */
+/* limit(part, large, tiny, least, deepest): see `dispatch/fastpath.py` */
 static PyObject *
 limit(PyObject *module, PyObject *args)
 {
@@ -389,7 +389,7 @@ static PyMethodDef methods[] = {
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
-    {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each tile of a program."},
+    {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each tile of a schedule."},
     {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each tile."},
     {"run_loop", run_loop, METH_VARARGS, "Run what was made ready so often, or as long as something is true."},
     {"keep_memory", keep_memory, METH_NOARGS, "Keep the memory of arrays that are made in this context."},

@@ -1,4 +1,4 @@
-/* Programs that go tile by tile through all of their jobs and products, each tile on one thread: see `sequences.py`.
+/* Schedules that run tile by tile, each tile on one thread: jobs (fused kernels) and products (see `cpu/sequences.py`).
  * What is made of a tile for the next step lies in the thread's own memory, at the same place for each tile.
  */
 enum { MOST_ARRAYS = 128 };
@@ -215,7 +215,7 @@ fill_product_op(Op *op, PyObject *given, PyObject *arrays)
     return 1;
 }
 
-/* make_sequence(ops, arrays, is_quick): see `sequences.py` */
+/* make_sequence(ops, arrays, is_quick): see `cpu/sequences.py` */
 static PyObject *
 make_sequence(PyObject *module, PyObject *args)
 {
@@ -280,7 +280,7 @@ tell_of(Sequence *sequence, PyObject *found)
     return 0;
 }
 
-/* run_sequence(first, last, arrays, steps, workspace, tiles, threads): see `sequences.py` */
+/* run_sequence(first, last, arrays, steps, workspace, tiles, threads): see `cpu/sequences.py` */
 static PyObject *
 run_sequence(PyObject *module, PyObject *args)
 {

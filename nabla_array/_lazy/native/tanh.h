@@ -1,4 +1,4 @@
-/* The hyperbolic tangent of doubles, for programs that are run in tiles (`row_tiles.h`): with AVX2, NumPy's loop gathers what
+/* The hyperbolic tangent of doubles, for schedules that run tile by tile (`row_tiles.h`): with AVX2, NumPy's loop gathers what
  * it needs from a table, element by element, and takes three times as long. It is the kernel of
  * `kernels/exponential.mojo`, within 2.5 units in the last place. Where there is AVX-512, which has a register for the
  * table, or no AVX2, NumPy's loop stays.

@@ -155,20 +155,28 @@ known(PyObject *value, PyObject *aval)
     return x;
 }
 
+/* Return numbers as a tuple. */
+static PyObject *
+tuple_of(int n, const npy_intp *numbers)
+{
+    PyObject *tuple = PyTuple_New(n);
+    for (int i = 0; tuple != NULL && i < n; i++) {
+        PyObject *number = PyLong_FromSsize_t(numbers[i]);
+        if (number == NULL) {
+            Py_CLEAR(tuple);
+            break;
+        }
+        PyTuple_SET_ITEM(tuple, i, number);
+    }
+    return tuple;
+}
+
 static PyObject *
 find_any_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
 {
-    PyObject *shape = PyTuple_New(ndim), *key, *aval;
+    PyObject *shape = tuple_of(ndim, dims), *key, *aval;
     if (shape == NULL) {
         return NULL;
-    }
-    for (int i = 0; i < ndim; i++) {
-        PyObject *n = PyLong_FromSsize_t(dims[i]);
-        if (n == NULL) {
-            Py_DECREF(shape);
-            return NULL;
-        }
-        PyTuple_SET_ITEM(shape, i, n);
     }
     key = PyTuple_Pack(2, shape, (PyObject *)dtype);
     Py_DECREF(shape);

@@ -174,16 +174,13 @@ def _loop(b: Any, name: str, x: Any, axis: int) -> Any:
     return b.ops.concat(sums, last)
 
 
-def _wide(dtype: np.dtype) -> np.dtype:
-    """Return what a loop adds or multiplies in: doubles are as good as NumPy's pairwise sums of floats."""
-    return np.dtype(np.float64 if dtype.kind == "f" else np.int64)
-
-
 def accumulate(name: str) -> Lowering:
     """Reduce by the operation `name`."""
 
     def lower(b: Any, x: Any, out: Any, axes: tuple[int, ...]) -> Any:
-        wide = out.dtype if _is_short(b, x, axes) else _wide(out.dtype)
+        wide = out.dtype
+        if not _is_short(b, x, axes):  # doubles are as good as NumPy's pairwise sums of floats
+            wide = np.dtype(np.float64 if wide.kind == "f" else np.int64)
         return b.cast(_reduced(b, name, b.cast(x, wide), axes, out), out.dtype)
 
     return lower

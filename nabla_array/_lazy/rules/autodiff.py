@@ -35,12 +35,9 @@ def _times(tangent: Node, partial: Any, out: Node, entry: Entry) -> Node | None:
     if not callable(partial):
         return -tangent if partial == -1 else tangent * partial
     factor: Node = partial(out, *entry.inputs, **entry.params)
-    return factor if _is_one(tangent) else tangent * factor
-
-
-def _is_one(node: Node) -> bool:
-    """Say whether a node is a literal 1, as the cotangent of a number is at first."""
-    return is_literal(node) and bool(node.params["value"].value == 1)
+    if is_literal(tangent) and tangent.params["value"].value == 1:  # the cotangent of a number, at first
+        return factor
+    return tangent * factor
 
 
 def _sum(parts: Sequence[Node | None]) -> Node | None:

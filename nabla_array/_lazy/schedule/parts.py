@@ -69,12 +69,11 @@ class _Grouping:
             self.fused.append(not is_literal(eqn) and not (outside or here) and _is_lowered(eqn, program))
         while True:
             groups = self._groups()
-            lost = [
-                k
-                for _, group in groups
-                if not _pays(self._eqns(group)) and not (everything and self._works(group))
-                for k in group
-            ]
+            lost = []
+            for _, group in groups:
+                eqns = self._eqns(group)
+                if not (_pays(eqns) or (everything and not all(map(_is_view, eqns)))):
+                    lost += group
             if not lost:
                 break
             for k in lost:
@@ -83,9 +82,6 @@ class _Grouping:
 
     def _eqns(self, group: list[int]) -> list[Eqn]:
         return [self.program.eqns[k - self.base] for k in group]
-
-    def _works(self, group: list[int]) -> bool:
-        return any(not _is_view(e) for e in self._eqns(group))
 
     def _groups(self) -> list[tuple[int, list[int]]]:
         """Return (level, equations) of the groups on MAX."""
