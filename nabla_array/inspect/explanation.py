@@ -292,18 +292,14 @@ def _explain(roots: list[Node]) -> Explanation:
             held = [n.params["value"] if is_resident(n) else None for n in line.inputs]
             there = in_use[device].schedule(program, held)
             if not isinstance(there, Schedule):
-                return Explanation(program, tuple([_on_mesh(told) for told in there]), results)
+                steps = [Step(t.kind, t.title, t.eqns, (), t.eqns, t.nbytes, 0, 0) for t in there]
+                return Explanation(program, tuple(steps), results)
             schedule = there
             runners = tuple([s.runner for s in schedule.steps if isinstance(s, Compiled)])
     if config.mode == "host":
         runners = ()
     told = [(_own(program, r.part.eqns), r.kernel.status()) for r in runners if r.kernel is not None]
     return Explanation(program, tuple(_steps(schedule)), results, tuple(told))
-
-
-def _on_mesh(told: Any) -> Step:
-    """Return a step as a mesh tells it."""
-    return Step(told.kind, told.title, told.eqns, (), told.eqns, told.nbytes, 0, 0)
 
 
 def _own(program: Program, numbers: Iterable[int]) -> tuple[int, ...]:
