@@ -87,7 +87,7 @@ class Job:
         self.folds = bool(group.joined) and self.lead == self.whole
         shapes = {self._shape(k) for k in self.eqns if k not in group.joined}
         is_table = not self.folds and ("reduce" in kinds or len(shapes) > 1)
-        if is_table and (len(self.whole) != len(self.lead) + 1 or not self.lead):
+        if is_table and (len(self.whole) != len(self.lead) + 1 or not self.lead or 0 in self.whole):
             raise Unfit
         self.rows, self.length = (math.prod(self.lead), self.whole[-1]) if is_table else (0, 0)
         self.size = math.prod(self.whole)

@@ -245,6 +245,7 @@ UNFIT: dict[str, tuple[list[np.ndarray], Steps, tuple[int, ...]]] = {
         [(matmul, (0, 1), {})],
         (2,),
     ),
+    "a sum of nothing": ([np.ones((2, 0))], [(reduce_sum, (0,), {"axes": (1,)})], (1,)),
     "what can raise": ([np.ones((6, 5), int)] * 2, [(e.pow_, (0, 1), {}), (e.add, (2, 0), {})], (3,)),
     "a unit matrix, which the host does not multiply by": (
         [np.eye(70), np.ones((70, 3))],
