@@ -111,7 +111,7 @@ class Layout:
     ) -> None:
         self.mesh = mesh
         self.cuts = tuple(cuts)
-        self.partial = tuple([(a, f) for a, f in partial if mesh.sizes[a] > 1])
+        self.partial = tuple([(a, f) for a, f in partial if mesh.axis(a).size > 1])
         self._hash = hash((mesh, self.cuts, self.partial))
 
     def __eq__(self, other: object) -> bool:

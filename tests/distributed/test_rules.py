@@ -12,6 +12,7 @@ import nabla_array as xp
 from nabla_array._lazy.ops.indexing import scatter
 from nabla_array._namespace.core.array import Array, current
 from nabla_array.distributed import DeviceMesh, P, ShardingSpec
+from nabla_array.distributed.rules import loops
 from nabla_array.transforms import cond, fori_loop, grad, scan, vmap, while_loop
 
 from ..lazy.cpu.test_loops import reference
@@ -197,3 +198,45 @@ def test_tall_matrices(mesh: DeviceMesh, dtype: Any) -> None:
         assert_close(unitary.conj().T @ unitary, np.eye(5, dtype=dtype), 512)
     (values,) = found_for(lambda x: xp.linalg.svdvals(x))
     assert_close(values, s, 512)
+
+
+def _trained(x: Any, y: Any, w: Any) -> Any:
+    """Descend on a batch a step."""
+
+    def step(w: Any, batch: Any) -> Any:
+        a, b = batch
+        error = a @ w - b
+        return w - 0.1 * (a.T @ error) / len(b), xp.sum(error**2)
+
+    return tuple(scan(step, w, (x, y)))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_scan_over_batches_sums_once_a_step(monkeypatch: Any, reverse: bool) -> None:
+    monkeypatch.setattr(loops, "_LARGE", 0)
+    x, y, w = RNG.normal(size=(3, 16, 4)), RNG.normal(size=(3, 16, 2)), RNG.normal(size=(4, 2))
+
+    def function(x: Any, y: Any, w: Any) -> Any:
+        found, errors = _trained(x, y, w)
+        return (
+            (*(grad(lambda w: xp.sum(_trained(x, y, w)[0] ** 2))(w),), errors) if reverse else (found, errors)
+        )
+
+    mesh = DeviceMesh(4, "x")
+    p = parted(function, mesh, (x, P(None, "x")), (y, P(None, "x")), (w, P()))
+    assert not p.unruled
+    assert {kind for kind, _ in moved(p)} == {"all_reduce"}
+    if not reverse:
+        sums = [2 * w.nbytes * 3 / 4] * 3 + [2 * 8 * 3 / 4] * 3
+        assert sorted(nbytes for _, nbytes in moved(p)) == sorted(sums)
+    program, values = recorded(function, [x, y, w])
+    layouts = [p.values[i].layout for i in range(3)] + [None] * (len(values) - 3)
+    for got, want in zip(on_mesh(program, mesh, values, layouts), reference(program, values), strict=True):
+        assert_close(np.asarray(got), want)
+
+
+@pytest.mark.parametrize("name", [n for n in CASES if "scan" in n])
+def test_scans_step_by_step(monkeypatch: Any, name: str) -> None:
+    monkeypatch.setattr(loops, "_LARGE", 0)
+    monkeypatch.setattr(loops.Body, "is_local", False)
+    test_on_all_meshes(name)

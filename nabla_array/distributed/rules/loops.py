@@ -1,20 +1,28 @@
-"""Loops and branches: each device runs its own, where the bodies need nothing of other devices."""
+"""Loops and branches: each device runs its own, where the bodies need nothing of other devices.
+
+A scan over large arrays whose body does need something is written down step by step.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from ..._lazy.graph.aval import aval_of
 from ..._lazy.graph.program import Eqn, Program
 from ..._lazy.ops.control import SHARED
+from ..._lazy.ops.structure import concat, reshape, several, slice_
 from ..layouts import Cut, Layout, even, meet, part_of, replicated, uncut
-from ..partition import Local, Partition
+from ..partition import Local, Moved, Partition
 from ..propagation import wishes_of
 from ..spmd import device_program
+from .local import done
 from .table import partition
 
 # Times that the layouts of a carry are found anew, at the most.
 _TIMES = 4
+# Operations up to which a scan is written down step by step, and bytes of its operands from which.
+_STEPS, _LARGE = 1 << 12, 1 << 20
 
 
 class Body(NamedTuple):
@@ -23,6 +31,11 @@ class Body(NamedTuple):
     inner: Partition
     outputs: tuple[Layout, ...]
 
+    @property
+    def is_local(self) -> bool:
+        """Whether devices need nothing of each other."""
+        return all(isinstance(m, Local) for m in self.inner.made)
+
     def on(self, device: int) -> Program:
         """Return what a device does."""
         made: Any = self.inner.made
@@ -30,20 +43,24 @@ class Body(NamedTuple):
         return device_program(self.inner, made, inputs, self.inner.outputs, device)[0]
 
 
-def _body(
-    p: Partition, program: Program, inputs: Sequence[Layout], outputs: Sequence[Layout] = ()
-) -> Body | None:
-    """Return a body of which inputs and the first outputs lie like that; None where devices need others."""
+def _body(p: Partition, program: Program, inputs: Sequence[Layout], outputs: Sequence[Layout] = ()) -> Body:
+    """Return a body of which inputs and the first outputs lie like that."""
     inner = partition(p.mesh, program, inputs)
     layouts = [*outputs]
     for i in program.outputs[len(outputs) :]:
         known = inner.layout(i)
         layouts.append(replicated(p.mesh, program.aval(i).shape) if known is None else known.joined())
     inner.outputs = tuple(map(inner.operand, program.outputs, layouts))
-    return Body(inner, tuple(layouts)) if all(isinstance(m, Local) for m in inner.made) else None
+    needed, made = {*inner.outputs}, []
+    for m in reversed(inner.made):
+        if m.out in needed:
+            made.append(m)
+            needed.update(m.ins if isinstance(m, Local) else (m.value,))
+    inner.made = made[::-1]
+    return Body(inner, tuple(layouts))
 
 
-def _carried(p: Partition, program: Program, inputs: Sequence[Layout], carry: int) -> Body | None:
+def _carried(p: Partition, program: Program, inputs: Sequence[Layout], carry: int) -> Body:
     """Return a body that hands on its first outputs as its first inputs."""
     found = [*inputs]
     for _ in range(_TIMES):
@@ -66,7 +83,7 @@ def _along(p: Partition, program: Program, layouts: Sequence[Layout]) -> Iterato
     varies = sorted(frozenset().union(*[lay.varies for lay in layouts]))
     for some in (varies, *[[a] for a in varies if len(varies) > 1]):
         found = [_only(lay, some) for lay in layouts]
-        yield found
+        yield [*found]
         yield wishes_of(p.mesh, program, found)[: len(found)]
 
 
@@ -97,16 +114,75 @@ def scan_rule(p: Partition, k: int, eqn: Eqn) -> int:
     layouts = _operands(p, eqn)
     for i, axis in enumerate(params["x_axes"], n):
         layouts[i] = _without(layouts[i], axis)
+    bodies = []
     for inner in _along(p, program, layouts):
         body = _carried(p, program, inner, n)
-        if body is not None:
-            inner[:n] = body.outputs[:n]
-            for i, axis in enumerate(params["x_axes"], n):
-                inner[i] = _with(inner[i], axis, steps)
+        bodies.append((body, inner))
+        inner[:n] = body.outputs[:n]
+        for i, axis in enumerate(params["x_axes"], n):
+            inner[i] = _with(inner[i], axis, steps)
+        if body.is_local:
             ys = zip(body.outputs[n:], params["y_axes"], strict=True)
             results = (*body.outputs[:n], *[_with(lay, axis, steps) for lay, axis in ys])
             return _run(p, eqn, inner, results, program=body)
+    body, inner = bodies[0]
+    many = params["length"] * len(body.inner.made)
+    if 0 < many <= _STEPS and sum(p.program.aval(i).nbytes for i in eqn.ins) >= _LARGE:
+        return _step_by_step(p, eqn, body, inner)
     return p.whole(k, eqn)
+
+
+def _step_by_step(p: Partition, eqn: Eqn, body: Body, layouts: Sequence[Layout]) -> int:
+    """Scan by doing what the body does once for each step."""
+    params = dict(eqn.params)
+    n, x_axes, y_axes, length = (params[name] for name in ("carry", "x_axes", "y_axes", "length"))
+    given = [p.operand(i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
+    carry, xs, rest = given[:n], given[n : n + len(x_axes)], given[n + len(x_axes) :]
+    rows: list[list[int]] = [[] for _ in y_axes]
+    for t in reversed(range(length)) if params["reverse"] else range(length):
+        slices = [_slice_at(p, x, axis, t) for x, axis in zip(xs, x_axes, strict=True)]
+        carry, ys = _once(p, body, [*carry, *slices, *rest], n)
+        for some, y, axis in zip(rows, ys, y_axes, strict=True):
+            some.append(_as_slice(p, y, axis))
+    stacks = [
+        done(p, concat, some[::-1] if params["reverse"] else some, _with(lay, axis, uncut(length)), axis=axis)
+        for some, lay, axis in zip(rows, body.outputs[n:], y_axes, strict=True)
+    ]
+    numbers = [*carry, *stacks]
+    return p.local(several, numbers, {}, eqn.aval, tuple([p.values[i].layout for i in numbers]))
+
+
+def _once(p: Partition, body: Body, inputs: Sequence[int], carry: int) -> tuple[list[int], list[int]]:
+    """Do what a body does; returns its carry and its other outputs."""
+    number = dict(enumerate(inputs))
+    for m in body.inner.made:
+        if isinstance(m, Local):
+            value = body.inner.values[m.out]
+            number[m.out] = p.local(m.prim, [number[i] for i in m.ins], m.params, *value)
+        else:
+            assert isinstance(m, Moved)
+            number[m.out] = p.moved(number[m.value], m.move.target)
+    outs = [number[i] for i in body.inner.outputs]
+    return outs[:carry], outs[carry:]
+
+
+def _slice_at(p: Partition, x: int, axis: int, t: int) -> int:
+    """Return a value at a place of an axis that is whole."""
+    aval, layout = p.values[x]
+    start = tuple([t if a == axis else 0 for a in range(aval.ndim)])
+    row, found = layout.with_cut(axis, uncut(1)), _without(layout, axis)
+
+    def params(device: int) -> dict[str, Any]:
+        return {"start": start, "size": row.local_shape(device), "step": (1,) * aval.ndim}
+
+    one = p.local(slice_, [x], params, aval_of(row.shape, aval.dtype), row)
+    return done(p, reshape, [one], found, shape=found.shape)
+
+
+def _as_slice(p: Partition, y: int, axis: int) -> int:
+    """Return a value with one more axis, of one place."""
+    found = _with(p.values[y].layout, axis, uncut(1))
+    return done(p, reshape, [y], found, shape=found.shape)
 
 
 def _run(
@@ -144,12 +220,12 @@ def while_rule(p: Partition, k: int, eqn: Eqn) -> int:
     for layouts in _along(p, params["body"], _operands(p, eqn)):
         layouts = _rows(layouts, lead, [*[True] * n, *params["rows"]])
         body = _carried(p, params["body"], layouts, n)
-        if body is None:
-            continue
         layouts[:n] = body.outputs
         cond = _body(p, params["cond"], layouts)
         rows = layouts[0].cuts[:lead]
-        if cond is not None and all(lay.cuts[:lead] == rows for lay in (*cond.outputs, *layouts[:n])):
+        if not (body.is_local and cond.is_local):
+            continue
+        if all(lay.cuts[:lead] == rows for lay in (*cond.outputs, *layouts[:n])):
             return _run(p, eqn, layouts, body.outputs, body=body, cond=cond)
     return p.whole(k, eqn)
 
@@ -164,13 +240,12 @@ def switch_rule(p: Partition, k: int, eqn: Eqn) -> int:
         rows = index.cuts[:lead]
         if any(sums) and any(c.axes for c in rows):
             continue
-        bodies: list[Body | None] = []
+        bodies: list[Body] = []
         for branch in params["branches"]:
-            known = bodies[0].outputs if bodies and bodies[0] is not None else ()
-            bodies.append(_body(p, branch, inner, known))
-        first = bodies[0]
-        if first is None or None in bodies:
+            bodies.append(_body(p, branch, inner, bodies[0].outputs if bodies else ()))
+        results = bodies[0].outputs
+        if not all(b.is_local for b in bodies):
             continue
-        if all(s or lay.cuts[:lead] == rows for lay, s in zip(first.outputs, sums, strict=True)):
-            return _run(p, eqn, [index, *inner], first.outputs, branches=bodies)
+        if all(s or lay.cuts[:lead] == rows for lay, s in zip(results, sums, strict=True)):
+            return _run(p, eqn, [index, *inner], results, branches=bodies)
     return p.whole(k, eqn)
