@@ -178,8 +178,8 @@ class ShardingSpec:
     def layout(self, shape: tuple[int, ...], function: str = "shard", before: Layout | None = None) -> Layout:
         """Return the layout of an array of a shape; raises ShardingError where the spec has more axes.
 
-        Open axes that the spec does not cut stay as they are in the layout `before`, as far as no other axis
-        is cut over the same mesh axes.
+        Open axes stay as they are in the layout `before`, where that cuts them as the spec says, or further,
+        as far as no other axis is cut over the same mesh axes.
         """
         if len(self.dim_specs) > len(shape):
             raise ShardingError(
@@ -191,7 +191,8 @@ class ShardingSpec:
         if before is not None:
             taken = {*self.replicated_axes, *self.partial_axes, *[a for d in self.dim_specs for a in d.axes]}
             for k, dim in enumerate(self.dim_specs):
-                if dim.is_open and not dim.axes and not meet(taken, before.cuts[k].axes):
+                over, n = before.cuts[k].axes, len(dim.axes)
+                if dim.is_open and over[:n] == dim.axes and not meet(taken, over[n:]):
                     cuts[k] = before.cuts[k]
         return Layout(self.mesh, cuts, [(a, np.add) for a in self.partial_axes])
 

@@ -42,6 +42,12 @@ def test_open_axes_are_cut_as_it_is_welcome() -> None:
     assert x.sharding.partition_spec == P("a", "b")
 
 
+def test_open_axes_may_be_cut_further() -> None:
+    x = shard(X, MESH, P(("a", "b")))
+    for axes, wanted in ((["a"], ("a", "b")), (["b"], "b")):
+        assert cut(shard(x, spec=ShardingSpec(MESH, [DimSpec(axes, is_open=True)]))) == P(wanted, None)
+
+
 def test_replicated_axes_cut_nothing() -> None:
     other = shard(np.ones((12, 8)), MESH, P("a"))
     spec = ShardingSpec(MESH, [DimSpec(is_open=True), DimSpec(["b"])], replicated_axes=["a"])

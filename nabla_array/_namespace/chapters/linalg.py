@@ -403,7 +403,8 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
     Returns
     -------
     QRResult
-        `Q`, with orthonormal columns, and `R`, upper triangular.
+        `Q`, with orthonormal columns, and `R`, upper triangular. Of a tall matrix that is sharded along its
+        rows, a column of `Q` and its row of `R` may have the other sign than of one that is not.
 
     Raises
     ------
@@ -497,7 +498,8 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     -------
     SVDResult
         `U`, with orthonormal columns; `S`, real and descending, of shape ``(..., K)``; `Vh`, with orthonormal
-        rows.
+        rows. Of a tall matrix that is sharded along its rows, vectors may have the other sign than of one
+        that is not.
 
     Raises
     ------
