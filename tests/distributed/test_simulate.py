@@ -11,7 +11,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, ShardingError, psum, shard, shard_map, simulate
-from nabla_array.transforms import grad, vmap
+from nabla_array.transforms import grad, tree_map, vmap
 
 MESH = DeviceMesh((2, 2), ("dp", "tp"))
 RNG = np.random.default_rng(0)
@@ -108,6 +108,34 @@ def test_data_parallel_training_scales_as_the_textbook_says() -> None:
         assert s.memory == pytest.approx(found[1].memory, rel=0.02)
     assert found[-1].seconds > found[1].seconds
     assert found[-1].mesh.size == 4096
+
+
+@pytest.mark.parametrize("shape", [(4, 4), (64, 8), (512, 8)], ids=str)
+def test_tensor_parallel_training_moves_what_the_textbook_says(shape: tuple[int, int]) -> None:
+    """A block, as in Megatron: its first weights cut by columns, its second ones by rows."""
+    dp, tp = shape
+    width, each = 256, 64
+
+    def model(params: Any, x: Any) -> Any:
+        for w, b, v, c in params:
+            x = xp.tanh(x @ w + b) @ v + c
+        return xp.sum(x**2)
+
+    def step(params: Any, x: Any) -> Any:
+        return tree_map(lambda p, g: p - 0.1 * g, params, grad(model)(params, x))
+
+    block = [
+        shard(xp.zeros((width, 4 * width)), MESH, P(None, "tp")),
+        shard(xp.zeros(4 * width), MESH, P("tp")),
+        shard(xp.zeros((4 * width, width)), MESH, P("tp")),
+        shard(xp.zeros(width), MESH),
+    ]
+    found = simulate(step, shape, [block] * 2, shard(xp.zeros((dp * each, width)), MESH, P("dp")))
+    # A sum of activations for each block there, and for each but the first one back; then the gradients.
+    activations = 3 * 2 * each * width * 8 * (tp - 1) / tp
+    gradients = 2 * 2 * (2 * 4 * width * width // tp) * 8 * (dp - 1) / dp
+    assert found.nbytes == pytest.approx(activations + gradients, rel=0.02)
+    assert {s.kind for s in found.collectives} - {"spread"} == {"all_reduce"}
 
 
 def test_halos_do_not_grow_with_the_mesh() -> None:

@@ -49,8 +49,12 @@ def _passed(p: Partition, eqn: Eqn) -> int:
 
 def cut_by(p: Partition, k: int, eqn: Eqn, labels: Dims) -> int:
     """Cut an operation in the best of the ways that labels allow."""
-    carried = carried_by(p, eqn)
-    return cut_in(p, eqn, Ways(p, k, eqn, labels, carried, eqn.prim.reducer).best())
+    # A sum that has not been taken may be taken before, or be carried on.
+    sums = dict.fromkeys([carried_by(p, eqn), ()])
+    found = [Ways(p, k, eqn, labels, carried, eqn.prim.reducer) for carried in sums]
+    best = [ways.best() for ways in found]
+    costs = [ways.cost(way) for ways, way in zip(found, best, strict=True)] if len(found) > 1 else [0.0]
+    return cut_in(p, eqn, best[costs.index(min(costs))])
 
 
 def cut_in(p: Partition, eqn: Eqn, way: Sequence[Layout]) -> int:
@@ -185,7 +189,7 @@ class Ways:
             found.append(Layout(self.mesh, cuts, partial))
         return found
 
-    def _cost(self, layouts: Sequence[Layout]) -> float:
+    def cost(self, layouts: Sequence[Layout]) -> float:
         """Return what a way costs a device: bytes that move, and bytes that it reads and writes."""
         total = 0.0
         for before, after, aval in zip([*self.layouts, *self.unknown], layouts, self.avals, strict=True):
@@ -194,7 +198,7 @@ class Ways:
             if before is not None and before != after:
                 total += _MOVED * move(before, after).elements() * aval.dtype.itemsize
         *_, result = layouts
-        summed = [a for a, _ in result.partial if a not in {b for b, _ in self.carried}]
+        summed = [a for a, _ in result.partial]
         if self.k in self.p.targets:
             target = self.p.targets[self.k]
             if target != result:
@@ -214,4 +218,4 @@ class Ways:
     def best(self) -> list[Layout]:
         """Return the layouts of the operands and the results that cost least."""
         ways = [self._layouts_of(assigned) for assigned in self._assignments()]
-        return min(ways, key=self._cost) if len(ways) > 1 else ways[0]
+        return min(ways, key=self.cost) if len(ways) > 1 else ways[0]
