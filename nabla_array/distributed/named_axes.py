@@ -132,6 +132,12 @@ def all_reduce(x: Any, axis_name: Hashable, op: str = "sum") -> Any:
     ValueError
         For another `op`, and where `vmap` has split the examples.
 
+    Notes
+    -----
+    A derivative that is taken inside of `vmap` is that of the sum of all examples' results. A result that a
+    collective has made the same for all is one, and counts once (in JAX so in ``shard_map``; in its ``vmap``
+    and ``pmap`` once an example).
+
     Examples
     --------
     >>> import nabla_array as xp
