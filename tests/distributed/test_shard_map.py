@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,17 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array.distributed import DeviceMesh, DimSpec, P, ShardingError, ShardingSpec, shard, shard_map
+from nabla_array.distributed import (
+    DeviceMesh,
+    DimSpec,
+    P,
+    ShardingError,
+    ShardingSpec,
+    pmap,
+    psum,
+    shard,
+    shard_map,
+)
 from nabla_array.transforms import compile, grad, jvp, scan, vmap
 
 from .clusters import threads
@@ -199,6 +210,21 @@ def test_on_workers(auto: bool) -> None:
         np.testing.assert_allclose(np.asarray(f(X, W)), np.tanh(X @ W))
         found = scan(lambda c, x: (shard(c, mesh) + f(x, W), None), xp.zeros((8, 4)), np.stack([X, -X, X]))[0]
         np.testing.assert_allclose(np.asarray(found), np.tanh(X @ W))
+
+
+def test_threads() -> None:
+    """Several of them map at one time, each on a mesh of its own block."""
+
+    def work(k: int) -> None:
+        for auto in (False, True) * 4:
+            f = shard_map(lambda x, w: layer(x, w) * k, MESH, (P("dp"), P()), auto_sharding=auto)
+            np.testing.assert_allclose(np.asarray(f(X, W)), np.tanh(X @ W) * k)
+            found = pmap(lambda v: v - k * psum(v, "i"), "i", mesh=MESH)(X)
+            np.testing.assert_allclose(np.asarray(found), X - k * X.sum(0))
+            assert xp.zeros(3).device == "cpu"
+
+    with ThreadPoolExecutor(6) as pool:
+        assert [*pool.map(work, range(6))] == [None] * 6
 
 
 def test_errors() -> None:
