@@ -15,7 +15,7 @@ from .._namespace.core.array import Array, check_device, current, default, place
 from ..inspect.explanation import Explanation, explain
 from ..transforms.calls import array_leaf, is_array_like, named
 from ..transforms.fastcall import put_back
-from ..transforms.pytree import broadcast_prefix, take, tree_flatten, tree_unflatten
+from ..transforms.pytree import broadcast_prefix, take, tree_flatten, tree_leaves, tree_unflatten
 from ..transforms.tracing import trace
 from .arrays import cut, cut_node
 from .auto_sharding import Choice, choose
@@ -160,7 +160,7 @@ def shard_map(
     def plan(*args: Any, **kwargs: Any) -> Plan:
         """Return how a call would run, without running it."""
         found = called(args, kwargs)
-        told = explain(found.result) if found.out_specs else None
+        told = explain(tree_leaves(found.result)) if found.out_specs else None
         return Plan(found.in_specs, found.out_specs, told, found.choice)
 
     mapped.plan = plan  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -137,6 +138,19 @@ def test_the_plan_is_there_before_it_runs() -> None:
     # An all_reduce by a ring takes twice the part of the others: (n - 1) / n.
     assert plan.explanation.steps[-1].reads == 8 * 4 * 8
     np.testing.assert_allclose(np.asarray(product(X, W)), X @ W)
+
+
+def test_a_plan_of_results_in_a_container() -> None:
+    @dataclass
+    class Both:
+        x: Any
+        y: Any
+
+    plan = shard_map(lambda x: Both(x + 1, x.sum(axis=0)), MESH, P("dp"), Both(P("dp"), P())).plan(X)
+    assert len(plan.explanation.results) == 2
+    assert [s.partition_spec for s in plan.out_specs] == [P("dp"), P()]
+    nothing = shard_map(lambda x: None, MESH, P("dp")).plan(X)
+    assert str(nothing).endswith("nothing is left to compute")
 
 
 def test_a_shard_inside_moves_once() -> None:
