@@ -107,7 +107,6 @@ class Dask:
             )
         self.client = client
         self._workers: list[str] = []
-        self._devices: Counter[str] = Counter()
         self._looked = -_LOOK
         self._look()
         self._check_versions()
@@ -135,7 +134,6 @@ class Dask:
         if not known and not self._workers:
             raise ClusterError("DeviceMesh: the cluster has no worker; one or more would work")
         self._workers = assigned(self.size, known, self._workers)
-        self._devices = Counter(self._workers)
         self._looked = monotonic()
 
     def _check_versions(self) -> None:
@@ -196,11 +194,12 @@ class Dask:
         """Run one task for each program."""
         self._look()
         mode, many = active.settings["mode"], len(segment.outputs)
+        workers = self._workers  # another thread may look meanwhile
+        share = Counter(workers)
         sources = {}
         for d, program in segment.programs.items():
             mine = self._near([s[d] for s in shards], d)
-            share = self._devices[self._workers[d]]
-            sources[d] = self._submit(d, tasks.run, program, mode, share, *_split(mine))
+            sources[d] = self._submit(d, tasks.run, program, mode, share[workers[d]], *_split(mine))
         if may_be_told():
             self._hear(sources, many)
         made = {(d, n): Shard(source, d, n, many) for d, source in sources.items() for n in range(many)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import io
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -206,6 +207,21 @@ def test_floating_point_errors_are_heard(client: Client, monkeypatch: pytest.Mon
     with xp.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
         np.asarray(1 / x)
     np.testing.assert_array_equal(x + 1, np.arange(8.0) + 1)
+
+
+def test_threads_share_a_mesh(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engines, "_LOOK", 0.0)
+    mesh = mesh_of(client, 4)
+    a = RNG.normal(size=(40, 16))
+    shared = shard(a, mesh, P("x"))
+
+    def program(n: int) -> np.ndarray:
+        mine = shard(a + n, mesh, P(None, "x"))
+        return np.asarray(xp.sort(mine @ shared.T, axis=0) + xp.sum(shared))
+
+    with ThreadPoolExecutor(4) as pool:
+        for n, found in enumerate(pool.map(program, range(12))):
+            np.testing.assert_allclose(found, np.sort((a + n) @ a.T, axis=0) + a.sum(), atol=1e-10)
 
 
 def test_dashboard(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
