@@ -138,19 +138,6 @@ def test_newton_under_vmap() -> None:
     assert float(told.split()[-1]) < 1e-6
 
 
-@pytest.mark.parametrize("engine", ["local", "dask"])
-def test_out_of_core(engine: str) -> None:
-    pytest.importorskip("sklearn", reason="scikit-learn, which the example fits, is optional")
-    pytest.importorskip("distributed", reason="Dask's scheduler is optional")
-    told = run_example("distributed/out_of_core.py", engine, "--small")
-    assert told.startswith("7 MB on DeviceMesh((16,), ('rows',)")
-    share = re.search(r"^([\d.]+) of the examples are told right", told, re.M)
-    assert share is not None
-    assert 0.85 < float(share[1]) < 0.95
-    assert "the same as with NumPy, chunk by chunk: True" in told
-    assert ("a worker used" in told) == (engine == "dask")
-
-
 engines = pytest.mark.parametrize("engine", ["local", "dask"])
 
 
@@ -198,3 +185,14 @@ def test_a_pipeline_on_a_mesh(engine: str) -> None:
     first, last = map(float, re.findall(r"(?:loss|steps) (\d\.\d+)", told))
     assert last < first
     assert "each device still has its layer: P('stage', None, None)" in told
+
+
+@engines
+def test_out_of_core(engine: str) -> None:
+    told = run_on_mesh("out_of_core.py", engine, "--small")
+    assert told.startswith("7 MB on DeviceMesh((16,), ('rows',)")
+    share = re.search(r"^([\d.]+) of the examples are told right", told, re.M)
+    assert share is not None
+    assert 0.85 < float(share[1]) < 0.95
+    assert "the same as with NumPy, chunk by chunk: True" in told
+    assert ("a worker used" in told) == (engine == "dask")

@@ -4,9 +4,9 @@ The workers map the file into memory, each reads its own parts when it computes 
 all of it. Run it with threads of this process as devices, or with two workers of a Dask cluster that may use
 256 MB each:
 
-    python examples/distributed/out_of_core.py local
-    python examples/distributed/out_of_core.py dask
-    python examples/distributed/out_of_core.py dask --small
+    python examples/distributed/out_of_core.py
+    python examples/distributed/out_of_core.py --engine dask
+    python examples/distributed/out_of_core.py --engine dask --small
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("engine", nargs="?", choices=["local", "dask"], default="local")
+    parser.add_argument("--engine", default="local", choices=["local", "dask"])
     parser.add_argument("--small", action="store_true", help="a file of 8 MB instead of one of 400 MB")
     given = parser.parse_args()
     main(given.engine, given.small)
