@@ -51,17 +51,20 @@ class Shard:
         Which of the results it is.
     many
         How many results there are that are shards.
+    rest
+        Bytes of the other ones.
     device
         The device that has it.
     """
 
-    __slots__ = ("alone", "device", "many", "number", "source")
+    __slots__ = ("alone", "device", "many", "number", "rest", "source")
 
-    def __init__(self, source: Any, device: int, number: int = 0, many: int = 1) -> None:
+    def __init__(self, source: Any, device: int, number: int = 0, many: int = 1, rest: int = 0) -> None:
         self.source = source
         self.device = device
         self.number = number
         self.many = many
+        self.rest = rest
         self.alone: Shard | None = None
 
 
@@ -200,14 +203,20 @@ class Dask:
         for d, program in segment.programs.items():
             mine = self._near([s[d] for s in shards], d)
             sources[d] = self._submit(d, tasks.run, program, mode, share[workers[d]], *_split(mine))
+        made = {}
+        for d, program in segment.programs.items():
+            sizes = [_nbytes(program.aval(i)) for i in program.outputs]
+            rests = [sum(sizes) - size for size in sizes]
+            made.update({(d, n): Shard(sources[d], d, n, many, rest) for n, rest in enumerate(rests)})
         if may_be_told():
             self._hear(sources, many)
-        made = {(d, n): Shard(source, d, n, many) for d, source in sources.items() for n in range(many)}
         return [[made[r, n] for r in segment.runners] for n in range(many)]
 
     def _hear(self, sources: dict[int, Any], many: int) -> None:
         """Tell this thread of the floating-point errors that tasks heard: the last of their results."""
-        told = self.fetch([Shard(s, d, many, many + 1) for d, s in sources.items()], "floating-point errors")
+        told = self.fetch(
+            [Shard(s, d, many, many + 1, _SAVED) for d, s in sources.items()], "floating-point errors"
+        )
         listener.heard += [(message, None) for messages in told for message in messages]
 
     def _near(self, shards: list[Shard], device: int) -> list[Shard]:
@@ -216,8 +225,9 @@ class Dask:
         return [s if read[id(s.source)] == s.many else self._alone(s, device) for s in shards]
 
     def _alone(self, shard: Shard, device: int | None = None) -> Shard:
-        """Return a shard as the only result of a task, unless it is where a device is."""
-        if shard.many == 1 or (device is not None and self._workers[shard.device] == self._workers[device]):
+        """Return a shard without much else that its task has made, unless it is where a device is."""
+        is_there = device is not None and self._workers[shard.device] == self._workers[device]
+        if shard.rest < _SAVED or is_there:
             return shard
         if shard.alone is None:
             shard.alone = self._cut(shard)
@@ -304,6 +314,10 @@ def assigned(size: int, known: Sequence[str], before: Sequence[str]) -> list[str
             found[d] = least = min(known, key=load.__getitem__)
             load[least] += 1
     return found  # type: ignore[return-value]
+
+
+def _nbytes(aval: Any) -> int:
+    return sum([a.nbytes for a in aval]) if isinstance(aval, tuple) else aval.nbytes
 
 
 def _closed(client: Any, cluster: Any) -> None:

@@ -136,6 +136,19 @@ def test_one_of_several_results_moves_alone(client: Client) -> None:
     assert received(client) - before < 100_000
 
 
+def test_small_results_move_together(client: Client, submitted: list[str]) -> None:
+    mesh = mesh_of(client, 4)
+    a = RNG.normal(size=(40, 10))
+    x = xp.eval(shard(a, mesh, P("x")))
+    del submitted[:]
+    total, most = xp.sum(x, axis=0), xp.max(x)
+    xp.eval(total, most)
+    assert submitted == ["run"] * 4 + ["join"] * 2
+    np.testing.assert_allclose(total, a.sum(axis=0))
+    assert float(most) == a.max()
+    assert submitted == ["run"] * 4 + ["join"] * 2
+
+
 def test_nothing_goes_through_this_process(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     mesh = mesh_of(client, 4)
     a = RNG.normal(size=(400, 30))
