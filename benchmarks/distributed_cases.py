@@ -14,7 +14,7 @@ import numpy as np
 
 from .measure import OURS
 
-WHOLE, JAX, DASK = "nabla_array, whole", "jax.jit, sharded", "dask.array"
+WHOLE, JAX, DASK = "whole", "jax.jit", "dask.array"
 _STEPS = 100
 
 

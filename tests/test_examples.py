@@ -196,3 +196,13 @@ def test_out_of_core(engine: str) -> None:
     assert 0.85 < float(share[1]) < 0.95
     assert "the same as with NumPy, chunk by chunk: True" in told
     assert ("a worker used" in told) == (engine == "dask")
+
+
+def test_weak_scaling(tmp_path: Path) -> None:
+    picture = tmp_path / "scaling.svg"
+    told = run_example("distributed/weak_scaling.py", "--largest", "64", "--plot", str(picture))
+    assert "stencil on 64 devices: " in told
+    shares = [int(n) for n in re.findall(r"(\d+)% of ideal", told)]
+    assert len(shares) == 8
+    assert min(shares) >= 75
+    assert picture.read_text().startswith("<?xml")

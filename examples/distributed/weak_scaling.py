@@ -50,11 +50,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     for make in (stencil, network):
         for devices in sizes:
             told = simulate(make(DeviceMesh(2, "d"), devices), devices)
-            times.setdefault(make.__name__, []).append(told.seconds)
-            ideal = times[make.__name__][0] / told.seconds
+            some = times.setdefault(make.__name__, [])
+            some.append(told.seconds)
             print(
                 f"{make.__name__} on {devices} devices: {told.seconds:.3g} s a step, "
-                f"{told.nbytes / 1e6:.3g} MB move to each, {ideal:.0%} of ideal"
+                f"{told.nbytes / 1e6:.3g} MB move to each, {some[0] / told.seconds:.0%} of ideal"
             )
     if args.plot:
         import matplotlib.pyplot as plt

@@ -127,8 +127,6 @@ def schedule(p: Partition) -> Schedule:
 
 def grouped(p: Partition) -> list[Group | Moved | Placing]:
     """Return what a partition does, in order: as many operations at a time as need nothing of others."""
-    groups: dict[int, dict[Any, list[Local]]] = {}
-    moves: dict[int, list[Moved | Placing]] = {}
     level = [0] * len(p.values)
     group: list[Any] = [None] * len(p.values)
     made_here = [
@@ -146,16 +144,55 @@ def grouped(p: Partition) -> list[Group | Moved | Placing]:
                 if i not in literals
             ]
             level[made.out], group[made.out] = max(ups, default=0), varies
-            groups.setdefault(level[made.out], {}).setdefault(varies, []).append(made)
         else:
             level[made.out] = level[made.value] // 2 * 2 + 1 + level[made.value] % 2 * 2
-            moves.setdefault(level[made.out], []).append(made)
-    found: list[Group | Moved | Placing] = []
     read = _readers(p)
+    _delay(p, level, group, read, literals)
+    groups: dict[int, dict[Any, list[Local]]] = {}
+    moves: dict[int, list[Moved | Placing]] = {}
+    for made in p.made:
+        at = level[made.out]
+        if not isinstance(made, Local):
+            moves.setdefault(at, []).append(made)
+        elif made.out not in literals:
+            groups.setdefault(at, {}).setdefault(group[made.out], []).append(made)
+    found: list[Group | Moved | Placing] = []
     for at in range(max(level, default=0) + 1):
         found += moves.get(at, ())
         found += [_group(some, read, literals) for some in groups.get(at, {}).values()]
     return found
+
+
+def _delay(
+    p: Partition, level: list[int], group: list[Any], read: dict[int, set[int]], literals: dict[int, Local]
+) -> None:
+    """Leave operations to the step that reads their results, where no more has to be stored until then.
+
+    They become one with the operations there. Collectives have odd levels.
+    """
+    for made in reversed(p.made):
+        k = made.out
+        readers = read.get(k, set())
+        if not isinstance(made, Local) or k in literals or not readers or -1 in readers:
+            continue
+        at = min([level[r] for r in readers])
+        if at == level[k] or any([level[r] == at and group[r] != group[k] for r in readers]):
+            continue
+        more = [i for i in {*made.ins} - {*literals} if not _is_read(read[i] - {k}, level, at)]
+        if sum([_size(p.values[i]) for i in more]) <= _size(p.values[k]):
+            level[k] = at
+
+
+def _is_read(readers: set[int], level: list[int], at: int) -> bool:
+    """Say whether a value is read at a level, or later."""
+    return any([r == -1 or level[r] >= at for r in readers])
+
+
+def _size(value: Value) -> int:
+    """Return the bytes of a device's part, at the most."""
+    layouts = value.layout if isinstance(value.layout, tuple) else (value.layout,)
+    avals = value.aval if isinstance(value.aval, tuple) else (value.aval,)
+    return sum([lay.largest * a.dtype.itemsize for lay, a in zip(layouts, avals, strict=True)])
 
 
 def _varies(layout: Any) -> frozenset[str]:
