@@ -178,7 +178,8 @@ def _delay(
         at = min([level[r] for r in readers])
         if at == level[k] or any([level[r] == at and group[r] != group[k] for r in readers]):
             continue
-        more = [i for i in {*made.ins} - {*literals} if not _is_read(read[i] - {k}, level, at)]
+        made_here = [i for i in {*made.ins} - {*literals} if i >= len(p.program.inputs)]
+        more = [i for i in made_here if not _is_read(read[i] - {k}, level, at)]
         if sum([_size(p.values[i]) for i in more]) <= _size(p.values[k]):
             level[k] = at
 
