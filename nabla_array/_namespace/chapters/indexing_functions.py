@@ -9,11 +9,11 @@ import numpy as np
 from ..._lazy.graph.node import mark_origin
 from ..._lazy.ops.elementwise import maximum, minimum, remainder
 from ..._lazy.ops.indexing import gather
-from ..._lazy.ops.structure import permute, reshape
+from ..._lazy.ops.structure import permute
 from ..core.array import Array, apply
 from ..core.indexing import array_in_bounds
 from ..core.outputs import deliver
-from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to, elementwise, normalize_axis
+from ..core.promotion import as_array, astype, axis_or_flat, broadcast_shapes, broadcast_to, elementwise
 from ..dispatch import eager, fastpath
 from ..dispatch.docstrings import specify
 
@@ -85,11 +85,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
         few = _few(a, indices, axis)
         if few is not None:
             return few
-    y = as_array("take", a)
-    if axis is None or (not y.ndim and axis in (0, -1)):
-        y, along = apply(reshape, y, shape=(y.size,)), 0
-    else:
-        along = normalize_axis("take", axis, y.ndim)
+    y, along = axis_or_flat("take", a, axis)
     n = y.shape[along]
     if mode == "raise":
         index = _indices("take", indices, along, n, TypeError)
@@ -143,10 +139,7 @@ def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
     array([[1, 2, 3],
            [7, 8, 9]])
     """
-    y = as_array("take_along_axis", arr)
-    if axis is None:
-        y, axis = apply(reshape, y, shape=(y.size,)), 0
-    along = normalize_axis("take_along_axis", axis, y.ndim)
+    y, along = axis_or_flat("take_along_axis", arr, axis, takes_0d=False)
     index = _indices("take_along_axis", indices, along, y.shape[along], IndexError)
     if index.ndim != y.ndim:
         raise ValueError(f"take_along_axis: {index.ndim} axes of indices against {y.ndim} of the array")

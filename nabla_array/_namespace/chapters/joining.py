@@ -15,7 +15,7 @@ from ..core import promotion
 from ..core.array import Array, apply
 from ..core.indexing import getitem
 from ..core.outputs import deliver
-from ..core.promotion import as_array, normalize_axis, normalize_shape, promote
+from ..core.promotion import as_array, axis_or_flat, normalize_axis, normalize_shape, promote
 from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
 from .indexing_functions import take
@@ -72,9 +72,7 @@ def concat(
     """
     if out is not None or dtype is not None:
         return _concat_into("concat", concat, arrays, axis, out, dtype, casting)
-    xs = promote("concat", *arrays) if len(arrays) else []
-    if not xs:
-        raise ValueError("concat: needs one array or more")
+    xs = _promoted("concat", arrays)
     if axis is None:
         return apply(concat_p, *[apply(reshape_p, x, shape=(x.size,)) for x in xs], axis=0)
     first = xs[0].shape
@@ -89,6 +87,12 @@ def concat(
 
 
 concatenate = concat
+
+
+def _promoted(function: str, arrays: Any) -> list[Array]:
+    if not len(arrays):
+        raise ValueError(f"{function}: needs one array or more")
+    return promote(function, *arrays)
 
 
 def _concat_into(
@@ -148,9 +152,7 @@ def stack(
     """
     if out is not None or dtype is not None:
         return _concat_into("stack", stack, arrays, axis, out, dtype, casting)
-    xs = promote("stack", *[as_array("stack", x) for x in arrays]) if len(arrays) else []
-    if not xs:
-        raise ValueError("stack: needs one array or more")
+    xs = _promoted("stack", [as_array("stack", x) for x in arrays])
     first = xs[0].shape
     for x in xs:
         if x.shape != first:
@@ -225,11 +227,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
     >>> xp.repeat(xp.asarray([1, 2, 3]), xp.asarray([0, 2, 1]))
     array([2, 2, 3])
     """
-    y = as_array("repeat", a)
-    if axis is None or (not y.ndim and axis in (0, -1)):
-        y, along = apply(reshape_p, y, shape=(y.size,)), 0
-    else:
-        along = normalize_axis("repeat", axis, y.ndim)
+    y, along = axis_or_flat("repeat", a, axis)
     times = repeats._value() if isinstance(repeats, Array) else np.asarray(repeats)
     if type(repeats) is float:  # NumPy takes such a number, but no array of them
         times = times.astype(np.intp)

@@ -18,31 +18,28 @@ from ..core.outputs import deliver
 from ..core.promotion import (
     as_array,
     astype,
+    axis_or_flat,
     broadcast_shapes,
     broadcast_to,
-    normalize_axis,
     promote,
     require,
 )
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
-from .statistical import reduce, reduced_axes
+from .statistical import kept, reduce, reduced_axes
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 
 
 def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, keepdims: bool) -> Array:
     a = as_array(name, x)
-    if axis is None or (not a.ndim and axis in (0, -1)):
-        flat, k = apply(reshape, a, shape=(a.size,)), 0
-        kept: tuple[int, ...] = (1,) * a.ndim
-    else:
-        flat, k = a, normalize_axis(name, axis, a.ndim)
-        kept = (*a.shape[:k], 1, *a.shape[k + 1 :])
+    flat, k = axis_or_flat(name, a, axis)
     if flat.shape[k] == 0:
         raise ValueError(f"{name}: no index into an empty axis: shape {a.shape} along axis {axis}")
     out = apply(prim, flat, axis=k)
-    return apply(reshape, out, shape=kept) if keepdims else out
+    if keepdims:
+        out = apply(reshape, out, shape=(1,) * a.ndim if axis is None else kept(a, (k,)))
+    return out
 
 
 @fastpath.whole(np.ndarray.argmax)

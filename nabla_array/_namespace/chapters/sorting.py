@@ -9,9 +9,8 @@ import numpy as np
 from ..._lazy.ops.ordering import argsort as argsort_p
 from ..._lazy.ops.ordering import sort as sort_p
 from ..._lazy.ops.ordering import stable_argsort
-from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply
-from ..core.promotion import as_array, normalize_axis
+from ..core.promotion import axis_or_flat
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 
@@ -34,13 +33,6 @@ def _stable(name: str, kind: str | None, order: Any, stable: bool | None, defaul
     if not isinstance(kind, str) or kind[:1].lower() not in _KINDS:
         raise ValueError(f"{name}: no kind {kind!r}; 'quicksort', 'heapsort' or 'stable' would work")
     return _KINDS[kind[0].lower()]
-
-
-def _ready(name: str, x: Any, axis: int | None) -> tuple[Array, int]:
-    a = as_array(name, x)
-    if axis is None or (not a.ndim and axis in (0, -1) and name == "argsort"):
-        return apply(reshape, a, shape=(a.size,)), 0
-    return a, normalize_axis(name, axis, a.ndim)
 
 
 @fastpath.whole(stable_argsort)
@@ -82,7 +74,7 @@ def argsort(
     >>> xp.argsort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
     array([1, 0, 2])
     """
-    a, k = _ready("argsort", a, axis)
+    a, k = axis_or_flat("argsort", a, axis)
     steady = _stable("argsort", kind, order, stable, True)
     return apply(argsort_p, a, axis=k, descending=bool(descending), stable=steady)
 
@@ -105,7 +97,7 @@ def sort(
     >>> xp.sort(xp.asarray([2.0, 3.0, 1.0]), descending=True)
     array([3., 2., 1.])
     """
-    a, k = _ready("sort", a, axis)
+    a, k = axis_or_flat("sort", a, axis, takes_0d=False)
     steady = _stable("sort", kind, order, stable, False)
     return apply(sort_p, a, axis=k, descending=bool(descending), stable=steady)
 

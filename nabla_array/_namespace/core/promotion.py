@@ -273,3 +273,14 @@ def normalize_axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
     if len(set(out)) != len(out):
         raise ValueError(f"{function}: an axis stands twice in {axes!r}")
     return tuple(sorted(out))
+
+
+def axis_or_flat(function: str, x: Any, axis: Any, takes_0d: bool = True) -> tuple[Array, int]:
+    """Return an array and a non-negative axis of it; without an axis the array is flattened.
+
+    One without axes is, too, where the function takes 0 and -1 for an axis of it, as many of NumPy's do.
+    """
+    y = as_array(function, x)
+    if axis is None or (takes_0d and not y.ndim and axis in (0, -1)):
+        return apply(reshape, y, shape=(y.size,)), 0
+    return y, normalize_axis(function, axis, y.ndim)

@@ -17,7 +17,7 @@ from ..chapters.joining import concat
 from ..chapters.manipulation import flip, moveaxis, reshape, swapaxes
 from ..core.array import Array, apply
 from ..core.indexing import fitted, getitem, setitem
-from ..core.promotion import as_array, astype, listed, normalize_axis
+from ..core.promotion import as_array, astype, axis_or_flat, listed, normalize_axis
 from .described import eager_numpys, numpys
 
 _ALL = slice(None)
@@ -250,13 +250,6 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
 # -- elements put in and taken out -------------------------------------------------------------------
 
 
-def _flat_or(function: str, arr: Any, axis: int | None) -> tuple[Array, int]:
-    x = as_array(function, arr)
-    if axis is None:
-        return reshape(x, (-1,)), 0
-    return x, normalize_axis(function, axis, x.ndim)
-
-
 def _places(function: str, obj: Any, n: int) -> np.ndarray | int:
     """Return what is named by an int, a slice, a mask or integers, as an int or an index array."""
     if isinstance(obj, slice):
@@ -281,7 +274,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     >>> xp.delete([1, 2, 3, 4], [0, -1])
     array([2, 3])
     """
-    x, k = _flat_or("delete", arr, axis)
+    x, k = axis_or_flat("delete", arr, axis, takes_0d=False)
     n = x.shape[k]
     places = _places("delete", obj, n)
     if isinstance(places, np.ndarray) and places.dtype.kind == "b" and places.shape != (n,):
@@ -298,7 +291,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     >>> xp.insert([1, 2, 3], 1, 9)
     array([1, 9, 2, 3])
     """
-    x, k = _flat_or("insert", arr, axis)
+    x, k = axis_or_flat("insert", arr, axis, takes_0d=False)
     n = x.shape[k]
     places = _places("insert", obj, n)
     if isinstance(places, np.ndarray) and places.dtype.kind == "b":

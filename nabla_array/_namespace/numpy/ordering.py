@@ -10,10 +10,9 @@ from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops.ordering import argpartition as argpartition_p
 from ..._lazy.ops.ordering import partition as partition_p
 from ..chapters.indexing_functions import take_along_axis
-from ..chapters.manipulation import reshape
 from ..chapters.sorting import argsort, sort
 from ..core.array import Array, apply
-from ..core.promotion import as_array, astype, full, normalize_axis
+from ..core.promotion import as_array, astype, axis_or_flat, full
 from .described import eager_numpys, numpys
 
 _INTP = np.dtype(np.intp)
@@ -41,10 +40,7 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
 
 
 def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None) -> Array:
-    x = as_array(prim.name, a)
-    if axis is None or (prim is argpartition_p and not x.ndim and axis in (0, -1)):
-        x, axis = reshape(x, (-1,)), 0
-    k = normalize_axis(prim.name, axis, x.ndim)
+    x, k = axis_or_flat(prim.name, a, axis, takes_0d=prim is argpartition_p)
     places = np.asarray(kth)
     if places.dtype.kind not in "iu":
         raise TypeError("Partition index must be integer")
