@@ -124,11 +124,7 @@ atanh = unary(
     p.atanh, "Inverse hyperbolic tangent of each element.", "[0.0, 0.5]", "array([0.        , 0.54930614])"
 )
 bitwise_invert = unary(
-    p.not_,
-    "Every bit of each element inverted; on booleans, the logical not.",
-    "[0, 5]",
-    "array([-1, -6])",
-    name="bitwise_invert",
+    p.not_, "Every bit of each element inverted; on booleans, the logical not.", "[0, 5]", "array([-1, -6])"
 )
 ceil = unary(
     p.ceil,
@@ -173,7 +169,7 @@ log1p = unary(
 )
 log2 = unary(p.log2, "Logarithm of each element to base 2.", "[1.0, 8.0]", "array([0., 3.])")
 cbrt = unary(p.cbrt, "Cube root of each element (NumPy's `cbrt`).", "[1.0, 27.0]", "array([1., 3.])")
-negative = unary(p.neg, "Minus each element.", "[1.0, -2.0]", "array([-1.,  2.])", name="negative")
+negative = unary(p.neg, "Minus each element.", "[1.0, -2.0]", "array([-1.,  2.])")
 reciprocal = unary(p.reciprocal, "1 divided by each element.", "[2.0, 4.0]", "array([0.5 , 0.25])")
 sign = unary(
     p.sign,
@@ -214,23 +210,12 @@ bitwise_and = binary(
     "[6, 3]",
     "[3, 1]",
     "array([2, 1])",
-    name="bitwise_and",
 )
 bitwise_left_shift = binary(
-    p.shift_left,
-    "Bits of each x1 moved left by x2 places.",
-    "[1, 3]",
-    "[4, 1]",
-    "array([16,  6])",
-    name="bitwise_left_shift",
+    p.shift_left, "Bits of each x1 moved left by x2 places.", "[1, 3]", "[4, 1]", "array([16,  6])"
 )
 bitwise_or = binary(
-    p.or_,
-    "The bits set in either element; on booleans, the logical or.",
-    "[6, 3]",
-    "[3, 1]",
-    "array([7, 3])",
-    name="bitwise_or",
+    p.or_, "The bits set in either element; on booleans, the logical or.", "[6, 3]", "[3, 1]", "array([7, 3])"
 )
 bitwise_right_shift = binary(
     p.shift_right,
@@ -238,7 +223,6 @@ bitwise_right_shift = binary(
     "[16, -8]",
     "[4, 1]",
     "array([ 1, -4])",
-    name="bitwise_right_shift",
 )
 bitwise_xor = binary(
     p.xor,
@@ -246,7 +230,6 @@ bitwise_xor = binary(
     "[6, 3]",
     "[3, 1]",
     "array([5, 2])",
-    name="bitwise_xor",
 )
 copysign = binary(
     p.copysign, "Each x1 with the sign of x2.", "[1.0, 2.0]", "[-0.0, 3.0]", "array([-1.,  2.])"
@@ -257,15 +240,9 @@ divide = binary(
     "[1.0, 2.0]",
     "[2.0, 4.0]",
     "array([0.5, 0.5])",
-    name="divide",
 )
 equal = binary(
-    p.eq,
-    "Whether the elements of each pair are equal.",
-    "[1, 2]",
-    "[1, 3]",
-    "array([ True, False])",
-    name="equal",
+    p.eq, "Whether the elements of each pair are equal.", "[1, 2]", "[1, 3]", "array([ True, False])"
 )
 floor_divide = binary(
     p.floor_divide,
@@ -274,16 +251,9 @@ floor_divide = binary(
     "[2.0, 2.0]",
     "array([ 3., -4.])",
 )
-greater = binary(
-    p.gt, "Whether each x1 is greater than x2.", "[1, 2]", "[1, 1]", "array([False,  True])", name="greater"
-)
+greater = binary(p.gt, "Whether each x1 is greater than x2.", "[1, 2]", "[1, 1]", "array([False,  True])")
 greater_equal = binary(
-    p.ge,
-    "Whether each x1 is greater than or equal to x2.",
-    "[1, 0]",
-    "[1, 1]",
-    "array([ True, False])",
-    name="greater_equal",
+    p.ge, "Whether each x1 is greater than or equal to x2.", "[1, 0]", "[1, 1]", "array([ True, False])"
 )
 hypot = binary(
     p.hypot,
@@ -292,16 +262,9 @@ hypot = binary(
     "[4.0, 12.0]",
     "array([ 5., 13.])",
 )
-less = binary(
-    p.lt, "Whether each x1 is less than x2.", "[1, 0]", "[1, 1]", "array([False,  True])", name="less"
-)
+less = binary(p.lt, "Whether each x1 is less than x2.", "[1, 0]", "[1, 1]", "array([False,  True])")
 less_equal = binary(
-    p.le,
-    "Whether each x1 is less than or equal to x2.",
-    "[1, 2]",
-    "[1, 1]",
-    "array([ True, False])",
-    name="less_equal",
+    p.le, "Whether each x1 is less than or equal to x2.", "[1, 2]", "[1, 1]", "array([ True, False])"
 )
 logaddexp = binary(
     p.logaddexp,
@@ -324,9 +287,7 @@ minimum = binary(
     "[3.0, 4.0]",
     "array([1., 4.])",
 )
-multiply = binary(
-    p.mul, "Product of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([3., 8.])", name="multiply"
-)
+multiply = binary(p.mul, "Product of each pair of elements.", "[1.0, 2.0]", "[3.0, 4.0]", "array([3., 8.])")
 nextafter = binary(
     p.nextafter,
     "Next floating-point number after each x1 in the direction of x2.",
@@ -335,12 +296,7 @@ nextafter = binary(
     "array([1.])",
 )
 not_equal = binary(
-    p.ne,
-    "Whether the elements of each pair differ.",
-    "[1, 2]",
-    "[1, 3]",
-    "array([False,  True])",
-    name="not_equal",
+    p.ne, "Whether the elements of each pair differ.", "[1, 2]", "[1, 3]", "array([False,  True])"
 )
 _pow = binary(p.pow_, "Each x1 to the power of x2.", "[2.0, 3.0]", "[3.0, 2.0]", "array([8., 9.])")
 remainder = binary(
@@ -351,12 +307,7 @@ remainder = binary(
     "array([1., 2.])",
 )
 subtract = binary(
-    p.sub,
-    "Difference of each pair of elements.",
-    "[3.0, 4.0]",
-    "[1.0, 5.0]",
-    "array([ 2., -1.])",
-    name="subtract",
+    p.sub, "Difference of each pair of elements.", "[3.0, 4.0]", "[1.0, 5.0]", "array([ 2., -1.])"
 )
 
 

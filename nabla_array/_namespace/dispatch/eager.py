@@ -409,12 +409,7 @@ def _made(value: Any) -> Array:
     return known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
 
 
-# What Python's numbers give bit for bit as NumPy's do, as long as the result is finite, or fits.
-_QUICK: dict[Primitive, Callable[[Any, Any], Any]] = {
-    e.add: operator.add,
-    e.sub: operator.sub,
-    e.mul: operator.mul,
-    e.div: operator.truediv,
+COMPARISONS: dict[Primitive, Callable[[Any, Any], Any]] = {
     e.eq: operator.eq,
     e.ne: operator.ne,
     e.lt: operator.lt,
@@ -422,6 +417,9 @@ _QUICK: dict[Primitive, Callable[[Any, Any], Any]] = {
     e.gt: operator.gt,
     e.ge: operator.ge,
 }
+# What Python's numbers give bit for bit as NumPy's do, as long as the result is finite, or fits.
+_ARITHMETIC = {e.add: operator.add, e.sub: operator.sub, e.mul: operator.mul, e.div: operator.truediv}
+_QUICK = {**_ARITHMETIC, **COMPARISONS}
 _FLOAT = aval_of((), np.dtype(np.float64))
 _BITS = {e.and_: operator.and_, e.or_: operator.or_, e.xor: operator.xor, e.shift_right: operator.rshift}
 _QUICK_INTEGERS = {**_QUICK, **_BITS, e.floor_divide: operator.floordiv, e.remainder: operator.mod}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from functools import partial, wraps
 from typing import Any
@@ -12,13 +11,12 @@ import numpy as np
 from ..._lazy.graph.aval import Aval
 from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
-from ..._lazy.ops import elementwise as p
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.rules.levels import is_seeing
 from ..core.array import Array
 from ..core.promotion import UnheldDtypeError, as_array, elementwise, full
 from . import eager, fastpath
-from .ufuncs import host_hook, make_ufunc, with_options
+from .ufuncs import ALIASES, host_hook, make_ufunc, with_options
 
 
 def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
@@ -166,25 +164,15 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     return y
 
 
-_HOLDS: dict[Primitive, Callable[[Any, Any], Any]] = {
-    p.eq: operator.eq,
-    p.ne: operator.ne,
-    p.lt: operator.lt,
-    p.le: operator.le,
-    p.gt: operator.gt,
-    p.ge: operator.ge,
-}
-
-
 def compared(prim: Primitive, name: str, x1: Any, x2: Any) -> Array:
     """Do what `promoted` does; a Python integer beyond the integers of the other's dtype compares too."""
     try:
         return promoted(prim, name, x1, x2)
     except OverflowError:
         if type(x1) is int and (x := as_array(name, x2)).dtype.kind in "iu":
-            return full(x.shape, _HOLDS[prim](x1, 0), np.dtype(bool))
+            return full(x.shape, eager.COMPARISONS[prim](x1, 0), np.dtype(bool))
         if type(x2) is int and (x := as_array(name, x1)).dtype.kind in "iu":
-            return full(x.shape, _HOLDS[prim](0, x2), np.dtype(bool))
+            return full(x.shape, eager.COMPARISONS[prim](0, x2), np.dtype(bool))
         raise
 
 
@@ -231,16 +219,19 @@ PRIMITIVES: dict[Callable[..., Array], Primitive] = {}
 
 def _made(
     way: str,
-    slow: Callable[..., Array],
+    call: Callable[..., Any],
     prim: Primitive,
-    name: str,
     summary: str,
     operands: str,
     example: str,
+    result: str,
 ) -> Callable[..., Any]:
-    """Return a function made from a primitive, with its short way, its name and its docstring."""
-    function = fastpath.wrap(way, slow, prim.name, prim)
-    function.__name__ = function.__qualname__ = name
+    """Return a function made from a primitive, named as the standard, or else NumPy, calls its ufunc."""
+    like = prim.ufunc
+    assert like is not None
+    name = ALIASES.get(like.__name__, like.__name__)
+    slow = partial(compared if prim in eager.COMPARISONS else promoted, prim, name)
+    function = fastpath.wrap(way, with_keywords(call(prim, slow), like), prim.name, prim)
     function.__doc__ = f"""{summary}
 
 Parameters
@@ -259,27 +250,19 @@ TypeError
 ValueError
     If shapes do not broadcast.
 
-{example}
+>>> xp.{name}({example})
+{result}
 """
     PRIMITIVES[function] = prim
-    if prim.ufunc is not None:
-        make_ufunc(function, prim.ufunc)
+    make_ufunc(function, like)
     return function
 
 
-def unary(prim: Primitive, summary: str, x: str, result: str, *, name: str = "") -> Callable[..., Any]:
-    name = name or prim.name
-    function = with_keywords(unary_call(prim, partial(promoted, prim, name)), prim.ufunc)
-    example = f">>> xp.{name}(xp.asarray({x}))\n{result}"
-    return _made("unary", function, prim, name, summary, "x : Array", example)
+def unary(prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
+    return _made("unary", unary_call, prim, summary, "x : Array", f"xp.asarray({x})", result)
 
 
-def binary(
-    prim: Primitive, summary: str, x1: str, x2: str, result: str, *, name: str = ""
-) -> Callable[..., Any]:
-    name = name or prim.name
-    slow = partial(compared if prim in _HOLDS else promoted, prim, name)
-    function = with_keywords(binary_call(prim, slow), prim.ufunc)
+def binary(prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
-    example = f">>> xp.{name}(xp.asarray({x1}), xp.asarray({x2}))\n{result}"
-    return _made("binary", function, prim, name, summary, operands, example)
+    example = f"xp.asarray({x1}), xp.asarray({x2})"
+    return _made("binary", binary_call, prim, summary, operands, example, result)

@@ -18,6 +18,31 @@ host_hook: list[Function] = []
 late_hook: list[Callable[[str], Function]] = []
 
 
+# NumPy's names for functions that the standard calls otherwise.
+ALIASES = {
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "amax": "max",
+    "amin": "min",
+    "around": "round",
+    "bitwise_not": "bitwise_invert",
+    "concatenate": "concat",
+    "conjugate": "conj",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "mod": "remainder",
+    "power": "pow",
+    "right_shift": "bitwise_right_shift",
+    "true_divide": "divide",
+}
+
+
 class _Ufuncs(type):
     def __instancecheck__(cls, thing: Any) -> bool:
         return isinstance(thing, np.ufunc) or hasattr(thing, "reduceat")

@@ -21,7 +21,7 @@ from ..core.outputs import deliver
 from ..core.promotion import UnheldDtypeError, is_foreign
 from ..dispatch import fastpath
 from ..dispatch.elementwise_calls import PRIMITIVES
-from ..dispatch.ufuncs import call_it, host_hook, make_ufunc
+from ..dispatch.ufuncs import ALIASES, call_it, host_hook, make_ufunc
 
 Namespace = Mapping[str, Any]
 
@@ -33,29 +33,6 @@ class HostFallbackWarning(UserWarning):
     """A NumPy function that nabla_array does not have yet ran through NumPy on the host."""
 
 
-# NumPy's names for functions that the standard calls otherwise.
-ALIASES = {
-    "absolute": "abs",
-    "arccos": "acos",
-    "arccosh": "acosh",
-    "arcsin": "asin",
-    "arcsinh": "asinh",
-    "arctan": "atan",
-    "arctan2": "atan2",
-    "arctanh": "atanh",
-    "amax": "max",
-    "amin": "min",
-    "around": "round",
-    "bitwise_not": "bitwise_invert",
-    "concatenate": "concat",
-    "conjugate": "conj",
-    "invert": "bitwise_invert",
-    "left_shift": "bitwise_left_shift",
-    "mod": "remainder",
-    "power": "pow",
-    "right_shift": "bitwise_right_shift",
-    "true_divide": "divide",
-}
 # NumPy's names for parameters that the standard calls otherwise.
 _PARAMETERS = {"a_min": "min", "a_max": "max"}
 # Names that mean another thing in NumPy than in the standard, or take other arguments than the shared
