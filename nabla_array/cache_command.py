@@ -32,7 +32,7 @@ def info(console: Console) -> int:
         ("toolchain", toolchain()),
         ("programs", f"{len(programs)}" + (f", and {others} of other toolchains" if others else "")),
         ("failing", f"{len(failing)}"),
-        *(("", f"{_cut(e.key)}: {e.message}") for e in failing),
+        *(("", f"{e.key[:100]}{'...' * (len(e.key) > 100)}: {e.message}") for e in failing),
         *(("problem", problem) for problem in store.problems),
     ]
     table = Table("", "", show_header=False)
@@ -82,10 +82,6 @@ def warm(script: Path, arguments: list[str], console: Console) -> int:
 
 def _programs(store: Store) -> set[str]:
     return {e.key for e in store.entries() if e.mef and e.toolchain == toolchain()}
-
-
-def _cut(key: str) -> str:
-    return key if len(key) <= 100 else f"{key[:100]}..."
 
 
 def _say(console: Console, text: str, store: Store | None = None) -> None:

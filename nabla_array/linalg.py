@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ._namespace.chapters import linalg as _ours
@@ -19,11 +17,4 @@ for _name in _standard:  # matrices, objects
         globals()[_name] = functions.or_host(_function, _name, "linalg")
 
 __all__ = sorted({*_standard, *homes.HOMES["linalg"]})
-
-
-def __getattr__(name: str) -> Any:
-    found = homes.find(name, "linalg")
-    if found is None:
-        raise AttributeError(f"module 'nabla_array.linalg' has no attribute {name!r}")
-    globals()[name] = found
-    return found
+__getattr__ = homes.getter("linalg", globals())

@@ -179,10 +179,7 @@ class Array:
     @property
     def size(self) -> int:
         """Number of elements."""
-        n = 1
-        for k in self.shape:
-            n *= k
-        return n
+        return math.prod(self.shape)
 
     @property
     def itemsize(self) -> int:
@@ -277,15 +274,19 @@ class Array:
         return (self[i] for i in range(self.shape[0]))
 
     def __repr__(self) -> str:
-        current(self)
-        if self._levels:
-            return self._batched()
-        value = self._value()
-        return repr(value if value.ndim else value[()])  # a sum is a scalar in NumPy
+        return self._shown(repr)
 
     def __str__(self) -> str:
         current(self)
         return self._batched() if self._levels else str(self._value())
+
+    def _shown(self, show: Callable[[Any], str]) -> str:
+        """Return what `show` makes of the value; without axes that is a number, as a sum is in NumPy."""
+        current(self)
+        if self._levels:
+            return self._batched()
+        value = self._value()
+        return show(value if value.ndim else value[()])
 
     def _batched(self) -> str:
         """Describe an array under `vmap`; to look at its value would split the batch."""
@@ -293,11 +294,7 @@ class Array:
         return f"<{self.dtype} array of shape {self.shape} in a batch of {' x '.join(map(str, lead))}>"
 
     def __format__(self, spec: str) -> str:
-        current(self)
-        if self._levels:
-            return self._batched()
-        value = self._value()
-        return format(value if value.ndim else value[()], spec)
+        return self._shown(lambda value: format(value, spec))
 
     def __copy__(self) -> Array:
         return Array(current(self), self._levels)
@@ -624,20 +621,17 @@ def check_device(function: str, device: Any) -> None:
         return
     if isinstance(device, Hashable) and device in in_use:
         return
-    for find in finders:
+    more, found = list(finders), ""
+    if isinstance(device, str) and device.startswith("gpu:"):
+        from ..._lazy.run import accelerator
+
+        more.append(accelerator.find)
+        found = f" ({accelerator.names()[1]})"
+    for find in more:
         there = find(device)
         if there is not None:
             in_use[device] = there
             return
-    found = ""
-    if isinstance(device, str) and device.startswith("gpu:"):
-        from ..._lazy.run import accelerator
-
-        there = accelerator.find(device)
-        if there is not None:
-            in_use[device] = there
-            return
-        found = f" ({accelerator.names()[1]})"
     raise ValueError(f"{function}: no device {device!r}{found}; 'cpu' would work")
 
 

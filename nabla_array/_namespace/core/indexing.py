@@ -15,17 +15,7 @@ from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather, scatter
 from ..._lazy.ops.structure import permute, reshape, slice_
 from ..._lazy.rules.concretization import is_traced
-from .array import (
-    Array,
-    Step,
-    apply,
-    check_writable,
-    current,
-    from_value,
-    rewrite,
-    view,
-    write,
-)
+from .array import Array, Step, apply, check_writable, current, from_value, rewrite, view, write
 from .evaluation import fresh_value
 from .keys import in_bounds, is_plain, is_plain_slice, one_an_axis, selected, width
 from .promotion import (
@@ -110,11 +100,7 @@ def _ready(function: str, key: Any) -> Any:
     key = as_integers(key)
     if not isinstance(key, tuple):
         return key if _is_ready(key) else _integer(function, key)
-    return (
-        key
-        if all(map(_is_ready, key))
-        else tuple([i if _is_ready(i) else _integer(function, i) for i in key])
-    )
+    return tuple([i if _is_ready(i) else _integer(function, i) for i in key])
 
 
 def _is_ready(item: Any) -> bool:

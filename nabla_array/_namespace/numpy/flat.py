@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -68,7 +70,7 @@ class FlatIterator:
         n = self._x.size
         new = value if type(value) in SCALARS else as_written("flat", value, self._x.dtype)
         if type(new) is Array:
-            places = np.arange(n)[_host_key(key)]
+            places = np.arange(n)[key._value() if type(key) is Array else key]
             if np.ndim(places) == 0 and new.ndim:
                 raise ValueError("Error setting single item of array.")
             if new.size == 0:
@@ -86,23 +88,14 @@ class FlatIterator:
 
         rewrite(self._x, written)
 
-    def __eq__(self, other: object) -> Any:
-        return self.copy() == other
 
-    def __ne__(self, other: object) -> Any:
-        return self.copy() != other
+def _comparison(name: str) -> Callable[[FlatIterator, Any], Any]:
+    compare = getattr(operator, name)
+    return lambda self, other: compare(self.copy(), other)
 
-    def __lt__(self, other: Any) -> Array:
-        return self.copy() < other
 
-    def __le__(self, other: Any) -> Array:
-        return self.copy() <= other
-
-    def __gt__(self, other: Any) -> Array:
-        return self.copy() > other
-
-    def __ge__(self, other: Any) -> Array:
-        return self.copy() >= other
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(FlatIterator, _name, _comparison(_name))
 
 
 def _place(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -111,7 +104,3 @@ def _place(i: int, shape: tuple[int, ...]) -> tuple[int, ...]:
         i, rest = divmod(i, n) if n else (0, 0)
         out.append(rest)
     return tuple(reversed(out))
-
-
-def _host_key(key: Any) -> Any:
-    return key._value() if type(key) is Array else key

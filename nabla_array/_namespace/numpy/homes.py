@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
@@ -75,6 +76,19 @@ def find(name: str, part: str = "") -> Any:
     """Return what a name of NumPy's (of a `part` of it) is here, or None where we have nothing for it."""
     home = HOMES[part].get(name)
     return None if home is None else getattr(import_module(f".{home}", __package__), name)
+
+
+def getter(part: str, names: dict[str, Any]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that has a part of NumPy's names, among its own."""
+
+    def get(name: str) -> Any:
+        found = find(name, part)
+        if found is None:
+            raise AttributeError(f"module {names['__name__']!r} has no attribute {name!r}")
+        names[name] = found
+        return found
+
+    return get
 
 
 find_hook.append(find)

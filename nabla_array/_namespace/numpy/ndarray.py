@@ -10,6 +10,7 @@ import numpy as np
 from ..chapters.filling import empty
 from ..core.array import Array
 from ..core.views import held_dtype, memory
+from ..dispatch.docstrings import NUMPYS, refer
 
 __all__ = ["ndarray"]
 
@@ -63,16 +64,12 @@ class ndarray(metaclass=_Arrays):
     Called, it makes an array of any elements, as NumPy's does; over a `buffer` that is NumPy's own array,
     which shares that memory. A subclass of it is one of NumPy's.
 
-    References
-    ----------
-    https://numpy.org/doc/stable/reference/generated/numpy.ndarray.html
-
-    Examples
-    --------
-    >>> import nabla_array as xp
     >>> isinstance(xp.ones(3), xp.ndarray), xp.ndarray((2, 3)).shape
     (True, (2, 3))
     """
 
     def __class_getitem__(cls, kinds: Any) -> GenericAlias:
         return GenericAlias(cls, kinds)
+
+
+refer(ndarray, f"{NUMPYS}numpy.ndarray.html")
