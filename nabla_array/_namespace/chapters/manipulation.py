@@ -334,8 +334,6 @@ def permute_dims(a: Any, axes: Any = None) -> Array:
     y = as_array("permute_dims", a)
     if axes is None:
         return y.T
-    if axes is None:
-        return y.T
     many = listed(axes)
     order = tuple(normalize_axis("permute_dims", a, y.ndim) for a in many)
     if sorted(order) != list(range(y.ndim)):

@@ -18,6 +18,7 @@ from ..chapters.indexing_functions import take, take_along_axis
 from ..chapters.joining import stack, tile
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.searching import nonzero, where
+from ..chapters.statistical import kept
 from ..core.array import Array, apply, from_value, rewrite, view, write
 from ..core.evaluation import fresh_value
 from ..core.indexing import fitted, getitem, setitem
@@ -456,17 +457,13 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     ):
         return
     whole = whole.copy()
-    shape = broadcast_shapes("put_along_axis", index.shape, _one_at(whole.shape, k))
+    shape = broadcast_shapes("put_along_axis", index.shape, kept(whole, (k,)))
     key: list[Any] = []
     for a, n in enumerate(whole.shape):
         one = (1,) * a + (-1,) + (1,) * (whole.ndim - a - 1)
         key.append(astype(broadcast_to(index, shape), _INTP) if a == k else np.arange(n).reshape(one))
     setitem(whole, tuple(key), values)
     write(x, apply(reshape_p, whole, shape=x.shape))
-
-
-def _one_at(shape: tuple[int, ...], axis: int) -> tuple[int, ...]:
-    return (*shape[:axis], 1, *shape[axis + 1 :])
 
 
 @numpys

@@ -27,6 +27,14 @@ def _count(piece: slice) -> tuple[Any, Any, int, np.dtype]:
     return start, step, max(n, 0), np.result_type(start, piece.stop, step)
 
 
+def _points(piece: slice) -> Array:
+    """Return the numbers that ``start:stop:step`` says."""
+    start, step, n, _ = _count(piece)
+    if isinstance(piece.step, complex):
+        return linspace(start, piece.stop, num=n)
+    return arange(start, piece.stop, step)
+
+
 class _Grid:
     """NumPy's ``mgrid`` (dense) or ``ogrid`` (open): coordinates of a grid, by slices."""
 
@@ -38,10 +46,7 @@ class _Grid:
 
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple):
-            start, step, n, _ = _count(key)
-            if isinstance(key.step, complex):
-                return linspace(start, key.stop, num=n)
-            return arange(start, key.stop, step)
+            return _points(key)
         found = [_count(piece) for piece in key]
         dtype = np.result_type(*[f[3] for f in found]) if found else np.dtype(int)
         grid = indices([f[2] for f in found], dtype=dtype, sparse=self.sparse)
@@ -102,13 +107,7 @@ def _spread(x: Array, ndmin: int) -> Array:
 def _part(item: Any, ndmin: int, trans1d: int) -> tuple[Any, bool]:
     """Return an item of a key as an array, or as a Python scalar and True."""
     if isinstance(item, slice):
-        start, step, n, _ = _count(item)
-        x = (
-            linspace(start, item.stop, num=n)
-            if isinstance(item.step, complex)
-            else arange(start, item.stop, step)
-        )
-        given = 1
+        x, given = _points(item), 1
     elif isinstance(item, bool | int | float | complex):
         return item, True
     else:

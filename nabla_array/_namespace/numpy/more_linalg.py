@@ -125,11 +125,8 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
         found = np.linalg.lstsq(x._value(), y._value(), None if rcond is None else float(rcond))
         solved, residuals, rank, singular = [from_value(np.asarray(v)) for v in found]
         return solved, residuals, astype(rank, _RANK), singular
-    cut = (
-        np.finfo(x.dtype).eps * max(m, n)
-        if rcond is None
-        else (np.finfo(x.dtype).eps if rcond == -1 else rcond)
-    )
+    eps = np.finfo(x.dtype).eps
+    cut = eps * max(m, n) if rcond is None else eps if rcond == -1 else rcond
     singular = svdvals(x)
     solved = matmul(pinv(x, rtol=float(cut)), y)
     value = singular._value()

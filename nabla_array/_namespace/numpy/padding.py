@@ -96,10 +96,8 @@ def _ramp(x: Array, axis: int, count: int, end: Any, front: bool) -> Array:
     edge = astype(edge, np.dtype(np.float64)) if x.dtype.kind in "iu" else edge  # differences may be negative
     shape = [1] * x.ndim
     shape[axis] = count
-    share = (np.arange(count) if front else np.arange(count, 0, -1) - 1).reshape(shape) / builtins.max(
-        count, 1
-    )
-    out = end + (edge - end) * share
+    steps = np.arange(count) if front else np.arange(count)[::-1]
+    out = end + (edge - end) * (steps.reshape(shape) / builtins.max(count, 1))
     return astype(floor(out) if x.dtype.kind in "iu" else out, x.dtype)
 
 
@@ -109,10 +107,8 @@ def _ends(
     """Pad an axis with a number, a ramp to it, what is at the edge, or a statistic of what is near that."""
     n = x.shape[axis]
     parts = []
-    for front in (True, False):
-        count = widths[0] if front else widths[1]
+    for front, count, value, length in zip((True, False), widths, values, lengths, strict=True):
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-        value = values[0] if front else values[1]
         if mode in ("constant", "empty"):
             fill = np.empty((), x.dtype)
             fill[()] = 0 if value is None else value
@@ -122,7 +118,6 @@ def _ends(
         elif mode == "linear_ramp":
             part = _ramp(x, axis, count, 0 if value is None else value, front)
         else:
-            length = lengths[0] if front else lengths[1]
             if length is not None and length < 0:
                 raise ValueError("index can't contain negative values")
             length = n if length is None or length > n else length

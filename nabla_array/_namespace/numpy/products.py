@@ -138,14 +138,10 @@ def cross(
     shape = broadcast_shapes("cross", x.shape[:-1], y.shape[:-1])
     if sizes == (2, 2):
         return x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]
-    x, y = [_in_space(z) for z in (x, y)]
-    x, y = [broadcast_to(z, (*shape, 3)) for z in (x, y)]
+    in_space = [z if z.shape[-1] == 3 else stack([z[..., 0], z[..., 1], z[..., 0] * 0], -1) for z in (x, y)]
+    x, y = [broadcast_to(z, (*shape, 3)) for z in in_space]
     out = cross_in_space(x, y)
     return moveaxis(out, -1, normalize_axis("cross", axisc, out.ndim))
-
-
-def _in_space(x: Array) -> Array:
-    return x if x.shape[-1] == 3 else stack([x[..., 0], x[..., 1], x[..., 0] * 0], axis=-1)
 
 
 # -- einsum ------------------------------------------------------------------------------------------
@@ -268,11 +264,9 @@ def _arranged(x: Array, labels: list[int], wanted: list[int]) -> Array:
     have = [i for i in wanted if i in labels]
     order = [labels.index(i) for i in have]
     y = x.transpose(order) if order != list(range(len(order))) else x
-    return (
-        y
-        if len(have) == len(wanted)
-        else reshape(y, tuple(x.shape[labels.index(i)] if i in labels else 1 for i in wanted))
-    )
+    if len(have) == len(wanted):
+        return y
+    return reshape(y, tuple(x.shape[labels.index(i)] if i in labels else 1 for i in wanted))
 
 
 def _pair(x: Array, a: list[int], y: Array, b: list[int], keep: set[int]) -> tuple[Array, list[int]]:

@@ -304,11 +304,7 @@ def cov(
     w = _cov_weights(fweights, aweights, x.shape[1])
     mean = average(x, axis=1, weights=w)
     total: Any = x.shape[1] if w is None else w.sum()
-    if w is None:
-        fact = total - ddof
-    elif ddof == 0:
-        fact = total
-    elif aweights is None:
+    if aweights is None or ddof == 0:
         fact = total - ddof
     else:
         fact = total - ddof * (w * as_array("cov", aweights)).sum() / total

@@ -325,13 +325,10 @@ def reduceat(
     if places.size and not 0 <= places.min() <= places.max() < n:
         raise IndexError(f"index {places.max()} out-of-bounds in {name} [0, {n})")
     x, result = _joinable(like, x, dtype, out, True)
-    found = (
-        None
-        if out is not None
-        else _numpys(function, like, "reduceat", result, x, places, axis=k, dtype=dtype)
-    )
-    if found is not None:
-        return found
+    if out is None:
+        found = _numpys(function, like, "reduceat", result, x, places, axis=k, dtype=dtype)
+        if found is not None:
+            return found
     if not 0 < places.size <= _LONGEST:
         return _host(like, "reduceat", x, places, axis=k, out=out)
     parts = []
