@@ -163,6 +163,14 @@ def test_a_difference_moves_one_row() -> None:
     assert moved(p) == [("ppermute", 3 / 4 * 10 * 8)]
 
 
+def test_a_reshape_cuts_the_first_axis_instead() -> None:
+    p = parted(lambda u: xp.reshape(u, (-1,)), DeviceMesh(4, "x"), (GRID, P(None, "x")))
+    ((kind, nbytes),) = moved(p)
+    assert kind == "all_to_all"
+    assert nbytes < GRID.nbytes / 4
+    assert p.values[p.outputs[0]].layout.cuts[0].axes == ("x",)
+
+
 def test_what_is_not_shifted_stays() -> None:
     p = parted(lambda u: (u[5:] * 2.0)[::3], DeviceMesh(4, "x"), (GRID, P("x")))
     assert moved(p) == []

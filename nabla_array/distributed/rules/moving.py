@@ -157,7 +157,7 @@ def _groups(before: tuple[int, ...], after: tuple[int, ...]) -> Iterator[tuple[l
 
 
 def reshape_rule(p: Partition, k: int, eqn: Eqn) -> int:
-    """Keep cuts of axes that stay, and of the first of those that become others."""
+    """Keep cuts of axes that stay, and of the first of those that become others: another's goes there."""
     (i,) = eqn.ins
     layout, before, after = p.layout(i), p.program.aval(i).shape, eqn.aval.shape
     if layout is None or not layout.varies or 0 in before:
@@ -168,8 +168,12 @@ def reshape_rule(p: Partition, k: int, eqn: Eqn) -> int:
         all_mine, mine = mine, [a for a in mine if before[a] != 1]
         theirs = [a for a in theirs if after[a] != 1]
         for a in all_mine:
-            if a not in mine[:1]:
-                layout = layout.with_cut(a, uncut(before[a]))
+            if a in mine[:1]:
+                continue
+            over = layout.cuts[a].axes
+            layout = layout.with_cut(a, uncut(before[a]))
+            if over and mine and not layout.cuts[mine[0]].axes and before[mine[0]] >= p.mesh.length(over):
+                layout = layout.with_cut(mine[0], even(p.mesh, over, before[mine[0]]))
         if not mine or not layout.cuts[mine[0]].axes:
             continue
         first = mine[0]
