@@ -322,6 +322,9 @@ BY_NAME = {
     "_lazy/schedule/parts.py": ("reshape", "its result's shape is part of no key"),
     "_lazy/schedule/tiling.py": ("matmul", "products are what tiles are cut for"),
     "distributed/partition.py": ("slice_", "slices that differ by a shift are to meet"),
+    "distributed/auto_sharding.py": ("RULES reshard transfer", "what has a rule of its own is not chosen"),
+    "distributed/propagation.py": ("reshard", "its spec is what users say"),
+    "distributed/spmd.py": ("reshard transfer", "on one device nothing moves"),
 }
 
 
