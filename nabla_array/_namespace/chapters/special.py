@@ -13,7 +13,7 @@ import numpy as np
 from ..._lazy.graph.primitive import Primitive, resolve
 from ..._lazy.ops.special import special
 from ..core.array import Array, apply_many
-from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to, promote
+from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to
 from ..dispatch.elementwise_calls import promoted, unary_call
 from ..dispatch.ufuncs import call_it
 from . import elementwise
@@ -57,8 +57,10 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 def _several(prim: Primitive, name: str, *args: Any) -> tuple[Array, ...]:
     """Call a function with several results."""
     assert prim.ufunc is not None
-    operands = promote(name, *args)
-    dtypes = resolve(prim, tuple(x.dtype for x in operands), name)
+    weak = [type(x) in (int, float, complex) for x in args]
+    operands = [as_array(name, x) for x in args]
+    kinds = zip(args, operands, weak, strict=True)
+    dtypes = resolve(prim, tuple([type(x) if w else a.dtype for x, a, w in kinds]), name)
     shape = broadcast_shapes(name, *[x.shape for x in operands])
     ready = [broadcast_to(astype(x, d), shape) for x, d in zip(operands, dtypes, strict=False)]
     return apply_many(prim, *ready)

@@ -117,3 +117,12 @@ def test_they_say_where_they_are_found() -> None:
 def test_shapes_that_do_not_broadcast_are_told_of() -> None:
     with pytest.raises(ValueError, match="betaln"):
         ours.betaln(xp.ones(2), xp.ones(3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_python_numbers_are_weak_where_several_results_are(dtype: str) -> None:
+    u = np.linspace(0, 1, 3).astype(dtype)
+    for mine, args in [((xp.asarray(u), 0.5), (u, 0.5)), ((0.5, xp.asarray(u)), (0.5, u))]:
+        for x, y in zip(ours.ellipj(*mine), theirs.ellipj(*args), strict=True):
+            assert x.dtype == y.dtype
+            np.testing.assert_array_equal(np.asarray(x), y)
