@@ -63,24 +63,32 @@ def measure(
     libraries = [OURS, WHOLE, JAX] if engine == "local" else [OURS, DASK]
     claims = (Claim(WHOLE, 1 / 0.8), Claim(JAX, 1 / 0.8)) if engine == "local" else ()
     rows, notes = [], []
+    if (
+        JAX in libraries
+        and subprocess.run([pythons[JAX], "-c", "import jax"], capture_output=True).returncode
+    ):
+        libraries.remove(JAX)
+        notes.append(f"{JAX}: {pythons[JAX]} has no JAX; --jax would name another Python")
     for case in chosen:
         best: dict[str, float] = {}
-        results: dict[str, dict[str, Any]] = {}
+        sums: dict[str, float] = {}
+        counts: dict[str, int] = {}
         for turn in range(2 * len(libraries)):
             library = libraries[turn % len(libraries)]
             python = pythons.get(library, sys.executable)
-            found = results[library] = _child(python, library, case, elements, rounds, engine)
+            found = _child(python, library, case, elements, rounds, engine)
             if "error" in found:
                 notes.append(f"{case}, {library}: {found['error']}")
                 continue
             best[library] = min(best.get(library, found["seconds"]), found["seconds"])
+            sums[library] = found["sum"]
+            if found["tasks"]:
+                counts[library] = found["tasks"]
         if OURS not in best:
             continue
-        sums = {library: found["sum"] for library, found in results.items() if "sum" in found}
         for library, total in sums.items():
             if abs(total - sums[OURS]) > 1e-6 * max(abs(sums[OURS]), 1.0):
                 notes.append(f"{case}: {library} finds {total!r}, {OURS} {sums[OURS]!r}")
-        counts = {library: found["tasks"] for library, found in results.items() if found.get("tasks")}
         if counts:
             notes.append(f"{case}: " + ", ".join(f"{n} tasks by {library}" for library, n in counts.items()))
         rows.append(Row(case, best, claims))
