@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from .._lazy.config import active, config, threads
-from .._lazy.cpu import blocks
+from .._lazy.cpu import blas, blocks
 from .._lazy.cpu.faults import listener, listening
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
@@ -164,7 +165,9 @@ class Local:
         if self._pool is None or self._pid != os.getpid():  # a fork has no threads
             self._pool, self._pid = ThreadPoolExecutor(self.size, "nabla_array_mesh"), os.getpid()
         share = {**active.settings, "threads": max(1, threads() // len(calls))}
-        results = [f.result() for f in [self._pool.submit(hearing, call, share) for call in calls]]
+        # Of BLAS, too, no more threads than cores: each product would wait for all of its own.
+        with blas.one_thread() if share["threads"] == 1 else nullcontext():
+            results = [f.result() for f in [self._pool.submit(hearing, call, share) for call in calls]]
         for _, heard in results:
             listener.heard += heard
         return [result for result, _ in results]
