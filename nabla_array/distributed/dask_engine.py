@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.config import active
-from .._lazy.cpu.faults import listener, may_be_told
+from .._lazy.cpu.faults import is_asked, listener
 from .._lazy.graph.aval import Aval
 from ..version import __version__
 from . import dask_tasks as tasks
@@ -208,7 +208,7 @@ class Dask:
             sizes = [_nbytes(program.aval(i)) for i in program.outputs]
             rests = [sum(sizes) - size for size in sizes]
             made.update({(d, n): Shard(sources[d], d, n, many, rest) for n, rest in enumerate(rests)})
-        if may_be_told():
+        if is_asked():
             self._hear(sources, many)
         return [[made[r, n] for r in segment.runners] for n in range(many)]
 

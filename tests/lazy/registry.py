@@ -262,7 +262,7 @@ def _structure_rows() -> Iterator[Row]:
     wrong_concat = ((avals("d3,2", "d3,3"), {"axis": 0}, ValueError),)
     yield Row(structure.concat, (x, x[:2], x[:0]), {"axis": 0}, wrong=wrong_concat)
     yield Row(structure.concat, (x, x[:, :, :3]), {"axis": 2})
-    yield Row(structure.several, (x, random("i", 3)))
+    yield Row(structure.several, (x, random("d", 3)))
     yield Row(structure.diagonal, (random("i", 3, 4),), {"offset": 1})
     yield Row(structure.diagonal, (random("d", 2, 3, 4),), {"offset": -5})
 

@@ -54,6 +54,8 @@ class _Listener(local):
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Node | None]] = []
+        # The nodes that `heard_of` computes in this thread.
+        self.order: Iterable[Node] = ()
 
     def write(self, message: str) -> None:
         self.heard.append((message, _node_at(sys._getframe(1))))
@@ -118,9 +120,23 @@ def hearing(function: Callable[..., Any], *args: Any) -> Any:
 
 def heard_of(order: Iterable[Node], function: Callable[..., Any], *args: Any) -> None:
     """Call a function that computes the nodes of `order`, and tell of the faults that it hears."""
-    hearing(function, *args)
+    before, listener.order = listener.order, order
+    try:
+        hearing(function, *args)
+    finally:
+        listener.order = before
     if listener.heard:
         tell(order)
+
+
+def is_asked() -> bool:
+    """Say whether anybody wants to be told of the faults of what `heard_of` computes."""
+    modes = {mode for state in _states_of(listener.order) for mode in state.values()} - {"ignore"}
+    return bool(modes - {"usual"}) or (bool(modes) and bool(active.settings["float_warnings"]))
+
+
+def _states_of(nodes: Iterable[Node]) -> list[State]:
+    return [n.params.state if type(n.params) is Marked else usual for n in nodes]
 
 
 def _name_at(node: Node) -> str:
@@ -144,7 +160,7 @@ def tell(order: Iterable[Node] = ()) -> None:
         if _KINDS[kind][0] in silenced:
             continue
         nodes = [n for n in (order if node is None else (node,)) if _name_at(n) == name]
-        states = [n.params.state if type(n.params) is Marked else usual for n in nodes]
+        states = _states_of(nodes)
         asked = {state[_KINDS[kind][0]] for state in states}
         if len(asked) != 1:  # nobody, or some who want to hear and some who do not
             continue

@@ -347,5 +347,6 @@ several: Primitive = Primitive(
     lambda *xs: xs,
     lambda *xs: xs,
     kind="view",
-    transpose=lambda ct, wanted, *xs: ct,
+    jvp=lambda tangents, out, *xs: list(tangents),
+    transpose=lambda ct, wanted, *xs: [c if want else None for c, want in zip(ct, wanted, strict=True)],
 )

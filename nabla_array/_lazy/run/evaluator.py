@@ -93,7 +93,7 @@ def _next(roots: list[Node]) -> list[_Deep | There | Move]:
             return [Move(roots[0])]
         if device != CPU:
             return [There(roots, device, where)]
-    return [_Deep(roots)] if _are_deep(roots) else []
+    return [_Deep(roots)] if roots and _are_deep(roots) else []
 
 
 def _are_deep(roots: list[Node]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from ..cpu.blocks import StepFailed
 from ..cpu.faults import heard_of
 from ..graph.node import Node, located
-from ..graph.program import held_outside, is_pending, linearize, pending_order
+from ..graph.program import held_outside, linearize, pending_order
 from ..ops.placement import host_value, in_use, is_resident, settle_as
 from .claims import Claim, lock_within
 from .devices import CPU, devices
@@ -17,14 +17,16 @@ def first(roots: Sequence[Node]) -> tuple[Hashable, list[Node], dict[int, Hashab
     """Return a device, pending nodes that it computes next, and by id the device of each below them.
 
     Below these nothing moves between devices any more. Without the last, the node is a move to the device.
+    There may be no nodes: another thread's values need no lock to be published.
     """
     order = pending_order(roots)
     where = devices(order)
+    roots = [n for n in roots if id(n) in where]
     move = next((n for n in order if n.prim.role == "transfer"), None)  # type: ignore[union-attr]
-    nodes = roots if move is None else [n for n in move.inputs if is_pending(n)]
+    nodes = roots if move is None else [n for n in move.inputs if id(n) in where]
     if move is not None and not nodes:
         return where[id(move)], [move], None
-    device = where[id(nodes[0])]
+    device = where[id(nodes[0])] if nodes else CPU
     return device, [n for n in nodes if where[id(n)] == device], where
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from ..core.promotion import UnheldDtypeError
 from ..dispatch import fastpath
 from ..dispatch.docstrings import NUMPYS, refer
+from ..dispatch.ufuncs import call_it
 from ..interop.functions import elsewhere
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -44,7 +45,7 @@ def eager_numpys(**options: Any) -> Callable[[F], F]:
 
 def of_family(function: F, name: str, summary: str, example: str, result: str) -> F:
     """Give one of several functions that are made alike its name and docstring."""
-    function.__name__ = function.__qualname__ = name
+    call_it(function, "nabla_array", name)
     function.__doc__ = f"{summary}\n\n>>> xp.{name}({example})\n{result}"
     return function
 

@@ -114,7 +114,7 @@ def test_one_of_a_family_has_its_own_name_page_and_example() -> None:
         return a
 
     made = described.of_family(call, "fliplr", "Turn an array.", "[[1, 2]]", "array([[2, 1]])")
-    assert (made.__module__, made.__qualname__) == (__name__, "fliplr")
+    assert (made.__module__, made.__qualname__) == ("nabla_array", "fliplr")
     text = described.numpys(made).__doc__ or ""
     assert text.startswith("Turn an array.\n\nParameters and results are those of NumPy's `numpy.fliplr`.")
     assert text.endswith(">>> xp.fliplr([[1, 2]])\narray([[2, 1]])\n")
