@@ -94,7 +94,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             if n == 0:
                 print(f"the gradient is one device's: {np.allclose(np.asarray(by_w), np.asarray(wanted))}")
                 first = float(value)
-            w, out = w - 1.0 * by_w, out - 1.0 * by_head
+            w, out = w - 0.3 * by_w, out - 0.3 * by_head
             xp.eval(w, out)
         print(f"loss {first:.4f}, after {args.steps} steps {float(value):.4f}")
         print(f"each device still has its layer: {w.sharding.partition_spec}")
