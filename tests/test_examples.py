@@ -164,8 +164,8 @@ def test_training_on_a_mesh(engine: str) -> None:
     assert told.count("the same as on one device: True") == 2
     data, tensor = told.split("tensor parallel")
     # Twice three quarters of the gradients; half of the weights over half of the devices.
-    assert f"{64 * 32 * 8 * 3 // 2:,} bytes" in data
-    assert f"{64 * 32 * 8 // 2:,} bytes" in tensor
+    assert f"{64 * 32 * 8 * 3 // 2:,} B" in data
+    assert f"{64 * 32 * 8 // 2:,} B" in tensor
     assert "{'w1': P(None, 'tp'), 'w2': P('tp', None)}" in tensor
 
 

@@ -56,6 +56,8 @@ def traffic(weights: dict[str, Any], x: Any, y: Any) -> None:
     for step in xp.explain(*slopes.values()).steps:
         if step.reads and step.kind != "spread":
             print(f"  {step.where}: {step.reads:,} bytes to each device")
+            for row in step.moved:
+                print(f"    {row}")
 
 
 def cluster() -> Any:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from .._lazy.graph.aval import Aval
 from .layouts import Move
+from .merging import Moves, received
 from .partition import Local, Moved, Partition, Placing, part_aval
 from .spmd import Group, grouped
 from .telling import title_of
@@ -95,7 +96,7 @@ def costs_of(p: Partition, machine: Machine) -> Costs:
     return Costs(tuple([_cost(p, some, machine, views) for some in groups]), _memory(p, groups, views))
 
 
-def _cost(p: Partition, some: Group | Moved | Placing, machine: Machine, views: set[int]) -> StepCost:
+def _cost(p: Partition, some: Group | Moves, machine: Machine, views: set[int]) -> StepCost:
     if isinstance(some, Group):
         flops = sum([_flops(p, made) for made in some.made])
         whole = [i for made in some.made if made.prim.kind == "call" for i in (*made.ins, made.out)]
@@ -103,30 +104,31 @@ def _cost(p: Partition, some: Group | Moved | Placing, machine: Machine, views: 
         seconds = max(flops / machine.flops, touched / machine.memory_bandwidth)
         names = ", ".join(dict.fromkeys([str(m.prim) for m in some.made if m.prim.role != "literal"]))
         return StepCost("devices", names, flops, touched, 0, seconds)
-    title = title_of(p.program, some)
-    if isinstance(some, Placing):
-        moved = float(_bytes(p, [some.out]))
-        messages = math.ceil(math.log2(p.mesh.size))  # passed on from device to device
-        return StepCost("spread", title, 0, 0, moved, messages * machine.latency + moved / machine.bandwidth)
-    aval = p.values[some.value].aval
-    moved = some.move.elements() * aval.dtype.itemsize
-    return StepCost(some.move.kind, title, 0, 0, moved, seconds_to_move(some.move, aval, machine))
+    # What moves together shares its messages.
+    messages = max([_messages_of(p, made) for made in some.made])
+    nbytes = sum([received(p, made) for made in some.made])
+    seconds = messages * machine.latency + nbytes / machine.bandwidth
+    return StepCost(some.kind, title_of(p.program, some), 0, 0, nbytes, seconds)
 
 
 def seconds_to_move(how: Move, aval: Aval, machine: Machine) -> float:
     """Return how long it takes to move a value from one layout to another."""
-    if how.is_local:
-        return 0.0
     return _messages(how) * machine.latency + how.elements() * aval.dtype.itemsize / machine.bandwidth
+
+
+def _messages_of(p: Partition, made: Moved | Placing) -> int:
+    if isinstance(made, Placing):
+        return math.ceil(math.log2(p.mesh.size))  # passed on from device to device
+    return _messages(made.move)
 
 
 def _messages(move: Move) -> int:
     """Return how many messages a device waits for, one after the other."""
+    if move.is_local:
+        return 0
     if move.kind == "ppermute":
         return 1
-    pairs = zip(move.source.cuts, move.target.cuts, strict=True)
-    axes = {*move.over, *[a for c, d in pairs if c.axes != d.axes for a in {*c.axes} ^ {*d.axes}]}
-    many = move.source.mesh.length(tuple(axes))
+    many = move.source.mesh.length(tuple(move.along))
     if move.kind == "all_to_all":
         return many - 1
     # As in a tree; an all_reduce there and back.
@@ -170,12 +172,12 @@ def _bytes(p: Partition, numbers: Iterable[int]) -> int:
     return total
 
 
-def _memory(p: Partition, groups: list[Group | Moved | Placing], views: set[int]) -> int:
+def _memory(p: Partition, groups: list[Group | Moves], views: set[int]) -> int:
     """Return the most bytes that a device holds at one time."""
     # What is still in the host's memory is nobody's; the program's user holds inputs and outputs to the end.
     held = {i for i in range(len(p.program.inputs)) if i not in p.hosted}
     kept = {*p.outputs, *held}
-    rows = [((g.inputs, g.outputs) if isinstance(g, Group) else ((g.value,), (g.out,))) for g in groups]
+    rows = [(g.inputs, g.outputs) for g in groups]
     last = {i: n for n, (ins, _) in enumerate(rows) for i in ins}
     most = now = _bytes(p, held)
     for n, (ins, outs) in enumerate(rows):

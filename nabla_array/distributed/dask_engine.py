@@ -25,7 +25,7 @@ from .._lazy.graph.aval import Aval
 from ..version import __version__
 from . import dask_tasks as tasks
 from .dask_waiting import result_of
-from .engines import Segment
+from .engines import Segment, Shipment
 from .errors import ClusterError, ShardingError
 from .layouts import Move, Piece, volume
 from .sources import MappedPart
@@ -238,13 +238,13 @@ class Dask:
         cut = self._submit(shard.device, tasks.cut, taken, shard.number, shard.source)
         return Shard(cut, shard.device)
 
-    def move(self, move: Move, aval: Aval, shards: list[Any], soon: bool) -> list[Any]:
+    def move(self, shipments: Sequence[Shipment]) -> list[list[Any]]:
         """Run one task for each distinct part, and what cuts and joins on the way there.
 
         Where each device has a part of its own, and `soon` reads it, that task does it along the way.
         """
         self._look()
-        return _Moving(self, move, aval, shards, soon).done()
+        return [_Moving(self, *shipment).done() for shipment in shipments]
 
     def call(
         self,

@@ -46,6 +46,21 @@ class Segment(NamedTuple):
     nbytes: int
 
 
+class Shipment(NamedTuple):
+    """A value that goes from one layout to another.
+
+    Attributes
+    ----------
+    soon
+        Whether one `run` will read it, and nobody else.
+    """
+
+    move: Move
+    aval: Aval
+    shards: list[Any]
+    soon: bool
+
+
 class Engine(Protocol):
     """What a mesh asks of the place where its devices are. A shard is whatever the engine makes of one."""
 
@@ -61,8 +76,8 @@ class Engine(Protocol):
     def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
         """Run a segment; `shards` are those of each input. Returns those of each output."""
 
-    def move(self, move: Move, aval: Aval, shards: list[Any], soon: bool) -> list[Any]:
-        """Return a value's shards in another layout; `soon`: one `run` will read them, and nobody else."""
+    def move(self, shipments: Sequence[Shipment]) -> list[list[Any]]:
+        """Return the shards of each value in its other layout. What goes together is of one kind."""
 
     def call(
         self,
@@ -114,20 +129,25 @@ class Local:
         found = dict(zip(segment.programs, self._all(calls, segment.nbytes), strict=True))
         return [[found[r][n] for r in segment.runners] for n in range(len(segment.outputs))]
 
-    def move(self, move: Move, aval: Aval, shards: list[Any], soon: bool) -> list[Any]:
+    def move(self, shipments: Sequence[Shipment]) -> list[list[Any]]:
         """Make new parts; those of devices that are to have the same are one array."""
-        distinct: dict[Any, int] = {}
-        which = []
-        for d, groups in enumerate(move.pieces):
-            key = move.target.boxes[d], tuple([tuple([id(shards[p.source]) for p in g]) for g in groups])
-            which.append(distinct.setdefault(key, d))
-        calls = [
-            partial(joined, move.pieces[d], shape, aval.dtype, move.ufunc, shards.__getitem__)
-            for d, shape in [(d, move.target.local_shape(d)) for d in distinct.values()]
-        ]
-        nbytes = sum([volume(move.target.boxes[d]) for d in distinct.values()]) * aval.dtype.itemsize
-        found = dict(zip(distinct.values(), self._all(calls, nbytes), strict=True))
-        return [found[d] for d in which]
+        calls: list[Callable[[], Any]] = []
+        numbers, nbytes = [], 0
+        for move, aval, shards, _ in shipments:
+            distinct: dict[Any, int] = {}
+            which = []
+            for d, groups in enumerate(move.pieces):
+                box = move.target.boxes[d]
+                key = box, tuple([tuple([id(shards[p.source]) for p in g]) for g in groups])
+                if key not in distinct:
+                    distinct[key] = len(calls)
+                    shape = move.target.local_shape(d)
+                    calls.append(partial(joined, groups, shape, aval.dtype, move.ufunc, shards.__getitem__))
+                    nbytes += volume(box) * aval.dtype.itemsize
+                which.append(distinct[key])
+            numbers.append(which)
+        found = self._all(calls, nbytes)
+        return [[found[n] for n in which] for which in numbers]
 
     def call(
         self,

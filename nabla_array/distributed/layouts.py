@@ -268,6 +268,16 @@ class Move:
         same = all(c.axes == d.axes for c, d in zip(self.source.cuts, self.target.cuts, strict=True))
         return "ppermute" if same else "all_to_all"
 
+    @cached_property
+    def along(self) -> frozenset[str]:
+        """The mesh axes along which devices send each other something."""
+        pairs = [*zip(self.source.cuts, self.target.cuts, strict=True)]
+        if self.kind == "ppermute":
+            return frozenset([a for c, d in pairs if c != d for a in c.axes])
+        return frozenset(
+            [*self.over, *[a for c, d in pairs if c.axes != d.axes for a in {*c.axes} ^ {*d.axes}]]
+        )
+
     def elements(self) -> float:
         """Return how many elements a device receives, on average, by the best known algorithm of its kind."""
         if self.ufunc is None:

@@ -8,14 +8,14 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .._lazy.cpu.blocks import StepFailed
-from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Eqn, Program
 from .._lazy.ops.placement import reshard, transfer
 from .._lazy.run.executors import EXECUTORS
 from .._lazy.schedule.steps import Schedule
-from .engines import Engine, Segment
+from .engines import Engine, Segment, Shipment
 from .layouts import Layout, indices
-from .partition import Local, Moved, Partition, Placing, Value, part_aval
+from .merging import Moves, merged, received
+from .partition import Local, Partition, Placing, Value, part_aval
 
 
 class Devices(NamedTuple):
@@ -43,50 +43,30 @@ class Devices(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """A step that moves a value between the devices of a mesh.
+    """A step that moves values between the devices of a mesh, or from the host to the devices.
 
     Attributes
     ----------
     soon
-        Whether one step of what devices do reads the value, and nobody else.
+        For each value whether one step of what devices do reads it, and nobody else.
+    nbytes
+        For each value the bytes that a device receives, on average.
     """
 
     engine: Engine
-    moved: Moved
-    aval: Aval
-    soon: bool
+    moves: Moves
+    soon: tuple[bool, ...]
+    nbytes: tuple[float, ...]
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """The value."""
-        return (self.moved.value,)
+        """The values."""
+        return self.moves.inputs
 
     @property
     def outputs(self) -> tuple[int, ...]:
-        """The same, in the other layout."""
-        return (self.moved.out,)
-
-    @property
-    def nbytes(self) -> float:
-        """Bytes that a device receives, on average."""
-        return self.moved.move.elements() * self.aval.dtype.itemsize
-
-
-class Spread(NamedTuple):
-    """A step that gives the devices their parts of a value of the host's."""
-
-    engine: Engine
-    placing: Placing
-
-    @property
-    def inputs(self) -> tuple[int, ...]:
-        """The value."""
-        return (self.placing.value,)
-
-    @property
-    def outputs(self) -> tuple[int, ...]:
-        """The same, on the devices."""
-        return (self.placing.out,)
+        """The same, where they have gone."""
+        return self.moves.outputs
 
 
 class Whole(NamedTuple):
@@ -114,19 +94,21 @@ def schedule(p: Partition) -> Schedule:
     often.update([*p.outputs, *p.outputs])
     for some in order:
         if not isinstance(some, Group):
-            often[some.value] += 2
+            often.update([*some.inputs, *some.inputs])
     for some in order:
         if isinstance(some, Group):
             steps.append(_devices(p, some))
-        elif isinstance(some, Placing):
-            steps.append(Spread(engine, some))
         else:
-            steps.append(Collective(engine, some, p.values[some.value].aval, often[some.out] == 1))
+            soon = tuple([often[i] == 1 for i in some.outputs])
+            steps.append(Collective(engine, some, soon, tuple([received(p, m) for m in some.made])))
     return Schedule(Whole(tuple(p.values), p.outputs), steps)  # type: ignore[arg-type]
 
 
-def grouped(p: Partition) -> list[Group | Moved | Placing]:
-    """Return what a partition does, in order: as many operations at a time as need nothing of others."""
+def grouped(p: Partition) -> list[Group | Moves]:
+    """Return what a partition does, in order: as many operations at a time as need nothing of others.
+
+    What moves meanwhile moves in one step.
+    """
     level = [0] * len(p.values)
     group: list[Any] = [None] * len(p.values)
     made_here = [
@@ -149,14 +131,11 @@ def grouped(p: Partition) -> list[Group | Moved | Placing]:
     read = _readers(p)
     _delay(p, level, group, read, literals)
     groups: dict[int, dict[Any, list[Local]]] = {}
-    moves: dict[int, list[Moved | Placing]] = {}
+    moves = merged(p, level, read)
     for made in p.made:
-        at = level[made.out]
-        if not isinstance(made, Local):
-            moves.setdefault(at, []).append(made)
-        elif made.out not in literals:
-            groups.setdefault(at, {}).setdefault(group[made.out], []).append(made)
-    found: list[Group | Moved | Placing] = []
+        if isinstance(made, Local) and made.out not in literals:
+            groups.setdefault(level[made.out], {}).setdefault(group[made.out], []).append(made)
+    found: list[Group | Moves] = []
     for at in range(max(level, default=0) + 1):
         found += moves.get(at, ())
         found += [_group(some, read, literals) for some in groups.get(at, {}).values()]
@@ -313,11 +292,16 @@ def _run_devices(program: Any, step: Devices, drop: Any, env: list[Any], owned: 
 
 
 def _run_collective(program: Any, step: Collective, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
-    env[step.moved.out] = step.engine.move(step.moved.move, step.aval, env[step.moved.value], step.soon)
-
-
-def _run_spread(program: Any, step: Spread, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
-    env[step.placing.out] = spread(step.engine, step.placing.layout, env[step.placing.value])
+    shipments = []
+    for made, soon in zip(step.moves.made, step.soon, strict=True):
+        if isinstance(made, Placing):
+            env[made.out] = spread(step.engine, made.layout, env[made.value])
+        else:
+            aval = program.values[made.value].aval
+            shipments.append(Shipment(made.move, aval, env[made.value], soon))
+    if shipments:
+        for i, shards in zip(step.outputs, step.engine.move(shipments), strict=True):
+            env[i] = shards
 
 
 def spread(engine: Any, layout: Layout, value: Any) -> list[Any]:
@@ -329,4 +313,4 @@ def spread(engine: Any, layout: Layout, value: Any) -> list[Any]:
     return engine.place([parts[box] for box in layout.boxes])
 
 
-EXECUTORS.update({Devices: _run_devices, Collective: _run_collective, Spread: _run_spread})
+EXECUTORS.update({Devices: _run_devices, Collective: _run_collective})

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .._lazy.graph.program import Program, is_literal
 from .._lazy.schedule.steps import Schedule
+from .merging import Moves
 from .partition import Moved, Placing
-from .spmd import Collective, Devices, Spread
+from .spmd import Collective, Devices
 
 
 class Told(NamedTuple):
@@ -25,17 +26,19 @@ class Told(NamedTuple):
         Numbers of the operations.
     nbytes
         Bytes that a device receives, on average.
+    rows
+        A line on each value, where several move.
     """
 
     kind: str
     title: str
     eqns: tuple[int, ...] = ()
     nbytes: int = 0
+    rows: tuple[str, ...] = ()
 
 
 def told(program: Program, schedule: Schedule) -> Iterator[Told]:
     """Tell the steps of a schedule."""
-    whole: Any = schedule.program
     base = len(program.inputs)
     seen: set[int] = set()
     for step in schedule.steps:
@@ -46,23 +49,22 @@ def told(program: Program, schedule: Schedule) -> Iterator[Told]:
             many = len(step.segment.programs)
             yield Told("devices", f"{many} devices" if many > 1 else "every device alike", eqns)
         elif isinstance(step, Collective):
-            title = title_of(program, step.moved)
-            yield Told(step.moved.move.kind, title, (), round(step.nbytes))
-        elif isinstance(step, Spread):
-            aval = whole.values[step.inputs[0]].aval
-            layout = step.placing.layout
-            part = layout.largest * aval.dtype.itemsize
-            yield Told("spread", title_of(program, step.placing), (), part)
+            made, title = step.moves.made, title_of(program, step.moves)
+            rows = [f"{_what(program, m)}; {n:,.0f} B" for m, n in zip(made, step.nbytes, strict=True)]
+            yield Told(step.moves.kind, title, (), round(sum(step.nbytes)), tuple(rows * (len(rows) > 1)))
 
 
-def title_of(program: Program, made: Moved | Placing) -> str:
-    """Return a line on what moves a value."""
+def title_of(program: Program, moves: Moves) -> str:
+    """Return a line on what moves values."""
+    if len(moves.made) == 1:
+        return f"{moves.kind} {_what(program, moves.made[0])}"
+    return f"{moves.kind} of {len(moves.made)} values"
+
+
+def _what(program: Program, made: Moved | Placing) -> str:
+    """Return what moves a value, and for which operation."""
     if isinstance(made, Placing):
-        return f"spread of %{made.value}, to {made.layout}"
-    how = made.move
-    return f"{how.kind} for {_cause(program, made.cause)}, {how.source} to {how.target}"
-
-
-def _cause(program: Program, k: int) -> str:
-    base = len(program.inputs)
-    return f"%{k} {program.eqns[k - base].prim}" if k >= base else f"%{k}"
+        return f"of %{made.value}, to {made.layout}"
+    base, k = len(program.inputs), made.cause
+    cause = f"%{k} {program.eqns[k - base].prim}" if k >= base else f"%{k}"
+    return f"for {cause}, {made.move.source} to {made.move.target}"

@@ -67,6 +67,8 @@ class Step(NamedTuple):
     blocks, threads
         Into how many blocks, or tiles, it is cut (0: compiled code decides), and how many threads share
         them.
+    moved
+        A line on each value, where several move on a mesh in one step.
     """
 
     kind: str
@@ -79,6 +81,7 @@ class Step(NamedTuple):
     unstored: int
     blocks: int = 1
     threads: int = 1
+    moved: tuple[str, ...] = ()
 
     def title(self) -> str:
         """Return one line on what it is and where it runs."""
@@ -205,7 +208,7 @@ class Explanation:
                 rows = [self._row(i) for i in eqns[:_HEAD]]
                 rows += [f"... {left_out} more", *[self._row(i) for i in eqns[-_TAIL:]]]
             else:
-                rows = [self._row(i) for i in eqns]
+                rows = [*map(self._row, eqns), *step.moved]
             yield f"{k}. {step.title()}{traffic}", rows
         if self.tiers:
             yield "what MAX could run", [f"{_numbers(eqns)}: {why}" for eqns, why in self.tiers]
@@ -292,7 +295,9 @@ def _explain(roots: list[Node]) -> Explanation:
             held = [n.params["value"] if is_resident(n) else None for n in line.inputs]
             there = in_use[device].schedule(program, held)
             if not isinstance(there, Schedule):
-                steps = [Step(t.kind, t.title, t.eqns, (), t.eqns, t.nbytes, 0, 0) for t in there]
+                steps = [
+                    Step(t.kind, t.title, t.eqns, (), t.eqns, t.nbytes, 0, 0, moved=t.rows) for t in there
+                ]
                 return Explanation(program, tuple(steps), results)
             schedule = there
             runners = tuple([s.runner for s in schedule.steps if isinstance(s, Compiled)])

@@ -51,7 +51,7 @@ def test_the_problematic_pattern_is_none_here(in_specs: Any) -> None:
     np.testing.assert_allclose(np.asarray(y), X @ W)
     assert y.sharding.partition_spec == P("dp", "tp")
     kinds = [step.kind for step in f.plan(X, W).explanation.steps]
-    assert kinds == ["spread", "spread", "devices"]
+    assert kinds == ["spread", "devices"]
 
 
 def test_the_plan_can_be_inspected_before_execution() -> None:

@@ -131,7 +131,7 @@ def test_the_plan_is_there_before_it_runs() -> None:
 
     plan = product.plan(X, W)
     kinds = [step.kind for step in plan.explanation.steps]
-    assert kinds == ["spread", "spread", "devices", "all_reduce"]
+    assert kinds == ["spread", "devices", "all_reduce"]
     text = str(plan)
     assert text.startswith("argument 0: P(None, 'tp')\nargument 1: P('tp')\nresult 0: P()\n")
     assert "all_reduce for" in text
