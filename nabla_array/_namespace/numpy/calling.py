@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,50 +32,51 @@ class vectorize(np.vectorize):
         """Call the function for each element of the broadcast arguments."""
         if not callable(self.pyfunc):  # used as a decorator with arguments
             return super().__call__(*args, **kwargs)
+        function, values = self._of_values(args, kwargs)
+        if tapes or frames():
+            return self._recorded(function, [as_array("vectorize", x) for x in values])
+        if self.signature is not None:
+            function = _of_arrays(function)
+        host = np.vectorize(function, self.otypes, cache=self.cache, signature=self.signature)
+        return from_host(host(*[to_host("vectorize", x) for x in values]))
+
+    def _of_values(self, args: Any, kwargs: Any) -> tuple[Callable[..., Any], list[Any]]:
+        """Return the function as one of those arguments alone that are not excluded, and these arguments."""
+        if not kwargs and not self.excluded:
+            return self.pyfunc, list(args)
         names = [k for k in kwargs if k not in self.excluded]
         places = [i for i in range(len(args)) if i not in self.excluded]
-        if tapes or frames():
-            return self._recorded(args, kwargs, places, names)
-        given = _put(
-            args, kwargs, places, names, [to_host("vectorize", x) for x in _get(args, kwargs, places, names)]
-        )
-        call = super().__call__
-        if self.signature is not None:
-            call = np.vectorize(self._of_ours, self.otypes, None, self.excluded, signature=self.signature)
-        return from_host(call(*given[0], **given[1]))
 
-    def _of_ours(self, *args: Any, **kwargs: Any) -> Any:
-        """Call the function with our arrays in the place of NumPy's; return NumPy's."""
-        ours = {k: from_value(np.array(v)) if type(v) is np.ndarray else v for k, v in kwargs.items()}
-        given = [from_value(np.array(v)) if type(v) is np.ndarray else v for v in args]
-        return to_host("vectorize", self.pyfunc(*given, **ours))
+        given, named = list(args), dict(kwargs)
 
-    def _recorded(self, args: Any, kwargs: Any, places: list[int], names: list[str]) -> Any:
+        def function(*values: Any) -> Any:
+            for i, v in zip(places, values, strict=False):
+                given[i] = v
+            named.update(zip(names, values[len(places) :], strict=True))
+            return self.pyfunc(*given, **named)
+
+        return function, [args[i] for i in places] + [kwargs[k] for k in names]
+
+    def _recorded(self, function: Callable[..., Any], arrays: list[Array]) -> Any:
         """Do the same with arrays of one element each, of which a transform sees what becomes."""
-        arrays = [as_array("vectorize", x) for x in _get(args, kwargs, places, names)]
-        cores = (
-            [_core(t) for t in self.signature.split("->")[0].split("),")]
-            if self.signature
-            else [0] * len(arrays)
-        )
+        cores = [0] * len(arrays)
+        if self.signature is not None:
+            cores = [_core(t) for t in self.signature.split("->")[0].split("),")]
         loops = [x.shape[: x.ndim - c] for x, c in zip(arrays, cores, strict=True)]
         loop = broadcast_shapes("vectorize", *loops)
         ready = [broadcast_to(x, loop + x.shape[x.ndim - c :]) for x, c in zip(arrays, cores, strict=True)]
-        results = []
-        for i in np.ndindex(loop):
-            given = _put(args, kwargs, places, names, [x[i] for x in ready])
-            results.append(self.pyfunc(*given[0], **given[1]))
+        results = [function(*[x[i] for x in ready]) for i in np.ndindex(loop)]
         if not results:
             if self.otypes is None:
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
             empty = tuple(from_value(np.empty(loop, t)) for t in self.otypes)
             return empty if len(empty) > 1 else empty[0]
         if not isinstance(results[0], tuple):
-            return self._joined([(r,) for r in results], loop, 0)
-        return tuple(self._joined(results, loop, k) for k in range(len(results[0])))
+            return self._joined(results, loop, 0)
+        return tuple(self._joined(parts, loop, k) for k, parts in enumerate(zip(*results, strict=True)))
 
-    def _joined(self, results: list[Any], loop: tuple[int, ...], k: int) -> Any:
-        parts = [r[k] for r in results]
+    def _joined(self, parts: Sequence[Any], loop: tuple[int, ...], k: int) -> Any:
+        """Return the results of that number, one of each call, as an array."""
         dtype = np.dtype(self.otypes[k]) if self.otypes else None
         if isinstance(parts[0], str | bytes) or (dtype is not None and dtype.kind not in "biufc"):
             return np.array(parts, dtype).reshape(loop)  # what we cannot hold stays NumPy's
@@ -85,20 +86,14 @@ class vectorize(np.vectorize):
         return reshape(many, loop + many.shape[1:])
 
 
-def _get(args: Any, kwargs: Any, places: list[int], names: list[str]) -> list[Any]:
-    """Return the arguments at some places and of some names."""
-    return [args[i] for i in places] + [kwargs[k] for k in names]
+def _of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function of our arrays take and give NumPy's."""
 
+    def call(*args: Any) -> Any:
+        given = [from_value(np.array(x)) if type(x) is np.ndarray else x for x in args]
+        return to_host("vectorize", function(*given))
 
-def _put(
-    args: Any, kwargs: Any, places: list[int], names: list[str], values: list[Any]
-) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments with others at some places and of some names."""
-    given, named = list(args), dict(kwargs)
-    for i, v in zip(places, values, strict=False):
-        given[i] = v
-    named.update(zip(names, values[len(places) :], strict=True))
-    return given, named
+    return call
 
 
 def _core(term: str) -> int:
