@@ -44,8 +44,8 @@ def eager_numpys(**options: Any) -> Callable[[F], F]:
 
 
 def of_family(function: F, name: str, summary: str, example: str, result: str) -> F:
-    """Give one of several functions that are made alike its name and docstring."""
-    call_it(function, "nabla_array", name)
+    """Give one of several functions that are made alike its name, such as ``fft.fft2``, and its docstring."""
+    call_it(function, *f"nabla_array.{name}".rsplit(".", 1))
     function.__doc__ = f"{summary}\n\n>>> xp.{name}({example})\n{result}"
     return function
 

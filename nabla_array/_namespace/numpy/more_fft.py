@@ -2,59 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..chapters.fft import fftn, ifftn, irfftn, rfftn
 from ..core.array import Array
-from ..core.outputs import deliver
 from ..dispatch import fastpath
-from .described import numpys_in
-
-numpys = numpys_in("numpy.fft", np.fft)
+from .described import numpys_in, of_family
 
 
-@fastpath.whole(np.fft.fft2)
-@numpys
-def fft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
-    """Return the Fourier transform along two axes.
+def _in_a_plane(
+    name: str, transform: Callable[..., Array], summary: str, example: str, result: str
+) -> Callable[..., Array]:
+    """Return NumPy's function of this name: the transform along several axes, which are the last two."""
 
-    >>> xp.fft.fft2(xp.ones((2, 2))).real
-    array([[4., 0.],
-           [0., 0.]])
-    """
-    return deliver("fft2", out, fftn(a, s=s, axes=axes, norm=norm))
+    def call(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
+        return transform(a, s, axes, norm, out=out)
 
-
-@numpys
-def ifft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
-    """Return the inverse Fourier transform along two axes.
-
-    >>> xp.fft.ifft2(xp.ones((2, 2))).real
-    array([[1., 0.],
-           [0., 0.]])
-    """
-    return deliver("ifft2", out, ifftn(a, s=s, axes=axes, norm=norm))
+    numpys = numpys_in("numpy.fft", np.fft)
+    return fastpath.whole(getattr(np.fft, name))(
+        numpys(of_family(call, f"fft.{name}", summary, example, result))
+    )
 
 
-@numpys
-def rfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
-    """Return the Fourier transform of real numbers along two axes.
-
-    >>> xp.fft.rfft2(xp.ones((2, 2))).real
-    array([[4., 0.],
-           [0., 0.]])
-    """
-    return deliver("rfft2", out, rfftn(a, s=s, axes=axes, norm=norm))
-
-
-@numpys
-def irfft2(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
-    """Return the inverse of `rfft2`.
-
-    >>> xp.fft.irfft2(xp.ones((2, 2)))
-    array([[1., 0.],
-           [0., 0.]])
-    """
-    return deliver("irfft2", out, irfftn(a, s=s, axes=axes, norm=norm))
+fft2 = _in_a_plane(
+    "fft2",
+    fftn,
+    "Return the Fourier transform along two axes.",
+    "[[1.0, 1.0]]",
+    "array([[2.+0.j, 0.+0.j]])",
+)
+ifft2 = _in_a_plane(
+    "ifft2",
+    ifftn,
+    "Return the inverse Fourier transform along two axes.",
+    "[[2.0, 0.0]]",
+    "array([[1.+0.j, 1.+0.j]])",
+)
+rfft2 = _in_a_plane(
+    "rfft2",
+    rfftn,
+    "Return the Fourier transform of real numbers along two axes.",
+    "[[1.0, 1.0]]",
+    "array([[2.+0.j, 0.+0.j]])",
+)
+irfft2 = _in_a_plane("irfft2", irfftn, "Return the inverse of `rfft2`.", "[[2.0, 0.0]]", "array([[1., 1.]])")

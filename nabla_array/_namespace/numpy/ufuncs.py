@@ -25,7 +25,7 @@ from ..core.promotion import as_array, astype, promote
 from ..dispatch.docstrings import NUMPYS, refer
 from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import ufunc as ufunc
-from .described import describe
+from .described import describe, of_family
 
 _F64 = np.dtype(np.float64)
 
@@ -99,13 +99,6 @@ def floats_of(like: np.ufunc, x: Any) -> Array:
     return astype(y, like.resolve_dtypes((y.dtype, *[None] * like.nout))[0])
 
 
-def _turned(like: np.ufunc, x: Any) -> Array:
-    """Multiply by what a ufunc makes of 1; half precision is multiplied in single."""
-    y = floats_of(like, x)
-    wide = astype(y, np.result_type(y.dtype, np.float32))
-    return astype(multiply(wide, like(wide.dtype.type(1))), y.dtype)
-
-
 @numpys
 def fabs(x: Any, /) -> Array:
     """Return the absolute value of each element, as a float.
@@ -116,44 +109,22 @@ def fabs(x: Any, /) -> Array:
     return abs(floats_of(np.fabs, x))
 
 
-@numpys
-def deg2rad(x: Any, /) -> Array:
-    """Return angles in degrees as angles in radians.
+def _turning(name: str, summary: str, example: str, result: str) -> Any:
+    """Return NumPy's ufunc of this name, which multiplies by what it makes of 1."""
+    like = getattr(np, name)
 
-    >>> xp.deg2rad([180.0])
-    array([3.14159265])
-    """
-    return _turned(np.deg2rad, x)
+    def call(x: Any, /) -> Array:
+        y = floats_of(like, x)
+        wide = astype(y, np.result_type(y.dtype, np.float32))  # half precision is multiplied in single
+        return astype(multiply(wide, like(wide.dtype.type(1))), y.dtype)
 
-
-@numpys
-def rad2deg(x: Any, /) -> Array:
-    """Return angles in radians as angles in degrees.
-
-    >>> xp.rad2deg([xp.pi])
-    array([180.])
-    """
-    return _turned(np.rad2deg, x)
+    return numpys(of_family(call, name, summary, example, result))
 
 
-@numpys
-def radians(x: Any, /) -> Array:
-    """Return angles in degrees as angles in radians.
-
-    >>> xp.radians([180.0])
-    array([3.14159265])
-    """
-    return deg2rad(x)
-
-
-@numpys
-def degrees(x: Any, /) -> Array:
-    """Return angles in radians as angles in degrees.
-
-    >>> xp.degrees([xp.pi])
-    array([180.])
-    """
-    return rad2deg(x)
+_TO_RADIANS = "Return angles in degrees as angles in radians.", "[180.0]", "array([3.14159265])"
+_TO_DEGREES = "Return angles in radians as angles in degrees.", "[xp.pi]", "array([180.])"
+deg2rad, radians = [_turning(name, *_TO_RADIANS) for name in ("deg2rad", "radians")]
+rad2deg, degrees = [_turning(name, *_TO_DEGREES) for name in ("rad2deg", "degrees")]
 
 
 @numpys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import inspect
 from typing import Any
 
@@ -60,7 +61,7 @@ def test_a_docstring_without_an_example_has_no_section_of_them() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_name_of_numpys_has_a_page_and_an_example(name: str) -> None:
+def test_every_name_of_numpys_has_a_page_and_an_example_that_is_true(name: str) -> None:
     found: Any = xp
     for part in name.split("."):
         found = getattr(found, part)
@@ -71,7 +72,9 @@ def test_every_name_of_numpys_has_a_page_and_an_example(name: str) -> None:
         assert type(found).__doc__  # `mgrid`, `r_` and their like
         return
     assert "https://numpy.org/doc/stable/reference/" in text, name
-    assert ">>> " in text, name
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, 0)
+    assert example.examples, name
+    assert not doctest.DocTestRunner().run(example).failed
 
 
 @pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
