@@ -12,7 +12,7 @@ from ..chapters.elementwise import bitwise_and, bitwise_left_shift, bitwise_or, 
 from ..chapters.joining import concat
 from ..chapters.manipulation import moveaxis, reshape
 from ..core.array import Array
-from ..core.promotion import as_array, astype, full, normalize_axis
+from ..core.promotion import as_array, astype, axis_or_flat, full
 from .described import eager_numpys
 
 _BYTE = np.dtype(np.uint8)
@@ -25,11 +25,12 @@ def _shifts(bitorder: str) -> np.ndarray:
     return _BIG if bitorder == "big" else _BIG[::-1]
 
 
-def _last(function: str, x: Array, axis: int | None) -> tuple[Array, int]:
-    if axis is None:
-        return reshape(x, (-1,)), 0
-    k = normalize_axis(function, axis, x.ndim)
-    return moveaxis(x, k, -1), k
+def _fitted(x: Array, n: int) -> Array:
+    """Return the first `n` elements along the last axis; zeros follow where there are fewer."""
+    missing = n - x.shape[-1]
+    if missing > 0:
+        return concat([x, full((*x.shape[:-1], missing), 0, x.dtype)], axis=-1)
+    return x[..., :n] if missing else x
 
 
 @eager_numpys(large=np.packbits)
@@ -43,12 +44,8 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
     x = as_array("packbits", a)
     if x.dtype.kind not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
-    y, k = _last("packbits", astype(x, np.dtype(bool)), axis)
-    lead, n = y.shape[:-1], y.shape[-1]
-    missing = -n % 8
-    if missing:
-        y = concat([y, full((*lead, missing), False, y.dtype)], axis=-1)
-    y = astype(y, _BYTE)
+    x, k = axis_or_flat("packbits", x, axis, takes_0d=False)
+    y = _fitted(astype(moveaxis(astype(x, np.dtype(bool)), k, -1), _BYTE), -(-x.shape[k] // 8) * 8)
     bits = [bitwise_left_shift(y[..., place::8], _BYTE.type(by)) for place, by in enumerate(shifts)]
     return moveaxis(functools.reduce(bitwise_or, bits), -1, k)
 
@@ -64,15 +61,13 @@ def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bit
     x = as_array("unpackbits", a)
     if x.dtype != _BYTE:
         raise TypeError("Expected an input array of unsigned byte data type")
-    y, k = _last("unpackbits", x, axis)
+    x, k = axis_or_flat("unpackbits", x, axis, takes_0d=False)
+    y = moveaxis(x, k, -1)
     bits = bitwise_and(bitwise_right_shift(reshape(y, (*y.shape, 1)), shifts), _BYTE.type(1))
     out = reshape(bits, (*y.shape[:-1], y.shape[-1] * 8))
     if count is not None:
         n = operator.index(count)
-        if n > out.shape[-1]:
-            out = concat([out, full((*out.shape[:-1], n - out.shape[-1]), 0, _BYTE)], axis=-1)
-        elif n < 0 and -n > out.shape[-1]:
+        if -n > out.shape[-1]:
             raise ValueError(f"-count ({-n}) must not exceed the number of bits ({out.shape[-1]})")
-        else:
-            out = out[..., :n]
+        out = _fitted(out, n if n >= 0 else out.shape[-1] + n)
     return moveaxis(out, -1, k)

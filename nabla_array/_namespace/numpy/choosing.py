@@ -15,7 +15,7 @@ from ..._lazy.ops.structure import diagonal as diagonal_p
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..chapters.elementwise import logical_or, remainder
 from ..chapters.indexing_functions import take, take_along_axis
-from ..chapters.joining import stack, tile
+from ..chapters.joining import stack
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.searching import nonzero, where
 from ..chapters.statistical import kept
@@ -27,6 +27,7 @@ from ..core.promotion import (
     UnheldDtypeError,
     as_array,
     astype,
+    axis_or_flat,
     broadcast_shapes,
     broadcast_to,
     fits,
@@ -38,7 +39,7 @@ from ..core.promotion import (
 )
 from ..dispatch import eager
 from .described import eager_numpys, numpys
-from .joining import flat
+from .joining import flat, repeated
 
 _BOOL = np.dtype(np.bool)
 _INTP = np.dtype(np.intp)
@@ -168,8 +169,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     (places,) = nonzero(mask)
-    y = take(a, places, axis=axis)
-    return deliver("compress", out, y, "unsafe")
+    return deliver("compress", out, take(a, places, axis=axis), "unsafe")
 
 
 @numpys
@@ -267,16 +267,9 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     (array([0, 1]), array([2, 1]))
     """
     sizes = tuple(map(operator.index, listed(shape)))
-    fits("unravel_index", sizes)
     index = as_array("unravel_index", indices)
-    if index.dtype.kind not in "biu" and index.size:
-        raise TypeError("only int indices permitted")
-    if order not in ("C", "F"):
-        raise ValueError(f"unravel_index: order is {order!r}; 'C' and 'F' would work")
-    value = astype(index, _INTP)._value()
-    if value.size and (value.min() < 0 or value.max() >= math.prod(sizes)):
-        raise ValueError(f"index {value.max()} is out of bounds for array with size {math.prod(sizes)}")
-    places: Any = np.unravel_index(value, sizes, "F" if order == "F" else "C")
+    value: Any = (index if index.size else astype(index, _INTP))._value()
+    places = np.unravel_index(value, sizes, order)  # type: ignore[call-overload]
     return tuple([from_value(np.asarray(i)) for i in places])
 
 
@@ -363,15 +356,7 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
         chosen = reshape(chosen, x.shape)
     new = _safely("putmask", values, x)
     if new.size and x.size:
-        rewrite(x, lambda: where(chosen, _repeated(new, x.shape), x))
-
-
-def _repeated(values: Array, shape: tuple[int, ...]) -> Array:
-    """Return an array of a shape that the values fill in order, over and over."""
-    n = math.prod(shape)
-    if values.size == 1:
-        return broadcast_to(values.reshape(()), shape)
-    return reshape(tile(values, -(-n // values.size))[:n], shape)
+        rewrite(x, lambda: where(chosen, repeated(new, x.shape), x))
 
 
 @numpys
@@ -423,7 +408,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
     def written() -> Array:
         old = reshape(x.copy(), (-1,))
-        setitem(old, index, _repeated(new, index.shape))
+        setitem(old, index, repeated(new, index.shape))
         return apply(reshape_p, old, shape=x.shape)
 
     rewrite(x, written)
@@ -443,12 +428,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
     index = as_array("put_along_axis", indices)
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
-    if axis is None:
-        if index.ndim != 1:
-            raise ValueError("when axis=None, `indices` must have a single dimension.")
-        whole, k = reshape(x, (-1,)), 0
-    else:
-        whole, k = x, normalize_axis("put_along_axis", axis, x.ndim)
+    whole, k = axis_or_flat("put_along_axis", x, axis, takes_0d=False)
     if index.ndim != whole.ndim:
         raise ValueError("`indices` and `arr` must have the same number of dimensions")
     places = eager.places(index, whole.shape[k])
@@ -458,10 +438,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
         return
     whole = whole.copy()
     shape = broadcast_shapes("put_along_axis", index.shape, kept(whole, (k,)))
-    key: list[Any] = []
-    for a, n in enumerate(whole.shape):
-        one = (1,) * a + (-1,) + (1,) * (whole.ndim - a - 1)
-        key.append(astype(broadcast_to(index, shape), _INTP) if a == k else np.arange(n).reshape(one))
+    key: list[Any] = list(np.indices(whole.shape, sparse=True))
+    key[k] = astype(broadcast_to(index, shape), _INTP)
     setitem(whole, tuple(key), values)
     write(x, apply(reshape_p, whole, shape=x.shape))
 
@@ -492,7 +470,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     places = slice(None, end, step)
     new = val if isinstance(val, bool | int | float | complex) else flat("fill_diagonal", val)
     if type(new) is Array:
-        new = _repeated(astype(new, x.dtype), (len(range(x.size)[places]),)) if new.size else new
+        new = repeated(astype(new, x.dtype), (len(range(x.size)[places]),)) if new.size else new
     setitem(view(x, reshape_p, shape=(x.size,)), places, new)
 
 

@@ -11,7 +11,6 @@ import numpy as np
 
 from ..._lazy.ops.structure import diagonal as diagonal_p
 from ..chapters.creation import arange, asarray, eye, linspace
-from ..chapters.data_types import result_type
 from ..chapters.elementwise import divide, log10, multiply, pow, sign, sqrt, subtract
 from ..chapters.filling import ones, zeros
 from ..chapters.joining import stack
@@ -24,7 +23,7 @@ from ..core.views import Flags
 from ..dispatch import fastpath
 from ..interop.functions import to_host
 from .described import eager_numpys, numpys, of_family
-from .joining import along
+from .joining import along, with_axes
 from .numbers import i0
 
 _F64 = np.dtype(np.float64)
@@ -189,7 +188,7 @@ def logspace(
     if not isinstance(base, float | int) and np.ndim(base):  # a row of numbers for each base
         start, stop, base = [as_array("logspace", x) for x in (start, stop, base)]
         ndim = builtins.max(start.ndim, stop.ndim, base.ndim)
-        start, stop, base = [reshape(x, (1,) * (ndim - x.ndim) + x.shape) for x in (start, stop, base)]
+        start, stop, base = [with_axes(x, ndim) for x in (start, stop, base)]
         base = expand_dims(base, axis=axis)
     y = pow(base, linspace(start, stop, num=num, endpoint=endpoint, axis=axis))
     return y if dtype is None else astype(y, np.dtype(dtype))
@@ -414,10 +413,4 @@ def common_type(*arrays: Any) -> Any:
     >>> xp.common_type(xp.asarray([1, 2]), xp.asarray([1.0], dtype=xp.float32)).__name__
     'float64'
     """
-    kinds = []
-    for a in arrays:
-        dtype = as_array("common_type", a).dtype
-        if dtype.kind == "b":
-            raise TypeError("can't get common type for non-numeric array")
-        kinds.append(dtype if dtype.kind in "fc" else _F64)
-    return result_type(np.float16, *kinds).type
+    return np.common_type(*[np.empty(0, as_array("common_type", a).dtype) for a in arrays])

@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from ..chapters.creation import arange, linspace
-from ..chapters.joining import concat
-from ..chapters.manipulation import reshape
-from ..core.array import Array
+from ..chapters.joining import concat, stack
+from ..chapters.manipulation import broadcast_to
+from ..core.array import Array, from_value
 from ..core.promotion import as_array, astype
-from .constructing import indices
-
-
-def _count(piece: slice) -> tuple[Any, Any, int, np.dtype]:
-    """Return start, step, number and dtype of what ``start:stop:step`` says; ``5j`` is a number of points."""
-    start = 0 if piece.start is None else piece.start
-    step = 1 if piece.step is None else piece.step
-    if isinstance(step, complex):
-        n = int(abs(step))
-        step = (piece.stop - start) / float(n - 1) if n > 1 else 1.0
-        return start, step, n, np.result_type(start, piece.stop, step, 0.0)
-    n = math.ceil((piece.stop - start) / step)
-    return start, step, max(n, 0), np.result_type(start, piece.stop, step)
+from .joining import with_axes
 
 
 def _points(piece: slice) -> Array:
-    """Return the numbers that ``start:stop:step`` says."""
-    start, step, n, _ = _count(piece)
+    """Return the numbers that ``start:stop:step`` says; ``5j`` is a number of points."""
+    start = 0 if piece.start is None else piece.start
     if isinstance(piece.step, complex):
-        return linspace(start, piece.stop, num=n)
-    return arange(start, piece.stop, step)
+        return linspace(start, piece.stop, num=int(abs(piece.step)))
+    return arange(start, piece.stop, 1 if piece.step is None else piece.step)
 
 
 class _Grid:
@@ -47,17 +34,11 @@ class _Grid:
     def __getitem__(self, key: Any) -> Any:
         if not isinstance(key, tuple):
             return _points(key)
-        found = [_count(piece) for piece in key]
-        dtype = np.result_type(*[f[3] for f in found]) if found else np.dtype(int)
-        grid = indices([f[2] for f in found], dtype=dtype, sparse=self.sparse)
-        rows = []
-        for i, (start, step, _, _) in enumerate(found):
-            row = grid[i]
-            row = row if step == 1 and type(step) is int else astype(row * step, dtype)
-            rows.append(row if start == 0 else astype(row + start, dtype))
+        rows = [from_value(row) for row in np.ogrid[key]]
         if self.sparse:
             return tuple(rows)
-        return concat([reshape(r, (1, *r.shape)) for r in rows]) if rows else grid
+        shape = tuple(row.size for row in rows)
+        return stack([broadcast_to(row, shape) for row in rows]) if rows else from_value(np.mgrid[()])
 
 
 mgrid = _Grid("mgrid", False)
@@ -92,16 +73,9 @@ class _Joined:
         scalars = [p for p, weak in parts if weak]
         dtype = np.result_type(*[a.dtype for a in arrays], *scalars)
         ready = [
-            astype(_spread(as_array(self.name, p, dtype if weak else None), ndmin), dtype)
-            if weak
-            else astype(p, dtype)
-            for p, weak in parts
+            with_axes(as_array(self.name, p, dtype), ndmin) if weak else astype(p, dtype) for p, weak in parts
         ]
         return concat(ready, axis=axis)
-
-
-def _spread(x: Array, ndmin: int) -> Array:
-    return reshape(x, (1,) * max(ndmin - x.ndim, 0) + x.shape)
 
 
 def _part(item: Any, ndmin: int, trans1d: int) -> tuple[Any, bool]:
@@ -115,7 +89,7 @@ def _part(item: Any, ndmin: int, trans1d: int) -> tuple[Any, bool]:
         given = x.ndim
     if given >= ndmin:
         return x, False
-    y = _spread(x, ndmin)
+    y = with_axes(x, ndmin)
     if trans1d != -1 and given:  # where the axes of the item go among the new ones
         new = ndmin - given
         first = trans1d + new + 1 if trans1d < 0 else trans1d

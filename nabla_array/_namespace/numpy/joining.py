@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.ops.structure import concat as concat_p
 from ..chapters.filling import full
 from ..chapters.indexing_functions import take
-from ..chapters.joining import concat
+from ..chapters.joining import concat, tile
 from ..chapters.manipulation import flip, moveaxis, reshape, swapaxes
-from ..core.array import Array, apply
+from ..core.array import Array
 from ..core.indexing import fitted, getitem, setitem
 from ..core.promotion import as_array, astype, axis_or_flat, listed, normalize_axis
 from .described import eager_numpys, numpys
@@ -62,9 +61,9 @@ def atleast_3d(*arys: Any) -> Any:
     return out[0] if len(out) == 1 else tuple(out)
 
 
-def _with_axes(function: str, arrays: Any, ndim: int) -> list[Array]:
-    xs = [as_array(function, a) for a in _several(function, arrays)]
-    return [x if x.ndim >= ndim else reshape(x, (1,) * (ndim - x.ndim) + x.shape) for x in xs]
+def with_axes(x: Array, ndim: int) -> Array:
+    """Return `x` with axes of length 1 before its own, where it has fewer than `ndim`."""
+    return x if x.ndim >= ndim else reshape(x, (1,) * (ndim - x.ndim) + x.shape)
 
 
 def _several(function: str, arrays: Any) -> Any:
@@ -84,7 +83,8 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     array([[1, 2],
            [3, 4]])
     """
-    return concat(_with_axes("vstack", tup, 2), axis=0, dtype=dtype, casting=casting)
+    xs = [with_axes(as_array("vstack", a), 2) for a in _several("vstack", tup)]
+    return concat(xs, axis=0, dtype=dtype, casting=casting)
 
 
 @eager_numpys()
@@ -94,7 +94,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     >>> xp.hstack(([1, 2], [3]))
     array([1, 2, 3])
     """
-    xs = _with_axes("hstack", tup, 1)
+    xs = [with_axes(as_array("hstack", a), 1) for a in _several("hstack", tup)]
     return concat(xs, axis=0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
@@ -157,8 +157,7 @@ def block(arrays: Any) -> Array:
 
     def joined(part: Any, level: int) -> Array:
         if type(part) is not list:
-            x = as_array("block", part)
-            return reshape(x, (1,) * (ndim - x.ndim) + x.shape)
+            return with_axes(as_array("block", part), ndim)
         return concat([joined(p, level + 1) for p in part], axis=ndim - depth + level)
 
     out = joined(arrays, 0)
@@ -215,9 +214,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     >>> xp.hsplit(xp.arange(4), 2)
     [array([0, 1]), array([2, 3])]
     """
-    x = as_array("hsplit", ary)
-    if not x.ndim:
-        raise ValueError("hsplit only works on arrays of 1 or more dimensions")
+    x = _of_axes("hsplit", ary, 1)
     return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
@@ -228,10 +225,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     >>> xp.vsplit(xp.eye(2), 2)
     [array([[1., 0.]]), array([[0., 1.]])]
     """
-    x = as_array("vsplit", ary)
-    if x.ndim < 2:
-        raise ValueError("vsplit only works on arrays of 2 or more dimensions")
-    return split(x, indices_or_sections, 0)
+    return split(_of_axes("vsplit", ary, 2), indices_or_sections, 0)
 
 
 @numpys
@@ -241,30 +235,17 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     >>> [x.shape for x in xp.dsplit(xp.ones((1, 1, 4)), 2)]
     [(1, 1, 2), (1, 1, 2)]
     """
-    x = as_array("dsplit", ary)
-    if x.ndim < 3:
-        raise ValueError("dsplit only works on arrays of 3 or more dimensions")
-    return split(x, indices_or_sections, 2)
+    return split(_of_axes("dsplit", ary, 3), indices_or_sections, 2)
+
+
+def _of_axes(function: str, x: Any, fewest: int) -> Array:
+    y = as_array(function, x)
+    if y.ndim < fewest:
+        raise ValueError(f"{function}: needs an array of {fewest} axes or more, not of shape {y.shape}")
+    return y
 
 
 # -- elements put in and taken out -------------------------------------------------------------------
-
-
-def _places(function: str, obj: Any, n: int) -> np.ndarray | int:
-    """Return what is named by an int, a slice, a mask or integers, as an int or an index array."""
-    if isinstance(obj, slice):
-        return np.arange(n)[obj]
-    value = np.asarray(obj)
-    if value.dtype.kind == "b":
-        return value
-    if not value.size:
-        value = value.astype(np.intp)
-    if value.dtype.kind not in "iu":
-        raise IndexError(f"{function}: arrays used as indices must be of integer (or boolean) type")
-    for i in value.reshape(-1).tolist():
-        if not -n <= i <= n - (function == "delete"):
-            raise IndexError(f"index {i} is out of bounds for axis with size {n}")
-    return int(value) if value.ndim == 0 else value.reshape(-1)
 
 
 @eager_numpys()
@@ -275,13 +256,11 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
     array([2, 3])
     """
     x, k = axis_or_flat("delete", arr, axis, takes_0d=False)
-    n = x.shape[k]
-    places = _places("delete", obj, n)
-    if isinstance(places, np.ndarray) and places.dtype.kind == "b" and places.shape != (n,):
-        raise ValueError(f"delete: a mask of shape {places.shape} does not match axis {k} of length {n}")
-    keep = np.ones(n, np.bool)
-    keep[places] = False
-    return take(x, np.flatnonzero(keep), axis=k)
+    return take(x, np.delete(np.arange(x.shape[k]), _of_numpys(obj)), axis=k)
+
+
+def _of_numpys(obj: Any) -> Any:
+    return np.asarray(obj) if type(obj) is Array else obj
 
 
 @eager_numpys()
@@ -292,30 +271,27 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     array([1, 9, 2, 3])
     """
     x, k = axis_or_flat("insert", arr, axis, takes_0d=False)
-    n = x.shape[k]
-    places = _places("insert", obj, n)
-    if isinstance(places, np.ndarray) and places.dtype.kind == "b":
-        places = np.flatnonzero(places)
-    new = astype(as_array("insert", values), x.dtype)
-    if isinstance(places, int) or places.size == 1:
-        first = int(places if isinstance(places, int) else places[0])
-        if isinstance(places, int) and new.ndim:  # as NumPy: the values have the axis first, or none
-            new = new if new.ndim < x.ndim else moveaxis(new, 0, k)
-            if new.ndim < x.ndim and new.ndim == x.ndim - 1:
-                new = reshape(new, (*new.shape[:k], 1, *new.shape[k:]))
-        count = new.shape[k - x.ndim] if new.ndim >= x.ndim - k and new.ndim else 1
+    n, places = x.shape[k], _of_numpys(obj)
+    new = with_axes(astype(as_array("insert", values), x.dtype), x.ndim)
+    if not isinstance(places, slice) and np.ndim(places) == 0:
+        first = operator.index(places)
+        if not -n <= first <= n:
+            raise IndexError(f"index {first} is out of bounds for axis {k} with size {n}")
         first += n if first < 0 else 0
-        new = fitted("insert", new, x.dtype, (*x.shape[:k], count, *x.shape[k + 1 :]))
+        new = moveaxis(new, 0, k)  # as NumPy: at one place, the values have the axis first
+        new = fitted("insert", new, x.dtype, (*x.shape[:k], new.shape[k], *x.shape[k + 1 :]))
         parts = [getitem(x, along(k, slice(0, first))), new, getitem(x, along(k, slice(first, None)))]
-        return apply(concat_p, *parts, axis=k)
-    spots = np.where(places < 0, places + n, places)
-    order = np.argsort(spots, kind="stable")
-    spots = spots.copy()
-    spots[order] += np.arange(len(spots))
-    old = np.ones(n + len(spots), np.bool)
-    old[spots] = False
-    out = full((*x.shape[:k], n + len(spots), *x.shape[k + 1 :]), 0, dtype=x.dtype)
-    setitem(out, along(k, np.flatnonzero(old)), x)
+        return concat(parts, axis=k)
+    spots = np.insert(np.zeros(n, np.bool), places, True).nonzero()[0]
+    if spots.size == 1:
+        spots = np.arange(spots[0], spots[0] + new.shape[k])
+    length = n + spots.size
+    new = fitted("insert", new, x.dtype, (*x.shape[:k], spots.size, *x.shape[k + 1 :]))
+    given = np.asarray(places)
+    if given.size == spots.size and given.dtype.kind in "iu":  # in the order of the places
+        new = take(new, np.argsort(np.where(given < 0, given + n, given), kind="stable"), axis=k)
+    out = full((*x.shape[:k], length, *x.shape[k + 1 :]), 0, dtype=x.dtype)
+    setitem(out, along(k, np.delete(np.arange(length), spots)), x)
     setitem(out, along(k, spots), new)
     return out
 
@@ -332,11 +308,15 @@ def resize(a: Any, new_shape: Any) -> Array:
     shape = tuple(map(operator.index, listed(new_shape)))
     if any(n < 0 for n in shape):
         raise ValueError("all elements of `new_shape` must be non-negative")
+    return repeated(x, shape) if x.size else full(shape, 0, dtype=x.dtype)
+
+
+def repeated(values: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array of a shape that the values fill in order, over and over."""
     n = math.prod(shape)
-    if not x.size or not n:
-        return full(shape, 0, dtype=x.dtype)
-    repeats = -(-n // x.size)
-    return reshape(apply(concat_p, *[x] * repeats, axis=0)[:n] if repeats > 1 else x[:n].copy(), shape)
+    if values.size == 1:
+        return full(shape, reshape(values, ()), dtype=values.dtype)
+    return reshape(tile(values, -(-n // values.size))[:n], shape)
 
 
 @numpys
@@ -350,20 +330,17 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     if not parts <= {"f", "b"}:
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     x = as_array("trim_zeros", filt)
-    axes = (
-        range(x.ndim) if axis is None else [normalize_axis("trim_zeros", a, x.ndim) for a in np.ravel(axis)]
-    )
     if not x.ndim:
         return filt
     found = x._value().nonzero()
-    key = []
-    for k in range(x.ndim):
-        some = bool(found[k].size)
-        first, stop = (int(found[k].min()), int(found[k].max()) + 1) if some else (x.shape[k], x.shape[k])
-        inside = k in axes
-        key.append(slice(first if inside and "f" in parts else 0, stop if inside and "b" in parts else None))
-        if inside and not some and "f" not in parts:
-            key[-1] = slice(0, 0)
+    key = [_ALL] * x.ndim
+    axes = range(x.ndim) if axis is None else np.ravel(axis)
+    for k in [normalize_axis("trim_zeros", a, x.ndim) for a in axes]:
+        if found[k].size:
+            first, last = int(found[k].min()), int(found[k].max())
+            key[k] = slice(first if "f" in parts else None, last + 1 if "b" in parts else None)
+        else:
+            key[k] = slice(0, 0)
     if isinstance(filt, list | tuple) and x.ndim == 1:
         return filt[key[0]]
     return getitem(x, tuple(key))
@@ -380,10 +357,7 @@ def fliplr(m: Any) -> Array:
     array([[2, 1],
            [4, 3]])
     """
-    x = as_array("fliplr", m)
-    if x.ndim < 2:
-        raise ValueError("Input must be >= 2-d.")
-    return flip(x, 1)
+    return flip(_of_axes("fliplr", m, 2), 1)
 
 
 @numpys
@@ -393,10 +367,7 @@ def flipud(m: Any) -> Array:
     >>> xp.flipud([1, 2])
     array([2, 1])
     """
-    x = as_array("flipud", m)
-    if x.ndim < 1:
-        raise ValueError("Input must be >= 1-d.")
-    return flip(x, 0)
+    return flip(_of_axes("flipud", m, 1), 0)
 
 
 @numpys

@@ -59,16 +59,7 @@ def _pairs(given: Any, ndim: int, whole: bool = False) -> list[tuple[Any, Any]]:
 
 def _turned(n: int, before: int, after: int, mode: str) -> np.ndarray:
     """Return for each place of the padded axis the place that it repeats."""
-    place = np.arange(-before, n + after)
-    if mode == "wrap":
-        return place % n
-    if mode == "symmetric":
-        place = place % (2 * n)
-        return np.where(place < n, place, 2 * n - 1 - place)
-    if n == 1:
-        return np.zeros_like(place)
-    place = place % (2 * n - 2)
-    return np.where(place < n, place, 2 * n - 2 - place)
+    return np.pad(np.arange(n), (before, after), mode)  # type: ignore[call-overload]
 
 
 def _odd(x: Array, axis: int, before: int, after: int, mode: str) -> Array:

@@ -13,7 +13,7 @@ from ..chapters.manipulation import reshape
 from ..core.array import Array, freeze, from_value
 from ..core.evaluation import fresh_value
 from ..core.indexing import getitem
-from ..core.promotion import as_array, normalize_axis
+from ..core.promotion import as_array, listed, normalize_axis
 from ..core.views import base_of, layout, view_dtype
 from .described import numpys_in
 
@@ -43,26 +43,13 @@ def sliding_window_view(
         # Of a view of its own, so that nobody takes the memory for his alone, and writes to it.
         shown = np.lib.stride_tricks.sliding_window_view(value.view(), window_shape, axis)
         return _read_only(from_value(shown))
-    window = tuple(
-        map(operator.index, window_shape if isinstance(window_shape, tuple | list) else (window_shape,))
-    )
+    window = tuple(map(operator.index, listed(window_shape)))
     if any(n < 0 for n in window):
         raise ValueError("`window_shape` cannot contain negative values")
-    if axis is None:
-        axes = list(range(y.ndim))
-        if len(window) != len(axes):
-            raise ValueError(
-                "Since axis is None, must provide window_shape for all dimensions of `x`; "
-                f"got {len(window)} window_shape elements and `x.ndim` is {y.ndim}."
-            )
-    else:
-        many = axis if isinstance(axis, tuple | list) else (axis,)
-        axes = [normalize_axis("sliding_window_view", k, y.ndim) for k in many]
-        if len(window) != len(axes):
-            raise ValueError(
-                f"sliding_window_view: {len(window)} lengths of windows do not fit {len(axes)} axes"
-            )
-    for k, n in zip(axes, window, strict=True):
+    axes = range(y.ndim) if axis is None else listed(axis)
+    if len(window) != len(axes):
+        raise ValueError(f"sliding_window_view: {len(window)} lengths of windows do not fit {len(axes)} axes")
+    for k, n in zip([normalize_axis("sliding_window_view", k, y.ndim) for k in axes], window, strict=True):
         length = y.shape[k] - n + 1
         if (length < 1 and n > 1) or length < 0:
             raise ValueError("window shape cannot be larger than input array shape")
