@@ -123,8 +123,7 @@ def _no_number(message: str) -> Exception:
     names = sys._getframe(3).f_globals
     if names.get("__name__") not in symbolic:
         return TypeError(message)
-    error: Exception = names["SympifyError"](message)
-    return error
+    return names["SympifyError"](message)
 
 
 def _interface(self: Array) -> dict[str, Any]:

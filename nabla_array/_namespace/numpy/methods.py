@@ -45,8 +45,7 @@ _find = lru_cache(None)(homes.find)
 @lru_cache(None)
 def _ufunc_method(name: str) -> Function:
     """Return a function of `ufunc_methods`."""
-    found: Function = getattr(import_module(".ufunc_methods", __package__), name)
-    return found
+    return getattr(import_module(".ufunc_methods", __package__), name)
 
 
 late_hook.append(_ufunc_method)
@@ -175,14 +174,12 @@ def conj(self: Array) -> Array:
 
 def choose(self: Array, *choices: Any, out: Any = None, mode: str = "raise") -> Array:
     """Return for each element the one that stands there in the array of this number."""
-    y: Array = _find("choose")(self, choices[0] if len(choices) == 1 else choices, out, mode)
-    return y
+    return _find("choose")(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
 def compress(self: Array, condition: Any, axis: int | None = None, out: Any = None) -> Array:
     """Return the elements, or slices along an axis, where a condition is true."""
-    y: Array = _find("compress")(condition, self, axis, out)
-    return y
+    return _find("compress")(condition, self, axis, out)
 
 
 def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:

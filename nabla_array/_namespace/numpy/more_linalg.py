@@ -159,8 +159,7 @@ def multi_dot(arrays: Any, *, out: Any = None) -> Array:
             raise _LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
     y = _ordered_product(xs)
     shape = y.shape[:0] if row and column else y.shape[1:] if row else y.shape[:1] if column else y.shape
-    y = reshape(y, shape)
-    return deliver("multi_dot", out, y)
+    return deliver("multi_dot", out, reshape(y, shape))
 
 
 def _ordered_product(xs: list[Array]) -> Array:

@@ -74,8 +74,7 @@ def fix(x: Any, out: Any = None) -> Array:
     >>> xp.fix([2.5, -2.5])
     array([ 2., -2.])
     """
-    y = trunc(x)
-    return deliver("fix", out, y)
+    return deliver("fix", out, trunc(x))
 
 
 @eager_numpys()
@@ -126,8 +125,7 @@ def _chebyshev(x: Array, coefficients: tuple[float, ...]) -> Array:
     b2: Any = 0.0
     for c in coefficients[1:]:
         b0, b1, b2 = x * b0 - b1 + c, b0, b1
-    out: Array = 0.5 * (b0 - b2)
-    return out
+    return 0.5 * (b0 - b2)
 
 
 @eager_numpys()

@@ -102,8 +102,7 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
             return function(other.value, self) if reflected else function(self, other.value)
         elif name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text
-        answer: Array = _with_numpy(name, left, right)
-        return answer
+        return _with_numpy(name, left, right)
 
     return operate
 

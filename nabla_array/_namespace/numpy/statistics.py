@@ -86,11 +86,7 @@ def average(
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
         w = w.transpose([given.index(k) for k in axes])
         w = reshape(w, tuple(n if k in axes else 1 for k, n in enumerate(x.shape)))
-    scale = sum_(
-        broadcast_to(astype(w, dtype), x.shape) if w.shape != x.shape else astype(w, dtype),
-        axis,
-        keepdims=keepdims,
-    )
+    scale = sum_(broadcast_to(astype(w, dtype), x.shape), axis, keepdims=keepdims)
     if not np.all(scale._value()):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
     y = sum_(multiply(astype(x, dtype), w), axis, keepdims=keepdims, dtype=dtype) / scale
@@ -192,8 +188,7 @@ def quantile_dtype(percent: bool, dtype: np.dtype, q: Any, method: str) -> np.dt
     """Return the dtype of NumPy's quantiles, which depends on that of `q` in ways of its own."""
     zeros: Any = np.zeros(q.shape, q.dtype) if isinstance(q, Array) else q
     numpys: Any = np.percentile if percent else np.quantile
-    found: np.dtype = numpys(np.zeros(2, dtype), zeros, method=method).dtype
-    return found
+    return numpys(np.zeros(2, dtype), zeros, method=method).dtype
 
 
 def quantiles(
@@ -264,8 +259,7 @@ def median(
         if rows.dtype.kind in "fc":
             last = rows[..., -1]
             y = where(isnan(last), last, y)
-    y = _kept(y, kept, 0) if keepdims else y
-    return deliver("median", out, y, "unsafe")
+    return deliver("median", out, _kept(y, kept, 0) if keepdims else y, "unsafe")
 
 
 # -- correlation -------------------------------------------------------------------------------------

@@ -224,8 +224,7 @@ def reduce(
     y = _folded(function, like, rows, start, mask)
     if keepdims:
         y = apply(reshape, y, shape=tuple(1 if k in axes else m for k, m in enumerate(x.shape)))
-    y = astype(y, result)
-    return deliver(name, out, y, "unsafe")
+    return deliver(name, out, astype(y, result), "unsafe")
 
 
 def _folded(function: Function, like: np.ufunc, x: Array, start: Any, mask: Array | None) -> Array:
@@ -257,14 +256,7 @@ def accumulate(
     function: Function, like: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """Return what each element and those before it join to, as ``ufunc.accumulate`` does."""
-    _check_binary(like, "accumulate")
-    name = f"{like.__name__}.accumulate"
-    out = _sole(out)
-    x = as_array(name, array)
-    if not x.ndim:
-        raise TypeError("cannot accumulate on a scalar")
-    k = _one_axis(name, axis, x.ndim)
-    x, result = _joinable(like, x, dtype, out, True)
+    name, out, x, k, result = _along(like, "accumulate", array, axis, dtype, out)
     n = x.shape[k]
     if out is None and (like not in _SCANS or x.nbytes < eager.PART):  # MAX scans large ones sooner
         found = _numpys(function, like, "accumulate", result, x, axis=k, dtype=dtype)
@@ -279,11 +271,21 @@ def accumulate(
     return deliver(name, out, y, "unsafe")
 
 
-def _one_axis(name: str, axis: Any, ndim: int) -> int:
-    axes = normalize_axes(name, axis, ndim)
+def _along(
+    like: np.ufunc, method: str, array: Any, axis: Any, dtype: Any, out: Any
+) -> tuple[str, Any, Array, int, np.dtype]:
+    """Return the name of a method along one axis, `out`, the array, the axis, and the result's dtype."""
+    _check_binary(like, method)
+    name = f"{like.__name__}.{method}"
+    out = _sole(out)
+    x = as_array(name, array)
+    if not x.ndim:
+        raise TypeError(f"cannot {method} on a scalar")
+    axes = normalize_axes(name, axis, x.ndim)
     if len(axes) != 1:
-        raise ValueError(f"{name}: works along one axis, not along {axis!r} of {ndim}")
-    return axes[0]
+        raise ValueError(f"{name}: works along one axis, not along {axis!r} of {x.ndim}")
+    x, result = _joinable(like, x, dtype, out, True)
+    return name, out, x, axes[0], result
 
 
 def _scanned(function: Function, like: np.ufunc, x: Array, lead: tuple[Any, ...]) -> Array:
@@ -311,20 +313,13 @@ def reduceat(
     out: Any = None,
 ) -> Any:
     """Join the elements between indices, as ``ufunc.reduceat`` does."""
-    _check_binary(like, "reduceat")
-    name = f"{like.__name__}.reduceat"
-    out = _sole(out)
-    x = as_array(name, array)
-    if not x.ndim:
-        raise TypeError("cannot reduceat on a scalar")
-    k = _one_axis(name, axis, x.ndim)
+    name, out, x, k, result = _along(like, "reduceat", array, axis, dtype, out)
     places = np.asarray(indices).astype(np.intp)
     if places.ndim != 1:
         raise ValueError(f"{name}: indices must stand along one axis, not in shape {places.shape}")
     n = x.shape[k]
     if places.size and not 0 <= places.min() <= places.max() < n:
         raise IndexError(f"index {places.max()} out-of-bounds in {name} [0, {n})")
-    x, result = _joinable(like, x, dtype, out, True)
     if out is None:
         found = _numpys(function, like, "reduceat", result, x, places, axis=k, dtype=dtype)
         if found is not None:
@@ -335,8 +330,7 @@ def reduceat(
     for i, j in zip(places, [*places[1:], n], strict=True):
         part = getitem(x, (*[slice(None)] * k, slice(int(i), int(j) if j > i else int(i) + 1)))
         parts.append(astype(reduce(function, like, part, k, keepdims=True, initial=None), result))
-    y = apply(concat, *parts, axis=k)
-    return deliver(name, out, y, "unsafe")
+    return deliver(name, out, apply(concat, *parts, axis=k), "unsafe")
 
 
 def outer(function: Function, like: np.ufunc, A: Any, B: Any, /, **kwargs: Any) -> Any:

@@ -91,8 +91,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
     >>> xp.union1d([1, 2], [2, 3])
     array([1, 2, 3])
     """
-    y: Array = unique(concat([flat("union1d", ar1), flat("union1d", ar2)]))
-    return y
+    return unique(concat([flat("union1d", ar1), flat("union1d", ar2)]))
 
 
 @numpys
