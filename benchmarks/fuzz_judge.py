@@ -124,6 +124,8 @@ def _way(
         return y
     if y.dtype.kind in "iu":  # what does not fit is cut, often to 0
         other = np.where(rng.random(y.shape) < 0.5, 0, y + np.int64(number + 1).astype(y.dtype))
+    elif number < 2:  # all signs are one, which what follows may ask
+        return np.where(anything, bool(number) if y.dtype == np.bool else np.copysign(y, (1, -1)[number]), y)
     else:
         other = ~y if y.dtype == np.bool else -y
     # One by one: the signs of two may cancel in what follows.
@@ -249,6 +251,8 @@ def _value(
             same = (way == wanted) | (np.isnan(way) & np.isnan(wanted))
             moved = np.where(same & (hidden == 0), seen, moved).astype(seen.dtype)
             moved = np.where((way == 0) & (seen == 0) & (hidden == 0), way, moved)
+            # A zero that was open is no difference of two rounded values.
+            moved = np.where((way == 0) & (np.abs(wanted) > tiny) & (np.abs(seen) > tiny), way, moved)
             # Where the order of products decides, whether they overflow on the way, all may come of it.
             moved = np.where(np.isfinite(hidden), moved, rng.choice(_EXTREMES, wanted.shape)).astype(
                 seen.dtype

@@ -31,6 +31,7 @@ from nabla_array._lazy.graph.program import Program, linearize, pending_order
 from nabla_array._lazy.max.canonical import canonicalize
 from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops import reduction as r
+from nabla_array._lazy.ops.creation import fill_node
 
 from ..canonical_host import execute
 
@@ -281,6 +282,34 @@ def test_what_nobody_defines_may_be_anything() -> None:
 
     assert verdict(case, nan_of_the_other_sign, [1]) == []
     assert verdict(case, one_of_the_other_sign, [1]) == [e.signbit]
+
+
+def test_the_signs_of_many_nans_may_all_be_other_ones() -> None:
+    x = np.array([np.nan, *[-np.nan] * 40])
+    most = record(r.reduce_max, [record(e.signbit, [leaf(x)])], {"axes": (0,)})
+    case = Case(linearize(pending_order([most]), [most]).program, (x,))
+
+    def all_of_the_other_sign(values: list[np.ndarray]) -> None:
+        values[2] = ~values[2]
+
+    assert verdict(case, all_of_the_other_sign, [2]) == []
+
+
+def test_a_zero_that_was_open_stays_one_beside_what_was_rounded() -> None:
+    x, nan = np.array([0.3, 0.7]), np.array([np.nan, -np.nan])
+    half = fill_node(aval_of_value(x), 0.5)
+    zero_or_one = record(e.add, [record(e.copysign, [half, leaf(nan)], {}), half], {})
+    angle = record(e.asin, [record(e.mul, [zero_or_one, leaf(x)], {})], {})
+    ratio = record(e.div, [angle, angle], {})
+    line = linearize(pending_order([angle, ratio]), [angle, ratio])
+    case = Case(line.program, tuple([n.value for n in line.inputs]))
+
+    def other_signs(values: list[np.ndarray]) -> None:
+        rounded, of = case.program.outputs
+        values[rounded] = np.nextafter(values[rounded], 1)  # as it was seen, where it is stored
+        values[of] = np.where(np.isnan(values[of]), 1.0, np.nan)  # and computed once more, where it is read
+
+    assert verdict(case, other_signs, case.program.outputs) == []
 
 
 # The command.
