@@ -30,7 +30,7 @@ from ..core.promotion import (
     normalize_axis,
     normalize_shape,
 )
-from ..core.views import in_order
+from ..core.views import check_order, in_order
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 
@@ -50,16 +50,6 @@ __all__ = [
 def number_dtype(function: str, dtype: Any, default: Any = np.float64) -> np.dtype:
     """Return a dtype of numbers in native byte order; raises TypeError for any other."""
     return checked(function, np.empty(0, default if dtype is None else dtype)).dtype
-
-
-def _number(x: Any) -> Any:
-    """Return an argument that must be known now: the value of an array, anything else as it is."""
-    return x._value() if type(x) is Array else x
-
-
-def check_order(order: Any) -> None:
-    if order is not None and str(order).upper() not in ("C", "F", "A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
 
 
 @fastpath.whole(np.array, "list")
@@ -272,7 +262,7 @@ def arange(
     for x in (first, step):  # `last` only says how many there are
         if type(x) is Array:
             check_leaves("arange", x)
-    known = [_number(x) for x in (first, last, step)]
+    known: list[Any] = [x._value() if type(x) is Array else x for x in (first, last, step)]
     if known[2] == 0:
         raise ZeroDivisionError(f"arange: no range from {known[0]} to {known[1]} has steps of 0")
     return placed(from_value(checked("arange", np.arange(*known, dtype=wanted))), device)

@@ -416,8 +416,7 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
     places = operator.index(decimals)
     if not -(2**31) <= places < 2**31:  # now, not when the value is looked at
         raise OverflowError(f"round: decimals {places} do not fit into 32 bits")
-    y = apply(p.round_, y, decimals=places)
-    return y if out is None else deliver("round", out, y)
+    return deliver("round", out, apply(p.round_, y, decimals=places))
 
 
 @fastpath.whole(np.clip)
@@ -481,7 +480,7 @@ def _clip_into(x: Any, low: Any, high: Any, out: Any, options: dict[str, Any]) -
     if mask is not True:
         before = broadcast_to(astype(as_array("clip", y if out is None else out), y.dtype), y.shape)
         y = apply(p.select, broadcast_to(as_array("clip", mask, bool), y.shape), y, before)
-    return y if out is None else deliver("clip", out, y, casting)
+    return deliver("clip", out, y, casting)
 
 
 def _truth(function: str, x: Any) -> Array:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
+from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops import fourier as p
 from ..._lazy.ops.elementwise import conj
 from ..core.array import Array, apply, check_device, from_value, placed
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 Norm = Literal["backward", "ortho", "forward"] | None
+Integers = Sequence[int] | None
 # What docstrings say otherwise of an inverse transform, and of one of real numbers.
 _INVERSE = {"nothing, the square root of n, or n": "n, its square root, or nothing"}
 _INVERSE_OF_SEVERAL = {
@@ -73,42 +75,38 @@ def _norm(function: str, norm: Norm) -> str:
     return norm or "backward"
 
 
-def _points(function: str, n: Any, given: int) -> int:
-    """Return how many points to transform: `n`, or what is given where it is None."""
-    points = given if n is None else operator.index(n)
+def _check_points(function: str, points: int) -> int:
     if points < 1:
         raise ValueError(f"{function}: cannot transform {points} points; 1 or more would work")
     return points
 
 
-def _along(function: str, x: Array, n: Any, axis: Any, norm: Norm, inverse: bool) -> Array:
-    """Return the complex transform along one axis."""
+def _along(function: str, prim: Primitive, x: Array, n: Any, axis: Any, norm: str, **params: Any) -> Array:
+    """Return a transform along one axis: of `n` points, or of all that there are where it is None."""
     k = normalize_axis(function, axis, x.ndim)
-    points = _points(function, n, x.shape[k])
-    return apply(p.fft, x, n=points, axis=k, norm=_norm(function, norm), inverse=inverse)
+    there = 2 * (x.shape[k] - 1) if prim is p.irfft else x.shape[k]
+    points = _check_points(function, there if n is None else operator.index(n))
+    return apply(prim, x, n=points, axis=k, norm=norm, **params)
 
 
-def _rfft(function: str, x: Array, n: Any, axis: Any, norm: str) -> Array:
-    k = normalize_axis(function, axis, x.ndim)
-    return apply(p.rfft, x, n=_points(function, n, x.shape[k]), axis=k, norm=norm)
+def _fft(function: str, x: Array, pairs: Iterable[tuple[Any, Any]], norm: Norm, inverse: bool) -> Array:
+    """Return the complex transform for pairs of points and an axis, one after the other."""
+    for n, axis in pairs:
+        x = _along(function, p.fft, x, n, axis, _norm(function, norm), inverse=inverse)
+    return x
 
 
-def _irfft(function: str, x: Array, n: Any, axis: Any, norm: str) -> Array:
-    k = normalize_axis(function, axis, x.ndim)
-    return apply(p.irfft, x, n=_points(function, n, 2 * (x.shape[k] - 1)), axis=k, norm=norm)
-
-
-def _sizes(function: str, x: Array, s: Any, axes: Any) -> tuple[list[int | None], list[int]]:
+def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None, int]]:
     """Return the points (None for all there are) and the axis of each transform of several."""
     if axes is None:
         count = x.ndim if s is None else len(s)
         axes = range(-count, 0)
     where = [normalize_axis(function, a, x.ndim) for a in axes]
-    if s is None:
-        return [None] * len(where), where
-    if len(s) != len(where):
+    sizes = [None] * len(where) if s is None else s
+    if len(sizes) != len(where):
         raise ValueError(f"{function}: {len(s)} sizes for {len(where)} axes; one for each would work")
-    return [None if n is None or n == -1 else operator.index(n) for n in s], where
+    points = [None if n is None or n == -1 else operator.index(n) for n in sizes]
+    return list(zip(points, where, strict=True))
 
 
 @fastpath.whole(np.fft.fft)
@@ -139,7 +137,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -
     >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _along("fft", _complex("fft", a), n, axis, norm, inverse=False)
+    return _fft("fft", _complex("fft", a), [(n, axis)], norm, inverse=False)
 
 
 @fastpath.whole(np.fft.ifft)
@@ -151,16 +149,11 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     >>> xp.fft.ifft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.+0.j, 0.+0.j, 0.+0.j, 0.+0.j])
     """
-    return _along("ifft", _complex("ifft", a), n, axis, norm, inverse=True)
+    return _fft("ifft", _complex("ifft", a), [(n, axis)], norm, inverse=True)
 
 
 @takes_out
-def fftn(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> Array:
+def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along several axes.
 
     Parameters
@@ -189,19 +182,12 @@ def fftn(
            [1.+0.j, 1.+0.j]])
     """
     y = _complex("fftn", a)
-    for n, axis in reversed(list(zip(*_sizes("fftn", y, s, axes), strict=True))):
-        y = _along("fftn", y, n, axis, norm, inverse=False)
-    return y
+    return _fft("fftn", y, reversed(_sizes("fftn", y, s, axes)), norm, inverse=False)
 
 
 @takes_out
 @described_like(fftn, _INVERSE_OF_SEVERAL)
-def ifftn(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> Array:
+def ifftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the inverse discrete Fourier transform along several axes.
 
     >>> xp.fft.ifftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
@@ -209,9 +195,7 @@ def ifftn(
            [0.+0.j, 0.+0.j]])
     """
     y = _complex("ifftn", a)
-    for n, axis in reversed(list(zip(*_sizes("ifftn", y, s, axes), strict=True))):
-        y = _along("ifftn", y, n, axis, norm, inverse=True)
-    return y
+    return _fft("ifftn", y, reversed(_sizes("ifftn", y, s, axes)), norm, inverse=True)
 
 
 @fastpath.whole(np.fft.rfft)
@@ -236,7 +220,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     >>> xp.fft.rfft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _rfft("rfft", _real("rfft", a), n, axis, _norm("rfft", norm))
+    return _along("rfft", p.rfft, _real("rfft", a), n, axis, _norm("rfft", norm))
 
 
 @fastpath.whole(np.fft.irfft)
@@ -267,17 +251,12 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     >>> xp.fft.irfft(xp.asarray([1.0, 1.0, 1.0]))
     array([1., 0., 0., 0.])
     """
-    return _irfft("irfft", _complex("irfft", a), n, axis, _norm("irfft", norm))
+    return _along("irfft", p.irfft, _complex("irfft", a), n, axis, _norm("irfft", norm))
 
 
 @takes_out
 @described_like(fftn, _REAL)
-def rfftn(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> Array:
+def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return half of the discrete Fourier transform of real numbers along several axes.
 
     Returns
@@ -297,20 +276,13 @@ def rfftn(
            [1.+0.j, 1.+0.j]])
     """
     y = _real("rfftn", a)
-    sizes, where = _sizes("rfftn", y, s, axes)
-    y = _rfft("rfftn", y, sizes[-1], where[-1], _norm("rfftn", norm))
-    for n, axis in reversed(list(zip(sizes[:-1], where[:-1], strict=True))):
-        y = _along("rfftn", y, n, axis, norm, inverse=False)
-    return y
+    pairs = _sizes("rfftn", y, s, axes)
+    y = _along("rfftn", p.rfft, y, *pairs[-1], _norm("rfftn", norm))
+    return _fft("rfftn", y, reversed(pairs[:-1]), norm, inverse=False)
 
 
 @takes_out
-def irfftn(
-    a: Any,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: Norm = "backward",
-) -> Array:
+def irfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the inverse of `rfftn`.
 
     Parameters
@@ -339,11 +311,12 @@ def irfftn(
            [0., 0.]])
     """
     y = _complex("irfftn", a)
-    sizes, where = _sizes("irfftn", y, s, axes)
-    for n, axis in zip(sizes[:-1], where[:-1], strict=True):
-        y = _along("irfftn", y, n, axis, norm, inverse=True)
-    last = y.shape[where[-1]] if s is not None and sizes[-1] is None else sizes[-1]  # -1 is all there are
-    return _irfft("irfftn", y, last, where[-1], _norm("irfftn", norm))
+    pairs = _sizes("irfftn", y, s, axes)
+    y = _fft("irfftn", y, pairs[:-1], norm, inverse=True)
+    n, axis = pairs[-1]
+    if s is not None and n is None:  # -1 is all there are
+        n = y.shape[axis]
+    return _along("irfftn", p.irfft, y, n, axis, _norm("irfftn", norm))
 
 
 @takes_out
@@ -361,7 +334,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     array([1., 1., 1., 1.])
     """
     y = apply(conj, _complex("hfft", a))
-    return _irfft("hfft", y, n, axis, _SWAPPED[_norm("hfft", norm)])
+    return _along("hfft", p.irfft, y, n, axis, _SWAPPED[_norm("hfft", norm)])
 
 
 @takes_out
@@ -377,7 +350,8 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     >>> xp.fft.ihfft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
     array([1.-0.j, 0.-0.j, 0.-0.j])
     """
-    return apply(conj, _rfft("ihfft", _real("ihfft", a), n, axis, _SWAPPED[_norm("ihfft", norm)]))
+    y = _along("ihfft", p.rfft, _real("ihfft", a), n, axis, _SWAPPED[_norm("ihfft", norm)])
+    return apply(conj, y)
 
 
 def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
@@ -438,7 +412,7 @@ def _whole(function: str, n: Any) -> int:
         raise ValueError(f"{function}: n should be an integer, not {n!r}")
     if n == 0:
         raise ZeroDivisionError(f"{function}: 0 points have no frequencies; 1 or more would work")
-    return _points(function, n, 0)
+    return _check_points(function, int(n))
 
 
 def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, device: Any) -> Array:
@@ -451,7 +425,7 @@ def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, 
 
 
 @fastpath.whole(np.fft.fftshift)
-def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+def fftshift(x: Any, axes: int | Integers = None) -> Array:
     """Move the element of frequency 0 to the middle of each axis.
 
     Parameters
@@ -473,7 +447,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
 
 @fastpath.whole(np.fft.ifftshift)
 @described_like(fftshift)
-def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Array:
+def ifftshift(x: Any, axes: int | Integers = None) -> Array:
     """Undo `fftshift`: move the element in the middle of each axis to its start.
 
     >>> xp.fft.ifftshift(xp.asarray([-0.5, -0.25, 0.0, 0.25]))

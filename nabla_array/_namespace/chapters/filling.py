@@ -9,9 +9,10 @@ import numpy as np
 from ..core import promotion
 from ..core.array import Array, check_device, placed
 from ..core.promotion import as_array, broadcast_to, host_array, normalize_shape
+from ..core.views import check_order
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
-from .creation import check_order, number_dtype
+from .creation import number_dtype
 
 __all__ = [
     "empty",
@@ -61,9 +62,13 @@ def full(
     array([[7, 7],
            [7, 7]])
     """
-    check_device("full", device)
+    return _made("full", shape, fill_value, dtype, order, device)
+
+
+def _made(function: str, shape: Any, value: Any, dtype: Any, order: str, device: Any) -> Array:
+    check_device(function, device)
     check_order(order)
-    return placed(_filled("full", normalize_shape("full", shape), fill_value, dtype), device)
+    return placed(_filled(function, normalize_shape(function, shape), value, dtype), device)
 
 
 def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Array:
@@ -107,9 +112,7 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     >>> xp.zeros(3)
     array([0., 0., 0.])
     """
-    check_device("zeros", device)
-    check_order(order)
-    return placed(promotion.full(normalize_shape("zeros", shape), 0, number_dtype("zeros", dtype)), device)
+    return _made("zeros", shape, 0, np.float64 if dtype is None else dtype, order, device)
 
 
 @fastpath.whole(np.ones, "make")
@@ -121,9 +124,7 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
     array([[1, 1, 1],
            [1, 1, 1]], dtype=int8)
     """
-    check_device("ones", device)
-    check_order(order)
-    return placed(promotion.full(normalize_shape("ones", shape), 1, number_dtype("ones", dtype)), device)
+    return _made("ones", shape, 1, np.float64 if dtype is None else dtype, order, device)
 
 
 @fastpath.whole(np.zeros, "make")
@@ -134,9 +135,7 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
     >>> xp.empty((2, 3)).shape
     (2, 3)
     """
-    check_device("empty", device)
-    check_order(order)
-    return placed(promotion.full(normalize_shape("empty", shape), 0, number_dtype("empty", dtype)), device)
+    return _made("empty", shape, 0, np.float64 if dtype is None else dtype, order, device)
 
 
 @fastpath.whole(np.full_like)
@@ -175,18 +174,14 @@ def full_like(
     >>> xp.full_like(xp.zeros(2), 7)
     array([7., 7.])
     """
-    check_device("full_like", device)
-    like = as_array("full_like", a)
-    target = like.shape if shape is None else normalize_shape("full_like", shape)
-    out = _filled("full_like", target, fill_value, number_dtype("full_like", dtype, like.dtype))
-    return placed(out, like.device if device is None else device)
+    return _like("full_like", a, fill_value, dtype, shape, device)
 
 
-def _like(function: str, x: Any, value: int, dtype: Any, shape: Any, device: Any) -> Array:
+def _like(function: str, x: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Array:
     check_device(function, device)
     like = as_array(function, x)
     target = like.shape if shape is None else normalize_shape(function, shape)
-    out = promotion.full(target, value, number_dtype(function, dtype, like.dtype))
+    out = _filled(function, target, value, number_dtype(function, dtype, like.dtype))
     return placed(out, like.device if device is None else device)
 
 

@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.graph.node import mark_origin
-from ..._lazy.ops.elementwise import maximum, minimum, remainder
 from ..._lazy.ops.indexing import gather
 from ..._lazy.ops.structure import permute
 from ..core.array import Array, apply
 from ..core.indexing import array_in_bounds
 from ..core.outputs import deliver
-from ..core.promotion import as_array, astype, axis_or_flat, broadcast_shapes, broadcast_to, elementwise
+from ..core.promotion import as_array, astype, axis_or_flat, broadcast_shapes, broadcast_to
 from ..dispatch import eager, fastpath
 from ..dispatch.docstrings import specify
+from .elementwise import clip, remainder
 
 __all__ = ["take", "take_along_axis"]
 
@@ -85,28 +85,21 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
         few = _few(a, indices, axis)
         if few is not None:
             return few
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"take: no mode {mode!r}; 'raise', 'wrap' or 'clip' would work")
     y, along = axis_or_flat("take", a, axis)
     n = y.shape[along]
     if mode == "raise":
         index = _indices("take", indices, along, n, TypeError)
-    else:
-        index = _led_back(_indices("take", as_array("take", indices), along, n, TypeError), n, mode)
+    else:  # led back to a place that there is
+        index = _indices("take", as_array("take", indices), along, n, TypeError)
+        index = remainder(index, n) if mode == "wrap" else clip(index, 0, n - 1)
     found = apply(gather, y, index, axes=(along,), batch=0)
     mark_origin(found._node, "take")
     k = index.ndim
     order = (*range(k, k + along), *range(k), *range(k + along, found.ndim))
     y = found if order == tuple(range(found.ndim)) else apply(permute, found, axes=order)
-    return y if out is None else deliver("take", out, y, exact=True)
-
-
-def _led_back(index: Array, n: int, mode: str) -> Array:
-    """Return indices that lie within n places: remainders, or the nearest ones."""
-    if mode == "wrap":
-        return elementwise(remainder, "take", (index, n))
-    if mode != "clip":
-        raise ValueError(f"take: no mode {mode!r}; 'raise', 'wrap' or 'clip' would work")
-    low = elementwise(maximum, "take", (index, 0))
-    return elementwise(minimum, "take", (low, n - 1))
+    return deliver("take", out, y, exact=True)
 
 
 @fastpath.whole(np.take_along_axis)

@@ -32,6 +32,7 @@ from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
 from . import elementwise as e
 from .linear_algebra import axis_last
+from .statistical import total_dtype
 
 __all__ = ["cross", "diagonal", "matrix_norm", "matrix_power", "outer", "trace", "vector_norm"]
 
@@ -183,9 +184,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     np.float64(5.0)
     """
     y = apply(diagonal_p, matrices("trace", x), offset=operator.index(offset))
-    if dtype is None:
-        dtype = {"b": np.int64, "i": np.int64, "u": np.uint64}.get(y.dtype.kind, y.dtype)
-    return apply(reduce_sum, astype(y, np.dtype(dtype)), axes=(y.ndim - 1,))
+    return apply(reduce_sum, astype(y, total_dtype(y, dtype)), axes=(y.ndim - 1,))
 
 
 def outer(x1: Any, x2: Any, /) -> Array:

@@ -290,7 +290,7 @@ def with_core_options(
         y = moveaxis(y, _last(places[-1]), places[-1])
     if keepdims:
         y = expand_dims(y, axis=-1 if axis is None else axis)
-    return y if out is None else deliver(name, out, y, casting or "same_kind")
+    return deliver(name, out, y, casting or "same_kind")
 
 
 def _places(name: str, axes: Any, like: np.ufunc) -> list[tuple[int, ...]]:

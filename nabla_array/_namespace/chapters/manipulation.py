@@ -17,7 +17,7 @@ from ..core.lengths import told
 from ..core.promotion import as_array, listed, normalize_axes, normalize_axis, normalize_shape
 from ..core.views import aliases, layout, whole_shape
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .statistical import reduced_axes
 
 __all__ = [
@@ -290,16 +290,9 @@ def atleast_1d(*arrays: Any) -> Any:
     return _at_least("atleast_1d", arrays, 1)
 
 
+@described_like(atleast_1d)
 def atleast_2d(*arrays: Any) -> Any:
     """Return arrays with two axes or more, as views.
-
-    Parameters
-    ----------
-    *arrays : Array
-
-    Returns
-    -------
-    Array, or tuple of Array for several
 
     >>> xp.atleast_2d(xp.asarray([1, 2]))
     array([[1, 2]])
@@ -341,22 +334,9 @@ def permute_dims(a: Any, axes: Any = None) -> Array:
     return view(y, permute, axes=order)
 
 
+@described_like(permute_dims)
 def transpose(a: Any, axes: Any = None) -> Array:
     """Return a view with the axes in another order, reversed where `axes` is None.
-
-    Parameters
-    ----------
-    a : Array
-    axes : tuple of ints, optional
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    ValueError
-        If `axes` is not a permutation of the axes of `a`.
 
     >>> xp.transpose(xp.ones((2, 3, 4))).shape
     (4, 3, 2)

@@ -32,8 +32,12 @@ _EXACT = {np.dtype(np.float16): 1 << 11, np.dtype(np.float32): 1 << 24}
 _HALF = np.dtype(np.float16)
 
 
-def _inexact(x: Array) -> Array:
-    return astype(x, np.dtype(np.float64)) if x.dtype.kind in "biu" else x
+def _inexact(name: str, a: Any, dtype: Any) -> Array:
+    """Return `a` as an array of a dtype; where that is None, integers and booleans become float64."""
+    x = as_array(name, a)
+    if dtype is None:
+        return astype(x, np.dtype(np.float64)) if x.dtype.kind in "biu" else x
+    return astype(x, np.dtype(dtype))
 
 
 def _divide(total: Array, n: float) -> Array:
@@ -79,8 +83,7 @@ def mean(
     >>> xp.mean(xp.asarray([[1.0, 2.0], [3.0, 4.0]]), axis=0)
     array([2., 3.])
     """
-    x = as_array("mean", a)
-    x = _inexact(x) if dtype is None else astype(x, np.dtype(dtype))
+    x = _inexact("mean", a, dtype)
     axes = normalize_axes("mean", axis, x.ndim)
     if not count(x, axes):
         warn_of_shape("Mean of empty slice")
@@ -93,7 +96,7 @@ def mean(
         total = reduce(p.reduce_sum, wide, axes, keepdims)
         y = elementwise(div, "mean", (total, _number_chosen("mean", wide, where, axes, keepdims)))
     y = astype(y, x.dtype if y.dtype.kind in "fc" and x.dtype.kind in "fc" else y.dtype)
-    return y if out is None else deliver("mean", out, y, "unsafe", exact=True)
+    return deliver("mean", out, y, "unsafe", exact=True)
 
 
 def _number_chosen(function: str, x: Array, where: Any, axes: tuple[int, ...], keepdims: bool) -> Array:
@@ -152,8 +155,7 @@ def _spread(
         if ddof:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
-    x = as_array(name, a)
-    x = _inexact(x) if dtype is None else astype(x, np.dtype(dtype))
+    x = _inexact(name, a, dtype)
     if where is not True:
         return _chosen_variance(name, x, axis, ddof, keepdims, center, where)
     return _variance(name, x, axis, ddof, keepdims, center)
@@ -204,7 +206,7 @@ def var(
     np.float64(1.0)
     """
     y = _spread("var", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    return y if out is None else deliver("var", out, y, "unsafe", exact=True)
+    return deliver("var", out, y, "unsafe", exact=True)
 
 
 @fastpath.whole(np.ndarray.std)
@@ -227,8 +229,7 @@ def std(
     array([1., 3.])
     """
     y = _spread("std", a, axis, dtype, ddof, keepdims, where, mean, correction)
-    y = apply(sqrt, y)
-    return y if out is None else deliver("std", out, y, exact=True)
+    return deliver("std", out, apply(sqrt, y), exact=True)
 
 
 specify(globals())

@@ -25,7 +25,7 @@ __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 
 
 def _cumulative(
-    name: str, prim: Primitive, first: int, x: Any, axis: Any, dtype: Any, include_initial: bool
+    name: str, prim: Primitive, first: int, x: Any, axis: Any, dtype: Any, out: Any, include_initial: bool
 ) -> Array:
     a = as_array(name, x)
     if not a.ndim:  # as NumPy does; the standard leaves it open
@@ -33,11 +33,11 @@ def _cumulative(
     if axis is None and a.ndim > 1:
         raise ValueError(f"{name}: axis must be given for shape {a.shape}; one axis alone needs none")
     k = 0 if axis is None else normalize_axis(name, axis, a.ndim)
-    out = apply(prim, astype(a, total_dtype(a, dtype)), axis=k)
-    if not include_initial:
-        return out
-    shape = (*a.shape[:k], 1, *a.shape[k + 1 :])
-    return apply(concat, full(shape, first, out.dtype), out, axis=k)
+    y = apply(prim, astype(a, total_dtype(a, dtype)), axis=k)
+    if include_initial:
+        shape = (*a.shape[:k], 1, *a.shape[k + 1 :])
+        y = apply(concat, full(shape, first, y.dtype), y, axis=k)
+    return deliver(name, out, y, "unsafe")
 
 
 def cumulative_sum(
@@ -75,8 +75,7 @@ def cumulative_sum(
     >>> xp.cumulative_sum(xp.asarray([1, 2, 3]), include_initial=True)
     array([0, 1, 3, 6])
     """
-    y = _cumulative("cumulative_sum", p.cumsum, 0, x, axis, dtype, include_initial)
-    return y if out is None else deliver("cumulative_sum", out, y, "unsafe")
+    return _cumulative("cumulative_sum", p.cumsum, 0, x, axis, dtype, out, include_initial)
 
 
 @described_like(cumulative_sum, {"sum in": "multiply in", "with 0": "with 1"})
@@ -94,8 +93,7 @@ def cumulative_prod(
     >>> xp.cumulative_prod(xp.asarray([1, 2, 3]))
     array([1, 2, 6])
     """
-    y = _cumulative("cumulative_prod", p.cumprod, 1, x, axis, dtype, include_initial)
-    return y if out is None else deliver("cumulative_prod", out, y, "unsafe")
+    return _cumulative("cumulative_prod", p.cumprod, 1, x, axis, dtype, out, include_initial)
 
 
 def _flat_scan(function: Any, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Array:

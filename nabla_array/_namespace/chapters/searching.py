@@ -31,15 +31,15 @@ from .statistical import kept, reduce, reduced_axes
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 
 
-def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, keepdims: bool) -> Array:
+def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, out: Any, keepdims: bool) -> Array:
     a = as_array(name, x)
     flat, k = axis_or_flat(name, a, axis)
     if flat.shape[k] == 0:
         raise ValueError(f"{name}: no index into an empty axis: shape {a.shape} along axis {axis}")
-    out = apply(prim, flat, axis=k)
+    y = apply(prim, flat, axis=k)
     if keepdims:
-        out = apply(reshape, out, shape=(1,) * a.ndim if axis is None else kept(a, (k,)))
-    return out
+        y = apply(reshape, y, shape=(1,) * a.ndim if axis is None else kept(a, (k,)))
+    return deliver(name, out, y, exact=True)
 
 
 @fastpath.whole(np.ndarray.argmax)
@@ -69,8 +69,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     >>> xp.argmax(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([1, 0])
     """
-    y = _extreme_index("argmax", p.argmax, a, axis, keepdims)
-    return y if out is None else deliver("argmax", out, y, exact=True)
+    return _extreme_index("argmax", p.argmax, a, axis, out, keepdims)
 
 
 @fastpath.whole(np.ndarray.argmin)
@@ -81,8 +80,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
     >>> xp.argmin(xp.asarray([[1, 5], [4, 2]]), axis=1)
     array([0, 1])
     """
-    y = _extreme_index("argmin", p.argmin, a, axis, keepdims)
-    return y if out is None else deliver("argmin", out, y, exact=True)
+    return _extreme_index("argmin", p.argmin, a, axis, out, keepdims)
 
 
 @fastpath.whole(np.count_nonzero)

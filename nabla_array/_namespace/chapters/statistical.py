@@ -103,7 +103,7 @@ def _extreme(
     else:
         rest = tuple([n for i, n in enumerate(a.shape) if i not in axes])
         y = broadcast_to(first, kept(a, axes) if keepdims else rest)
-    return y if out is None else deliver(name, out, y, "unsafe", exact=True)
+    return deliver(name, out, y, "unsafe", exact=True)
 
 
 def _total(
@@ -128,7 +128,7 @@ def _total(
     y = reduce(prim, x, reduced_axes(name, axis, x.ndim), keepdims)
     if initial is not None:
         y = elementwise(join, name, (y, initial))
-    return y if out is None else deliver(name, out, y, "unsafe", exact=True)
+    return deliver(name, out, y, "unsafe", exact=True)
 
 
 @fastpath.whole(np.ndarray.max)

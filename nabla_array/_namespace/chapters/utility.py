@@ -20,11 +20,12 @@ from .statistical import chosen, reduce, reduced_axes
 __all__ = ["all", "any", "diff"]
 
 
-def _truth(name: str, prim: Primitive, x: Any, axis: Any, keepdims: bool, where: Any, neutral: bool) -> Array:
+def _truth(name: str, prim: Primitive, x: Any, axis: Any, out: Any, keepdims: bool, where: Any) -> Array:
     a = astype(as_array(name, x), np.dtype(np.bool))
     if where is not True:
-        a = chosen(name, a, where, neutral)
-    return reduce(prim, a, reduced_axes(name, axis, a.ndim), keepdims)
+        a = chosen(name, a, where, name == "all")
+    y = reduce(prim, a, reduced_axes(name, axis, a.ndim), keepdims)
+    return deliver(name, out, y, "unsafe", exact=True)
 
 
 @fastpath.whole(np.ndarray.all)
@@ -52,8 +53,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     >>> xp.all(xp.asarray([[True, False], [True, True]]), axis=1)
     array([False,  True])
     """
-    y = _truth("all", reduce_all, a, axis, keepdims, where, True)
-    return y if out is None else deliver("all", out, y, "unsafe", exact=True)
+    return _truth("all", reduce_all, a, axis, out, keepdims, where)
 
 
 @fastpath.whole(np.ndarray.any)
@@ -64,8 +64,7 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
     array([ True, False])
     """
-    y = _truth("any", reduce_any, a, axis, keepdims, where, False)
-    return y if out is None else deliver("any", out, y, "unsafe", exact=True)
+    return _truth("any", reduce_any, a, axis, out, keepdims, where)
 
 
 def _fitted_end(name: str, end: Array, x: Array, axis: int) -> Array:

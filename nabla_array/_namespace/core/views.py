@@ -61,14 +61,20 @@ def layout(x: Array, first: np.ndarray | None = None, at: Callable[[Array], int]
     return shown
 
 
+def check_order(order: Any) -> str:
+    """Return the letter of an order in memory; raises ValueError for another. None is as it is in memory."""
+    name = "K" if order is None else str(order).upper()
+    if name not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return name
+
+
 def in_order(function: str, x: Array, order: str | None, copy: bool | None = None) -> Array:
     """Return an array, or a copy where NumPy's, to be of this order in memory, would have to be one.
 
     Who asked for an order may write to what comes, and must not write to more than in NumPy.
     """
-    name = "K" if order is None else str(order).upper()
-    if name not in ("C", "F", "A", "K"):
-        raise ValueError(f"{function}: order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    name = check_order(order)
     if name in "AK" or (name == "C" and x._view is None):
         return x
     flags = layout(x).flags
