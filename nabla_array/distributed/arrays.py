@@ -14,7 +14,7 @@ from .._namespace.core.array import Array, check_device, current, default, place
 from . import held  # noqa: F401  makes a mesh a device
 from .errors import ShardingError
 from .mesh import DeviceMesh
-from .specs import ShardingSpec, as_spec
+from .specs import PartitionSpec, ShardingSpec, as_spec, text_of
 
 
 def shard(x: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Array:
@@ -61,7 +61,10 @@ def mesh_for(function: str, mesh: DeviceMesh | None, spec: Any) -> DeviceMesh:
     if mesh is None:
         raise ShardingError(f"{function}: no mesh was given; {function}(x, mesh, spec) would work")
     if not isinstance(mesh, DeviceMesh):
-        raise TypeError(f"{function}: {mesh!r} is no mesh; DeviceMesh(shape, axis_names) would work")
+        works = "DeviceMesh(shape, axis_names)"
+        if isinstance(mesh, ShardingSpec | PartitionSpec):
+            works = f"{function}(x, mesh, spec), or {function}(x, spec=spec),"
+        raise TypeError(f"{function}: {mesh!r} is no mesh; {works} would work")
     return mesh
 
 
@@ -71,7 +74,7 @@ def cut(function: str, x: Any, mesh: DeviceMesh | None, spec: Any) -> Array:
     if mesh is None and not isinstance(spec, ShardingSpec) and isinstance(x.device, DeviceMesh):
         mesh = x.device
     mesh = mesh_for(function, mesh, spec)
-    found = as_spec(mesh, spec, function)
+    found = as_spec(mesh, spec, function, x)
     found.layout(x.shape, function)
     check_device(function, mesh)
     x = placed(x, mesh)
@@ -115,9 +118,14 @@ def reshard(x: Array, spec: Any) -> Array:
     P(None, 'dp')
     """
     if not isinstance(x, Array) or not isinstance(x.device, DeviceMesh):
-        where = x.device if isinstance(x, Array) else type(x).__name__
-        raise ShardingError(f"reshard: {where} is no mesh; an array that `shard` has cut would work")
+        raise ShardingError(f"reshard: {on_no_mesh(x)}")
     return cut("reshard", x, None, spec)
+
+
+def on_no_mesh(x: Any) -> str:
+    """Return what is said of what should have been an array on a mesh."""
+    what = f"{text_of(x)} is on {x.device!r}," if isinstance(x, Array) else f"{type(x).__name__} is"
+    return f"{what} on no mesh; shard(x, mesh, spec) would work"
 
 
 def gather(x: Array) -> Array:

@@ -13,9 +13,11 @@ from .._lazy.ops.placement import Device, finders
 from .._lazy.run.executors import execute
 from .._lazy.schedule.plan_cache import keep, plans
 from .._lazy.schedule.steps import Schedule
-from .layouts import Box, Layout, indices
+from .engines import Shipment
+from .layouts import Box, Layout, indices, move
 from .mesh import DeviceMesh
 from .partition import Layouts, everywhere
+from .propagation import asked_for, has_priorities
 from .rules import partition
 from .specs import ShardingSpec, spec_of
 from .spmd import schedule
@@ -40,23 +42,32 @@ class Sharded:
         Which part each device has.
     shards
         The engine's, one for each device; None for what is still here.
+    asked
+        The spec that a user gave for it; None where it came as it came.
     """
 
-    __slots__ = ("_here", "aval", "device", "layout", "shards")
+    __slots__ = ("_here", "asked", "aval", "device", "layout", "shards")
 
     def __init__(
-        self, device: DeviceMesh, aval: Any, layout: Layouts, shards: Any = None, here: Any = None
+        self,
+        device: DeviceMesh,
+        aval: Any,
+        layout: Layouts,
+        shards: Any = None,
+        here: Any = None,
+        asked: ShardingSpec | None = None,
     ) -> None:
         self.device = device
         self.aval = aval
         self.layout = layout
         self.shards = shards
+        self.asked = asked
         self._here = here
 
     @property
     def sharding(self) -> ShardingSpec | None:
         """The spec that the layout is of; None for several values."""
-        return spec_of(self.layout) if isinstance(self.layout, Layout) else None
+        return spec_of(self.layout, self.asked) if isinstance(self.layout, Layout) else None
 
     def here(self) -> Any:
         """Return the elements in the host's memory, read-only."""
@@ -79,8 +90,12 @@ class Sharded:
     def _fetched(self) -> Any:
         engine, layout = self.device.engine, self.layout
         if isinstance(layout, Layout):
+            shards = self.shards
+            if layout.partial:
+                aval: Any = self.aval
+                (shards,) = engine.move([Shipment(move(layout, layout.joined()), aval, shards, False)])
             distinct = self.distinct
-            parts = engine.fetch([self.shards[d] for d in distinct.values()], self)
+            parts = engine.fetch([shards[d] for d in distinct.values()], self)
             return _assembled(self.aval, [*distinct], parts)
         varies = any(lay.varies for lay in layout)
         several: Any = engine.fetch(self.shards if varies else self.shards[:1], self)
@@ -123,26 +138,34 @@ class OnMesh:
         """Run a program over `env`, whose values are on the mesh."""
         base = len(program.inputs)
         inputs: list[Sharded] = env[:base]
-        found = self._schedule(program, [None if x.shards is None else x.layout for x in inputs])
+        found = self._schedule(program, inputs)
         whole: Any = found.program
         mine: list[Any] = [x.here() if x.shards is None else x.shards for x in inputs]
         mine += [None] * (len(whole.values) - base)
         execute(found, mine)
         for i, n in zip(program.outputs, whole.outputs, strict=True):
             value = whole.values[n]
-            env[i] = Sharded(self.mesh, value.aval, value.layout, mine[n])
+            env[i] = Sharded(self.mesh, value.aval, value.layout, mine[n], asked=asked_for(program, i))
 
     def schedule(self, program: Program, inputs: Sequence[Any]) -> list[Told]:
         """Tell how a program would run, step by step."""
-        layouts = [None if x is None or x.shards is None else x.layout for x in inputs]
-        return [*told(program, self._schedule(program, layouts))]
+        return [*told(program, self._schedule(program, inputs))]
 
-    def _schedule(self, program: Program, layouts: list[Layouts | None]) -> Schedule:
-        key = self.mesh, (program, tuple(layouts))
+    def _schedule(self, program: Program, inputs: Sequence[Sharded | None]) -> Schedule:
+        layouts = tuple([None if x is None or x.shards is None else x.layout for x in inputs])
+        specs = specs_of(program, inputs)
+        key = self.mesh, (program, layouts, specs)
         found: Schedule | None = plans.get(key)
         if found is None:
-            found = keep(key, schedule(partition(self.mesh, program, layouts)))
+            found = keep(key, schedule(partition(self.mesh, program, layouts, specs)))
         return found
+
+
+def specs_of(program: Program, inputs: Sequence[Sharded | None]) -> tuple[ShardingSpec | None, ...]:
+    """Return the specs that users gave for inputs, if priorities matter."""
+    specs = tuple([None if x is None else x.asked for x in inputs])
+    matter = has_priorities(program) or any([s is not None and s.has_priorities for s in specs])
+    return specs if matter else ()
 
 
 def _find(device: Any) -> Device | None:

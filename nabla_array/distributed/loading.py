@@ -16,7 +16,7 @@ from .._lazy.ops.placement import resident
 from .._lazy.run.evaluator import evaluate
 from .._namespace.chapters.creation import asarray
 from .._namespace.core.array import Array, check_device, current
-from .arrays import mesh_for, shard
+from .arrays import mesh_for, reshard, shard
 from .errors import ShardingError
 from .held import Sharded
 from .layouts import indices
@@ -130,6 +130,8 @@ def _held(x: Any) -> Sharded:
     x = asarray(x)
     if not isinstance(x.device, DeviceMesh):
         x = shard(x, DeviceMesh(1))
+    if x.sharding.partial_axes:
+        x = reshard(x, x.sharding.partition_spec)
     evaluate((current(x),))
     held: Sharded = current(x).params["value"]
     return held
@@ -168,7 +170,7 @@ def _source_of(data: Any, mesh: DeviceMesh) -> Any:
 
 
 def _loaded(source: Any, mesh: DeviceMesh, spec: Any) -> Array:
-    found = as_spec(mesh, spec, "load")
+    found = as_spec(mesh, spec, "load", source)
     if found.partial_axes:
         raise ShardingError(f"load: {found} wants terms of a sum; P(...), which cuts axes, would work")
     layout = found.layout(source.shape, "load")
@@ -178,5 +180,5 @@ def _loaded(source: Any, mesh: DeviceMesh, spec: Any) -> Array:
         shards = mesh.engine.compute({d: source.data[indices(box)] for box, d in first.items()})
     else:
         shards = mesh.engine.call(source.part, {d: (box,) for box, d in first.items()})
-    held = Sharded(mesh, aval, layout, [shards[first[box]] for box in layout.boxes])
+    held = Sharded(mesh, aval, layout, [shards[first[box]] for box in layout.boxes], asked=found)
     return Array(Node(resident, (), {"value": held}, aval, 0), ())

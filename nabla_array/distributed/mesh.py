@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import operator
 from _thread import _local as local
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
@@ -76,8 +77,20 @@ class DeviceMesh:
         client: Any = None,
         timeout: float | None = 300.0,
     ) -> None:
-        self.shape = (shape,) if isinstance(shape, int) else tuple(int(n) for n in shape)
+        try:
+            self.shape = tuple(
+                [operator.index(n) for n in (shape if isinstance(shape, Iterable) else (shape,))]
+            )
+        except TypeError:
+            raise ShardingError(
+                f"DeviceMesh: the shape {shape!r} is no integers; (4,), or 4, would work"
+            ) from None
         self.axis_names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        for name in self.axis_names:
+            if not isinstance(name, str) or ":" in name:
+                raise ShardingError(
+                    f"DeviceMesh: {name!r} is no name of an axis; a string without ':' would work"
+                )
         if len(self.shape) != len(self.axis_names):
             raise ShardingError(
                 f"DeviceMesh: {len(self.axis_names)} names {self.axis_names} for the {len(self.shape)} axes "

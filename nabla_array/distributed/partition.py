@@ -18,6 +18,7 @@ from .._lazy.ops.creation import fill
 from .._lazy.ops.structure import slice_
 from .._lazy.schedule.tiling import resized
 from .layouts import Layout, Move, move, replicated
+from .propagation import asked_for
 
 if TYPE_CHECKING:
     from .mesh import DeviceMesh
@@ -124,12 +125,12 @@ class Partition:
         self._makers: dict[int, Local] = {}
 
     def end(self) -> None:
-        """Make the program's outputs whole: nothing in them is still to be joined."""
-        found = []
+        """Make the program's outputs whole: nothing in them is still to be joined that nobody asked for."""
+        found: list[Any] = []
         for i in self.program.outputs:
             self.cause = i
             layout = self.layout(i)
-            if isinstance(layout, tuple):
+            if isinstance(layout, tuple) or asked_for(self.program, i) is not None:
                 found.append(self.number[i])
             else:
                 found.append(

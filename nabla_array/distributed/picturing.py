@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.run.evaluator import evaluate
 from .._namespace.core.array import Array, current
+from .arrays import on_no_mesh
 from .errors import ShardingError
 from .layouts import Layout, volume
 from .mesh import DeviceMesh
@@ -181,8 +182,7 @@ def visualize_sharding(x: Array) -> ShardingPicture:
     └────────┴─────────────┘
     """
     if not isinstance(x, Array) or not isinstance(x.device, DeviceMesh):
-        where = x.device if isinstance(x, Array) else type(x).__name__
-        raise ShardingError(f"visualize_sharding: {where} is no mesh; an array that `shard` cut would work")
+        raise ShardingError(f"visualize_sharding: {on_no_mesh(x)}")
     node = current(x)
     evaluate((node,))
     layout: Layout = node.params["value"].layout

@@ -142,8 +142,9 @@ def shard_map(
     def called(args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Called:
         on = default.device if mesh is None else mesh
         if not isinstance(on, DeviceMesh):
+            given_as = "no mesh was given" if mesh is None else f"{mesh!r} is no mesh"
             raise ShardingError(
-                "shard_map: no mesh was given; shard_map(f, mesh), or a `with mesh:` block, would work"
+                f"shard_map: {given_as}; shard_map(f, mesh), or a `with mesh:` block, would work"
             )
         check_device("shard_map", on)
         given = (args, kwargs)
@@ -249,7 +250,10 @@ def _of_arguments(specs: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         return specs, dict.fromkeys(kwargs)
     wrong = [k for k in specs if not (k in kwargs or (type(k) is int and 0 <= k < len(args)))]
     if wrong:
-        raise ValueError(f"shard_map: in_specs has {wrong[0]!r}, which is no argument of the call")
+        raise ValueError(
+            f"shard_map: in_specs has {wrong[0]!r}, which is no argument of the call; positions below "
+            f"{len(args)}, or names of keyword arguments that are given, would work"
+        )
     return tuple([specs.get(k) for k in range(len(args))]), {k: specs.get(k) for k in kwargs}
 
 
@@ -260,7 +264,10 @@ def _of_results(specs: Any, result: Any) -> Any:
     many = len(result) if isinstance(result, tuple | list) else 1
     wrong = [k for k in specs if not (type(k) is int and 0 <= k < many)]
     if wrong:
-        raise ValueError(f"shard_map: out_specs has {wrong[0]!r}, but the function returned {many} results")
+        raise ValueError(
+            f"shard_map: out_specs has {wrong[0]!r}, but the function returned {many} results; "
+            f"positions below {many} would work"
+        )
     found = tuple([specs.get(k) for k in range(many)])
     return found if isinstance(result, tuple | list) else found[0]
 

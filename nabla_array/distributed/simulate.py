@@ -15,10 +15,11 @@ from ..inspect.text import bytes_text
 from ..transforms.pytree import tree_leaves
 from .costs import Costs, Machine, StepCost, costs_of
 from .errors import ShardingError
+from .held import specs_of
 from .layouts import Layout
 from .mesh import DeviceMesh
 from .rules import partition
-from .specs import ShardingSpec
+from .specs import ShardingSpec, spec_of
 
 
 class Simulation:
@@ -149,7 +150,9 @@ def simulate(
     mesh = DeviceMesh(shape, _names(shape, meshes))
     layouts = [_elsewhere(mesh, v) for v in held]
     machine = Machine(bandwidth, latency, flops, memory_bandwidth)
-    return Simulation(mesh, machine, costs_of(partition(mesh, _moved(line.program, mesh), layouts), machine))
+    specs = [None if s is None else _on(mesh, s) for s in specs_of(line.program, held)]
+    made = partition(mesh, _moved(line.program, mesh), layouts, specs)
+    return Simulation(mesh, machine, costs_of(made, machine))
 
 
 def _names(shape: tuple[int, ...], meshes: dict[Any, None]) -> tuple[str, ...]:
@@ -185,7 +188,8 @@ def _elsewhere(mesh: DeviceMesh, held: Any) -> Any:
         return None
     if isinstance(held.layout, Layout):
         return _on(mesh, held.sharding).layout(held.aval.shape)
-    return tuple([_on(mesh, s).layout(a.shape) for s, a in zip(held.sharding, held.aval, strict=True)])
+    pairs = zip(held.layout, held.aval, strict=True)
+    return tuple([_on(mesh, spec_of(lay)).layout(a.shape) for lay, a in pairs])
 
 
 def _on(mesh: DeviceMesh, spec: ShardingSpec) -> ShardingSpec:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import ShardingError
-from .layouts import Layout, even, meet, uncut
+from .layouts import Layout, even, meet, part_of, uncut
 from .mesh import DeviceMesh
 
 
@@ -67,11 +67,13 @@ class DimSpec:
     __slots__ = ("axes", "is_open", "priority")
 
     def __init__(self, axes: Iterable[str] = (), is_open: bool = False, priority: int = 0) -> None:
-        self.axes = (axes,) if isinstance(axes, str) else tuple(axes)
+        self.axes = _names("DimSpec", axes)
         self.is_open = bool(is_open)
+        if not isinstance(priority, int | np.integer) or priority < 0:
+            raise ShardingError(
+                f"DimSpec: the priority {priority!r} is no number from 0 on; 0, the first, would work"
+            )
         self.priority = int(priority)
-        if self.priority < 0:
-            raise ShardingError(f"DimSpec: the priority {priority} is negative; one from 0 on would work")
 
     def _key(self) -> tuple[Any, ...]:
         return self.axes, self.is_open, self.priority
@@ -123,23 +125,27 @@ class ShardingSpec:
         replicated_axes: Iterable[str] = (),
         partial_axes: Iterable[str] = (),
     ) -> None:
+        if not isinstance(mesh, DeviceMesh):
+            raise TypeError(
+                f"ShardingSpec: {mesh!r} is no mesh; ShardingSpec(mesh, [DimSpec([axis]), ...]) would work"
+            )
         self.mesh = mesh
         self.dim_specs = tuple(_dim_spec(d) for d in dim_specs)
-        self.replicated_axes = tuple(sorted(replicated_axes))
-        self.partial_axes = tuple(sorted(partial_axes))
+        self.replicated_axes = tuple(sorted(_names("ShardingSpec", replicated_axes)))
+        self.partial_axes = tuple(sorted(_names("ShardingSpec", partial_axes)))
         used = [*[a for d in self.dim_specs for a in d.axes], *self.replicated_axes, *self.partial_axes]
         for n, axis in enumerate(used):
             try:
                 mesh.axis(axis)
             except KeyError:
                 raise ShardingError(
-                    f"ShardingSpec: {self.partition_spec} names the mesh axis {axis!r}, "
-                    f"but {mesh} has {', '.join(map(repr, mesh.axis_names))}"
+                    f"ShardingSpec: {self._text} names the mesh axis {axis!r}, but {mesh} has "
+                    f"{', '.join(map(repr, mesh.axis_names))}; {_instead(mesh, axis)} would work"
                 ) from None
             if meet([axis], used[:n]):
                 raise ShardingError(
-                    f"ShardingSpec: {self.partition_spec} uses the mesh axis {axis!r} twice; "
-                    "an axis can cut one axis of an array"
+                    f"ShardingSpec: {self._text} uses the mesh axis {axis!r} twice; "
+                    "an axis can cut one axis of an array, so that naming it once would work"
                 )
 
     @property
@@ -153,6 +159,15 @@ class ShardingSpec:
         """Whether every device has all of the array."""
         return not self.partial_axes and not any(d.axes for d in self.dim_specs)
 
+    @property
+    def has_priorities(self) -> bool:
+        """Whether it says more than that all of its axes are as important as any."""
+        return any([d.priority for d in self.dim_specs])
+
+    def priority(self, axis: int) -> int:
+        """Return the priority of how an axis is cut."""
+        return self.dim_specs[axis].priority if axis < len(self.dim_specs) else 0
+
     def _key(self) -> tuple[Any, ...]:
         return self.mesh, self.dim_specs, self.replicated_axes, self.partial_axes
 
@@ -163,8 +178,14 @@ class ShardingSpec:
         return hash(self._key())
 
     def __repr__(self) -> str:
+        return f"ShardingSpec({self.mesh!r}, {self._text})"
+
+    @property
+    def _text(self) -> str:
+        """What it says besides the mesh."""
+        is_plain = not any(d.is_open or d.priority for d in self.dim_specs)
         more = [f"{k}={v}" for k in ("replicated_axes", "partial_axes") if (v := list(getattr(self, k)))]
-        return f"ShardingSpec({', '.join([repr(self.mesh), repr(self.partition_spec), *more])})"
+        return ", ".join([repr(self.partition_spec if is_plain else [*self.dim_specs]), *more])
 
     def batched(self) -> ShardingSpec:
         """Return the spec of the same with one more axis in front, which stays as it is."""
@@ -183,7 +204,7 @@ class ShardingSpec:
         """
         if len(self.dim_specs) > len(shape):
             raise ShardingError(
-                f"{function}: {self.partition_spec} has {len(self.dim_specs)} entries for an array of shape "
+                f"{function}: {self._text} has {len(self.dim_specs)} entries for an array of shape "
                 f"{shape}, which has {len(shape)} axes; at most one for each axis would work"
             )
         cuts = [even(self.mesh, d.axes, n) for d, n in zip(self.dim_specs, shape, strict=False)]
@@ -200,26 +221,49 @@ class ShardingSpec:
 def _dim_spec(entry: Any) -> DimSpec:
     if isinstance(entry, DimSpec):
         return entry
-    if entry is None:
-        return DimSpec()
-    return DimSpec((entry,) if isinstance(entry, str) else entry)
+    return DimSpec() if entry is None else DimSpec(entry)
 
 
-def spec_of(layout: Layout) -> ShardingSpec:
-    """Return the spec that a layout is of."""
+def _names(function: str, axes: Any) -> tuple[str, ...]:
+    """Return names of mesh axes, of which one may stand alone."""
+    found = (axes,) if isinstance(axes, str) or not isinstance(axes, Iterable) else tuple(axes)
+    for axis in found:
+        if not isinstance(axis, str):
+            raise TypeError(f"{function}: {axis!r} is no mesh axis; its name, a string, would work")
+    return found
+
+
+def _instead(mesh: DeviceMesh, axis: str) -> str:
+    """Return what may stand in the place of a name that the mesh does not have."""
+    base = part_of(axis)[0]
+    if base == axis or base not in mesh.sizes:
+        return "one of these"
+    many = mesh.sizes[base]
+    return f"{base!r}, or its parts '{base}:(m)k' where m * k divides its {many} devices,"
+
+
+def spec_of(layout: Layout, asked: ShardingSpec | None = None) -> ShardingSpec:
+    """Return the spec that a layout is of, and what else it says in which the array was asked for."""
+    dims = [*(asked.dim_specs if asked is not None else ()), *[DimSpec()] * len(layout.cuts)]
     return ShardingSpec(
         layout.mesh,
-        [DimSpec(c.axes) for c in layout.cuts],
+        [DimSpec(c.axes, d.is_open, d.priority) for c, d in zip(layout.cuts, dims, strict=False)],
+        replicated_axes=asked.replicated_axes if asked is not None else (),
         partial_axes=[a for a, _ in layout.partial],
     )
 
 
-def as_spec(mesh: DeviceMesh, given: Any, function: str) -> ShardingSpec:
-    """Return what a user has given as the spec on a mesh."""
+def text_of(x: Any) -> str:
+    """Return what errors call an array, or what has a shape and a dtype."""
+    return f"{x.dtype}[{', '.join(map(str, x.shape))}]"
+
+
+def as_spec(mesh: DeviceMesh, given: Any, function: str, x: Any = None) -> ShardingSpec:
+    """Return what a user has given as the spec on a mesh; errors name the array that it is for."""
     if isinstance(given, ShardingSpec):
         if given.mesh != mesh:
             raise ShardingError(
-                f"{function}: the spec is on {given.mesh}, not on {mesh}; one mesh would work"
+                f"{function}: the spec{_of(x)} is on {given.mesh}, not on {mesh}; one mesh would work"
             )
         return given
     if given is None:
@@ -230,4 +274,12 @@ def as_spec(mesh: DeviceMesh, given: Any, function: str) -> ShardingSpec:
         raise TypeError(
             f"{function}: {given!r} is no sharding; P(...), a list of DimSpec, or a ShardingSpec would work"
         )
-    return ShardingSpec(mesh, given)
+    try:
+        return ShardingSpec(mesh, given)
+    except (ShardingError, TypeError) as error:  # it does not know what it is for
+        said = str(error).partition(": ")[2]
+        raise type(error)(f"{function}: the spec{_of(x)} does not fit: {said}") from None
+
+
+def _of(x: Any) -> str:
+    return "" if x is None else f" of {text_of(x)}"

@@ -15,18 +15,22 @@ from nabla_array._lazy.graph.program import Program
 from nabla_array._lazy.run.evaluator import value_of
 from nabla_array._namespace.core.array import Array, current
 from nabla_array.distributed import DeviceMesh, P, ShardingSpec
+from nabla_array.distributed.engines import Local
 from nabla_array.distributed.held import OnMesh, Sharded
-from nabla_array.distributed.layouts import Cut, Layout, even, uncut
+from nabla_array.distributed.layouts import Cut, Layout, even, meet, uncut
 from nabla_array.distributed.partition import Moved, Partition
 from nabla_array.distributed.rules import partition
+from nabla_array.distributed.rules.local import fill_of
 from nabla_array.distributed.spmd import spread
 
 SHAPES = ((1,), (2,), (3,), (4,), (2, 2), (5,), (2, 3), (8,), (2, 2, 2))
 MESHES = [DeviceMesh(shape, tuple("abc"[: len(shape)])) for shape in SHAPES]
 
 
-def random_layout(mesh: DeviceMesh, shape: tuple[int, ...], rng: np.random.Generator) -> Layout:
-    """Return a layout that cuts a value somehow: evenly, or anywhere."""
+def random_layout(
+    mesh: DeviceMesh, shape: tuple[int, ...], rng: np.random.Generator, sums: bool = False
+) -> Layout:
+    """Return a layout that cuts a value somehow: anywhere, or with `sums` as terms."""
     axes: list[list[str]] = [[] for _ in shape]
     parts = [part for name in mesh.axis_names for part in _parts(mesh, name, rng)]
     for name in rng.permutation(parts):
@@ -38,7 +42,8 @@ def random_layout(mesh: DeviceMesh, shape: tuple[int, ...], rng: np.random.Gener
         if own and rng.integers(3) == 0:
             cut = Cut(cut.axes, (0, *sorted(rng.integers(0, n + 1, len(cut.bounds) - 2).tolist()), n))
         cuts.append(cut)
-    return Layout(mesh, cuts)
+    left = [name for name in mesh.axis_names if not any(meet([name], own) for own in axes)]
+    return Layout(mesh, cuts, [(a, np.add) for a in left if sums and rng.integers(3) == 0])
 
 
 def _parts(mesh: DeviceMesh, name: str, rng: np.random.Generator) -> list[str]:
@@ -54,13 +59,20 @@ def put(mesh: DeviceMesh, value: np.ndarray, layout: Layout | None) -> Sharded:
     held = OnMesh(mesh).place(value)
     if layout is None:
         return held
-    return Sharded(mesh, held.aval, layout, spread(mesh.engine, layout, value))
+    parts = spread(Local(mesh.size), layout, value)
+    terms = tuple([a for a, _ in layout.partial])
+    for d in range(mesh.size):
+        if mesh.index(d, terms):  # the first device has all of the sum
+            parts[d] = np.full_like(parts[d], fill_of(value.dtype))
+    return Sharded(mesh, held.aval, layout, mesh.engine.place(parts))
 
 
-def run(program: Program, mesh: DeviceMesh, values: Sequence[Any], seed: int) -> list[Any]:
+def run(
+    program: Program, mesh: DeviceMesh, values: Sequence[Any], seed: int, sums: bool = False
+) -> list[Any]:
     """Run a program on a mesh, its inputs cut at random; returns its outputs."""
     rng = np.random.default_rng(seed)
-    layouts = [random_layout(mesh, x.shape, rng) if rng.integers(6) else None for x in values]
+    layouts = [random_layout(mesh, x.shape, rng, sums) if rng.integers(6) else None for x in values]
     return on_mesh(program, mesh, values, layouts)
 
 

@@ -37,6 +37,8 @@ def mesh(request: pytest.FixtureRequest, client: Client) -> DeviceMesh:
         (P(("dp", "tp", "dp")), "uses the mesh axis 'dp' twice"),
         (P("dp", "rows"), "P('dp', 'rows') names the mesh axis 'rows', but DeviceMesh((2, 2), ('dp', 'tp')"),
         ([DimSpec(["pp"])], "names the mesh axis 'pp', but DeviceMesh((2, 2), ('dp', 'tp')"),
+        (P("dp", "dp"), "the spec of float64[4, 6] does not fit: P('dp', 'dp')"),
+        (P("dp:(1)3"), "'dp', or its parts 'dp:(m)k' where m * k divides its 2 devices, would work"),
         (
             P(None, None, "dp"),
             "P(None, None, 'dp') has 3 entries for an array of shape (4, 6), which has 2 axes",
@@ -59,6 +61,16 @@ def test_what_is_no_spec(mesh: DeviceMesh) -> None:
         shard(X, mesh, 3)
     with pytest.raises(TypeError, match=r"PartitionSpec: 1 is no entry; a mesh axis's name"):
         P(1)
+    with pytest.raises(TypeError, match=r"shard: the spec of float64\[4, 6\] does not fit: 3 is no"):
+        shard(X, mesh, [3])
+    with pytest.raises(TypeError, match=r"DimSpec: 3 is no mesh axis; its name, a string, would work"):
+        DimSpec(3)  # type: ignore[arg-type]
+    with pytest.raises(ShardingError, match=r"DimSpec: the priority 'high' is no number from 0 on"):
+        DimSpec(["dp"], priority="high")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"ShardingSpec: 'dp' is no mesh; ShardingSpec\(mesh, "):
+        ShardingSpec("dp")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"is no mesh; shard\(x, mesh, spec\), or shard\(x, spec=spec\),"):
+        shard(X, P("dp"))  # type: ignore[arg-type]
     with pytest.raises(
         TypeError, match=r"shard: 'dp' is no mesh; DeviceMesh\(shape, axis_names\) would work"
     ):
@@ -68,7 +80,7 @@ def test_what_is_no_spec(mesh: DeviceMesh) -> None:
 def test_a_spec_on_another_mesh(mesh: DeviceMesh) -> None:
     spec = ShardingSpec(DeviceMesh(4), ["x"])
     with pytest.raises(
-        ShardingError, match=r"shard: the spec is on DeviceMesh\(\(4,\).*, not on .*; one mesh"
+        ShardingError, match=r"shard: the spec of .* is on DeviceMesh\(\(4,\).*, not on .*; one mesh"
     ):
         shard(X, mesh, spec)
 
@@ -78,7 +90,8 @@ def test_two_engines_in_one_expression(client: Client) -> None:
     there = shard(X, mesh_of(client, 2), P("x"))
     says = (
         r"add: operands are on DeviceMesh\(\(2,\), \('x',\)\) and "
-        r"DeviceMesh\(\(2,\), \('x',\), engine='dask'\); to_device would bring them together"
+        r"DeviceMesh\(\(2,\), \('x',\), engine='dask'\); to_device would bring them together: "
+        r"float64\[4, 6\] on DeviceMesh\(\(2,\), \('x',\)\), float64\[4, 6\] on DeviceMesh"
     )
     with pytest.raises(ValueError, match=says):
         np.asarray(here + there)
@@ -109,6 +122,31 @@ def test_engines(given: dict[str, Any], says: str) -> None:
 
 def test_arrays_on_no_mesh() -> None:
     with pytest.raises(
-        ShardingError, match="reshard: cpu is no mesh; an array that `shard` has cut would work"
+        ShardingError,
+        match=r"reshard: float64\[3\] is on 'cpu', on no mesh; shard\(x, mesh, spec\) would work",
     ):
         reshard(xp.ones(3), P("x"))
+
+
+@pytest.mark.parametrize(
+    ("shape", "names", "says"),
+    [
+        (2.5, "x", "the shape 2.5 is no integers; (4,), or 4, would work"),
+        ((2, 2), ("x",), "1 names ('x',) for the 2 axes of shape (2, 2); a name for each axis would work"),
+        ((2, 2), ("x", "x"), "two axes of ('x', 'x') have one name; others would work"),
+        ((0,), "x", "an axis of (0,) has no device; sizes from 1 would work"),
+        ((2, 2), (1, 2), "1 is no name of an axis; a string without ':' would work"),
+        (4, "x:(1)2", "'x:(1)2' is no name of an axis; a string without ':' would work"),
+    ],
+)
+def test_shapes_and_names(shape: Any, names: Any, says: str) -> None:
+    with pytest.raises(ShardingError, match=re.escape(f"DeviceMesh: {says}")):
+        DeviceMesh(shape, names)
+    assert DeviceMesh(np.int64(2), "x") == DeviceMesh((2,), ("x",))  # type: ignore[arg-type]
+
+
+def test_specs_print_all_that_they_say(mesh: DeviceMesh) -> None:
+    spec = ShardingSpec(mesh, [DimSpec("dp", is_open=True), DimSpec([], priority=1)], replicated_axes="tp")
+    said = "[DimSpec(['dp'], is_open=True), DimSpec([], priority=1)], replicated_axes=['tp']"
+    assert repr(spec) == f"ShardingSpec({mesh}, {said})"
+    assert repr(ShardingSpec(mesh, P("dp"))) == f"ShardingSpec({mesh}, P('dp'))"

@@ -30,12 +30,13 @@ def devices(order: Iterable[Node]) -> dict[int, Hashable]:
         if node.prim.role == "transfer":  # type: ignore[union-attr]
             found[id(node)] = node.params["device"]
             continue
-        there = {_device(i) if is_resident(i) else found.get(id(i)) or _of_known(i) for i in node.inputs}
-        there -= {CPU}
+        where = [_device(i) if is_resident(i) else found.get(id(i)) or _of_known(i) for i in node.inputs]
+        there = {*where} - {CPU}
         if len(there) > 1:
+            arrays = [f"{i.aval} on {d}" for i, d in zip(node.inputs, where, strict=True) if d != CPU]
             raise ValueError(
                 f"{node.prim}: operands are on {' and '.join(sorted(map(str, there)))}; "
-                "to_device would bring them together"
+                f"to_device would bring them together: {', '.join(arrays)}"
             )
         found[id(node)] = there.pop() if there else CPU
     return found

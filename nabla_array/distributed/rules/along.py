@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..._lazy.graph.aval import aval_of
@@ -14,7 +12,7 @@ from ..._lazy.ops.indexing import gather
 from ..._lazy.schedule.axes import axes_of
 from ..layouts import Cut, Layout, uncut
 from ..partition import Partition
-from .local import INTP, differing, done, full, inside, stacked, without
+from .local import INTP, differing, done, fill_of, full, inside, stacked, without
 from .ways import Ways, by_labels, cut_in
 
 # By the ufunc that joins two elements: what joins those along axes, and what those of two arrays.
@@ -93,11 +91,6 @@ def _without_whole(labels: Dims, rows: list[int], first: int) -> Dims:
     )
 
 
-def _fill_of(dtype: np.dtype) -> Any:
-    """Return what can be added to any number, -0.0 too, and leaves it."""
-    return {"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0)
-
-
 def gather_rule(p: Partition, k: int, eqn: Eqn) -> int:
     """Let each device take what it has, and zero for the rest; or gather the array, where that is cheaper."""
     params, aval = dict(eqn.params), p.program.aval(eqn.ins[0])
@@ -124,7 +117,7 @@ def gather_rule(p: Partition, k: int, eqn: Eqn) -> int:
     taken = done(p, gather, [x, *indices], found, **params)
     over = tuple(range(p.values[mask].aval.ndim))
     mask = done(p, structure.broadcast, [mask], found, shape=eqn.aval.shape, axes=over)
-    zero = full(p, lambda d: _fill_of(aval.dtype), aval.dtype, found)
+    zero = full(p, lambda d: fill_of(aval.dtype), aval.dtype, found)
     return done(p, elementwise.select, [mask, taken, zero], found)
 
 

@@ -33,6 +33,11 @@ def full(p: Partition, value: Callable[[int], Any], dtype: np.dtype, layout: Lay
     return p.local(fill, (), params, aval_of(layout.shape, dtype), layout)
 
 
+def fill_of(dtype: np.dtype) -> Any:
+    """Return what can be added to any number, -0.0 too, and leaves it."""
+    return {"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0)
+
+
 def without(layout: Layout, axis: int) -> Layout:
     """Return a layout without an axis: of what each device finds along that axis of its own part."""
     cuts = [c for a, c in enumerate(layout.cuts) if a != axis]

@@ -8,7 +8,7 @@ from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.program import Eqn, Program, is_literal
 from ..mesh import DeviceMesh
 from ..partition import Layouts, Partition
-from ..propagation import decided_in, targets_of, wishes_of
+from ..propagation import Specs, decided_in, targets_of, wishes_of
 from .ways import by_labels
 
 Rule = Callable[[Partition, int, Eqn], int | None]
@@ -22,10 +22,12 @@ def rule_of(prim: Primitive) -> Rule:
     return RULES.get(prim, by_labels)
 
 
-def partition(mesh: DeviceMesh, program: Program, layouts: Sequence[Layouts | None]) -> Partition:
+def partition(
+    mesh: DeviceMesh, program: Program, layouts: Sequence[Layouts | None], specs: Specs = ()
+) -> Partition:
     """Return what each device does for a program whose inputs lie like that; None: in the host's memory."""
-    found = Partition(mesh, program, layouts, wishes_of(mesh, program, layouts), targets_of(program))
-    found.decided = decided_in(program)
+    found = Partition(mesh, program, layouts, wishes_of(mesh, program, layouts, specs), targets_of(program))
+    found.decided = decided_in(program, specs)
     for k, eqn in enumerate(program.eqns, len(layouts)):
         found.cause = k
         found.number.append(None if is_literal(eqn) else rule_of(eqn.prim)(found, k, eqn))
