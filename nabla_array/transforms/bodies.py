@@ -15,7 +15,7 @@ from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Program
 from .._lazy.graph.tape import running, taping
 from .._lazy.ops.structure import project
-from .._lazy.rules.levels import Levels, align, frames, merge, seeing_levels
+from .._lazy.rules.levels import Levels, align, merge, seeing_levels, sizes_in_force
 from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current, split_hook
 from .._namespace.core.promotion import SCALARS, astype
@@ -44,13 +44,9 @@ def kind_of(x: Array, leaf: Any = None) -> Kind:
     return Kind(x.shape, x.dtype, x._levels, type(leaf) in SCALARS)
 
 
-def _sizes() -> dict[int, int]:
-    return {f.level: f.size for f in frames()}
-
-
 def aligned(x: Array, levels: Levels) -> Node:
     node = current(x)
-    return align(node, x._levels, levels, _sizes() | dict(zip(x._levels, node.aval.shape, strict=False)))
+    return align(node, x._levels, levels, sizes_in_force())
 
 
 class Run:
@@ -63,7 +59,7 @@ class Run:
     def __init__(
         self, function: str, body: Callable[..., Any], kinds: Sequence[Kind], everything: bool = False
     ) -> None:
-        state, sizes = Body(function), _sizes()
+        state, sizes = Body(function), sizes_in_force()
         avals = [aval_of((*[sizes[i] for i in k.levels], *k.shape), k.dtype) for k in kinds]
         sources = [hole_for(aval, state) for aval in avals]
         self.leaves: list[Any] = []
@@ -162,18 +158,22 @@ def length_of(function: str, slices: Sequence[Array], length: int | None) -> int
     for x in slices:
         if not x.shape:
             raise ValueError(f"{function}: xs holds a number, which has no first axis to go along")
-    sizes = dict.fromkeys([x.shape[0] for x in slices])
-    if len(sizes) > 1:
-        raise ValueError(
-            f"{function}: the leaves of xs have different lengths: {', '.join([str(n) for n in sizes])}"
-        )
+    there = one_length(f"{function}: the leaves of xs", [x.shape[0] for x in slices])
     if length is None:
-        if not sizes:
+        if there is None:
             raise ValueError(f"{function}: needs xs or length to know the number of steps")
-        return next(iter(sizes))
+        return there
     steps = operator.index(length)
     if steps < 0:
         raise ValueError(f"{function}: length must not be negative, but is {steps}")
-    if sizes and steps not in sizes:
-        raise ValueError(f"{function}: length is {steps}, but xs has {next(iter(sizes))} entries")
+    if there not in (None, steps):
+        raise ValueError(f"{function}: length is {steps}, but xs has {there} entries")
     return steps
+
+
+def one_length(what: str, lengths: Sequence[int]) -> int | None:
+    """Return the length that all have, None if there are none; raises ValueError where they differ."""
+    found = dict.fromkeys(lengths)
+    if len(found) > 1:
+        raise ValueError(f"{what} have different lengths: {', '.join(map(str, found))}")
+    return next(iter(found), None)

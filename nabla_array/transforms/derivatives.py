@@ -138,7 +138,6 @@ def _matched_one(function: str, what: str, leaf: Any, like: Array) -> _Value:
         raise TypeError(f"{function}: {what} of {x.dtype} for a value of {like.dtype}")
     node, wanted = current(x), merge([x._levels, like._levels])
     sizes = dict(zip(like._levels, like._node.aval.shape, strict=False))
-    sizes |= dict(zip(x._levels, node.aval.shape, strict=False))
     return align(node, x._levels, wanted, sizes), wanted
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -160,29 +161,20 @@ def _inputs(function: str, chosen: list[Any], holomorphic: bool) -> tuple[TreeDe
 
 def _basis(arrays: Sequence[Array]) -> list[Array]:
     """Return for each array its parts of the unit vectors of all together, along a new first axis."""
-    total = sum(x.size for x in arrays)
-    out = []
-    first = 0
-    for x in arrays:
-        eye = np.zeros((total, x.size), x.dtype)
-        eye[first : first + x.size] = np.eye(x.size, dtype=x.dtype)
-        out.append(from_value(eye.reshape(total, *x.shape)))
-        first += x.size
-    return out
+    ends = [*accumulate([x.size for x in arrays])]
+    return [
+        from_value(np.eye(ends[-1], x.size, x.size - end, x.dtype).reshape(ends[-1], *x.shape))
+        for x, end in zip(arrays, ends, strict=True)
+    ]
 
 
 def _split(x: Array, arrays: Sequence[Array], axis: int) -> list[Array]:
     """Take apart the axis (first or last) that runs over the elements of all `arrays`."""
-    out = []
-    first = 0
-    for a in arrays:
-        part = slice(first, first + a.size)
-        first += a.size
-        if axis == 0:
-            out.append(apply(reshape, x[part], shape=(*a.shape, *x.shape[1:])))
-        else:
-            out.append(apply(reshape, x[..., part], shape=(*x.shape[:-1], *a.shape)))
-    return out
+    ends = accumulate([a.size for a in arrays])
+    parts = [(a.shape, slice(end - a.size, end)) for a, end in zip(arrays, ends, strict=True)]
+    if axis == 0:
+        return [apply(reshape, x[part], shape=(*shape, *x.shape[1:])) for shape, part in parts]
+    return [apply(reshape, x[..., part], shape=(*x.shape[:-1], *shape)) for shape, part in parts]
 
 
 def _nested(blocks: Sequence[Sequence[Array]], out_tree: TreeDef, tree: TreeDef, argnums: Any) -> Any:

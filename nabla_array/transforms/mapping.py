@@ -9,7 +9,7 @@ from typing import Any
 from .._namespace.chapters.joining import concat, stack
 from .._namespace.chapters.manipulation import flip, reshape
 from .._namespace.core.array import Array
-from .bodies import arrays_of, length_of
+from .bodies import arrays_of, length_of, one_length
 from .control_flow import scan_of
 from .pytree import tree_map, tree_unflatten
 from .vmap import vmap
@@ -95,11 +95,7 @@ def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, 
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(f"associative_scan: axis {axis} is out of bounds for shape {x.shape}")
     axis = axis % arrays[0].ndim
-    sizes = dict.fromkeys([x.shape[axis] for x in arrays])
-    if len(sizes) > 1:
-        raise ValueError(
-            f"associative_scan: elems have different lengths: {', '.join([str(n) for n in sizes])}"
-        )
+    one_length("associative_scan: elems", [x.shape[axis] for x in arrays])
     if reverse:
         arrays = [flip(x, axis=axis) for x in arrays]
 

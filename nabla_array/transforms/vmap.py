@@ -15,7 +15,7 @@ from .._lazy.ops.creation import fill_node
 from .._lazy.ops.elementwise import select
 from .._lazy.ops.indexing import gather, scatter
 from .._lazy.ops.structure import broadcast, concat, permute
-from .._lazy.rules.levels import Frame, Levels, align, frames, merge, new_level
+from .._lazy.rules.levels import Frame, Levels, align, frames, merge, new_level, sizes_in_force
 from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current, read_only, split_hook
 from .._namespace.core.indexing import getitem
@@ -511,7 +511,7 @@ def _merged(runs: Sequence[_Run], i: int, level: int, size: int) -> Array:
 def _chosen(runs: Sequence[_Run], outs: Sequence[Array], level: int, size: int) -> Array:
     """Do what `_merged` does where the ways part along older levels too: choose entry by entry."""
     levels = merge([(level,), *[x._levels for x in outs], *[r.active_levels for r in runs]])
-    sizes = {f.level: f.size for f in frames()}
+    sizes = sizes_in_force()
     whole: Node | None = None
     for run, x in zip(runs, outs, strict=True):
         node = align(x._node, x._levels, levels, sizes | {level: run.size})
@@ -549,9 +549,7 @@ def _placed(x: Array, level: int, size: int, axis: Any) -> Array:
     if not -ndim <= axis < ndim:
         raise ValueError(f"vmap: out_axes {axis} is out of bounds for an output of {ndim} axes")
     if not batched:
-        node = align(
-            node, levels, (level, *levels), {level: size} | dict(zip(levels, node.aval.shape, strict=False))
-        )
+        node = align(node, levels, (level, *levels), {level: size})
         levels = (level, *levels)
     place = len(levels) - 1 + int(axis) % ndim
     if place:

@@ -71,6 +71,11 @@ def in_force() -> Levels:
     return tuple([f.level for f in reversed(_frames.stack)]) if _frames.stack else ()
 
 
+def sizes_in_force() -> dict[int, int]:
+    """Return how many examples the frames that run in this thread have, by level."""
+    return {f.level: f.size for f in _frames.stack}
+
+
 @contextmanager
 def only(levels: Levels) -> Iterator[None]:
     """Let only the frames of these levels be in force in this thread meanwhile."""
@@ -86,8 +91,7 @@ def only(levels: Levels) -> Iterator[None]:
 def align_to_force(node: Node, levels: Levels) -> tuple[Node, Levels]:
     """Broadcast a value along every level in force."""
     wanted = merge([levels, in_force()])
-    sizes = dict(zip(levels, node.aval.shape, strict=False)) | {f.level: f.size for f in _frames.stack}
-    return align(node, levels, wanted, sizes), wanted
+    return align(node, levels, wanted, sizes_in_force()), wanted
 
 
 def merge(levels: Sequence[Levels]) -> Levels:
@@ -96,12 +100,13 @@ def merge(levels: Sequence[Levels]) -> Levels:
 
 
 def align(node: Node, levels: Levels, wanted: Levels, sizes: dict[int, int]) -> Node:
-    """Broadcast `node` along the levels of `wanted` that it lacks."""
+    """Broadcast `node` along the levels of `wanted` that it lacks, which have these sizes."""
     if levels == wanted:
         return node
     aval: Aval = node.aval
     own = aval.shape[len(levels) :]
-    shape = tuple(sizes[i] for i in wanted) + own
+    lead = sizes | dict(zip(levels, aval.shape, strict=False))
+    shape = tuple(lead[i] for i in wanted) + own
     axes = [wanted.index(i) for i in levels]
     axes += range(len(wanted), len(shape))
     return record(broadcast, (node,), {"shape": shape, "axes": tuple(axes)})
@@ -110,8 +115,7 @@ def align(node: Node, levels: Levels, wanted: Levels, sizes: dict[int, int]) -> 
 def opened(node: Node, levels: Levels, level: int) -> tuple[Node, Levels]:
     """Return a value whose first own axis is what was that of a level."""
     wanted = merge([levels, (level,)])
-    sizes = dict(zip(levels, node.aval.shape, strict=False)) | {f.level: f.size for f in _frames.stack}
-    node = _noted(align(_noted(node, levels), levels, wanted, sizes), wanted)
+    node = _noted(align(_noted(node, levels), levels, wanted, sizes_in_force()), wanted)
     rest = tuple([i for i in wanted if i != level])
     return _noted(_moved(node, wanted.index(level), len(rest)), rest), rest
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.graph.primitive import Primitive, resolve
+from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops.special import special
 from ..core.array import Array, apply_many
-from ..core.promotion import as_array, astype, broadcast_shapes, broadcast_to
+from ..core.promotion import as_array, operands
 from ..dispatch.elementwise_calls import promoted, unary_call
 from ..dispatch.ufuncs import call_it
 from . import elementwise
@@ -56,14 +56,7 @@ def of_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
 
 def _several(prim: Primitive, name: str, *args: Any) -> tuple[Array, ...]:
     """Call a function with several results."""
-    assert prim.ufunc is not None
-    weak = [type(x) in (int, float, complex) for x in args]
-    operands = [as_array(name, x) for x in args]
-    kinds = zip(args, operands, weak, strict=True)
-    dtypes = resolve(prim, tuple([type(x) if w else a.dtype for x, a, w in kinds]), name)
-    shape = broadcast_shapes(name, *[x.shape for x in operands])
-    ready = [broadcast_to(astype(x, d), shape) for x, d in zip(operands, dtypes, strict=False)]
-    return apply_many(prim, *ready)
+    return apply_many(prim, *operands(prim, name, args))
 
 
 def _call(name: str, *args: Any) -> Any:

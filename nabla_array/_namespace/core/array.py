@@ -296,11 +296,10 @@ class Array:
     def __format__(self, spec: str) -> str:
         return self._shown(lambda value: format(value, spec))
 
-    def __copy__(self) -> Array:
+    def __copy__(self, memo: Any = None) -> Array:
         return Array(current(self), self._levels)
 
-    def __deepcopy__(self, memo: Any) -> Array:
-        return Array(current(self), self._levels)
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> tuple[Any, ...]:
         check_leaves("pickle", self)
@@ -449,11 +448,6 @@ def from_value(value: np.ndarray) -> Array:
     return Array(Part(value) if is_tiny else leaf(value))
 
 
-def _is_shown_at_once(node: Node) -> bool:
-    """Say whether a view of this node is a part: its elements are known, and MAX need not see it."""
-    return type(node.value) is np.ndarray and active.settings["mode"] != "max"
-
-
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     """Return a view of `x` through a primitive that moves elements; writes go both ways."""
     current(x)
@@ -461,7 +455,9 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     node = x._node
     others = [(current(i), i._levels) for i in indices] if indices else ()
     out = None
-    if not (tapes or indices or x._levels) and (type(node) is Part or _is_shown_at_once(node)):
+    # What is known gives a part at once, unless MAX is to see all it can.
+    at_once = type(node) is Part or (type(node.value) is np.ndarray and active.settings["mode"] != "max")
+    if at_once and not (tapes or indices or x._levels):
         out = part_hook[1](prim, node, params)
     if out is None:
         out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))

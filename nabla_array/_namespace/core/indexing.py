@@ -25,6 +25,7 @@ from .promotion import (
     astype,
     broadcast_shapes,
     broadcast_to,
+    broadcasts,
     full,
     is_foreign,
 )
@@ -414,11 +415,6 @@ def fitted(function: str, value: Any, dtype: np.dtype, shape: tuple[int, ...]) -
     lead = new.ndim - len(shape)
     if lead > 0 and all(n == 1 for n in new.shape[:lead]):
         new = apply(reshape, new, shape=new.shape[lead:])
-    if new.shape != shape:
-        try:
-            fits = np.broadcast_shapes(new.shape, shape) == shape
-        except ValueError:
-            fits = False
-        if not fits:
-            raise ValueError(f"{function}: a value of shape {new.shape} does not fit into {shape}")
+    if new.shape != shape and not broadcasts(new.shape, shape):
+        raise ValueError(f"{function}: a value of shape {new.shape} does not fit into {shape}")
     return broadcast_to(new, shape)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .array import Array, write
 from .indexing import fitted
-from .promotion import astype
+from .promotion import astype, broadcasts
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,7 +34,7 @@ def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind", ex
                 raise TypeError(
                     f"{function}: a result of {value.dtype} does not fit into out, {target.dtype}"
                 )
-            if value.shape != target.shape and (exact or not _grows(value.shape, target.shape)):
+            if value.shape != target.shape and (exact or not broadcasts(value.shape, target.shape)):
                 raise ValueError(
                     f"{function}: a result of shape {value.shape} does not fit into out, {target.shape}"
                 )
@@ -46,15 +46,6 @@ def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind", ex
             raise TypeError(f"{function}: return arrays must be of ArrayType, not {type(target).__name__}")
     written = tuple([v if t is None else t for t, v in zip(targets, results, strict=True)])
     return written if isinstance(result, tuple) else written[0]
-
-
-def _grows(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
-    if len(shape) > len(target):
-        return False
-    try:
-        return np.broadcast_shapes(shape, target) == target
-    except ValueError:
-        return False
 
 
 def takes_out(function: F) -> F:

@@ -187,25 +187,37 @@ def broadcast_shapes(function: str, *shapes: tuple[int, ...]) -> tuple[int, ...]
         ) from None
 
 
+def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    """Say whether an array of one shape broadcasts to another."""
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
 def elementwise(prim: Primitive, name: str, args: Sequence[Any]) -> Array:
     """Apply an elementwise primitive as a ufunc is applied: promote, broadcast, record."""
+    return apply(prim, *operands(prim, name, args))
+
+
+def operands(prim: Primitive, name: str, args: Sequence[Any]) -> list[Array]:
+    """Return the operands of an elementwise primitive, promoted as a ufunc's are, and broadcast."""
     for x in args:
         if type(x) is not Array and type(x) not in SCALARS:
             _check_kind(name, x)
-    operands = [x if type(x) in SCALARS else as_array(name, x) for x in args]
-    if all(type(x) is not Array for x in operands):
-        operands = [as_array(name, x) for x in operands]
+    given = [x if type(x) in SCALARS else as_array(name, x) for x in args]
+    if all(type(x) is not Array for x in given):
+        given = [as_array(name, x) for x in given]
     kinds = tuple(
-        x.dtype if type(x) is Array else type(x) if type(x) is not bool else np.dtype(bool) for x in operands
+        x.dtype if type(x) is Array else type(x) if type(x) is not bool else np.dtype(bool) for x in given
     )
     dtypes = resolve(prim, kinds, name)
-    shapes = [x.shape for x in operands if type(x) is Array]
+    shapes = [x.shape for x in given if type(x) is Array]
     shape = broadcast_shapes(name, *shapes) if len(shapes) > 1 else shapes[0]
-    ready = [
+    return [
         broadcast_to(astype(x, dtype), shape) if type(x) is Array else _fitting(name, shape, x, dtype)
-        for x, dtype in zip(operands, dtypes, strict=False)
+        for x, dtype in zip(given, dtypes, strict=False)
     ]
-    return apply(prim, *ready)
 
 
 def _fitting(function: str, shape: tuple[int, ...], value: Any, dtype: np.dtype) -> Array:

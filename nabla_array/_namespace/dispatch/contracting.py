@@ -34,13 +34,7 @@ def sum_of_product(
     it), and each that is reduced one of both. The last axis must stay: then NumPy adds one product after the
     other, which BLAS does at least as accurately; along the last axis it adds pairwise.
     """
-    if (
-        dtype is not None
-        or out is not None
-        or keepdims is not False
-        or initial is not None
-        or where is not True
-    ):
+    if not (dtype is out is initial is None and keepdims is False and where is True):
         return None
     if x.dtype.char not in "fd" or x.size < _FEWEST or x._node.aval.nbytes >= eager.PART:
         return None

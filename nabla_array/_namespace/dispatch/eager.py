@@ -28,7 +28,7 @@ from ..._lazy.ops import elementwise as e
 from ..._lazy.ops.placement import in_use
 from ..._lazy.run.claims import lock, locked
 from ..._lazy.run.devices import CPU, device_of
-from ..._lazy.run.evaluator import run_loops, value_of
+from ..._lazy.run.evaluator import value_of
 from ..core.array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
 from ..core.evaluation import fresh_value
 from ..core.indexing import as_integers, put_hook
@@ -114,15 +114,10 @@ def read(x: Array, key: Any) -> Array | None:
         key = as_integers(key)
         plain = is_plain(key)
         key = key if plain else _for_numpy(key)
-    seen = x._view
-    if seen is not None and seen.base._node is not seen.seen:
-        current(x)
+    value = fresh_value(x)
     if x._levels:  # a write has given the owner some
         return None
     seen, node = x._view, x._node
-    value: np.ndarray | None = node.value
-    if value is None and run_loops(node):
-        value = node.value
     if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
         return None
     if value is None:
