@@ -195,11 +195,9 @@ static const struct {
 static int
 is_elementwise(PyObject *prim, PyObject *ufunc)
 {
-    PyObject *kind = PyObject_GetAttrString(prim, "kind"), *host = PyObject_GetAttrString(prim, "host");
-    int is = kind != NULL && host == ufunc && ((PyUFuncObject *)ufunc)->nout == 1 && PyUnicode_Check(kind) &&
-             PyUnicode_CompareWithASCIIString(kind, "elementwise") == 0;
+    PyObject *host = PyObject_GetAttrString(prim, "host");
+    int is = host == ufunc && ((PyUFuncObject *)ufunc)->nout == 1 && is_of_kind(prim, "elementwise");
     PyErr_Clear();
-    Py_XDECREF(kind);
     Py_XDECREF(host);
     return is;
 }

@@ -13,7 +13,7 @@ depth_of(PyObject *node)
 static PyObject *
 pending_array_of(PyObject *prim, PyObject *params, PyObject *inputs, PyObject *aval)
 {
-    PyObject *node, *x = NULL;
+    PyObject *node;
     long depth = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
         long other = depth_of(PyTuple_GET_ITEM(inputs, i));
@@ -30,15 +30,11 @@ pending_array_of(PyObject *prim, PyObject *params, PyObject *inputs, PyObject *a
     SLOT(node, n_aval) = Py_NewRef(aval);
     SLOT(node, n_depth) = PyLong_FromLong(depth);
     SLOT(node, n_value) = Py_NewRef(Py_None);
-    if (SLOT(node, n_depth) == NULL || (x = make_object(Array, &arrays, 1)) == NULL) {
+    if (SLOT(node, n_depth) == NULL) {
         Py_DECREF(node);
         return NULL;
     }
-    SLOT(x, x_node) = node;
-    SLOT(x, x_levels) = Py_NewRef(no_levels);
-    SLOT(x, x_view) = Py_NewRef(Py_None);
-    SLOT(x, x_born) = birth();
-    return x;
+    return array_of(node);
 }
 
 /* Return a pending array of `prim(a, b, **params)`, or of `a` alone, as `pending_array_of` does. */
@@ -373,21 +369,24 @@ nodes_of(PyObject *const *xs, Py_ssize_t n, PyObject **avals)
     return found;
 }
 
+/* Say whether a primitive is of a kind (`Primitive.kind`). */
+static int
+is_of_kind(PyObject *prim, const char *name)
+{
+    PyObject *kind = PyObject_GetAttr(prim, s_kind);
+    int is = kind != NULL && PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, name) == 0;
+    PyErr_Clear();
+    Py_XDECREF(kind);
+    return is;
+}
+
 /* Say whether an operation takes a small part of a large array that is known, which may be better done at once. */
 static int
 takes_little(PyObject *prim, PyObject *node, PyObject *aval)
 {
-    PyObject *value = VALUE_OF(node), *kind;
-    int is_reduction = 0;
-    if (value == NULL || !PyArray_CheckExact(value) || PyArray_NBYTES((PyArrayObject *)value) < large_bytes ||
-        PyLong_AsSsize_t(SLOT(aval, a_nbytes)) >= large_bytes) {
-        return 0;
-    }
-    if ((kind = PyObject_GetAttr(prim, s_kind)) != NULL) {
-        is_reduction = PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "reduce") == 0;
-        Py_DECREF(kind);
-    }
-    return !is_reduction;
+    PyObject *value = VALUE_OF(node);
+    return value != NULL && PyArray_CheckExact(value) && PyArray_NBYTES((PyArrayObject *)value) >= large_bytes &&
+           aval_bytes(aval) < large_bytes && !is_of_kind(prim, "reduce");
 }
 
 /* apply(prim, *arrays, **params): see `array.py` */

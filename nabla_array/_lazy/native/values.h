@@ -132,27 +132,35 @@ seen(PyObject *x)
     return value != NULL && PyArray_CheckExact(value) ? (PyArrayObject *)value : NULL;
 }
 
-/* Return a new array with a node, an aval and a value, which is stolen, as the aval is. */
+/* Return a new array with a node (stolen). */
 static PyObject *
-known(PyObject *value, PyObject *aval)
+array_of(PyObject *node)
 {
-    PyObject *node = NULL, *x = NULL;
-    if (value != NULL && aval != NULL && (node = make_object(Part, &nodes, 0)) != NULL) {
-        x = make_object(Array, &arrays, 1);
-    }
+    PyObject *x = make_object(Array, &arrays, 1);
     if (x == NULL) {
-        Py_XDECREF(value);
-        Py_XDECREF(aval);
-        Py_XDECREF(node);
+        Py_DECREF(node);
         return NULL;
     }
-    SLOT(node, n_aval) = aval;
-    SLOT(node, n_value) = value;
     SLOT(x, x_node) = node;
     SLOT(x, x_levels) = Py_NewRef(no_levels);
     SLOT(x, x_view) = Py_NewRef(Py_None);
     SLOT(x, x_born) = birth();
     return x;
+}
+
+/* Return a new array with a node, an aval and a value, which is stolen, as the aval is. */
+static PyObject *
+known(PyObject *value, PyObject *aval)
+{
+    PyObject *node = value == NULL || aval == NULL ? NULL : make_object(Part, &nodes, 0);
+    if (node == NULL) {
+        Py_XDECREF(value);
+        Py_XDECREF(aval);
+        return NULL;
+    }
+    SLOT(node, n_aval) = aval;
+    SLOT(node, n_value) = value;
+    return array_of(node);
 }
 
 /* Return numbers as a tuple. */
@@ -174,23 +182,12 @@ tuple_of(int n, const npy_intp *numbers)
 static PyObject *
 find_any_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
 {
-    PyObject *shape = tuple_of(ndim, dims), *key, *aval;
-    if (shape == NULL) {
-        return NULL;
-    }
-    key = PyTuple_Pack(2, shape, (PyObject *)dtype);
-    Py_DECREF(shape);
-    if (key == NULL) {
-        return NULL;
-    }
-    aval = PyDict_GetItemWithError(recent, key);
-    if (aval != NULL) {
-        Py_INCREF(aval);
-    }
-    else if (!PyErr_Occurred()) {
+    PyObject *key = Py_BuildValue("(NO)", tuple_of(ndim, dims), dtype);
+    PyObject *aval = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(recent, key));
+    if (aval == NULL && !PyErr_Occurred()) {
         aval = PyObject_CallObject(aval_of, key);
     }
-    Py_DECREF(key);
+    Py_XDECREF(key);
     return aval;
 }
 
