@@ -238,20 +238,16 @@ def _told(name: str, value: Any, params: dict[str, Any], moved: list[int], befor
         return moved[value]
     if name == "shape":
         return None  # the result's
-    if name in ("start", "step"):
-        kept = [i for i, m in enumerate(moved) if moved.count(m) == 1]
-        out = [0 if name == "start" else 1] * (moved[-1] + 1 if moved else 0)
-        for i in kept:
-            out[moved[i]] = value[i]
-        return tuple(out)
-    if name == "size":
-        # The elements that are left before the end; where that is far, -1 and the result's size.
-        left = [0] * (moved[-1] + 1 if moved else 0)
+    if name in ("start", "step", "size"):
+        if name == "size":
+            # The elements that are left before the end; where that is far, -1 and the result's size.
+            ends = [_from_end(n, params, axis) for axis, n in enumerate(before)]
+            value = [-1 if end is None else end for end in ends]
+        out = [1 if name == "step" else 0] * (moved[-1] + 1 if moved else 0)
         for i, m in enumerate(moved):
             if moved.count(m) == 1:
-                end = _from_end(before[i], params, i)
-                left[m] = -1 if end is None else end
-        return tuple(left)
+                out[m] = value[i]
+        return tuple(out)
     if isinstance(value, np.dtype):
         return ("dtype", value.name)
     assert isinstance(value, bool | int | str), (name, value)
@@ -267,13 +263,13 @@ class Size(NamedTuple):
 
 
 def _read(value: Any) -> Any:
-    if isinstance(value, tuple) and value and value[0] == "size":
-        return Size(value[1], int(value[2]), np.dtype(value[3]))
-    if isinstance(value, tuple) and value and value[0] == "literal":
-        dtype = np.dtype(value[1])
-        return Literal(np.frombuffer(bytes.fromhex(value[2]), dtype)[0])
-    if isinstance(value, tuple) and value and value[0] == "dtype":
-        return np.dtype(value[1])
+    match value:
+        case ("size", name, less, dtype):
+            return Size(name, int(less), np.dtype(dtype))
+        case ("literal", dtype, bits):
+            return Literal(np.frombuffer(bytes.fromhex(bits), np.dtype(dtype))[0])
+        case ("dtype", name):
+            return np.dtype(name)
     return value
 
 

@@ -126,40 +126,6 @@ square = elementwise("square", np.square, max=low.square, partials=(lambda out, 
 reciprocal = elementwise(
     "reciprocal", np.reciprocal, max=low.reciprocal, max_kinds="f", partials=(lambda out, x: -(out * out),)
 )
-maximum = elementwise(
-    "maximum",
-    np.maximum,
-    associative=True,
-    max=low.by_kind(b="logical_or", other="nabla.maximum"),
-    partials=(lambda out, x, y: _share(gt, x, y), lambda out, x, y: _share(lt, x, y)),
-)
-minimum = elementwise(
-    "minimum",
-    np.minimum,
-    associative=True,
-    max=low.by_kind(b="logical_and", other="nabla.minimum"),
-    partials=(lambda out, x, y: _share(lt, x, y), lambda out, x, y: _share(gt, x, y)),
-)
-fmax = elementwise(
-    "fmax",
-    np.fmax,
-    associative=True,
-    max=low.by_kind(b="logical_or", f=low.beside_nan("nabla.maximum"), other="nabla.maximum"),
-    partials=(
-        lambda out, x, y: _beside_nan(x, y, 0, 1, _share(gt, x, y)),
-        lambda out, x, y: _beside_nan(x, y, 1, 0, _share(gt, y, x)),
-    ),
-)
-fmin = elementwise(
-    "fmin",
-    np.fmin,
-    associative=True,
-    max=low.by_kind(b="logical_and", f=low.beside_nan("nabla.minimum"), other="nabla.minimum"),
-    partials=(
-        lambda out, x, y: _beside_nan(x, y, 0, 1, _share(lt, x, y)),
-        lambda out, x, y: _beside_nan(x, y, 1, 0, _share(lt, y, x)),
-    ),
-)
 copysign: Primitive = _real(
     "copysign",
     np.copysign,
@@ -272,6 +238,26 @@ lt: Primitive = elementwise("lt", np.less, max="nabla.lt")
 le = elementwise("le", np.less_equal, max="nabla.le")
 gt: Primitive = elementwise("gt", np.greater, max="nabla.gt")
 ge = elementwise("ge", np.greater_equal, max="nabla.ge")
+
+
+def _extremum(ufunc: np.ufunc, beats: Primitive, truth: str, kernel: str) -> Primitive:
+    """Make the record of the operand that `beats` the other: of any, or of those that are no nan."""
+    partials = (lambda out, x, y: _share(beats, x, y), lambda out, x, y: _share(beats, y, x))
+    kinds: dict[str, Any] = {"b": truth, "other": kernel}
+    if ufunc in (np.fmax, np.fmin):
+        of_numbers = partials
+        partials = (
+            lambda out, x, y: _beside_nan(x, y, 0, 1, of_numbers[0](out, x, y)),
+            lambda out, x, y: _beside_nan(x, y, 1, 0, of_numbers[1](out, x, y)),
+        )
+        kinds["f"] = low.beside_nan(kernel)
+    return elementwise(ufunc.__name__, ufunc, associative=True, max=low.by_kind(**kinds), partials=partials)
+
+
+maximum = _extremum(np.maximum, gt, "logical_or", "nabla.maximum")
+minimum = _extremum(np.minimum, lt, "logical_and", "nabla.minimum")
+fmax = _extremum(np.fmax, gt, "logical_or", "nabla.maximum")
+fmin = _extremum(np.fmin, lt, "logical_and", "nabla.minimum")
 isnan = elementwise("isnan", np.isnan, max="nabla.isnan", max_kinds="f", contiguous=True)
 isinf = elementwise("isinf", np.isinf, max="nabla.isinf", max_kinds="f", contiguous=True)
 isfinite = elementwise("isfinite", np.isfinite, max="nabla.isfinite", max_kinds="f", contiguous=True)

@@ -10,6 +10,7 @@ from ..graph.aval import Aval
 from ..graph.program import Eqn, Program
 from ..ops.structure import reshape
 from .axes import axes_of
+from .parts import connected
 from .steps import Call, Fused
 
 
@@ -119,7 +120,7 @@ class _Cutter:
         found: dict[tuple[int, int], list[int]] = {}
         for k in range(self.base, len(self.level)):
             found.setdefault((self.level[k], self.rows[k]), []).append(k)
-        parts = [(rows, part) for (_, rows), group in found.items() for part in self._connected(group)]
+        parts = [(rows, p) for (_, rows), group in found.items() for p in connected(self.program, group)]
         for rows, members in parts:
             eqns = [self.program.eqns[k - self.base] for k in members]
             if rows <= 0 or not any(e.prim.kind == "elementwise" for e in eqns):
@@ -130,21 +131,6 @@ class _Cutter:
                 maker.update(dict.fromkeys(members, len(units)))
                 units.append([group, *map(self._call, views)])
         return units, maker
-
-    def _connected(self, group: list[int]) -> list[list[int]]:
-        """Split equations into those that have nothing to do with each other."""
-        part: dict[int, list[int]] = {}
-        for k in group:
-            mine: list[int] = []
-            for i in self.program.eqns[k - self.base].ins:
-                other = part.get(i, mine)
-                if other is not mine:
-                    other += mine
-                    part.update(dict.fromkeys(mine, other))
-                    mine = other
-            mine.append(k)
-            part[k] = mine
-        return [sorted(p) for p in {id(p): p for p in part.values()}.values()]
 
     def _call(self, k: int) -> Call:
         return Call(k, self.program.eqns[k - self.base].ins)

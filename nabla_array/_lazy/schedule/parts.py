@@ -49,6 +49,22 @@ def users_of(program: Program) -> dict[int, list[int]]:
     return users
 
 
+def connected(program: Program, group: list[int]) -> list[list[int]]:
+    """Split some equations into those that have nothing to do with each other."""
+    part: dict[int, list[int]] = {}
+    for k in group:
+        mine: list[int] = []
+        for i in program.eqns[k - len(program.inputs)].ins:
+            other = part.get(i, mine)
+            if other is not mine:
+                other += mine
+                part.update(dict.fromkeys(mine, other))
+                mine = other
+        mine.append(k)
+        part[k] = mine
+    return [sorted(p) for p in {id(p): p for p in part.values()}.values()]
+
+
 class _Grouping:
     """Puts each equation on a level; those of one level that are connected and on MAX are a group.
 
@@ -86,30 +102,19 @@ class _Grouping:
     def _groups(self) -> list[tuple[int, list[int]]]:
         """Return (level, equations) of the groups on MAX."""
         self.level = [0] * (self.base + len(self.program.eqns))
-        part: dict[int, list[int]] = {}
         for k, eqn in enumerate(self.program.eqns, self.base):
             if is_literal(eqn):
                 continue
             ins = [i for i in eqn.ins if i >= self.base and self._made(i)]
             self.level[k] = max((self.level[i] + (self.fused[i] != self.fused[k]) for i in ins), default=0)
         self._raise_views()
-        for k, eqn in enumerate(self.program.eqns, self.base):
-            if self.fused[k]:
-                ins = [i for i in eqn.ins if i >= self.base and self._made(i)]
-                mine = [k]
-                for i in ins:
-                    other = part.get(i)
-                    if other is not None and other is not mine and self.level[i] == self.level[k]:
-                        other += mine
-                        part.update(dict.fromkeys(mine, other))
-                        mine = other
-                part[k] = mine
-        trimmed = []
-        for group in {id(g): sorted(g) for g in part.values()}.values():
-            kept = self._without_last_views(group)
-            if kept:
-                trimmed.append((self.level[kept[0]], kept))
-        return trimmed
+        levels: dict[int, list[int]] = {}
+        for k, fused in enumerate(self.fused):
+            if fused:
+                levels.setdefault(self.level[k], []).append(k)
+        groups = [(level, group) for level, some in levels.items() for group in connected(self.program, some)]
+        trimmed = [(level, self._without_last_views(group)) for level, group in groups]
+        return [(level, kept) for level, kept in trimmed if kept]
 
     def _raise_views(self) -> None:
         """Put views for MAX beside their first user: left behind, they would be elements in memory."""
