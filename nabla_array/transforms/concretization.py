@@ -10,7 +10,7 @@ from itertools import dropwhile
 from traceback import walk_stack
 from types import CodeType, FrameType
 
-from .._lazy.graph.node import user_line
+from .._lazy.graph.node import is_ours, user_line
 from .._lazy.graph.tape import Tape
 from .._lazy.rules.concretization import differentiating
 from .._namespace.core.array import Array, current, number_hook
@@ -92,7 +92,7 @@ def _tell(tapes: Sequence[Tape], takers: Sequence[FrameType]) -> None:
     )
     if any(tape.strict for tape in tuple(tapes)):
         raise TypeError(f"with strict=True, {message} ({line})")
-    frame = next((f for f in takers if not f.f_code.co_filename.startswith(_PACKAGE)), takers[-1])
+    frame = next((f for f in takers if not is_ours(f)), takers[-1])
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     file, _, number = line.rpartition(":")
     warnings.warn_explicit(message, ValueLeftWarning, file, int(number), registry=registry)

@@ -118,14 +118,6 @@ def _at(form: Any, sizes: Mapping[str, int]) -> Any:
     return form.at(sizes) if isinstance(form, _Form) else form
 
 
-def _affine(constant: Fraction, slopes: Mapping[str, Fraction]) -> _Form:
-    return _Form(lambda sizes: _whole(constant + sum(slope * sizes[name] for name, slope in slopes.items())))
-
-
-def _product(factor: Fraction, names: Sequence[str]) -> _Form:
-    return _Form(lambda sizes: _whole(factor * math.prod(sizes[name] for name in names)))
-
-
 def _whole(value: Fraction) -> int:
     if value.denominator != 1:
         raise _NoForm(f"{value} elements")
@@ -191,10 +183,11 @@ class _Points:
             if value != values[0]
         }
         constant = values[0] - sum((s * start[name] for name, s in slopes.items()), Fraction(0))
-        factor = Fraction(values[0])
-        for name in slopes:
-            factor /= start[name]
-        for form in (_affine(constant, slopes), _product(factor, list(slopes))):
+        factor = Fraction(values[0], math.prod(start[name] for name in slopes))
+        for form in (
+            _Form(lambda at: _whole(constant + sum(slope * at[name] for name, slope in slopes.items()))),
+            _Form(lambda at: _whole(factor * math.prod(at[name] for name in slopes))),
+        ):
             if all(_fits(form, size, value) for size, value in zip(self.sizes, values, strict=True)):
                 return form
         raise _NoForm(f"{values[0]} and {values[-1]} where the lengths are {start} and {last}")

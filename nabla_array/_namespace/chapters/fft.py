@@ -225,28 +225,18 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
 
 @fastpath.whole(np.fft.irfft)
 @takes_out
+@described_like(
+    fft,
+    {
+        **_INVERSE,
+        "Points to transform: the axis is cut or padded with zeros to fit.": (
+            "Points of the result; ``2 * (M - 1)`` for an axis of M by default."
+        ),
+        "Complex, of": "Real, of",
+    },
+)
 def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse of `rfft`: real numbers from the first half of their transform.
-
-    Parameters
-    ----------
-    a : Array
-        Complex; real numbers count as complex ones.
-    n : int, optional
-        Points of the result; ``2 * (M - 1)`` for an axis of M by default.
-    axis : int
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: n, its square root, or nothing.
-
-    Returns
-    -------
-    Array
-        Real, of the precision of `a`; `n` elements along the axis.
-
-    Raises
-    ------
-    ValueError
-        If there are no points to transform, or no such norm.
 
     >>> xp.fft.irfft(xp.asarray([1.0, 1.0, 1.0]))
     array([1., 0., 0., 0.])
@@ -282,29 +272,18 @@ def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backw
 
 
 @takes_out
+@described_like(
+    fftn,
+    {
+        **_INVERSE_OF_SEVERAL,
+        "Points along each axis, -1 for those there are: axes are cut or padded with zeros to fit.": (
+            "Points of the result along each axis; ``2 * (M - 1)`` by default for M along the last of `axes`."
+        ),
+        "Complex, of": "Real, of",
+    },
+)
 def irfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the inverse of `rfftn`.
-
-    Parameters
-    ----------
-    a : Array
-        Complex; real numbers count as complex ones.
-    s : sequence of ints, optional
-        Points of the result along each axis; ``2 * (M - 1)`` by default for M along the last of `axes`.
-    axes : sequence of ints, optional
-        All of them by default (the last ones where `s` is given).
-    norm : {"backward", "ortho", "forward"}
-        What the result is divided by: the product of the sizes, its square root, or nothing.
-
-    Returns
-    -------
-    Array
-        Real, of the precision of `a`.
-
-    Raises
-    ------
-    ValueError
-        If there are no points to transform, no such norm, or not a size for each axis.
 
     >>> xp.fft.irfftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
     array([[1., 0.],

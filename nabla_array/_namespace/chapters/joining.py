@@ -17,7 +17,7 @@ from ..core.indexing import getitem
 from ..core.outputs import deliver
 from ..core.promotion import as_array, axis_or_flat, normalize_axis, normalize_shape, promote
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .indexing_functions import take
 
 __all__ = [
@@ -117,34 +117,18 @@ def _concat_into(
 
 
 @fastpath.whole(np.stack)
+@described_like(
+    concat,
+    {
+        "shape, but for `axis`;": "shape;",
+        "The arrays are flattened where it is None.": "Where the new axis is in the result.",
+        "do not fit": "differ",
+    },
+)
 def stack(
     arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
 ) -> Array:
     """Return arrays joined along a new axis.
-
-    Parameters
-    ----------
-    arrays : sequence of Array
-        Of the same shape; dtypes are promoted.
-    axis : int
-        Where the new axis is in the result.
-    out : Array, optional
-        Where the result goes, too.
-    dtype : dtype, optional
-        Data type of the result.
-    casting : {"no", "equiv", "safe", "same_kind", "unsafe"}, optional
-        Which casts to `dtype` are fine.
-
-    Returns
-    -------
-    Array
-
-    Raises
-    ------
-    IndexError
-        If the axis is out of range.
-    ValueError
-        If there are no arrays, or their shapes differ.
 
     >>> xp.stack([xp.asarray([1, 2]), xp.asarray([3, 4])], axis=1)
     array([[1, 3],

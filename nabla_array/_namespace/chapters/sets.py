@@ -13,7 +13,7 @@ from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply, from_value
 from ..core.promotion import as_array, full, promote
 from ..dispatch import fastpath
-from ..dispatch.docstrings import specify
+from ..dispatch.docstrings import described_like, specify
 from .indexing_functions import take
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
@@ -101,12 +101,9 @@ def unique_all(x: Any, /) -> UniqueAllResult:
     return UniqueAllResult(values, *map(from_value, (indices, inverse.reshape(array.shape), counts)))
 
 
+@described_like(unique_all)
 def unique_counts(x: Any, /) -> UniqueCountsResult:
     """Return the distinct elements and how many there are of each.
-
-    Parameters
-    ----------
-    x : Array
 
     Returns
     -------
@@ -120,12 +117,9 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     return UniqueCountsResult(values, from_value(counts))
 
 
+@described_like(unique_all)
 def unique_inverse(x: Any, /) -> UniqueInverseResult:
     """Return the distinct elements and the indices into them that rebuild `x`.
-
-    Parameters
-    ----------
-    x : Array
 
     Returns
     -------
@@ -140,12 +134,9 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
     return UniqueInverseResult(values, from_value(inverse.reshape(array.shape)))
 
 
+@described_like(unique_all)
 def unique_values(x: Any, /) -> Array:
     """Return the distinct elements, ascending.
-
-    Parameters
-    ----------
-    x : Array
 
     Returns
     -------

@@ -68,7 +68,7 @@ def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
 
 
 def _fitted_end(name: str, end: Array, x: Array, axis: int) -> Array:
-    """Return what is put before or after `x` along `axis`; as in NumPy a scalar counts as one layer."""
+    """Return what joins `x` along `axis`; as in NumPy a scalar counts as one layer."""
     layer = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
     if not end.ndim:
         return apply(broadcast, end, shape=layer, axes=())
@@ -126,15 +126,12 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     if not out.ndim:
         raise ValueError("diff: needs one axis or more, not a 0-d array")
     k = normalize_axis("diff", axis, out.ndim)
-    given = (("prepend", prepend), ("append", append))
+    given = {"prepend": prepend, "a": out, "append": append}
     # A number here has a dtype of its own, as in NumPy.
-    ends = {name: as_array("diff", end) for name, end in given if end is not None}
-    if ends:
-        out, *others = promote("diff", out, *ends.values())
-        put = {name: _fitted_end(name, end, out, k) for name, end in zip(ends, others, strict=True)}
-        out = apply(
-            concat, *[i for i in (put.get("prepend"), out, put.get("append")) if i is not None], axis=k
-        )
+    parts = {name: as_array("diff", x) for name, x in given.items() if x is not None}
+    if len(parts) > 1:
+        ready = zip(parts, promote("diff", *parts.values()), strict=True)
+        out = apply(concat, *[_fitted_end(name, x, out, k) for name, x in ready], axis=k)
     prim = ne if out.dtype.kind == "b" else sub
     for _ in range(n):
         out = apply(prim, _part(out, k, 1), _part(out, k, 0))

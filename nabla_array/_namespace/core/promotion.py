@@ -21,16 +21,7 @@ SCALARS = (bool, int, float, complex)
 # What a binary operator takes beside an Array; anything else may know better what to do.
 OPERANDS = (Array, *SCALARS, np.ndarray, np.generic, list, tuple, range)
 
-_CATEGORIES = {
-    "numeric": "iufc",
-    "real numeric": "iuf",
-    "floating-point": "fc",
-    "real floating-point": "f",
-    "complex floating-point": "c",
-    "integer": "iu",
-    "integer or boolean": "iub",
-    "boolean": "b",
-}
+_CATEGORIES = {"numeric": "iufc", "integer": "iu"}
 
 
 # Functions that NumPy leaves to their operand where that is of another library.

@@ -86,12 +86,12 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
     return function
 
 
-def with_keywords(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
+def with_keywords(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]:
     """Return a function of one or two operands with the keywords of NumPy's ufuncs besides."""
     return (_unary if plain.__code__.co_argcount == 1 else _binary)(plain, like)
 
 
-def _unary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
+def _unary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]:
     def unary(
         x: Any,
         /,
@@ -105,13 +105,12 @@ def _unary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., 
     ) -> Array:
         if out is dtype is casting is signature is None and where is True:
             return plain(x)
-        assert like is not None
         return with_options(unary, like, (x,), out, where, casting, dtype, signature)
 
     return unary
 
 
-def _binary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[..., Array]:
+def _binary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]:
     def binary(
         x1: Any,
         x2: Any,
@@ -126,7 +125,6 @@ def _binary(plain: Callable[..., Array], like: np.ufunc | None) -> Callable[...,
     ) -> Array:
         if out is dtype is casting is signature is None and where is True:
             return plain(x1, x2)
-        assert like is not None
         return with_options(binary, like, (x1, x2), out, where, casting, dtype, signature)
 
     return binary
