@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..._lazy.graph.program import Eqn
-from ..._lazy.ops import control, elementwise, indexing, linalg, reduction, structure
+from ..._lazy.ops import control, elementwise, indexing, linalg, ordering, reduction, structure
 from ..._lazy.ops.placement import reshard, transfer
 from ..layouts import Layout
 from ..partition import Partition
@@ -17,6 +17,7 @@ from . import loops
 from .along import gather_rule, index_rule, scan_rule, scatter_rule
 from .local import done, fill_of, full
 from .moving import concat_rule, reshape_rule, slice_rule, update_slice_rule
+from .sorting import sort_rule
 from .table import RULES, partition, rule_of
 from .tall import tall_rule, values_rule
 
@@ -70,6 +71,8 @@ RULES |= {
     reduction.argmin: index_rule,
     indexing.gather: gather_rule,
     indexing.scatter: scatter_rule,
+    ordering.sort: sort_rule,
+    ordering.argsort: sort_rule,
     linalg.qr: tall_rule,
     linalg.svd: tall_rule,
     linalg.svdvals: values_rule,
