@@ -132,17 +132,12 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Ar
     out = full(y.shape, 0, y.dtype)
     for mask, f in zip(masks, funclist, strict=True):
         if not callable(f):
-            part = as_array("piecewise", f)
-            new = astype(part, y.dtype)
-        else:
-            # Each function sees the elements that are its own, and no others, as in NumPy.
-            mine = getitem(y, mask)
-            if not mine.size:
-                continue
-            new = full(y.shape, 0, y.dtype)
-            setitem(new, mask, f(mine, *args, **kw))
-        # A condition of fewer axes is one of rows.
-        out = where(reshape(mask, mask.shape + (1,) * (y.ndim - mask.ndim)), new, out)
+            setitem(out, mask, f)
+            continue
+        # Each function sees the elements that are its own, and no others, as in NumPy.
+        mine = getitem(y, mask)
+        if mine.size:
+            setitem(out, mask, f(mine, *args, **kw))
     return out
 
 
@@ -325,9 +320,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
             return
         if x.nbytes < eager.PART and eager.put(x, (), src):
             return
-    new: Any = src
-    if not isinstance(src, bool | int | float | complex):
-        new = as_array("copyto", src)
+    new = src if isinstance(src, bool | int | float | complex) else as_array("copyto", src)
     weak = type(src) is int and x.dtype.kind != "b"
     if not np.can_cast(result_dtype(new), x.dtype, casting) and not weak:
         raise TypeError(f"Cannot cast array data from {result_dtype(new)} to {x.dtype} ({casting!r})")
@@ -457,17 +450,12 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     x = _target("fill_diagonal", a)
     if x.ndim < 2:
         raise ValueError("array must be at least 2-d")
-    end = None
-    if x.ndim == 2:
-        step = x.shape[1] + 1
-        end = None if wrap else x.shape[1] ** 2
-    else:
-        if len(set(x.shape)) > 1:
-            raise ValueError("All dimensions of input must be of equal length")
-        step = 1 + sum(math.prod(x.shape[k + 1 :]) for k in range(x.ndim - 1))
+    if x.ndim > 2 and len(set(x.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
     if eager.change(functools.partial(np.fill_diagonal, wrap=wrap), x, val):
         return
-    places = slice(None, end, step)
+    end = x.shape[1] ** 2 if x.ndim == 2 and not wrap else None
+    places = slice(None, end, sum(math.prod(x.shape[k:]) for k in range(1, x.ndim + 1)))
     new = val if isinstance(val, bool | int | float | complex) else flat("fill_diagonal", val)
     if type(new) is Array:
         new = repeated(astype(new, x.dtype), (len(range(x.size)[places]),)) if new.size else new

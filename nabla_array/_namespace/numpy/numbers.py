@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,7 @@ from ..chapters.utility import diff
 from ..core.array import Array, apply, current
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, broadcast_shapes, full, normalize_axis, promote
-from .described import eager_numpys, numpys
+from .described import eager_numpys, numpys, of_family
 from .joining import along, flat
 
 _F64 = np.dtype(np.float64)
@@ -188,33 +189,20 @@ def real_if_close(a: Any, tol: float = 100) -> Array:
 # -- tests -------------------------------------------------------------------------------------------
 
 
-def _real(function: str, x: Any) -> Array:
-    y = as_array(function, x)
-    if y.dtype.kind == "c":
-        raise TypeError(
-            f"This operation is not supported for {y.dtype} values because it would be ambiguous."
-        )
-    return y
+def _infinite(name: str, value: float, summary: str, result: str) -> Callable[..., Array]:
+    """Return `isposinf` or `isneginf`."""
+
+    def call(x: Any, out: Any = None) -> Array:
+        y = as_array(name, x)
+        if y.dtype.kind == "c":
+            raise TypeError(f"{name}: {y.dtype} has no order; a real dtype would work")
+        return deliver(name, out, equal(y, value))
+
+    return numpys(of_family(call, name, summary, "[xp.inf, -xp.inf, 0.0]", result))
 
 
-@numpys
-def isposinf(x: Any, out: Any = None) -> Array:
-    """Test for positive infinity.
-
-    >>> xp.isposinf([xp.inf, -xp.inf, 0.0])
-    array([ True, False, False])
-    """
-    return deliver("isposinf", out, equal(_real("isposinf", x), np.inf))
-
-
-@numpys
-def isneginf(x: Any, out: Any = None) -> Array:
-    """Test for negative infinity.
-
-    >>> xp.isneginf([xp.inf, -xp.inf, 0.0])
-    array([False,  True, False])
-    """
-    return deliver("isneginf", out, equal(_real("isneginf", x), -np.inf))
+isposinf = _infinite("isposinf", np.inf, "Test for positive infinity.", "array([ True, False, False])")
+isneginf = _infinite("isneginf", -np.inf, "Test for negative infinity.", "array([False,  True, False])")
 
 
 @numpys
@@ -412,14 +400,11 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """
     f = as_array("trapezoid", y)
     k = normalize_axis("trapezoid", axis, f.ndim)
-    if x is None:
-        d: Any = dx
-    else:
+    d = dx
+    if x is not None:
         points = as_array("trapezoid", x)
-        if points.ndim == 1:
-            d = reshape(diff(points), (-1, *[1] * (f.ndim - k - 1)))
-        else:
-            d = diff(points, axis=axis)
+        one = points.ndim == 1
+        d = reshape(diff(points), (-1, *[1] * (f.ndim - k - 1))) if one else diff(points, axis=axis)
     low, high = f[along(k, slice(None, -1))], f[along(k, slice(1, None))]
     return (d * (high + low) / 2.0).sum(k)
 
@@ -458,20 +443,10 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     >>> xp.interp(2.5, [1, 2, 3], [3, 2, 0])
     np.float64(1.0)
     """
-    at, points = as_array("interp", x), as_array("interp", xp)
+    at, points, values = [as_array("interp", z) for z in (x, xp, fp)]
     if "c" in (at.dtype.kind, points.dtype.kind):
         raise TypeError("interp: complex numbers are not in order; real ones would work for x and xp")
-    at, points = astype(at, _F64), astype(points, _F64)
-    values = as_array("interp", fp)
-    if values.dtype.kind == "c":
-        ends = {"left": left, "right": right}
-        given = {side: as_array("interp", end) for side, end in ends.items() if end is not None}
-        parts = [
-            interp(at, points, pick(values), period=period, **{k: pick(v) for k, v in given.items()})
-            for pick in (real, imag)
-        ]
-        return apply(complex_, *[astype(part, _F64) for part in parts])
-    values = astype(values, _F64)
+    at, points, values = [astype(z, np.result_type(z.dtype, _F64)) for z in (at, points, values)]
     if points.ndim != 1 or values.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
     if points.size != values.size:
@@ -488,28 +463,35 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         points = concat([points[-1:] - period, points, points[:1] + period])
         values = concat([values[-1:], values, values[:1]])
         left = right = None
-    n = points.size
     low = values[0] if left is None else left
     high = values[-1] if right is None else right
-    if n == 1:
+    if points.size == 1:
         between = broadcast_to(values[0], at.shape)
+        return where(at < points[0], low, where(at > points[-1], high, between))
+    if values.dtype.kind == "c":
+        between = apply(complex_, *[_interpolated(at, points, pick(values)) for pick in (real, imag)])
     else:
-        i = searchsorted(points, at, side="right")
-        i = where(i > n - 1, n - 1, where(i < 1, 1, i)) - 1
-        x0, y0 = points[i], values[i]
-        dx = points[i + 1] - x0
-        x1, y1 = points[i + 1], values[i + 1]
-        slope = (y1 - y0) / where(equal(dx, 0), 1.0, dx)
-        between = slope * (at - x0) + y0
-        # From the other end where a sample is infinite.
-        between = where(isnan(between), slope * (at - x1) + y1, between)
-        between = where(logical_and(isnan(between), equal(y0, y1)), y0, between)
-        # Samples are met exactly, by what takes off 0 but has the slope of the line beside them.
-        met0, met1 = [y - (slope * (z - at) + 0.0) for z, y in ((x0, y0), (x1, y1))]
-        between = where(equal(at, x0), where(isnan(met0), y0, met0), between)
-        between = where(equal(at, x1), where(isnan(met1), y1, met1), between)
+        between = _interpolated(at, points, values)
     out = where(at < points[0], low, where(at > points[-1], high, between))
-    return where(isnan(at), at, out) if n > 1 else out
+    return where(isnan(at), at, out)
+
+
+def _interpolated(at: Array, points: Array, values: Array) -> Array:
+    """Return real values between samples, and on the lines of the outermost ones."""
+    i = searchsorted(points, at, side="right")
+    i = where(i > points.size - 1, points.size - 1, where(i < 1, 1, i)) - 1
+    x0, y0, x1, y1 = points[i], values[i], points[i + 1], values[i + 1]
+    dx = x1 - x0
+    slope = (y1 - y0) / where(equal(dx, 0), 1.0, dx)
+    between = slope * (at - x0) + y0
+    # From the other end where a sample is infinite.
+    between = where(isnan(between), slope * (at - x1) + y1, between)
+    between = where(logical_and(isnan(between), equal(y0, y1)), y0, between)
+    # Samples are met exactly, by what takes off 0 but has the slope of the line beside them.
+    for end, y in ((x0, y0), (x1, y1)):
+        met = y - (slope * (end - at) + 0.0)
+        between = where(equal(at, end), where(isnan(met), y, met), between)
+    return between
 
 
 def _correlated(a: Array, v: Array, mode: Any) -> Array:

@@ -169,10 +169,8 @@ def _term(text: str) -> list[int]:
     for i, part in enumerate(parts):
         out += [_DOTS] if i else []
         for letter in part:
-            if letter == ".":
-                raise ValueError("einsum: a '.' in the subscripts is not part of an ellipsis ('...')")
             if letter not in _LETTERS:
-                raise ValueError(f"einsum: {letter!r} is no subscript; letters would work")
+                raise ValueError(f"einsum: {letter!r} is no subscript; letters and '...' would work")
             out.append(_LETTERS.index(letter))
     return out
 
