@@ -100,14 +100,11 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
     return x
 
 
-_REQUIREMENTS = {
-    **dict.fromkeys(("C", "C_CONTIGUOUS", "CONTIGUOUS"), "C"),
-    **dict.fromkeys(("F", "F_CONTIGUOUS", "FORTRAN"), "F"),
-    **dict.fromkeys(("A", "ALIGNED"), "A"),
-    **dict.fromkeys(("W", "WRITEABLE"), "W"),
-    **dict.fromkeys(("O", "OWNDATA"), "O"),
-    **dict.fromkeys(("E", "ENSUREARRAY"), "E"),
-}
+# NumPy's words for what memory is to be; the first letter tells them apart.
+_REQUIREMENTS = (
+    "A ALIGNED C C_CONTIGUOUS CONTIGUOUS E ENSUREARRAY F F_CONTIGUOUS FORTRAN O OWNDATA W WRITEABLE"
+)
+_KINDS = {word: word[0] for word in _REQUIREMENTS.split()}
 
 
 @numpys
@@ -117,7 +114,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
     >>> xp.require([1, 2], requirements=["C"])
     array([1, 2])
     """
-    kinds = {_REQUIREMENTS[str(r).upper()] for r in requirements or ()}
+    kinds = {_KINDS[str(r).upper()] for r in requirements or ()}
     if {"C", "F"} <= kinds:
         raise ValueError('Cannot specify both "C" and "F" order')
     x = asarray(a, dtype=dtype, order="C" if "C" in kinds else "F" if "F" in kinds else "A")
@@ -323,52 +320,38 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: Any = 0) -> tuple[Arr
     return nonzero(as_array("mask_indices", mask_func(ones((n, n), dtype=int), k)) != 0)
 
 
-@numpys
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """Return the indices of a lower triangle.
+def _of_triangle(name: str, summary: str, result: str) -> Callable[..., tuple[Array, ...]]:
+    """Return `tril_indices` or `triu_indices`."""
 
-    >>> xp.tril_indices(2)
-    (array([0, 1, 1]), array([0, 0, 1]))
-    """
-    return tuple(map(from_value, np.tril_indices(n, k, m)))
+    def call(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
+        return tuple(map(from_value, getattr(np, name)(n, k, m)))
 
-
-@numpys
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Array, ...]:
-    """Return the indices of an upper triangle.
-
-    >>> xp.triu_indices(2)
-    (array([0, 0, 1]), array([0, 1, 1]))
-    """
-    return tuple(map(from_value, np.triu_indices(n, k, m)))
+    return numpys(of_family(call, name, summary, "2", result))
 
 
-@numpys
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
-    """Return the indices of the lower triangle of an array.
+def _of_matrix(
+    name: str, indices: Callable[..., tuple[Array, ...]], summary: str, result: str
+) -> Callable[..., tuple[Array, ...]]:
+    """Return `tril_indices_from` or `triu_indices_from`."""
 
-    >>> xp.tril_indices_from(xp.eye(2))
-    (array([0, 1, 1]), array([0, 0, 1]))
-    """
-    return tril_indices(*_rows_and_columns("tril_indices_from", arr, k))
+    def call(arr: Any, k: int = 0) -> tuple[Array, ...]:
+        x = as_array(name, arr)
+        if x.ndim != 2:
+            raise ValueError("input array must be 2-d")
+        return indices(x.shape[0], k, x.shape[1])
 
-
-@numpys
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Array, ...]:
-    """Return the indices of the upper triangle of an array.
-
-    >>> xp.triu_indices_from(xp.eye(2))
-    (array([0, 0, 1]), array([0, 1, 1]))
-    """
-    return triu_indices(*_rows_and_columns("triu_indices_from", arr, k))
+    return numpys(of_family(call, name, summary, "xp.eye(2)", result))
 
 
-def _rows_and_columns(function: str, arr: Any, k: int) -> tuple[int, int, int]:
-    x = as_array(function, arr)
-    if x.ndim != 2:
-        raise ValueError("input array must be 2-d")
-    return x.shape[0], k, x.shape[1]
-
+_LOWER, _UPPER = "(array([0, 1, 1]), array([0, 0, 1]))", "(array([0, 0, 1]), array([0, 1, 1]))"
+tril_indices = _of_triangle("tril_indices", "Return the indices of a lower triangle.", _LOWER)
+triu_indices = _of_triangle("triu_indices", "Return the indices of an upper triangle.", _UPPER)
+tril_indices_from = _of_matrix(
+    "tril_indices_from", tril_indices, "Return the indices of the lower triangle of an array.", _LOWER
+)
+triu_indices_from = _of_matrix(
+    "triu_indices_from", triu_indices, "Return the indices of the upper triangle of an array.", _UPPER
+)
 
 # -- windows -----------------------------------------------------------------------------------------
 

@@ -273,7 +273,9 @@ def set_flat(self: Array, value: Any) -> None:
     flat(self)[...] = value
 
 
+_LATE = "argmax argmin argpartition diagonal dot mean nonzero searchsorted std trace var"
 _METHODS: dict[str, Any] = {
+    **{name: _Late(name) for name in _LATE.split()},
     "__array_wrap__": array_wrap,
     "__class_getitem__": classmethod(GenericAlias),
     "__contains__": contains,
@@ -281,9 +283,6 @@ _METHODS: dict[str, Any] = {
     "__setstate__": setstate,
     "all": utility.all,
     "any": utility.any,
-    "argmax": _Late("argmax"),
-    "argmin": _Late("argmin"),
-    "argpartition": _Late("argpartition"),
     "argsort": sorting.argsort,
     "astype": astype,
     "byteswap": byteswap,
@@ -295,17 +294,13 @@ _METHODS: dict[str, Any] = {
     "copy": copy,
     "cumprod": scans.cumprod,
     "cumsum": scans.cumsum,
-    "diagonal": _Late("diagonal"),
-    "dot": _Late("dot"),
     "dump": dump,
     "dumps": dumps,
     "fill": fill,
     "flatten": flatten,
     "getfield": field,
     "max": statistical.max,
-    "mean": _Late("mean"),
     "min": statistical.min,
-    "nonzero": _Late("nonzero"),
     "partition": partition,
     "prod": statistical.prod,
     "put": put,
@@ -313,20 +308,16 @@ _METHODS: dict[str, Any] = {
     "repeat": joining.repeat,
     "reshape": fastpath.wrap("view", reshape, "shape", reshape_p, Step),
     "round": elementwise.round,
-    "searchsorted": _Late("searchsorted"),
     "setfield": setfield,
     "sort": sort,
     "squeeze": manipulation.squeeze,
-    "std": _Late("std"),
     "sum": statistical.sum,
     "swapaxes": manipulation.swapaxes,
     "take": take,
     "to_numpy": to_numpy,
     "tobytes": tobytes,
     "tofile": tofile,
-    "trace": _Late("trace"),
     "transpose": fastpath.wrap("view", transpose, "T", permute, Step),
-    "var": _Late("var"),
     "view": view_as,
 }
 

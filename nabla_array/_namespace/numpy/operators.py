@@ -107,6 +107,12 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
     return operate
 
 
+def _native(way: str, function: _Function, operate: _Function) -> _Function:
+    """Return an operator with the short way that native code has for the primitive of a function, if any."""
+    prim = PRIMITIVES.get(function)
+    return fastpath.wrap(way, operate, prim.name, prim) if prim else operate
+
+
 def _forward(name: str, function: _Function) -> _Function:
     operate = _operator(name, function)
     prim = PRIMITIVES.get(function)
@@ -114,7 +120,7 @@ def _forward(name: str, function: _Function) -> _Function:
         return fastpath.product(np.matmul)(operate)
     if function is e.pow:  # NumPy's operator takes other roads than its function
         return fastpath.wrap("binary", _squaring(operate), "pow", pow_p, operator.pow)
-    return fastpath.wrap("binary", binary_call(prim, operate), prim.name, prim) if prim else operate
+    return _native("binary", function, binary_call(prim, operate) if prim else operate)
 
 
 def _squaring(operate: Callable[[Array, Any], Array]) -> Callable[[Array, Any], Array]:
@@ -129,10 +135,9 @@ def _squaring(operate: Callable[[Array, Any], Array]) -> Callable[[Array, Any], 
 
 def _reflected(name: str, function: _Function) -> _Function:
     operate = _operator(name, function, reflected=True)
-    prim = PRIMITIVES.get(function)
     if function is e.pow:
         return fastpath.wrap("reflected", operate, "pow", pow_p, operator.pow)
-    return fastpath.wrap("reflected", operate, prim.name, prim) if prim else operate
+    return _native("reflected", function, operate)
 
 
 def _in_place(name: str, function: _Function, forward: _Function) -> Callable[[Array, Any], Array]:
@@ -155,15 +160,12 @@ def _in_place(name: str, function: _Function, forward: _Function) -> Callable[[A
             write(self, fitting)
         return self
 
-    prim = PRIMITIVES.get(function)
-    return fastpath.wrap("in_place", operate, prim.name, prim) if prim else operate
+    return _native("in_place", function, operate)
 
 
 def _own(function: _Function) -> _Function:
     prim = PRIMITIVES.get(function)
-    if prim is None:
-        return lambda self: function(self)
-    return fastpath.wrap("unary", unary_call(prim, function), prim.name, prim)
+    return _native("unary", function, unary_call(prim, function) if prim else lambda self: function(self))
 
 
 def _getitem(self: Array, key: Any) -> Array:

@@ -16,30 +16,25 @@ from ..chapters.moments import mean as mean_
 from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
 from ..core.array import Array
-from ..core.indexing import getitem, setitem
+from ..core.indexing import getitem
 from ..core.promotion import as_array, astype, broadcast_to, full
 from .described import eager_numpys
 from .joining import along
 from .statistics import median as median_
 
-_OPTIONS = {
-    "constant": {"constant_values"},
-    "edge": set(),
-    "linear_ramp": {"end_values"},
-    "maximum": {"stat_length"},
-    "mean": {"stat_length"},
-    "median": {"stat_length"},
-    "minimum": {"stat_length"},
-    "reflect": {"reflect_type"},
-    "symmetric": {"reflect_type"},
-    "wrap": set(),
-    "empty": set(),
-}
 _STATISTICS: dict[str, Callable[..., Array]] = {
     "maximum": max_,
     "mean": mean_,
     "median": median_,
     "minimum": min_,
+}
+# The option that a mode takes, if any.
+_OPTIONS = {
+    "constant": "constant_values",
+    "linear_ramp": "end_values",
+    **dict.fromkeys(("edge", "empty", "wrap")),
+    **dict.fromkeys(("reflect", "symmetric"), "reflect_type"),
+    **dict.fromkeys(_STATISTICS, "stat_length"),
 }
 
 
@@ -141,7 +136,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
         return _by_function(x, widths, mode, kwargs)
     if mode not in _OPTIONS:
         raise ValueError(f"mode '{mode}' is not supported")
-    wrong = set(kwargs) - _OPTIONS[mode]
+    wrong = set(kwargs) - {_OPTIONS[mode]}
     if wrong:
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
     values = _pairs(kwargs.get("constant_values", kwargs.get("end_values", 0)), x.ndim)
@@ -162,13 +157,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
 
 
 def _by_function(x: Array, widths: list[tuple[Any, Any]], function: Any, kwargs: dict[str, Any]) -> Array:
-    shape = tuple(n + a + b for n, (a, b) in zip(x.shape, widths, strict=True))
-    out = full(shape, 0, x.dtype)
-    inside = tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))
-    setitem(out, inside, x)
+    out = pad(x, widths)
     for k in range(x.ndim):
-        for i in np.ndindex(*shape[:k], *shape[k + 1 :]):
-            key = (*i[:k], slice(None), *i[k:])
-            row = getitem(out, key)
+        for i in np.ndindex(*out.shape[:k], *out.shape[k + 1 :]):
+            row = getitem(out, (*i[:k], slice(None), *i[k:]))
             function(row, widths[k], k, kwargs)
     return out

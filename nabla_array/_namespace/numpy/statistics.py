@@ -192,9 +192,9 @@ def quantile_dtype(percent: bool, dtype: np.dtype, q: Any, method: str) -> np.dt
 
 
 def quantiles(
-    name: str, find: Callable[..., Array], summary: str, example: str, result: str
+    make: Callable[..., Any], name: str, find: Callable[..., Array], summary: str, example: str, result: str
 ) -> Callable[..., Array]:
-    """Return NumPy's function of this name; `find` is told whether `q` is in percent."""
+    """Let `make` make NumPy's function of this name; `find` is told whether `q` is in percent."""
 
     def call(
         a: Any,
@@ -210,7 +210,7 @@ def quantiles(
         y = find(name, name.endswith("percentile"), as_array(name, a), q, axis, method, keepdims, weights)
         return deliver(name, out, y)
 
-    return of_family(call, name, summary, example, result)
+    return make(of_family(call, name, summary, example, result))
 
 
 def quantiles_on_host(
@@ -221,23 +221,16 @@ def quantiles_on_host(
     return as_array(name, host_call(getattr(np, name), name, (x, q), options))
 
 
-quantile = eager_numpys()(
-    quantiles(
-        "quantile",
-        _quantile,
-        "Return quantiles along axes.",
-        "[1.0, 2.0, 4.0], 0.5",
-        "np.float64(2.0)",
-    )
+quantile = quantiles(
+    eager_numpys(), "quantile", _quantile, "Return quantiles along axes.", "[1, 2, 4], 0.5", "np.float64(2.0)"
 )
-percentile = eager_numpys()(
-    quantiles(
-        "percentile",
-        _quantile,
-        "Return percentiles along axes.",
-        "[1.0, 2.0, 4.0], [0, 75]",
-        "array([1., 3.])",
-    )
+percentile = quantiles(
+    eager_numpys(),
+    "percentile",
+    _quantile,
+    "Return percentiles along axes.",
+    "[1, 2, 4], 75",
+    "np.float64(3.0)",
 )
 
 
@@ -539,6 +532,6 @@ def histogram2d(
         n = len(bins)
     except TypeError:
         n = 1
-    both = asarray(bins) if n not in (1, 2) else bins
-    counts, edges = histogramdd((a, b), [both, both] if n not in (1, 2) else both, range, density, weights)
+    both = bins if n in (1, 2) else [asarray(bins)] * 2
+    counts, edges = histogramdd((a, b), both, range, density, weights)
     return counts, edges[0], edges[1]

@@ -83,10 +83,10 @@ def as_strided(
     # Counted in elements, or in bytes where those of the base are of another dtype.
     unit = y.itemsize if base.dtype == y.dtype else 1
     place = np.full(target, (shown.ctypes.data - first.ctypes.data) // unit)
-    for k, (n, by) in enumerate(zip(target, steps, strict=True)):
-        if n > 1 and by % unit:
+    for along, by in zip(np.indices(target, sparse=True), steps, strict=True):
+        if along.size > 1 and by % unit:
             raise ValueError(f"as_strided: a stride of {by} bytes is no multiple of an element's {unit}")
-        place += np.arange(n).reshape((-1,) + (1,) * (len(target) - k - 1)) * (by // unit)
+        place += along * (by // unit)
     if place.size and not 0 <= place.min() <= place.max() <= base.nbytes // unit - y.itemsize // unit:
         raise ValueError(
             f"as_strided: shape {target} with strides {steps} leads out of the {base.nbytes} bytes of the "

@@ -98,7 +98,9 @@ def with_options(
         dtypes = tuple(k if isinstance(k, np.dtype) else d for k, d in zip(kinds, dtypes, strict=False))
     ready = [as_array(name, x, d) for x, d in zip(operands, dtypes, strict=False)]
     if where is not True:
-        where = _mask(name, where)
+        if isinstance(where, Array | np.ndarray) and where.dtype != _BOOL:
+            raise TypeError(f"Cannot cast array data from {where.dtype} to bool according to the rule 'safe'")
+        where = as_array(name, where, _BOOL)
         if like in _HARMLESS:  # where the mask is false nothing may fail, nor spoil a derivative
             ready = [_chosen(name, where, x, _HARMLESS[like]) for x in ready]
     results = function(*ready)
@@ -108,12 +110,6 @@ def with_options(
         many = tuple([_chosen(name, where, y, before) for y, before in pairs])
     many = tuple([deliver(name, t, y, casting) for y, t in zip(many, outs, strict=True)])
     return many if isinstance(results, tuple) else many[0]
-
-
-def _mask(name: str, where: Any) -> Array:
-    if isinstance(where, Array | np.ndarray) and where.dtype != _BOOL:
-        raise TypeError(f"Cannot cast array data from {where.dtype} to bool according to the rule 'safe'")
-    return as_array(name, where, _BOOL)
 
 
 def _chosen(name: str, mask: Array, y: Array, before: Any) -> Array:
@@ -345,10 +341,6 @@ def outer(function: Function, like: np.ufunc, A: Any, B: Any, /, **kwargs: Any) 
     return function(a[(..., *[None] * b.ndim)] if b.ndim else a, b, **kwargs)
 
 
-def _plus(x: Any, y: Any) -> Array:
-    return elementwise(add, "subtract.at", (x, y))
-
-
 def _is_done_at_once(like: np.ufunc, a: Array, indices: Any, b: Any) -> bool:
     """Do what `at` does in the array's own memory, if one dtype will do and nobody could tell."""
     if b is None or not a.ndim or type(indices) not in (Array, np.ndarray, list):
@@ -382,5 +374,7 @@ def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, 
         return
     value = as_array(name, b, a.dtype)
     if subtracts:
-        value, function = elementwise(neg, name, (value,)), _plus
-    combine_at(a, indices, value, mode, function)
+        value = elementwise(neg, name, (value,))
+        combine_at(a, indices, value, mode, lambda x, y: elementwise(add, name, (x, y)))
+    else:
+        combine_at(a, indices, value, mode, function)

@@ -352,23 +352,21 @@ def _nan_quantile(
         return astype(y, quantile_dtype(percent, x.dtype, q, method))
 
 
-nanquantile = numpys(
-    quantiles(
-        "nanquantile",
-        _nan_quantile,
-        "Return quantiles along axes of the elements that are not nan.",
-        "[1.0, xp.nan, 2.0], 0.5",
-        "np.float64(1.5)",
-    )
+nanquantile = quantiles(
+    numpys,
+    "nanquantile",
+    _nan_quantile,
+    "Return quantiles along axes of the elements that are not nan.",
+    "[1.0, xp.nan, 2.0], 0.5",
+    "np.float64(1.5)",
 )
-nanpercentile = numpys(
-    quantiles(
-        "nanpercentile",
-        _nan_quantile,
-        "Return percentiles along axes of the elements that are not nan.",
-        "[1.0, xp.nan, 2.0], 50",
-        "np.float64(1.5)",
-    )
+nanpercentile = quantiles(
+    numpys,
+    "nanpercentile",
+    _nan_quantile,
+    "Return percentiles along axes of the elements that are not nan.",
+    "[1.0, xp.nan, 2.0], 50",
+    "np.float64(1.5)",
 )
 
 
