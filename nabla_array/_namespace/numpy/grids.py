@@ -10,7 +10,7 @@ from ..chapters.creation import arange, linspace
 from ..chapters.joining import concat, stack
 from ..chapters.manipulation import broadcast_to
 from ..core.array import Array, from_value
-from ..core.promotion import as_array, astype
+from ..core.promotion import as_array
 from .joining import with_axes
 
 
@@ -69,33 +69,22 @@ class _Joined:
             numbers = [int(n) for n in word.split(",")]
             axis, ndmin, trans1d = [*numbers, *(axis, ndmin, trans1d)[len(numbers) :]]
         parts = [_part(item, ndmin, trans1d) for item in items]
-        arrays = [p for p, weak in parts if not weak]
-        scalars = [p for p, weak in parts if weak]
-        dtype = np.result_type(*[a.dtype for a in arrays], *scalars)
-        ready = [
-            with_axes(as_array(self.name, p, dtype), ndmin) if weak else astype(p, dtype) for p, weak in parts
-        ]
-        return concat(ready, axis=axis)
+        dtype = np.result_type(*[p.dtype if type(p) is Array else p for p in parts])
+        return concat([with_axes(as_array(self.name, p, dtype), ndmin) for p in parts], axis=axis)
 
 
-def _part(item: Any, ndmin: int, trans1d: int) -> tuple[Any, bool]:
-    """Return an item of a key as an array, or as a Python scalar and True."""
-    if isinstance(item, slice):
-        x, given = _points(item), 1
-    elif isinstance(item, bool | int | float | complex):
-        return item, True
-    else:
-        x = as_array("r_", item)
-        given = x.ndim
-    if given >= ndmin:
-        return x, False
-    y = with_axes(x, ndmin)
-    if trans1d != -1 and given:  # where the axes of the item go among the new ones
-        new = ndmin - given
-        first = trans1d + new + 1 if trans1d < 0 else trans1d
-        order = list(range(ndmin))
-        y = y.transpose(order[:first] + order[new:] + order[first:new])
-    return y, False
+def _part(item: Any, ndmin: int, trans1d: int) -> Any:
+    """Return an item of a key as an array, or a Python scalar as it is."""
+    if isinstance(item, bool | int | float | complex):
+        return item
+    x = _points(item) if isinstance(item, slice) else as_array("r_", item)
+    new = ndmin - x.ndim
+    if new <= 0 or trans1d == -1 or not x.ndim:
+        return with_axes(x, ndmin)
+    # Where the axes of the item go among the new ones.
+    first = trans1d + new + 1 if trans1d < 0 else trans1d
+    order = list(range(ndmin))
+    return with_axes(x, ndmin).transpose(order[:first] + order[new:] + order[first:new])
 
 
 r_ = _Joined("r_")

@@ -17,6 +17,7 @@ from ..chapters.linalg import inv, matrix_norm, pinv, slogdet, solve, svdvals, v
 from ..chapters.linear_algebra import matmul
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.searching import where
+from ..chapters.statistical import kept
 from ..chapters.statistical import sum as sum_
 from ..chapters.utility import all as all_
 from ..chapters.utility import any as any_
@@ -69,7 +70,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         raise ValueError("Invalid norm order for matrices.")
     out = matrix_norm(moveaxis(y, axes, (-2, -1)), ord="fro" if ord in (None, "f") else ord)
     if keepdims:
-        out = reshape(out, tuple(1 if k in axes else n for k, n in enumerate(y.shape)))
+        out = reshape(out, kept(y, axes))
     return out
 
 

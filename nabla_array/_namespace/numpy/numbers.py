@@ -40,7 +40,7 @@ from ..chapters.sorting import argsort
 from ..chapters.utility import diff
 from ..core.array import Array, apply, current
 from ..core.outputs import deliver
-from ..core.promotion import as_array, astype, broadcast_shapes, full, normalize_axis, promote
+from ..core.promotion import as_array, astype, broadcast_shapes, full, listed, normalize_axis, promote
 from .described import eager_numpys, numpys, of_family
 from .joining import along, flat
 
@@ -318,11 +318,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     array([1. , 1.5, 2.5, 3. ])
     """
     x = as_array("gradient", f)
-    axes = (
-        list(range(x.ndim))
-        if axis is None
-        else [normalize_axis("gradient", a, x.ndim) for a in (axis if isinstance(axis, tuple) else (axis,))]
-    )
+    axes = [normalize_axis("gradient", a, x.ndim) for a in (range(x.ndim) if axis is None else listed(axis))]
     if len(set(axes)) != len(axes):
         raise ValueError("repeated axis")
     if edge_order not in (1, 2):

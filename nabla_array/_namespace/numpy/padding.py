@@ -38,18 +38,9 @@ _OPTIONS = {
 }
 
 
-def _pairs(given: Any, ndim: int, whole: bool = False) -> list[tuple[Any, Any]]:
+def _pairs(given: Any, ndim: int) -> list[tuple[Any, Any]]:
     """Return (before, after) for each axis, which may be given once for all."""
-    if given is None and not whole:
-        return [(None, None)] * ndim
-    value = np.asarray(given)
-    if whole:
-        if value.dtype.kind not in "iu":
-            raise TypeError("`pad_width` must be of integral type.")
-        if (value < 0).any():
-            raise ValueError("index can't contain negative values")
-    rows: list[Any] = np.broadcast_to(value, (ndim, 2)).tolist()
-    return [(a, b) for a, b in rows]
+    return [(a, b) for a, b in np.broadcast_to(given, (ndim, 2)).tolist()]
 
 
 def _turned(n: int, before: int, after: int, mode: str) -> np.ndarray:
@@ -97,12 +88,12 @@ def _ends(
         shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
         if mode in ("constant", "empty"):
             fill = np.empty((), x.dtype)
-            fill[()] = 0 if value is None else value
+            fill[()] = value
             part = full(shape, fill[()], x.dtype)
         elif mode == "edge":
             part = broadcast_to(getitem(x, along(axis, slice(0, 1) if front else slice(-1, None))), shape)
         elif mode == "linear_ramp":
-            part = _ramp(x, axis, count, 0 if value is None else value, front)
+            part = _ramp(x, axis, count, value, front)
         else:
             if length is not None and length < 0:
                 raise ValueError("index can't contain negative values")
@@ -131,7 +122,12 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Ar
         for k, w in pad_width.items():
             each[k] = (w, w) if isinstance(w, int) else tuple(w)
         pad_width = each
-    widths = _pairs(pad_width, x.ndim, whole=True)
+    given = np.asarray(pad_width)
+    if given.dtype.kind not in "iu":
+        raise TypeError("`pad_width` must be of integral type.")
+    if (given < 0).any():
+        raise ValueError("index can't contain negative values")
+    widths = _pairs(given, x.ndim)
     if callable(mode):
         return _by_function(x, widths, mode, kwargs)
     if mode not in _OPTIONS:

@@ -31,6 +31,7 @@ from ..chapters.joining import concat
 from ..chapters.manipulation import broadcast_to, reshape
 from ..chapters.searching import searchsorted, where
 from ..chapters.sorting import sort
+from ..chapters.statistical import kept
 from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
 from ..chapters.statistical import sum as sum_
@@ -113,15 +114,10 @@ def ordered(function: str, a: Any, axis: Any) -> tuple[Array, tuple[int, ...]]:
     """Return the elements sorted along a last axis that stands for `axis`, and the shape with them kept."""
     x = as_array(function, a)
     axes = normalize_axes(function, axis, x.ndim)
-    kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     rest = tuple(k for k in range(x.ndim) if k not in axes)
     rows = x.transpose((*rest, *axes)) if x.ndim else x
     count = math.prod(x.shape[k] for k in axes)
-    return sort(reshape(rows, (*[x.shape[k] for k in rest], count)), axis=-1), kept
-
-
-def _kept(y: Array, shape: tuple[int, ...], lead: int) -> Array:
-    return reshape(y, (*y.shape[:lead], *shape))
+    return sort(reshape(rows, (*[x.shape[k] for k in rest], count)), axis=-1), kept(x, axes)
 
 
 def between(low: Array, high: Array, t: Any) -> Array:
@@ -156,7 +152,7 @@ def _quantile(
     fractions = checked_fractions(given, percent)
     if fractions.ndim > 2:
         raise ValueError(f"{function}: q has more than two axes")
-    rows, kept = ordered(function, x, axis)
+    rows, shape = ordered(function, x, axis)
     n = rows.shape[-1]
     if not n:
         raise IndexError(f"{function}: no elements along the axis")
@@ -181,7 +177,7 @@ def _quantile(
     if x.dtype.kind == "f":  # nan goes last, and spreads
         last = getitem(rows, (Ellipsis, -1))
         y = where(isnan(last), np.nan, y)
-    return astype(_kept(y, kept, fractions.ndim) if keepdims else y, dtype)
+    return astype(reshape(y, (*fractions.shape, *shape)) if keepdims else y, dtype)
 
 
 def quantile_dtype(percent: bool, dtype: np.dtype, q: Any, method: str) -> np.dtype:
@@ -243,7 +239,7 @@ def median(
     >>> xp.median([3.0, 1.0, 2.0, 10.0])
     np.float64(2.5)
     """
-    rows, kept = ordered("median", a, axis)
+    rows, shape = ordered("median", a, axis)
     n = rows.shape[-1]
     if not n:
         y = inexact("median", rows).mean(-1)
@@ -252,7 +248,7 @@ def median(
         if rows.dtype.kind in "fc":
             last = rows[..., -1]
             y = where(isnan(last), last, y)
-    return deliver("median", out, _kept(y, kept, 0) if keepdims else y, "unsafe")
+    return deliver("median", out, reshape(y, shape) if keepdims else y, "unsafe")
 
 
 # -- correlation -------------------------------------------------------------------------------------

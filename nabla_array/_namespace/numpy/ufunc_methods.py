@@ -219,7 +219,7 @@ def reduce(
         start = full((), np.asarray(start).astype(rows.dtype).item(), rows.dtype)
     y = _folded(function, like, rows, start, mask)
     if keepdims:
-        y = apply(reshape, y, shape=tuple(1 if k in axes else m for k, m in enumerate(x.shape)))
+        y = apply(reshape, y, shape=statistical.kept(x, axes))
     return deliver(name, out, astype(y, result), "unsafe")
 
 

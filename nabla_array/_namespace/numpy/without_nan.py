@@ -28,9 +28,9 @@ from ..chapters.indexing_functions import take_along_axis
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.scans import cumprod, cumsum
 from ..chapters.searching import argmax, argmin, count_nonzero, where
+from ..chapters.statistical import kept, prod
 from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
-from ..chapters.statistical import prod
 from ..chapters.statistical import sum as sum_
 from ..chapters.utility import all as all_
 from ..core.array import Array, from_value
@@ -312,15 +312,14 @@ def _numbers(name: str, x: Array, axis: Any) -> tuple[Array, Any] | None:
 def _with_axes(y: Array, x: Array, axis: Any) -> Array:
     """Return quantiles of `x` with its axes that went, each of length 1."""
     axes = normalize_axes("reshape", axis, x.ndim)
-    lead = y.shape[: y.ndim - x.ndim + len(axes)]
-    return reshape(y, (*lead, *[1 if k in axes else n for k, n in enumerate(x.shape)]))
+    return reshape(y, (*y.shape[: y.ndim - x.ndim + len(axes)], *kept(x, axes)))
 
 
 def _sorted_counts(name: str, a: Any, axis: Any) -> tuple[Array, Array, tuple[int, ...]]:
     """Return the elements sorted along a last axis, how many are not nan, and the shape with axes kept."""
-    rows, kept = ordered(name, a, axis)
+    rows, shape = ordered(name, a, axis)
     count = sum_(logical_not(isnan(rows)), -1, keepdims=True)
-    return rows, count, kept
+    return rows, count, shape
 
 
 def _nan_quantile(
@@ -342,13 +341,13 @@ def _nan_quantile(
     if tapes and type(q) not in SCALARS:  # a derivative by q goes through
         each = reshape(astype(given, _F64) / (100 if percent else 1), (-1,))
     with unheard():
-        rows, count, kept = _sorted_counts(name, x, axis)
+        rows, count, shape = _sorted_counts(name, x, axis)
         place = maximum(multiply(subtract(count, 1), each), 0.0)
         low = astype(floor(place), np.dtype(np.intp))
         high = minimum(low + 1, maximum(count - 1, 0))
         first, second = [take_along_axis(rows, i, axis=-1) for i in (low, high)]
         y = where(count > 0, between(first, second, place - low), np.nan)
-        y = reshape(moveaxis(y, -1, 0), (*fractions.shape, *(kept if keepdims else rows.shape[:-1])))
+        y = reshape(moveaxis(y, -1, 0), (*fractions.shape, *(shape if keepdims else rows.shape[:-1])))
         return astype(y, quantile_dtype(percent, x.dtype, q, method))
 
 
@@ -388,10 +387,10 @@ def nanmedian(
         y = median(*numbers)
         return deliver("nanmedian", out, _with_axes(y, x, axis) if keepdims else y, "unsafe")
     with unheard():
-        rows, count, kept = _sorted_counts("nanmedian", x, axis)
+        rows, count, shape = _sorted_counts("nanmedian", x, axis)
         last = maximum(count - 1, 0)
         middle = [
             take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
         ]
         y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
-        return deliver("nanmedian", out, reshape(y, kept if keepdims else y.shape[:-1]), "unsafe")
+        return deliver("nanmedian", out, reshape(y, shape if keepdims else y.shape[:-1]), "unsafe")
