@@ -32,40 +32,32 @@ class vectorize(np.vectorize):
         """Call the function for each element of the broadcast arguments."""
         if not callable(self.pyfunc):  # used as a decorator with arguments
             return super().__call__(*args, **kwargs)
-        function, values = self._of_values(args, kwargs)
         if tapes or frames():
-            return self._recorded(function, [as_array("vectorize", x) for x in values])
+            return self._recorded(args, kwargs)
+        call = super().__call__
         if self.signature is not None:
-            function = _of_arrays(function)
-        host = np.vectorize(function, self.otypes, cache=self.cache, signature=self.signature)
-        return from_host(host(*[to_host("vectorize", x) for x in values]))
+            function = _of_arrays(self.pyfunc)
+            call = np.vectorize(function, self.otypes, None, self.excluded, signature=self.signature)
+        given = [x if i in self.excluded else to_host("vectorize", x) for i, x in enumerate(args)]
+        named = {k: x if k in self.excluded else to_host("vectorize", x) for k, x in kwargs.items()}
+        return from_host(call(*given, **named))
 
-    def _of_values(self, args: Any, kwargs: Any) -> tuple[Callable[..., Any], list[Any]]:
-        """Return the function as one of those arguments alone that are not excluded, and these arguments."""
-        if not kwargs and not self.excluded:
-            return self.pyfunc, list(args)
-        names = [k for k in kwargs if k not in self.excluded]
-        places = [i for i in range(len(args)) if i not in self.excluded]
-
-        given, named = list(args), dict(kwargs)
-
-        def function(*values: Any) -> Any:
-            for i, v in zip(places, values, strict=False):
-                given[i] = v
-            named.update(zip(names, values[len(places) :], strict=True))
-            return self.pyfunc(*given, **named)
-
-        return function, [args[i] for i in places] + [kwargs[k] for k in names]
-
-    def _recorded(self, function: Callable[..., Any], arrays: list[Array]) -> Any:
+    def _recorded(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Do the same with arrays of one element each, of which a transform sees what becomes."""
+        given = dict(enumerate(args)) | kwargs
+        names = [k for k in given if k not in self.excluded]
+        arrays = [as_array("vectorize", given[k]) for k in names]
         cores = [0] * len(arrays)
         if self.signature is not None:
             cores = [_core(t) for t in self.signature.split("->")[0].split("),")]
         loops = [x.shape[: x.ndim - c] for x, c in zip(arrays, cores, strict=True)]
         loop = broadcast_shapes("vectorize", *loops)
         ready = [broadcast_to(x, loop + x.shape[x.ndim - c :]) for x, c in zip(arrays, cores, strict=True)]
-        results = [function(*[x[i] for x in ready]) for i in np.ndindex(loop)]
+        results = []
+        for i in np.ndindex(loop):
+            given.update(zip(names, [x[i] for x in ready], strict=True))
+            ours = [given[k] for k in range(len(args))]
+            results.append(self.pyfunc(*ours, **{k: given[k] for k in kwargs}))
         if not results:
             if self.otypes is None:
                 raise ValueError("cannot call `vectorize` on size 0 inputs unless `otypes` is set")
@@ -89,9 +81,12 @@ class vectorize(np.vectorize):
 def _of_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     """Let a function of our arrays take and give NumPy's."""
 
-    def call(*args: Any) -> Any:
-        given = [from_value(np.array(x)) if type(x) is np.ndarray else x for x in args]
-        return to_host("vectorize", function(*given))
+    def ours(x: Any) -> Any:
+        return from_value(np.array(x)) if type(x) is np.ndarray else x
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        result = function(*map(ours, args), **{k: ours(x) for k, x in kwargs.items()})
+        return to_host("vectorize", result)
 
     return call
 

@@ -6,6 +6,7 @@ import builtins
 import itertools
 import math
 import operator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -282,16 +283,16 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
         new = fitted("insert", new, x.dtype, (*x.shape[:k], new.shape[k], *x.shape[k + 1 :]))
         parts = [getitem(x, along(k, slice(0, first))), new, getitem(x, along(k, slice(first, None)))]
         return concat(parts, axis=k)
-    spots = np.insert(np.zeros(n, np.bool), places, True).nonzero()[0]
-    if spots.size == 1:
-        spots = np.arange(spots[0], spots[0] + new.shape[k])
-    length = n + spots.size
+    old = np.insert(np.ones(n, np.bool), places, False)
+    if old.size == n + 1:
+        return insert(x, int(old.argmin()), moveaxis(new, k, 0), axis=k)
+    spots = np.flatnonzero(~old)
     new = fitted("insert", new, x.dtype, (*x.shape[:k], spots.size, *x.shape[k + 1 :]))
     given = np.asarray(places)
-    if given.size == spots.size and given.dtype.kind in "iu":  # in the order of the places
+    if given.dtype.kind in "iu" and given.size:  # in the order of the places
         new = take(new, np.argsort(np.where(given < 0, given + n, given), kind="stable"), axis=k)
-    out = full((*x.shape[:k], length, *x.shape[k + 1 :]), 0, dtype=x.dtype)
-    setitem(out, along(k, np.delete(np.arange(length), spots)), x)
+    out = full((*x.shape[:k], old.size, *x.shape[k + 1 :]), 0, dtype=x.dtype)
+    setitem(out, along(k, np.flatnonzero(old)), x)
     setitem(out, along(k, spots), new)
     return out
 
@@ -334,8 +335,10 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         return filt
     found = x._value().nonzero()
     key = [_ALL] * x.ndim
-    axes = range(x.ndim) if axis is None else np.ravel(axis)
-    for k in [normalize_axis("trim_zeros", a, x.ndim) for a in axes]:
+    axes: Iterable[int] = range(x.ndim)
+    if axis is not None:
+        axes = [normalize_axis("trim_zeros", a, x.ndim) for a in np.ravel(axis)]
+    for k in axes:
         if found[k].size:
             first, last = int(found[k].min()), int(found[k].max())
             key[k] = slice(first if "f" in parts else None, last + 1 if "b" in parts else None)
