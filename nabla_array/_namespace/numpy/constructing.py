@@ -65,26 +65,18 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     return x
 
 
-@numpys
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
-    """Return an array of one axis or more, a copy of a view that NumPy would not have in C order.
+def _in_order(name: str, order: str, summary: str) -> Callable[..., Array]:
+    """Return `ascontiguousarray` or `asfortranarray`."""
 
-    >>> xp.ascontiguousarray(3)
-    array([3])
-    """
-    x = asarray(a, dtype=dtype, order="C")
-    return x if x.ndim else reshape(x, (1,))
+    def call(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
+        return with_axes(asarray(a, dtype=dtype, order=order), 1)
+
+    return numpys(of_family(call, name, summary, "3", "array([3])"))
 
 
-@numpys
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
-    """Return an array of one axis or more, a copy of one that NumPy would not have in Fortran's order.
-
-    >>> xp.asfortranarray([1, 2])
-    array([1, 2])
-    """
-    x = asarray(a, dtype=dtype, order="F")
-    return x if x.ndim else reshape(x, (1,))
+_SUMMARY = "Return an array of one axis or more, a copy of one that NumPy would not have in {} order."
+ascontiguousarray = _in_order("ascontiguousarray", "C", _SUMMARY.format("C"))
+asfortranarray = _in_order("asfortranarray", "F", _SUMMARY.format("Fortran's"))
 
 
 @numpys

@@ -207,13 +207,9 @@ def reduce(
     n = math.prod(x.shape[k] for k in axes)
     if n > _LONGEST and (like not in _ASSOCIATIVE or where is not True):
         return _host(like, "reduce", x, axis, result, out, keepdims, initial, where)
-    rest = tuple(k for k in range(x.ndim) if k not in axes)
-    turned = (*axes, *rest), (n, *[x.shape[k] for k in rest])
-    rows = apply(reshape, apply(permute, x, axes=turned[0]), shape=turned[1])
-    mask = None
+    rows, mask = _in_rows(x, axes), None
     if where is not True:
-        mask = broadcast_to(as_array(name, where, _BOOL), x.shape)
-        mask = apply(reshape, apply(permute, mask, axes=turned[0]), shape=turned[1])
+        mask = _in_rows(broadcast_to(as_array(name, where, _BOOL), x.shape), axes)
         rows = _chosen(name, mask, rows, 1) if like in _HARMLESS else rows
     if start is not None and type(start) is not Array:
         start = full((), np.asarray(start).astype(rows.dtype).item(), rows.dtype)
@@ -221,6 +217,13 @@ def reduce(
     if keepdims:
         y = apply(reshape, y, shape=statistical.kept(x, axes))
     return deliver(name, out, astype(y, result), "unsafe")
+
+
+def _in_rows(x: Array, axes: tuple[int, ...]) -> Array:
+    """Return `x` with one axis for those, which comes first."""
+    rest = [k for k in range(x.ndim) if k not in axes]
+    turned = apply(permute, x, axes=(*axes, *rest))
+    return apply(reshape, turned, shape=(math.prod(x.shape[k] for k in axes), *[x.shape[k] for k in rest]))
 
 
 def _folded(function: Function, like: np.ufunc, x: Array, start: Any, mask: Array | None) -> Array:
