@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -17,7 +18,7 @@ from .._lazy.cpu.faults import listener, listening
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
 from .._lazy.run import tiers
-from .layouts import Move, Piece, apply_pieces, volume
+from .layouts import Box, Move, Piece, apply_pieces, indices, volume
 from .sources import opened
 
 # Bytes that devices read and make together below which one thread does it sooner than several are woken.
@@ -37,6 +38,9 @@ class Segment(NamedTuple):
         Numbers of the values that the programs read and make.
     nbytes
         Bytes of all values in all programs.
+    cut
+        Shape, dtype and boxes of outputs that are written element by element, each element on one
+        device; by number.
     """
 
     programs: dict[int, Program]
@@ -44,6 +48,7 @@ class Segment(NamedTuple):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     nbytes: int
+    cut: dict[int, tuple[Aval, tuple[Box, ...]]]
 
 
 class Shipment(NamedTuple):
@@ -100,8 +105,20 @@ class Engine(Protocol):
         """End what was started."""
 
 
+class _Parts(list[Any]):
+    """Shards that are views of one array, each of its box."""
+
+    def __init__(self, parts: Iterable[Any], whole: np.ndarray) -> None:
+        super().__init__(parts)
+        self.whole = whole
+
+
 class Local:
-    """Devices that are threads of this process. A shard is an array that nobody writes to."""
+    """Devices that are threads of this process. A shard is an array that nobody writes to.
+
+    Where devices can write their parts of a value into one array, what they then need of each other's parts
+    is a view of that.
+    """
 
     name = "local"
     dashboard_link = ""
@@ -123,17 +140,32 @@ class Local:
 
     def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
         """Run the programs, each on a thread if they are worth it."""
+        wholes = {n: np.empty(aval.shape, aval.dtype) for n, (aval, _) in segment.cut.items()}
+        places = {
+            d: {n: whole[indices(segment.cut[n][1][d])] for n, whole in wholes.items()}
+            for d in segment.programs
+        }
         calls = [
-            partial(run_program, program, [s[d] for s in shards]) for d, program in segment.programs.items()
+            partial(run_program, program, [s[d] for s in shards], places[d])
+            for d, program in segment.programs.items()
         ]
         found = dict(zip(segment.programs, self._all(calls, segment.nbytes), strict=True))
-        return [[found[r][n] for r in segment.runners] for n in range(len(segment.outputs))]
+        made = [[found[r][n] for r in segment.runners] for n in range(len(segment.outputs))]
+        for n, whole in wholes.items():
+            if all([found[d][n] is places[d][n] for d in segment.programs]):
+                made[n] = _Parts(made[n], whole)
+        return made
 
     def move(self, shipments: Sequence[Shipment]) -> list[list[Any]]:
-        """Make new parts; those of devices that are to have the same are one array."""
+        """Make new parts; those of devices that are to have the same are one array.
+
+        A small one is no view of a large array, which would stay in memory with it.
+        """
         calls: list[Callable[[], Any]] = []
         numbers, nbytes = [], 0
-        for move, aval, shards, _ in shipments:
+        for move, aval, shards, soon in shipments:
+            is_large = soon or 2 * sum(map(volume, move.target.boxes)) > aval.size
+            whole = shards.whole if isinstance(shards, _Parts) and move.ufunc is None and is_large else None
             distinct: dict[Any, int] = {}
             which = []
             for d, groups in enumerate(move.pieces):
@@ -141,9 +173,12 @@ class Local:
                 key = box, tuple([tuple([id(shards[p.source]) for p in g]) for g in groups])
                 if key not in distinct:
                     distinct[key] = len(calls)
-                    shape = move.target.local_shape(d)
-                    calls.append(partial(joined, groups, shape, aval.dtype, move.ufunc, shards.__getitem__))
-                    nbytes += volume(box) * aval.dtype.itemsize
+                    shape, get = move.target.local_shape(d), shards.__getitem__
+                    if whole is not None:
+                        calls.append(partial(whole.__getitem__, indices(box)))
+                    else:
+                        calls.append(partial(joined, groups, shape, aval.dtype, move.ufunc, get))
+                        nbytes += volume(box) * aval.dtype.itemsize
                 which.append(distinct[key])
             numbers.append(which)
         found = self._all(calls, nbytes)
@@ -206,9 +241,13 @@ def _called(function: Callable[..., Any], parts: tuple[Any, ...], arguments: tup
     return opened(function(*parts, *arguments))
 
 
-def run_program(program: Program, inputs: list[np.ndarray]) -> list[Any]:
-    """Run a device's program on arrays, on the tiers that are best for it."""
+def run_program(
+    program: Program, inputs: list[np.ndarray], places: Mapping[int, np.ndarray] = MappingProxyType({})
+) -> list[Any]:
+    """Run a device's program on arrays, on the tiers that are best for it; outputs may have `places`."""
     env: list[Any] = [*inputs, *[None] * len(program.eqns)]
+    for n, place in places.items():
+        env[program.outputs[n]] = place
     inputs.clear()
     tiers.run(tiers.planned(program), env, frozenset())
     return [blocks.as_value(env[i]) for i in program.outputs]

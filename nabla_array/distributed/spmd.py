@@ -8,12 +8,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from .._lazy.cpu.blocks import StepFailed
+from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Eqn, Program
 from .._lazy.ops.placement import reshard, transfer
 from .._lazy.run.executors import EXECUTORS
 from .._lazy.schedule.steps import Schedule
 from .engines import Engine, Segment, Shipment
-from .layouts import Layout, indices
+from .layouts import Box, Layout, indices, volume
 from .merging import Moves, merged, received
 from .partition import Local, Partition, Placing, Value, part_aval
 
@@ -217,7 +218,25 @@ def _devices(p: Partition, group: Group) -> Devices:
         program, causes[d] = device_program(p, some, inputs, outputs, d)
         programs[d] = same.setdefault(program, program)
     nbytes = sum(map(_nbytes, programs.values()))
-    return Devices(p.mesh.engine, Segment(programs, runners, inputs, outputs, nbytes), causes)
+    return Devices(
+        p.mesh.engine, Segment(programs, runners, inputs, outputs, nbytes, _cut(p, some, outputs)), causes
+    )
+
+
+def _cut(
+    p: Partition, some: Iterable[Local], outputs: tuple[int, ...]
+) -> dict[int, tuple[Aval, tuple[Box, ...]]]:
+    """Return shape, dtype and boxes of outputs that are written element by element, each on one device."""
+    found = {}
+    prims = {made.out: made.prim for made in some}
+    for n, i in enumerate(outputs):
+        aval, layout = p.values[i]
+        if prims[i].kind != "elementwise" and prims[i].places is None:
+            continue
+        is_cut = layout.varies and not layout.partial
+        if is_cut and sum([volume(box) for box in {*layout.boxes}]) == aval.size:
+            found[n] = aval, tuple(layout.boxes)
+    return found
 
 
 def _nbytes(program: Program) -> int:

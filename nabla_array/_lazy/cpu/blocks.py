@@ -8,10 +8,11 @@ import math
 import os
 import sys
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from ..graph.primitive import Primitive
 from ..graph.program import Program
 from ..interrupts import Uninterrupted
 from ..native import compiled
-from ..schedule.steps import Call, Fused
+from ..schedule.steps import Call, Framed, Fused
 from .faults import listener
 from .kernels import job_of
 
@@ -215,7 +216,8 @@ class _Kernel:
             x = env[i]
             if x.shape == self.shape and 0 not in x.strides:
                 order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))
-                if x.flags.c_contiguous or (found and found[0][0] != order):
+                is_c = x.flags.c_contiguous or order == [*range(x.ndim)]
+                if is_c or (found and found[0][0] != order):
                     return None
                 found.append((order, x))
         return found[0][1] if found else None
@@ -368,9 +370,17 @@ def _kernel(program: Program, step: Fused) -> _Kernel:
 
 
 def run_fused(
-    program: Program, step: Fused, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
+    program: Program,
+    step: Fused,
+    drop: tuple[int, ...],
+    env: list[Any],
+    owned: frozenset[int],
+    places: Mapping[int, np.ndarray] = MappingProxyType({}),
 ) -> None:
-    """Run a fusion group block by block, on several threads where it is large."""
+    """Run a fusion group block by block, on several threads where it is large.
+
+    Results are written to `places`, or to what `env` has for them, where there is such a place.
+    """
     kernel = _kernel(program, step)
     base = len(program.inputs)
     outs: dict[int, np.ndarray] = {}
@@ -383,6 +393,9 @@ def run_fused(
 
     for k in step.outputs:
         if k in step.joined:
+            continue
+        if (place := places.get(k, env[k])) is not None:
+            outs[k] = place
             continue
         for i in kernel.donors.get(k, ()):
             in_order = pattern is not None or env[i].flags.c_contiguous
@@ -407,6 +420,41 @@ def run_fused(
         prim = program.eqns[k - base].prim
         some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])
         env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
+
+
+def run_framed(
+    program: Program, step: Framed, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
+) -> None:
+    """Run a fusion group that writes its results where they are put beside other values."""
+    base = len(program.inputs)
+    eqns = {c: program.eqns[c - base] for c in step.frames}
+    others = {i for eqn in eqns.values() for i in eqn.ins}
+    drop = tuple([i for i in drop if i not in others])  # which are still to be read after the group
+    if _kernel(program, step.group).pattern(env) is not None:  # NumPy's result lies in memory like that too
+        run_fused(program, step.group, drop, env, owned)
+        for c, eqn in eqns.items():
+            run_call(program, Call(c, eqn.ins), (), env, owned)
+    else:
+        inside = {*step.group.outputs, *step.frames} - {*step.outputs}
+        places: dict[int, np.ndarray] = {}
+        left: list[tuple[np.ndarray, int]] = []
+        for c, eqn in reversed(eqns.items()):
+            assert eqn.prim.places is not None
+            if c not in places:
+                places[c] = np.empty(eqn.aval.shape, eqn.aval.dtype) if env[c] is None else env[c]
+            keys = eqn.prim.places(*[program.aval(i) for i in eqn.ins], **dict(eqn.params))
+            for i, key in zip(eqn.ins, keys, strict=True):
+                place = places[c][key]
+                if i not in inside or places.setdefault(i, place) is not place:
+                    left.append((place, i))
+        run_fused(program, step.group, drop, env, owned, places)
+        for place, i in reversed(left):  # what is around others last
+            place[...] = places.get(i, env[i])
+        for c in eqns:
+            env[c] = places[c]
+    for k in (*step.group.outputs, *step.frames):
+        if k not in step.outputs:
+            env[k] = None
 
 
 def blocks_and_threads(program: Program, step: Fused) -> tuple[int, int]:

@@ -232,8 +232,10 @@ class Job:
         last = [*[x for x in leaves if 0 not in x.strides], leaves[0]][0]
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
-            kept[self.places[k]] = out.reshape(shape if self.length else self.whole)
-            last = kept[self.places[k]]
+            last = _as(out, shape if self.length else self.whole)
+            if last is None:
+                return None
+            kept[self.places[k]] = last
         if not self.length and not last.flags.c_contiguous:  # compiled code goes along the last axis
             axes = sorted(range(last.ndim), key=lambda a: -abs(last.strides[a]))
             leaves = [x.transpose(axes) for x in leaves]

@@ -130,6 +130,8 @@ class Primitive:
     # For each operand the number that, in its place, makes the result equal the other one, bit for bit (of
     # real numbers, and integers); None where there is no such number.
     units: tuple[Any, ...] = ()
+    # ``(*avals, **params) -> keys``: where in the result the elements of each operand are, unchanged.
+    places: Callable[..., tuple[tuple[slice, ...], ...]] | None = None
     # Joining elements by it, in any order, gives the same but for rounding.
     associative: bool = False
     # Views: the result has all elements of the operand, in the same order.

@@ -1,6 +1,7 @@
 /* Memory of results, kept when they die for the next of about that size: to give it back to the system and take it
  * anew, page by page, may cost more than what is computed. NumPy asks here for the memory of arrays that are made
- * where its handler is in force (NEP 49): in the package's own contexts, and in `new_array`.
+ * where its handler is in force (NEP 49): in the package's own contexts, and in `new_array`. What is larger is kept only
+ * while a schedule runs, and only until another large array is made that cannot have it.
  */
 #include <unistd.h>
 
@@ -12,15 +13,16 @@ enum { MOST_BYTES = 0 };
 #else
 enum { MOST_BYTES = 1 << 27 };
 #endif
-enum { KEPT_FROM = 1 << 17, KEPT_TO = 1 << 25, MOST_BLOCKS = 64 };
+enum { KEPT_FROM = 1 << 17, KEPT_TO = 1 << 25, MOST_BLOCKS = 64, MOST_LARGE = 8 };
 /* Bytes in front of an array's, which say how many there are. */
 enum { FRONT = 64 };
 
-static struct {
+static struct kept {
     char *start;
     size_t bytes;
-} blocks[MOST_BLOCKS]; /* the oldest first */
-static int n_blocks;
+} blocks[MOST_BLOCKS], /* the oldest first */
+    large_blocks[MOST_LARGE];
+static int n_blocks, n_large, n_runs;
 static size_t bytes_kept, most_kept;
 static char blocks_lock; /* some of NumPy's threads have no interpreter */
 static PyDataMemAllocator usual_memory;
@@ -70,6 +72,45 @@ find_block(size_t bytes)
     return start;
 }
 
+/* Return the kept large block that fits; where none does, let go of all. */
+static char *
+find_large(size_t bytes)
+{
+    struct kept found = {NULL, 0}, left[MOST_LARGE];
+    int n_left = 0;
+    lock_blocks();
+    for (int place = n_large - 1; place >= 0 && found.start == NULL; place--) {
+        if (large_blocks[place].bytes >= bytes && large_blocks[place].bytes - bytes <= bytes / 4) {
+            found = large_blocks[place];
+            large_blocks[place] = large_blocks[--n_large];
+        }
+    }
+    if (found.start == NULL) {
+        n_left = n_large;
+        memcpy(left, large_blocks, sizeof(left));
+        n_large = 0;
+    }
+    unlock_blocks();
+    for (int place = 0; place < n_left; place++) {
+        usual_memory.free(usual_memory.ctx, left[place].start, left[place].bytes);
+    }
+    return found.start;
+}
+
+/* Keep a large block if a schedule runs; returns whether it does. */
+static int
+keep_large(char *start, size_t bytes)
+{
+    int is_kept;
+    lock_blocks();
+    is_kept = n_runs > 0 && n_large < MOST_LARGE && most_kept > 0;
+    if (is_kept) {
+        large_blocks[n_large++] = (struct kept){start, bytes};
+    }
+    unlock_blocks();
+    return is_kept;
+}
+
 /* Note how many bytes a block has; returns where its array's begin. */
 static inline void *
 behind_front(char *start, size_t bytes)
@@ -85,7 +126,7 @@ static void *
 keeper_malloc(void *unused, size_t size)
 {
     size_t bytes = size + FRONT;
-    char *start = is_for_keeping(bytes) ? find_block(bytes) : NULL;
+    char *start = bytes < KEPT_FROM ? NULL : (is_for_keeping(bytes) ? find_block : find_large)(bytes);
     return start != NULL ? start + FRONT : behind_front(usual_memory.malloc(usual_memory.ctx, bytes), bytes);
 }
 
@@ -93,7 +134,7 @@ static void *
 keeper_calloc(void *unused, size_t many, size_t each)
 {
     size_t bytes = many * each + FRONT; /* NumPy saw to it that this is no overflow */
-    char *start = is_for_keeping(bytes) ? find_block(bytes) : NULL;
+    char *start = bytes < KEPT_FROM ? NULL : (is_for_keeping(bytes) ? find_block : find_large)(bytes);
     if (start != NULL) {
         memset(start + FRONT, 0, bytes - FRONT);
         return start + FRONT;
@@ -141,7 +182,9 @@ keeper_free(void *unused, void *array, size_t size)
         }
         usual_memory.free(usual_memory.ctx, oldest, freed);
     }
-    usual_memory.free(usual_memory.ctx, start, bytes);
+    if (bytes <= KEPT_TO || !keep_large(start, bytes)) {
+        usual_memory.free(usual_memory.ctx, start, bytes);
+    }
 }
 
 static PyDataMem_Handler keeper_handler = {
@@ -168,6 +211,25 @@ static PyObject *
 keep_memory(PyObject *module, PyObject *unused)
 {
     return PyDataMem_SetHandler(keeper);
+}
+
+/* count_run(by): count a schedule that begins to run (1), or ends (-1) */
+static PyObject *
+count_run(PyObject *module, PyObject *by)
+{
+    long change = PyLong_AsLong(by);
+    int is_last;
+    if (change == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    lock_blocks();
+    n_runs += (int)change;
+    is_last = n_runs == 0;
+    unlock_blocks();
+    if (is_last) {
+        find_large(SIZE_MAX); /* nothing fits */
+    }
+    Py_RETURN_NONE;
 }
 
 /* Return a new array in the order of its axes; `dtype` is stolen. It runs nothing: to change the handler makes objects,

@@ -391,6 +391,7 @@ static PyMethodDef methods[] = {
     {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each tile."},
     {"run_loop", run_loop, METH_VARARGS, "Run what was made ready so often, or as long as something is true."},
     {"keep_memory", keep_memory, METH_NOARGS, "Keep the memory of arrays that are made in this context."},
+    {"count_run", count_run, METH_O, "Count a schedule that begins to run, by 1, or ends, by -1."},
     {"outer", outer, METH_VARARGS, "Return the products of rows of two tables, each with each."},
     {"choose", choose, METH_VARARGS, "Return the elements of an array where a mask is true."},
     {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -239,10 +240,16 @@ def _concat_transpose(ct: Node, wanted: Any, *xs: Node, axis: int) -> tuple[Node
     return tuple(out)
 
 
+def _concat_places(*xs: Aval, axis: int) -> tuple[tuple[slice, ...], ...]:
+    ends = [0, *itertools.accumulate([x.shape[axis] for x in xs])]
+    return tuple([(*[slice(None)] * axis, slice(*some)) for some in itertools.pairwise(ends)])
+
+
 concat = Primitive(
     "concat",
     _concat_aval,
     lambda *xs, axis: np.concatenate(xs, axis=axis),
+    places=_concat_places,
     batch=shift("axis"),
     dims=_concat_dims,
     max=low.concat,

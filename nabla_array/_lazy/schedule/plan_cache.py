@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from typing import Any, TypeVar
 
 from ..graph.program import Program
+from .framing import framed
 from .partition import partition
 from .steps import Schedule
 from .tiling import may_tile
@@ -56,7 +57,8 @@ class Planned:
         if found is None:
             runners = {n: r for n, r in enumerate(self.runners or ()) if n in on_max}
             parts = [r.part for r in self.runners or ()]
-            found = self._schedules[key] = partition(self.program, parts, runners, can_tile)
+            schedule = partition(self.program, parts, runners, can_tile)
+            found = self._schedules[key] = framed(schedule)
         if not all([step.fits for step in found.tiled]):
             self.may_tile = False
             return self.schedule(on_max, False)

@@ -83,6 +83,25 @@ class Fused(NamedTuple):
         return Fused(eqns, self.lead, inputs, outputs, frozenset(joined))
 
 
+class Framed(NamedTuple):
+    """A fusion group, and what puts its results beside other values: it writes them there at once.
+
+    Attributes
+    ----------
+    group
+        The group.
+    frames
+        Numbers of the concatenations, those of what other ones make after these.
+    inputs, outputs
+        Numbers of the values read from outside and of those needed outside.
+    """
+
+    group: Fused
+    frames: tuple[int, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
 class Tiled:
     """A part that threads run tile by tile, each all of it on some of the rows.
 
@@ -121,7 +140,7 @@ class Compiled:
         self.runner = runner
 
 
-Step = Call | Fused | Tiled | Compiled
+Step = Call | Fused | Framed | Tiled | Compiled
 
 
 class Schedule:
@@ -143,7 +162,7 @@ class Schedule:
         self.program = program
         self.steps = tuple(steps)
         self.drops = _drops(program, steps)
-        self.fused = sum([isinstance(s, Fused) for s in steps])
+        self.fused = sum([isinstance(s, Fused | Framed) for s in steps])
         self.tiled = [s for s in steps if isinstance(s, Tiled)]
 
 
