@@ -105,8 +105,7 @@ def align(node: Node, levels: Levels, wanted: Levels, sizes: dict[int, int]) -> 
         return node
     aval: Aval = node.aval
     own = aval.shape[len(levels) :]
-    lead = sizes | dict(zip(levels, aval.shape, strict=False))
-    shape = tuple(lead[i] for i in wanted) + own
+    shape = (*[aval.shape[levels.index(i)] if i in levels else sizes[i] for i in wanted], *own)
     axes = [wanted.index(i) for i in levels]
     axes += range(len(wanted), len(shape))
     return record(broadcast, (node,), {"shape": shape, "axes": tuple(axes)})

@@ -48,21 +48,26 @@ def selected(
     function: str, items: Iterable[Any], shape: tuple[int, ...]
 ) -> tuple[dict[str, tuple[int, ...]], tuple[int, ...]]:
     """Return what the items of a plain key, one an axis, select: the params of a slice, and a shape."""
-    parts: list[tuple[int, int, int]] = []  # where each axis starts, how many there are, and in what steps
+    start: list[int] = []
+    size: list[int] = []
+    step: list[int] = []
     out: list[int] = []
     for item in items:
         if item is None:
             out.append(1)
         elif type(item) is slice:
-            first, stop, by = item.indices(shape[len(parts)])
-            out.append(len(range(first, stop, by)))
-            parts.append((first, out[-1], by))
+            first, stop, by = item.indices(shape[len(start)])
+            start.append(first)
+            size.append(len(range(first, stop, by)))
+            step.append(by)
+            out.append(size[-1])
         elif item is not Ellipsis:
-            parts.append((in_bounds(function, item, len(parts), shape[len(parts)]), 1, 1))
+            start.append(in_bounds(function, item, len(start), shape[len(start)]))
+            size.append(1)
+            step.append(1)
     if len(out) > MOST_AXES:
         raise IndexError(f"{function}: the key makes {len(out)} axes, and {MOST_AXES} are the most")
-    start, size, step = zip(*parts, strict=True) if parts else ((), (), ())
-    return {"start": start, "size": size, "step": step}, tuple(out)
+    return {"start": tuple(start), "size": tuple(size), "step": tuple(step)}, tuple(out)
 
 
 def in_bounds(function: str, i: int, axis: int, n: int) -> int:
