@@ -182,12 +182,14 @@ tuple_of(int n, const npy_intp *numbers)
 static PyObject *
 find_any_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
 {
-    PyObject *key = Py_BuildValue("(NO)", tuple_of(ndim, dims), dtype);
+    PyObject *shape = tuple_of(ndim, dims);
+    PyObject *key = shape == NULL ? NULL : PyTuple_Pack(2, shape, (PyObject *)dtype);
     PyObject *aval = key == NULL ? NULL : Py_XNewRef(PyDict_GetItemWithError(recent, key));
     if (aval == NULL && !PyErr_Occurred()) {
         aval = PyObject_CallObject(aval_of, key);
     }
     Py_XDECREF(key);
+    Py_XDECREF(shape);
     return aval;
 }
 
