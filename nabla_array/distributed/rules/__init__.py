@@ -9,12 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from ..._lazy.graph.program import Eqn
-from ..._lazy.ops import control, elementwise, indexing, linalg, ordering, reduction, structure
+from ..._lazy.ops import control, elementwise, fourier, indexing, linalg, ordering, reduction, structure
 from ..._lazy.ops.placement import reshard, transfer
 from ..layouts import Layout
 from ..partition import Partition
 from . import loops
 from .along import gather_rule, index_rule, scan_rule, scatter_rule
+from .four_steps import fft_rule
 from .local import done, fill_of, full
 from .moving import concat_rule, reshape_rule, slice_rule, update_slice_rule
 from .sorting import sort_rule
@@ -71,6 +72,8 @@ RULES |= {
     reduction.argmin: index_rule,
     indexing.gather: gather_rule,
     indexing.scatter: scatter_rule,
+    fourier.fft: fft_rule,
+    fourier.rfft: fft_rule,
     ordering.sort: sort_rule,
     ordering.argsort: sort_rule,
     linalg.qr: tall_rule,
