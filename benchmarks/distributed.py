@@ -56,6 +56,18 @@ def _child(python: str, library: str, case: str, elements: int, rounds: int, eng
     return found
 
 
+def _round_trips() -> str:
+    """Return a line on what a small program takes on Dask; two segments are at most six round trips."""
+    command = [sys.executable, "-m", "benchmarks.distributed_cases"]
+    env = environment(NABLA_ARRAY_MODE="host")
+    done = subprocess.run(command, capture_output=True, text=True, env=env, timeout=600, check=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    return (
+        f"a small program in round trips of client.submit ({1e3 * found['bare']:.1f} ms): "
+        f"{found['one']:.2f} for one segment, {found['two']:.2f} for two with a sum between (at most 3 each)"
+    )
+
+
 def measure(
     elements: int, rounds: int, engine: str, chosen: Sequence[str], pythons: dict[str, str]
 ) -> tuple[list[Row], list[str]]:
@@ -72,7 +84,7 @@ def measure(
     for case in chosen:
         best: dict[str, float] = {}
         sums: dict[str, float] = {}
-        counts: dict[str, int] = {}
+        counts: dict[str, str] = {}
         for turn in range(2 * len(libraries)):
             library = libraries[turn % len(libraries)]
             python = pythons.get(library, sys.executable)
@@ -118,6 +130,8 @@ def main(argv: Sequence[str]) -> int:
     elements = args.elements or (20_000 if args.quick else _affordable())
     rounds = 1 if args.quick else args.rounds
     rows, notes = measure(elements, rounds, args.engine, args.only, {JAX: args.jax})
+    if args.engine == "dask":
+        notes.append(_round_trips())
     console = Console()
     console.width = max(console.width, 104)
     title = "distributed" if args.engine == "local" else "distributed-dask"

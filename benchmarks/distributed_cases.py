@@ -1,4 +1,7 @@
-"""One case in one library: `python -m benchmarks.distributed_cases LIBRARY CASE ELEMENTS ROUNDS ENGINE`."""
+"""One case in one library: `python -m benchmarks.distributed_cases LIBRARY CASE ELEMENTS ROUNDS ENGINE`.
+
+Without arguments: what an evaluation of a small program takes on Dask.
+"""
 
 from __future__ import annotations
 
@@ -103,6 +106,16 @@ def _cluster() -> Iterator[Any]:
         yield client
 
 
+def _tasks(client: Any, call: Callable[[], Any]) -> int:
+    """Return how many tasks the scheduler, which is in this process, gets by a call."""
+    call()
+    before = {*client.cluster.scheduler.tasks}
+    result = call()
+    found = len({*client.cluster.scheduler.tasks} - before)
+    del result
+    return found
+
+
 @contextmanager
 def _ours(function: Callable[..., Any], operands: list[np.ndarray], cut: int, engine: str) -> Iterator[Any]:
     import nabla_array as xp
@@ -112,25 +125,29 @@ def _ours(function: Callable[..., Any], operands: list[np.ndarray], cut: int, en
         mesh = DeviceMesh((2,), ("x",), engine=engine, client=client)
         mine = [1 * shard(a, mesh, P("x") if i < cut else P()) for i, a in enumerate(operands)]
         xp.eval(*mine)
-        submit, tasks = getattr(client, "submit", None), []
+        sent: list[Any] = []
+        if client is not None:
+            get = client.get
 
-        def counted(*args: Any, **options: Any) -> Any:
-            tasks.append(1)
-            return submit(*args, **options)  # type: ignore[misc]
+            def noted(graph: Any, keys: Any, **options: Any) -> Any:
+                futures = get(graph, keys, **options)
+                sent.extend(futures)
+                return futures
+
+            client.get = noted
 
         def call() -> Any:
             result = function(xp, *mine)
             xp.eval(result)
             if client is not None:  # what is computed may still be on its way
-                from distributed import Future, wait
+                from distributed import wait
 
-                wait([Future(key, client) for key in [*client.futures]])
+                wait(sent)
+                sent.clear()
             return result
 
         if client is not None:
-            client.submit = counted
-            call()
-            call.tasks = len(tasks)  # type: ignore[attr-defined]
+            call.tasks = str(_tasks(client, call))  # type: ignore[attr-defined]
         yield call
         mesh.close()
 
@@ -189,11 +206,37 @@ def _dask(function: Callable[..., Any], operands: list[np.ndarray], cut: int, en
             wait(result)
             return result
 
-        call.tasks = len(dict(function(da, *turns[0]).__dask_graph__()))  # type: ignore[attr-defined]
+        graph = len(dict(function(da, *turns[0]).__dask_graph__()))
+        call.tasks = f"{graph} ({_tasks(client, call)} once fused)"  # type: ignore[attr-defined]
         yield call
 
 
 LIBRARIES = {OURS: _ours, WHOLE: _whole, JAX: _jax, DASK: _dask}
+
+
+def round_trips() -> None:
+    """Print how many round trips of a bare `client.submit` an evaluation of a small program takes."""
+    import nabla_array as xp
+    from nabla_array.distributed import DeviceMesh, P, shard
+
+    with _cluster() as client:
+        mesh = DeviceMesh((2,), ("x",), engine="dask", client=client)
+        x = 1 * shard(np.arange(8.0), mesh, P("x"))
+        xp.eval(x)
+        calls: list[Callable[[int], Any]] = [
+            lambda n: client.submit(abs, n, pure=False).result(),
+            lambda n: np.asarray(x + n),
+            lambda n: float(xp.sum(x + n)),
+        ]
+        times: list[list[float]] = [[] for _ in calls]
+        for n in range(60):
+            for call, found in zip(calls, times, strict=True):
+                start = perf_counter()
+                call(n)
+                found.append(perf_counter() - start)
+        bare, one, two = [float(np.median(t[10:])) for t in times]
+        mesh.close()
+    print(json.dumps({"bare": bare, "one": one / bare, "two": two / bare}))
 
 
 def main(library: str, case: str, elements: str, rounds: str, engine: str) -> None:
@@ -213,4 +256,4 @@ def main(library: str, case: str, elements: str, rounds: str, engine: str) -> No
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*sys.argv[1:]) if sys.argv[1:] else round_trips()

@@ -1,19 +1,17 @@
 """The engine whose devices are workers of a Dask cluster.
 
-A shard is a place in the results of a task, which stay on the worker that ran it. A segment is one task for
-each device; data go from worker to worker, never through this process. Dask runs tasks again whose results
-were lost with a worker.
+A shard is a place in the results of a task, which stay on the worker that ran it. A segment is at most one
+task for each device, and the tasks of an evaluation are sent together; data go from worker to worker, never
+through this process. Dask runs tasks again whose results were lost with a worker.
 """
 
 from __future__ import annotations
 
 import atexit
 import math
-import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -22,22 +20,20 @@ import numpy as np
 from .._lazy.config import active
 from .._lazy.cpu.faults import is_asked, listener
 from .._lazy.graph.aval import Aval
+from .._lazy.graph.program import Program
 from ..version import __version__
 from . import dask_tasks as tasks
+from .dask_graph import FAN_IN, SAVED, Outbox, Result, Task
 from .dask_waiting import result_of
 from .engines import Segment, Shipment
 from .errors import ClusterError, ShardingError
 from .layouts import Move, Piece, volume
-from .sources import MappedPart
+from .sources import MappedPart, Repeated, once, opened
 
 # Seconds between two looks at which workers there are.
 _LOOK = 2.0
 # Bytes up to which a part goes along with each task that reads it.
 _SMALL = 1 << 12
-# Bytes that must stay where they are for a task that takes only what another worker needs.
-_SAVED = 1 << 18
-# Parts that one task joins, at the most, where they come whole from other workers.
-FAN_IN = 8
 
 
 class Shard:
@@ -46,7 +42,7 @@ class Shard:
     Attributes
     ----------
     source
-        The future of a task; its results where they are so small that they go along; or `Joined`.
+        The `Result` of a task, or what that would be where it is so small that it goes along.
     number
         Which of the results it is.
     many
@@ -66,14 +62,6 @@ class Shard:
         self.many = many
         self.rest = rest
         self.alone: Shard | None = None
-
-
-class Joined:
-    """A part that the one task that reads it makes of pieces of others."""
-
-    def __init__(self, made: Callable[[list[tasks.Place]], tasks.Join], shards: list[Shard]) -> None:
-        self.made = made
-        self.shards = shards
 
 
 class Dask:
@@ -109,6 +97,7 @@ class Dask:
                 f"DeviceMesh: {client!r} is no client that waits; distributed.Client(address) would work"
             )
         self.client = client
+        self._outbox = Outbox(client)
         self._workers: list[str] = []
         self._looked = -_LOOK
         self._look()
@@ -168,11 +157,21 @@ class Dask:
                 "its arrays are lost; a new mesh with a running client would work"
             )
 
-    def _submit(self, device: int, function: Callable[..., Any], *args: Any) -> Any:
+    def _submit(
+        self,
+        device: int,
+        function: Callable[..., Any],
+        args: Sequence[Any],
+        sources: Sequence[Any],
+        nbytes: int | None = None,
+    ) -> Result:
+        """Note a task, which is sent with the others; `nbytes`: what it handles if that may be done twice."""
+        return self._outbox.add(Task(self._workers[device], function, tuple(args), sources, nbytes))
+
+    def send(self) -> None:
+        """Send the tasks of an evaluation."""
         self._check_client("a result")
-        # Where the worker has gone, another one takes over.
-        where = {"workers": [self._workers[device]], "allow_other_workers": True}
-        return self.client.submit(function, __version__, *args, pure=False, **where)
+        self._outbox.send()
 
     # -- the protocol --------------------------------------------------------------------------------
 
@@ -182,16 +181,11 @@ class Dask:
         sent: dict[int, Shard] = {}
         for d, part in enumerate(parts):
             if id(part) not in sent:
-                is_small = isinstance(part, tuple) or part.nbytes <= _SMALL
-                sent[id(part)] = Shard((part,) if is_small else self._sent(d, part), d)
+                given = once(part)
+                is_small = not isinstance(given, (np.ndarray, Repeated)) or given.nbytes <= _SMALL
+                source = (given,) if is_small else self._submit(d, tasks.keep, (), [tasks.Given(given)])
+                sent[id(part)] = Shard(source, d)
         return [sent[id(part)] for part in parts]
-
-    def _sent(self, device: int, part: np.ndarray) -> Any:
-        from dask import config
-
-        # The user asked for it: Dask need not warn of what a task carries.
-        with _sending, config.set({"distributed.admin.large-graph-warning-threshold": 1 << 62}):
-            return self._submit(device, tasks.keep, part)
 
     def run(self, segment: Segment, shards: Sequence[list[Any]]) -> list[list[Any]]:
         """Run one task for each program."""
@@ -201,8 +195,10 @@ class Dask:
         share = Counter(workers)
         sources = {}
         for d, program in segment.programs.items():
-            mine = self._near([s[d] for s in shards], d)
-            sources[d] = self._submit(d, tasks.run, program, mode, share[workers[d]], *_split(mine))
+            places, read = _split(self._near([s[d] for s in shards], d))
+            args = program, mode, share[workers[d]], places
+            nbytes = _handled(program) if len(segment.programs) == 1 else None
+            sources[d] = self._submit(d, tasks.run, args, read, nbytes)
         made = {}
         for d, program in segment.programs.items():
             sizes = [_nbytes(program.aval(i)) for i in program.outputs]
@@ -215,7 +211,7 @@ class Dask:
     def _hear(self, sources: dict[int, Any], many: int) -> None:
         """Tell this thread of the floating-point errors that tasks heard: the last of their results."""
         told = self.fetch(
-            [Shard(s, d, many, many + 1, _SAVED) for d, s in sources.items()], "floating-point errors"
+            [Shard(s, d, many, many + 1, SAVED) for d, s in sources.items()], "floating-point errors"
         )
         listener.heard += [(message, None) for messages in told for message in messages]
 
@@ -227,7 +223,7 @@ class Dask:
     def _alone(self, shard: Shard, device: int | None = None) -> Shard:
         """Return a shard without much else that its task has made, unless it is where a device is."""
         is_there = device is not None and self._workers[shard.device] == self._workers[device]
-        if shard.rest < _SAVED or is_there:
+        if shard.rest < SAVED or is_there:
             return shard
         if shard.alone is None:
             shard.alone = self._cut(shard)
@@ -235,16 +231,13 @@ class Dask:
 
     def _cut(self, shard: Shard, taken: tuple[slice, ...] = ()) -> Shard:
         """Return some elements of a shard, or all: of one in a file, what the file has."""
-        cut = self._submit(shard.device, tasks.cut, taken, shard.number, shard.source)
-        return Shard(cut, shard.device)
+        (place,), read = _split([shard])
+        return Shard(self._submit(shard.device, tasks.cut, (taken, place), read), shard.device)
 
     def move(self, shipments: Sequence[Shipment]) -> list[list[Any]]:
-        """Run one task for each distinct part, and what cuts and joins on the way there.
-
-        Where each device has a part of its own, and `soon` reads it, that task does it along the way.
-        """
+        """Run one task for each distinct part, and what cuts and joins on the way there."""
         self._look()
-        return [_Moving(self, *shipment).done() for shipment in shipments]
+        return [_Moving(self, s.move, s.aval, s.shards).done() for s in shipments]
 
     def call(
         self,
@@ -256,8 +249,9 @@ class Dask:
         self._look()
         found = {}
         for d, args in arguments.items():
-            mine = [] if shards is None else [shards[d]]
-            found[d] = Shard(self._submit(d, tasks.call, function, args, *_split(mine)), d)
+            places, read = _split([] if shards is None else [shards[d]])
+            found[d] = Shard(self._submit(d, tasks.call, (function, args, places), read), d)
+        self.send()
         return found
 
     def compute(self, collections: Mapping[int, Any]) -> dict[int, Any]:
@@ -265,19 +259,23 @@ class Dask:
         self._look()
         futures = self.client.compute([*collections.values()])
         pairs = zip(collections, futures, strict=True)
-        return {d: Shard(self._submit(d, tasks.keep, future), d) for d, future in pairs}
+        found = {d: Shard(self._submit(d, tasks.keep, (), [future]), d) for d, future in pairs}
+        self.send()
+        return found
 
     def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
         """Return shards, for which this process waits."""
         self._check_client(what)
         wanted = [s if isinstance(s.source, tuple) else self._alone(s) for s in shards]
-        futures = list(dict.fromkeys([s.source for s in wanted if not isinstance(s.source, tuple)]))
+        self.send()
+        futures = list(dict.fromkeys([s.source.future for s in wanted if not isinstance(s.source, tuple)]))
         found: dict[Any, Any] = {}
         if futures:
             ask = lambda: self.client.gather(futures, asynchronous=True)  # noqa: E731
             found = dict(zip(futures, self._result(ask, what, futures), strict=True))
-        results = [s.source if isinstance(s.source, tuple) else found[s.source] for s in wanted]
+        results = [s.source if isinstance(s.source, tuple) else found[s.source.future] for s in wanted]
         parts = [r[s.number] for r, s in zip(results, wanted, strict=True)]
+        parts = [opened(p) if isinstance(p, Repeated) else p for p in parts]
         mapped = {n: self._cut(s) for n, s in enumerate(wanted) if isinstance(parts[n], MappedPart)}
         if mapped:
             for n, part in zip(mapped, self.fetch([*mapped.values()], what), strict=True):
@@ -289,10 +287,6 @@ class Dask:
         if self._end is not None:
             self._end()
             atexit.unregister(self._end)
-
-
-# Dask's configuration is of the process.
-_sending = threading.Lock()
 
 
 def assigned(size: int, known: Sequence[str], before: Sequence[str]) -> list[str]:
@@ -325,17 +319,26 @@ def _closed(client: Any, cluster: Any) -> None:
     cluster.close()
 
 
-def _split(shards: Sequence[Shard]) -> tuple[list[Any], list[Any]]:
-    """Return how a task makes parts of the results of others, and those."""
+def _split(shards: Sequence[Shard]) -> tuple[list[tasks.Place], list[Any]]:
+    """Return where among the results of others a task finds parts, and what it reads for these."""
     results: dict[int, tuple[int, Any]] = {}
+    places = []
+    for shard in shards:
+        source = shard.source.source if isinstance(shard.source, Result) else tasks.Given(shard.source)
+        position, _ = results.setdefault(id(shard.source), (len(results), source))
+        places.append(tasks.Place(position, shard.number))
+    return places, [source for _, source in results.values()]
 
-    def made(shard: Shard) -> Any:
-        if isinstance(shard.source, Joined):
-            return shard.source.made([made(s) for s in shard.source.shards])
-        position, _ = results.setdefault(id(shard.source), (len(results), shard.source))
-        return tasks.Place(position, shard.number)
 
-    return [made(s) for s in shards], [source for _, source in results.values()]
+def _handled(program: Program) -> int | None:
+    """Return the bytes of all values of a program, or None where these do not tell how much it does."""
+    if any(isinstance(p, (Program, tuple)) and _has_program(p) for e in program.eqns for _, p in e.params):
+        return None
+    return sum(map(_nbytes, [*program.inputs, *[e.aval for e in program.eqns]]))
+
+
+def _has_program(param: Any) -> bool:
+    return isinstance(param, Program) or (isinstance(param, tuple) and any(map(_has_program, param)))
 
 
 class _Given(NamedTuple):
@@ -358,10 +361,8 @@ def _spans(slices: Sequence[slice]) -> tuple[tuple[int, int], ...]:
 class _Moving:
     """A value's way from one layout to another."""
 
-    def __init__(self, engine: Dask, move: Move, aval: Aval, shards: list[Shard], soon: bool) -> None:
+    def __init__(self, engine: Dask, move: Move, aval: Aval, shards: list[Shard]) -> None:
         self.engine, self.move, self.aval, self.shards = engine, move, aval, shards
-        boxes = move.target.boxes
-        self._soon = soon and len({*boxes}) == len(boxes)
         self._cuts: dict[Any, Shard] = {}
         self._joined: dict[Any, Shard] = {}
 
@@ -371,14 +372,14 @@ class _Moving:
         found = []
         for d, groups in enumerate(self.move.pieces):
             given = [[_Given(p, self.shards[p.source], sizes[p.source]) for p in g] for g in groups]
-            found.append(self._part(d, self.move.target.local_shape(d), given, self._soon))
+            found.append(self._part(d, self.move.target.local_shape(d), given))
         return found
 
-    def _part(
-        self, device: int, shape: tuple[int, ...], groups: list[list[_Given]], soon: bool = False
-    ) -> Shard:
+    def _part(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]]) -> Shard:
         """Return a part made of pieces; many that come whole are joined as in a tree."""
-        key = shape, tuple([tuple([g.key for g in group]) for group in groups])
+        # What only lies side by side each worker puts together from the parts that it lacks.
+        where = self.engine._workers[device] if len(groups) == 1 else None
+        key = where, shape, tuple([tuple([g.key for g in group]) for group in groups])
         if key not in self._joined:
             if len(groups) > FAN_IN and all([g.piece.size == g.size for group in groups for g in group]):
                 everything = tuple([slice(0, n) for n in shape])
@@ -386,12 +387,12 @@ class _Moving:
                 chunks = [groups[i : i + FAN_IN] for i in range(0, len(groups), FAN_IN)]
                 parts = [self._part(some[0][0].shard.device, shape, some) for some in chunks]
                 groups = [[_Given(Piece(0, everything, everything), part, size)] for part in parts]
-                self._joined[key] = self._part(device, shape, groups, soon)
+                self._joined[key] = self._part(device, shape, groups)
             else:
-                self._joined[key] = self._made(device, shape, groups, soon)
+                self._joined[key] = self._made(device, shape, groups)
         return self._joined[key]
 
-    def _made(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]], soon: bool) -> Shard:
+    def _made(self, device: int, shape: tuple[int, ...], groups: list[list[_Given]]) -> Shard:
         number: dict[Shard, int] = {}
         mine = []
         for group in groups:
@@ -400,17 +401,16 @@ class _Moving:
                 near, taken = self._taken(device, given)
                 pieces.append(Piece(number.setdefault(near, len(number)), taken, given.piece.put))
             mine.append(pieces)
-        made = partial(tasks.Join, mine, shape, self.aval.dtype, self.move.ufunc)
-        if soon:
-            return Shard(Joined(made, [*number]), device)
-        places, results = _split([*number])
-        return Shard(self.engine._submit(device, tasks.join, made(places), results), device)
+        places, read = _split([*number])
+        join = tasks.Join(mine, shape, self.aval.dtype, self.move.ufunc, places)
+        nbytes = math.prod(shape) * self.aval.dtype.itemsize * (1 + len(number))
+        return Shard(self.engine._submit(device, tasks.join, (join,), read, nbytes), device)
 
     def _taken(self, device: int, given: _Given) -> tuple[Shard, tuple[slice, ...]]:
         """Return what to read for a piece, and where it is in there: cut off first, where that saves much."""
         engine, (piece, shard, size) = self.engine, given
         saved = (size - piece.size) * self.aval.dtype.itemsize
-        if saved < _SAVED or engine._workers[shard.device] == engine._workers[device]:
+        if saved < SAVED or engine._workers[shard.device] == engine._workers[device]:
             return engine._alone(shard, device), piece.taken
         key = shard, _spans(piece.taken)
         if key not in self._cuts:

@@ -25,6 +25,26 @@ from .sources import opened
 Results = Sequence[tuple[Any, ...]]
 
 
+class Given(NamedTuple):
+    """Results that go along with the task that reads them."""
+
+    value: Any
+
+
+class Make(NamedTuple):
+    """A call whose last argument is what its sources give.
+
+    Attributes
+    ----------
+    sources
+        Calls that are done before, numbers among the results that the task waited for, or `Given`.
+    """
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    sources: Sequence[Make | Given | int]
+
+
 class Place(NamedTuple):
     """Where a part is: among the results of which task, and which of them."""
 
@@ -55,23 +75,37 @@ def _check(theirs: str) -> None:
         )
 
 
-def _part(of: Place | Join, results: Results) -> Any:
-    if isinstance(of, Place):
-        return opened(results[of.position][of.number])
-    parts = [_part(place, results) for place in of.places]
-    return joined(of.groups, of.shape, of.dtype, of.ufunc, parts.__getitem__)
+def _part(of: Place, results: Results) -> Any:
+    return opened(results[of.position][of.number])
 
 
-def keep(theirs: str, part: Any) -> tuple[Any]:
-    """Return a part that this process was sent."""
+def work(theirs: str, make: Make, results: Results) -> tuple[Any, ...]:
+    """Do what a task is to do, what is inside it first."""
     _check(theirs)
+    return _results(make, results, {})
+
+
+def _results(make: Make, results: Results, found: dict[int, tuple[Any, ...]]) -> tuple[Any, ...]:
+    if id(make) not in found:
+        sources = []
+        for source in make.sources:
+            if isinstance(source, Make):
+                sources.append(_results(source, results, found))
+            else:
+                sources.append(source.value if isinstance(source, Given) else results[source])
+        found[id(make)] = make.function(*make.args, sources)
+    return found[id(make)]
+
+
+def keep(results: Sequence[Any]) -> tuple[Any]:
+    """Return a part that this process was sent."""
+    (part,) = results
     return (part,)
 
 
-def cut(theirs: str, taken: tuple[slice, ...], index: int, results: tuple[Any, ...]) -> tuple[Any]:
+def cut(taken: tuple[slice, ...], of: Place, results: Results) -> tuple[Any]:
     """Return some elements of a part, or all of it: what another worker needs of these results."""
-    _check(theirs)
-    part = opened(results[index])
+    part = _part(of, results)
     if isinstance(part, tuple):
         return (part,)
     some = part[(*taken, ...)]
@@ -79,18 +113,16 @@ def cut(theirs: str, taken: tuple[slice, ...], index: int, results: tuple[Any, .
 
 
 def run(
-    theirs: str,
     program: Program,
     mode: str,
     devices: int,
-    inputs: Sequence[Place | Join],
+    inputs: Sequence[Place],
     results: Results,
 ) -> tuple[Any, ...]:
     """Run a device's program on the tiers of a mode, as one of `devices` that share this worker.
 
     The last of the results is what floating-point errors were heard.
     """
-    _check(theirs)
     from distributed import get_worker
 
     threads = config.threads or max(1, get_worker().state.nthreads // devices)
@@ -104,19 +136,17 @@ def run(
     return *found, tuple(dict.fromkeys([message for message, _ in heard]))
 
 
-def join(theirs: str, of: Join, results: Results) -> tuple[Any]:
+def join(of: Join, results: Results) -> tuple[Any]:
     """Return a part made of pieces of others."""
-    _check(theirs)
-    return (_part(of, results),)
+    parts = [_part(place, results) for place in of.places]
+    return (joined(of.groups, of.shape, of.dtype, of.ufunc, parts.__getitem__),)
 
 
 def call(
-    theirs: str,
     function: Callable[..., Any],
     arguments: tuple[Any, ...],
     inputs: Sequence[Place],
     results: Results,
 ) -> tuple[Any]:
     """Return what a function makes of parts."""
-    _check(theirs)
     return (function(*[_part(of, results) for of in inputs], *arguments),)

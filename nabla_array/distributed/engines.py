@@ -101,6 +101,9 @@ class Engine(Protocol):
     def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
         """Return shards as arrays in this process, which nobody may write to; errors name `what`."""
 
+    def send(self) -> None:
+        """Start what was asked for, at the latest."""
+
     def close(self) -> None:
         """End what was started."""
 
@@ -206,6 +209,9 @@ class Local:
     def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
         """Return the shards, which are arrays."""
         return list(shards)
+
+    def send(self) -> None:
+        """Do nothing: it is done."""
 
     def close(self) -> None:
         """Let the threads end."""

@@ -146,6 +146,8 @@ class OnMesh:
         for i, n in zip(program.outputs, whole.outputs, strict=True):
             value = whole.values[n]
             env[i] = Sharded(self.mesh, value.aval, value.layout, mine[n], asked=asked_for(program, i))
+        mine.clear()  # what is between is nobody's any more
+        self.mesh.engine.send()
 
     def schedule(self, program: Program, inputs: Sequence[Any]) -> list[Told]:
         """Tell how a program would run, step by step."""

@@ -53,14 +53,37 @@ class MappedPart(NamedTuple):
         return part.astype(native(self.dtype), copy=False)
 
 
+class Repeated(NamedTuple):
+    """A part that has some elements again and again, such as one of what NumPy has broadcast."""
+
+    part: np.ndarray
+    shape: tuple[int, ...]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of those elements."""
+        return self.part.nbytes
+
+    def opened(self) -> np.ndarray:
+        """Return its elements, as a view."""
+        return np.broadcast_to(self.part, self.shape)
+
+
+def once(part: Any) -> Any:
+    """Return a part with elements that it repeats only once, as it is to be sent."""
+    if not isinstance(part, np.ndarray) or 0 not in part.strides:
+        return part
+    return Repeated(part[tuple([slice(0, 1) if s == 0 else slice(None) for s in part.strides])], part.shape)
+
+
 def native(dtype: np.dtype) -> np.dtype:
     """Return the dtype in this machine's order of bytes."""
     return dtype.newbyteorder("=")
 
 
 def opened(part: Any) -> Any:
-    """Return the elements of a part that may be in a file."""
-    return part.opened() if isinstance(part, MappedPart) else part
+    """Return the elements of a part that may be in a file, or repeat."""
+    return part.opened() if isinstance(part, (MappedPart, Repeated)) else part
 
 
 class Stored(NamedTuple):

@@ -16,6 +16,7 @@ import nabla_array as xp
 from nabla_array._lazy.cpu import faults
 from nabla_array.distributed import DeviceMesh, P, reshard, shard
 from nabla_array.distributed import dask_engine as engines
+from nabla_array.distributed import dask_graph as graphs
 from nabla_array.distributed import dask_waiting as waiting
 
 from .clusters import mesh_of, tasks_of, threads, until
@@ -33,13 +34,14 @@ def client() -> Iterator[Client]:
 def submitted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the tasks that are sent."""
     found: list[str] = []
-    submit = engines.Dask._submit
+    fused = graphs.fused
 
-    def noted(self: Any, device: int, function: Any, *args: Any) -> Any:
-        found.append(function.__name__)
-        return submit(self, device, function, *args)
+    def noted(tasks: Any) -> Any:
+        sent = fused(tasks)
+        found.extend([task.function.__name__ for task in sent])
+        return sent
 
-    monkeypatch.setattr(engines.Dask, "_submit", noted)
+    monkeypatch.setattr(graphs, "fused", noted)
     return found
 
 
@@ -96,6 +98,51 @@ def test_small_values_go_along(client: Client, submitted: list[str]) -> None:
     mesh = mesh_of(client, 4)
     xp.eval(shard(np.arange(8.0), mesh, P("x")) + np.arange(8.0))
     assert submitted == ["run"] * 4
+
+
+def test_what_repeats_is_sent_once(client: Client, submitted: list[str]) -> None:
+    mesh = mesh_of(client, 4)
+    a = RNG.integers(7, size=(100_000, 1))
+    x = xp.eval(shard(a, mesh, P("x")))
+    del submitted[:]
+    y = xp.eval(x == xp.arange(7))
+    assert submitted == ["run"] * 4  # with the numbers, which go along
+    np.testing.assert_array_equal(y, a == np.arange(7))
+    big = np.broadcast_to(np.arange(3000.0)[:, None], (3000, 200))
+    np.testing.assert_array_equal(xp.eval(xp.exp(x[:3000]) + xp.asarray(big)), np.exp(a[:3000]) + big)
+
+
+def test_what_each_device_would_do_goes_along(client: Client, submitted: list[str]) -> None:
+    mesh = mesh_of(client, 4)
+    a, b = RNG.normal(size=(4000, 16)), RNG.normal(size=(8, 16))
+    x, centers = shard(a, mesh, P("x")), 1 * shard(b, mesh, P())
+    xp.eval(x, centers)
+    del submitted[:]
+    y = xp.eval(xp.sum(centers * centers, axis=1) - x @ centers.T)
+    assert submitted == ["run"] * 4
+    np.testing.assert_allclose(y, (b * b).sum(axis=1) - a @ b.T)
+
+
+def test_what_follows_a_join_runs_with_it(client: Client, submitted: list[str]) -> None:
+    mesh = mesh_of(client, 4)
+    a = RNG.normal(size=(4000, 16))
+    x = xp.eval(shard(a, mesh, P("x")))
+    del submitted[:]
+    y = xp.eval(xp.sqrt(xp.exp(xp.sum(x * x, axis=0) / 4000)))
+    assert submitted == ["run"] * 5
+    np.testing.assert_allclose(y, np.sqrt(np.exp((a * a).sum(axis=0) / 4000)))
+
+
+def test_each_worker_gathers_what_it_lacks(client: Client, submitted: list[str]) -> None:
+    mesh = mesh_of(client, 4)
+    a = RNG.normal(size=(4000, 100))
+    x = xp.eval(shard(a, mesh, P("x")))
+    before = received(client)
+    del submitted[:]
+    y = xp.eval(reshard(x, P()))
+    assert submitted == ["join"] * 4
+    np.testing.assert_array_equal(y, a)
+    assert received(client) - before < 1.01 * 4 * 3 / 4 * a.nbytes  # each part once for each worker
 
 
 @pytest.mark.parametrize(("size", "most"), [(4, 4), (24, engines.FAN_IN)])

@@ -22,6 +22,7 @@ from distributed import Client, LocalCluster, Security
 import nabla_array as xp
 from nabla_array.distributed import ClusterError, DeviceMesh, P, load, reshard, shard
 from nabla_array.distributed import dask_engine as engines
+from nabla_array.distributed import dask_graph as graphs
 
 from .clusters import mesh_of, processes, tasks_of, threads, until
 
@@ -102,7 +103,7 @@ def test_the_cluster_is_restarted(workers: Client) -> None:
 
 def test_arrays_are_deleted_on_the_cluster(client: Client) -> None:
     x = xp.eval(shard(RNG.normal(size=(64, 64)), mesh_of(client, 2), P("x")))
-    client.cancel([s.source for s in xp.asarray(x)._node.params["value"].shards])
+    client.cancel([s.source.future for s in xp.asarray(x)._node.params["value"].shards])
     for wanted in (x, x + 1):
         with pytest.raises(ClusterError, match=r"float64\[64, 64\] cut by .* deleted .* computing it again"):
             np.asarray(wanted)
@@ -140,7 +141,8 @@ def test_the_mesh_is_closed(client: Client) -> None:
 def test_another_version(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     mesh = mesh_of(client, 2)
     x = shard(np.ones(4), mesh, P("x"))
-    monkeypatch.setattr(engines, "__version__", "9.9")
+    for module in (engines, graphs):
+        monkeypatch.setattr(module, "__version__", "9.9")
     with pytest.raises(
         ClusterError, match=r"DeviceMesh: the worker \S+ has nabla_array 0\S+, .* 9\.9; one version"
     ):
