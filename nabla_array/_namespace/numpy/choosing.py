@@ -262,6 +262,7 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     (array([0, 1]), array([2, 1]))
     """
     sizes = tuple(map(operator.index, listed(shape)))
+    fits("unravel_index", sizes)
     index = as_array("unravel_index", indices)
     value: Any = (index if index.size else astype(index, _INTP))._value()
     places = np.unravel_index(value, sizes, order)  # type: ignore[call-overload]

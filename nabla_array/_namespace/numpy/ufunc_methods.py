@@ -255,7 +255,8 @@ def accumulate(
     function: Function, like: np.ufunc, array: Any, axis: int = 0, dtype: Any = None, out: Any = None
 ) -> Any:
     """Return what each element and those before it join to, as ``ufunc.accumulate`` does."""
-    name, out, x, k, result = _along(like, "accumulate", array, axis, dtype, out)
+    name, out, x, k = _along(like, "accumulate", array, axis, out)
+    x, result = _joinable(like, x, dtype, out, True)
     n = x.shape[k]
     if out is None and (like not in _SCANS or x.nbytes < eager.PART):  # MAX scans large ones sooner
         found = _numpys(function, like, "accumulate", result, x, axis=k, dtype=dtype)
@@ -270,10 +271,8 @@ def accumulate(
     return deliver(name, out, y, "unsafe")
 
 
-def _along(
-    like: np.ufunc, method: str, array: Any, axis: Any, dtype: Any, out: Any
-) -> tuple[str, Any, Array, int, np.dtype]:
-    """Return the name of a method along one axis, `out`, the array, the axis, and the result's dtype."""
+def _along(like: np.ufunc, method: str, array: Any, axis: Any, out: Any) -> tuple[str, Any, Array, int]:
+    """Return the name of a method along one axis, `out`, the array, and the axis."""
     _check_binary(like, method)
     name = f"{like.__name__}.{method}"
     out = _sole(out)
@@ -283,8 +282,7 @@ def _along(
     axes = normalize_axes(name, axis, x.ndim)
     if len(axes) != 1:
         raise ValueError(f"{name}: works along one axis, not along {axis!r} of {x.ndim}")
-    x, result = _joinable(like, x, dtype, out, True)
-    return name, out, x, axes[0], result
+    return name, out, x, axes[0]
 
 
 def _scanned(function: Function, like: np.ufunc, x: Array, lead: tuple[Any, ...]) -> Array:
@@ -312,13 +310,14 @@ def reduceat(
     out: Any = None,
 ) -> Any:
     """Join the elements between indices, as ``ufunc.reduceat`` does."""
-    name, out, x, k, result = _along(like, "reduceat", array, axis, dtype, out)
+    name, out, x, k = _along(like, "reduceat", array, axis, out)
     places = np.asarray(indices).astype(np.intp)
     if places.ndim != 1:
         raise ValueError(f"{name}: indices must stand along one axis, not in shape {places.shape}")
     n = x.shape[k]
     if places.size and not 0 <= places.min() <= places.max() < n:
         raise IndexError(f"index {places.max()} out-of-bounds in {name} [0, {n})")
+    x, result = _joinable(like, x, dtype, out, True)
     if out is None:
         found = _numpys(function, like, "reduceat", result, x, places, axis=k, dtype=dtype)
         if found is not None:
