@@ -231,7 +231,7 @@ def _cut(
     prims = {made.out: made.prim for made in some}
     for n, i in enumerate(outputs):
         aval, layout = p.values[i]
-        if prims[i].kind != "elementwise" and prims[i].places is None:
+        if not prims[i].can_place:
             continue
         is_cut = layout.varies and not layout.partial
         if is_cut and sum([volume(box) for box in {*layout.boxes}]) == aval.size:

@@ -18,7 +18,7 @@ from .._lazy.run import tiers
 from .._lazy.run.claims import lock
 from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.evaluator import scheduled
-from .._lazy.schedule.steps import Call, Compiled, Framed, Fused, Schedule, Tiled
+from .._lazy.schedule.steps import Call, Compiled, Fused, Schedule, Tiled
 from .._namespace.core.array import current
 from .._namespace.core.evaluation import arrays_in
 from .drawing import to_dot, to_svg
@@ -316,11 +316,13 @@ def _own(program: Program, numbers: Iterable[int]) -> tuple[int, ...]:
 def _steps(schedule: Schedule) -> Iterator[Step]:
     """Yield the steps of a schedule as they are told."""
     program = schedule.program
-    for step in schedule.steps:
-        if isinstance(step, Fused | Framed):
-            group, frames = (step.group, step.frames) if isinstance(step, Framed) else (step, ())
-            cut = blocks_and_threads(program, group)
-            yield _told(program, "fused", (*group.eqns, *frames), step.inputs, step.outputs, cut)
+    for step, drop in zip(schedule.steps, schedule.drops, strict=True):
+        if isinstance(step, Fused):
+            calls: list[Fused | Call] = [step, *step.frames]
+            made = [k for s in calls for k in s.outputs]
+            inputs = [i for s in calls for i in s.inputs if i not in made]
+            eqns, outputs = (*step.eqns, *made[len(step.outputs) :]), [k for k in made if k not in drop]
+            yield _told(program, "fused", eqns, inputs, outputs, blocks_and_threads(program, step))
         elif isinstance(step, Call):
             eqn = program.eqns[step.eqn - len(program.inputs)]
             if not is_literal(eqn):

@@ -8,11 +8,10 @@ import math
 import os
 import sys
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from ..graph.primitive import Primitive
 from ..graph.program import Program
 from ..interrupts import Uninterrupted
 from ..native import compiled
-from ..schedule.steps import Call, Framed, Fused
+from ..schedule.steps import Call, Fused
 from .faults import listener
 from .kernels import job_of
 
@@ -370,22 +369,22 @@ def _kernel(program: Program, step: Fused) -> _Kernel:
 
 
 def run_fused(
-    program: Program,
-    step: Fused,
-    drop: tuple[int, ...],
-    env: list[Any],
-    owned: frozenset[int],
-    places: Mapping[int, np.ndarray] = MappingProxyType({}),
+    program: Program, step: Fused, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
 ) -> None:
     """Run a fusion group block by block, on several threads where it is large.
 
-    Results are written to `places`, or to what `env` has for them, where there is such a place.
+    A result for which `env` has an array already is written there.
     """
     kernel = _kernel(program, step)
     base = len(program.inputs)
     outs: dict[int, np.ndarray] = {}
     taken: dict[int, int] = {}
     pattern = kernel.pattern(env)
+    # Operands in another order than C's: NumPy's concatenations have it too.
+    copies = _place(program, step, drop, env) if step.frames and pattern is None else []
+    if step.frames:
+        read_later = {i for call in step.frames for i in call.inputs}
+        drop = tuple([i for i in drop if i not in read_later])
 
     def fresh(k: int) -> np.ndarray:
         aval = kernel.avals[k]
@@ -394,8 +393,8 @@ def run_fused(
     for k in step.outputs:
         if k in step.joined:
             continue
-        if (place := places.get(k, env[k])) is not None:
-            outs[k] = place
+        if env[k] is not None and kernel.prims[k].can_place:
+            outs[k] = env[k]
             continue
         for i in kernel.donors.get(k, ()):
             in_order = pattern is not None or env[i].flags.c_contiguous
@@ -420,41 +419,33 @@ def run_fused(
         prim = program.eqns[k - base].prim
         some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])
         env[k] = _joined(prim, some).reshape(kernel.avals[k].shape)
+    for place, i in copies:
+        place[...] = env[i]
+    for call in step.frames if pattern is not None else ():
+        run_call(program, call, (), env, owned)
 
 
-def run_framed(
-    program: Program, step: Framed, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
-) -> None:
-    """Run a fusion group that writes its results where they are put beside other values."""
-    base = len(program.inputs)
-    eqns = {c: program.eqns[c - base] for c in step.frames}
-    others = {i for eqn in eqns.values() for i in eqn.ins}
-    drop = tuple([i for i in drop if i not in others])  # which are still to be read after the group
-    if _kernel(program, step.group).pattern(env) is not None:  # NumPy's result lies in memory like that too
-        run_fused(program, step.group, drop, env, owned)
-        for c, eqn in eqns.items():
-            run_call(program, Call(c, eqn.ins), (), env, owned)
-    else:
-        inside = {*step.group.outputs, *step.frames} - {*step.outputs}
-        places: dict[int, np.ndarray] = {}
-        left: list[tuple[np.ndarray, int]] = []
-        for c, eqn in reversed(eqns.items()):
-            assert eqn.prim.places is not None
-            if c not in places:
-                places[c] = np.empty(eqn.aval.shape, eqn.aval.dtype) if env[c] is None else env[c]
-            keys = eqn.prim.places(*[program.aval(i) for i in eqn.ins], **dict(eqn.params))
-            for i, key in zip(eqn.ins, keys, strict=True):
-                place = places[c][key]
-                if i not in inside or places.setdefault(i, place) is not place:
-                    left.append((place, i))
-        run_fused(program, step.group, drop, env, owned, places)
-        for place, i in reversed(left):  # what is around others last
-            place[...] = places.get(i, env[i])
-        for c in eqns:
-            env[c] = places[c]
-    for k in (*step.group.outputs, *step.frames):
-        if k not in step.outputs:
-            env[k] = None
+def _place(
+    program: Program, step: Fused, drop: tuple[int, ...], env: list[Any]
+) -> list[tuple[np.ndarray, int]]:
+    """Put memory for frames into `env`, and for each result that only they read its place there.
+
+    Returns the other places, and which values are to be copied there, in this order.
+    """
+    copies = []
+    for call in reversed(step.frames):
+        eqn = program.eqns[call.eqn - len(program.inputs)]
+        assert eqn.prim.places is not None
+        if env[call.eqn] is None:
+            env[call.eqn] = np.empty(eqn.aval.shape, eqn.aval.dtype)
+        keys = eqn.prim.places(*[program.aval(i) for i in call.inputs], **dict(eqn.params))
+        for i, key in zip(call.inputs, keys, strict=True):
+            place = env[call.eqn][key]
+            if env[i] is None and i in drop and program.eqns[i - len(program.inputs)].prim.can_place:
+                env[i] = place
+            else:
+                copies.append((place, i))
+    return copies[::-1]
 
 
 def blocks_and_threads(program: Program, step: Fused) -> tuple[int, int]:

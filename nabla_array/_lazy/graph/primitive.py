@@ -151,6 +151,8 @@ class Primitive:
     row_kernel: bool = False
     # Every derivative is zero: a tape for derivatives does not follow it.
     is_constant: bool
+    # A fusion group can write its result, or a part of it, to memory with gaps between the rows.
+    can_place: bool
     # Elementwise: (avals) -> result aval, filled as calls come; `resolve` fills the other for dtypes.
     rules: dict[Any, Aval]
     dtypes: dict[Any, Any]
@@ -167,6 +169,7 @@ class Primitive:
         self.picks |= self.kind == "view"
         self.fresh |= self.kind == "reduce" or self.inplace is not None
         self.fresh |= is_elementwise and (isinstance(host, np.ufunc) or self.into is host)
+        self.can_place = self.places is not None or (is_elementwise and not self.contiguous)
         self.is_constant = self.partials is not None and all(p is None for p in self.partials)
 
     def __call__(self, *inputs: Node, **params: Any) -> Node:

@@ -1,12 +1,12 @@
 /* Memory of results, kept when they die for the next of about that size: to give it back to the system and take it
  * anew, page by page, may cost more than what is computed. NumPy asks here for the memory of arrays that are made
- * where its handler is in force (NEP 49): in the package's own contexts, and in `new_array`. What is larger is kept only
- * while a schedule runs, and only until another large array is made that cannot have it.
+ * where its handler is in force (NEP 49): in the package's own contexts, and in `new_array`. Large blocks are kept only
+ * while a schedule runs. They are given back at its end, and where a large array is made that none of them fits.
  */
 #include <unistd.h>
 
-/* Bytes from which, and up to which, one is kept; how many at most; bytes of all of them at most, if the machine has
- * thirty times that.
+/* Bytes from which on a block is kept, and above which it is large; how many of a kind are kept at most; bytes of all
+ * those that are not large at most, if the machine has thirty times that.
  */
 #ifdef __SANITIZE_ADDRESS__ /* which sees nothing of what is kept */
 enum { MOST_BYTES = 0 };
@@ -17,13 +17,17 @@ enum { KEPT_FROM = 1 << 17, KEPT_TO = 1 << 25, MOST_BLOCKS = 64, MOST_LARGE = 8 
 /* Bytes in front of an array's, which say how many there are. */
 enum { FRONT = 64 };
 
-static struct kept {
+struct block {
     char *start;
     size_t bytes;
-} blocks[MOST_BLOCKS], /* the oldest first */
-    large_blocks[MOST_LARGE];
-static int n_blocks, n_large, n_runs;
-static size_t bytes_kept, most_kept;
+};
+
+static struct shelf {
+    struct block blocks[MOST_BLOCKS]; /* the oldest first */
+    int n, most;
+    size_t bytes, most_bytes;
+} medium_shelf = {.most = MOST_BLOCKS}, large_shelf = {.most = MOST_LARGE};
+static int n_runs; /* of schedules, now */
 static char blocks_lock; /* some of NumPy's threads have no interpreter */
 static PyDataMemAllocator usual_memory;
 static PyObject *keeper; /* the handler, as NumPy takes it */
@@ -41,74 +45,81 @@ unlock_blocks(void)
     __atomic_clear(&blocks_lock, __ATOMIC_RELEASE);
 }
 
-static inline int
-is_for_keeping(size_t bytes)
+static inline struct shelf *
+shelf_of(size_t bytes)
 {
-    return bytes >= KEPT_FROM && bytes <= KEPT_TO;
+    return bytes > KEPT_TO ? &large_shelf : &medium_shelf;
 }
 
-/* Take what is kept in a place; the lock is held. */
-static inline char *
-take_block(int place)
+/* Take a block from its shelf; the lock is held. */
+static inline struct block
+take_block(struct shelf *shelf, int place)
 {
-    char *start = blocks[place].start;
-    bytes_kept -= blocks[place].bytes;
-    memmove(&blocks[place], &blocks[place + 1], sizeof(*blocks) * (size_t)(--n_blocks - place));
-    return start;
+    struct block block = shelf->blocks[place];
+    shelf->bytes -= block.bytes;
+    memmove(&shelf->blocks[place], &shelf->blocks[place + 1], sizeof(block) * (size_t)(--shelf->n - place));
+    return block;
+}
+
+/* Put a block on its shelf, if there is room. Returns which one the system must get back instead: the oldest of the
+ * shelf, or this one, where none is kept. Its start is NULL if there was room.
+ */
+static struct block
+put_block(struct block block)
+{
+    struct shelf *shelf = shelf_of(block.bytes);
+    struct block out = block;
+    lock_blocks();
+    if (block.bytes <= shelf->most_bytes) {
+        if (shelf->n < shelf->most && shelf->bytes + block.bytes <= shelf->most_bytes) {
+            shelf->blocks[shelf->n++] = block;
+            shelf->bytes += block.bytes;
+            out.start = NULL;
+        }
+        else {
+            out = take_block(shelf, 0);
+        }
+    }
+    unlock_blocks();
+    return out;
+}
+
+/* Give the large blocks back. */
+static void
+empty_large(void)
+{
+    struct block out;
+    do {
+        out = (struct block){NULL, 0};
+        lock_blocks();
+        if (large_shelf.n > 0) {
+            out = take_block(&large_shelf, large_shelf.n - 1);
+        }
+        unlock_blocks();
+        usual_memory.free(usual_memory.ctx, out.start, out.bytes);
+    } while (out.start != NULL);
 }
 
 /* Return the last kept block of so many bytes, or some more, since a cache may have it; NULL if there is none. */
 static char *
 find_block(size_t bytes)
 {
+    struct shelf *shelf = shelf_of(bytes);
     char *start = NULL;
+    if (bytes < KEPT_FROM) {
+        return NULL;
+    }
     lock_blocks();
-    for (int place = n_blocks - 1; place >= 0 && start == NULL; place--) {
-        if (blocks[place].bytes >= bytes && blocks[place].bytes - bytes <= bytes / 4) {
-            start = take_block(place);
+    for (int place = shelf->n - 1; place >= 0 && start == NULL; place--) {
+        if (shelf->blocks[place].bytes >= bytes && shelf->blocks[place].bytes - bytes <= bytes / 4) {
+            start = take_block(shelf, place).start;
         }
     }
     unlock_blocks();
+    if (start == NULL && shelf == &large_shelf) {
+        empty_large();
+    }
     return start;
-}
-
-/* Return the kept large block that fits; where none does, let go of all. */
-static char *
-find_large(size_t bytes)
-{
-    struct kept found = {NULL, 0}, left[MOST_LARGE];
-    int n_left = 0;
-    lock_blocks();
-    for (int place = n_large - 1; place >= 0 && found.start == NULL; place--) {
-        if (large_blocks[place].bytes >= bytes && large_blocks[place].bytes - bytes <= bytes / 4) {
-            found = large_blocks[place];
-            large_blocks[place] = large_blocks[--n_large];
-        }
-    }
-    if (found.start == NULL) {
-        n_left = n_large;
-        memcpy(left, large_blocks, sizeof(left));
-        n_large = 0;
-    }
-    unlock_blocks();
-    for (int place = 0; place < n_left; place++) {
-        usual_memory.free(usual_memory.ctx, left[place].start, left[place].bytes);
-    }
-    return found.start;
-}
-
-/* Keep a large block if a schedule runs; returns whether it does. */
-static int
-keep_large(char *start, size_t bytes)
-{
-    int is_kept;
-    lock_blocks();
-    is_kept = n_runs > 0 && n_large < MOST_LARGE && most_kept > 0;
-    if (is_kept) {
-        large_blocks[n_large++] = (struct kept){start, bytes};
-    }
-    unlock_blocks();
-    return is_kept;
 }
 
 /* Note how many bytes a block has; returns where its array's begin. */
@@ -126,7 +137,7 @@ static void *
 keeper_malloc(void *unused, size_t size)
 {
     size_t bytes = size + FRONT;
-    char *start = bytes < KEPT_FROM ? NULL : (is_for_keeping(bytes) ? find_block : find_large)(bytes);
+    char *start = find_block(bytes);
     return start != NULL ? start + FRONT : behind_front(usual_memory.malloc(usual_memory.ctx, bytes), bytes);
 }
 
@@ -134,7 +145,7 @@ static void *
 keeper_calloc(void *unused, size_t many, size_t each)
 {
     size_t bytes = many * each + FRONT; /* NumPy saw to it that this is no overflow */
-    char *start = bytes < KEPT_FROM ? NULL : (is_for_keeping(bytes) ? find_block : find_large)(bytes);
+    char *start = find_block(bytes);
     if (start != NULL) {
         memset(start + FRONT, 0, bytes - FRONT);
         return start + FRONT;
@@ -154,37 +165,16 @@ keeper_realloc(void *unused, void *old, size_t size)
 static void
 keeper_free(void *unused, void *array, size_t size)
 {
-    char *start;
-    size_t bytes;
+    struct block mine, out;
     if (array == NULL) {
         return;
     }
-    start = (char *)array - FRONT;
-    bytes = *(size_t *)start;
-    while (is_for_keeping(bytes) && bytes <= most_kept) {
-        int has_room;
-        char *oldest = NULL;
-        size_t freed = 0;
-        lock_blocks();
-        has_room = n_blocks < MOST_BLOCKS && bytes_kept + bytes <= most_kept;
-        if (has_room) {
-            blocks[n_blocks].start = start;
-            blocks[n_blocks++].bytes = bytes;
-            bytes_kept += bytes;
-        }
-        else {
-            freed = blocks[0].bytes;
-            oldest = take_block(0);
-        }
-        unlock_blocks();
-        if (has_room) {
-            return;
-        }
-        usual_memory.free(usual_memory.ctx, oldest, freed);
-    }
-    if (bytes <= KEPT_TO || !keep_large(start, bytes)) {
-        usual_memory.free(usual_memory.ctx, start, bytes);
-    }
+    mine.start = (char *)array - FRONT;
+    mine.bytes = *(size_t *)mine.start;
+    do {
+        out = mine.bytes < KEPT_FROM ? mine : put_block(mine);
+        usual_memory.free(usual_memory.ctx, out.start, out.bytes);
+    } while (out.start != NULL && out.start != mine.start);
 }
 
 static PyDataMem_Handler keeper_handler = {
@@ -200,8 +190,8 @@ make_keeper(void)
         return 0;
     }
     usual_memory = usual->allocator;
-    most_kept = pages > 0 && page > 0 ? (size_t)pages / 30 * (size_t)page : 0;
-    most_kept = most_kept < MOST_BYTES ? most_kept : MOST_BYTES;
+    medium_shelf.most_bytes = pages > 0 && page > 0 ? (size_t)pages / 30 * (size_t)page : 0;
+    medium_shelf.most_bytes = medium_shelf.most_bytes < MOST_BYTES ? medium_shelf.most_bytes : MOST_BYTES;
     keeper = PyCapsule_New(&keeper_handler, "mem_handler", NULL);
     return keeper != NULL;
 }
@@ -223,13 +213,27 @@ count_run(PyObject *module, PyObject *by)
         return NULL;
     }
     lock_blocks();
-    n_runs += (int)change;
+    n_runs = n_runs + change > 0 ? n_runs + (int)change : 0; /* a run that began before a fork may end in the child */
     is_last = n_runs == 0;
+    large_shelf.most_bytes = is_last || medium_shelf.most_bytes == 0 ? 0 : SIZE_MAX;
     unlock_blocks();
     if (is_last) {
-        find_large(SIZE_MAX); /* nothing fits */
+        empty_large();
     }
     Py_RETURN_NONE;
+}
+
+/* Begin anew in a forked child: another thread, which it does not have, may have been changing the shelves. */
+static void
+memory_forked(void)
+{
+    if (blocks_lock) {
+        medium_shelf.n = large_shelf.n = 0;
+        medium_shelf.bytes = large_shelf.bytes = 0;
+    }
+    n_runs = 0;
+    large_shelf.most_bytes = 0;
+    unlock_blocks();
 }
 
 /* Return a new array in the order of its axes; `dtype` is stolen. It runs nothing: to change the handler makes objects,

@@ -301,7 +301,7 @@ static PyObject *
 forked(PyObject *module, PyObject *unused)
 {
     n_workers = is_running = 0;
-    unlock_blocks(); /* of a thread that is not here any more */
+    memory_forked();
     return renew_lock() ? Py_NewRef(Py_None) : PyErr_NoMemory();
 }
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..cpu.blocks import StepFailed, run_call, run_framed, run_fused
+from ..cpu.blocks import StepFailed, run_call, run_fused
 from ..cpu.kernels import Unfit
 from ..cpu.row_tiling import run_tiles
 from ..graph.program import Program
 from ..native import compiled
 from ..schedule.partition import partition
-from ..schedule.steps import Call, Compiled, Framed, Fused, Part, Schedule, Tiled
+from ..schedule.steps import Call, Compiled, Fused, Part, Schedule, Tiled
 from ..stats import stats
 
 Executor = Callable[[Program, Any, tuple[int, ...], list[Any], frozenset[int]], None]
@@ -80,7 +80,6 @@ def _run_compiled(step: Compiled, ins: list[Any]) -> list[Any]:
 EXECUTORS: dict[type, Executor] = {
     Call: run_call,
     Fused: run_fused,
-    Framed: run_framed,
     Tiled: _of_parts(_run_tiled),
     Compiled: _of_parts(_run_compiled),
 }

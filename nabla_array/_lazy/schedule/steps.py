@@ -66,6 +66,9 @@ class Fused(NamedTuple):
         Numbers of the values read from outside and of those needed outside.
     joined
         Numbers of the outputs that reduce over the leading axes: their blocks are joined at the end.
+    frames
+        Calls of concatenations that are part of the step, inner ones first: results that only they read are
+        written into their memory.
     """
 
     eqns: tuple[int, ...]
@@ -73,6 +76,7 @@ class Fused(NamedTuple):
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     joined: frozenset[int]
+    frames: tuple[Call, ...] = ()
 
     def within(self, outer: Part) -> Fused:
         """Return the same in the numbers of the program that `outer` is a part of."""
@@ -80,26 +84,8 @@ class Fused(NamedTuple):
         eqns, inputs, outputs, joined = (
             tuple([number[i] for i in v]) for v in (self.eqns, self.inputs, self.outputs, self.joined)
         )
-        return Fused(eqns, self.lead, inputs, outputs, frozenset(joined))
-
-
-class Framed(NamedTuple):
-    """A fusion group, and what puts its results beside other values: it writes them there at once.
-
-    Attributes
-    ----------
-    group
-        The group.
-    frames
-        Numbers of the concatenations, those of what other ones make after these.
-    inputs, outputs
-        Numbers of the values read from outside and of those needed outside.
-    """
-
-    group: Fused
-    frames: tuple[int, ...]
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
+        frames = tuple([call.within(outer) for call in self.frames])
+        return Fused(eqns, self.lead, inputs, outputs, frozenset(joined), frames)
 
 
 class Tiled:
@@ -140,7 +126,7 @@ class Compiled:
         self.runner = runner
 
 
-Step = Call | Fused | Framed | Tiled | Compiled
+Step = Call | Fused | Tiled | Compiled
 
 
 class Schedule:
@@ -162,7 +148,7 @@ class Schedule:
         self.program = program
         self.steps = tuple(steps)
         self.drops = _drops(program, steps)
-        self.fused = sum([isinstance(s, Fused | Framed) for s in steps])
+        self.fused = sum([isinstance(s, Fused) for s in steps])
         self.tiled = [s for s in steps if isinstance(s, Tiled)]
 
 
@@ -171,7 +157,8 @@ def _drops(program: Program, steps: Sequence[Step]) -> tuple[tuple[int, ...], ..
     needed = {*program.outputs}
     drops = []
     for step in reversed(steps):
-        dead = {*step.inputs, *step.outputs} - needed
+        frames = step.frames if isinstance(step, Fused) else ()
+        dead = {i for s in (step, *frames) for i in (*s.inputs, *s.outputs)} - needed
         needed |= dead
         drops.append(tuple(dead))
     return tuple(drops[::-1])

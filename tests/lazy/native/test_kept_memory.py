@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextvars
+import ctypes
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -83,3 +85,76 @@ def test_threads_do_not_share_a_block() -> None:
     for t in threads:
         t.join()
     assert not wrong
+
+
+LARGE = 1 << 23
+
+
+class _Usage(ctypes.Structure):
+    """What glibc's `mallinfo2` returns."""
+
+    _fields_ = [(f"field{n}", ctypes.c_size_t) for n in range(10)]
+
+
+def _in_use() -> int:
+    """Return how many bytes the C library has given out."""
+    ask = ctypes.CDLL(None).mallinfo2
+    ask.restype = _Usage
+    usage = ask()
+    return int(usage.field4 + usage.field7)  # mapped each on its own, and in the heaps
+
+
+has_glibc = pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="only glibc tells")
+
+
+@has_glibc
+def test_large_memory_is_kept_while_schedules_run_and_then_given_back() -> None:
+    before = _in_use()
+    compiled.count_run(1)
+    compiled.count_run(1)
+    try:
+        first = _keeping(lambda: _address(np.ones(LARGE)))
+        assert _in_use() - before > LARGE * 7
+        assert _keeping(lambda: _address(np.ones(LARGE))) == first
+    finally:
+        compiled.count_run(-1)
+        assert _in_use() - before > LARGE * 7  # another schedule runs
+        compiled.count_run(-1)
+    assert _in_use() - before < LARGE
+
+
+@has_glibc
+def test_large_memory_that_does_not_fit_is_given_back() -> None:
+    before = _in_use()
+    compiled.count_run(1)
+    try:
+        _keeping(lambda: np.ones(LARGE) is None)
+        _keeping(lambda: np.empty(2 * LARGE) is None)
+        assert _in_use() - before < 17 * LARGE  # only the second is kept
+    finally:
+        compiled.count_run(-1)
+
+
+@has_glibc
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_child_forked_while_a_schedule_runs_keeps_no_large_memory() -> None:
+    def kept() -> bool:
+        before = _in_use()
+        _keeping(lambda: np.ones(LARGE) is None)
+        return _in_use() - before > LARGE
+
+    compiled.count_run(1)
+    try:
+        child = os.fork()
+        if not child:
+            found = [kept()]
+            compiled.count_run(-1)  # that run ends in the child too
+            found.append(kept())
+            compiled.count_run(1)
+            found.append(kept())
+            compiled.count_run(-1)
+            os._exit(0 if found == [False, False, True] else 1)
+    finally:
+        compiled.count_run(-1)
+    assert os.waitpid(child, 0)[1] == 0

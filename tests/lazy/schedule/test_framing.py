@@ -1,4 +1,4 @@
-"""Fusion groups that write results where they are put beside other values."""
+"""Fusion groups that write results directly into concatenations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy.native import compiled
-from nabla_array._lazy.schedule.steps import Framed
+from nabla_array._lazy.schedule.steps import Fused
 
 from ..execution import in_blocks, in_jobs
 from .test_groups import planned
@@ -44,6 +43,16 @@ def reversed_later(x: Any, y: Any) -> list[Any]:
     return [np.concatenate([x[::-1] - y, np.flip(y), np.sort(y)]) * 2.0]
 
 
+def in_two_concatenations(x: Any, y: Any) -> list[Any]:
+    shared = x + y
+    return [np.concatenate([shared, x * y]), np.concatenate([y - x, shared], axis=1)]
+
+
+def sums_beside_elements(x: Any, y: Any) -> list[Any]:
+    z = x * y
+    return [np.concatenate([z.sum(axis=1), z.max(axis=1) * 2.0, y[:, 0]])]
+
+
 def truth_values(x: Any, y: Any) -> list[Any]:
     return [np.concatenate([np.isnan(x + y), np.isnan(y), x > y], axis=1)]
 
@@ -55,6 +64,8 @@ CASES = [
     needed_elsewhere,
     waiting_for_itself,
     reversed_later,
+    in_two_concatenations,
+    sums_beside_elements,
     truth_values,
 ]
 
@@ -76,13 +87,21 @@ def test_values_are_numpys(case: Callable[..., list[Any]], is_fortran: bool) -> 
 
 @pytest.mark.parametrize(
     ("case", "frames"),
-    [(padded, 2), (side_by_side, 1), (nested, 3), (waiting_for_itself, 0), (truth_values, 1)],
+    [
+        (padded, 2),
+        (side_by_side, 1),
+        (nested, 3),
+        (waiting_for_itself, 0),
+        (in_two_concatenations, 2),
+        (sums_beside_elements, 1),
+        (truth_values, 1),
+    ],
     ids=lambda f: getattr(f, "__name__", str(f)),
 )
 def test_what_is_written_at_once(case: Callable[..., list[Any]], frames: int) -> None:
     x, y = xp.asarray(np.ones((7, 5))), xp.asarray(np.ones((7, 5)))
     steps = planned(*case(x, y)).steps
-    assert sum([len(s.frames) for s in steps if isinstance(s, Framed)]) == frames
+    assert sum([len(s.frames) for s in steps if isinstance(s, Fused)]) == frames
 
 
 def test_an_operand_that_dies_is_read_before_it_is_written_over() -> None:
@@ -92,21 +111,3 @@ def test_an_operand_that_dies_is_read_before_it_is_written_over() -> None:
         out = xp.concat([x, x + 1.0])
         del x
         np.testing.assert_array_equal(np.asarray(out)[:4], np.arange(12.0).reshape(4, 3))
-
-
-@pytest.mark.skipif(compiled is None, reason="without it nothing is kept")
-def test_large_memory_is_kept_while_schedules_run_and_no_longer() -> None:
-    def where() -> int:
-        return int(np.empty(1 << 23).ctypes.data)
-
-    from nabla_array._lazy.cpu.blocks import quiet
-
-    context = quiet.copy()
-    compiled.count_run(1)
-    try:
-        first = context.run(where)
-        assert context.run(where) == first
-        compiled.count_run(1)
-    finally:
-        compiled.count_run(-1)
-        compiled.count_run(-1)

@@ -87,7 +87,7 @@ program(%0: float64[6, 5]):
   %9: float64[6, 5] = div(%5, %8)
   return %9
 Fused(eqns=(1, 2, 3, 4, 5, 6, 7, 8, 9), lead=(6,), inputs=(0,), outputs=(9,), \
-joined=frozenset()) drops [0]""",
+joined=frozenset(), frames=()) drops [0]""",
     row_variance: """\
 program(%0: float64[6, 5]):
   %1: float64[6, 1] = fill(value=5.0, shape=(6, 1))
@@ -104,7 +104,7 @@ program(%0: float64[6, 5]):
 Call(eqn=1, inputs=()) drops []
 Call(eqn=2, inputs=()) drops []
 Fused(eqns=(3, 4, 5, 6, 7, 8, 9, 10), lead=(6,), inputs=(0, 1, 2), outputs=(10,), \
-joined=frozenset()) drops [0, 1, 2]""",
+joined=frozenset(), frames=()) drops [0, 1, 2]""",
     stencil: """\
 program(%0: float64[6, 5]):
   %1: float64[4, 3] = fill(value=4.0, shape=(4, 3))
@@ -126,7 +126,7 @@ Call(eqn=6, inputs=(0,)) drops []
 Call(eqn=8, inputs=(0,)) drops []
 Call(eqn=10, inputs=(0,)) drops [0]
 Fused(eqns=(3, 5, 7, 9, 11), lead=(4, 3), inputs=(1, 2, 4, 6, 8, 10), outputs=(11,), \
-joined=frozenset()) drops [1, 2, 4, 6, 8, 10]""",
+joined=frozenset(), frames=()) drops [1, 2, 4, 6, 8, 10]""",
 }
 
 
