@@ -12,7 +12,7 @@ import math
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,8 @@ from .sources import MappedPart, Repeated, once, opened
 
 # Seconds between two looks at which workers there are.
 _LOOK = 2.0
+# Seconds in which what runs may end before a cluster is closed.
+_MOMENT = 2.0
 # Bytes up to which a part goes along with each task that reads it.
 _SMALL = 1 << 12
 
@@ -315,6 +317,10 @@ def _nbytes(aval: Any) -> int:
 
 
 def _closed(client: Any, cluster: Any) -> None:
+    """Close a cluster after a moment in which its tasks may end: workers log those cut off as errors."""
+    end = monotonic() + _MOMENT
+    while client.status == "running" and monotonic() < end and any(client.processing().values()):
+        sleep(0.01)
     client.close()
     cluster.close()
 

@@ -30,8 +30,8 @@ def test_random_programs(seed: int) -> None:
         return PROGRAMS
 
     with warnings.catch_warnings():
-        # Programs ignore them too, each in its thread. Filters are the process's, and one that is set again is gone
-        # for a moment: no other may turn warnings into errors then.
+        # Each program sets the filter again in its thread. Filters belong to the process, and this one is
+        # gone for a moment then: no other filter may turn a warning into an error meanwhile.
         warnings.resetwarnings()
         warnings.simplefilter("ignore")
         assert sum(together(work)) == THREADS * PROGRAMS
