@@ -23,7 +23,7 @@ from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
 from ..version import __version__
 from . import dask_tasks as tasks
-from .dask_graph import FAN_IN, SAVED, Outbox, Result, Task
+from .dask_graph import FAN_IN, SAVED, Result, Task, outbox_of
 from .dask_waiting import result_of
 from .engines import Segment, Shipment
 from .errors import ClusterError, ShardingError
@@ -99,7 +99,7 @@ class Dask:
                 f"DeviceMesh: {client!r} is no client that waits; distributed.Client(address) would work"
             )
         self.client = client
-        self._outbox = Outbox(client)
+        self._outbox = outbox_of(client)
         self._workers: list[str] = []
         self._looked = -_LOOK
         self._look()

@@ -162,6 +162,17 @@ class Outbox:
                 task.future, result.future, result.task = future, future, None
 
 
+# Meshes of one client are equal: steps that are kept for one run for another, too.
+_outboxes: weakref.WeakKeyDictionary[Any, Outbox] = weakref.WeakKeyDictionary()
+_making = threading.Lock()
+
+
+def outbox_of(client: Any) -> Outbox:
+    """Return the outbox of all meshes of a client."""
+    with _making:
+        return _outboxes.setdefault(client, Outbox(weakref.proxy(client)))
+
+
 def fused(tasks: Sequence[Task]) -> list[Task]:
     """Return those of the tasks that are to be sent, in order, with others inside them."""
     readers = _readers(tasks)

@@ -46,7 +46,7 @@ def merged(p: Partition, level: list[int], read: Mapping[int, set[int]]) -> dict
     alike: dict[Any, list[tuple[float, Moved | Placing]]] = {}
     for made in p.made:
         if isinstance(made, Moved | Placing):
-            alike.setdefault(_kind(p, made), []).append((_last(level, read[made.out]), made))
+            alike.setdefault(_kind(p, made), []).append((_last(level, read.get(made.out, ())), made))
     found: dict[int, list[Moves]] = {}
     for rows in alike.values():
         rows.sort(key=lambda row: row[0])

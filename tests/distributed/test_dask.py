@@ -51,6 +51,13 @@ def received(client: Client) -> int:
     return sum([t["total"] for w in workers for t in w.transfer_incoming_log])
 
 
+def test_meshes_that_are_equal_share_what_is_planned(client: Client) -> None:
+    x = np.arange(6.0)
+    for _ in range(3):
+        mesh = DeviceMesh((2,), ("rows",), engine="dask", client=client)
+        np.testing.assert_array_equal(np.asarray(shard(x, mesh, P("rows")) * 2 + 1), x * 2 + 1)
+
+
 def test_the_same_as_numpy(client: Client) -> None:
     mesh = mesh_of(client, 4)
     a, b = RNG.normal(size=(37, 8)), RNG.normal(size=(8, 5))
