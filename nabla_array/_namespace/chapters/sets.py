@@ -96,9 +96,7 @@ def unique_all(x: Any, /) -> UniqueAllResult:
     >>> xp.unique_all(xp.asarray([3, 1, 3])).inverse_indices
     array([1, 0, 1])
     """
-    array = as_array("unique_all", x)
-    values, indices, inverse, counts = _unique(array, index=True, inverse=True, counts=True)
-    return UniqueAllResult(values, *map(from_value, (indices, inverse.reshape(array.shape), counts)))
+    return UniqueAllResult(*uniques(as_array("unique_all", x), index=True, inverse=True, counts=True))
 
 
 @described_like(unique_all)
@@ -113,8 +111,8 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
     >>> xp.unique_counts(xp.asarray([3, 1, 3])).counts
     array([1, 2])
     """
-    values, _, counts = _unique(as_array("unique_counts", x), counts=True)
-    return UniqueCountsResult(values, from_value(counts))
+    values, _, counts = uniques(as_array("unique_counts", x), counts=True)
+    return UniqueCountsResult(values, counts)
 
 
 @described_like(unique_all)
@@ -129,9 +127,8 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
     >>> xp.unique_inverse(xp.asarray([3, 1, 3])).values
     array([1, 3])
     """
-    array = as_array("unique_inverse", x)
-    values, _, inverse = _unique(array, inverse=True)
-    return UniqueInverseResult(values, from_value(inverse.reshape(array.shape)))
+    values, _, inverse = uniques(as_array("unique_inverse", x), inverse=True)
+    return UniqueInverseResult(values, inverse)
 
 
 @described_like(unique_all)
@@ -146,23 +143,36 @@ def unique_values(x: Any, /) -> Array:
     >>> xp.unique_values(xp.asarray([3, 1, 3]))
     array([1, 3])
     """
-    values: Array = _unique(as_array("unique_values", x))[0]
+    values: Array = uniques(as_array("unique_values", x))[0]
     return values
 
 
-def _unique(x: Array, index: bool = False, inverse: bool = False, counts: bool = False) -> list[Any]:
-    """Return the distinct elements, their indices if these are wanted or else None, and what else is wanted.
+def uniques(
+    x: Array,
+    index: bool = False,
+    inverse: bool = False,
+    counts: bool = False,
+    axis: int | None = None,
+    equal_nan: bool = False,
+) -> list[Any]:
+    """Return the distinct elements, their indices or None, and what else is wanted.
 
     While transforms run, the elements are taken from `x`, so a derivative goes through.
     """
+    taken = bool(tapes)  # asked once: another thread's transform may begin or end meanwhile
     find: Any = np.unique
-    found = find(x._value(), index or bool(tapes), inverse, counts, equal_nan=False)
-    if type(found) is not tuple:
-        return [from_value(found), None]
-    values, *more = found
-    if not (index or tapes):
-        return [from_value(values), None, *more]
-    return [take(x, more[0]) if tapes else from_value(values), *more]
+    found = find(x._value(), index or taken, inverse, counts, axis, equal_nan=equal_nan)
+    values, *more = found if type(found) is tuple else (found,)
+    indices: Any = more.pop(0) if index or taken else None
+    if inverse and axis is None:
+        more[0] = more[0].reshape(x.shape)
+    if not taken:
+        values = from_value(values)
+    elif axis is None:
+        values = take(apply(reshape, x, shape=(x.size,)), indices)
+    else:
+        values = take(x, indices, axis=axis)
+    return [values, from_value(indices) if index else None, *map(from_value, more)]
 
 
 specify(globals())

@@ -10,7 +10,7 @@ import numpy as np
 from ..._lazy.graph.node import tapes
 from ..chapters.indexing_functions import take
 from ..chapters.joining import concat
-from ..chapters.sets import isin
+from ..chapters.sets import isin, uniques
 from ..core.array import Array, from_value
 from ..core.promotion import as_array, promote
 from ..dispatch import fastpath
@@ -36,17 +36,9 @@ def unique(
     """
     x = as_array("unique", ar)
     wanted = bool(return_index), bool(return_inverse), bool(return_counts)
-    asked = (wanted[0] or bool(tapes), *wanted[1:])  # NumPy takes longer for more
-    find: Any = np.unique
-    out = find(x._value(), *asked, axis, equal_nan=equal_nan)
-    values, *more = out if type(out) is tuple else (out,)
-    found = from_value(values)
-    if tapes:  # the elements are taken from the array, so a derivative goes through
-        found = take(flat("unique", x), more[0]) if axis is None else take(x, more[0], axis=axis)
-        del more[: not wanted[0]]
-    if wanted[1] and axis is None:
-        more[wanted[0]] = more[wanted[0]].reshape(x.shape)
-    return (found, *map(from_value, more)) if more else found
+    values, indices, *more = uniques(x, *wanted, axis, equal_nan)
+    found = (values, indices, *more) if return_index else (values, *more)
+    return found if any(wanted) else values
 
 
 def _both(function: str, *operands: Any) -> list[Array]:
@@ -74,13 +66,14 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     array([1, 3])
     """
     x, y = [flat("intersect1d", a) for a in _both("intersect1d", ar1, ar2)]
+    taken = bool(tapes)  # asked once: another thread's transform may begin or end meanwhile
     find: Any = np.intersect1d
-    found = find(x._value(), y._value(), assume_unique, bool(return_indices or tapes))
+    found = find(x._value(), y._value(), assume_unique, bool(return_indices or taken))
     if type(found) is not tuple:
         return from_value(found)
     values, first, second = found
     # The elements are taken from the array, so a derivative goes through.
-    common = take(x, first) if tapes else from_value(values)
+    common = take(x, first) if taken else from_value(values)
     return (common, from_value(first), from_value(second)) if return_indices else common
 
 
