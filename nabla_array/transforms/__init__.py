@@ -1,6 +1,7 @@
 """Transforms of functions: derivatives, vectorization, compilation, control flow."""
 
 from .._namespace.dispatch.docstrings import refer as _refer
+from . import tree as tree
 from .compile import *  # noqa: F403
 from .concretization import *  # noqa: F403
 from .control_flow import *  # noqa: F403
@@ -10,7 +11,9 @@ from .graph_gradients import *  # noqa: F403
 from .graphs import *  # noqa: F403
 from .jacobians import *  # noqa: F403
 from .mapping import *  # noqa: F403
+from .paths import *  # noqa: F403
 from .pytree import *  # noqa: F403
+from .raveling import *  # noqa: F403
 from .vmap import *  # noqa: F403
 
 # The pages on the functions that these are, or are like.
@@ -24,11 +27,14 @@ _PAGES = {
     "call_with_info": f"{_POPXL} (``ops.call_with_info``)",
     "trace": f"{_POPXL} (``Ir.create_graph``)",
 }
-_JAXS = (
-    "checkpoint custom_jvp custom_vjp grad hessian jacfwd jacrev jvp linearize value_and_grad vjp vmap "
-    "lax.associative_scan lax.cond lax.fori_loop lax.map lax.scan lax.stop_gradient lax.switch "
-    "lax.while_loop test_util.check_grads tree_util.register_pytree_node"
-)
+_JAXS = """
+    checkpoint custom_jvp custom_vjp grad hessian jacfwd jacrev jvp linearize value_and_grad vjp vmap
+    flatten_util.ravel_pytree lax.associative_scan lax.cond lax.fori_loop lax.map lax.scan lax.stop_gradient
+    lax.switch lax.while_loop test_util.check_grads tree_util.Partial tree_util.keystr
+    tree_util.register_dataclass tree_util.register_pytree_node tree_util.register_pytree_with_keys
+    tree_util.tree_all tree_util.tree_map tree_util.tree_map_with_path tree_util.tree_reduce
+    tree_util.tree_transpose
+"""
 for _path in _JAXS.split():
     _PAGES[_path.rpartition(".")[2]] = f"{_JAX}_autosummary/jax.{_path}.html"
 for _name, _page in _PAGES.items():

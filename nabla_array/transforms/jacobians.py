@@ -22,7 +22,7 @@ __all__ = ["check_grads", "hessian", "jacfwd", "jacrev"]
 @decorator
 def jacfwd(
     fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
@@ -70,7 +70,7 @@ def jacfwd(
 @decorator
 def jacrev(
     fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,
@@ -121,7 +121,7 @@ def jacrev(
 @decorator
 def hessian(
     fun: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
     *,

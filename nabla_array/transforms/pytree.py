@@ -5,22 +5,38 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from .paths import DictKey, FlattenedIndexKey, GetAttrKey, Path, SequenceKey
+
 __all__ = [
+    "Partial",
     "TreeDef",
+    "register_dataclass",
     "register_pytree_node",
+    "register_pytree_with_keys",
+    "tree_all",
     "tree_flatten",
+    "tree_flatten_with_path",
     "tree_leaves",
+    "tree_leaves_with_path",
     "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
     "tree_structure",
+    "tree_transpose",
     "tree_unflatten",
 ]
+
+_IsLeaf = Callable[[Any], bool] | None
 
 
 class _Kind(NamedTuple):
     flatten: Callable[[Any], tuple[Iterable[Any], Hashable]]
     unflatten: Callable[[Any, Sequence[Any]], Any]
+    keys: Callable[[Any], Sequence[Any]] | None = None  # how one gets from a container to its children
+    registered: bool = True  # by a call, or by us: nobody is to do so again
 
 
 class TreeDef(NamedTuple):
@@ -73,14 +89,28 @@ def _flatten_default(d: defaultdict[Any, Any]) -> tuple[list[Any], Hashable]:
     return [d[k] for k in keys], (d.default_factory, keys)
 
 
+def _places(t: Sequence[Any]) -> list[SequenceKey]:
+    return [SequenceKey(i) for i in range(len(t))]
+
+
 _kinds: dict[type, _Kind] = {
-    tuple: _Kind(lambda t: (t, None), lambda meta, c: tuple(c)),
-    list: _Kind(lambda t: (t, None), lambda meta, c: list(c)),
-    dict: _Kind(_flatten_dict, lambda keys, c: dict(zip(keys, c, strict=True))),
-    OrderedDict: _Kind(
-        lambda d: (d.values(), tuple(d)), lambda keys, c: OrderedDict(zip(keys, c, strict=True))
+    tuple: _Kind(lambda t: (t, None), lambda meta, c: tuple(c), _places),
+    list: _Kind(lambda t: (t, None), lambda meta, c: list(c), _places),
+    dict: _Kind(
+        _flatten_dict,
+        lambda keys, c: dict(zip(keys, c, strict=True)),
+        lambda d: [DictKey(k) for k in _keys(d)],
     ),
-    defaultdict: _Kind(_flatten_default, lambda meta, c: defaultdict(meta[0], zip(meta[1], c, strict=True))),
+    OrderedDict: _Kind(
+        lambda d: (d.values(), tuple(d)),
+        lambda keys, c: OrderedDict(zip(keys, c, strict=True)),
+        lambda d: [DictKey(k) for k in d],
+    ),
+    defaultdict: _Kind(
+        _flatten_default,
+        lambda meta, c: defaultdict(meta[0], zip(meta[1], c, strict=True)),
+        lambda d: [DictKey(k) for k in _keys(d)],
+    ),
     type(None): _Kind(lambda t: ((), None), lambda meta, c: None),
 }
 
@@ -114,9 +144,123 @@ def register_pytree_node(
     >>> tree_leaves(Point(1, 2))
     [1, 2]
     """
-    if nodetype in _kinds:
-        raise ValueError(f"register_pytree_node: {nodetype.__name__} is registered already")
-    _kinds[nodetype] = _Kind(flatten_func, unflatten_func)
+    _register("register_pytree_node", nodetype, _Kind(flatten_func, unflatten_func))
+
+
+def _register(function: str, nodetype: type, kind: _Kind) -> None:
+    if nodetype in _kinds and _kinds[nodetype].registered:
+        raise ValueError(f"{function}: {nodetype.__name__} is registered already")
+    _kinds[nodetype] = kind
+
+
+def register_pytree_with_keys(
+    nodetype: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Hashable]],
+    unflatten_func: Callable[[Any, Sequence[Any]], Any],
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]] | None = None,
+) -> None:
+    """Make instances of a class containers whose children have names in paths.
+
+    Parameters
+    ----------
+    nodetype : type
+        As for `register_pytree_node`.
+    flatten_with_keys : callable
+        ``instance -> (pairs, aux_data)``, of pairs ``(key, child)``.
+    unflatten_func : callable
+        ``(aux_data, children) -> instance``.
+    flatten_func : callable, optional
+        ``instance -> (children, aux_data)``, where that is faster.
+
+    Raises
+    ------
+    ValueError
+        If the class is registered already.
+
+    >>> from nabla_array.transforms import GetAttrKey, keystr, tree_leaves_with_path
+    >>> from nabla_array.transforms import register_pytree_with_keys
+    >>> class Ray:
+    ...     def __init__(self, start, end):
+    ...         self.start, self.end = start, end
+    >>> register_pytree_with_keys(
+    ...     Ray,
+    ...     lambda r: ([(GetAttrKey("start"), r.start), (GetAttrKey("end"), r.end)], None),
+    ...     lambda _, ends: Ray(*ends),
+    ... )
+    >>> [keystr(path) for path, _ in tree_leaves_with_path([Ray(1, 2)])]
+    ['[0].start', '[0].end']
+    """
+
+    def flatten(instance: Any) -> tuple[Iterable[Any], Hashable]:
+        pairs, aux = flatten_with_keys(instance)
+        return [child for _, child in pairs], aux
+
+    def keys(instance: Any) -> list[Any]:
+        return [key for key, _ in flatten_with_keys(instance)[0]]
+
+    kind = _Kind(flatten if flatten_func is None else flatten_func, unflatten_func, keys)
+    _register("register_pytree_with_keys", nodetype, kind)
+
+
+def register_dataclass(
+    nodetype: type,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> type:
+    """Say which fields of a dataclass are children, and which are part of the structure; returns the class.
+
+    Without it, all fields of a dataclass are children, but for those of ``field(metadata={"static": True})``.
+
+    Parameters
+    ----------
+    nodetype : type
+        The class; one that is no dataclass needs both lists.
+    data_fields, meta_fields : sequences of str, optional
+        Fields that hold arrays and pytrees, and fields that are compared and hashed.
+    drop_fields : sequence of str
+        Fields that are in neither list, and get their defaults.
+
+    Raises
+    ------
+    ValueError
+        If a field is in no list or in two, or the class is registered already.
+
+    >>> import dataclasses
+    >>> from nabla_array.transforms import register_dataclass, tree_map
+    >>> @dataclasses.dataclass
+    ... class Layer:
+    ...     weights: object
+    ...     name: str
+    >>> Layer = register_dataclass(Layer, data_fields=["weights"], meta_fields=["name"])
+    >>> tree_map(lambda w: 2 * w, Layer(21, "first"))
+    Layer(weights=42, name='first')
+    """
+    data, meta, drop = data_fields, meta_fields, set(drop_fields)
+    if data is None or meta is None:
+        if (data is None) != (meta is None) or not dataclasses.is_dataclass(nodetype):
+            raise ValueError(
+                f"register_dataclass: {nodetype.__name__} needs both data_fields and meta_fields; a "
+                "dataclass may have neither"
+            )
+        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop]
+        data = [f.name for f in fields if not f.metadata.get("static", False)]
+        meta = [f.name for f in fields if f.metadata.get("static", False)]
+    if dataclasses.is_dataclass(nodetype):
+        wanted = {f.name for f in dataclasses.fields(nodetype) if f.init} - drop
+        if wanted != {*data, *meta} or len(wanted) != len(data) + len(meta):
+            raise ValueError(
+                f"register_dataclass: each field of {nodetype.__name__} must be in one of data_fields and "
+                f"meta_fields: {sorted(wanted)}, not {[*data]} and {[*meta]}"
+            )
+
+    def unflatten(values: Any, children: Sequence[Any]) -> Any:
+        named = dict(zip([*meta, *data], [*(values or ()), *children], strict=True))
+        # Dropped fields come from __init__. Else it is left out, as for any dataclass.
+        return nodetype(**named) if drop else _made(nodetype, named)
+
+    _register("register_dataclass", nodetype, _fields_of(data, meta, unflatten))
+    return nodetype
 
 
 def _kind_of(tree: Any) -> _Kind | None:
@@ -125,28 +269,62 @@ def _kind_of(tree: Any) -> _Kind | None:
     if kind is not None:
         return kind
     if isinstance(tree, tuple) and hasattr(cls, "_fields"):
-        kind = _Kind(lambda t: (t, None), lambda meta, c: cls(*c))
+        kind = _Kind(lambda t: (t, None), lambda meta, c: cls(*c), lambda t: [*map(GetAttrKey, t._fields)])
     elif dataclasses.is_dataclass(cls):
         kind = _dataclass(cls)
     else:
         return None
-    return _kinds.setdefault(cls, kind)
+    return _kinds.setdefault(cls, kind._replace(registered=False))
 
 
 def _dataclass(cls: type) -> _Kind:
-    names = [f.name for f in dataclasses.fields(cls)]
+    fields = dataclasses.fields(cls)
+    data = [f.name for f in fields if not f.metadata.get("static", False)]
+    meta = [f.name for f in fields if f.metadata.get("static", False)]
 
-    def unflatten(meta: Any, children: Sequence[Any]) -> Any:
-        # Not through __init__, which may check or convert what are no arrays in the midst of a transform.
-        out: Any = object.__new__(cls)
-        for name, child in zip(names, children, strict=True):
-            object.__setattr__(out, name, child)
-        return out
+    def unflatten(values: Any, children: Sequence[Any]) -> Any:
+        return _made(cls, dict(zip([*meta, *data], [*(values or ()), *children], strict=True)))
 
-    return _Kind(lambda t: ([getattr(t, name) for name in names], None), unflatten)
+    return _fields_of(data, meta, unflatten)
 
 
-def tree_flatten(tree: Any) -> tuple[list[Any], TreeDef]:
+def _made(cls: type, values: dict[str, Any]) -> Any:
+    # Not through __init__, which may check or convert what are no arrays in the midst of a transform.
+    out: Any = object.__new__(cls)
+    for name, value in values.items():
+        object.__setattr__(out, name, value)
+    return out
+
+
+def _fields_of(data: Sequence[str], meta: Sequence[str], unflatten: Callable[..., Any]) -> _Kind:
+    def flatten(t: Any) -> tuple[list[Any], Hashable]:
+        return [getattr(t, name) for name in data], tuple([getattr(t, name) for name in meta]) or None
+
+    return _Kind(flatten, unflatten, lambda _: [GetAttrKey(name) for name in data])
+
+
+class Partial(partial):
+    """`functools.partial` as a container: its arguments are children, its function is part of the structure.
+
+    So a function that holds arrays can be handed through transforms.
+
+    >>> from nabla_array.transforms import Partial, compile, tree_leaves
+    >>> power = Partial(lambda n, x: x**n, 3.0)
+    >>> tree_leaves(power)
+    [3.0]
+    >>> compile(lambda f, x: f(x))(power, xp.asarray([1.0, 2.0]))
+    array([1., 8.])
+    """
+
+
+_kinds[Partial] = _Kind(
+    lambda p: ((p.args, p.keywords), p.func),
+    lambda func, c: Partial(func, *c[0], **c[1]),
+    lambda p: [GetAttrKey("args"), GetAttrKey("keywords")],
+)
+
+
+def tree_flatten(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[Any], TreeDef]:
     """Return the leaves of a pytree, and its structure.
 
     Parameters
@@ -154,6 +332,8 @@ def tree_flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     tree : pytree
         Dicts (by sorted keys), lists, tuples, namedtuples, None (no leaf), dataclasses, and what
         `register_pytree_node` was told of are containers; everything else is a leaf.
+    is_leaf : callable, optional
+        Says of what would be a container whether it is a leaf.
 
     Returns
     -------
@@ -166,16 +346,16 @@ def tree_flatten(tree: Any) -> tuple[list[Any], TreeDef]:
     ([1, 2], dict(('a', 'b'): NoneType(), list(*, *)))
     """
     leaves: list[Any] = []
-    return leaves, _flatten(tree, leaves)
+    return leaves, _flatten(tree, leaves, is_leaf)
 
 
-def _flatten(tree: Any, leaves: list[Any]) -> TreeDef:
+def _flatten(tree: Any, leaves: list[Any], is_leaf: _IsLeaf = None) -> TreeDef:
     kind = _kind_of(tree)
-    if kind is None:
+    if kind is None or (is_leaf is not None and is_leaf(tree)):
         leaves.append(tree)
         return _LEAF
     children, meta = kind.flatten(tree)
-    return TreeDef(type(tree), meta, tuple([_flatten(c, leaves) for c in children]))
+    return TreeDef(type(tree), meta, tuple([_flatten(c, leaves, is_leaf) for c in children]))
 
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
@@ -219,28 +399,159 @@ def take(leaves: Sequence[Any], tree: TreeDef, wanted: Callable[[Any], bool]) ->
     return [leaves[i] for i in rest.places], rest
 
 
-def tree_leaves(tree: Any) -> list[Any]:
+def tree_leaves(tree: Any, is_leaf: _IsLeaf = None) -> list[Any]:
     """Return the leaves of a pytree."""
-    return tree_flatten(tree)[0]
+    return tree_flatten(tree, is_leaf)[0]
 
 
-def tree_structure(tree: Any) -> TreeDef:
+def tree_structure(tree: Any, is_leaf: _IsLeaf = None) -> TreeDef:
     """Return the structure of a pytree."""
-    return tree_flatten(tree)[1]
+    return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_map(f: Callable[..., Any], tree: Any, *rest: Any) -> Any:
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = None) -> Any:
     """Return the pytree of ``f(leaf, *leaves_of_the_rest)``; the others may be deeper than the first.
 
-    Examples
-    --------
     >>> from nabla_array.transforms import tree_map
     >>> tree_map(lambda a, b: a + b, {"x": 1, "y": (2,)}, {"x": 10, "y": (20,)})
     {'x': 11, 'y': (22,)}
     """
-    leaves, treedef = tree_flatten(tree)
+    leaves, treedef = tree_flatten(tree, is_leaf)
     others = [flatten_up_to("tree_map", treedef, r) for r in rest]
     return tree_unflatten(treedef, [f(*row) for row in zip(leaves, *others, strict=True)])
+
+
+_NONE = object()
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NONE, is_leaf: _IsLeaf = None
+) -> Any:
+    """Return what ``function(so_far, leaf)`` makes of the leaves of a pytree, one after the other.
+
+    Parameters
+    ----------
+    function : callable
+    tree : pytree
+    initializer : optional
+        What comes before the first leaf; the first leaf itself without it.
+    is_leaf : callable, optional
+        As for `tree_flatten`.
+
+    Raises
+    ------
+    TypeError
+        If there is neither a leaf nor an `initializer`.
+
+    >>> from nabla_array.transforms import tree_reduce
+    >>> tree_reduce(lambda a, b: a + b, {"x": 1, "y": (2, 3)})
+    6
+    """
+    leaves = tree_leaves(tree, is_leaf)
+    if initializer is _NONE:
+        if not leaves:
+            raise TypeError("tree_reduce: a tree without leaves needs an initializer")
+        initializer, leaves = leaves[0], leaves[1:]
+    for leaf in leaves:
+        initializer = function(initializer, leaf)
+    return initializer
+
+
+def tree_all(tree: Any, *, is_leaf: _IsLeaf = None) -> bool:
+    """Say whether all leaves of a pytree are true.
+
+    >>> from nabla_array.transforms import tree_all
+    >>> tree_all({"x": True, "y": (True, False)})
+    False
+    """
+    return all(tree_leaves(tree, is_leaf))
+
+
+def tree_transpose(outer_treedef: TreeDef, inner_treedef: TreeDef | None, pytree_to_transpose: Any) -> Any:
+    """Return a pytree of pytrees turned inside out.
+
+    Parameters
+    ----------
+    outer_treedef, inner_treedef : TreeDef
+        The structure that is outside, and the one that is in each of its leaves; None for that of the first.
+    pytree_to_transpose : pytree
+
+    Returns
+    -------
+    pytree
+        Of the inner structure, with the outer one in each leaf.
+
+    Raises
+    ------
+    ValueError
+        For a tree of another structure.
+
+    >>> from nabla_array.transforms import tree_structure, tree_transpose
+    >>> outer, inner = tree_structure([0, 0, 0]), tree_structure({"x": 0, "y": 0})
+    >>> tree_transpose(outer, inner, [{"x": 1, "y": 2}, {"x": 3, "y": 4}, {"x": 5, "y": 6}])
+    {'x': [1, 3, 5], 'y': [2, 4, 6]}
+    """
+    parts = flatten_up_to("tree_transpose", outer_treedef, pytree_to_transpose)
+    if inner_treedef is None:
+        if not parts:
+            raise ValueError("tree_transpose: an outer structure without leaves needs inner_treedef")
+        inner_treedef = tree_structure(parts[0])
+    rows = [flatten_up_to("tree_transpose", inner_treedef, part) for part in parts]
+    columns = [[row[i] for row in rows] for i in range(inner_treedef.num_leaves)]
+    return tree_unflatten(inner_treedef, [tree_unflatten(outer_treedef, column) for column in columns])
+
+
+def tree_leaves_with_path(tree: Any, is_leaf: _IsLeaf = None) -> list[tuple[Path, Any]]:
+    """Return pairs of the path to each leaf of a pytree, and the leaf; see `keystr`.
+
+    >>> from nabla_array.transforms import tree_leaves_with_path
+    >>> tree_leaves_with_path({"x": [7]})
+    [((DictKey(key='x'), SequenceKey(idx=0)), 7)]
+    """
+    kind = _kind_of(tree)
+    if kind is None or (is_leaf is not None and is_leaf(tree)):
+        return [((), tree)]
+    children = [*kind.flatten(tree)[0]]
+    keys = [FlattenedIndexKey(i) for i in range(len(children))] if kind.keys is None else kind.keys(tree)
+    pairs = zip(keys, children, strict=True)
+    return [((k, *path), leaf) for k, c in pairs for path, leaf in tree_leaves_with_path(c, is_leaf)]
+
+
+def tree_flatten_with_path(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[tuple[Path, Any]], TreeDef]:
+    """Return what `tree_leaves_with_path` does, and the structure.
+
+    >>> from nabla_array.transforms import tree_flatten_with_path
+    >>> tree_flatten_with_path((7,))
+    ([((SequenceKey(idx=0),), 7)], tuple(*))
+    """
+    return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
+
+
+def tree_map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = None) -> Any:
+    """Return the pytree of ``f(path, leaf, *leaves_of_the_rest)``: `tree_map` that is told where a leaf is.
+
+    Parameters
+    ----------
+    f : callable
+        Its first argument is a tuple of keys, which `keystr` writes as one would in Python.
+    tree, *rest : pytrees
+        As for `tree_map`.
+    is_leaf : callable, optional
+        As for `tree_flatten`.
+
+    Raises
+    ------
+    ValueError
+        If one of `rest` is built otherwise than `tree`.
+
+    >>> from nabla_array.transforms import keystr, tree_map_with_path
+    >>> tree_map_with_path(lambda path, x: f"{keystr(path)} is {x}", {"w": [1, 2]})
+    {'w': ["['w'][0] is 1", "['w'][1] is 2"]}
+    """
+    pairs, treedef = tree_flatten_with_path(tree, is_leaf)
+    others = [flatten_up_to("tree_map_with_path", treedef, r) for r in rest]
+    rows = zip(pairs, *others, strict=True)
+    return tree_unflatten(treedef, [f(path, leaf, *more) for (path, leaf), *more in rows])
 
 
 def _parts(tree: Any, wanted: TreeDef, loosely: bool = False) -> list[tuple[TreeDef, Any]] | None:
