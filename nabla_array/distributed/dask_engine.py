@@ -99,6 +99,7 @@ class Dask:
                 f"DeviceMesh: {client!r} is no client that waits; distributed.Client(address) would work"
             )
         self.client = client
+        self.given: Mapping[str, Any] = {"engine": self.name, "client": client.scheduler.address}
         self._outbox = outbox_of(client)
         self._workers: list[str] = []
         self._looked = -_LOOK

@@ -67,9 +67,16 @@ class Shipment(NamedTuple):
 
 
 class Engine(Protocol):
-    """What a mesh asks of the place where its devices are. A shard is whatever the engine makes of one."""
+    """What a mesh asks of the place where its devices are. A shard is whatever the engine makes of one.
+
+    Attributes
+    ----------
+    given
+        The arguments of a mesh by which it has this engine, as the mesh prints them.
+    """
 
     name: str
+    given: Mapping[str, Any]
 
     @property
     def dashboard_link(self) -> str:
@@ -124,6 +131,7 @@ class Local:
     """
 
     name = "local"
+    given: Mapping[str, Any] = MappingProxyType({})
     dashboard_link = ""
 
     def __init__(self, size: int) -> None:

@@ -105,8 +105,8 @@ class DeviceMesh:
         self.engine = _engine(engine, self.size, client, timeout)
 
     def __repr__(self) -> str:
-        engine = "" if self.engine.name == "local" else f", engine={self.engine.name!r}"
-        return f"DeviceMesh({self.shape}, {self.axis_names}{engine})"
+        more = "".join([f", {k}={v!r}" for k, v in self.engine.given.items()])
+        return f"DeviceMesh({self.shape}, {self.axis_names}{more})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DeviceMesh) and self._key == other._key

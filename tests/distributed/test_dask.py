@@ -241,7 +241,8 @@ def test_meshes_of_one_client_are_one(client: Client) -> None:
     assert one != DeviceMesh((4,), ("x",), engine="dask", client=client, timeout=1)
     a = np.arange(8.0)
     np.testing.assert_array_equal(shard(a, one, P("x")) + shard(a, other, P("x")), 2 * a)
-    assert repr(one) == "DeviceMesh((4,), ('x',), engine='dask')"
+    address = client.scheduler.address
+    assert repr(one) == f"DeviceMesh((4,), ('x',), engine='dask', client={address!r})"
 
 
 def test_the_tier_is_the_controllers_and_threads_are_the_workers(

@@ -11,7 +11,17 @@ import pytest
 from distributed import Client
 
 import nabla_array as xp
-from nabla_array.distributed import DeviceMesh, DimSpec, P, ShardingError, ShardingSpec, reshard, shard
+from nabla_array.distributed import (
+    DeviceMesh,
+    DimSpec,
+    P,
+    ShardingError,
+    ShardingSpec,
+    gather,
+    reshard,
+    shard,
+)
+from nabla_array.transforms import compile, grad
 
 from .clusters import mesh_of, threads
 
@@ -88,22 +98,50 @@ def test_a_spec_on_another_mesh(mesh: DeviceMesh) -> None:
 def test_two_engines_in_one_expression(client: Client) -> None:
     here = shard(X, DeviceMesh((2,), ("x",)), P("x"))
     there = shard(X, mesh_of(client, 2), P("x"))
+    one = "DeviceMesh((2,), ('x',))"
+    other = f"DeviceMesh((2,), ('x',), engine='dask', client={client.scheduler.address!r})"
     says = (
-        r"add: operands are on DeviceMesh\(\(2,\), \('x',\)\) and "
-        r"DeviceMesh\(\(2,\), \('x',\), engine='dask'\); to_device would bring them together: "
-        r"float64\[4, 6\] on DeviceMesh\(\(2,\), \('x',\)\), float64\[4, 6\] on DeviceMesh"
+        f"add: operands are on {one} and {other}; reshard(x, y.sharding), or gather(x), would bring them "
+        f"together: float64[4, 6] cut by ShardingSpec({one}, P('x')), "
+        f"float64[4, 6] cut by ShardingSpec({other}, P('x'))"
     )
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(ValueError, match=re.escape(says)):
         np.asarray(here + there)
     np.testing.assert_array_equal(here + there.to_device(here.device), X + X)
     np.testing.assert_array_equal(here.to_device(there.device) + there, X + X)
-    assert reshard(here, there.sharding).device == there.device
+    np.testing.assert_array_equal(gather(here) + there, X + X)
+    moved = reshard(here, there.sharding)
+    assert moved.device == there.device
+    np.testing.assert_array_equal(moved + there, X + X)
 
 
-def test_two_meshes_of_one_engine(mesh: DeviceMesh) -> None:
+def test_two_clusters_in_one_expression(client: Client) -> None:
+    with threads(1) as other:
+        x, y = (shard(X, mesh_of(c, 2), P("x")) for c in (client, other))
+        with pytest.raises(ValueError, match=r"add: operands are on ") as error:
+            np.asarray(x + y)
+        assert all(repr(c.scheduler.address) in str(error.value) for c in (client, other))
+
+
+@pytest.mark.parametrize(
+    ("named", "function"),
+    [
+        ("select", lambda x, y: xp.where(x > 0, x, y)),
+        ("concat", lambda x, y: xp.concat([x, y])),
+        ("matmul", lambda x, y: xp.sin(x) @ xp.cos(y).T),
+        ("add", lambda x, y: x.__iadd__(y)),
+        ("gather", lambda x, y: x[xp.astype(y[:, 0], xp.int64)]),
+        ("mul", lambda x, y: compile(lambda x, y: x * y)(x, y)),
+        ("reshard", lambda x, y: grad(lambda x: xp.sum(x * y))(x)),  # a gradient lies as its argument does
+        ("eq", lambda x, y: bool(xp.all(x == y))),
+    ],
+)
+def test_two_meshes_of_one_engine(mesh: DeviceMesh, named: str, function: Any) -> None:
     x, y = shard(X, mesh, P("dp")), shard(X, DeviceMesh(3), P("x"))
-    with pytest.raises(ValueError, match=r"matmul: operands are on .*to_device would bring them together"):
-        np.asarray(x @ y.T)
+    with pytest.raises(
+        ValueError, match=rf"^{named}: operands are on .*reshard\(x, y.sharding\), or gather\(x\), would"
+    ):
+        xp.eval(function(x, y))
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 from ..graph.node import Node
 from ..graph.program import pending_order
-from ..ops.placement import in_use, is_resident
+from ..ops.placement import in_use, is_resident, reshard, sharding_of
 from .claims import lock
 
 CPU = "cpu"
@@ -32,14 +32,31 @@ def devices(order: Iterable[Node]) -> dict[int, Hashable]:
             continue
         where = [_device(i) if is_resident(i) else found.get(id(i)) or _of_known(i) for i in node.inputs]
         there = {*where} - {CPU}
+        if node.prim is reshard and there:
+            there.add(node.params["spec"].mesh)
         if len(there) > 1:
-            arrays = [f"{i.aval} on {d}" for i, d in zip(node.inputs, where, strict=True) if d != CPU]
-            raise ValueError(
-                f"{node.prim}: operands are on {' and '.join(sorted(map(str, there)))}; "
-                f"to_device would bring them together: {', '.join(arrays)}"
-            )
+            raise _of_several(node, where, there)
         found[id(node)] = there.pop() if there else CPU
     return found
+
+
+def _of_several(node: Node, where: Iterable[Hashable], there: Iterable[Hashable]) -> ValueError:
+    """Return the error of an operation whose operands are on several devices."""
+    arrays = [_placed(i, d) for i, d in zip(node.inputs, where, strict=True) if d != CPU]
+    if node.prim is reshard:
+        arrays.append(f"to be cut by {node.params['spec']}")
+    # Accelerators are known by names, meshes by themselves.
+    is_named = all([isinstance(d, str) for d in there])
+    remedy = "to_device" if is_named else "reshard(x, y.sharding), or gather(x),"
+    return ValueError(
+        f"{node.prim}: operands are on {' and '.join(sorted(map(str, there)))}; "
+        f"{remedy} would bring them together: {', '.join(arrays)}"
+    )
+
+
+def _placed(node: Node, device: Hashable) -> str:
+    spec = sharding_of(node)
+    return f"{node.aval} on {device}" if spec is None else f"{node.aval} cut by {spec}"
 
 
 def _of_known(node: Node) -> Hashable:
