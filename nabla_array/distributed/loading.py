@@ -16,12 +16,13 @@ from .._lazy.ops.placement import resident
 from .._lazy.run.evaluator import evaluate
 from .._namespace.chapters.creation import asarray
 from .._namespace.core.array import Array, check_device, current
+from .._namespace.core.promotion import UnheldDtypeError
 from .arrays import mesh_for, reshard, shard
 from .errors import ShardingError
 from .held import Sharded
 from .layouts import indices
 from .mesh import DeviceMesh
-from .sources import Indexed, InHdf5, created, native, stored
+from .sources import Indexed, created, in_hdf5, native, stored
 from .specs import as_spec
 
 
@@ -50,9 +51,10 @@ def load(source: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Any:
     ShardingError
         If the spec does not fit the array or the mesh, or there is no mesh.
     TypeError
-        If the source is none of these.
+        If the source is none of these, or has neither numbers nor booleans.
     ValueError
-        If the file is of another format, compressed, or has Python objects.
+        If the file is of another format, compressed, or has Python objects; or if it is one of HDF5 that is
+        closed, or open for writing where workers are to read it.
 
     Examples
     --------
@@ -74,11 +76,6 @@ def load(source: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Any:
         if isinstance(found, Mapping):
             return {name: _loaded(one, mesh, spec) for name, one in found.items()}
         return _loaded(found, mesh, spec)
-    if not all(hasattr(source, name) for name in ("shape", "dtype", "__getitem__")):
-        raise TypeError(
-            f"load: {type(source).__name__} is no source; a file's name, or something with shape, dtype and "
-            "__getitem__ would work"
-        )
     return _loaded(_source_of(source, mesh), mesh, spec)
 
 
@@ -158,15 +155,25 @@ def _save_file(path: str, held: Sharded) -> None:
 
 def _source_of(data: Any, mesh: DeviceMesh) -> Any:
     """Return a data set as something that can be sent to those who read it."""
-    shape = tuple(data.shape)
+    h5py = sys.modules.get("h5py")
+    is_hdf5 = h5py is not None and isinstance(data, h5py.Dataset)
+    if is_hdf5 and not data:
+        raise ValueError("load: the data set's file is closed; one that is open would work")
+    if not all([getattr(data, name, None) is not None for name in ("shape", "dtype", "__getitem__")]):
+        raise TypeError(
+            f"load: {type(data).__name__} is no source; a file's name, or something with shape, dtype and "
+            "__getitem__, as the members of a group, would work"
+        )
+    shape, dtype = tuple(data.shape), np.dtype(data.dtype)
+    if dtype.kind not in "biufc":
+        raise UnheldDtypeError(f"load: no arrays of dtype {dtype}; numbers and booleans would work")
     if not all([isinstance(n, int | np.integer) for n in shape]):
         raise ShardingError(
             f"load: the shape {shape} is not known; one that is, as after compute_chunk_sizes(), would work"
         )
-    h5py = sys.modules.get("h5py")
-    if h5py is not None and isinstance(data, h5py.Dataset) and mesh.engine.name != "local":
-        return InHdf5(os.path.abspath(data.file.filename), data.name, data.dtype, shape)
-    return Indexed(data, np.dtype(data.dtype), shape)
+    if is_hdf5 and mesh.engine.name != "local":
+        return in_hdf5(data)
+    return Indexed(data, dtype, shape)
 
 
 def _loaded(source: Any, mesh: DeviceMesh, spec: Any) -> Array:

@@ -15,6 +15,9 @@ import numpy as np
 
 from .layouts import Box, indices
 
+# What a name may be of; other formats have libraries of their own.
+_FILES = ".npy or .npz would work, or a data set: zarr.open_array(path), h5py.File(path)[name]"
+
 
 class MappedPart(NamedTuple):
     """A part of an array in a file, which is read when it is computed with.
@@ -136,8 +139,26 @@ class InHdf5(NamedTuple):
             return Indexed(file[self.name], self.dtype, self.shape).part(box)
 
 
+def in_hdf5(data: Any) -> InHdf5:
+    """Return a data set of h5py's as what others can open, too."""
+    file, path = data.file, os.path.abspath(data.file.filename)
+    if file.driver == "core":
+        raise ValueError(
+            f"load: {file.filename} is in this process's memory, so that no worker can read it; "
+            "shard(x[...], mesh, spec), or a file on disk, would work"
+        )
+    if file.mode != "r":
+        raise ValueError(
+            f"load: {path} is open for writing in this process, so that no worker can read it; a data set of "
+            'h5py.File(path, "r") would work'
+        )
+    return InHdf5(path, data.name, data.dtype, tuple(data.shape))
+
+
 def stored(path: str) -> dict[str, Stored] | Stored:
     """Return what a file has: one array, or those of an archive by name."""
+    if os.path.isdir(path):
+        raise ValueError(f"load: {path} is a directory; {_FILES}")
     if zipfile.is_zipfile(path):
         return _archive(path)
     with open(path, "rb") as file:
@@ -166,9 +187,7 @@ def _header(file: Any, path: str) -> tuple[int, np.dtype, tuple[int, ...], str, 
     try:
         version = np.lib.format.read_magic(file)
     except ValueError as error:
-        raise ValueError(
-            f"load: {path} is no file of numpy.save ({error}); .npy or .npz would work"
-        ) from None
+        raise ValueError(f"load: {path} is no file of numpy.save ({error}); {_FILES}") from None
     read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, fortran, dtype = read(file)
     if dtype.hasobject:

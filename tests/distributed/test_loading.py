@@ -251,22 +251,105 @@ def test_arrays_of_the_host(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), DATA * 2)
 
 
-def test_hdf5(mesh: DeviceMesh, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def workers() -> Iterator[Client]:
+    with processes(2) as client:
+        yield client
+
+
+@pytest.fixture(params=["local", "dask"])
+def far(request: pytest.FixtureRequest, workers: Client) -> DeviceMesh:
+    """Return a mesh whose devices are in other processes, or threads."""
+    return DeviceMesh((4,), ("x",)) if request.param == "local" else mesh_of(workers, 4, timeout=60)
+
+
+SPECS = [P("x"), P(None, "x"), P(), None]
+HELD = ["f8", ">f4", "f2", "?", "<i2", "u8", "c16"]
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("dtype", HELD)
+def test_hdf5(far: DeviceMesh, tmp_path: Path, spec: Any, dtype: str) -> None:
     h5py = pytest.importorskip("h5py", reason="h5py is optional")
+    wanted = (DATA * 9).astype(dtype)
     with h5py.File(tmp_path / "x.h5", "w") as file:
-        file["group/x"] = DATA
-        y = file.create_dataset("y", DATA.shape, "f4")
-        save(y, shard(DATA, mesh, P("x")))
+        file.create_dataset("group/x", data=wanted, chunks=(5, 4), compression="gzip", shuffle=True)
+        y = file.create_dataset("y", DATA.shape, dtype, chunks=(7, 5), compression="gzip", maxshape=(None, 6))
+        save(y, shard(wanted.astype(y.dtype.newbyteorder("=")), far, spec))
+        np.testing.assert_array_equal(y[...], wanted)
     with h5py.File(tmp_path / "x.h5") as file:
-        np.testing.assert_array_equal(load(file["group/x"], mesh, P("x")) + 1, DATA + 1)
-        np.testing.assert_array_equal(load(file["y"], mesh, P("x")), DATA.astype("f4"))
+        for name in ("group/x", "y"):
+            x = load(file[name], far, spec)
+            assert (x.shape, x.dtype) == (wanted.shape, wanted.dtype.newbyteorder("="))
+            assert x.sharding == shard(DATA, far, spec).sharding
+            np.testing.assert_array_equal(x, wanted)
+            np.testing.assert_array_equal(xp.flip(x, axis=0), wanted[::-1])
 
 
-def test_zarr(mesh: DeviceMesh, tmp_path: Path) -> None:
+@pytest.mark.parametrize("shape", [(), (0, 3), (1,), (2, 3, 5)])
+def test_shapes_of_data_sets(far: DeviceMesh, tmp_path: Path, shape: tuple[int, ...]) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is optional")
     zarr = pytest.importorskip("zarr", reason="Zarr is optional")
-    source = zarr.open(str(tmp_path / "x.zarr"), mode="w", shape=DATA.shape, chunks=(5, 6), dtype="f8")
-    save(source, shard(DATA, mesh, P("x")))
-    np.testing.assert_array_equal(load(source, mesh, P("x")) + 1, DATA + 1)
+    wanted, spec = RNG.normal(size=shape), P("x") if shape else None
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        save(file.create_dataset("x", shape, "f8"), shard(wanted, far, spec))
+    stored = zarr.create_array(tmp_path / "x.zarr", shape=shape, dtype="f8")
+    save(stored, shard(wanted, far, spec))
+    with h5py.File(tmp_path / "x.h5") as file:
+        for source in (file["x"], stored):
+            np.testing.assert_array_equal(load(source, far, spec), wanted)
+
+
+def test_hdf5_files_that_workers_cannot_open(far: DeviceMesh, tmp_path: Path) -> None:
+    h5py = pytest.importorskip("h5py", reason="h5py is optional")
+    with h5py.File(tmp_path / "x.h5", "w") as file, h5py.File("x", "w", "core", backing_store=False) as mine:
+        file["x"] = mine["x"] = DATA
+        for source, says in (
+            (file["x"], r"x\.h5 is open for writing in this process, .*; a data set of h5py\.File"),
+            (mine["x"], r"is in this process's memory, so that no worker can read it; shard\(x\[\.\.\.\]"),
+        ):
+            if far.engine.name == "local":
+                np.testing.assert_array_equal(load(source, far, P("x")), DATA)
+            else:
+                with pytest.raises(ValueError, match=f"load: .*{says}"):
+                    load(source, far, P("x"))
+        closed = file["x"]
+    with pytest.raises(ValueError, match=r"load: the data set's file is closed; one that is open would work"):
+        load(closed, far, P("x"))
+    with pytest.raises(ValueError, match=r"x\.h5 is no file of numpy\.save .* h5py\.File\(path\)\[name\]"):
+        load(tmp_path / "x.h5", far, P("x"))
+
+
+@pytest.mark.parametrize("spec", SPECS)
+@pytest.mark.parametrize("dtype", ["f8", ">f4", "?"])
+@pytest.mark.parametrize("kind", [{"zarr_format": 2}, {"zarr_format": 3}, {"shards": (10, 4)}])
+def test_zarr(far: DeviceMesh, tmp_path: Path, spec: Any, dtype: str, kind: dict[str, Any]) -> None:
+    zarr = pytest.importorskip("zarr", reason="Zarr is optional")
+    wanted = (DATA * 9).astype(dtype)
+    stored = zarr.create_array(tmp_path / "x.zarr", shape=DATA.shape, chunks=(5, 4), dtype=dtype, **kind)
+    save(stored, shard(wanted.astype(wanted.dtype.newbyteorder("=")), far, spec))
+    np.testing.assert_array_equal(stored[...], wanted)
+    x = load(zarr.open_array(tmp_path / "x.zarr", mode="r"), far, spec)
+    assert (x.shape, x.dtype) == (wanted.shape, wanted.dtype.newbyteorder("="))
+    assert x.sharding == shard(DATA, far, spec).sharding
+    np.testing.assert_array_equal(x, wanted)
+    np.testing.assert_array_equal(xp.flip(x, axis=0), wanted[::-1])
+
+
+def test_members_of_groups_are_sources(far: DeviceMesh, tmp_path: Path) -> None:
+    zarr = pytest.importorskip("zarr", reason="Zarr is optional")
+    group = zarr.open_group(tmp_path / "x.zarr", mode="w")
+    group.create_array("x", data=DATA)
+    np.testing.assert_array_equal(load(group["x"], far, P("x")), DATA)
+    with pytest.raises(
+        TypeError, match=r"load: Group is no source; .*, as the members of a group, would work"
+    ):
+        load(group, far, P("x"))
+    with pytest.raises(ValueError, match=r"x\.zarr is a directory; .*zarr\.open_array\(path\)"):
+        load(tmp_path / "x.zarr", far, P("x"))
+    group.create_array("names", shape=(3,), dtype=str)
+    with pytest.raises(TypeError, match=r"load: no arrays of dtype StringDType\(\); numbers and booleans"):
+        load(group["names"], far, P("x"))
 
 
 def test_this_process_holds_no_part_of_large_data(tmp_path: Path) -> None:
