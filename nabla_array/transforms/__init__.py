@@ -2,6 +2,7 @@
 
 from .._namespace.dispatch.docstrings import refer as _refer
 from . import tree as tree
+from .checkpoint import *  # noqa: F403
 from .compile import *  # noqa: F403
 from .concretization import *  # noqa: F403
 from .control_flow import *  # noqa: F403

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from .._lazy.graph.node import Node, record, tapes
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import program_of
-from .._lazy.graph.tape import derivatives, forgotten, hidden, taping
+from .._lazy.graph.tape import derivatives, hidden, taping
 from .._lazy.ops.creation import fill_like
-from .._lazy.ops.custom import again_call, custom_jvp_call, custom_vjp_call
+from .._lazy.ops.custom import custom_jvp_call, custom_vjp_call
 from .._lazy.ops.structure import barrier, project
 from .._lazy.ops.structure import stop_gradient as stop_gradient_p
 from .._lazy.rules.autodiff import push
@@ -20,13 +23,12 @@ from .._lazy.rules.levels import Levels, align, merge, new_level, only
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.core.array import Array, apply, current
 from .._namespace.core.promotion import SCALARS
-from .calls import array_leaf, choose, decorator, fresh, is_array_like, named
-from .captured import Capturing
-from .pytree import Rest, take, tree_flatten, tree_map, tree_unflatten
+from .calls import array_leaf, choose, fresh, is_array_like, parameters
+from .pytree import Rest, flatten_up_to, take, tree_flatten, tree_map
 from .tracing import trace
 from .watching import running_tapes
 
-__all__ = ["checkpoint", "custom_jvp", "custom_vjp", "remat", "stop_gradient"]
+__all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_jvp", "custom_vjp", "stop_gradient"]
 
 
 def stop_gradient(x: Any) -> Any:
@@ -50,6 +52,41 @@ def stop_gradient(x: Any) -> Any:
         ),
         x,
     )
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is zero, as rules get it that were set with ``symbolic_zeros=True``.
+
+    Attributes
+    ----------
+    shape : tuple of int
+    dtype : numpy.dtype
+    """
+
+    def __init__(self, shape: Sequence[int], dtype: Any) -> None:
+        self.shape = tuple(shape)
+        self.dtype = np.dtype(dtype)
+
+    def __repr__(self) -> str:
+        return f"SymbolicZero({self.dtype}{list(self.shape)})"
+
+
+class CustomVJPPrimal:
+    """An argument of the forward rule of a `custom_vjp` that was set with ``symbolic_zeros=True``.
+
+    Attributes
+    ----------
+    value : array or number
+    perturbed : bool
+        Whether a derivative by it may be wanted.
+    """
+
+    def __init__(self, value: Any, perturbed: bool) -> None:
+        self.value = value
+        self.perturbed = perturbed
+
+    def __repr__(self) -> str:
+        return f"CustomVJPPrimal(value={self.value!r}, perturbed={self.perturbed})"
 
 
 # -- operands along levels -----------------------------------------------------------------------------
@@ -98,7 +135,7 @@ def _nodes_like(
         raise TypeError(f"{function}: the rule gave {len(leaves)} {what} instead of {len(like)}")
     out: list[Any] = []
     for leaf, node in zip(leaves, like, strict=True):
-        if leaf is None or node.aval.dtype.kind not in "fc":
+        if leaf is None or type(leaf) is SymbolicZero or node.aval.dtype.kind not in "fc":
             out.append(None)
             continue
         x = array_leaf(function, leaf)
@@ -113,12 +150,12 @@ def _nodes_like(
     return out
 
 
-def _record(prim: Primitive, operands: Sequence[Node], levels: Levels, **params: Any) -> list[Array]:
+def recorded(prim: Primitive, operands: Sequence[Node], levels: Levels, **params: Any) -> list[Array]:
     whole = record(prim, tuple(operands), params)
     return [Array(project(whole, index=i), levels) for i in range(len(whole.aval))]
 
 
-def _is_array(leaf: Any) -> bool:
+def is_array(leaf: Any) -> bool:
     """Say whether a leaf is an array; Python's numbers stay numbers, which promote otherwise."""
     return is_array_like(leaf) and type(leaf) not in SCALARS
 
@@ -127,42 +164,92 @@ def _is_inexact(leaf: Any) -> bool:
     return is_array_like(leaf) and array_leaf("", leaf).dtype.kind in "fc"
 
 
-def _or_zeros(values: Sequence[Node | None], like: Sequence[Node]) -> list[Node]:
-    return [fill_like(n, 0) if v is None else v for v, n in zip(values, like, strict=True)]
+def _or_zeros(
+    values: Sequence[Node | None], like: Sequence[Node], levels: Levels, symbolic: bool
+) -> list[Any]:
+    """Return tangents or cotangents as rules get them."""
+
+    def zero(node: Node) -> Any:
+        aval = node.aval
+        return (
+            SymbolicZero(aval.shape[len(levels) :], aval.dtype)
+            if symbolic
+            else Array(fill_like(node, 0), levels)
+        )
+
+    return [zero(n) if v is None else Array(v, levels) for v, n in zip(values, like, strict=True)]
 
 
 class _Custom:
     """What `custom_jvp` and `custom_vjp` share: the function, and which arguments have derivatives."""
 
     rule: Any = None
+    symbolic = False
     _lacking = ""
 
-    def __init__(self, fun: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> None:
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: int | Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ) -> None:
         self.fun = fun
         one = isinstance(nondiff_argnums, int)
         self.nondiff: tuple[int, ...] = (nondiff_argnums,) if one else tuple(nondiff_argnums)  # type: ignore
+        own = parameters(fun)
+        self._bound = inspect.Signature(own) if own else None
+        self._has_defaults = any(p.default is not p.empty for p in own)
+        places = {
+            p.name: i for i, p in enumerate(own) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        }
+        for name in (nondiff_argnames,) if isinstance(nondiff_argnames, str) else nondiff_argnames:
+            if name not in places:
+                raise ValueError(
+                    f"{type(self).__name__}: nondiff_argnames {name!r} is no argument of {fun!r}: there are "
+                    f"{', '.join(places) or 'none'}"
+                )
+            self.nondiff = tuple({*self.nondiff, places[name]})
         functools.update_wrapper(self, fun)
+
+    def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments by position, with defaults, as rules get them."""
+        name = type(self).__name__
+        if self._bound is None:
+            if kwargs:
+                raise TypeError(
+                    f"{name}: arguments of {self.fun!r}, which has no signature, must be positional"
+                )
+            return args
+        if not kwargs and not self._has_defaults:
+            return args
+        bound = self._bound.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if left := [k for k in bound.kwargs if k in kwargs]:
+            raise TypeError(
+                f"{name}: rules take arguments by position, but {', '.join(left)} of {self.fun.__name__} can "
+                "only be given by name"
+            )
+        return bound.args
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value; derivatives of it will use what it was given for them."""
-        name, n = type(self).__name__, len(args)
-        if kwargs:
-            raise TypeError(f"{name}: arguments must be positional, not {', '.join(kwargs)}")
         if self.rule is None:
-            raise AttributeError(f"{name}: {self.fun.__name__} has {self._lacking}")
+            raise AttributeError(f"{type(self).__name__}: {self.fun.__name__} has {self._lacking}")
+        args = self._positional(args, kwargs)
+        name, n = type(self).__name__, len(args)
         fixed = {i % n for i in self.nondiff if -n <= i < n}
         if len(fixed) != len(self.nondiff):
             raise ValueError(f"{name}: nondiff_argnums {self.nondiff} for {n} arguments")
         if not self._is_recorded():
             return self.fun(*args)
         diff = [i for i in range(n) if i not in fixed]
-        found, rest = take(*tree_flatten(tuple([args[i] for i in diff])), _is_array)
+        found, rest = take(*tree_flatten(tuple([args[i] for i in diff])), is_array)
         arrays = [array_leaf(name, x) for x in found]
         nodes = [current(x) for x in arrays]
         if any(t.linear == "transposed" and any(t.moves(nodes)) for t in running_tapes()):
             return self.fun(*args)  # linear in tangents of a rule that is being transposed: what it computes
 
-        def of_arrays(fun: Callable[..., Any], xs: Sequence[Array]) -> Any:
+        def of_arrays(fun: Callable[..., Any], xs: Sequence[Any], rest: Rest = rest) -> Any:
             return choose(name, fun, diff, args, {})[0](*rest.filled(xs))
 
         return self._called(arrays, rest, [args[i] for i in sorted(fixed)], of_arrays)
@@ -189,22 +276,28 @@ class _JvpRule(_Rule):
     rule: Callable[..., Any]
     rest: Rest
     of: list[int]
+    symbolic: bool
 
     def _ask(self, tangents: Sequence[Node | None], operands: Sequence[Node], which: int) -> list[Any]:
         """Return the results (0) or their tangents (1) as the rule gives them."""
         levels = self.levels_of(operands)
         outs, primals = operands[: self.outs], operands[self.outs :]
-        ts = _or_zeros(tangents[self.outs :], primals)
-        still = self.rest._replace(leaves=[None if x is None else type(x)(0) for x in self.rest.leaves])
-        given = [r.filled(_arrays(n, levels)) for r, n in ((self.rest, primals), (still, ts))]
+        ts = _or_zeros(tangents[self.outs :], primals, levels, self.symbolic)
+        still = self.rest._replace(leaves=[None if x is None else self._still(x) for x in self.rest.leaves])
         with only(levels):
-            result = self.rule(*given)
+            result = self.rule(self.rest.filled(_arrays(primals, levels)), still.filled(ts))
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
         found = tree_flatten(result[which])[0]
         if len(found) > self.outs:  # integers, or their tangents, come along
             found = [found[i] for i in self.of]
         return _nodes_like("custom_jvp", ("results", "tangents")[which], found, outs, levels)
+
+    def _still(self, number: Any) -> Any:
+        """Return the tangent of what is no array."""
+        if self.symbolic and is_array_like(number):
+            return SymbolicZero((), np.result_type(number))
+        return type(number)(0)
 
     def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
         return self._ask(tangents, operands, 1)
@@ -225,9 +318,11 @@ class custom_jvp(_Custom):
     Parameters
     ----------
     fun : callable
-        Of arrays and pytrees of them.
+        Of arrays and pytrees of them. Rules get its arguments by position, those with defaults too.
     nondiff_argnums : sequence of ints
         Arguments that are no arrays to differentiate by; the rule gets them first.
+    nondiff_argnames : sequence of strs
+        The same, by name.
 
     >>> from nabla_array.transforms import custom_jvp, grad
     >>> @custom_jvp
@@ -243,9 +338,12 @@ class custom_jvp(_Custom):
 
     _lacking = "no rule yet; give it one with defjvp"
 
-    def defjvp(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Set the rule: ``(*nondiff_args, primals, tangents) -> (output, output_tangent)``; returns it."""
-        self.rule = rule
+    def defjvp(self, rule: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
+        """Set the rule: ``(*nondiff_args, primals, tangents) -> (output, output_tangent)``; returns it.
+
+        With `symbolic_zeros`, tangents that are zero are `SymbolicZero`, and the rule may return such.
+        """
+        self.rule, self.symbolic = rule, symbolic_zeros
         return rule
 
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
@@ -258,7 +356,7 @@ class custom_jvp(_Custom):
             zero = tree_map(lambda x: multiply(x, 0), out)
             return out, functools.reduce(lambda a, b: tree_map(add, a, b), parts, zero)
 
-        self.rule = rule
+        self.rule, self.symbolic = rule, False
 
     def _is_recorded(self) -> bool:
         return bool(tapes)
@@ -279,8 +377,8 @@ class custom_jvp(_Custom):
             return others.filled(())
         nodes, levels = _aligned([*[array_leaf("custom_jvp", x) for x in outs], *arrays])
         numbers = len(outs), len(arrays), levels, nodes[0].aval.ndim
-        rule = _JvpRule(*numbers, functools.partial(self.rule, *fixed), rest, others.places)
-        return others.filled(_record(custom_jvp_call, nodes, levels, rule=rule))
+        rule = _JvpRule(*numbers, functools.partial(self.rule, *fixed), rest, others.places, self.symbolic)
+        return others.filled(recorded(custom_jvp_call, nodes, levels, rule=rule))
 
 
 @dataclass(eq=False)
@@ -291,6 +389,7 @@ class _VjpRule(_Rule):
     outputs: Rest
     residuals: Rest
     captured: int
+    symbolic: bool
 
     def push(self, tangents: Sequence[Node | None], operands: Sequence[Node]) -> list[Any]:
         if any(t is not None for t in tangents[self.outs : self.outs + self.args]):
@@ -313,7 +412,7 @@ class _VjpRule(_Rule):
         with only(levels):
             result = self.backward(
                 self.residuals.filled(_arrays(saved, levels)),
-                self.outputs.filled(_arrays(_or_zeros(ct, outs), levels)),
+                self.outputs.filled(_or_zeros(ct, outs, levels, self.symbolic)),
             )
         cts = result if isinstance(result, tuple) else (result,)
         children = self.rest.tree.children
@@ -324,9 +423,8 @@ class _VjpRule(_Rule):
             )
         leaves: list[Any] = []
         for c, child in zip(cts, children, strict=True):
-            leaves += [None] * child.num_leaves if c is None else tree_flatten(c)[0]
-        if len(leaves) == len(self.rest.leaves):
-            leaves = [leaves[i] for i in self.rest.places]
+            leaves += flatten_up_to("custom_vjp: cotangents", child, c, nones=True)
+        leaves = [leaves[i] for i in self.rest.places]
         found = _nodes_like("custom_vjp", "cotangents", leaves, args, levels)
         return [None] * self.outs + found + [None] * len(operands[first:])
 
@@ -345,9 +443,11 @@ class custom_vjp(_Custom):
     Parameters
     ----------
     fun : callable
-        Of arrays and pytrees of them.
+        Of arrays and pytrees of them. Rules get its arguments by position, those with defaults too.
     nondiff_argnums : sequence of ints
         Arguments that are no arrays to differentiate by; the backward rule gets them first.
+    nondiff_argnames : sequence of strs
+        The same, by name.
 
     >>> from nabla_array.transforms import custom_vjp, grad
     >>> @custom_vjp
@@ -360,9 +460,14 @@ class custom_vjp(_Custom):
 
     _lacking = "no rules yet; give it some with defjvp"
 
-    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any]) -> None:
-        """Set ``fwd(*args) -> (output, residuals)``, ``bwd(*nondiff_args, residuals, ct) -> cotangents``."""
-        self.rule = fwd, bwd
+    def defvjp(self, fwd: Callable[..., Any], bwd: Callable[..., Any], symbolic_zeros: bool = False) -> None:
+        """Set ``fwd(*args) -> (output, residuals)``, ``bwd(*nondiff_args, residuals, ct) -> cotangents``.
+
+        The cotangents are a tuple, one an argument; None, for an argument or a part of it, is zero. With
+        `symbolic_zeros`, the leaves of `args` are `CustomVJPPrimal`, and those of `ct` that are zero are
+        `SymbolicZero`.
+        """
+        self.rule, self.symbolic = (fwd, bwd), symbolic_zeros
 
     def _too_deep(self, *args: Any) -> Any:
         raise NotImplementedError(
@@ -384,8 +489,13 @@ class custom_vjp(_Custom):
         # What the rules compute is for those further out: the innermost derivative passes by the rules.
         with hidden(mine):
             inside = [fresh(x) for x in arrays]
+            given: tuple[Any, ...] = inside, rest
+            if self.symbolic and forward is self.rule[0]:
+                moves = mine[0].moves(nodes) if mine else [x.dtype.kind in "fc" for x in arrays]
+                still = [CustomVJPPrimal(x, False) if is_array_like(x) else x for x in rest.leaves]
+                given = [*map(CustomVJPPrimal, inside, moves)], rest._replace(leaves=still)
             with taping([x._node for x in inside], derivative=False, everything=True, rule=True) as tape:
-                pair = of_arrays(forward, inside)
+                pair = of_arrays(forward, *given)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise TypeError(f"custom_vjp: the forward rule must return (output, residuals), not {pair!r}")
         outs, others = take(*tree_flatten(pair[0]), _is_inexact)
@@ -399,64 +509,5 @@ class custom_vjp(_Custom):
         numbers = len(outs), len(arrays), levels, nodes[0].aval.ndim
         name = getattr(self.fun, "__name__", repr(self.fun))
         backward = functools.partial(backward, *fixed)
-        rule = _VjpRule(*numbers, name, backward, rest, others, residuals, len(captured))
-        return others.filled(_record(custom_vjp_call, [*nodes, *captured], levels, rule=rule))
-
-
-# -- computed again ------------------------------------------------------------------------------------
-
-
-@decorator
-def checkpoint(fun: Callable[..., Any]) -> Callable[..., Any]:
-    """Return `fun`, computed again when its derivative is, so that nothing of it is kept in between.
-
-    Parameters
-    ----------
-    fun : callable
-        Of arrays, numbers and pytrees of these. One that writes to arrays that it captures is run as it is:
-        what it computes is kept.
-
-    Returns
-    -------
-    callable
-        The same function; its gradient takes less memory and more time.
-
-    >>> from nabla_array.transforms import checkpoint, grad
-    >>> grad(lambda x: checkpoint(xp.sin)(xp.sin(x)))(0.0)
-    np.float64(1.0)
-    """
-
-    @named(fun, "Checkpointed form")
-    def computed_again(*args: Any, **kwargs: Any) -> Any:
-        if not tapes:
-            return fun(*args, **kwargs)
-        found, rest = take(*tree_flatten((args, kwargs)), _is_array)
-        arrays = [fresh(array_leaf("checkpoint", x)) for x in found]
-
-        def of_arrays(*xs: Array) -> Any:
-            some, more = rest.filled(xs)
-            return fun(*some, **more)
-
-        with forgotten(), Capturing(fun) as scope:
-            traced = trace(of_arrays, arrays, everything=True)
-        if scope.line:
-            return fun(*args, **kwargs)
-        outputs = traced.program.outputs
-        given = {k: leaf for k, leaf in zip(traced.numbers, traced.leaves, strict=True) if k is not None}
-        if len(given) < len(outputs):
-            raise ValueError(
-                "checkpoint: the function writes to its arguments; let it return what it computes"
-            )
-        if not given:
-            return tree_unflatten(traced.tree, traced.leaves)
-        results = [given[k] for k in outputs]
-        operands = [*map(current, results), *[x._node for x in arrays], *traced.captured]
-        made = _record(again_call, operands, results[0]._levels, program=traced.program)
-        new = dict(zip(outputs, made, strict=True))
-        leaves = [new.get(k, x) for k, x in zip(traced.numbers, traced.leaves, strict=True)]  # type: ignore[arg-type]
-        return tree_unflatten(traced.tree, leaves)
-
-    return computed_again
-
-
-remat = checkpoint
+        rule = _VjpRule(*numbers, name, backward, rest, others, residuals, len(captured), self.symbolic)
+        return others.filled(recorded(custom_vjp_call, [*nodes, *captured], levels, rule=rule))

@@ -57,12 +57,16 @@ def run(
     has_aux: bool,
     strict: bool,
     holomorphic: bool = False,
+    integers: bool = False,
 ) -> Run:
-    """Run `fun` on fresh arrays like `primals`, which are called `what`, with a tape."""
+    """Run `fun` on fresh arrays like `primals`, which are called `what`, with a tape.
+
+    `integers`: there may be some, whose derivatives are zero.
+    """
     leaves, in_tree = tree_flatten(tuple(primals))
-    given = [_inexact(function, what, leaf, holomorphic) for leaf in leaves]
+    given = [_inexact(function, what, leaf, holomorphic, integers) for leaf in leaves]
     sources = [fresh(x) for x in given]
-    with taping([x._node for x in sources], strict=strict) as tape:
+    with taping([x._node for x in _differentiable(sources)], strict=strict) as tape:
         # What the function is handed it may write to; these stay.
         result = fun(*tree_unflatten(in_tree, [*map(_handed, given, sources)]))
         aux = _NO_AUX
@@ -97,13 +101,17 @@ def _handed(x: Array, source: Array) -> Array:
     return Array(*bind(reshard, ((source._node, source._levels),), {"spec": own}))
 
 
-def _inexact(function: str, what: str, leaf: Any, holomorphic: bool) -> Array:
+def _differentiable(arrays: Sequence[Array]) -> list[Array]:
+    return [x for x in arrays if x.dtype.kind in "fc"]
+
+
+def _inexact(function: str, what: str, leaf: Any, holomorphic: bool, integers: bool) -> Array:
     x = array_leaf(function, leaf)
-    if x.dtype.kind not in "fc":
+    if x.dtype.kind not in "fc" and not (integers and x.dtype.kind in "biu"):
         raise TypeError(
             f"{function}: {what} is {x.dtype}, which has no derivative; a float would do: astype(xp.float64)"
         )
-    if holomorphic and x.dtype.kind != "c":
+    if holomorphic and x.dtype.kind == "f":
         raise TypeError(f"{function}: holomorphic needs complex arguments, not {x.dtype}")
     return x
 
@@ -124,6 +132,12 @@ def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequenc
     leaves, given = tree_flatten(tree)
     if given != wanted:
         raise ValueError(f"{function}: the {what}s have the structure {given}, not {wanted}")
+    for leaf, x in zip(leaves, like, strict=True) if what == "tangent" else ():
+        if x.dtype.kind not in "fc" and array_leaf(function, leaf).dtype.kind in "fc":
+            raise TypeError(
+                f"{function}: a tangent of {array_leaf(function, leaf).dtype} for a value of {x.dtype}, which "
+                f"has no derivative: zeros of {x.dtype} stand for none; a float as primal would have one"
+            )
     pairs = zip(leaves, like, strict=True)
     return [_matched_one(function, f"a {what}", leaf, x) for leaf, x in pairs if x.dtype.kind in "fc"]
 
@@ -150,6 +164,7 @@ def value_and_grad(
     argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     *,
     strict: bool = False,
 ) -> Callable[..., Any]:
@@ -165,6 +180,8 @@ def value_and_grad(
         `fun` returns ``(value, aux)``, where `aux` is anything that comes out as it is.
     holomorphic : bool
         `fun` is a holomorphic function of complex numbers; so is the gradient then.
+    allow_int : bool
+        Arguments may be of integers and booleans too. Their gradients are zeros of their dtype.
     strict : bool
         Raise TypeError, naming the line, where `ValueLeftWarning` would warn.
 
@@ -177,7 +194,8 @@ def value_and_grad(
     Raises
     ------
     TypeError
-        For an argument of integers or booleans, a value that is no real number, or with `strict`.
+        For an argument of integers or booleans without `allow_int`, a value that is no real number, or with
+        `strict`.
     ValueError
         For `argnums` that the call does not have.
 
@@ -191,19 +209,25 @@ def value_and_grad(
     (np.float64(9.0), array([ 3., 12.]))
     """
     return named(fun, "Value and gradient")(
-        _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic, strict)
+        _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic, strict, allow_int)
     )
 
 
 def _value_and_grad(
-    function: str, fun: Callable[..., Any], argnums: Any, has_aux: bool, holomorphic: bool, strict: bool
+    function: str,
+    fun: Callable[..., Any],
+    argnums: Any,
+    has_aux: bool,
+    holomorphic: bool,
+    strict: bool,
+    integers: bool,
 ) -> Callable[..., Any]:
     many = isinstance(argnums, tuple | list)
     what = f"argument {', '.join(map(repr, argnums)) if many else repr(argnums)}"
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose(function, fun, argnums, args, kwargs)
-        made = run(function, what, of_chosen, chosen, has_aux, strict, holomorphic)
+        made = run(function, what, of_chosen, chosen, has_aux, strict, holomorphic, integers)
         out = _scalar(function, made, holomorphic)
         found = pull(made.tape, [(out._node, fill_like(out._node, 1))])
         gradient = tree_unflatten(made.in_tree, _found(found, made.sources))
@@ -238,6 +262,7 @@ def grad(
     argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     *,
     strict: bool = False,
 ) -> Callable[..., Any]:
@@ -245,7 +270,7 @@ def grad(
 
     Parameters
     ----------
-    fun, argnums, has_aux, holomorphic, strict
+    fun, argnums, has_aux, holomorphic, allow_int, strict
         As for `value_and_grad`.
 
     Returns
@@ -264,7 +289,7 @@ def grad(
     >>> grad(grad(xp.sin))(1.0)
     np.float64(-0.8414709848078965)
     """
-    both = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, strict)
+    both = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, strict, allow_int)
 
     @named(fun, "Gradient")
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -282,7 +307,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: b
     fun : callable
         Of arrays and pytrees of them.
     *primals : pytrees of arrays
-        Where; of real or complex numbers.
+        Where. Cotangents for integers and booleans are zeros of their dtype.
     has_aux : bool
         `fun` returns ``(output, aux)``.
     strict : bool
@@ -297,7 +322,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: b
     Raises
     ------
     TypeError
-        For primals of integers, and cotangents of another dtype than the output.
+        For cotangents of another dtype than the output.
     ValueError
         For a cotangent of another structure or shape than the output.
 
@@ -306,7 +331,7 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: b
     >>> pullback(xp.asarray([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    made = run("vjp", "a primal", fun, primals, has_aux, strict)
+    made = run("vjp", "a primal", fun, primals, has_aux, strict, integers=True)
     return made.tuple_of(made.output(), Pullback(made))
 
 
@@ -411,17 +436,24 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     Returns
     -------
     (output, jvp_function) or (output, jvp_function, aux)
-        ``jvp_function(*tangents)`` does not run `fun` again, and works under `vmap`.
+        ``jvp_function(*tangents)`` does not run `fun` again, and works under `vmap`. A tangent for integers
+        or booleans is of their dtype, and counts as zero.
+
+    Raises
+    ------
+    TypeError, ValueError
+        By `jvp_function`, as `jvp` for tangents.
 
     >>> from nabla_array.transforms import linearize
     >>> y, along = linearize(lambda x: x**2, 3.0)
     >>> along(1.0), along(2.0)
     (np.float64(6.0), np.float64(12.0))
     """
-    made = run("linearize", "a primal", fun, primals, has_aux, strict)
-    seeds = [placeholder(x._node) for x in made.sources]
+    made = run("linearize", "a primal", fun, primals, has_aux, strict, integers=True)
+    sources = _differentiable(made.sources)
+    seeds = [placeholder(x._node) for x in sources]
     with taping(seeds, linear="replayed") as tape:
-        known = {id(x._node): s for x, s in zip(made.sources, seeds, strict=True)}
+        known = {id(x._node): s for x, s in zip(sources, seeds, strict=True)}
         found = push(made.tape, known, [o._node for o in made.outs])
     results = [found.get(id(o._node)) for o in made.outs]
     force = in_force()

@@ -73,6 +73,7 @@ def jacrev(
     argnums: int | str | Sequence[int | str] = 0,
     has_aux: bool = False,
     holomorphic: bool = False,
+    allow_int: bool = False,
     *,
     strict: bool = False,
 ) -> Callable[..., Any]:
@@ -82,6 +83,8 @@ def jacrev(
     ----------
     fun, argnums, has_aux, holomorphic, strict
         As for `jacfwd`.
+    allow_int : bool
+        Inputs may be of integers and booleans too, whose Jacobians are zeros of their dtype.
 
     Returns
     -------
@@ -102,7 +105,7 @@ def jacrev(
     @named(fun, "Jacobian")
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacrev", fun, argnums, args, kwargs)
-        tree, _ = _inputs("jacrev", chosen, holomorphic)
+        tree, _ = _inputs("jacrev", chosen, holomorphic, allow_int)
         found = vjp(of_chosen, *chosen, has_aux=has_aux, strict=strict)
         outs, out_tree = tree_flatten(found[0])
         outs = [array_leaf("jacrev", x) for x in outs]
@@ -149,11 +152,13 @@ def hessian(
     return named(fun, "Hessian")(jacfwd(inner, argnums, has_aux, holomorphic, strict=strict))
 
 
-def _inputs(function: str, chosen: list[Any], holomorphic: bool) -> tuple[TreeDef, list[Array]]:
+def _inputs(
+    function: str, chosen: list[Any], holomorphic: bool, integers: bool = False
+) -> tuple[TreeDef, list[Array]]:
     leaves, tree = tree_flatten(tuple(chosen))
     arrays = [array_leaf(function, x) for x in leaves]
     for x in arrays:
-        if x.dtype.kind != ("c" if holomorphic else "f"):
+        if x.dtype.kind != ("c" if holomorphic else "f") and not (integers and x.dtype.kind in "biu"):
             wanted = "complex numbers with holomorphic=True" if holomorphic else "real floating-point numbers"
             raise TypeError(f"{function}: inputs must be {wanted}, not {x.dtype}")
     return tree, arrays

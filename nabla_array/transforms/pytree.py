@@ -569,14 +569,19 @@ def _parts(tree: Any, wanted: TreeDef, loosely: bool = False) -> list[tuple[Tree
     return list(zip(wanted.children, parts, strict=True))
 
 
-def flatten_up_to(function: str, treedef: TreeDef, tree: Any) -> list[Any]:
-    """Return the parts of `tree` at the leaves of `treedef`; ValueError if it is built otherwise."""
+def flatten_up_to(function: str, treedef: TreeDef, tree: Any, nones: bool = False) -> list[Any]:
+    """Return the parts of `tree` at the leaves of `treedef`; ValueError if it is built otherwise.
+
+    `nones`: None may stand for a whole subtree, and for each of its leaves then; lists for tuples.
+    """
     if treedef.type is None:
         return [tree]
-    parts = _parts(tree, treedef)
+    if nones and tree is None:
+        return [None] * treedef.num_leaves
+    parts = _parts(tree, treedef, loosely=nones)
     if parts is None:
         raise ValueError(f"{function}: structures differ: {tree!r} in the place of {treedef}")
-    return [x for child, part in parts for x in flatten_up_to(function, child, part)]
+    return [x for child, part in parts for x in flatten_up_to(function, child, part, nones)]
 
 
 def broadcast_prefix(function: str, prefix: Any, treedef: TreeDef) -> list[Any]:
