@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._lazy.graph.aval import Aval
+from .._lazy.ops.control import switch
 from .layouts import Move
 from .merging import Moves, received
-from .partition import Local, Moved, Partition, Placing, part_aval
+from .partition import Local, Moved, Nested, Partition, Placing, part_aval
 from .spmd import Group, grouped
 from .telling import title_of
 
@@ -93,7 +94,29 @@ def costs_of(p: Partition, machine: Machine) -> Costs:
     """
     groups = grouped(p)
     views = {made.out for made in p.made if isinstance(made, Local) and made.prim.kind in _FREE}
-    return Costs(tuple([_cost(p, some, machine, views) for some in groups]), _memory(p, groups, views))
+    steps: list[StepCost] = []
+    peaks = {}
+    for some in groups:
+        if isinstance(some, Nested):
+            bodies = [costs_of(body, machine) for body in some.bodies]
+            peaks[some.outputs] = max([body.memory for body in bodies])
+            steps += _repeated(some, bodies)
+        else:
+            steps.append(_cost(p, some, machine, views))
+    return Costs(tuple(steps), _memory(p, groups, views, peaks))
+
+
+def _repeated(nested: Nested, bodies: Sequence[Costs]) -> Iterator[StepCost]:
+    """Yield what the steps of a loop cost all in all, or once where nobody knows how many there are.
+
+    Of branches it is the dearest.
+    """
+    many, kind = nested.times, str(nested.prim)
+    some = [max(bodies, key=lambda body: body.seconds)] if nested.prim is switch else bodies
+    often = "" if nested.prim is switch else ", for each step" if many is None else f", {many:,} times"
+    for step in [step for body in some for step in body.steps]:
+        costs = [x * (many or 1) for x in step[2:]]
+        yield StepCost(step.kind, f"in {kind}{often}: {step.title}", *costs)
 
 
 def _cost(p: Partition, some: Group | Moves, machine: Machine, views: set[int]) -> StepCost:
@@ -172,8 +195,10 @@ def _bytes(p: Partition, numbers: Iterable[int]) -> int:
     return total
 
 
-def _memory(p: Partition, groups: list[Group | Moves], views: set[int]) -> int:
-    """Return the most bytes that a device holds at one time."""
+def _memory(
+    p: Partition, groups: Sequence[Group | Moves | Nested], views: set[int], peaks: Mapping[Any, int]
+) -> int:
+    """Return the most bytes that a device holds at one time; `peaks` are those of bodies, by results."""
     # What is still in the host's memory is nobody's; the program's user holds inputs and outputs to the end.
     held = {i for i in range(len(p.program.inputs)) if i not in p.hosted}
     kept = {*p.outputs, *held}
@@ -181,6 +206,7 @@ def _memory(p: Partition, groups: list[Group | Moves], views: set[int]) -> int:
     last = {i: n for n, (ins, _) in enumerate(rows) for i in ins}
     most = now = _bytes(p, held)
     for n, (ins, outs) in enumerate(rows):
+        most = max(most, now + peaks.get(outs, 0) - _bytes(p, ins) * (outs in peaks))
         now += _bytes(p, {*outs} - views)
         most = max(most, now)
         gone = [i for i in {*ins, *outs} - kept if last.get(i, n) == n and i not in p.hosted]

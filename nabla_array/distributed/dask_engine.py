@@ -285,6 +285,16 @@ class Dask:
                 parts[n] = part
         return parts
 
+    def alone(self, shards: Sequence[Any]) -> list[Any]:
+        """Return shards of tasks that make nothing else that is worth mentioning."""
+        return [*map(self._alone, shards)]
+
+    def rooted(self, values: Sequence[list[Any]]) -> list[list[Any]]:
+        """Send the parts anew, as this process's: the scheduler forgets how they were made."""
+        distinct = {id(s): s for shards in values for s in shards}
+        parts = dict(zip(distinct, self.fetch([*distinct.values()], "the carry of a loop"), strict=True))
+        return [self.place([parts[id(s)] for s in shards]) for shards in values]
+
     def close(self) -> None:
         """Close the cluster, if it was started here."""
         if self._end is not None:

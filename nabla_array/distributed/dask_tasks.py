@@ -17,7 +17,7 @@ from .._lazy.cpu.blocks import StepFailed
 from .._lazy.graph.program import Program
 from ..version import __version__
 from . import pickling  # noqa: F401  tells pickle how to send programs
-from .engines import hearing, joined, run_program
+from .engines import compact, hearing, joined, run_program
 from .layouts import Piece
 from .sources import opened
 
@@ -109,7 +109,7 @@ def cut(taken: tuple[slice, ...], of: Place, results: Results) -> tuple[Any]:
     if isinstance(part, tuple):
         return (part,)
     some = part[(*taken, ...)]
-    return (some if some.size == part.size else some.copy(),)
+    return (compact(some) if some.size == part.size else some.copy(),)
 
 
 def run(

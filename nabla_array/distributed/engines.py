@@ -108,6 +108,12 @@ class Engine(Protocol):
     def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
         """Return shards as arrays in this process, which nobody may write to; errors name `what`."""
 
+    def alone(self, shards: Sequence[Any]) -> list[Any]:
+        """Return the same shards, without what else lies in memory as long as they are there."""
+
+    def rooted(self, values: Sequence[list[Any]]) -> list[list[Any]]:
+        """Return the shards of values, which the engine can have again without what they were made of."""
+
     def send(self) -> None:
         """Start what was asked for, at the latest."""
 
@@ -218,6 +224,14 @@ class Local:
         """Return the shards, which are arrays."""
         return list(shards)
 
+    def alone(self, shards: Sequence[Any]) -> list[Any]:
+        """Return the shards, or copies of those that are small views."""
+        return [*map(compact, shards)]
+
+    def rooted(self, values: Sequence[list[Any]]) -> list[list[Any]]:
+        """Return the values: nothing is lost here."""
+        return [*values]
+
     def send(self) -> None:
         """Do nothing: it is done."""
 
@@ -249,6 +263,12 @@ def hearing(call: Callable[[], Any], settings: dict[str, Any]) -> tuple[Any, lis
             return listening.copy().run(call), listener.heard
     finally:
         listener.heard = []
+
+
+def compact(part: np.ndarray) -> np.ndarray:
+    """Return a part, or a copy of one that is a view of a much larger array, which would stay with it."""
+    base = part.base
+    return part.copy() if isinstance(base, np.ndarray) and base.nbytes > 2 * part.nbytes else part
 
 
 def _called(function: Callable[..., Any], parts: tuple[Any, ...], arguments: tuple[Any, ...]) -> Any:

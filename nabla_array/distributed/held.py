@@ -13,6 +13,7 @@ from .._lazy.ops.placement import Device, finders
 from .._lazy.run.executors import execute
 from .._lazy.schedule.plan_cache import keep, plans
 from .._lazy.schedule.steps import Schedule
+from . import driving  # noqa: F401  tells how loops are run
 from .engines import Shipment
 from .layouts import Box, Layout, indices, move
 from .mesh import DeviceMesh
@@ -151,7 +152,7 @@ class OnMesh:
 
     def schedule(self, program: Program, inputs: Sequence[Any]) -> list[Told]:
         """Tell how a program would run, step by step."""
-        return [*told(program, self._schedule(program, inputs))]
+        return [*told(self._schedule(program, inputs))]
 
     def _schedule(self, program: Program, inputs: Sequence[Sharded | None]) -> Schedule:
         layouts = tuple([None if x is None or x.shards is None else x.layout for x in inputs])

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Eqn, Program, is_literal
+from .._lazy.ops.control import while_
 from .._lazy.ops.creation import fill
-from .._lazy.ops.structure import slice_
+from .._lazy.ops.structure import several, slice_
 from .._lazy.schedule.tiling import resized
 from .layouts import Layout, Move, move, replicated
 from .propagation import asked_for
@@ -75,6 +76,45 @@ class Placing(NamedTuple):
     cause: int
 
 
+class Nested(NamedTuple):
+    """A loop, or a branch, whose bodies need collectives: the process that runs the schedule steers it.
+
+    Attributes
+    ----------
+    bodies
+        Of a `while` the condition and the body, of a `scan` a step, of a `switch` its branches.
+    inputs, outputs
+        Numbers of what it reads, and of each of its results.
+    """
+
+    prim: Primitive
+    bodies: tuple[Partition, ...]
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+    params: Mapping[str, Any]
+    cause: int
+
+    @property
+    def times(self) -> int | None:
+        """How many steps a loop has; None where that depends on data."""
+        return None if self.prim is while_ else int(self.params.get("length", 1))
+
+
+Made = Local | Moved | Placing | Nested
+
+
+def read_by(made: Made) -> tuple[int, ...]:
+    """Return the numbers of what something reads."""
+    if isinstance(made, Nested):
+        return made.inputs
+    return made.ins if isinstance(made, Local) else (made.value,)
+
+
+def made_by(made: Made) -> tuple[int, ...]:
+    """Return the numbers of what something makes."""
+    return made.outputs if isinstance(made, Nested) else (made.out,)
+
+
 class Partition:
     """A program for the devices of a mesh, as far as it is made.
 
@@ -84,6 +124,8 @@ class Partition:
         All values, the program's inputs first.
     made
         What makes the others, in order.
+    makers
+        By number the operations among these.
     number
         For each value of the program its number here, or None for a literal: everybody has those.
     outputs
@@ -116,13 +158,13 @@ class Partition:
         inputs = zip(program.inputs, layouts, strict=True)
         self.values = [Value(a, everywhere(mesh, a) if lay is None else lay) for a, lay in inputs]
         self.hosted = {i for i, lay in enumerate(layouts) if lay is None}
-        self.made: list[Local | Moved | Placing] = []
+        self.made: list[Made] = []
         self.number: list[int | None] = [*range(len(layouts))]
         self.outputs: tuple[int, ...] = ()
         self.unruled: list[int] = []
         self.cause = 0
         self._moved: dict[tuple[int, Layout], int] = {}
-        self._makers: dict[int, Local] = {}
+        self.makers: dict[int, Local] = {}
 
     def end(self) -> None:
         """Make the program's outputs whole: nothing in them is still to be joined that nobody asked for."""
@@ -171,9 +213,20 @@ class Partition:
         """Add an operation that each device does; returns its result's number."""
         self.values.append(Value(aval, layout))
         made = Local(prim, tuple(ins), params, len(self.values) - 1, self.cause)
-        self._makers[made.out] = made
+        self.makers[made.out] = made
         self.made.append(made)
         return made.out
+
+    def nested(
+        self, eqn: Eqn, bodies: Iterable[Partition], ins: Iterable[int], layouts: Sequence[Layout]
+    ) -> int:
+        """Add a loop, or a branch, whose results lie like that; returns the number of all of them."""
+        first = len(self.values)
+        self.values += map(Value, eqn.aval, layouts)
+        outs = tuple(range(first, len(self.values)))
+        made = Nested(eqn.prim, tuple(bodies), tuple(ins), outs, dict(eqn.params), self.cause)
+        self.made.append(made)
+        return self.local(several, outs, {}, eqn.aval, tuple(layouts))
 
     def moved(self, number: int, layout: Layout) -> int:
         """Return a value in a layout, which may be its own."""
@@ -201,7 +254,7 @@ class Partition:
 
     def _view_of_moved(self, number: int, layout: Layout) -> int | None:
         """Return a view in a layout where what it looks at has been moved so already."""
-        made = self._makers.get(number)
+        made = self.makers.get(number)
         if made is None or made.prim.kind != "view" or callable(made.params) or made.prim.dims is None:
             return None
         if len(made.ins) != 1:

@@ -16,7 +16,7 @@ from .._lazy.schedule.steps import Schedule
 from .engines import Engine, Segment, Shipment
 from .layouts import Box, Layout, indices, volume
 from .merging import Moves, merged, received
-from .partition import Local, Partition, Placing, Value, part_aval
+from .partition import Local, Nested, Partition, Placing, Value, made_by, part_aval, read_by
 
 
 class Devices(NamedTuple):
@@ -70,9 +70,28 @@ class Collective(NamedTuple):
         return self.moves.outputs
 
 
+class Driven(NamedTuple):
+    """A loop, or a branch, that this process steers: its bodies have steps of their own."""
+
+    engine: Engine
+    nested: Nested
+    schedules: tuple[Schedule, ...]
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """What it reads."""
+        return self.nested.inputs
+
+    @property
+    def outputs(self) -> tuple[int, ...]:
+        """Its results."""
+        return self.nested.outputs
+
+
 class Whole(NamedTuple):
     """What a schedule of these steps is of."""
 
+    program: Program
     values: tuple[Value, ...]
     outputs: tuple[int, ...]
 
@@ -99,27 +118,29 @@ def schedule(p: Partition) -> Schedule:
     for some in order:
         if isinstance(some, Group):
             steps.append(_devices(p, some))
+        elif isinstance(some, Nested):
+            steps.append(Driven(engine, some, tuple(map(schedule, some.bodies))))
         else:
             soon = tuple([often[i] == 1 for i in some.outputs])
             steps.append(Collective(engine, some, soon, tuple([received(p, m) for m in some.made])))
-    return Schedule(Whole(tuple(p.values), p.outputs), steps)  # type: ignore[arg-type]
+    return Schedule(Whole(p.program, tuple(p.values), p.outputs), steps)  # type: ignore[arg-type]
 
 
-def grouped(p: Partition) -> list[Group | Moves]:
+def grouped(p: Partition) -> list[Group | Moves | Nested]:
     """Return what a partition does, in order: as many operations at a time as need nothing of others.
 
     What moves meanwhile moves in one step.
     """
     level = [0] * len(p.values)
     group: list[Any] = [None] * len(p.values)
-    made_here = [
-        m for m in p.made if isinstance(m, Local) and m.prim.role == "literal" and m.out not in p.outputs
-    ]
-    literals = {made.out: made for made in made_here}
+    nested = [m for m in p.made if isinstance(m, Nested)]
+    stored = {*p.outputs, *[i for made in nested for i in made.inputs]}
+    made_here = [m for m in p.made if isinstance(m, Local) and m.prim.role == "literal"]
+    literals = {made.out: made for made in made_here if made.out not in stored}
     for made in p.made:
-        if made.out in literals:
-            continue  # those who use it make it
         if isinstance(made, Local):
+            if made.out in literals:
+                continue  # those who use it make it
             varies = frozenset().union(*[_varies(p.values[i].layout) for i in (*made.ins, made.out)])
             ups = [
                 level[i] + (level[i] % 2 or (group[i] not in (None, varies)) * 2)
@@ -128,17 +149,20 @@ def grouped(p: Partition) -> list[Group | Moves]:
             ]
             level[made.out], group[made.out] = max(ups, default=0), varies
         else:
-            level[made.out] = level[made.value] // 2 * 2 + 1 + level[made.value] % 2 * 2
+            at = max([level[i] for i in read_by(made)], default=0)
+            for i in made_by(made):
+                level[i] = at // 2 * 2 + 1 + at % 2 * 2
     read = _readers(p)
     _delay(p, level, group, read, literals)
     groups: dict[int, dict[Any, list[Local]]] = {}
     moves = merged(p, level, read)
     for made in p.made:
-        if isinstance(made, Local) and made.out not in literals:
+        if isinstance(made, Local) and made.out not in literals and made.out in read:
             groups.setdefault(level[made.out], {}).setdefault(group[made.out], []).append(made)
-    found: list[Group | Moves] = []
+    found: list[Group | Moves | Nested] = []
     for at in range(max(level, default=0) + 1):
         found += moves.get(at, ())
+        found += [made for made in nested if level[made.outputs[0]] == at]
         found += [_group(some, read, literals) for some in groups.get(at, {}).values()]
     return found
 
@@ -148,12 +172,14 @@ def _delay(
 ) -> None:
     """Leave operations to the step that reads their results, where no more has to be stored until then.
 
-    They become one with the operations there. Collectives have odd levels.
+    They become one with the operations there. Collectives, and what is nested, have odd levels.
     """
     for made in reversed(p.made):
+        if not isinstance(made, Local):
+            continue
         k = made.out
         readers = read.get(k, set())
-        if not isinstance(made, Local) or k in literals or not readers or -1 in readers:
+        if k in literals or not readers or -1 in readers:
             continue
         at = min([level[r] for r in readers])
         if at == level[k] or any([level[r] == at and group[r] != group[k] for r in readers]):
@@ -186,8 +212,8 @@ def _readers(p: Partition) -> dict[int, set[int]]:
     """Return by value what reads it, by its result's number; -1 stands for the partition's user."""
     found: dict[int, set[int]] = {i: {-1} for i in p.outputs}
     for made in p.made:
-        for i in made.ins if isinstance(made, Local) else (made.value,):
-            found.setdefault(i, set()).add(made.out)
+        for i in read_by(made):
+            found.setdefault(i, set()).update(made_by(made))
     return found
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .._lazy.graph.program import Program, is_literal
+from .._lazy.ops.control import switch
 from .._lazy.schedule.steps import Schedule
+from ..inspect.text import count_text
 from .merging import Moves
 from .partition import Moved, Placing
-from .spmd import Collective, Devices
+from .spmd import Collective, Devices, Driven
 
 
 class Told(NamedTuple):
@@ -19,15 +21,16 @@ class Told(NamedTuple):
     ----------
     kind
         "devices" (each does some operations with its own parts), "spread" (parts of a value of the host's go
-        to the devices), or the name of a collective.
+        to the devices), the name of a collective, or of a loop or branch that has steps of its own.
     title
         A line on what it is.
     eqns
         Numbers of the operations.
     nbytes
-        Bytes that a device receives, on average.
+        Bytes that a device receives, on average: in all steps of a loop, or in one where nobody knows how
+        many there are; in the branch where that is most.
     rows
-        A line on each value, where several move.
+        A line on each value, where several move, or on each step of a loop.
     """
 
     kind: str
@@ -37,8 +40,10 @@ class Told(NamedTuple):
     rows: tuple[str, ...] = ()
 
 
-def told(program: Program, schedule: Schedule) -> Iterator[Told]:
+def told(schedule: Schedule) -> Iterator[Told]:
     """Tell the steps of a schedule."""
+    whole: Any = schedule.program
+    program: Program = whole.program
     base = len(program.inputs)
     seen: set[int] = set()
     for step in schedule.steps:
@@ -52,6 +57,29 @@ def told(program: Program, schedule: Schedule) -> Iterator[Told]:
             made, title = step.moves.made, title_of(program, step.moves)
             rows = [f"{_what(program, m)}; {n:,.0f} B" for m, n in zip(made, step.nbytes, strict=True)]
             yield Told(step.moves.kind, title, (), round(sum(step.nbytes)), tuple(rows * (len(rows) > 1)))
+        elif isinstance(step, Driven):
+            seen.add(step.nested.cause)
+            yield _of_bodies(step)
+
+
+def _of_bodies(step: Driven) -> Told:
+    """Tell a loop, or a branch, with the steps of its bodies."""
+    bodies = [[*told(schedule)] for schedule in step.schedules]
+    nbytes = [sum([t.nbytes for t in steps]) for steps in bodies]
+    nested, kind = step.nested, str(step.nested.prim)
+    is_switch = nested.prim is switch
+    names = (
+        [f"branch {n}" for n in range(len(bodies))] if is_switch else ["condition", "step"][-len(bodies) :]
+    )
+    rows = []
+    for name, steps in zip(names, bodies, strict=True):
+        for k, t in enumerate(steps, 1):
+            does = count_text(len(t.eqns), "operation") if t.kind == "devices" else f"{t.nbytes:,.0f} B"
+            rows += [f"{name} {k}. {t.title}; {does}", *[f"  {row}" for row in t.rows]]
+    total = max(nbytes) if is_switch else sum(nbytes) * (nested.times or 1)
+    title = f"{kind}, for each step" if nested.times is None else f"{kind}, {nested.times:,} steps"
+    title = f"{kind}, one of {len(bodies)} branches" if is_switch else title
+    return Told(kind, title, (nested.cause,), total, tuple(rows))
 
 
 def title_of(program: Program, moves: Moves) -> str:

@@ -18,7 +18,7 @@ from nabla_array.distributed import DeviceMesh, P, ShardingSpec
 from nabla_array.distributed.engines import Local
 from nabla_array.distributed.held import OnMesh, Sharded
 from nabla_array.distributed.layouts import Cut, Layout, even, meet, uncut
-from nabla_array.distributed.partition import Moved, Partition
+from nabla_array.distributed.partition import Moved, Nested, Partition
 from nabla_array.distributed.rules import partition
 from nabla_array.distributed.rules.local import fill_of
 from nabla_array.distributed.spmd import spread
@@ -105,9 +105,14 @@ def parted(function: Callable[..., Any], mesh: DeviceMesh, *operands: tuple[np.n
 
 
 def moved(p: Partition) -> list[tuple[str, float]]:
-    """Return the name of each collective, and how many bytes a device receives."""
-    found = [m for m in p.made if isinstance(m, Moved)]
-    return [(m.move.kind, m.move.elements() * p.values[m.value].aval.dtype.itemsize) for m in found]
+    """Return the name of each collective, of bodies too, and how many bytes a device receives."""
+    found = []
+    for m in p.made:
+        if isinstance(m, Nested):
+            found += [row for body in m.bodies for row in moved(body)]
+        elif isinstance(m, Moved):
+            found.append((m.move.kind, m.move.elements() * p.values[m.value].aval.dtype.itemsize))
+    return found
 
 
 def _nodes(found: Any) -> list[Any]:

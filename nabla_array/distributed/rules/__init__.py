@@ -55,6 +55,9 @@ def _project(p: Partition, k: int, eqn: Eqn) -> int:
     params = dict(eqn.params)
     number = p.number[eqn.ins[0]]
     assert number is not None
+    made = p.makers.get(number)
+    if made is not None and made.prim is structure.several:
+        return made.ins[params["index"]]
     return p.local(eqn.prim, [number], params, eqn.aval, p.values[number].layout[params["index"]])
 
 

@@ -1,6 +1,6 @@
 """Loops and branches: each device runs its own, where the bodies need nothing of other devices.
 
-A scan over large arrays whose body does need something is written down step by step.
+Where they do, and the operands are large, the bodies are steps of the mesh, with their own collectives.
 """
 
 from __future__ import annotations
@@ -8,21 +8,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..._lazy.graph.aval import aval_of
+from ..._lazy.graph.aval import Aval, aval_of
 from ..._lazy.graph.program import Eqn, Program
-from ..._lazy.ops.control import SHARED
-from ..._lazy.ops.structure import concat, reshape, several, slice_
+from ..._lazy.ops.control import SHARED, Axes, with_axis
+from ..._lazy.ops.indexing import gather
+from ..._lazy.ops.structure import reshape
 from ..layouts import Cut, Layout, even, meet, part_of, replicated, uncut
-from ..partition import Local, Moved, Partition
+from ..merging import received
+from ..partition import Local, Nested, Partition, made_by, read_by
 from ..propagation import wishes_of
 from ..spmd import device_program
-from .local import done
+from .local import INTP
 from .table import partition
 
 # Times that the layouts of a carry are found anew, at the most.
 _TIMES = 4
-# Operations up to which a scan is written down step by step, and bytes of its operands from which.
-_STEPS, _LARGE = 1 << 12, 1 << 20
+# Bytes of the operands from which bodies are steps of the mesh. What is smaller is brought together, since
+# compiled code runs loops of it in less time than devices take to meet.
+_LARGE = 1 << 20
 
 
 class Body(NamedTuple):
@@ -43,6 +46,17 @@ class Body(NamedTuple):
         return device_program(self.inner, made, inputs, self.inner.outputs, device)[0]
 
 
+def _moved(p: Partition) -> float:
+    """Return the bytes that a device receives; of loops whose steps nobody can count, in one of them."""
+    total = 0.0
+    for m in p.made:
+        if isinstance(m, Nested):
+            total += sum(map(_moved, m.bodies)) * (m.times or 1)
+        elif not isinstance(m, Local):
+            total += received(p, m)
+    return total
+
+
 def _body(p: Partition, program: Program, inputs: Sequence[Layout], outputs: Sequence[Layout] = ()) -> Body:
     """Return a body of which inputs and the first outputs lie like that."""
     inner = partition(p.mesh, program, inputs)
@@ -53,9 +67,9 @@ def _body(p: Partition, program: Program, inputs: Sequence[Layout], outputs: Seq
     inner.outputs = tuple(map(inner.operand, program.outputs, layouts))
     needed, made = {*inner.outputs}, []
     for m in reversed(inner.made):
-        if m.out in needed:
+        if not needed.isdisjoint(made_by(m)):
             made.append(m)
-            needed.update(m.ins if isinstance(m, Local) else (m.value,))
+            needed.update(read_by(m))
     inner.made = made[::-1]
     return Body(inner, tuple(layouts))
 
@@ -78,13 +92,22 @@ def _operands(p: Partition, eqn: Eqn) -> list[Layout]:
     return [replicated(p.mesh, shape) if lay is None else lay.joined() for lay, shape in known]
 
 
-def _along(p: Partition, program: Program, layouts: Sequence[Layout]) -> Iterator[list[Layout]]:
-    """Yield layouts of a body's inputs: as they are, alike for axes that are one, along fewer mesh axes."""
+def _along(
+    p: Partition, program: Program, layouts: Sequence[Layout], are_large: bool
+) -> Iterator[list[Layout]]:
+    """Yield layouts of a body's inputs: as they are, and alike for axes that are one.
+
+    Those of operands that are small also along fewer mesh axes.
+    """
     varies = sorted(frozenset().union(*[lay.varies for lay in layouts]))
-    for some in (varies, *[[a] for a in varies if len(varies) > 1]):
+    for some in (varies, *[[a] for a in varies if len(varies) > 1 and not are_large]):
         found = [_only(lay, some) for lay in layouts]
         yield [*found]
         yield wishes_of(p.mesh, program, found)[: len(found)]
+
+
+def _are_large(p: Partition, eqn: Eqn) -> bool:
+    return sum([p.program.aval(i).nbytes for i in eqn.ins]) >= _LARGE
 
 
 def _only(layout: Layout, axes: Sequence[str]) -> Layout:
@@ -108,81 +131,60 @@ def _with(layout: Layout, axis: int, cut: Cut) -> Layout:
 
 
 def scan_rule(p: Partition, k: int, eqn: Eqn) -> int:
-    """Scan on each device, along an axis that is whole."""
+    """Scan along an axis that is whole: each device by itself, or all together."""
     params = dict(eqn.params)
     n, program, steps = params["carry"], params["program"], uncut(params["length"])
+    x_axes, y_axes, are_large = params["x_axes"], params["y_axes"], _are_large(p, eqn)
     layouts = _operands(p, eqn)
-    for i, axis in enumerate(params["x_axes"], n):
+    for i, axis in enumerate(x_axes, n):
         layouts[i] = _without(layouts[i], axis)
-    bodies = []
-    for inner in _along(p, program, layouts):
+    found = []
+    for inner in _along(p, program, layouts, are_large):
         body = _carried(p, program, inner, n)
-        bodies.append((body, inner))
         inner[:n] = body.outputs[:n]
-        for i, axis in enumerate(params["x_axes"], n):
+        for i, axis in enumerate(x_axes, n):
             inner[i] = _with(inner[i], axis, steps)
+        ys = [*zip(body.outputs[n:], y_axes, strict=True)]
+        results = (*body.outputs[:n], *[_with(lay, axis, steps) for lay, axis in ys])
         if body.is_local:
-            ys = zip(body.outputs[n:], params["y_axes"], strict=True)
-            results = (*body.outputs[:n], *[_with(lay, axis, steps) for lay, axis in ys])
             return _run(p, eqn, inner, results, program=body)
-    body, inner = bodies[0]
-    many = params["length"] * len(body.inner.made)
-    if 0 < many <= _STEPS and sum(p.program.aval(i).nbytes for i in eqn.ins) >= _LARGE:
-        return _step_by_step(p, eqn, body, inner)
-    return p.whole(k, eqn)
+        found.append((_moved(body.inner), inner, results))
+    if not (are_large and params["length"]):
+        return p.whole(k, eqn)
+    _, inner, results = min(found, key=lambda row: row[0])
+    step = _step_of(program, n, [p.program.aval(i) for i in eqn.ins[n : n + len(x_axes)]], x_axes, y_axes)
+    outputs = [*results[:n], *[lay.with_cut(a, uncut(1)) for lay, a in zip(results[n:], y_axes, strict=True)]]
+    return _driven(p, eqn, [_body(p, step, [*inner, replicated(p.mesh, ())], outputs)], inner, results)
 
 
-def _step_by_step(p: Partition, eqn: Eqn, body: Body, layouts: Sequence[Layout]) -> int:
-    """Scan by doing what the body does once for each step."""
-    params = dict(eqn.params)
-    n, x_axes, y_axes, length = (params[name] for name in ("carry", "x_axes", "y_axes", "length"))
-    given = [p.operand(i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
-    carry, xs, rest = given[:n], given[n : n + len(x_axes)], given[n + len(x_axes) :]
-    rows: list[list[int]] = [[] for _ in y_axes]
-    for t in reversed(range(length)) if params["reverse"] else range(length):
-        slices = [_slice_at(p, x, axis, t) for x, axis in zip(xs, x_axes, strict=True)]
-        carry, ys = _once(p, body, [*carry, *slices, *rest], n)
-        for some, y, axis in zip(rows, ys, y_axes, strict=True):
-            some.append(_as_slice(p, y, axis))
-    stacks = [
-        done(p, concat, some[::-1] if params["reverse"] else some, _with(lay, axis, uncut(length)), axis=axis)
-        for some, lay, axis in zip(rows, body.outputs[n:], y_axes, strict=True)
-    ]
-    numbers = [*carry, *stacks]
-    return p.local(several, numbers, {}, eqn.aval, tuple([p.values[i].layout for i in numbers]))
+def _step_of(program: Program, carry: int, whole: Sequence[Aval], x_axes: Axes, y_axes: Axes) -> Program:
+    """Return a step of a scan that takes its slices itself: its last input is the number of the step.
+
+    Its other results have one place along the axis that they are stacked along.
+    """
+    many, xs = len(program.inputs), len(whole)
+    inputs = [*program.inputs[:carry], *whole, *program.inputs[carry + xs :], aval_of((), INTP)]
+    eqns = []
+    for i, axis in enumerate(x_axes, carry):
+        eqns.append(Eqn(gather, (i, many), (("axes", (axis,)), ("batch", 0)), program.inputs[i]))
+    # Numbers of the program's inputs, its slices in the place of the arrays that they are taken from.
+    number = [*range(carry), *range(many + 1, many + 1 + xs), *range(carry + xs, many)]
+    number += range(many + 1 + xs, many + 1 + xs + len(program.eqns))
+    eqns += [eqn._replace(ins=tuple([number[i] for i in eqn.ins])) for eqn in program.eqns]
+    outputs = [number[i] for i in program.outputs]
+    for n, axis in enumerate(y_axes, carry):
+        aval = with_axis(program.aval(program.outputs[n]), axis, 1)
+        eqns.append(Eqn(reshape, (outputs[n],), (("shape", aval.shape),), aval))
+        outputs[n] = len(inputs) + len(eqns) - 1
+    return Program(tuple(inputs), tuple(eqns), tuple(outputs))
 
 
-def _once(p: Partition, body: Body, inputs: Sequence[int], carry: int) -> tuple[list[int], list[int]]:
-    """Do what a body does; returns its carry and its other outputs."""
-    number = dict(enumerate(inputs))
-    for m in body.inner.made:
-        if isinstance(m, Local):
-            value = body.inner.values[m.out]
-            number[m.out] = p.local(m.prim, [number[i] for i in m.ins], m.params, *value)
-        else:
-            assert isinstance(m, Moved)
-            number[m.out] = p.moved(number[m.value], m.move.target)
-    outs = [number[i] for i in body.inner.outputs]
-    return outs[:carry], outs[carry:]
-
-
-def _slice_at(p: Partition, x: int, axis: int, t: int) -> int:
-    """Return a value at a place of an axis that is whole."""
-    aval, layout = p.values[x]
-    start = tuple([t if a == axis else 0 for a in range(aval.ndim)])
-    row, found = layout.with_cut(axis, uncut(1)), _without(layout, axis)
-
-    def params(device: int) -> dict[str, Any]:
-        return {"start": start, "size": row.local_shape(device), "step": (1,) * aval.ndim}
-
-    one = p.local(slice_, [x], params, aval_of(row.shape, aval.dtype), row)
-    return done(p, reshape, [one], found, shape=found.shape)
-
-
-def _as_slice(p: Partition, y: int, axis: int) -> int:
-    """Return a value with one more axis, of one place."""
-    found = _with(p.values[y].layout, axis, uncut(1))
-    return done(p, reshape, [y], found, shape=found.shape)
+def _driven(
+    p: Partition, eqn: Eqn, bodies: Sequence[Body], layouts: Sequence[Layout], results: Sequence[Layout]
+) -> int:
+    """Add a loop, or a branch, in which devices need each other."""
+    ins = [p.operand(i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
+    return p.nested(eqn, [b.inner for b in bodies], ins, results)
 
 
 def _run(
@@ -214,28 +216,41 @@ def _rows(layouts: Sequence[Layout], lead: int, are_rows: Sequence[bool]) -> lis
 
 
 def while_rule(p: Partition, k: int, eqn: Eqn) -> int:
-    """Loop on each device: all alike, or where rows have conditions of their own, each over its rows."""
+    """Loop on each device: all alike, or where rows have conditions of their own, each over its rows.
+
+    Or all together, where there is one condition.
+    """
     params = dict(eqn.params)
     n, lead = params["carry"], params["cond"].aval(params["cond"].outputs[0]).ndim
-    for layouts in _along(p, params["body"], _operands(p, eqn)):
+    are_large = _are_large(p, eqn)
+    found = []
+    for layouts in _along(p, params["body"], _operands(p, eqn), are_large and not lead):
         layouts = _rows(layouts, lead, [*[True] * n, *params["rows"]])
         body = _carried(p, params["body"], layouts, n)
         layouts[:n] = body.outputs
         cond = _body(p, params["cond"], layouts)
         rows = layouts[0].cuts[:lead]
         if not (body.is_local and cond.is_local):
-            continue
-        if all(lay.cuts[:lead] == rows for lay in (*cond.outputs, *layouts[:n])):
+            found.append((_moved(cond.inner) + _moved(body.inner), [cond, body], layouts))
+        elif all(lay.cuts[:lead] == rows for lay in (*cond.outputs, *layouts[:n])):
             return _run(p, eqn, layouts, body.outputs, body=body, cond=cond)
-    return p.whole(k, eqn)
+    if lead or not are_large:
+        return p.whole(k, eqn)
+    _, bodies, layouts = min(found, key=lambda row: row[0])
+    return _driven(p, eqn, bodies, layouts, bodies[-1].outputs)
 
 
 def switch_rule(p: Partition, k: int, eqn: Eqn) -> int:
-    """Branch on each device: all alike, or where rows have branches of their own, each over its rows."""
+    """Branch on each device: all alike, or where rows have branches of their own, each over its rows.
+
+    Or all together, where there is one branch for all.
+    """
     params = dict(eqn.params)
     lead, roles, sums = params["lead"], params["roles"], params["sums"]
     index, *operands = _operands(p, eqn)
-    for inner in _along(p, params["branches"][0], operands):
+    are_large = _are_large(p, eqn)
+    found = []
+    for inner in _along(p, params["branches"][0], operands, are_large and not lead):
         *inner, index = _rows([*inner, index], lead, [*[r != SHARED for r in roles], True])
         rows = index.cuts[:lead]
         if any(sums) and any(c.axes for c in rows):
@@ -245,7 +260,10 @@ def switch_rule(p: Partition, k: int, eqn: Eqn) -> int:
             bodies.append(_body(p, branch, inner, bodies[0].outputs if bodies else ()))
         results = bodies[0].outputs
         if not all(b.is_local for b in bodies):
-            continue
-        if all(s or lay.cuts[:lead] == rows for lay, s in zip(results, sums, strict=True)):
+            found.append((sum([_moved(b.inner) for b in bodies]), bodies, [index, *inner]))
+        elif all(s or lay.cuts[:lead] == rows for lay, s in zip(results, sums, strict=True)):
             return _run(p, eqn, [index, *inner], results, branches=bodies)
-    return p.whole(k, eqn)
+    if lead or not are_large:
+        return p.whole(k, eqn)
+    _, bodies, layouts = min(found, key=lambda row: row[0])
+    return _driven(p, eqn, bodies, layouts, bodies[0].outputs)

@@ -1,0 +1,283 @@
+"""Loops and branches whose bodies need what other devices have: steps of the mesh, not gathered operands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array.distributed import DeviceMesh, P, driving, shard, simulate
+from nabla_array.distributed.partition import Nested
+from nabla_array.distributed.rules import loops
+from nabla_array.transforms import cond, fori_loop, grad, jvp, scan, switch, vmap, while_loop
+
+from ..lazy.cpu.test_loops import reference
+from .meshes import MESHES, moved, on_mesh, parted, recorded, run
+from .test_registry import assert_close
+
+RNG = np.random.default_rng(0)
+TABLE = RNG.normal(size=(11, 6))
+SQUARE = RNG.uniform(0.1, 1, size=(7, 7))
+VECTOR = RNG.uniform(0.1, 1, size=7)
+STACK = RNG.normal(size=(9, 5, 4))
+
+
+@pytest.fixture(autouse=True)
+def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let bodies of small operands be steps of the mesh, and loops have several checkpoints."""
+    monkeypatch.setattr(loops, "_LARGE", 0)
+    monkeypatch.setattr(driving, "EVERY", 3)
+    monkeypatch.setattr(driving, "_MANY", 4)
+
+
+def _settled(x: Any) -> Any:
+    """Take the mean of the columns away until they are small."""
+    return while_loop(lambda x: xp.max(xp.abs(x)) > 0.3, lambda x: 0.7 * (x - xp.mean(x, axis=0)), x)
+
+
+def _counted(x: Any, most: int = 5) -> Any:
+    def step(state: Any) -> Any:
+        k, x = state
+        return k + 1, x * 0.5 + xp.sum(x, axis=0) * 0.1
+
+    return while_loop(lambda state: (state[0] < most) & (xp.sum(state[1] ** 2) > 1e-3), step, (0, x))
+
+
+def _power(a: Any, v: Any) -> Any:
+    def step(state: Any) -> Any:
+        _, v = state
+        w = a @ v
+        return v, w / xp.sqrt(xp.sum(w * w))
+
+    return while_loop(lambda s: xp.sum((s[0] - s[1]) ** 2) > 1e-12, step, (v, xp.roll(v, 1)))[1]
+
+
+def _heat(u: Any) -> Any:
+    inner = u[1:-1] + 0.1 * (u[2:] - 2 * u[1:-1] + u[:-2])
+    return xp.concat([u[:1], inner, u[-1:]])
+
+
+def _scanned(c: Any, x: Any) -> Any:
+    def step(c: Any, row: Any) -> Any:
+        c = 0.5 * c - xp.mean(c, axis=0) + row[:, None]
+        return c, (xp.sum(c), c[:2], c)
+
+    c, ys = scan(step, c, x, reverse=True)
+    return c, *ys
+
+
+def _branched(x: Any) -> Any:
+    return cond(
+        xp.max(x) > 0.5, lambda x: x - xp.mean(x, axis=0), lambda x: xp.cumulative_sum(x, axis=0) * x, x
+    )
+
+
+def _switched(x: Any, i: Any) -> Any:
+    branches = lambda x: x - xp.sum(x), lambda x: xp.flip(x, axis=0), lambda x: x * 2
+    return switch(i[0], branches, x)
+
+
+def _nested(x: Any) -> Any:
+    """Scan in a loop until it has settled, with a branch in each step."""
+
+    def step(state: Any) -> Any:
+        k, x = state
+        return k + 1, scan(lambda c, _: (0.5 * _branched(c), xp.sum(c)), x, None, length=3)[0]
+
+    return while_loop(lambda state: (state[0] < 4) & (xp.max(xp.abs(state[1])) > 0.01), step, (0, x))
+
+
+def _loss(w: Any, xs: Any) -> Any:
+    w, losses = scan(lambda w, x: (w - 0.1 * x.T @ xp.tanh(x @ w), xp.mean(xp.tanh(x @ w) ** 2)), w, xs)
+    return xp.sum(losses) + xp.sum(w**2)
+
+
+def _pushed(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: tuple(jvp(f, (x,), (xp.cos(x),)))
+
+
+# Functions of arrays that are cut somehow.
+CASES: dict[str, tuple[Callable[..., Any], Sequence[np.ndarray]]] = {
+    "while": (_settled, [TABLE]),
+    "while with a count": (_counted, [TABLE]),
+    "while that does nothing": (lambda x: _counted(x, 0), [TABLE]),
+    "power iteration": (_power, [SQUARE, VECTOR]),
+    "stencil": (lambda u: fori_loop(0, 7, lambda i, u: _heat(u), u), [TABLE]),
+    "an unknown number of times": (
+        lambda u, n: fori_loop(0, n[0], lambda i, u: _heat(u) + i, u),
+        [TABLE, np.array([5])],
+    ),
+    "scan": (_scanned, [TABLE, RNG.normal(size=(19, 11))]),
+    "scan of one step": (_scanned, [TABLE, RNG.normal(size=(1, 11))]),
+    "scan of nothing": (_scanned, [TABLE, RNG.normal(size=(0, 11))]),
+    "scan along another axis": (
+        lambda x: vmap(lambda x: scan(lambda c, r: (c + xp.sum(r) * r, c), xp.zeros(4), x))(x)[1],
+        [STACK],
+    ),
+    "branch": (_branched, [TABLE]),
+    "the other branch": (_branched, [TABLE - 5]),
+    "the third branch": (_switched, [TABLE, np.array([2])]),
+    "the second branch": (_switched, [TABLE, np.array([1])]),
+    "nested": (_nested, [TABLE]),
+    "a loop in a scan": (lambda x: scan(lambda c, x: (_settled(c + x), xp.max(c)), x[0], x), [STACK]),
+    "gradient of a scan": (lambda w, xs: grad(_loss)(w, xs), [RNG.normal(size=(4, 3)), STACK]),
+    "gradient of a branch": (grad(lambda x: xp.sum(_branched(x) ** 2)), [TABLE]),
+    "gradient of a nested scan": (
+        grad(lambda x: xp.sum(scan(lambda c, _: (0.5 * _branched(c), None), x, None, length=4)[0] ** 2)),
+        [TABLE],
+    ),
+    "tangents of a loop": (_pushed(_settled), [TABLE]),
+    "tangents of a scan": (_pushed(lambda x: _scanned(x, xp.ones((5, 11)))[0]), [TABLE]),
+    "tangents of a branch": (_pushed(_branched), [TABLE]),
+    "loops in a batch": (vmap(_settled), [STACK]),
+    "scans in a batch": (vmap(lambda x: scan(lambda c, r: (c + xp.sum(r) * r, c), x[0], x)), [STACK]),
+    "branches in a batch": (vmap(_branched), [STACK]),
+    "a branch for the batch": (lambda x, i: vmap(lambda x: _switched(x, i))(x), [STACK, np.array([0])]),
+}
+
+
+def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
+    def run(*args: Any) -> Any:
+        found, leaves = [function(*args)], []
+        while found:
+            x = found.pop(0)
+            if isinstance(x, tuple):
+                found = [*x, *found]
+            else:
+                leaves.append(x)
+        return tuple(leaves)
+
+    return run
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_on_all_meshes(name: str) -> None:
+    function, values = CASES[name]
+    program, values = recorded(_flat(function), values)
+    wanted = reference(program, values)
+    for seed, mesh in enumerate(MESHES * 2):
+        for got, want in zip(run(program, mesh, values, seed, sums=seed % 2 == 0), wanted, strict=True):
+            assert_close(np.asarray(got), want, 256)
+
+
+ROWS = RNG.normal(size=(64, 8))
+
+
+def share(many: int, nbytes: float) -> float:
+    """What an `all_reduce` brings to a device."""
+    return 2 * nbytes * (many - 1) / many
+
+
+@pytest.mark.parametrize("many", [2, 3, 4])
+def test_a_loop_moves_sums_alone(many: int) -> None:
+    p = parted(_counted, DeviceMesh(many, "x"), (ROWS, P("x")))
+    assert not p.unruled
+    assert moved(p) == [("all_reduce", pytest.approx(share(many, n))) for n in (8, 8 * 8)]
+
+
+def test_a_product_in_a_loop_moves_the_vector() -> None:
+    a, v = RNG.normal(size=(64, 64)), RNG.normal(size=64)
+    mesh = DeviceMesh(4, "x")
+    for spec in (P("x"), P(None, "x")):
+        p = parted(_power, mesh, (a, spec), (v, P()))
+        assert not p.unruled
+        assert sum(nbytes for _, nbytes in moved(p)) < 2.5 * v.nbytes
+    p = parted(_power, DeviceMesh((2, 2), ("x", "y")), (a, P("x", "y")), (v, P("y")))
+    assert not p.unruled
+    assert sum(nbytes for _, nbytes in moved(p)) < 2.5 * v.nbytes
+
+
+def test_a_stencil_in_a_loop_moves_the_rows_at_the_borders() -> None:
+    p = parted(lambda u: fori_loop(0, 100, lambda i, u: _heat(u), u), DeviceMesh(4, "x"), (ROWS, P("x")))
+    assert {kind for kind, _ in moved(p)} == {"ppermute"}
+    assert sum(nbytes for _, nbytes in moved(p)) == 2 * 3 / 4 * 8 * 8
+
+
+def test_all_branches_give_results_that_lie_alike() -> None:
+    p = parted(lambda x: _switched(x, xp.asarray([0])), DeviceMesh(4, "x"), (ROWS, P("x")))
+    (nested,) = [m for m in p.made if isinstance(m, Nested)]
+    assert "all_gather" not in {kind for kind, _ in moved(p)}
+    assert {body.values[body.outputs[0]].layout for body in nested.bodies} == {p.values[p.outputs[0]].layout}
+
+
+def test_what_needs_no_other_device_runs_there() -> None:
+    p = parted(lambda x: fori_loop(0, 9, lambda i, x: xp.tanh(x) + i, x), DeviceMesh(4, "x"), (ROWS, P("x")))
+    assert not moved(p)
+    assert not any(isinstance(m, Nested) for m in p.made)
+
+
+def test_what_is_small_is_brought_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loops, "_LARGE", 1 << 20)
+    p = parted(_counted, DeviceMesh(4, "x"), (ROWS, P("x")))
+    assert [kind for kind, _ in moved(p)] == ["all_gather"]
+
+
+def _on_four(function: Callable[..., Any]) -> Any:
+    return function(xp.eval(shard(ROWS, DeviceMesh(4, "x"), P("x")) + 0))
+
+
+def test_explain_tells_steps_of_steps() -> None:
+    (step,) = xp.explain(*_on_four(lambda x: scan(_mean_step, x, None, length=100))).steps
+    assert (step.kind, step.where, step.reads) == ("scan", "scan, 100 steps", 100 * share(4, 8 * 9))
+    assert step.moved == (
+        "step 1. 4 devices; 4 operations",
+        "step 2. all_reduce of 2 values; 108 B",
+        "  for %7 broadcast, [-] add over x to [-]; 96 B",
+        "  for %10 reshape, [-] add over x to [-]; 12 B",
+        "step 3. 4 devices; 3 operations",
+    )
+    (step,) = xp.explain(_on_four(_settled)).steps
+    assert (step.kind, step.where, step.reads) == ("while", "while, for each step", share(4, 8 * 9))
+    assert [row.split(";")[0][:21] for row in step.moved if "all_reduce" in row] == [
+        "condition 2. all_redu",
+        "step 2. all_reduce fo",
+    ]
+    step = xp.explain(_on_four(_branched)).steps[-1]
+    assert (step.kind, step.where) == ("switch", "switch, one of 2 branches")
+    assert {row[: len("branch 0")] for row in step.moved} == {
+        "branch 0",
+        "branch 1",
+    }
+
+
+def _mean_step(c: Any, _: Any) -> Any:
+    return c * 0.5 - xp.mean(c, axis=0), xp.sum(c)
+
+
+def test_simulate_counts_all_steps() -> None:
+    x = xp.eval(shard(ROWS, DeviceMesh(4, "x"), P("x")) + 0)
+    one, many = (simulate(lambda x, n=n: scan(_mean_step, x, None, length=n), 8, x) for n in (1, 100))
+    for what in ("flops", "nbytes", "seconds"):
+        assert getattr(many, what) == pytest.approx(100 * getattr(one, what))
+    assert many.nbytes == pytest.approx(100 * share(8, 8 * 9))
+    assert [step.kind for step in many.collectives] == ["all_reduce"]
+    assert many.collectives[0].title == "in scan, 100 times: all_reduce of 2 values"
+    assert many.memory < 3 * ROWS.nbytes / 8 + 100 * 8 + 3 * 64 + 2 * 8
+    (step,) = [s for s in simulate(_settled, 8, x).collectives if s.nbytes > share(8, 8)]
+    assert step.title.startswith("in while, for each step: all_reduce for")
+    (step,) = simulate(_branched, 8, x).collectives[-1:]
+    assert step.title.startswith("in switch: ")
+
+
+def test_errors_name_the_loop() -> None:
+    def step(x: Any) -> Any:
+        return xp.linalg.inv(x - xp.sum(x, axis=0))
+
+    x = shard(np.zeros((4, 4)), DeviceMesh(2, "x"), P("x"))
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        xp.eval(while_loop(lambda x: xp.max(x) < 1, step, x))
+
+
+def test_results_that_are_views_keep_no_more_than_themselves() -> None:
+    def step(c: Any, _: Any) -> Any:
+        c = c - xp.mean(c, axis=0)
+        return c, c[0]
+
+    program, values = recorded(lambda x: scan(step, x, None, length=5)[1], [ROWS])
+    mesh = DeviceMesh(1, "x")
+    (got,) = on_mesh(program, mesh, values, [None])
+    (want,) = reference(program, values)
+    assert_close(np.asarray(got), want)
