@@ -37,17 +37,19 @@ def sort_rule(p: Partition, k: int, eqn: Eqn) -> int:
     if any(n >= many and not layout.cuts[a].axes for a, n in enumerate(aval.shape) if a != axis):
         return by_labels(p, k, eqn)
     base = layout.joined().with_cut(axis, even(p.mesh, over, aval.shape[axis]))
-    return _Merging(p, eqn.prim, base, axis, params["descending"]).of(p.operand(i, base))
+    return _Merging(p, eqn.prim, base, params).of(p.operand(i, base))
 
 
 class _Merging:
     """How a value is sorted, or how it would be: then the elements take their places along."""
 
-    def __init__(self, p: Partition, prim: Primitive, base: Layout, axis: int, descending: bool) -> None:
-        self.p, self.base, self.axis = p, base, axis
+    def __init__(self, p: Partition, prim: Primitive, base: Layout, params: dict[str, Any]) -> None:
+        self.p, self.base = p, base
+        self.axis = axis = params["axis"]
         self.is_order = prim is ordering.argsort
-        self.descending = descending
-        self.options: dict[str, Any] = {"axis": axis, "descending": descending, "stable": True}
+        self.descending, self.is_stable = params["descending"], params["stable"]
+        # Stable sorts merge what is in order already.
+        self.options: dict[str, Any] = {"axis": axis, "descending": self.descending, "stable": True}
         cut = base.cuts[axis]
         self.many, self.step = len(cut.pieces), cut.bounds[1]
         # Parts of one size: what fills them up comes last, as it is in the last places.
@@ -59,7 +61,7 @@ class _Merging:
         values = [self._filled(x)]
         if self.is_order:
             values.append(self._places(values[0]))
-        values = self._sorted(values, self.parts)
+        values = self._sorted(values, self.parts, self.is_stable)
         for n in range(self.many):
             held = self._held(n % 2)
             if held is not None:
@@ -85,11 +87,12 @@ class _Merging:
         start = full(p, lambda d: p.mesh.index(d, over) * self.step, INTP, parts)
         return done(p, elementwise.add, [own, start], parts)
 
-    def _sorted(self, values: list[int], layout: Layout) -> list[int]:
+    def _sorted(self, values: list[int], layout: Layout, stable: bool = True) -> list[int]:
         """Sort what each device has, and take the places along."""
+        options = {**self.options, "stable": stable}
         if not self.is_order:
-            return [done(self.p, ordering.sort, values, layout, **self.options)]
-        order = done(self.p, ordering.argsort, values[:1], layout, **self.options)
+            return [done(self.p, ordering.sort, values, layout, **options)]
+        order = done(self.p, ordering.argsort, values[:1], layout, **options)
         return [self._taken(v, order, layout) for v in values]
 
     def _taken(self, x: int, order: int, layout: Layout) -> int:

@@ -52,6 +52,9 @@ def test_a_stable_order_found_by_vectors_is_numpys(char: str, distinct: int, odd
             x[3, 700] = np.nan
     for y, axis in ((x, 1), (x, -1), (x.T, 0), (x[:, ::3], 1), (x, 0), (x, None), (x[:, :0], 1)):
         assert_same(stable_argsort(y, axis), np.argsort(y, axis, "stable"))
+    for many in (1, 2, 7, 100):  # runs that are sorted already
+        y = np.concatenate([np.sort(part, 1) for part in np.array_split(x, many, 1)], 1)
+        assert_same(stable_argsort(y), np.argsort(y, -1, "stable"))
     assert_same(stable_argsort(x[0, 0]), np.array([0]))
 
 
