@@ -41,15 +41,18 @@ def test_the_same_as_numpy(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 9)) * data.draw(st.sampled_from([1, 4, 9, 16, 25, 36, 64]))
     x = rng.normal(size=n).astype(data.draw(st.sampled_from(["f8", "f4"])))
     name, norm = (
-        data.draw(st.sampled_from(["fft", "ifft", "rfft"])),
+        data.draw(st.sampled_from(["fft", "ifft", "rfft", "irfft"])),
         data.draw(st.sampled_from(["backward", "ortho", "forward"])),
     )
     if name != "rfft":
         x = x + x.dtype.type(1) * 1j * x[::-1]
         x = x.astype("c8" if x.real.dtype == "f4" else "c16")
-    program, values = recorded(lambda x: getattr(xp.fft, name)(x, norm=norm), [x])
+    given: dict[str, Any] = {"norm": norm}
+    if name == "irfft":
+        given["n"], x = n, x[: n // 2 + 1]
+    program, values = recorded(lambda x: getattr(xp.fft, name)(x, **given), [x])
     layouts = [random_layout(mesh, x.shape, rng, sums=True), *[None] * (len(values) - 1)]
-    assert_close(on_mesh(program, mesh, values, layouts)[0], getattr(np.fft, name)(x, norm=norm))
+    assert_close(on_mesh(program, mesh, values, layouts)[0], getattr(np.fft, name)(x, **given))
 
 
 @pytest.mark.parametrize("many", [2, 4, 8])
@@ -58,6 +61,17 @@ def test_what_moves(many: int) -> None:
     steps = moved(parted(xp.fft.fft, DeviceMesh(many, "i"), (x, P("i"))))
     part = x.nbytes / many
     assert steps == [("all_to_all", part * (many - 1) / many)] * 3
+
+
+@pytest.mark.parametrize("many", [2, 4])
+def test_what_moves_of_half_a_spectrum(many: int) -> None:
+    n = many**2 * 6
+
+    def there_and_back(x: Any) -> Any:
+        return xp.fft.irfft(xp.fft.rfft(x) * 2, n=n)
+
+    steps = moved(parted(there_and_back, DeviceMesh(many, "i"), (np.ones(n), P("i"))))
+    assert steps == [("all_to_all", 16 * n / many * (many - 1) / many)] * 6
 
 
 def test_other_lengths_are_brought_together() -> None:
@@ -72,8 +86,12 @@ def test_there_and_back_and_derivatives() -> None:
     y = shard(x, DeviceMesh(4, "i"), P("i"))
     assert xp.fft.fft(y + 0j).sharding.partition_spec == P("i")
     assert_close(xp.real(xp.fft.ifft(xp.fft.fft(y + 0j))), x)
+    assert_close(xp.fft.irfft(xp.fft.rfft(y)), x)
     slope = grad(lambda y: xp.sum(xp.abs(xp.fft.rfft(y)) ** 2))(y)
     wanted = grad(lambda y: xp.sum(xp.abs(xp.fft.rfft(y)) ** 2))(xp.asarray(x))
+    assert_close(slope, np.asarray(wanted))
+    slope = grad(lambda y: xp.sum(xp.fft.irfft(y + 0j, n=8190) ** 2))(y)
+    wanted = grad(lambda y: xp.sum(xp.fft.irfft(y + 0j, n=8190) ** 2))(xp.asarray(x))
     assert_close(slope, np.asarray(wanted))
 
 

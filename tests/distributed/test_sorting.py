@@ -55,6 +55,33 @@ def test_the_same_as_numpy(data: st.DataObject) -> None:
     np.testing.assert_array_equal(found, np.take_along_axis(x, wanted, axis))
 
 
+@settings(max_examples=150)
+@given(st.data())
+def test_searching_where_it_is_cut(data: st.DataObject) -> None:
+    mesh = data.draw(st.sampled_from(MESHES))
+    rng = np.random.default_rng(data.draw(st.integers(0, 1 << 16)))
+    dtype, side = data.draw(st.sampled_from(DTYPES)), data.draw(st.sampled_from(["left", "right"]))
+    x = np.sort(some(dtype, (data.draw(st.integers(0, 40)),), rng))
+    wanted = some(dtype, tuple(data.draw(st.lists(st.integers(0, 9), max_size=2))), rng)
+    program, values = recorded(lambda x, y: (xp.searchsorted(x, y, side=side), xp.isin(y, x)), [x, wanted])
+    layouts = [*[random_layout(mesh, v.shape, rng, sums=True) for v in values[:2]], *[None] * len(values[2:])]
+    places, among = on_mesh(program, mesh, values, layouts)
+    np.testing.assert_array_equal(places, np.searchsorted(x, wanted, side=side))
+    np.testing.assert_array_equal(among, np.isin(wanted, x))
+
+
+def test_what_moves_to_search() -> None:
+    mesh, many, few = DeviceMesh(4, "i"), np.arange(4096.0), np.arange(64.0)
+    search = xp.searchsorted
+    # Few values are looked for in each part, and the places added; few parts go to many values.
+    assert moved(parted(search, mesh, (many, P("i")), (few, P()))) == [("all_reduce", 64 * 8 * 2 * 3 / 4)]
+    assert moved(parted(search, mesh, (many, P()), (few, P("i")))) == []
+    assert moved(parted(search, mesh, (few, P("i")), (many, P("i")))) == [("all_gather", 64 * 8 * 3 / 4)]
+    assert moved(parted(lambda x, y: xp.isin(y, x), mesh, (many, P("i")), (few, P()))) == [
+        ("all_reduce", 64 * 2 * 3 / 4)
+    ]
+
+
 @pytest.mark.parametrize("many", [2, 3, 4, 8])
 def test_a_device_receives_no_more_than_all_of_the_others(many: int) -> None:
     x = np.arange(96.0)

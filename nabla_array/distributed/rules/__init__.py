@@ -14,8 +14,8 @@ from ..._lazy.ops.placement import reshard, transfer
 from ..layouts import Layout
 from ..partition import Partition
 from . import loops
-from .along import gather_rule, index_rule, scan_rule, scatter_rule
-from .four_steps import fft_rule
+from .along import gather_rule, index_rule, scan_rule, scatter_rule, search_rule
+from .four_steps import fft_rule, irfft_rule
 from .local import done, fill_of, full
 from .moving import concat_rule, reshape_rule, slice_rule, update_slice_rule
 from .sorting import sort_rule
@@ -77,8 +77,11 @@ RULES |= {
     indexing.scatter: scatter_rule,
     fourier.fft: fft_rule,
     fourier.rfft: fft_rule,
+    fourier.irfft: irfft_rule,
     ordering.sort: sort_rule,
     ordering.argsort: sort_rule,
+    ordering.searchsorted: search_rule,
+    ordering.isin: search_rule,
     linalg.qr: tall_rule,
     linalg.svd: tall_rule,
     linalg.svdvals: values_rule,

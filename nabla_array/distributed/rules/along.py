@@ -7,7 +7,7 @@ import numpy as np
 from ..._lazy.graph.aval import aval_of
 from ..._lazy.graph.primitive import Dims, Primitive
 from ..._lazy.graph.program import Eqn, is_literal
-from ..._lazy.ops import elementwise, reduction, structure
+from ..._lazy.ops import elementwise, ordering, reduction, structure
 from ..._lazy.ops.indexing import gather
 from ..._lazy.schedule.axes import axes_of
 from ..layouts import Cut, Layout, uncut
@@ -119,6 +119,15 @@ def gather_rule(p: Partition, k: int, eqn: Eqn) -> int:
     mask = done(p, structure.broadcast, [mask], found, shape=eqn.aval.shape, axes=over)
     zero = full(p, lambda d: fill_of(aval.dtype), aval.dtype, found)
     return done(p, elementwise.select, [mask, taken, zero], found)
+
+
+def search_rule(p: Partition, k: int, eqn: Eqn) -> int:
+    """Let each device search its own part: places are added, and what is found by one is found."""
+    labels = axes_of(p.program).labels[k]
+    row = 0 if eqn.prim is ordering.searchsorted else 1
+    first = sum([p.program.aval(i).ndim for i in eqn.ins])
+    joined = np.add if eqn.prim is ordering.searchsorted else np.logical_or
+    return cut_in(p, eqn, Ways(p, k, eqn, _without_whole(labels, [row], first), (), joined).best())
 
 
 def _is_zero(p: Partition, i: int) -> bool:

@@ -25,21 +25,17 @@ _LARGE = 1 << 16
 
 def fft_rule(p: Partition, k: int, eqn: Eqn) -> int:
     """Transform a vector that is cut, where devices have rows and columns of whole numbers."""
-    (i,), params, aval = eqn.ins, dict(eqn.params), p.program.aval(eqn.ins[0])
-    layout, n = p.layout(i), params["n"]
-    over = () if layout is None or aval.ndim != 1 else layout.cuts[0].axes
-    many = p.mesh.length(over)
-    if layout is None or many == 1 or aval.shape != (n,) or n % many**2 or aval.nbytes < _LARGE:
+    params, aval = dict(eqn.params), p.program.aval(eqn.ins[0])
+    points = _points(p, eqn)
+    if points is None or aval.shape != points.shape:
         return by_labels(p, k, eqn)
-    points = Layout(p.mesh, [even(p.mesh, over, n)])
-    x = p.operand(i, points)
+    x = p.operand(eqn.ins[0], points)
     if aval.dtype.kind == "f":
         x = done(p, elementwise.cast, [x], points, dtype=np.result_type(aval.dtype, np.complex64))
-    x = _transformed(p, x, over, params["norm"], params.get("inverse", False))
+    x = _transformed(p, x, points, params["norm"], params.get("inverse", False))
     if eqn.prim is fourier.fft:
         return x
-    (half,) = eqn.aval.shape
-    found = points.with_cut(0, Cut(over, tuple([min(b, half) for b in points.cuts[0].bounds])))
+    found = _piece(points, 0, *eqn.aval.shape)
     return p.local(
         structure.slice_,
         [x],
@@ -49,8 +45,47 @@ def fft_rule(p: Partition, k: int, eqn: Eqn) -> int:
     )
 
 
-def _transformed(p: Partition, x: int, over: tuple[str, ...], norm: str, inverse: bool) -> int:
-    aval, points = p.values[x]
+def irfft_rule(p: Partition, k: int, eqn: Eqn) -> int:
+    """Transform half of a spectrum back: twice as much of what is mirrored has the same real part."""
+    params, aval = dict(eqn.params), p.program.aval(eqn.ins[0])
+    points, n = _points(p, eqn), params["n"]
+    half = n // 2 + 1
+    if points is None or aval.shape != (half,):
+        return by_labels(p, k, eqn)
+    own = _piece(points, 0, half)
+
+    def filled(value: float, start: int, end: int) -> int:
+        return full(p, lambda d: value, aval.dtype, _piece(points, start, end))
+
+    def joined(parts: list[int], layout: Layout) -> int:
+        return p.local(structure.concat, parts, {"axis": 0}, aval_of(layout.shape, aval.dtype), layout)
+
+    middle = (n + 1) // 2  # of even lengths the last element is its own mirror image
+    weights = joined([filled(1, 0, 1), filled(2, 1, middle), filled(1, middle, half)], own)
+    x = done(p, elementwise.mul, [p.operand(eqn.ins[0], own), weights], own)
+    x = joined([x, filled(0, half, n)], points)
+    return done(p, elementwise.real, [_transformed(p, x, points, params["norm"], True)], points)
+
+
+def _points(p: Partition, eqn: Eqn) -> Layout | None:
+    """Return how the points of a transform are to be cut; None where four steps are not the way."""
+    (i,), n = eqn.ins, dict(eqn.params)["n"]
+    layout, aval = p.layout(i), p.program.aval(i)
+    over = () if layout is None or aval.ndim != 1 else layout.cuts[0].axes
+    many = p.mesh.length(over)
+    if many == 1 or n % many**2 or aval.nbytes < _LARGE:
+        return None
+    return Layout(p.mesh, [even(p.mesh, over, n)])
+
+
+def _piece(points: Layout, start: int, end: int) -> Layout:
+    """Return the layout of some of the points, which stay where they are."""
+    (cut,) = points.cuts
+    return points.with_cut(0, Cut(cut.axes, tuple([min(max(b, start), end) - start for b in cut.bounds])))
+
+
+def _transformed(p: Partition, x: int, points: Layout, norm: str, inverse: bool) -> int:
+    aval, over = p.values[x].aval, points.cuts[0].axes
     (n,) = aval.shape
     rows = _rows(n, p.mesh.length(over))
     columns = n // rows
