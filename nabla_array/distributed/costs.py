@@ -95,15 +95,15 @@ def costs_of(p: Partition, machine: Machine) -> Costs:
     groups = grouped(p)
     views = {made.out for made in p.made if isinstance(made, Local) and made.prim.kind in _FREE}
     steps: list[StepCost] = []
-    peaks = {}
+    more = {}
     for some in groups:
         if isinstance(some, Nested):
             bodies = [costs_of(body, machine) for body in some.bodies]
-            peaks[some.outputs] = max([body.memory for body in bodies])
+            more[some.outputs] = max([body.memory for body in bodies]) - _bytes(p, some.inputs)
             steps += _repeated(some, bodies)
         else:
             steps.append(_cost(p, some, machine, views))
-    return Costs(tuple(steps), _memory(p, groups, views, peaks))
+    return Costs(tuple(steps), _memory(p, groups, views, more))
 
 
 def _repeated(nested: Nested, bodies: Sequence[Costs]) -> Iterator[StepCost]:
@@ -196,9 +196,9 @@ def _bytes(p: Partition, numbers: Iterable[int]) -> int:
 
 
 def _memory(
-    p: Partition, groups: Sequence[Group | Moves | Nested], views: set[int], peaks: Mapping[Any, int]
+    p: Partition, groups: Sequence[Group | Moves | Nested], views: set[int], more: Mapping[Any, int]
 ) -> int:
-    """Return the most bytes that a device holds at one time; `peaks` are those of bodies, by results."""
+    """Return the most bytes that a device holds at one time; `more` is what bodies add, by results."""
     # What is still in the host's memory is nobody's; the program's user holds inputs and outputs to the end.
     held = {i for i in range(len(p.program.inputs)) if i not in p.hosted}
     kept = {*p.outputs, *held}
@@ -206,7 +206,7 @@ def _memory(
     last = {i: n for n, (ins, _) in enumerate(rows) for i in ins}
     most = now = _bytes(p, held)
     for n, (ins, outs) in enumerate(rows):
-        most = max(most, now + peaks.get(outs, 0) - _bytes(p, ins) * (outs in peaks))
+        most = max(most, now + more.get(outs, 0))
         now += _bytes(p, {*outs} - views)
         most = max(most, now)
         gone = [i for i in {*ins, *outs} - kept if last.get(i, n) == n and i not in p.hosted]

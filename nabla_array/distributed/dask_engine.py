@@ -70,6 +70,7 @@ class Dask:
     """Devices that are workers of a cluster: one worker may be several."""
 
     name = "dask"
+    meets_from = 1 << 24  # a step between workers takes milliseconds
 
     def __init__(self, size: int, client: Any = None, timeout: float | None = None) -> None:
         try:

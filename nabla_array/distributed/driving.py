@@ -29,11 +29,11 @@ EVERY = 64
 _MANY = 64
 
 
-def _once(body: Schedule, values: list[Shards]) -> list[Shards]:
-    """Run a body, which takes the values' references over."""
+def _once(body: Schedule, state: list[Shards], fixed: Sequence[Shards] = ()) -> list[Shards]:
+    """Run a body; the references of what changes from step to step are taken over."""
     whole: Any = body.program
-    env = [*values, *[None] * (len(whole.values) - len(values))]
-    values.clear()
+    env = [*state, *fixed, *[None] * (len(whole.values) - len(state) - len(fixed))]
+    state.clear()
     execute(body, env)
     return [env[i] for i in whole.outputs]
 
@@ -43,27 +43,25 @@ def _run_while(step: Driven, values: list[Shards]) -> list[Shards]:
     state, fixed = values[:n], values[n:]
     values.clear()
     for k in count(1):
-        (flag,) = _once(cond, [*state, *fixed])
+        (flag,) = _once(cond, [*state], fixed)
         if not step.engine.fetch(flag[:1], "the condition of a loop")[0]:
             break
-        given, state = [*state, *fixed], []
-        state = _once(body, given)
+        state = _once(body, state, fixed)
         if k % EVERY == 0:
             state = step.engine.rooted(state)
     return state
 
 
 def _run_scan(step: Driven, values: list[Shards]) -> list[Shards]:
-    (body,), params = step.schedules, step.nested.params
+    (body,), params, mesh = step.schedules, step.nested.params, step.nested.bodies[0].mesh
     n, length, engine = params["carry"], params["length"], step.engine
     state, fixed = values[:n], values[n:]
     values.clear()
     rows: list[list[Shards]] = [[] for _ in params["y_axes"]]
     order = reversed(range(length)) if params["reverse"] else range(length)
     for k, t in enumerate(order, 1):
-        at = np.asarray(t, np.intp)
-        given, state = [*state, *fixed, engine.place([at] * step.nested.bodies[0].mesh.size)], []
-        state = _once(body, given)
+        at = engine.place([np.asarray(t, np.intp)] * mesh.size)
+        state = _once(body, state, [*fixed, at])
         for some, y in zip(rows, state[n:], strict=True):
             some.append(engine.alone(y))
         del state[n:]

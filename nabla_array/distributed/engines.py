@@ -73,7 +73,11 @@ class Engine(Protocol):
     ----------
     given
         The arguments of a mesh by which it has this engine, as the mesh prints them.
+    meets_from
+        Bytes of the operands of a loop from which its steps are worth that devices wait for each other.
     """
+
+    meets_from: int
 
     name: str
     given: Mapping[str, Any]
@@ -137,6 +141,7 @@ class Local:
     """
 
     name = "local"
+    meets_from = 1 << 20
     given: Mapping[str, Any] = MappingProxyType({})
     dashboard_link = ""
 

@@ -67,19 +67,21 @@ def _of_bodies(step: Driven) -> Told:
     bodies = [[*told(schedule)] for schedule in step.schedules]
     nbytes = [sum([t.nbytes for t in steps]) for steps in bodies]
     nested, kind = step.nested, str(step.nested.prim)
-    is_switch = nested.prim is switch
-    names = (
-        [f"branch {n}" for n in range(len(bodies))] if is_switch else ["condition", "step"][-len(bodies) :]
-    )
+    if nested.prim is switch:
+        names, total, often = (
+            [f"branch {n}" for n in range(len(bodies))],
+            max(nbytes),
+            f"one of {len(bodies)}",
+        )
+    else:
+        names, total = ["condition", "step"][-len(bodies) :], sum(nbytes) * (nested.times or 1)
+        often = "for each step" if nested.times is None else f"{nested.times:,} steps"
     rows = []
     for name, steps in zip(names, bodies, strict=True):
         for k, t in enumerate(steps, 1):
             does = count_text(len(t.eqns), "operation") if t.kind == "devices" else f"{t.nbytes:,.0f} B"
             rows += [f"{name} {k}. {t.title}; {does}", *[f"  {row}" for row in t.rows]]
-    total = max(nbytes) if is_switch else sum(nbytes) * (nested.times or 1)
-    title = f"{kind}, for each step" if nested.times is None else f"{kind}, {nested.times:,} steps"
-    title = f"{kind}, one of {len(bodies)} branches" if is_switch else title
-    return Told(kind, title, (nested.cause,), total, tuple(rows))
+    return Told(kind, f"{kind}, {often}", (nested.cause,), total, tuple(rows))
 
 
 def title_of(program: Program, moves: Moves) -> str:

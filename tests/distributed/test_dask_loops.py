@@ -14,7 +14,6 @@ from distributed import Client
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, driving, shard
 from nabla_array.distributed.dask_engine import Dask
-from nabla_array.distributed.rules import loops
 from nabla_array.transforms import scan, while_loop
 
 from .clusters import mesh_of, processes, tasks_of, threads, until
@@ -25,7 +24,7 @@ RNG = np.random.default_rng(0)
 
 @pytest.fixture(autouse=True)
 def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "_LARGE", 0)
+    monkeypatch.setattr(Dask, "meets_from", 0)
     monkeypatch.setattr(driving, "EVERY", 4)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, driving, shard, simulate
+from nabla_array.distributed.engines import Local
 from nabla_array.distributed.partition import Nested
-from nabla_array.distributed.rules import loops
 from nabla_array.transforms import cond, fori_loop, grad, jvp, scan, switch, vmap, while_loop
 
 from ..lazy.cpu.test_loops import reference
@@ -28,7 +28,7 @@ STACK = RNG.normal(size=(9, 5, 4))
 @pytest.fixture(autouse=True)
 def _small_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let bodies of small operands be steps of the mesh, and loops have several checkpoints."""
-    monkeypatch.setattr(loops, "_LARGE", 0)
+    monkeypatch.setattr(Local, "meets_from", 0)
     monkeypatch.setattr(driving, "EVERY", 3)
     monkeypatch.setattr(driving, "_MANY", 4)
 
@@ -210,7 +210,7 @@ def test_what_needs_no_other_device_runs_there() -> None:
 
 
 def test_what_is_small_is_brought_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loops, "_LARGE", 1 << 20)
+    monkeypatch.undo()
     p = parted(_counted, DeviceMesh(4, "x"), (ROWS, P("x")))
     assert [kind for kind, _ in moved(p)] == ["all_gather"]
 
@@ -236,7 +236,7 @@ def test_explain_tells_steps_of_steps() -> None:
         "step 2. all_reduce fo",
     ]
     step = xp.explain(_on_four(_branched)).steps[-1]
-    assert (step.kind, step.where) == ("switch", "switch, one of 2 branches")
+    assert (step.kind, step.where) == ("switch", "switch, one of 2")
     assert {row[: len("branch 0")] for row in step.moved} == {
         "branch 0",
         "branch 1",

@@ -12,6 +12,7 @@ import nabla_array as xp
 from nabla_array._lazy.ops.indexing import scatter
 from nabla_array._namespace.core.array import Array, current
 from nabla_array.distributed import DeviceMesh, P, ShardingSpec
+from nabla_array.distributed.engines import Local
 from nabla_array.distributed.rules import loops
 from nabla_array.transforms import cond, fori_loop, grad, scan, vmap, while_loop
 
@@ -221,7 +222,7 @@ def _trained(x: Any, y: Any, w: Any) -> Any:
 
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_scan_over_batches_sums_once_a_step(monkeypatch: Any, reverse: bool) -> None:
-    monkeypatch.setattr(loops, "_LARGE", 0)
+    monkeypatch.setattr(Local, "meets_from", 0)
     x, y, w = RNG.normal(size=(3, 16, 4)), RNG.normal(size=(3, 16, 2)), RNG.normal(size=(4, 2))
 
     def function(x: Any, y: Any, w: Any) -> Any:
@@ -244,6 +245,6 @@ def test_a_scan_over_batches_sums_once_a_step(monkeypatch: Any, reverse: bool) -
 
 @pytest.mark.parametrize("name", [n for n in CASES if "scan" in n])
 def test_scans_of_all_devices_together(monkeypatch: Any, name: str) -> None:
-    monkeypatch.setattr(loops, "_LARGE", 0)
+    monkeypatch.setattr(Local, "meets_from", 0)
     monkeypatch.setattr(loops.Body, "is_local", False)
     test_on_all_meshes(name)

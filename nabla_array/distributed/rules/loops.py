@@ -23,9 +23,6 @@ from .table import partition
 
 # Times that the layouts of a carry are found anew, at the most.
 _TIMES = 4
-# Bytes of the operands from which bodies are steps of the mesh. What is smaller is brought together, since
-# compiled code runs loops of it in less time than devices take to meet.
-_LARGE = 1 << 20
 
 
 class Body(NamedTuple):
@@ -107,7 +104,8 @@ def _along(
 
 
 def _are_large(p: Partition, eqn: Eqn) -> bool:
-    return sum([p.program.aval(i).nbytes for i in eqn.ins]) >= _LARGE
+    """Say whether bodies should be steps of the mesh, rather than each device have all operands."""
+    return sum([p.program.aval(i).nbytes for i in eqn.ins]) >= p.mesh.engine.meets_from
 
 
 def _only(layout: Layout, axes: Sequence[str]) -> Layout:
