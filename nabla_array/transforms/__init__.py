@@ -2,7 +2,9 @@
 
 from .._namespace.dispatch.docstrings import refer as _refer
 from . import tree as tree
+from .batching import *  # noqa: F403
 from .checkpoint import *  # noqa: F403
+from .closures import *  # noqa: F403
 from .compile import *  # noqa: F403
 from .concretization import *  # noqa: F403
 from .control_flow import *  # noqa: F403
@@ -10,11 +12,13 @@ from .custom import *  # noqa: F403
 from .derivatives import *  # noqa: F403
 from .graph_gradients import *  # noqa: F403
 from .graphs import *  # noqa: F403
+from .implicit import *  # noqa: F403
 from .jacobians import *  # noqa: F403
 from .mapping import *  # noqa: F403
 from .paths import *  # noqa: F403
 from .pytree import *  # noqa: F403
 from .raveling import *  # noqa: F403
+from .shapes import *  # noqa: F403
 from .vmap import *  # noqa: F403
 
 # The pages on the functions that these are, or are like.
@@ -29,12 +33,13 @@ _PAGES = {
     "trace": f"{_POPXL} (``Ir.create_graph``)",
 }
 _JAXS = """
-    checkpoint custom_jvp custom_vjp grad hessian jacfwd jacrev jvp linearize value_and_grad vjp vmap
-    flatten_util.ravel_pytree lax.associative_scan lax.cond lax.fori_loop lax.map lax.scan lax.stop_gradient
-    lax.switch lax.while_loop test_util.check_grads tree_util.Partial tree_util.keystr
-    tree_util.register_dataclass tree_util.register_pytree_node tree_util.register_pytree_with_keys
-    tree_util.tree_all tree_util.tree_map tree_util.tree_map_with_path tree_util.tree_reduce
-    tree_util.tree_transpose
+    ShapeDtypeStruct checkpoint closure_convert custom_jvp custom_vjp eval_shape grad hessian jacfwd
+    jacrev jvp linear_transpose linearize value_and_grad vjp vmap custom_batching.custom_vmap
+    flatten_util.ravel_pytree lax.associative_scan lax.cond lax.custom_linear_solve lax.custom_root
+    lax.fori_loop lax.map lax.scan lax.stop_gradient lax.switch lax.while_loop test_util.check_grads
+    tree_util.Partial tree_util.keystr tree_util.register_dataclass tree_util.register_pytree_node
+    tree_util.register_pytree_with_keys tree_util.tree_all tree_util.tree_map
+    tree_util.tree_map_with_path tree_util.tree_reduce tree_util.tree_transpose
 """
 for _path in _JAXS.split():
     _PAGES[_path.rpartition(".")[2]] = f"{_JAX}_autosummary/jax.{_path}.html"

@@ -23,6 +23,7 @@ from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
 from .calls import array_leaf
 from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .watching import writing_body
 
 
 class Kind(NamedTuple):
@@ -71,6 +72,7 @@ class Run:
                 writing(),
                 seeing_levels() as self.seen,
                 taping(sources, derivative=False, everything=everything) as self.tape,
+                writing_body(state, self.tape),
             ):
                 given = [Array(n, k.levels) for n, k in zip(sources, kinds, strict=True)]
                 self.leaves, self.tree = tree_flatten(body(*given))

@@ -6,6 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -19,14 +20,15 @@ from .._lazy.ops.custom import custom_jvp_call, custom_vjp_call
 from .._lazy.ops.structure import barrier, project
 from .._lazy.ops.structure import stop_gradient as stop_gradient_p
 from .._lazy.rules.autodiff import push
-from .._lazy.rules.levels import Levels, align, merge, new_level, only
+from .._lazy.rules.levels import Levels, align, closed, in_force, merge, new_level, only, opened
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.core.array import Array, apply, current
 from .._namespace.core.promotion import SCALARS
 from .calls import array_leaf, choose, fresh, is_array_like, parameters
 from .pytree import Rest, flatten_up_to, take, tree_flatten, tree_map
 from .tracing import trace
-from .watching import running_tapes
+from .vmap import OutsideVmap, vmap
+from .watching import run_as_it_is, running_tapes
 
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_jvp", "custom_vjp", "stop_gradient"]
 
@@ -92,7 +94,7 @@ class CustomVJPPrimal:
 # -- operands along levels -----------------------------------------------------------------------------
 
 
-def _aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
+def aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
     """Return the arrays' nodes along all their levels."""
     nodes = [current(x) for x in arrays]
     levels = merge([x._levels for x in arrays])
@@ -101,7 +103,7 @@ def _aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
 
 
 @dataclass(eq=False)
-class _Rule:
+class Rule:
     """How derivatives pass a call: the first `outs` operands are its results, the next `args` its arguments.
 
     All lie along `levels`. Once the call is recorded again in a larger batch, its operands have more axes in
@@ -115,7 +117,7 @@ class _Rule:
     ndim: int
     depth: int = field(default=0, kw_only=True)
 
-    def at_depth(self, depth: int) -> _Rule:
+    def at_depth(self, depth: int) -> Rule:
         return replace(self, depth=depth)
 
     def levels_of(self, operands: Sequence[Node]) -> Levels:
@@ -123,11 +125,41 @@ class _Rule:
         return (*sorted((new_level() for _ in range(more)), reverse=True), *self.levels)
 
 
+def ruled(levels: Levels, rule: Callable[..., Any], arrays: Sequence[Array]) -> Any:
+    """Return what ``rule(*arrays)`` gives, a pytree of arrays along some of these levels."""
+    try:
+        with only(levels):
+            return rule(*arrays)
+    except OutsideVmap:
+        here = in_force()
+        gone = [i for i in levels if i not in here]
+        if not gone:
+            raise
+    # The rule looks at a value, after the vmaps of its examples have ended: others part them.
+    kept = tuple([i for i in levels if i not in gone])
+    rests: list[Rest] = []
+
+    def one(*xs: Array) -> list[Any]:
+        leaves, tree = tree_flatten(ruled(merge([kept, *[x._levels for x in xs]]), rule, xs))
+        found, rest = take(leaves, tree, is_array_like)
+        rests.append(rest)
+        return found
+
+    again: Callable[..., Any] = one
+    for level in gone:  # the oldest is outermost
+        arrays = [Array(*opened(current(x), x._levels, level)) for x in arrays]
+        again = vmap(again)
+    found = again(*arrays)
+    for level in reversed(gone):
+        found = [Array(*closed(current(x), x._levels, level)) for x in found]
+    return rests[0].filled(found)
+
+
 def _arrays(nodes: Sequence[Node], levels: Levels) -> list[Array]:
     return [Array(n, levels) for n in nodes]
 
 
-def _nodes_like(
+def nodes_like(
     function: str, what: str, leaves: Sequence[Any], like: Sequence[Node], levels: Levels
 ) -> list[Any]:
     """Return what a rule gave as nodes along `levels`, each like one of `like`; None stays."""
@@ -164,7 +196,7 @@ def _is_inexact(leaf: Any) -> bool:
     return is_array_like(leaf) and array_leaf("", leaf).dtype.kind in "fc"
 
 
-def _or_zeros(
+def or_zeros(
     values: Sequence[Node | None], like: Sequence[Node], levels: Levels, symbolic: bool
 ) -> list[Any]:
     """Return tangents or cotangents as rules get them."""
@@ -178,6 +210,21 @@ def _or_zeros(
         )
 
     return [zero(n) if v is None else Array(v, levels) for v, n in zip(values, like, strict=True)]
+
+
+def _closed_over(function: Any, depth: int = 3) -> list[Node]:
+    """Return the nodes of the arrays that a function captures, and functions that it captures."""
+    found = []
+    for cell in getattr(function, "__closure__", None) or ():
+        try:
+            x = cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+        if type(x) is Array:
+            found.append(current(x))
+        elif depth and isinstance(x, FunctionType):
+            found += _closed_over(x, depth - 1)
+    return found
 
 
 class _Custom:
@@ -242,6 +289,9 @@ class _Custom:
             raise ValueError(f"{name}: nondiff_argnums {self.nondiff} for {n} arguments")
         if not self._is_recorded():
             return self.fun(*args)
+        # A program would keep what rules capture as it is now.
+        if held := [n for f in self._rules() for n in _closed_over(f)]:
+            run_as_it_is(*held)
         diff = [i for i in range(n) if i not in fixed]
         found, rest = take(*tree_flatten(tuple([args[i] for i in diff])), is_array)
         arrays = [array_leaf(name, x) for x in found]
@@ -253,6 +303,9 @@ class _Custom:
             return choose(name, fun, diff, args, {})[0](*rest.filled(xs))
 
         return self._called(arrays, rest, [args[i] for i in sorted(fixed)], of_arrays)
+
+    def _rules(self) -> tuple[Any, ...]:
+        return self.rule if isinstance(self.rule, tuple) else (self.rule,)
 
     def _is_recorded(self) -> bool:
         raise NotImplementedError
@@ -272,7 +325,7 @@ class _Custom:
 
 
 @dataclass(eq=False)
-class _JvpRule(_Rule):
+class _JvpRule(Rule):
     rule: Callable[..., Any]
     rest: Rest
     of: list[int]
@@ -282,16 +335,22 @@ class _JvpRule(_Rule):
         """Return the results (0) or their tangents (1) as the rule gives them."""
         levels = self.levels_of(operands)
         outs, primals = operands[: self.outs], operands[self.outs :]
-        ts = _or_zeros(tangents[self.outs :], primals, levels, self.symbolic)
+        ts = or_zeros(tangents[self.outs :], primals, levels, self.symbolic)
         still = self.rest._replace(leaves=[None if x is None else self._still(x) for x in self.rest.leaves])
-        with only(levels):
-            result = self.rule(self.rest.filled(_arrays(primals, levels)), still.filled(ts))
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
+        moving, zeros = take(ts, tree_flatten(ts)[1], lambda t: type(t) is Array)
+        n = len(primals)
+
+        def rule(*xs: Array) -> tuple[Any, Any]:
+            result = self.rule(self.rest.filled(xs[:n]), still.filled(zeros.filled(xs[n:])))
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(f"custom_jvp: the rule must return (output, output_tangent), not {result!r}")
+            return result
+
+        result = ruled(levels, rule, [*_arrays(primals, levels), *moving])
         found = tree_flatten(result[which])[0]
         if len(found) > self.outs:  # integers, or their tangents, come along
             found = [found[i] for i in self.of]
-        return _nodes_like("custom_jvp", ("results", "tangents")[which], found, outs, levels)
+        return nodes_like("custom_jvp", ("results", "tangents")[which], found, outs, levels)
 
     def _still(self, number: Any) -> Any:
         """Return the tangent of what is no array."""
@@ -375,14 +434,14 @@ class custom_jvp(_Custom):
         outs, others = take(traced.leaves, traced.tree, _is_inexact)
         if not outs:
             return others.filled(())
-        nodes, levels = _aligned([*[array_leaf("custom_jvp", x) for x in outs], *arrays])
+        nodes, levels = aligned([*[array_leaf("custom_jvp", x) for x in outs], *arrays])
         numbers = len(outs), len(arrays), levels, nodes[0].aval.ndim
         rule = _JvpRule(*numbers, functools.partial(self.rule, *fixed), rest, others.places, self.symbolic)
         return others.filled(recorded(custom_jvp_call, nodes, levels, rule=rule))
 
 
 @dataclass(eq=False)
-class _VjpRule(_Rule):
+class _VjpRule(Rule):
     name: str
     backward: Callable[..., Any]
     rest: Rest
@@ -409,24 +468,27 @@ class _VjpRule(_Rule):
         first = self.outs + self.args
         outs, args = operands[: self.outs], operands[self.outs : first]
         saved = operands[first : first + len(self.residuals.places)]
-        with only(levels):
-            result = self.backward(
-                self.residuals.filled(_arrays(saved, levels)),
-                self.outputs.filled(_or_zeros(ct, outs, levels, self.symbolic)),
-            )
-        cts = result if isinstance(result, tuple) else (result,)
+        cts = or_zeros(ct, outs, levels, self.symbolic)
+        moving, zeros = take(cts, tree_flatten(cts)[1], lambda t: type(t) is Array)
+        n = len(saved)
+
+        def rule(*xs: Array) -> Any:
+            return self.backward(self.residuals.filled(xs[:n]), self.outputs.filled(zeros.filled(xs[n:])))
+
+        result = ruled(levels, rule, [*_arrays(saved, levels), *moving])
+        found = result if isinstance(result, tuple) else (result,)
         children = self.rest.tree.children
-        if len(cts) != len(children):
+        if len(found) != len(children):
             raise TypeError(
                 f"custom_vjp: the backward rule must give a tuple of {len(children)} "
-                f"cotangents, one an argument, not {len(cts)}"
+                f"cotangents, one an argument, not {len(found)}"
             )
         leaves: list[Any] = []
-        for c, child in zip(cts, children, strict=True):
+        for c, child in zip(found, children, strict=True):
             leaves += flatten_up_to("custom_vjp: cotangents", child, c, nones=True)
         leaves = [leaves[i] for i in self.rest.places]
-        found = _nodes_like("custom_vjp", "cotangents", leaves, args, levels)
-        return [None] * self.outs + found + [None] * len(operands[first:])
+        pulled = nodes_like("custom_vjp", "cotangents", leaves, args, levels)
+        return [None] * self.outs + pulled + [None] * len(operands[first:])
 
 
 # How deep forward rules in forward rules are written down, where it is not known how many derivatives will
@@ -503,7 +565,7 @@ class custom_vjp(_Custom):
         if not outs:
             return pair[0]
         results = [array_leaf("custom_vjp", x) for x in outs]
-        nodes, levels = _aligned([*results, *arrays, *saved])
+        nodes, levels = aligned([*results, *arrays, *saved])
         computed = [n for n in map(current, results) if n in tape]
         captured = program_of(tape, computed)[1] + [n for n in map(current, results) if n not in tape]
         numbers = len(outs), len(arrays), levels, nodes[0].aval.ndim

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from .._lazy.graph.node import Node
@@ -16,6 +17,7 @@ from .._namespace.core.promotion import astype
 from .calls import array_leaf, choose, decorator, fresh, named
 from .concretization import boundaries
 from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .watching import Watch, watched
 
 __all__ = [
     "grad",
@@ -135,8 +137,8 @@ def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequenc
     for leaf, x in zip(leaves, like, strict=True) if what == "tangent" else ():
         if x.dtype.kind not in "fc" and array_leaf(function, leaf).dtype.kind in "fc":
             raise TypeError(
-                f"{function}: a tangent of {array_leaf(function, leaf).dtype} for a value of {x.dtype}, which "
-                f"has no derivative: zeros of {x.dtype} stand for none; a float as primal would have one"
+                f"{function}: a value of {x.dtype} has no derivative, but a tangent of "
+                f"{array_leaf(function, leaf).dtype} was given: zeros of {x.dtype} would do"
             )
     pairs = zip(leaves, like, strict=True)
     return [_matched_one(function, f"a {what}", leaf, x) for leaf, x in pairs if x.dtype.kind in "fc"]
@@ -354,10 +356,22 @@ class Pullback:
         # The cotangent has levels that the primals do not have: it alone is batched.
         if self._linear is None:
             seeds = [placeholder(o) for o in outs]
-            with taping(seeds, linear="replayed") as tape:
+            with _replayable("vjp", seeds) as tape:
                 found = pull(made.tape, [*zip(outs, seeds, strict=True)])
             self._linear = tape, seeds, [found.get(id(x._node)) for x in made.sources]
         return tuple(tree_unflatten(made.in_tree, _replayed(*self._linear, cts, made.sources, force)))
+
+
+@contextmanager
+def _replayable(function: str, seeds: Sequence[Node]) -> Iterator[Tape]:
+    """Run a tape of what is linear in the seeds, which stand for many values: nobody may look at one."""
+    watch = Watch(
+        f"{function}: a rule looks at a tangent or cotangent ({{}}), which stands for many here, as in "
+        "jacfwd and jacrev: a loop by while_loop or scan does not look, and jvp and grad let it look"
+    )
+    with watched(watch), taping(seeds, linear="replayed") as tape:
+        watch.tape = tape
+        yield tape
 
 
 def _replayed(
@@ -452,11 +466,11 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     made = run("linearize", "a primal", fun, primals, has_aux, strict, integers=True)
     sources = _differentiable(made.sources)
     seeds = [placeholder(x._node) for x in sources]
-    with taping(seeds, linear="replayed") as tape:
+    with _replayable("linearize", seeds) as tape:
         known = {id(x._node): s for x, s in zip(sources, seeds, strict=True)}
         found = push(made.tape, known, [o._node for o in made.outs])
     results = [found.get(id(o._node)) for o in made.outs]
-    force = in_force()
+    force = made.sources[0]._levels if made.sources else in_force()
 
     def along(*tangents: Any) -> Any:
         values = _matched("linearize", "tangent", tangents, made.in_tree, made.sources)

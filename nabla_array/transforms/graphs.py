@@ -23,6 +23,7 @@ from .._namespace.core.array import Array, current, from_value
 from .calls import array_leaf, parameters
 from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .shapes import ShapeDtypeStruct
 from .watching import Watch, is_watched, watched
 
 Value = tuple[Node, Levels]
@@ -206,7 +207,7 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
         graph, not written into it. Arrays that it captures are constants; what it does in place to its
         arguments nobody outside sees.
     *example_args : pytrees of arrays
-        The graph is for arguments of their shapes and dtypes.
+        The graph is for arguments of their shapes and dtypes; `ShapeDtypeStruct` will do.
 
     Returns
     -------
@@ -231,7 +232,7 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
       return out
     """
     leaves, in_tree = tree_flatten(example_args)
-    examples = [_example(array_leaf("trace", x)) for x in leaves]
+    examples = [_example(x) for x in leaves]
     sources = [alias(n) for n in examples]
     watch = Watch(_LOOKED)
     # Without the vmaps that run: a graph knows of no batch.
@@ -255,8 +256,11 @@ def trace(f: Callable[..., Any], *example_args: Any) -> Graph:
     return graph_of(name, tape, nodes, examples, names, (in_tree, out_tree))
 
 
-def _example(x: Array) -> Node:
+def _example(leaf: Any) -> Node:
     """Return a value of the shape and dtype that the array's user sees: its own, unless it is batched."""
+    if isinstance(leaf, ShapeDtypeStruct):
+        return fill_node(aval_of(leaf.shape, leaf.dtype), 0)
+    x = array_leaf("trace", leaf)
     return fill_node(aval_of(x.shape, x.dtype), 0) if x._levels else current(x)
 
 

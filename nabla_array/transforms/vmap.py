@@ -32,6 +32,10 @@ class SplitWarning(UserWarning):
     """Under `vmap`, a look at values, or a write to what is captured, has led to examples run one by one."""
 
 
+class OutsideVmap(RuntimeError):
+    """Somebody wants to know a value for which a `vmap` would have to part the examples that has ended."""
+
+
 @decorator
 def vmap(
     fun: Callable[..., Any],
@@ -333,7 +337,7 @@ def _output(x: Any, run: _Run, level: int) -> Array:
 
 def _check_in_force(x: Array) -> None:
     if not set(x._levels) <= {f.level for f in frames()}:
-        raise RuntimeError(
+        raise OutsideVmap(
             f"a batched array of shape {x.shape} is used outside of the vmap that it comes from: "
             "return it from the function instead of storing it"
         )

@@ -6,7 +6,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from .._lazy.graph.node import tapes, user_line
+from .._lazy.graph.bodies import Body
+from .._lazy.graph.node import Node, tapes, user_line
 from .._lazy.graph.tape import Tape
 from .._namespace.core.array import Array, asked_hook, current, look_hook
 
@@ -35,6 +36,7 @@ class Watch:
 class _Watches(threading.local):
     def __init__(self) -> None:
         self.stack: list[Watch] = []
+        self.bodies: list[tuple[Body, Tape]] = []
 
 
 _watches = _Watches()
@@ -53,6 +55,30 @@ def watched(watch: Watch) -> Iterator[None]:
         yield
     finally:
         _watches.stack.remove(watch)
+
+
+@contextmanager
+def writing_body(body: Body, tape: Tape) -> Iterator[None]:
+    """Let `run_as_it_is` know of the body of a loop or branch while it is written down."""
+    _watches.bodies.append((body, tape))
+    try:
+        yield
+    finally:
+        _watches.bodies.pop()
+
+
+def run_as_it_is(*nodes: Node) -> None:
+    """Have what is written down here be run each time instead; with `nodes`, where these are a part of it."""
+    for body, tape in reversed(_watches.bodies):
+        if not nodes or any(n in tape for n in nodes):
+            body.look()
+    for watch in _watches.stack:
+        if watch.tape is None or (watch.line and not watch.refusal):
+            continue
+        if not nodes or any(n in watch.tape for n in nodes):
+            watch.line = user_line()
+            if watch.refusal:
+                raise watch.error()
 
 
 def _notice(x: Array) -> None:

@@ -160,7 +160,7 @@ def test_integers_among_primals() -> None:
     y, along = linearize(lambda n, x: n * x**2, 3, 2.0)
     assert along(0, 1.0) == 12.0
     assert [*vmap(lambda t: along(0, t))(xp.asarray([1.0, 2.0]))] == [12.0, 24.0]
-    with pytest.raises(TypeError, match="a tangent of float64 for a value of int64"):
+    with pytest.raises(TypeError, match="a value of int64 has no derivative, but a tangent of float64"):
         along(1.0, 1.0)
     with pytest.raises(TypeError, match="int64, which has no derivative"):
         jvp(lambda n: n * 2, (3,), (1,))
