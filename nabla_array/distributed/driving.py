@@ -16,6 +16,7 @@ from .._lazy.ops.control import scan, switch, while_
 from .._lazy.ops.structure import concat
 from .._lazy.run.executors import EXECUTORS, execute
 from .._lazy.schedule.steps import Schedule
+from .engines import Engine
 from .layouts import Layout, uncut
 from .partition import Partition
 from .spmd import Driven, schedule
@@ -38,6 +39,17 @@ def _once(body: Schedule, state: list[Shards], fixed: Sequence[Shards] = ()) -> 
     return [env[i] for i in whole.outputs]
 
 
+def _rooted(engine: Engine, body: Schedule, state: list[Shards]) -> list[Shards]:
+    """Let an engine forget how the carry was made; of parts that are alike it takes one."""
+    whole: Any = body.program
+    distinct = []
+    for shards, i in zip(state, whole.outputs, strict=False):
+        first: dict[Any, Any] = {}
+        pairs = zip(whole.values[i].layout.boxes, shards, strict=True)
+        distinct.append([first.setdefault(box, shard) for box, shard in pairs])
+    return engine.rooted(distinct)
+
+
 def _run_while(step: Driven, values: list[Shards]) -> list[Shards]:
     (cond, body), n = step.schedules, len(step.outputs)
     state, fixed = values[:n], values[n:]
@@ -48,7 +60,7 @@ def _run_while(step: Driven, values: list[Shards]) -> list[Shards]:
             break
         state = _once(body, state, fixed)
         if k % EVERY == 0:
-            state = step.engine.rooted(state)
+            state = _rooted(step.engine, body, state)
     return state
 
 
@@ -66,7 +78,7 @@ def _run_scan(step: Driven, values: list[Shards]) -> list[Shards]:
             some.append(engine.alone(y))
         del state[n:]
         if k % EVERY == 0:
-            state = engine.rooted(state)
+            state = _rooted(engine, body, state)
     whole: Any = body.program
     found = [whole.values[i] for i in whole.outputs[n:]]
     for some, value, axis in zip(rows, found, params["y_axes"], strict=True):

@@ -133,6 +133,15 @@ CASES: dict[str, tuple[Callable[..., Any], Sequence[np.ndarray]]] = {
     "tangents of a scan": (_pushed(lambda x: _scanned(x, xp.ones((5, 11)))[0]), [TABLE]),
     "tangents of a branch": (_pushed(_branched), [TABLE]),
     "loops in a batch": (vmap(_settled), [STACK]),
+    "loops in a batch of batches": (vmap(vmap(_settled)), [RNG.normal(size=(3, 2, 7, 3))]),
+    "loops in loops in a batch": (
+        vmap(lambda x: while_loop(lambda x: xp.max(xp.abs(x)) > 0.2, lambda x: 0.5 * _settled(2 * x), x)),
+        [STACK],
+    ),
+    "loops with counts in a batch": (
+        vmap(lambda x, n: fori_loop(0, n, lambda i, x: x - xp.mean(x, axis=0) + i, x)),
+        [STACK, np.arange(9) % 4],
+    ),
     "scans in a batch": (vmap(lambda x: scan(lambda c, r: (c + xp.sum(r) * r, c), x[0], x)), [STACK]),
     "branches in a batch": (vmap(_branched), [STACK]),
     "a branch for the batch": (lambda x, i: vmap(lambda x: _switched(x, i))(x), [STACK, np.array([0])]),
@@ -176,6 +185,15 @@ def test_a_loop_moves_sums_alone(many: int) -> None:
     p = parted(_counted, DeviceMesh(many, "x"), (ROWS, P("x")))
     assert not p.unruled
     assert moved(p) == [("all_reduce", pytest.approx(share(many, n))) for n in (8, 8 * 8)]
+
+
+def test_loops_of_a_batch_move_sums_alone() -> None:
+    x = RNG.normal(size=(5, 64, 8))
+    p = parted(vmap(_settled), DeviceMesh(4, "x"), (x, P(None, "x")))
+    assert not p.unruled
+    assert {kind for kind, _ in moved(p)} == {"all_reduce"}
+    extremes, means = share(4, 5 * 8), share(4, 5 * 8 * 8)
+    assert sorted(nbytes for _, nbytes in moved(p)) == [extremes, extremes, means]
 
 
 def test_a_product_in_a_loop_moves_the_vector() -> None:

@@ -8,17 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..._lazy.graph.aval import Aval, aval_of
 from ..._lazy.graph.program import Eqn, Program
-from ..._lazy.ops.control import SHARED, Axes, with_axis
-from ..._lazy.ops.indexing import gather
-from ..._lazy.ops.structure import reshape
+from ..._lazy.ops.control import SHARED
 from ..layouts import Cut, Layout, even, meet, part_of, replicated, uncut
 from ..merging import received
 from ..partition import Local, Nested, Partition, made_by, read_by
 from ..propagation import wishes_of
 from ..spmd import device_program
-from .local import INTP
+from .bodies import step_of, with_one_condition
 from .table import partition
 
 # Times that the layouts of a carry are found anew, at the most.
@@ -150,31 +147,9 @@ def scan_rule(p: Partition, k: int, eqn: Eqn) -> int:
     if not (are_large and params["length"]):
         return p.whole(k, eqn)
     _, inner, results = min(found, key=lambda row: row[0])
-    step = _step_of(program, n, [p.program.aval(i) for i in eqn.ins[n : n + len(x_axes)]], x_axes, y_axes)
+    step = step_of(program, n, [p.program.aval(i) for i in eqn.ins[n : n + len(x_axes)]], x_axes, y_axes)
     outputs = [*results[:n], *[lay.with_cut(a, uncut(1)) for lay, a in zip(results[n:], y_axes, strict=True)]]
     return _driven(p, eqn, [_body(p, step, [*inner, replicated(p.mesh, ())], outputs)], inner, results)
-
-
-def _step_of(program: Program, carry: int, whole: Sequence[Aval], x_axes: Axes, y_axes: Axes) -> Program:
-    """Return a step of a scan that takes its slices itself: its last input is the number of the step.
-
-    Its other results have one place along the axis that they are stacked along.
-    """
-    many, xs = len(program.inputs), len(whole)
-    inputs = [*program.inputs[:carry], *whole, *program.inputs[carry + xs :], aval_of((), INTP)]
-    eqns = []
-    for i, axis in enumerate(x_axes, carry):
-        eqns.append(Eqn(gather, (i, many), (("axes", (axis,)), ("batch", 0)), program.inputs[i]))
-    # Numbers of the program's inputs, its slices in the place of the arrays that they are taken from.
-    number = [*range(carry), *range(many + 1, many + 1 + xs), *range(carry + xs, many)]
-    number += range(many + 1 + xs, many + 1 + xs + len(program.eqns))
-    eqns += [eqn._replace(ins=tuple([number[i] for i in eqn.ins])) for eqn in program.eqns]
-    outputs = [number[i] for i in program.outputs]
-    for n, axis in enumerate(y_axes, carry):
-        aval = with_axis(program.aval(program.outputs[n]), axis, 1)
-        eqns.append(Eqn(reshape, (outputs[n],), (("shape", aval.shape),), aval))
-        outputs[n] = len(inputs) + len(eqns) - 1
-    return Program(tuple(inputs), tuple(eqns), tuple(outputs))
 
 
 def _driven(
@@ -216,14 +191,14 @@ def _rows(layouts: Sequence[Layout], lead: int, are_rows: Sequence[bool]) -> lis
 def while_rule(p: Partition, k: int, eqn: Eqn) -> int:
     """Loop on each device: all alike, or where rows have conditions of their own, each over its rows.
 
-    Or all together, where there is one condition.
+    Or all together, for all rows.
     """
     params = dict(eqn.params)
-    n, lead = params["carry"], params["cond"].aval(params["cond"].outputs[0]).ndim
-    are_large = _are_large(p, eqn)
+    n, active = params["carry"], params["cond"].aval(params["cond"].outputs[0])
+    lead, have_rows, are_large = active.ndim, [*[True] * n, *params["rows"]], _are_large(p, eqn)
     found = []
-    for layouts in _along(p, params["body"], _operands(p, eqn), are_large and not lead):
-        layouts = _rows(layouts, lead, [*[True] * n, *params["rows"]])
+    for layouts in _along(p, params["body"], _operands(p, eqn), are_large):
+        layouts = _rows(layouts, lead, have_rows)
         body = _carried(p, params["body"], layouts, n)
         layouts[:n] = body.outputs
         cond = _body(p, params["cond"], layouts)
@@ -232,8 +207,12 @@ def while_rule(p: Partition, k: int, eqn: Eqn) -> int:
             found.append((_moved(cond.inner) + _moved(body.inner), [cond, body], layouts))
         elif all(lay.cuts[:lead] == rows for lay in (*cond.outputs, *layouts[:n])):
             return _run(p, eqn, layouts, body.outputs, body=body, cond=cond)
-    if lead or not are_large:
+    if not (are_large and active.size):
         return p.whole(k, eqn)
+    if lead:
+        alike = with_one_condition(params["cond"], params["body"], have_rows)
+        params.update(cond=alike[0], body=alike[1], rows=(False,) * len(params["rows"]))
+        return while_rule(p, k, eqn._replace(params=tuple(params.items())))
     _, bodies, layouts = min(found, key=lambda row: row[0])
     return _driven(p, eqn, bodies, layouts, bodies[-1].outputs)
 
