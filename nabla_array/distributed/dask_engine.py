@@ -100,11 +100,11 @@ class Dask:
                 f"DeviceMesh: {client!r} is no client that waits; distributed.Client(address) would work"
             )
         self.client = client
-        self.given: Mapping[str, Any] = {"engine": self.name, "client": client.scheduler.address}
         self._outbox = outbox_of(client)
         self._workers: list[str] = []
         self._looked = -_LOOK
         self._look()
+        self.given: Mapping[str, Any] = {"engine": self.name, "client": client.scheduler.address}
         self._check_versions()
 
     def __eq__(self, other: object) -> bool:
@@ -122,8 +122,8 @@ class Dask:
 
     def _look(self) -> None:
         """Note which worker each device is: the one that it was, where that is still there."""
-        if monotonic() - self._looked < _LOOK:
-            return
+        if monotonic() - self._looked < _LOOK or (self._workers and not self._is_running):
+            return  # whoever sends or fetches can say what cannot be had
         scheduler = self.client.scheduler
         info = self._result(lambda: scheduler.identity(n_workers=-1), "the list of workers")
         known = sorted(info["workers"])
@@ -154,8 +154,12 @@ class Dask:
         self._check_client(what)
         return result_of(self.client, ask, what, self.timeout, parts)
 
+    @property
+    def _is_running(self) -> bool:
+        return self.client.status in ("running", "connecting")
+
     def _check_client(self, what: Any) -> None:
-        if self.client.status not in ("running", "connecting"):
+        if not self._is_running:
             raise ClusterError(
                 f"mesh: {what} cannot be had, since the client is {self.client.status}: "
                 "its arrays are lost; a new mesh with a running client would work"
@@ -172,9 +176,9 @@ class Dask:
         """Note a task, which is sent with the others; `nbytes`: what it handles if that may be done twice."""
         return self._outbox.add(Task(self._workers[device], function, tuple(args), sources, nbytes))
 
-    def send(self) -> None:
+    def send(self, what: Any) -> None:
         """Send the tasks of an evaluation."""
-        self._check_client("a result")
+        self._check_client(what)
         self._outbox.send()
 
     # -- the protocol --------------------------------------------------------------------------------
@@ -247,6 +251,7 @@ class Dask:
         self,
         function: Callable[..., Any],
         arguments: Mapping[int, tuple[Any, ...]],
+        what: Any,
         shards: Sequence[Any] | None = None,
     ) -> dict[int, Any]:
         """Run one task for each device that has arguments."""
@@ -255,23 +260,24 @@ class Dask:
         for d, args in arguments.items():
             places, read = _split([] if shards is None else [shards[d]])
             found[d] = Shard(self._submit(d, tasks.call, (function, args, places), read), d)
-        self.send()
+        self.send(what)
         return found
 
-    def compute(self, collections: Mapping[int, Any]) -> dict[int, Any]:
+    def compute(self, collections: Mapping[int, Any], what: Any) -> dict[int, Any]:
         """Let the chunks go from worker to worker."""
         self._look()
+        self._check_client(what)
         futures = self.client.compute([*collections.values()])
         pairs = zip(collections, futures, strict=True)
         found = {d: Shard(self._submit(d, tasks.keep, (), [future]), d) for d, future in pairs}
-        self.send()
+        self.send(what)
         return found
 
     def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
         """Return shards, for which this process waits."""
         self._check_client(what)
         wanted = [s if isinstance(s.source, tuple) else self._alone(s) for s in shards]
-        self.send()
+        self.send(what)
         futures = list(dict.fromkeys([s.source.future for s in wanted if not isinstance(s.source, tuple)]))
         found: dict[Any, Any] = {}
         if futures:

@@ -18,6 +18,7 @@ from .._lazy.graph.program import Program
 from ..version import __version__
 from . import pickling  # noqa: F401  tells pickle how to send programs
 from .engines import compact, hearing, joined, run_program
+from .errors import ClusterError
 from .layouts import Piece
 from .sources import opened
 
@@ -69,8 +70,8 @@ def version() -> str:
 
 def _check(theirs: str) -> None:
     if theirs != __version__:
-        raise RuntimeError(
-            f"mesh: this worker has nabla_array {__version__}, and was sent a program of {theirs}; "
+        raise ClusterError(
+            f"this worker has nabla_array {__version__}, and was sent a program of {theirs}; "
             "one version everywhere would work"
         )
 

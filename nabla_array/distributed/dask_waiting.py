@@ -16,6 +16,8 @@ from .errors import ClusterError
 # Seconds after which a bar is shown, and between two looks at how far the work is.
 _PATIENCE = 2.0
 _TICK = 0.2
+# What the cluster does when this process has waited long enough.
+_GOES_ON, _HAS_NO_WORKER = "the cluster goes on", "the cluster has no worker, and goes on when one comes"
 
 
 def result_of(
@@ -30,7 +32,7 @@ def result_of(
         found, error = _waited(task, client, timeout, parts)
     except TimeoutError as late:
         raise TimeoutError(
-            f"mesh: {what} was not there within {timeout} s; the cluster goes on: asking again waits on, "
+            f"mesh: {what} was not there within {timeout} s; {str(late) or _GOES_ON}: asking again waits on, "
             "and DeviceMesh(..., timeout=seconds), or None for no limit, waits longer"
         ) from late.__cause__
     finally:
@@ -59,7 +61,8 @@ def _waited(task: cf.Future[Any], client: Any, timeout: float | None, parts: Seq
                 return task.result(max(0, min(left, _TICK)))
             except cf.TimeoutError:
                 if left <= _TICK:
-                    raise TimeoutError from (freeing.result()[1] if freeing.done() else None)
+                    workers, error = freeing.result() if freeing.done() else (None, None)
+                    raise TimeoutError(_HAS_NO_WORKER if workers == 0 else _GOES_ON) from error
                 advance(sum([f.done() for f in parts]))
 
 
@@ -76,18 +79,19 @@ def _start(client: Any, ask: Callable[[], Any]) -> cf.Future[tuple[Any, BaseExce
     return asyncio.run_coroutine_threadsafe(outcome(), client.loop.asyncio_loop)
 
 
-def _freeing() -> Callable[..., None]:
-    """Return what lets any worker run the tasks that wait for workers that are gone.
+def _freeing() -> Callable[..., int]:
+    """Return what lets any worker run the tasks that wait for workers that are gone, and counts workers.
 
     When all workers die, Dask keeps tasks waiting for them that others may run, also when others come. It is
     a function in a function so that it is sent by value: the scheduler need not have this library.
     """
 
-    def free(dask_scheduler: Any) -> None:
+    def free(dask_scheduler: Any) -> int:
         stuck = [t for t in dask_scheduler.unrunnable if t.worker_restrictions and t.loose_restrictions]
         for task in stuck:
             task.worker_restrictions = None
         dask_scheduler.transitions({t.key: "processing" for t in stuck}, "nabla_array-free")
+        return len(dask_scheduler.workers)
 
     return free
 
@@ -139,6 +143,8 @@ def _told(error: BaseException, what: Any, client: Any) -> BaseException:
             f"mesh: {what} cannot be had: there is no connection to the scheduler ({error}); "
             "a new mesh with a running client would work"
         )
+    if isinstance(error, ClusterError):
+        return ClusterError(f"mesh: {what} cannot be had: {error}")
     if isinstance(error, MemoryError):
         return MemoryError(
             f"mesh: {what}: a worker is out of memory ({error}); smaller parts (more devices), or more "

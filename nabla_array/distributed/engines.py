@@ -99,6 +99,7 @@ class Engine(Protocol):
         self,
         function: Callable[..., Any],
         arguments: Mapping[int, tuple[Any, ...]],
+        what: Any,
         shards: Sequence[Any] | None = None,
     ) -> dict[int, Any]:
         """Call a function for each device that has arguments, on its shard first where there are shards.
@@ -106,7 +107,7 @@ class Engine(Protocol):
         Returns shards: what the function gives. A `MappedPart` stands for its elements.
         """
 
-    def compute(self, collections: Mapping[int, Any]) -> dict[int, Any]:
+    def compute(self, collections: Mapping[int, Any], what: Any) -> dict[int, Any]:
         """Return as shards what Dask collections are, one for each device that has one."""
 
     def fetch(self, shards: Sequence[Any], what: Any = "a part") -> list[np.ndarray]:
@@ -118,8 +119,8 @@ class Engine(Protocol):
     def rooted(self, values: Sequence[list[Any]]) -> list[list[Any]]:
         """Return the shards of values, which the engine can have again without what they were made of."""
 
-    def send(self) -> None:
-        """Start what was asked for, at the latest."""
+    def send(self, what: Any) -> None:
+        """Start what was asked for, at the latest; errors name `what`."""
 
     def close(self) -> None:
         """End what was started."""
@@ -210,6 +211,7 @@ class Local:
         self,
         function: Callable[..., Any],
         arguments: Mapping[int, tuple[Any, ...]],
+        what: Any,
         shards: Sequence[Any] | None = None,
     ) -> dict[int, Any]:
         """Call the function, for each device on a thread."""
@@ -219,7 +221,7 @@ class Local:
         ]
         return dict(zip(arguments, self._all(calls), strict=True))
 
-    def compute(self, collections: Mapping[int, Any]) -> dict[int, Any]:
+    def compute(self, collections: Mapping[int, Any], what: Any) -> dict[int, Any]:
         """Compute the collections here."""
         from dask.base import compute
 
@@ -237,7 +239,7 @@ class Local:
         """Return the values: nothing is lost here."""
         return [*values]
 
-    def send(self) -> None:
+    def send(self, what: Any) -> None:
         """Do nothing: it is done."""
 
     def close(self) -> None:

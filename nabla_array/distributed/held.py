@@ -148,7 +148,7 @@ class OnMesh:
             value = whole.values[n]
             env[i] = Sharded(self.mesh, value.aval, value.layout, mine[n], asked=asked_for(program, i))
         mine.clear()  # what is between is nobody's any more
-        self.mesh.engine.send()
+        self.mesh.engine.send(env[program.outputs[-1]])
 
     def schedule(self, program: Program, inputs: Sequence[Any]) -> list[Told]:
         """Tell how a program would run, step by step."""

@@ -71,7 +71,7 @@ def load(source: Any, mesh: DeviceMesh | None = None, spec: Any = None) -> Any:
     mesh = mesh_for("load", mesh, spec)
     check_device("load", mesh)
     if isinstance(source, str | os.PathLike):
-        (read,) = mesh.engine.call(stored, {0: (os.path.abspath(source),)}).values()
+        (read,) = mesh.engine.call(stored, {0: (os.path.abspath(source),)}, source).values()
         (found,) = mesh.engine.fetch([read], source)
         if isinstance(found, Mapping):
             return {name: _loaded(one, mesh, spec) for name, one in found.items()}
@@ -142,7 +142,7 @@ def _save_file(path: str, held: Sharded) -> None:
     try:
         file = created(unfinished, held.aval.shape, held.aval.dtype)
         given = {d: (box,) for box, d in held.distinct.items()}
-        wrote = engine.call(file.write, given, held.shards)
+        wrote = engine.call(file.write, given, held, held.shards)
         for (d, (box,)), done in zip(given.items(), engine.fetch([*wrote.values()], held), strict=True):
             if not done:
                 (part,) = engine.fetch([held.shards[d]], held)
@@ -183,9 +183,10 @@ def _loaded(source: Any, mesh: DeviceMesh, spec: Any) -> Array:
     layout = found.layout(source.shape, "load")
     aval = aval_of(tuple(map(int, source.shape)), asarray(np.empty(0, native(source.dtype))).dtype)
     first = {box: d for d, box in reversed([*enumerate(layout.boxes)])}
+    what = f"{aval} cut by {found}"
     if isinstance(source, Indexed) and hasattr(source.data, "__dask_graph__"):
-        shards = mesh.engine.compute({d: source.data[indices(box)] for box, d in first.items()})
+        shards = mesh.engine.compute({d: source.data[indices(box)] for box, d in first.items()}, what)
     else:
-        shards = mesh.engine.call(source.part, {d: (box,) for box, d in first.items()})
+        shards = mesh.engine.call(source.part, {d: (box,) for box, d in first.items()}, what)
     held = Sharded(mesh, aval, layout, [shards[first[box]] for box in layout.boxes], asked=found)
     return Array(Node(resident, (), {"value": held}, aval, 0), ())

@@ -20,7 +20,7 @@ import pytest
 from distributed import Client, LocalCluster, Security
 
 import nabla_array as xp
-from nabla_array.distributed import ClusterError, DeviceMesh, P, load, reshard, shard
+from nabla_array.distributed import ClusterError, DeviceMesh, P, load, reshard, save, shard
 from nabla_array.distributed import dask_engine as engines
 from nabla_array.distributed import dask_graph as graphs
 
@@ -109,7 +109,7 @@ def test_arrays_are_deleted_on_the_cluster(client: Client) -> None:
             np.asarray(wanted)
 
 
-def test_the_client_is_closed() -> None:
+def test_the_client_is_closed(tmp_path: Path) -> None:
     with threads(1) as client:
         mesh = mesh_of(client, 2)
         x = xp.eval(shard(RNG.normal(size=(64, 64)), mesh, P("x")))
@@ -117,8 +117,20 @@ def test_the_client_is_closed() -> None:
         ClusterError, match=r"float64\[64, 64\] cut by .* the client is closed: .* a new mesh"
     ):
         np.asarray(x)
-    with pytest.raises(ClusterError, match=r"the client is closed"):
-        np.asarray(x * 2)
+    for wanted in (
+        lambda: np.asarray(x * 2),
+        lambda: xp.eval(x * 2),
+        lambda: save(tmp_path / "x.npy", x + 1),
+    ):
+        with pytest.raises(ClusterError, match=r"float64\[64, 64\] cut by .* the client is closed: .* a new"):
+            wanted()
+    np.save(tmp_path / "x.npy", np.ones(3))
+    with pytest.raises(
+        ClusterError, match=r"x\.npy cannot be had, since the client is closed: .* a new mesh"
+    ):
+        load(tmp_path / "x.npy", mesh, P("x"))
+    with pytest.raises(ClusterError, match=r"the list of workers cannot be had, since the client is closed"):
+        mesh_of(client, 2)
 
 
 def test_the_mesh_is_closed(client: Client) -> None:
@@ -148,7 +160,8 @@ def test_another_version(client: Client, monkeypatch: pytest.MonkeyPatch) -> Non
     ):
         mesh_of(client, 2)
     with pytest.raises(
-        RuntimeError, match=r"this worker has nabla_array 0\S+, .* 9\.9; one version everywhere"
+        ClusterError,
+        match=r"float64\[4\] cut by .*: this worker has nabla_array 0\S+, .* 9\.9; one version everywhere",
     ):
         np.asarray(x + 1)  # a worker that came later
 
@@ -162,14 +175,13 @@ def test_a_worker_without_the_library(client: Client, monkeypatch: pytest.Monkey
         mesh_of(client, 2)
 
 
-def test_a_worker_is_out_of_memory(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(program: Any, inputs: Any) -> Any:
-        raise MemoryError("Unable to allocate 8.00 GiB")
-
-    x = shard(np.ones(4), mesh_of(client, 2), P("x")) + 1
-    monkeypatch.setattr(engines.tasks, "run_program", full)
-    with pytest.raises(MemoryError, match=r"float64\[4\] cut by .* 8.00 GiB\); smaller parts"):
-        np.asarray(x)
+def test_a_worker_is_out_of_memory(client: Client) -> None:
+    x = shard(np.ones(4), mesh_of(client, 2), P("x"))
+    more = xp.broadcast_to(x[:, None], (4, 1 << 45)) * 2
+    with pytest.raises(
+        MemoryError, match=r"float64\[4\] cut by .* worker is out .* 512\. TiB .*; smaller parts"
+    ):
+        np.asarray(xp.max(xp.sort(more, axis=1), axis=1))
 
 
 def _ends(program: Any, inputs: Any) -> Any:
@@ -188,6 +200,17 @@ def test_workers_die_of_one_task() -> None:
         client.run(_with_ends)
         with pytest.raises(ClusterError, match=r"float64\[4\] .* is lost: 1 workers died .* smaller parts"):
             np.asarray(x)
+
+
+def test_workers_are_gone() -> None:
+    with processes(1) as client:
+        x = xp.eval(shard(np.ones((64, 64)), mesh_of(client, 1, timeout=4), P("x")))
+        for worker in client.cluster.workers.values():
+            client.cluster.sync(worker.close)
+        with pytest.raises(
+            TimeoutError, match=r"float64\[64, 64\] cut by .* within 4 s; the cluster has no worker"
+        ):
+            np.asarray(x + 1)
 
 
 def test_errors_of_operations(client: Client) -> None:
