@@ -1,8 +1,10 @@
 """Transforms of functions: derivatives, vectorization, compilation, control flow."""
 
 from .._namespace.dispatch.docstrings import refer as _refer
+from . import debug as debug
 from . import tree as tree
 from .batching import *  # noqa: F403
+from .callbacks import *  # noqa: F403
 from .checkpoint import *  # noqa: F403
 from .closures import *  # noqa: F403
 from .compile import *  # noqa: F403
@@ -26,6 +28,7 @@ _JAX = "https://docs.jax.dev/en/latest/"
 _POPXL = "https://docs.graphcore.ai/projects/popxl/en/latest/"
 _PAGES = {
     "compile": f"{_JAX}_autosummary/jax.jit.html",
+    "io_callback": f"{_JAX}_autosummary/jax.experimental.io_callback.html",
     "hvp": f"{_JAX}notebooks/autodiff_cookbook.html",
     "autodiff": f"{_POPXL} (``transforms.autodiff``)",
     "call": f"{_POPXL} (``ops.call``)",
@@ -34,14 +37,17 @@ _PAGES = {
 }
 _JAXS = """
     ShapeDtypeStruct checkpoint closure_convert custom_jvp custom_vjp eval_shape grad hessian jacfwd
-    jacrev jvp linear_transpose linearize value_and_grad vjp vmap custom_batching.custom_vmap
-    flatten_util.ravel_pytree lax.associative_scan lax.cond lax.custom_linear_solve lax.custom_root
-    lax.fori_loop lax.map lax.scan lax.stop_gradient lax.switch lax.while_loop test_util.check_grads
-    tree_util.Partial tree_util.keystr tree_util.register_dataclass tree_util.register_pytree_node
-    tree_util.register_pytree_with_keys tree_util.tree_all tree_util.tree_map
-    tree_util.tree_map_with_path tree_util.tree_reduce tree_util.tree_transpose
+    jacrev jvp linear_transpose linearize pure_callback value_and_grad vjp vmap
+    custom_batching.custom_vmap flatten_util.ravel_pytree lax.associative_scan lax.cond
+    lax.custom_linear_solve lax.custom_root lax.fori_loop lax.map lax.scan lax.stop_gradient
+    lax.switch lax.while_loop test_util.check_grads tree_util.Partial tree_util.keystr
+    tree_util.register_dataclass tree_util.register_pytree_node tree_util.register_pytree_with_keys
+    tree_util.tree_all tree_util.tree_map tree_util.tree_map_with_path tree_util.tree_reduce
+    tree_util.tree_transpose
 """
 for _path in _JAXS.split():
     _PAGES[_path.rpartition(".")[2]] = f"{_JAX}_autosummary/jax.{_path}.html"
+for _it in (debug.callback, debug.print):
+    _refer(_it, f"{_JAX}_autosummary/jax.debug.{_it.__name__}.html")
 for _name, _page in _PAGES.items():
     _refer(globals()[_name], _page)

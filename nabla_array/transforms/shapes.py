@@ -11,7 +11,7 @@ import numpy as np
 from .._namespace.core.array import Array
 from .bodies import Kind, Run
 from .pytree import take, tree_flatten, tree_unflatten
-from .watching import Watch, running_tapes, watched
+from .watching import Watch, is_watched, running_tapes, watched
 
 __all__ = ["ShapeDtypeStruct", "eval_shape"]
 
@@ -68,6 +68,11 @@ class ShapeDtypeStruct:
 def is_shaped(leaf: Any) -> bool:
     """Say whether a leaf is an array or is described as one."""
     return isinstance(leaf, Array | np.ndarray | np.generic | ShapeDtypeStruct)
+
+
+def is_evaluating_shapes() -> bool:
+    """Say whether this thread runs a function for the shapes of its results."""
+    return is_watched(_LOOKED)
 
 
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

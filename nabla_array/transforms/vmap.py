@@ -263,9 +263,13 @@ class _Run(Frame):
             )
         self.has_met = True
 
+    def is_behind(self) -> bool:
+        """Say whether another run has done all this already, for these examples too."""
+        return len(self.seen) < len(self.known)
+
     def has_parted(self, level: int) -> bool:
         """Say whether only some of a level's examples go this way."""
-        if self.active is None or level not in self.active_levels or len(self.seen) < len(self.known):
+        if self.active is None or level not in self.active_levels or self.is_behind():
             return False
         return not self.active.all()
 
@@ -383,6 +387,15 @@ def _among(run: _Run, levels: Levels, shape: tuple[int, ...]) -> np.ndarray:
     gone = tuple(i for i, level in enumerate(run.active_levels) if level not in levels)
     kept = tuple(level for level in run.active_levels if level in levels)
     return _spread(np.asarray(run.active.any(axis=gone)), kept, levels, shape)
+
+
+def going(levels: Levels, shape: tuple[int, ...]) -> np.ndarray:
+    """Say for each entry of `levels` whether what it is computed for goes this way."""
+    found = np.ones(shape, bool)
+    for run in frames():
+        if run.active is not None:
+            found &= _among(run, levels, shape)
+    return found
 
 
 def _kinds(rows: np.ndarray, active: np.ndarray | None) -> np.ndarray | None:
