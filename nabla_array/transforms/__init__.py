@@ -1,6 +1,7 @@
 """Transforms of functions: derivatives, vectorization, compilation, control flow."""
 
 from .._namespace.dispatch.docstrings import refer as _refer
+from . import checkpoint_policies as checkpoint_policies
 from . import debug as debug
 from . import tree as tree
 from .batching import *  # noqa: F403
@@ -29,6 +30,7 @@ _POPXL = "https://docs.graphcore.ai/projects/popxl/en/latest/"
 _PAGES = {
     "compile": f"{_JAX}_autosummary/jax.jit.html",
     "io_callback": f"{_JAX}_autosummary/jax.experimental.io_callback.html",
+    "checkpoint_name": f"{_JAX}gradient-checkpointing.html",
     "hvp": f"{_JAX}notebooks/autodiff_cookbook.html",
     "autodiff": f"{_POPXL} (``transforms.autodiff``)",
     "call": f"{_POPXL} (``ops.call``)",

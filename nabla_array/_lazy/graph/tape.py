@@ -111,6 +111,14 @@ def note(node: Node) -> None:
         _marks[me][-1](node)
 
 
+def made_by(entry: Entry) -> None:
+    """Tell the tapes that run that a node, of which they do not know, is the result of an operation."""
+    for tape in tuple(tapes):
+        if tape.thread >= 0 and entry.node not in tape and any(i in tape for i in entry.inputs):
+            tape.members.add(id(entry.node))
+            tape.entries.append(entry)
+
+
 @contextmanager
 def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Iterator[Tape]:
     """Run a `Tape` for what is recorded on top of `sources` meanwhile."""

@@ -6,7 +6,7 @@ step (the carry), then slices, then what stays.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -15,11 +15,12 @@ from ..graph.bodies import Flags, batched, hole_for, holes, moving_outputs, plac
 from ..graph.node import NO_PARAMS, Node, record
 from ..graph.primitive import Primitive
 from ..graph.program import Program, run
-from ..graph.tape import pull_hook, push_hook, taping
+from ..graph.tape import Entry, made_by, pull_hook, push_hook, taping
 from .creation import fill_like
-from .structure import project
+from .structure import barrier, project
 
 Axes = tuple[int, ...]
+_NOTHING: Mapping[int, Node] = {}
 
 
 def _results(prim: Primitive, operands: Sequence[Node], params: dict[str, Any]) -> list[Node]:
@@ -49,28 +50,45 @@ def _run_above(*operands: Any, **params: Any) -> Any:
 # -- derivatives of bodies -------------------------------------------------------------------------------
 
 
-def _record(program: Program, inputs: Sequence[Node]) -> list[Node]:
-    return run(program, inputs, lambda prim, ins, params: record(prim, tuple(ins), params or NO_PARAMS))
+def _record(program: Program, inputs: Sequence[Node], kept: Mapping[int, Node]) -> list[Node]:
+    if not kept:
+        return run(program, inputs, lambda prim, ins, params: record(prim, tuple(ins), params or NO_PARAMS))
+    values = [*inputs]
+    for number, eqn in enumerate(program.eqns, len(values)):
+        ins, params = tuple([values[i] for i in eqn.ins]), dict(eqn.params) or NO_PARAMS
+        if number in kept:
+            values.append(barrier(kept[number]))
+            made_by(Entry(values[-1], eqn.prim, ins, params))
+        else:
+            values.append(record(eqn.prim, ins, params))
+    return [values[i] for i in program.outputs]
 
 
 def pushed(
-    program: Program, inputs: Sequence[Node], tangents: Sequence[Node | None]
+    program: Program,
+    inputs: Sequence[Node],
+    tangents: Sequence[Node | None],
+    kept: Mapping[int, Node] = _NOTHING,
 ) -> tuple[list[Node], list[Node | None]]:
-    """Record a program's outputs, and their tangents."""
+    """Record a program's outputs, and their tangents; `kept` holds values that are there, by number."""
     given = {id(n): t for n, t in zip(inputs, tangents, strict=True) if t is not None}
     with taping([n for n in inputs if id(n) in given]) as tape:
-        outs = _record(program, inputs)
+        outs = _record(program, inputs, kept)
     known = push_hook[0](tape, given, outs)
     return outs, [known.get(id(n)) for n in outs]
 
 
 def pulled(
-    program: Program, inputs: Sequence[Node], cts: Sequence[Node | None], wanted: Sequence[bool]
+    program: Program,
+    inputs: Sequence[Node],
+    cts: Sequence[Node | None],
+    wanted: Sequence[bool],
+    kept: Mapping[int, Node] = _NOTHING,
 ) -> list[Node | None]:
-    """Record the cotangents of the wanted inputs for those of a program's outputs."""
+    """Record the cotangents of the wanted inputs for those of a program's outputs; `kept` as for `pushed`."""
     chosen = [n for n, want in zip(inputs, wanted, strict=True) if want]
     with taping(chosen) as tape:
-        outs = _record(program, inputs)
+        outs = _record(program, inputs, kept)
     known = pull_hook[0](tape, [(o, c) for o, c in zip(outs, cts, strict=True) if c is not None])
     return [known.get(id(n)) for n in chosen]
 

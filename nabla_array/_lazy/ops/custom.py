@@ -73,31 +73,43 @@ custom_vjp_call.seen = _seen_as(custom_vjp_call, through)
 
 
 # -- computed again --------------------------------------------------------------------------------------
-# Operands: the results of a program, then its inputs. The derivative runs the program once more, instead of
-# keeping what it computed; what is computed from the barriers is not taken for what was computed before.
+# Operands: the results of a program, its inputs, and those of its values that are `kept`, by number. The
+# derivative runs the program once more, instead of keeping what else it computed; what is computed from the
+# barriers is not taken for what was computed before.
 
 
-def _again_jvp(tangents: Any, out: Any, *operands: Node, program: Program) -> list[Node | None]:
+def _parts(operands: Sequence[Any], program: Program, kept: Sequence[int]) -> tuple[Any, Any, dict[int, Any]]:
     n = len(program.outputs)
-    return pushed(program, [barrier(x) for x in operands[n:]], tangents[n:])[1]
+    m = n + len(program.inputs)
+    return operands[:n], operands[n:m], dict(zip(kept, operands[m:], strict=True))
 
 
-def _again_transpose(ct: Any, wanted: Any, *operands: Node, program: Program) -> list[Node | None]:
-    n = len(program.outputs)
-    found = iter(pulled(program, [barrier(x) for x in operands[n:]], ct, wanted[n:]))
-    return [None] * n + [next(found) if want else None for want in wanted[n:]]
+def _again_jvp(
+    tangents: Any, out: Any, *operands: Node, program: Program, kept: Sequence[int]
+) -> list[Node | None]:
+    _, inputs, values = _parts(operands, program, kept)
+    return pushed(program, [barrier(x) for x in inputs], _parts(tangents, program, kept)[1], values)[1]
+
+
+def _again_transpose(
+    ct: Any, wanted: Any, *operands: Node, program: Program, kept: Sequence[int]
+) -> list[Node | None]:
+    outs, inputs, values = _parts(operands, program, kept)
+    asked = _parts(wanted, program, kept)[1]
+    found = iter(pulled(program, [barrier(x) for x in inputs], ct, asked, values))
+    return [None] * len(outs) + [next(found) if want else None for want in asked] + [None] * len(kept)
 
 
 again_call: Primitive = Primitive(
     "again_call",
-    lambda *operands, program: operands[: len(program.outputs)],
-    lambda *operands, program: operands[: len(program.outputs)],
+    lambda *operands, program, kept: operands[: len(program.outputs)],
+    lambda *operands, program, kept: operands[: len(program.outputs)],
     kind="view",
-    batch=lambda params, size: {"program": batched(params["program"], size)},
+    batch=lambda params, size: {**params, "program": batched(params["program"], size)},
     jvp=_again_jvp,
     transpose=_again_transpose,
     seen=lambda moves, params, how: (
         again_call,
-        {"program": seen(params["program"], moves[len(params["program"].outputs) :], how)},
+        {**params, "program": seen(params["program"], _parts(moves, **params)[1], how)},
     ),
 )
