@@ -96,6 +96,19 @@ def network(batch: int, dtype: str, transform: str, compiled: bool) -> dict[str,
     return calls
 
 
+def scalar() -> dict[str, Call]:
+    """Return calls of the gradient of a function of one number, compiled by JAX alone."""
+
+    def f(xp: Any, x: Any) -> Any:
+        return xp.sin(x) * x**2 + xp.exp(-x)
+
+    calls: dict[str, Call] = {}
+    for c in libraries().values():
+        grad = (transforms if c.name == OURS else jax_of(c)).grad(partial(f, c.xp))
+        calls[c.name] = partial(_once, float, grad if c.name == OURS else c.prepare(grad), (1.5,))
+    return calls
+
+
 def _once(evaluate: Callable[[Any], object], function: Callable[..., Any], args: Any) -> None:
     evaluate(function(*args))
 
@@ -108,7 +121,8 @@ def _network_cases(quick: bool) -> list[Case]:
             partial(network, 8, "float64", "grad", False),
             1,
             (Claim(GRAD, 1 / 3),),
-        )
+        ),
+        Case("gradient of a function of one number, not compiled", scalar, 20, (Claim(JIT, 4),)),
     ]
     for dtype in ("float64", "float32"):
         out += [

@@ -16,6 +16,7 @@ from .._namespace.core.array import Array, current
 from .._namespace.core.promotion import astype
 from .calls import array_leaf, choose, decorator, fresh, named
 from .concretization import boundaries
+from .derived import derived
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 from .watching import Watch, watched
 
@@ -223,6 +224,7 @@ def _value_and_grad(
     holomorphic: bool,
     strict: bool,
     integers: bool,
+    with_value: bool = True,
 ) -> Callable[..., Any]:
     many = isinstance(argnums, tuple | list)
     what = f"argument {', '.join(map(repr, argnums)) if many else repr(argnums)}"
@@ -231,9 +233,19 @@ def _value_and_grad(
         of_chosen, chosen = choose(function, fun, argnums, args, kwargs)
         made = run(function, what, of_chosen, chosen, has_aux, strict, holomorphic, integers)
         out = _scalar(function, made, holomorphic)
-        found = pull(made.tape, [(out._node, fill_like(out._node, 1))])
-        gradient = tree_unflatten(made.in_tree, _found(found, made.sources))
-        value = Array(out._node, out._levels)
+
+        def pulled() -> list[Node]:
+            found = pull(made.tape, [(out._node, fill_like(out._node, 1))])
+            return [x._node for x in (*outs, *_found(found, made.sources))]
+
+        outs = [out] if with_value else []
+        like = [*outs, *made.sources]
+        nodes = derived(
+            "pull" if outs else "pull alone", made.tape, [x._node for x in made.sources], [out._node], pulled
+        )
+        found = [Array(n, x._levels) for n, x in zip(nodes, like, strict=True)]
+        gradient = tree_unflatten(made.in_tree, found[len(outs) :])
+        value = found[0] if outs else None
         return (value, made.aux) if has_aux else value, gradient if many else gradient[0]
 
     return value_and_gradient
@@ -291,7 +303,7 @@ def grad(
     >>> grad(grad(xp.sin))(1.0)
     np.float64(-0.8414709848078965)
     """
-    both = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, strict, allow_int)
+    both = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, strict, allow_int, with_value=False)
 
     @named(fun, "Gradient")
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -434,9 +446,20 @@ def jvp(
     """
     made = run("jvp", "a primal", fun, primals, has_aux, strict)
     along = _matched("jvp", "tangent", tuple(tangents), made.in_tree, made.sources)
-    known = {id(x._node): node for x, (node, _) in zip(made.sources, along, strict=True)}
-    found = push(made.tape, known, [o._node for o in made.outs])
-    return made.tuple_of(made.output(), tree_unflatten(made.out_tree, _found(found, made.outs)))
+    given, outs = [node for node, _ in along], [o._node for o in made.outs]
+
+    def pushed() -> list[Node]:
+        known = {id(x._node): node for x, node in zip(made.sources, given, strict=True)}
+        found = push(made.tape, known, outs)
+        return [*outs, *[x._node for x in _found(found, made.outs)]]
+
+    nodes = derived("push", made.tape, [x._node for x in made.sources], [*outs, *given], pushed)
+    levels = [o._levels for o in made.outs]
+    values, changes = [
+        [Array(*pair) for pair in zip(part, levels, strict=True)]
+        for part in (nodes[: len(outs)], nodes[len(outs) :])
+    ]
+    return made.tuple_of(tree_unflatten(made.out_tree, values), tree_unflatten(made.out_tree, changes))
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False) -> Any:

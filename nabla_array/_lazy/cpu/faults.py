@@ -118,15 +118,16 @@ def hearing(function: Callable[..., Any], *args: Any) -> Any:
         raise
 
 
-def heard_of(order: Iterable[Node], function: Callable[..., Any], *args: Any) -> None:
+def heard_of(order: Iterable[Node], function: Callable[..., Any], *args: Any) -> Any:
     """Call a function that computes the nodes of `order`, and tell of the faults that it hears."""
     before, listener.order = listener.order, order
     try:
-        hearing(function, *args)
+        found = hearing(function, *args)
     finally:
         listener.order = before
     if listener.heard:
         tell(order)
+    return found
 
 
 def is_asked() -> bool:
