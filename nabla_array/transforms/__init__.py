@@ -23,6 +23,7 @@ from .pytree import *  # noqa: F403
 from .raveling import *  # noqa: F403
 from .shapes import *  # noqa: F403
 from .vmap import *  # noqa: F403
+from .watching import *  # noqa: F403
 
 # The pages on the functions that these are, or are like.
 _JAX = "https://docs.jax.dev/en/latest/"
@@ -38,8 +39,8 @@ _PAGES = {
     "trace": f"{_POPXL} (``Ir.create_graph``)",
 }
 _JAXS = """
-    ShapeDtypeStruct checkpoint closure_convert custom_jvp custom_vjp eval_shape grad hessian jacfwd
-    jacrev jvp linear_transpose linearize pure_callback value_and_grad vjp vmap
+    ShapeDtypeStruct checkpoint closure_convert custom_jvp custom_vjp disable_jit eval_shape grad hessian
+    jacfwd jacrev jvp linear_transpose linearize pure_callback value_and_grad vjp vmap
     custom_batching.custom_vmap flatten_util.ravel_pytree lax.associative_scan lax.cond
     lax.custom_linear_solve lax.custom_root lax.fori_loop lax.map lax.scan lax.stop_gradient
     lax.switch lax.while_loop test_util.check_grads tree_util.Partial tree_util.keystr

@@ -81,6 +81,14 @@ class _Signature:
             raise ValueError(f"compile: {option} {which} is out of range: there are {self._told()}")
         return place, self.names[place] if place < n else None
 
+    def of(self, option: str, argnums: Any, argnames: Any) -> set[int | str]:
+        """Return the positions and the names of the parameters of a pair of options."""
+        nums = argnums if isinstance(argnums, tuple | list) else (argnums,)
+        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
+        found = [self.both(f"{option}_argnums", i) for i in nums]
+        found += [self.both(f"{option}_argnames", i) for i in names]
+        return {key for both in found for key in both if key is not None}
+
     def _told(self) -> str:
         return f"the parameters {', '.join(p.name for p in self.parameters) or '(none)'}"
 
@@ -88,14 +96,18 @@ class _Signature:
 class Arguments:
     """What the options of `compile` say of the arguments of a call."""
 
-    def __init__(self, fun: Callable[..., Any], dynamic_dims: Any, argnums: Any, argnames: Any) -> None:
+    def __init__(
+        self, fun: Callable[..., Any], dynamic_dims: Any, static: tuple[Any, Any], donated: tuple[Any, Any]
+    ) -> None:
         signature = _Signature(fun)
-        nums = argnums if isinstance(argnums, tuple | list) else (argnums,)
-        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
-        static = [signature.both("static_argnums", i) for i in nums]
-        static += [signature.both("static_argnames", i) for i in names]
-        self.static = {key for both in static for key in both if key is not None}
+        self.static = signature.of("static", *static)
+        self.donated = signature.of("donate", *donated)
         self.symbols = Symbols({} if dynamic_dims is None else dynamic_dims, signature.both)
+
+    def arrays_donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Array]:
+        """Return the arrays among the arguments that the caller gives up."""
+        given = [a for which, a in [*enumerate(args), *kwargs.items()] if which in self.donated]
+        return [x for x in tree_flatten(given)[0] if type(x) is Array and x._view is None]
 
     def parse(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Call:
         """Take a call apart."""

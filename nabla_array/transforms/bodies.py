@@ -23,7 +23,7 @@ from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
 from .calls import array_leaf
 from .captured import Capturing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
-from .watching import writing_body
+from .watching import is_disabled, writing_body
 
 
 class Kind(NamedTuple):
@@ -54,11 +54,17 @@ class Run:
     """A run of a body on holes.
 
     What it returned is there as `leaves`, as `arrays`, and as the structure `tree`. One that has `looked` at
-    a value, or was about to write to what it captures, cannot be written down.
+    a value, or was about to write to what it captures, cannot be written down. Where functions are to be run
+    as they are, it counts as such, unless it is `always` run.
     """
 
     def __init__(
-        self, function: str, body: Callable[..., Any], kinds: Sequence[Kind], everything: bool = False
+        self,
+        function: str,
+        body: Callable[..., Any],
+        kinds: Sequence[Kind],
+        everything: bool = False,
+        always: bool = False,
     ) -> None:
         state, sizes = Body(function), sizes_in_force()
         avals = [aval_of((*[sizes[i] for i in k.levels], *k.shape), k.dtype) for k in kinds]
@@ -66,6 +72,9 @@ class Run:
         self.leaves: list[Any] = []
         self.arrays: list[Array] = []
         self.tree: Any = None
+        self.looked = is_disabled() and not always
+        if self.looked:
+            return
         try:
             with (
                 Capturing(body) as scope,

@@ -87,7 +87,7 @@ def converted(
 
     while True:
         with watched(watch):
-            made = Run(function, body, [Kind(x.shape, x.dtype, levels) for x in arrays])
+            made = Run(function, body, [Kind(x.shape, x.dtype, levels) for x in arrays], always=True)
         if made.looked:
             return None if may_look else (fun, [])
         outs = [kind_of(x)._replace(levels=merge([levels, x._levels])) for x in made.arrays]

@@ -15,10 +15,12 @@ import numpy as np
 from .._lazy.config import MODES, active, config
 from .._lazy.cpu.blocks import DATA_ERRORS, quiet
 from .._lazy.cpu.loops import Loop, is_small
+from .._lazy.graph.bodies import Body, hole_for
 from .._lazy.graph.node import Node, tapes
 from .._lazy.graph.program import run
 from .._lazy.ops.placement import in_use
 from .._lazy.rules.levels import Levels, align_to_force, bind, frames, in_force
+from .._lazy.run.claims import lock
 from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.evaluator import evaluate
 from .._lazy.stats import stats
@@ -32,7 +34,7 @@ from .lengths import is_watching, watching
 from .pytree import Rest, tree_unflatten
 from .symbolic import Sizes, Template, dtypes_of, generalize, is_general
 from .tracing import Traced, trace
-from .watching import Watch, running_tapes, watched
+from .watching import Watch, disabled, is_disabled, running_tapes, watched
 
 __all__ = ["CacheInfo", "Lowered", "compile"]
 
@@ -98,6 +100,8 @@ def compile(
     fullgraph: bool = False,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Sequence[str] = (),
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
     maxsize: int = 64,
     backend: str | None = None,
 ) -> Any:
@@ -118,6 +122,10 @@ def compile(
         naming the line. Without it such a function is run each time, as if it were not compiled.
     static_argnums, static_argnames : ints, strs
         Arguments that are part of the kind as a whole.
+    donate_argnums, donate_argnames : ints, strs
+        Arguments whose arrays the caller gives up: their memory may hold results. They, and views of them,
+        have no elements afterwards, and raise RuntimeError. Within other transforms, and for arguments that
+        are views themselves, it changes nothing.
     maxsize : int
         How many programs are kept; the one that was not used for longest goes.
     backend : {None, "auto", "host", "max"}
@@ -154,11 +162,16 @@ def compile(
     >>> norm.cache_info()
     CacheInfo(hits=1, misses=1, fallbacks=0, maxsize=64, currsize=1)
     """
-    arguments = Arguments(fun, dynamic_dims, static_argnums, static_argnames)
+    static, donated = (static_argnums, static_argnames), (donate_argnums, donate_argnames)
+    arguments = Arguments(fun, dynamic_dims, static, donated)
     cache = _Cache(fun, arguments, fullgraph, maxsize, backend)
 
     @named(fun, "Compiled form")
     def compiled(*args: Any, **kwargs: Any) -> Any:
+        if disabled and is_disabled():
+            return fun(*args, **kwargs)
+        if arguments.donated:
+            return cache.call_donating(args, kwargs)
         recent = cache.recent
         if recent is not None and not tapes and recent.mode == (backend or active.settings["mode"]):
             out = recent.run(args, kwargs)
@@ -171,6 +184,19 @@ def compile(
     compiled.clear_cache = cache.clear  # type: ignore[attr-defined]
     compiled.lower = cache.lower  # type: ignore[attr-defined]
     return compiled
+
+
+class _Donated(Body):
+    """What stands in the place of arrays that were given up."""
+
+    def look(self) -> Any:
+        raise RuntimeError(
+            f"{self.function}: an array that was donated to a compiled function has no elements any more: "
+            "use what the function returned, or do not donate it"
+        )
+
+
+_DONATED = _Donated("compile")
 
 
 # -- programs ------------------------------------------------------------------------------------------
@@ -268,6 +294,16 @@ class _Cache:
 
     # -- calls -----------------------------------------------------------------------------------------
 
+    def call_donating(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Answer a call whose caller gives arguments up."""
+        given_up = [] if tapes or frames() else self.arguments.arrays_donated(args, kwargs)
+        result = self.call(args, kwargs)
+        with lock:
+            for x in given_up:
+                # What reads it below the result has the node; without the array, that may write over it.
+                x._node = hole_for(x._node.aval, _DONATED)
+        return result
+
     def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Answer a call: by a program, or by the function."""
         if is_watching():  # for who calls this, which must see what the function decides by lengths
@@ -290,6 +326,7 @@ class _Cache:
             recipe.batched
             or elsewhere
             or running_tapes()
+            or (self.arguments.donated and not is_small(recipe.program))
             or any(type(x) is Array and x._levels for x in given.leaves)
         ):
             out = self._run(entry, given, args, kwargs)

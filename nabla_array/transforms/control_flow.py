@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -264,18 +263,28 @@ def _copies(function: str, leaves: Sequence[Any], kinds: Sequence[Kind]) -> list
     return [astype(array_leaf(function, x), k.dtype).copy() for x, k in zip(leaves, kinds, strict=True)]
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Any) -> Any:
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[..., Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
     """Return what ``val = body_fun(i, val)`` for each i from `lower` up to `upper` makes of `init_val`.
 
     Parameters
     ----------
-    lower, upper : integers or 0-d arrays of integers
-        `upper` is not reached. Where a transform runs and they depend on what it gave, they are not known
-        beforehand: the loop is a `while_loop` then, which has no reverse mode.
+    lower, upper : numbers or 0-d arrays
+        `upper` is not reached. What is no integer is cut to one, towards zero. Where a transform runs and
+        they depend on what it gave, they are not known beforehand: the loop is a `while_loop` then, which has
+        no reverse mode.
     body_fun : callable
         ``(i, val) -> val`` of the same structure, shapes and dtypes. If it looks at a value, the loop runs
         in Python.
     init_val : pytree of arrays
+    unroll : int or bool
+        Taken for JAX's sake; it changes nothing.
 
     Returns
     -------
@@ -284,7 +293,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     Raises
     ------
     TypeError
-        If a bound is no integer, or `body_fun` gives something else than it takes.
+        If a bound is no real number, or `body_fun` gives something else than it takes.
 
     >>> from nabla_array.transforms import fori_loop, grad
     >>> fori_loop(0, 10, lambda i, total: total + i, 0)
@@ -292,17 +301,20 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: An
     >>> grad(lambda x: fori_loop(0, 3, lambda i, y: y * x, 1.0))(2.0)
     np.float64(12.0)
     """
+    del unroll
+    lower, upper = [int(b) if isinstance(b, float) else b for b in (lower, upper)]
     bounds = [_scalar("fori_loop", "a bound", b) for b in (lower, upper)]
     for b in bounds:
-        if b.dtype.kind not in "iu":
-            raise TypeError(f"fori_loop: bounds must be integers, not {b.dtype}")
+        if b.dtype.kind not in "iuf":
+            raise TypeError(f"fori_loop: bounds must be integers or real numbers, not {b.dtype}")
+    bounds = [astype(b, np.dtype(np.int64)) if b.dtype.kind == "f" else b for b in bounds]
     pairs = zip((lower, upper), bounds, strict=True)
     dtype = np.result_type(*[b if type(b) is int else x.dtype for b, x in pairs])
     if dtype.kind not in "iu":
         raise TypeError(f"fori_loop: no integers hold both bounds, {bounds[0].dtype} and {bounds[1].dtype}")
     first, last = [astype(b, dtype) for b in bounds]
     if all(_is_known(b) for b in bounds):
-        length = operator.index(upper) - operator.index(lower)
+        length = int(last) - int(first)
         if length <= 0:
             _, arrays, tree = arrays_of("fori_loop", init_val)
             return copied(tree, arrays)

@@ -108,7 +108,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return fun(*some, **named)
 
     with watched(watch):
-        run = Run("eval_shape", body, [Kind(tuple(x.shape), np.dtype(x.dtype), ()) for x in found])
+        kinds = [Kind(tuple(x.shape), np.dtype(x.dtype), ()) for x in found]
+        run = Run("eval_shape", body, kinds, always=True)
     if run.looked:
         raise TypeError("eval_shape: the function writes to an array that it captures: make it an argument")
     return tree_unflatten(run.tree, [ShapeDtypeStruct(x.shape, x.dtype) for x in run.arrays])

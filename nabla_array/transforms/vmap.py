@@ -52,7 +52,8 @@ def vmap(
     Where `fun` needs a value (``if x > 0``, ``while error > tol``, ``int(n)``, ``numpy.asarray(x)``, a shape
     that depends on data), the examples that agree in it go on together, and `fun` is run again for the
     others. What it does beside computing (printing, appending) happens once a run. A function that writes to
-    arrays that it captures is run for one example after the other.
+    arrays that it captures is run for one example after the other. Where there are no examples, what it looks
+    at is 0 or 1 at random, and what it gives has none.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def vmap(
     ValueError
         If arguments differ in the number of examples, if an axis is out of range, if examples give results
         of different structure, shape or dtype, if `out_axes` is None where examples differ, if there are
-        no examples and the function looks at values or writes to what it captures, if there is no mesh for
+        no examples and the function writes to what it captures, if there is no mesh for
         `spmd_axis_name`, or if a collective needs examples that have parted.
     TypeError
         If `in_axes` is not of the said kind, if a result is no array or number, or with `strict`.
@@ -361,7 +362,9 @@ def _looked_at(run: _Run, x: Array) -> np.ndarray:
     k = len(x._levels)
     count = math.prod(value.shape[:k])
     if not count:
-        raise ValueError("vmap: there are no examples, so there is no value to look at")
+        # Whatever it is, the result has no examples. At random, so that loops that wait for a value end.
+        some = np.random.default_rng(len(run.seen)).integers(0, 2, value.shape[k:])
+        return read_only(np.asarray(some.astype(value.dtype)))
     rows = np.ascontiguousarray(value).reshape(count, value.size // count)
     active = None if run.active is None else _among(run, x._levels, value.shape[:k])
     kinds = _kinds(rows, None if active is None else active.ravel())

@@ -11,6 +11,8 @@ from .._lazy.graph.node import Node, tapes, user_line
 from .._lazy.graph.tape import Tape
 from .._namespace.core.array import Array, asked_hook, current, look_hook
 
+__all__ = ["disable_jit"]
+
 
 def running_tapes() -> list[Tape]:
     """Return the tapes that run in this thread, outermost first."""
@@ -55,6 +57,43 @@ def watched(watch: Watch) -> Iterator[None]:
         yield
     finally:
         _watches.stack.remove(watch)
+
+
+# The threads in which functions are run as they are.
+disabled: set[int] = set()
+
+
+@contextmanager
+def disable_jit(disable: bool = True) -> Iterator[None]:
+    """Let functions run as they are in this thread meanwhile: those that are compiled, and loops' bodies.
+
+    Parameters
+    ----------
+    disable : bool
+        False lets them be compiled, within a block that does not.
+
+    >>> from nabla_array.transforms import compile, disable_jit
+    >>> @compile
+    ... def f(x):
+    ...     print("runs")
+    ...     return x + 1
+    >>> with disable_jit():
+    ...     y = f(1.0), f(1.0)
+    runs
+    runs
+    """
+    me = threading.get_ident()
+    before = me in disabled
+    (disabled.add if disable else disabled.discard)(me)
+    try:
+        yield
+    finally:
+        (disabled.add if before else disabled.discard)(me)
+
+
+def is_disabled() -> bool:
+    """Say whether functions are to be run as they are."""
+    return bool(disabled) and threading.get_ident() in disabled
 
 
 @contextmanager

@@ -44,7 +44,7 @@ ALL = {
     "both": policies.save_from_both_policies(policies.dots_saveable, policies.save_only_these_names("exp")),
 }
 # How often the value and its gradient compute a product, and an exponential.
-COUNTS = {"none": (2, 2), "nothing": (2, 2), "everything": (1, 1), "dots": (1, 2), "both": (1, 1)}
+COUNTS = {"none": (2, 2), "nothing": (2, 2), "everything": (1, 1), "dots": (1, 2), "both": (1, 2)}
 
 
 @pytest.mark.parametrize("name", ALL)

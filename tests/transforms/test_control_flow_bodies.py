@@ -376,7 +376,7 @@ WRONG: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: T.while_loop(lambda v: v > V, lambda v: v, 1.0), TypeError, r"a boolean, not bool\[3\]"),
     (lambda: T.while_loop(lambda v: (v,), lambda v: v, 1.0), TypeError, r"not the structure tuple"),
     (lambda: T.while_loop(lambda v: v < 3, lambda v: (v, v), 1.0), TypeError, "the value must keep its str"),
-    (lambda: T.fori_loop(0, 3.0, lambda i, v: v, 1.0), TypeError, "bounds must be integers, not float64"),
+    (lambda: T.fori_loop(0, 1j, lambda i, v: v, 1.0), TypeError, "bounds must be integers or real numb"),
     (lambda: T.fori_loop(0, np.uint64(3), lambda i, v: v[0], V), TypeError, "fori_loop: the carry must keep"),
     (lambda: T.fori_loop(np.int64(0), np.uint64(3), lambda i, v: v, 1.0), TypeError, "hold both bounds"),
     (lambda: T.map(xp.sin, V, batch_size=0), ValueError, "batch_size must be positive, not 0"),
