@@ -28,7 +28,7 @@ FOLDERS = {
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
     *("concurrent", "dask", "distributed", "h5py", "importlib", "matplotlib"),
-    *("max", "mojo", "mpmath", "rich", "scipy", "sklearn", "sympy", "threadpoolctl"),
+    *("llvmlite", "max", "mojo", "mpmath", "rich", "scipy", "sklearn", "sympy", "threadpoolctl"),
 }
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
 LATE_OWN = {
@@ -228,10 +228,12 @@ def test_modules_of_the_two_lowest_layers_have_tests_of_their_names() -> None:
 
 
 def test_the_graph_imports_numpy_only() -> None:
-    # rich for the line that says what MAX compiles, SciPy for its special functions, threadpoolctl for BLAS.
+    # LLVM for loops, rich for the line that says what MAX compiles, SciPy for its special functions.
+    # threadpoolctl for BLAS.
     allowed = {
         "nabla_array",
         "numpy",
+        "llvmlite",
         "max",
         "mojo",
         "rich",

@@ -220,6 +220,14 @@ def tell_at_once(bits: int, name: str) -> None:
                 raise error
 
 
+def is_ignored(bits: int) -> bool:
+    """Say whether nobody wants to hear of faults, by NumPy's numbers for them, of what is computed here."""
+    if not bits or not may_be_told():
+        return True
+    state = np.geterr()
+    return all([state[key] == "ignore" for key, bit in _KINDS.values() if bits & bit])  # type: ignore[literal-required]
+
+
 def is_urgent(state: State) -> bool:
     """Say whether somebody waits for an exception, or for a call, at the line of the operation."""
     return not {"usual", "warn", "ignore"}.issuperset(state.values())

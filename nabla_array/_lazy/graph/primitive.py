@@ -127,6 +127,9 @@ class Primitive:
     raises: str = ""
     # Elementwise only: NumPy leaves elements out where it writes to an array that is not contiguous.
     contiguous: bool = False
+    # How machine code does it: a rule, of which `ops/machine.py` says more. None leaves it to the loop of the
+    # ufunc that is `host`; what has no such loop stays with Python.
+    llvm: Callable[..., Any] | None = None
     # For each operand the number that, in its place, makes the result equal the other one, bit for bit (of
     # real numbers, and integers); None where there is no such number.
     units: tuple[Any, ...] = ()

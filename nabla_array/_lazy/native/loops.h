@@ -144,3 +144,85 @@ run_loop(PyObject *module, PyObject *args)
     Py_XDECREF(seen[1]);
     return out;
 }
+
+/* What machine code asks from time to time: whether somebody wants to stop it. The interpreter's lock is free meanwhile. */
+static int
+is_stopped(void)
+{
+    PyGILState_STATE state = PyGILState_Ensure();
+    int found = PyErr_CheckSignals() < 0;
+    PyGILState_Release(state);
+    return found;
+}
+
+/* stop_address(): where `is_stopped` is. */
+static PyObject *
+stop_address(PyObject *module, PyObject *Py_UNUSED(ignored))
+{
+    return PyLong_FromVoidPtr((void *)is_stopped);
+}
+
+/* loop_address(ufunc, dtype): where the ufunc's loop for operands of one dtype is, what it is given, and the number of its
+ * result's dtype; None if it has no such loop.
+ */
+static PyObject *
+loop_address(PyObject *module, PyObject *args)
+{
+    PyObject *ufunc;
+    PyArray_Descr *dtype;
+    Step step = {0};
+    if (!PyArg_ParseTuple(args, "O!O!", &PyUFunc_Type, &ufunc, &PyArrayDescr_Type, &dtype)) {
+        return NULL;
+    }
+    if (!set_loop(&step, (PyUFuncObject *)ufunc, dtype->type_num)) {
+        Py_RETURN_NONE;
+    }
+    return Py_BuildValue("NNi", PyLong_FromVoidPtr((void *)step.loop), PyLong_FromVoidPtr(step.data), step.result);
+}
+
+/* run_machine(address, arrays, is_short): call machine code with what the arrays hold (`cpu/machine.py`). Returns the faults
+ * that were seen, by NumPy's numbers; None if the code met what it does not do.
+ */
+static PyObject *
+run_machine(PyObject *module, PyObject *args)
+{
+    PyObject *address, *arrays;
+    char *bases[MOST_ARRAYS];
+    Py_ssize_t n;
+    npy_int64 (*code)(char **);
+    npy_int64 state;
+    int is_short, faults;
+    if (!PyArg_ParseTuple(args, "O!O!p", &PyLong_Type, &address, &PyTuple_Type, &arrays, &is_short) ||
+        (code = (npy_int64(*)(char **))PyLong_AsVoidPtr(address)) == NULL) {
+        return NULL;
+    }
+    if ((n = PyTuple_GET_SIZE(arrays)) > MOST_ARRAYS) {
+        return PyErr_Format(PyExc_ValueError, "run_machine: %zd arrays", n);
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *array = PyTuple_GET_ITEM(arrays, i);
+        if (!PyArray_Check(array) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) ||
+            !PyArray_ISBEHAVED_RO((PyArrayObject *)array)) {
+            return PyErr_Format(PyExc_ValueError, "run_machine: array %zd is not in C order, or not aligned", i);
+        }
+        bases[i] = PyArray_BYTES((PyArrayObject *)array);
+    }
+    take_faults();
+    if (is_short) {
+        state = code(bases);
+        faults = take_faults();
+    }
+    else {
+        Py_BEGIN_ALLOW_THREADS
+        state = code(bases);
+        faults = take_faults();
+        Py_END_ALLOW_THREADS
+    }
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (state != 0) {
+        Py_RETURN_NONE;
+    }
+    return PyLong_FromLong(numpys_faults(faults));
+}

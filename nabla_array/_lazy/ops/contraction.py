@@ -11,6 +11,7 @@ from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive
 from ..native import compiled
+from . import machine as mc
 from .creation import fill_node
 from .structure import concat, flipped, permute, reshape
 
@@ -133,6 +134,7 @@ matmul: Primitive = Primitive(
     jvp=lambda tangents, out, x, y: _of_product(matmul, tangents, x, y),
     transpose=_matmul_transpose,
     mixed=_matmul_mixed,
+    llvm=mc.matmul,
     fresh=True,
 )
 

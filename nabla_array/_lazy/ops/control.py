@@ -16,6 +16,7 @@ from ..graph.node import NO_PARAMS, Node, record
 from ..graph.primitive import Primitive
 from ..graph.program import Program, run
 from ..graph.tape import Entry, made_by, pull_hook, push_hook, taping
+from . import machine as mc
 from .creation import fill_like
 from .structure import barrier, project
 
@@ -262,6 +263,7 @@ scan = Primitive(
     jvp=_scan_jvp,
     transpose=_scan_transpose,
     seen=_scan_seen,
+    llvm=mc.scan,
 )
 
 
@@ -320,6 +322,7 @@ while_ = Primitive(
     jvp=_while_jvp,
     transpose=_while_transpose,
     seen=_while_seen,
+    llvm=mc.while_,
 )
 
 
@@ -434,4 +437,5 @@ switch = Primitive(
     jvp=_switch_jvp,
     transpose=_switch_transpose,
     seen=_switch_seen,
+    llvm=mc.switch,
 )

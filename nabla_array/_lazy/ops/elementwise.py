@@ -13,6 +13,7 @@ from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Primitive, elementwise
 from . import lowerings as low
+from . import machine as mc
 from .creation import fill_like, fill_node
 
 
@@ -70,18 +71,32 @@ def _real(name: str, ufunc: np.ufunc, *partials: Any, **rules: Any) -> Primitive
 
 
 # Arithmetic.
-neg = elementwise("neg", np.negative, max="nabla.neg", partials=(-1,))
-abs_ = elementwise("abs", np.absolute, max=low.by_kind(b=low.identity, other="abs"), jvp=_abs_jvp)
+neg = elementwise("neg", np.negative, max="nabla.neg", llvm=mc.neg, partials=(-1,))
+abs_ = elementwise(
+    "abs",
+    np.absolute,
+    max=low.by_kind(b=low.identity, other="abs"),
+    llvm=mc.absolute,
+    jvp=_abs_jvp,
+)
 sign = elementwise("sign", np.sign, max="nabla.sign", jvp=_sign_jvp)
 add = elementwise(
-    "add", np.add, associative=True, max=low.by_kind(b="logical_or", other="nabla.add"), partials=(1, 1)
+    "add",
+    np.add,
+    associative=True,
+    max=low.by_kind(b="logical_or", other="nabla.add"),
+    llvm=mc.instruction(f="fadd", iu="add", b="or"),
+    partials=(1, 1),
 )
-sub = elementwise("sub", np.subtract, max="nabla.sub", partials=(1, -1))
+sub = elementwise(
+    "sub", np.subtract, max="nabla.sub", llvm=mc.instruction(f="fsub", iu="sub"), partials=(1, -1)
+)
 mul = elementwise(
     "mul",
     np.multiply,
     associative=True,
     max=low.by_kind(b="logical_and", other="nabla.mul"),
+    llvm=mc.instruction(f="fmul", iu="mul", b="and"),
     units=(1, 1),
     partials=(lambda out, x, y: y, lambda out, x, y: x),
 )
@@ -89,6 +104,7 @@ div = elementwise(
     "div",
     np.true_divide,
     max="nabla.div",
+    llvm=mc.instruction(f="fdiv"),
     max_kinds="f",
     units=(None, 1),
     partials=(lambda out, x, y: 1 / y, lambda out, x, y: -(out / y)),
@@ -107,7 +123,12 @@ def _floor_divide(x: np.ndarray, y: np.ndarray, out: np.ndarray | None = None) -
 
 
 floor_divide = elementwise(
-    "floor_divide", np.floor_divide, host=_floor_divide, max="nabla.floor_divide", partials=(None, None)
+    "floor_divide",
+    np.floor_divide,
+    host=_floor_divide,
+    max="nabla.floor_divide",
+    llvm=mc.loops("iu"),
+    partials=(None, None),
 )
 remainder = elementwise(
     "remainder", np.remainder, max="nabla.remainder", partials=(1, lambda out, x, y: -floor(x / y))
@@ -122,9 +143,14 @@ pow_ = elementwise(
     raises="iu",
     partials=(_pow_by_base, _pow_by_exponent),
 )
-square = elementwise("square", np.square, max=low.square, partials=(lambda out, x: 2 * x,))
+square = elementwise("square", np.square, max=low.square, llvm=mc.square, partials=(lambda out, x: 2 * x,))
 reciprocal = elementwise(
-    "reciprocal", np.reciprocal, max=low.reciprocal, max_kinds="f", partials=(lambda out, x: -(out * out),)
+    "reciprocal",
+    np.reciprocal,
+    max=low.reciprocal,
+    max_kinds="f",
+    llvm=mc.reciprocal,
+    partials=(lambda out, x: -(out * out),),
 )
 copysign: Primitive = _real(
     "copysign",
@@ -136,11 +162,27 @@ nextafter = _real("nextafter", np.nextafter, None, None)
 
 # Rounding.
 floor: Primitive = elementwise(
-    "floor", np.floor, max=low.by_kind(f="floor", other=low.identity), partials=(None,)
+    "floor",
+    np.floor,
+    max=low.by_kind(f="floor", other=low.identity),
+    llvm=mc.intrinsic(f="floor", iub=""),
+    partials=(None,),
 )
-ceil = elementwise("ceil", np.ceil, max=low.by_kind(f="ceil", other=low.identity), partials=(None,))
-trunc = elementwise("trunc", np.trunc, max=low.by_kind(f="trunc", other=low.identity), partials=(None,))
-rint = elementwise("rint", np.rint, max="round", max_kinds="f", partials=(None,))
+ceil = elementwise(
+    "ceil",
+    np.ceil,
+    max=low.by_kind(f="ceil", other=low.identity),
+    llvm=mc.intrinsic(f="ceil", iub=""),
+    partials=(None,),
+)
+trunc = elementwise(
+    "trunc",
+    np.trunc,
+    max=low.by_kind(f="trunc", other=low.identity),
+    llvm=mc.intrinsic(f="trunc", iub=""),
+    partials=(None,),
+)
+rint = elementwise("rint", np.rint, max="round", max_kinds="f", llvm=mc.intrinsic(f="rint"), partials=(None,))
 
 
 def _round_into(x: np.ndarray, out: np.ndarray, decimals: int) -> None:
@@ -179,7 +221,7 @@ def _expm1(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-expm1 = _real("expm1", np.expm1, lambda out, x: out + 1, host=_expm1)
+expm1 = _real("expm1", np.expm1, lambda out, x: out + 1, host=_expm1, llvm=mc.loops("f"))
 log = _real("log", np.log, lambda out, x: 1 / x)
 log1p = _real("log1p", np.log1p, lambda out, x: 1 / (1 + x))
 log2 = _real("log2", np.log2, lambda out, x: 1 / (x * math.log(2)))
@@ -191,7 +233,14 @@ logaddexp = _real(
     lambda out, x, y: _weight(exp, out, y),
     associative=True,
 )
-sqrt = elementwise("sqrt", np.sqrt, max="sqrt", max_kinds="f", partials=(lambda out, x: 0.5 / out,))
+sqrt = elementwise(
+    "sqrt",
+    np.sqrt,
+    max="sqrt",
+    max_kinds="f",
+    llvm=mc.intrinsic(f="sqrt"),
+    partials=(lambda out, x: 0.5 / out,),
+)
 cbrt = _real("cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out))
 hypot = _real(
     "hypot",
@@ -226,18 +275,18 @@ def _tanh(x: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
     return out
 
 
-tanh = _real("tanh", np.tanh, lambda out, x: (1 - out) * (1 + out), host=_tanh)
+tanh = _real("tanh", np.tanh, lambda out, x: (1 - out) * (1 + out), host=_tanh, llvm=mc.loops("f"))
 asinh = _real("asinh", np.arcsinh, lambda out, x: 1 / sqrt(x * x + 1))
 acosh = _real("acosh", np.arccosh, lambda out, x: 1 / (sqrt(x - 1) * sqrt(x + 1)))
 atanh = _real("atanh", np.arctanh, lambda out, x: 1 / ((1 - x) * (1 + x)))
 
 # Comparison and tests.
-eq = elementwise("eq", np.equal, max="nabla.eq")
-ne = elementwise("ne", np.not_equal, max="nabla.ne")
-lt: Primitive = elementwise("lt", np.less, max="nabla.lt")
-le = elementwise("le", np.less_equal, max="nabla.le")
-gt: Primitive = elementwise("gt", np.greater, max="nabla.gt")
-ge = elementwise("ge", np.greater_equal, max="nabla.ge")
+eq = elementwise("eq", np.equal, max="nabla.eq", llvm=mc.instruction(f="fcmp oeq", iub="icmp eq"))
+ne = elementwise("ne", np.not_equal, max="nabla.ne", llvm=mc.instruction(f="fcmp une", iub="icmp ne"))
+lt: Primitive = elementwise("lt", np.less, max="nabla.lt", llvm=mc.ordered("lt"))
+le = elementwise("le", np.less_equal, max="nabla.le", llvm=mc.ordered("le"))
+gt: Primitive = elementwise("gt", np.greater, max="nabla.gt", llvm=mc.ordered("gt"))
+ge = elementwise("ge", np.greater_equal, max="nabla.ge", llvm=mc.ordered("ge"))
 
 
 def _extremum(ufunc: np.ufunc, beats: Primitive, truth: str, kernel: str) -> Primitive:
@@ -251,27 +300,57 @@ def _extremum(ufunc: np.ufunc, beats: Primitive, truth: str, kernel: str) -> Pri
             lambda out, x, y: _beside_nan(x, y, 1, 0, of_numbers[1](out, x, y)),
         )
         kinds["f"] = low.beside_nan(kernel)
-    return elementwise(ufunc.__name__, ufunc, associative=True, max=low.by_kind(**kinds), partials=partials)
+    return elementwise(
+        ufunc.__name__,
+        ufunc,
+        associative=True,
+        max=low.by_kind(**kinds),
+        llvm=mc.extreme(beats.name, ufunc in (np.fmax, np.fmin)),
+        partials=partials,
+    )
 
 
 maximum = _extremum(np.maximum, gt, "logical_or", "nabla.maximum")
 minimum = _extremum(np.minimum, lt, "logical_and", "nabla.minimum")
 fmax = _extremum(np.fmax, gt, "logical_or", "nabla.maximum")
 fmin = _extremum(np.fmin, lt, "logical_and", "nabla.minimum")
-isnan = elementwise("isnan", np.isnan, max="nabla.isnan", max_kinds="f", contiguous=True)
-isinf = elementwise("isinf", np.isinf, max="nabla.isinf", max_kinds="f", contiguous=True)
-isfinite = elementwise("isfinite", np.isfinite, max="nabla.isfinite", max_kinds="f", contiguous=True)
-signbit = elementwise("signbit", np.signbit, max="nabla.signbit", max_kinds="f", contiguous=True)
+isnan = elementwise("isnan", np.isnan, max="nabla.isnan", max_kinds="f", llvm=mc.isnan, contiguous=True)
+isinf = elementwise(
+    "isinf", np.isinf, max="nabla.isinf", max_kinds="f", llvm=mc.compared_size("oeq"), contiguous=True
+)
+isfinite = elementwise(
+    "isfinite",
+    np.isfinite,
+    max="nabla.isfinite",
+    max_kinds="f",
+    llvm=mc.compared_size("olt"),
+    contiguous=True,
+)
+signbit = elementwise(
+    "signbit", np.signbit, max="nabla.signbit", max_kinds="f", llvm=mc.signbit, contiguous=True
+)
 
 # Bits; on bool they are the logical functions.
 and_ = elementwise(
-    "and", np.bitwise_and, associative=True, max=low.by_kind(b="logical_and", other="nabla.bit_and")
+    "and",
+    np.bitwise_and,
+    associative=True,
+    max=low.by_kind(b="logical_and", other="nabla.bit_and"),
+    llvm=mc.instruction(iub="and"),
 )
 or_ = elementwise(
-    "or", np.bitwise_or, associative=True, max=low.by_kind(b="logical_or", other="nabla.bit_or")
+    "or",
+    np.bitwise_or,
+    associative=True,
+    max=low.by_kind(b="logical_or", other="nabla.bit_or"),
+    llvm=mc.instruction(iub="or"),
 )
 xor = elementwise(
-    "xor", np.bitwise_xor, associative=True, max=low.by_kind(b="logical_xor", other="nabla.bit_xor")
+    "xor",
+    np.bitwise_xor,
+    associative=True,
+    max=low.by_kind(b="logical_xor", other="nabla.bit_xor"),
+    llvm=mc.instruction(iub="xor"),
 )
 not_ = elementwise("not", np.invert, max=low.by_kind(b="logical_not", other="nabla.bit_not"))
 shift_left = elementwise("shift_left", np.left_shift, max="nabla.shift_left")
@@ -377,6 +456,7 @@ select = Primitive(
     kind="elementwise",
     into=_select_into,
     max="where",
+    llvm=mc.select,
     transpose=_select_transpose,
     fresh=True,
 )
@@ -399,6 +479,7 @@ cast: Primitive = Primitive(
     kind="elementwise",
     into=_cast_into,
     max=low.cast,
+    llvm=mc.cast,
     transpose=lambda ct, wanted, x, dtype: (cast(ct, dtype=x.aval.dtype),),
     fresh=True,
 )

@@ -13,6 +13,7 @@ from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive, reduction, shift, whole
 from ..graph.program import is_literal
 from . import lowerings as low
+from . import machine as mc
 from .creation import fill_like
 from .elementwise import cast, eq
 from .structure import broadcast, concat, flipped, permute, reshape, span, update_slice
@@ -85,18 +86,42 @@ reduce_sum: Primitive = reduction(
     "reduce_sum",
     np.add,
     max=low.accumulate("sum"),
+    llvm=mc.instruction(f="fadd reassoc", iu="add"),
     row_kernel=True,
     max_kinds="fiu",
     transpose=lambda ct, wanted, x, axes: (_spread(ct, x, axes),),
 )
 broadcast.transpose = _broadcast_transpose
 reduce_prod = reduction(
-    "reduce_prod", np.multiply, max=low.accumulate("prod"), max_kinds="fiu", jvp=_prod_jvp
+    "reduce_prod",
+    np.multiply,
+    max=low.accumulate("prod"),
+    llvm=mc.instruction(f="fmul reassoc", iu="mul"),
+    max_kinds="fiu",
+    jvp=_prod_jvp,
 )
-reduce_max = reduction("reduce_max", np.maximum, max=low.extreme("max"), row_kernel=True, jvp=_extreme_jvp)
-reduce_min = reduction("reduce_min", np.minimum, max=low.extreme("min"), row_kernel=True, jvp=_extreme_jvp)
-reduce_any = reduction("reduce_any", np.logical_or, max=low.truth("max"), max_kinds="b")
-reduce_all = reduction("reduce_all", np.logical_and, max=low.truth("min"), max_kinds="b")
+reduce_max = reduction(
+    "reduce_max",
+    np.maximum,
+    max=low.extreme("max"),
+    llvm=mc.extreme("gt", False),
+    row_kernel=True,
+    jvp=_extreme_jvp,
+)
+reduce_min = reduction(
+    "reduce_min",
+    np.minimum,
+    max=low.extreme("min"),
+    llvm=mc.extreme("lt", False),
+    row_kernel=True,
+    jvp=_extreme_jvp,
+)
+reduce_any = reduction(
+    "reduce_any", np.logical_or, max=low.truth("max"), max_kinds="b", llvm=mc.instruction(b="or")
+)
+reduce_all = reduction(
+    "reduce_all", np.logical_and, max=low.truth("min"), max_kinds="b", llvm=mc.instruction(b="and")
+)
 
 
 def _count_host(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:

@@ -12,6 +12,7 @@ from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive, alike, prefix, shift
 from . import lowerings as low
+from . import machine as mc
 from .creation import fill_like, fill_node
 from .elementwise import conj
 
@@ -211,6 +212,9 @@ update_slice: Primitive = Primitive(
     lambda x, value, start, step: _update_inplace(x.copy(), value, start, step),
     batch=prefix(start=lambda size: 0, step=lambda size: 1),
     inplace=_update_inplace,
+    llvm=lambda code, aval, x, value, start, step: mc.update(
+        code, aval, x, value, slices(start, value.aval.shape, step)
+    ),
     transpose=_update_transpose,
 )
 
@@ -253,6 +257,7 @@ concat = Primitive(
     batch=shift("axis"),
     dims=_concat_dims,
     max=low.concat,
+    llvm=mc.concat,
     transpose=_concat_transpose,
 )
 

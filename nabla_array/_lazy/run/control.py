@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -13,10 +13,12 @@ from ..cpu.loops import Loop, is_small, makes_small
 from ..graph.aval import LARGE
 from ..graph.bodies import Flags, is_writing
 from ..graph.node import Node, evaluate_hook
+from ..graph.primitive import Primitive
 from ..graph.program import Program
 from ..ops.control import COTANGENT, ROW, Axes, Roles, scan, switch, while_, with_axis
 from . import tiers
 from .evaluator import evaluate
+from .hot import run_operation
 
 
 def _relieve(nodes: list[Node]) -> None:
@@ -197,4 +199,19 @@ def _switch_host(
     return tuple(out)
 
 
-scan.host, while_.host, switch.host = _scan_host, _while_host, _switch_host
+# -- all -------------------------------------------------------------------------------------------------
+
+
+def _perhaps_hot(prim: Primitive, cold: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the host's function that runs small loops by machine code once that pays."""
+
+    def host(*operands: np.ndarray, **params: Any) -> Any:
+        if all([makes_small(p) for p in params.values() if isinstance(p, Program)]):
+            return run_operation(prim, operands, params, partial(cold, *operands, **params))
+        return cold(*operands, **params)
+
+    return host
+
+
+scan.host, while_.host = _perhaps_hot(scan, _scan_host), _perhaps_hot(while_, _while_host)
+switch.host = _switch_host

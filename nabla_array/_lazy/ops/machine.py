@@ -1,0 +1,311 @@
+"""How machine code does operations: the rules in the records' field `llvm`, for `cpu/machine.py`.
+
+The rule of an elementwise operation is ``(code, dtype, *scalars, **params) -> scalar``: it writes the
+instructions for one element, of which `dtype` is the result's. That of a reduction joins two elements so.
+That of another operation is ``(code, aval, *values, **params) -> value`` (or a tuple). For dtypes that it is
+not for, a rule returns None, or NotImplemented where the ufunc's own loop does it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+Rule = Callable[..., Any]
+
+
+def _of_kind(by_kind: dict[str, Any], dtype: np.dtype) -> Any:
+    return next((found for kinds, found in by_kind.items() if dtype.kind in kinds), None)
+
+
+def instruction(**by_kind: str) -> Rule:
+    """Make the rule of one instruction; ``f="fadd", iu="add"``: which, by the kind of the operands' dtype."""
+
+    def rule(code: Any, dtype: np.dtype, *xs: Any) -> Any:
+        name = _of_kind(by_kind, xs[0].dtype)
+        if name is None:
+            return NotImplemented
+        return code.scalar(f"{name} {xs[0].type} {', '.join([x.name for x in xs])}", dtype)
+
+    return rule
+
+
+def intrinsic(**by_kind: str) -> Rule:
+    """Make the rule of one of LLVM's functions; the operand itself where its name is ''."""
+
+    def rule(code: Any, dtype: np.dtype, *xs: Any) -> Any:
+        name = _of_kind(by_kind, dtype)
+        if name is None:
+            return NotImplemented
+        return code.call(name, dtype, *xs) if name else xs[0]
+
+    return rule
+
+
+def loops(kinds: str) -> Rule:
+    """Leave dtypes of these kinds to the ufunc's loop; for others the host has another function."""
+
+    def rule(code: Any, dtype: np.dtype, *xs: Any) -> Any:
+        return NotImplemented if xs[0].dtype.kind in kinds else None
+
+    return rule
+
+
+def ordered(how: str) -> Rule:
+    """Make the rule of a comparison: "lt", "ge" and so on."""
+    return instruction(f=f"fcmp o{how}", i=f"icmp s{how}", ub=f"icmp u{how}")
+
+
+def extreme(how: str, is_nan_left_out: bool) -> Rule:
+    """Make the rule of the operand that is greater ("gt"), or less ("lt"); nan is both, or is left out."""
+    beats = ordered(how)
+
+    def rule(code: Any, dtype: np.dtype, x: Any, y: Any) -> Any:
+        first = beats(code, np.dtype(bool), x, y)
+        if dtype.kind == "f":
+            odd = y if is_nan_left_out else x
+            is_nan = code.scalar(f"fcmp uno {odd.type} {odd.name}, {odd.name}", np.dtype(bool))
+            first = code.scalar(f"or i1 {first.name}, {is_nan.name}", np.dtype(bool))
+        return select(code, dtype, first, x, y)
+
+    return rule
+
+
+def select(code: Any, dtype: np.dtype, mask: Any, x: Any, y: Any) -> Any:
+    return code.scalar(f"select i1 {mask.name}, {x.type} {x.name}, {y.type} {y.name}", dtype)
+
+
+def neg(code: Any, dtype: np.dtype, x: Any) -> Any:
+    return code.scalar(f"fneg {x.type} {x.name}" if dtype.kind == "f" else f"sub {x.type} 0, {x.name}", dtype)
+
+
+def absolute(code: Any, dtype: np.dtype, x: Any) -> Any:
+    if dtype.kind == "i":
+        return code.call("abs", dtype, x, more=", i1 false")
+    return code.call("fabs", dtype, x) if dtype.kind == "f" else x
+
+
+def square(code: Any, dtype: np.dtype, x: Any) -> Any:
+    return code.scalar(f"{'fmul' if dtype.kind == 'f' else 'mul'} {x.type} {x.name}, {x.name}", dtype)
+
+
+def reciprocal(code: Any, dtype: np.dtype, x: Any) -> Any:
+    if dtype.kind != "f":
+        return NotImplemented
+    one = code.constant(1, dtype)
+    return code.scalar(f"fdiv {x.type} {one.name}, {x.name}", dtype)
+
+
+def isnan(code: Any, dtype: np.dtype, x: Any) -> Any:
+    if x.dtype.kind != "f":
+        return NotImplemented
+    return code.scalar(f"fcmp uno {x.type} {x.name}, {x.name}", dtype)
+
+
+def compared_size(how: str) -> Rule:
+    """Make the rule that compares an element's size with infinity."""
+
+    def rule(code: Any, dtype: np.dtype, x: Any) -> Any:
+        if x.dtype.kind != "f":
+            return NotImplemented
+        size, infinity = code.call("fabs", x.dtype, x), code.constant(math.inf, x.dtype)
+        return code.scalar(f"fcmp {how} {x.type} {size.name}, {infinity.name}", dtype)
+
+    return rule
+
+
+def signbit(code: Any, dtype: np.dtype, x: Any) -> Any:
+    if x.dtype.kind != "f":
+        return NotImplemented
+    n = 8 * x.dtype.itemsize
+    bits = code.scalar(f"bitcast {x.type} {x.name} to i{n}", np.dtype(f"i{n // 8}"))
+    return code.scalar(f"icmp slt i{n} {bits.name}, 0", dtype)
+
+
+def cast(code: Any, given: np.dtype, x: Any, dtype: np.dtype) -> Any:
+    """Convert as C does, where that has a meaning, and else as processors do (the least integer)."""
+    old, new = x.dtype.kind, dtype.kind
+    if new == "b":
+        zero = code.constant(0, x.dtype)
+        return x if old == "b" else code.scalar(f"{_UNEQUAL[old]} {x.type} {x.name}, {zero.name}", dtype)
+    if old == "f" and new in "iu":
+        return _rounded(code, x, dtype) if new == "i" and dtype.itemsize >= 4 else None
+    if x.dtype == dtype or (old != "f" and new != "f" and old != "b" and x.dtype.itemsize == dtype.itemsize):
+        return code.named(x.name, dtype)
+    is_wider = dtype.itemsize > x.dtype.itemsize or old == "b"
+    if old == new == "f":
+        how = "fpext" if is_wider else "fptrunc"
+    elif new == "f":
+        how = "sitofp" if old == "i" else "uitofp"
+    else:
+        how = ("sext" if old == "i" else "zext") if is_wider else "trunc"
+    return code.scalar(f"{how} {x.type} {x.name} to {code.type_of(dtype)}", dtype)
+
+
+_UNEQUAL = {"f": "fcmp une", "i": "icmp ne", "u": "icmp ne"}
+
+
+def _rounded(code: Any, x: Any, dtype: np.dtype) -> Any:
+    least, truth = np.iinfo(dtype).min, np.dtype(bool)
+    low, high = code.constant(float(least), x.dtype), code.constant(-float(least), x.dtype)
+    if x.dtype.itemsize > dtype.itemsize:  # what is rounded up to the least
+        low = code.constant(float(least) - 1, x.dtype)
+    above = code.scalar(
+        f"fcmp {'ogt' if x.dtype.itemsize > dtype.itemsize else 'oge'} {x.type} {x.name}, {low.name}", truth
+    )
+    below = code.scalar(f"fcmp olt {x.type} {x.name}, {high.name}", truth)
+    fits = code.scalar(f"and i1 {above.name}, {below.name}", truth)
+    found = code.scalar(f"fptosi {x.type} {x.name} to {code.type_of(dtype)}", dtype)
+    return select(code, dtype, fits, found, code.constant(least, dtype))
+
+
+# -- structure -------------------------------------------------------------------------------------------
+
+
+def concat(code: Any, aval: Any, *xs: Any, axis: int) -> Any:
+    out, first = code.room(aval), 0
+    for x in xs:
+        n = x.aval.shape[axis]
+        code.copy(x, out.view(lambda a, s=(*[slice(None)] * axis, slice(first, first + n)): a[s]))
+        first += n
+    return out
+
+
+def update(code: Any, aval: Any, x: Any, value: Any, key: Any) -> Any:
+    """Copy a value, and write another one over a part of it."""
+    out = code.room(aval)
+    code.copy(x, out)
+    code.copy(value, out.view(lambda a: a[(*key, ...)]))
+    return out
+
+
+def matmul(code: Any, aval: Any, x: Any, y: Any) -> Any:
+    """Sum products of rows and columns; larger matrices are BLAS's."""
+    if aval.dtype.kind == "b":
+        return None
+    *lead, m, n = aval.shape
+    k, out = x.aval.shape[-1], code.room(aval)
+    is_float = aval.dtype.kind == "f"
+    if m * k * n > _MOST_PRODUCTS and is_float:
+        return code.product(x, y, out)
+    zero = code.constant(0, aval.dtype)
+    times, plus = ("fmul reassoc contract", "fadd reassoc contract") if is_float else ("mul", "add")
+
+    def term(at: Sequence[Any], j: Any, i: Any) -> Any:
+        a, b = x.at([*at[:-1], i]), y.at([*at[:-2], i, j])
+        return code.scalar(f"{times} {a.type} {a.name}, {b.name}", aval.dtype)
+
+    def add(a: Any, b: Any) -> Any:
+        return code.scalar(f"{plus} {a.type} {a.name}, {b.name}", aval.dtype)
+
+    if n == 1 or not y.is_dense():  # a sum a time
+        code.each(aval.shape, lambda at: out.put(at, code.sum(k, zero, lambda i: term(at, at[-1], i), add)))
+        return out
+
+    def row(at: Any) -> None:  # sums of a row at a time
+        code.each((n,), lambda j: out.put([*at, *j], zero))
+        code.repeat(
+            k,
+            lambda i: code.each(
+                (n,), lambda j: out.put([*at, *j], add(out.at([*at, *j]), term([*at, *j], j[0], i)))
+            ),
+        )
+
+    code.each((*lead, m), row)
+    return out
+
+
+# Products of numbers from which BLAS is worth a call.
+_MOST_PRODUCTS = 1 << 14
+
+
+# -- control ---------------------------------------------------------------------------------------------
+
+
+def scan(
+    code: Any,
+    avals: Any,
+    *operands: Any,
+    program: Any,
+    length: int,
+    reverse: bool,
+    carry: int,
+    x_axes: Any,
+    y_axes: Any,
+) -> Any:
+    cut = len(x_axes)
+    state = code.copied(operands[:carry])
+    xs = [
+        x.view(lambda a, axis=axis: np.moveaxis(a, axis, 0))
+        for x, axis in zip(code.stored(operands[carry : carry + cut]), x_axes, strict=True)
+    ]
+    whole = code.stored(operands[carry + cut :])
+    ys = code.rooms(avals)[carry:]
+    moved = [y.view(lambda a, axis=axis: np.moveaxis(a, axis, 0)) for y, axis in zip(ys, y_axes, strict=True)]
+
+    def step(t: Any) -> None:
+        if reverse:
+            t = code.integer(f"sub i64 {length - 1}, {t}")
+        outs = code.run(program, [*state, *[x.row(t) for x in xs], *whole])
+        for new, y in zip(outs[carry:], moved, strict=True):
+            code.copy(new, y.row(t))
+        code.hand_on(outs[:carry], state)
+
+    code.repeat(length, step, is_long=True)
+    return (*state, *ys)
+
+
+def while_(code: Any, avals: Any, *operands: Any, cond: Any, body: Any, carry: int, rows: Any) -> Any:
+    """Go on as long as the condition holds; where it is an array, for the entries where it holds."""
+    test = cond.aval(cond.outputs[0])
+    if test.ndim and any(e.prim.name == "while" for e in body.eqns):
+        return None  # which must not see entries that are done
+    state, whole = code.copied(operands[:carry]), code.stored(operands[carry:])
+
+    def ask() -> Any:
+        (found,) = code.stored(code.run(cond, [*state, *whole]))
+        if not test.ndim:
+            return found.at([]), found
+        is_any = code.sum(
+            test.size,
+            code.constant(False, test.dtype),
+            found.at,
+            lambda a, b: code.scalar(f"or i1 {a.name}, {b.name}", test.dtype),
+        )
+        return is_any, found
+
+    def step(found: Any) -> None:
+        outs = code.run(body, [*state, *whole])
+        if test.ndim:
+            outs = [
+                code.formula(
+                    s.aval,
+                    lambda at, o=o, s=s: select(
+                        code, s.aval.dtype, found.at(at[: test.ndim]), o.at(at), s.at(at)
+                    ),
+                )
+                for o, s in zip(code.stored(outs), state, strict=True)
+            ]
+        code.hand_on(outs, state)
+
+    code.repeat_while(ask, step)
+    return tuple(state)
+
+
+def switch(
+    code: Any, avals: Any, index: Any, *operands: Any, branches: Any, lead: int, roles: Any, sums: Any
+) -> Any:
+    if lead:
+        return None
+    operands, outs = code.stored(operands), code.rooms(avals)
+
+    def do(program: Any) -> None:
+        for x, out in zip(code.run(program, operands), outs, strict=True):
+            code.copy(x, out)
+
+    code.choose(index.at([]), [partial(do, b) for b in branches])
+    return tuple(outs)

@@ -1,0 +1,171 @@
+"""Programs of small values that have run for so long that machine code of them pays (`cpu/machine.py`).
+
+LLVM compiles one in the background, in some hundredths of a second. Its first run is compared with the host's
+and timed against it: what disagrees, or is not faster, stays on the host.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ..config import active, config
+from ..cpu.faults import is_ignored
+from ..cpu.kernels import Unfit
+from ..cpu.machine import Machine, is_available
+from ..graph.aval import aval_of_value
+from ..graph.primitive import Primitive
+from ..graph.program import Eqn, Program
+from ..max.trials import agree
+from ..ops.structure import project
+
+# LLVM is so many times as fast as MAX's compiler: programs have that much less to run before.
+_QUICK = 20
+# Runs in which it must have been faster once.
+_TURNS = 3
+
+Cold = Callable[[], Sequence[Any]]
+
+
+class Hot:
+    """A program, and what is known of its machine code.
+
+    Attributes
+    ----------
+    state
+        "cold", "compiling", "new" (compiled, but not tried), "hot", or "failed".
+    message
+        Why it stays on the host.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.state = "cold" if is_available() else "failed"
+        self.message = "" if is_available() else "llvmlite is not installed"
+        self.seconds = 0.0
+        self.turns = 0
+        self.machine: Machine | None = None
+
+    def run(self, inputs: Sequence[np.ndarray], cold: Cold) -> Sequence[Any]:
+        """Run it by machine code if there is any, and else by `cold`, which does the same."""
+        if self.state == "failed":
+            return cold()
+        mode = active.settings["mode"]
+        if mode == "host":
+            return cold()
+        if mode == "max" and self.machine is None:
+            self._compile()
+        if self.state == "hot" or (mode == "max" and self.machine is not None):
+            found = self._on_machine(inputs)
+            return cold() if found is None else found
+        start = perf_counter()
+        out = cold()
+        seconds = perf_counter() - start
+        self.seconds += seconds
+        if self.state == "new":
+            self._try(inputs, out, seconds)
+        elif self.state == "cold" and self.seconds * _QUICK > config.compile_after:
+            self.state = "compiling"
+            _in_background(self._compile)
+        return out
+
+    def _on_machine(self, inputs: Sequence[np.ndarray]) -> Sequence[Any] | None:
+        """Run the machine code; None where the host has to, which says of a fault whose it is."""
+        assert self.machine is not None
+        found = self.machine.run(inputs)
+        if found is None or not is_ignored(found[1]):
+            return None
+        return found[0]
+
+    def _try(self, inputs: Sequence[np.ndarray], wanted: Sequence[Any], seconds: float) -> None:
+        """Compare a run of the machine code with the host's."""
+        start = perf_counter()
+        found = self._on_machine(inputs)
+        took = perf_counter() - start
+        if found is None:  # nothing is learned
+            return
+        self.turns += 1
+        if not all(agree(got, np.asarray(w)) for got, w in zip(found, wanted, strict=True)):
+            self._fail("its results differ from the host's")
+        elif took < seconds:
+            self.state = "hot"
+        elif self.turns == _TURNS:
+            self._fail(f"not faster: {took / seconds:.1f} of the host's time")
+
+    def _fail(self, message: str) -> None:
+        self.state, self.message, self.machine = "failed", message, None
+
+    def _compile(self) -> None:
+        with _compiling[0]:
+            if self.machine is not None:
+                return
+            try:
+                self.machine = Machine(self.program)
+            except Unfit as reason:
+                self._fail(str(reason))
+            else:
+                self.state = "new"
+
+    def status(self) -> str:
+        """Say in a few words where it runs, and why."""
+        after = config.compile_after / _QUICK
+        return {
+            "cold": f"host: machine code after {after:g} s, {self.seconds:.2g} s so far",
+            "compiling": "host: being compiled to machine code",
+            "new": "compiled to machine code, to be tried",
+            "hot": "machine code",
+            "failed": f"host: {self.message}",
+        }[self.state]
+
+
+@lru_cache(512)
+def hot_of(prim: Primitive, avals: tuple[Any, ...], results: Any, params: tuple[tuple[str, Any], ...]) -> Hot:
+    """Return what is known of the machine code of one operation with several results."""
+    n = len(avals)
+    eqns = [Eqn(prim, tuple(range(n)), params, results)]
+    eqns += [Eqn(project, (n,), (("index", i),), aval) for i, aval in enumerate(results)]
+    return Hot(Program(avals, tuple(eqns), tuple(range(n + 1, n + 1 + len(results)))))
+
+
+def run_operation(prim: Primitive, operands: Sequence[np.ndarray], params: dict[str, Any], cold: Cold) -> Any:
+    """Run an operation with several results by machine code if there is any, and else by `cold`."""
+    if active.settings["mode"] == "host":
+        return cold()
+    avals = tuple([aval_of_value(x) for x in operands])
+    return tuple(hot_of(prim, avals, prim.aval(*avals, **params), tuple(params.items())).run(operands, cold))
+
+
+# One compiles at a time.
+_compiling = [threading.Lock()]
+_threads: list[threading.Thread] = []
+
+
+def _in_background(work: Callable[[], None]) -> None:
+    thread = threading.Thread(target=work, name="nabla_array machine code", daemon=True)
+    _threads[:] = [t for t in _threads if t.is_alive()]
+    _threads.append(thread)
+    thread.start()
+
+
+@atexit.register
+def wait_for_compilers() -> None:
+    """Wait until what is being compiled is ready: LLVM must not be left in the midst of it."""
+    for thread in _threads:
+        thread.join(30)
+
+
+def _forked() -> None:
+    """Begin anew in a forked child, which has none of these threads: what was being compiled stays cold."""
+    _compiling[0] = threading.Lock()
+    _threads.clear()
+    hot_of.cache_clear()
+
+
+os.register_at_fork(after_in_child=_forked)

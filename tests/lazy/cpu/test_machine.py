@@ -1,0 +1,116 @@
+"""Machine code against the host's functions: random programs and loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nabla_array._lazy.cpu.kernels import Unfit
+from nabla_array._lazy.cpu.machine import Machine
+from nabla_array._lazy.graph.aval import Aval, aval_of_value
+from nabla_array._lazy.graph.program import Eqn, Program
+from nabla_array._lazy.ops.control import scan
+from nabla_array._lazy.ops.structure import project
+
+from ..execution import assert_same
+from ..run.test_random_graphs import leaves
+from .test_loops import INSTRUCTIONS, NUMBERS, Values, chosen, looped, program_of, reference
+
+
+def check(program: Program, inputs: Values, exact: bool = True) -> None:
+    """Compare two runs of machine code with the host."""
+    machine, before = Machine(program), [x.copy() for x in inputs]
+    wanted = reference(program, inputs)
+    for _ in range(2):
+        found = machine.run(inputs)
+        assert found is not None
+        for x, y in zip(found[0], wanted, strict=True):
+            assert_same(x, y, exact=exact)
+    for x, y in zip(inputs, before, strict=True):
+        assert_same(x, y)
+
+
+def sums(program: Program) -> bool:
+    """Say whether a program sums elements, in an order that is not NumPy's."""
+    return any(eqn.prim.reducer in (np.add, np.multiply) for eqn in program.eqns)
+
+
+@settings(max_examples=150, deadline=None)
+@given(leaves(), INSTRUCTIONS, NUMBERS)
+def test_random_programs(inputs: list[np.ndarray], instructions: list[Any], kept: set[int]) -> None:
+    program = chosen(program_of(inputs, instructions), kept)
+    try:
+        Machine(program)
+    except Unfit:
+        return
+    if not sums(program):  # of which what is computed from may be anything: an index, a comparison
+        check(program, inputs)
+
+
+def scanned(
+    body: Program,
+    avals: list[Aval],
+    carry: int,
+    x_axes: tuple[int, ...],
+    y_axes: tuple[int, ...],
+    n: int,
+    reverse: bool,
+) -> Program:
+    params = {
+        "program": body,
+        "length": n,
+        "reverse": reverse,
+        "carry": carry,
+        "x_axes": x_axes,
+        "y_axes": y_axes,
+    }
+    results = scan.aval(*avals, **params)
+    many = len(avals)
+    eqns = [Eqn(scan, tuple(range(many)), tuple(params.items()), results)]
+    eqns += [Eqn(project, (many,), (("index", i),), a) for i, a in enumerate(results)]
+    return Program(tuple(avals), tuple(eqns), tuple(range(many + 1, many + 1 + len(results))))
+
+
+@settings(max_examples=100, deadline=None)
+@given(leaves(), INSTRUCTIONS, st.data())
+def test_random_scans(inputs: list[np.ndarray], instructions: list[Any], data: st.DataObject) -> None:
+    program = program_of(inputs, instructions)
+    numbers = range(len(program.inputs) + len(program.eqns))
+    carry = data.draw(st.integers(0, len(inputs)))
+    cut = data.draw(st.integers(0, len(inputs) - carry))
+    outs = [
+        data.draw(st.sampled_from([k for k in numbers if program.aval(k) is aval]))
+        for aval in program.inputs[:carry]
+    ]
+    arrays = [k for k in numbers if isinstance(program.aval(k), Aval)]
+    outs += data.draw(st.lists(st.sampled_from(arrays), max_size=3))
+    body = Program(program.inputs, program.eqns, tuple(outs))
+    n, reverse = data.draw(st.integers(0, 12)), data.draw(st.booleans())
+    cuts = inputs[carry : carry + cut]
+    x_axes = tuple([data.draw(st.integers(0, x.ndim)) for x in cuts])
+    y_axes = tuple([data.draw(st.integers(0, body.aval(k).ndim)) for k in outs[carry:]])
+    xs = [np.stack([np.roll(x, t) for t in range(n)] or [x])[:n] for x in cuts]
+    given_ = [
+        *inputs[:carry],
+        *[np.moveaxis(x, 0, a) for x, a in zip(xs, x_axes, strict=True)],
+        *inputs[carry + cut :],
+    ]
+    whole = scanned(body, [aval_of_value(x) for x in given_], carry, x_axes, y_axes, n, reverse)
+    if sums(body):
+        return
+    try:
+        machine = Machine(whole)
+    except Unfit:
+        return
+    steps = range(n - 1, -1, -1) if reverse else range(n)
+    wanted, stacks = looped(body, inputs[:carry], xs, inputs[carry + cut :], steps)
+    found = machine.run(given_)
+    assert found is not None
+    for x, y in zip(found[0], wanted, strict=False):
+        assert_same(x, np.asarray(y))
+    for x, stack, axis in zip(found[0][carry:], stacks, y_axes, strict=True):
+        for one, other in zip(np.moveaxis(x, axis, 0), stack, strict=True):
+            assert_same(np.asarray(one), np.asarray(other))
