@@ -122,6 +122,8 @@ class Partition:
     ----------
     values
         All values, the program's inputs first.
+    rounds
+        For each value how many moves it waits for, one after the other.
     made
         What makes the others, in order.
     makers
@@ -157,6 +159,7 @@ class Partition:
         self.wishes = wishes
         inputs = zip(program.inputs, layouts, strict=True)
         self.values = [Value(a, everywhere(mesh, a) if lay is None else lay) for a, lay in inputs]
+        self.rounds = [0] * len(self.values)
         self.hosted = {i for i, lay in enumerate(layouts) if lay is None}
         self.made: list[Made] = []
         self.number: list[int | None] = [*range(len(layouts))]
@@ -209,10 +212,16 @@ class Partition:
         number = self.number[i]
         return None if number is None else self.values[number].layout
 
+    def _value(self, aval: Any, layout: Layouts, rounds: int) -> int:
+        self.values.append(Value(aval, layout))
+        self.rounds.append(rounds)
+        return len(self.values) - 1
+
     def local(self, prim: Primitive, ins: Iterable[int], params: Params, aval: Any, layout: Layouts) -> int:
         """Add an operation that each device does; returns its result's number."""
-        self.values.append(Value(aval, layout))
-        made = Local(prim, tuple(ins), params, len(self.values) - 1, self.cause)
+        ins = tuple(ins)
+        number = self._value(aval, layout, max([self.rounds[i] for i in ins], default=0))
+        made = Local(prim, ins, params, number, self.cause)
         self.makers[made.out] = made
         self.made.append(made)
         return made.out
@@ -221,10 +230,10 @@ class Partition:
         self, eqn: Eqn, bodies: Iterable[Partition], ins: Iterable[int], layouts: Sequence[Layout]
     ) -> int:
         """Add a loop, or a branch, whose results lie like that; returns the number of all of them."""
-        first = len(self.values)
-        self.values += map(Value, eqn.aval, layouts)
-        outs = tuple(range(first, len(self.values)))
-        made = Nested(eqn.prim, tuple(bodies), tuple(ins), outs, dict(eqn.params), self.cause)
+        ins = tuple(ins)
+        rounds = 1 + max([self.rounds[i] for i in ins], default=0)
+        outs = tuple([self._value(*value, rounds) for value in zip(eqn.aval, layouts, strict=True)])
+        made = Nested(eqn.prim, tuple(bodies), ins, outs, dict(eqn.params), self.cause)
         self.made.append(made)
         return self.local(several, outs, {}, eqn.aval, tuple(layouts))
 
@@ -240,16 +249,13 @@ class Partition:
             how = move(before, layout)
             aval = self.values[number].aval
             if number in self.hosted:
-                self.values.append(Value(aval, layout))
-                self.made.append(Placing(number, layout, len(self.values) - 1, self.cause))
-                self._moved[key] = len(self.values) - 1
-                return self._moved[key]
-            if how.is_local and not before.partial:
+                self._moved[key] = self._value(aval, layout, 0)
+                self.made.append(Placing(number, layout, self._moved[key], self.cause))
+            elif how.is_local and not before.partial:
                 self._moved[key] = self.local(slice_, (number,), _slicing(before, layout), aval, layout)
             else:
-                self.values.append(Value(aval, layout))
-                self.made.append(Moved(number, how, len(self.values) - 1, self.cause))
-                self._moved[key] = len(self.values) - 1
+                self._moved[key] = self._value(aval, layout, self.rounds[number] + 1)
+                self.made.append(Moved(number, how, self._moved[key], self.cause))
         return self._moved[key]
 
     def _view_of_moved(self, number: int, layout: Layout) -> int | None:

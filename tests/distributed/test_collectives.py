@@ -132,6 +132,21 @@ def test_what_is_needed_late_waits_for_what_is_ready_late() -> None:
     assert along_dp == ("all_reduce", 2)
 
 
+@pytest.mark.parametrize("columns", [4, 1 << 13])
+def test_a_sum_goes_with_what_its_quotient_waits_for(columns: int) -> None:
+    """Means of groups: small sums are taken along with the counts, large ones as late as may be."""
+    member, x, mesh = np.ones((16, 8)), np.ones((16, columns)), DeviceMesh(4, "i")
+
+    def means(member: Any, x: Any) -> Any:
+        return (member.T @ x) / xp.sum(member, axis=0)[:, None]
+
+    p = parted(means, mesh, (member, P("i")), (x, P("i")))
+    is_small = columns == 4
+    assert steps(p) == ([("all_reduce", 2)] if is_small else [("all_reduce", 1)] * 2)
+    p = parted(lambda *args: xp.sum(means(*args)), mesh, (member, P("i")), (x, P("i")))
+    assert sum(n for _, n in moved(p)) == 1.5 * 8 * (8 + (8 * columns if is_small else 1))
+
+
 def test_what_does_not_go_together() -> None:
     """Numbers of two kinds, sums and extremes, and other devices."""
     x, mesh = np.ones((8, 8)), DeviceMesh((2, 2), ("a", "b"))

@@ -21,6 +21,8 @@ from ..partition import Partition, sized
 _MOVED = 8.0
 # Ways to cut an operation that are looked at, at the most.
 _WAYS = 512
+# Bytes up to which a sum is taken sooner where that saves waiting for messages once more.
+_SOON = 1 << 17
 # By which of their operands, the others being whole, operations are linear.
 _LINEAR: dict[Primitive, tuple[int, ...]] = {
     elementwise.mul: (0, 1),
@@ -82,8 +84,12 @@ def carried_by(p: Partition, eqn: Eqn) -> tuple[tuple[str, np.ufunc], ...]:
     )
     # The derivative by each operand is a number: it is linear in all of them together.
     is_sum = len(where) == len(eqn.ins) and all([type(d) is int for d in prim.partials or (None,)])
-    if eqn.aval.size > p.program.aval(eqn.ins[where[0]]).size:  # a later sum would move more
+    aval = p.program.aval(eqn.ins[where[0]])
+    if eqn.aval.size > aval.size:  # a later sum would move more
         return ()
+    rounds = [0 if (number := p.number[i]) is None else p.rounds[number] for i in eqn.ins]
+    if aval.nbytes <= _SOON and max(rounds) > max([rounds[n] for n in where]):
+        return ()  # what the operation waits for anyway, this sum can move with
     return partial if is_linear or is_sum or (len(where) == 1 and where[0] in _LINEAR.get(prim, ())) else ()
 
 
