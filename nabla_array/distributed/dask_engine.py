@@ -243,9 +243,12 @@ class Dask:
         return Shard(self._submit(shard.device, tasks.cut, (taken, place), read), shard.device)
 
     def move(self, shipments: Sequence[Shipment]) -> list[list[Any]]:
-        """Run one task for each distinct part, and what cuts and joins on the way there."""
+        """Run one task for each device that joins parts, and what cuts and joins on the way there."""
         self._look()
-        return [_Moving(self, s.move, s.aval, s.shards).done() for s in shipments]
+        joins = _Joins(self)
+        found = [_Moving(joins, s.move, s.aval, s.shards).done() for s in shipments]
+        joins.submit()
+        return found
 
     def call(
         self,
@@ -382,11 +385,56 @@ def _spans(slices: Sequence[slice]) -> tuple[tuple[int, int], ...]:
     return tuple([(s.start, s.stop) for s in slices])
 
 
+class _Joining(NamedTuple):
+    """A part that is to be made of pieces of others, which are numbered."""
+
+    made: Shard
+    groups: list[list[Piece]]
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    ufunc: Any
+    parts: list[Shard]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the part."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+class _Joins:
+    """What is joined in one step, of all values: a task for each device, and each floor of its trees."""
+
+    def __init__(self, engine: Dask) -> None:
+        self.engine = engine
+        self._floor: dict[Shard, int] = {}
+        self._waiting: dict[tuple[int, int], list[_Joining]] = {}
+
+    def add(self, joining: _Joining) -> Shard:
+        """Keep what is to be joined until all is known; returns the part."""
+        made = joining.made
+        self._floor[made] = 1 + max([self._floor.get(part, 0) for part in joining.parts], default=0)
+        self._waiting.setdefault((self._floor[made], made.device), []).append(joining)
+        return made
+
+    def submit(self) -> None:
+        """Note the tasks."""
+        for (_, device), some in sorted(self._waiting.items(), key=lambda item: item[0]):
+            places, read = _split(self.engine._near([part for j in some for part in j.parts], device))
+            at = iter(places)
+            joins = [tasks.Join(*j[1:-1], [next(at) for _ in j.parts]) for j in some]
+            nbytes = sum([j.nbytes * (1 + len(j.parts)) for j in some])
+            source = self.engine._submit(device, tasks.join, (joins,), read, nbytes)
+            for n, j in enumerate(some):
+                j.made.source, j.made.number, j.made.many = source, n, len(some)
+                j.made.rest = sum([other.nbytes for other in some]) - j.nbytes
+
+
 class _Moving:
     """A value's way from one layout to another."""
 
-    def __init__(self, engine: Dask, move: Move, aval: Aval, shards: list[Shard]) -> None:
-        self.engine, self.move, self.aval, self.shards = engine, move, aval, shards
+    def __init__(self, joins: _Joins, move: Move, aval: Aval, shards: list[Shard]) -> None:
+        self.joins, self.engine = joins, joins.engine
+        self.move, self.aval, self.shards = move, aval, shards
         self._cuts: dict[Any, Shard] = {}
         self._joined: dict[Any, Shard] = {}
 
@@ -425,17 +473,15 @@ class _Moving:
                 near, taken = self._taken(device, given)
                 pieces.append(Piece(number.setdefault(near, len(number)), taken, given.piece.put))
             mine.append(pieces)
-        places, read = _split([*number])
-        join = tasks.Join(mine, shape, self.aval.dtype, self.move.ufunc, places)
-        nbytes = math.prod(shape) * self.aval.dtype.itemsize * (1 + len(number))
-        return Shard(self.engine._submit(device, tasks.join, (join,), read, nbytes), device)
+        made = Shard(None, device)
+        return self.joins.add(_Joining(made, mine, shape, self.aval.dtype, self.move.ufunc, [*number]))
 
     def _taken(self, device: int, given: _Given) -> tuple[Shard, tuple[slice, ...]]:
         """Return what to read for a piece, and where it is in there: cut off first, where that saves much."""
         engine, (piece, shard, size) = self.engine, given
         saved = (size - piece.size) * self.aval.dtype.itemsize
         if saved < SAVED or engine._workers[shard.device] == engine._workers[device]:
-            return engine._alone(shard, device), piece.taken
+            return shard, piece.taken
         key = shard, _spans(piece.taken)
         if key not in self._cuts:
             self._cuts[key] = engine._cut(shard, piece.taken)

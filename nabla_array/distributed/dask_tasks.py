@@ -137,10 +137,13 @@ def run(
     return *found, tuple(dict.fromkeys([message for message, _ in heard]))
 
 
-def join(of: Join, results: Results) -> tuple[Any]:
-    """Return a part made of pieces of others."""
-    parts = [_part(place, results) for place in of.places]
-    return (joined(of.groups, of.shape, of.dtype, of.ufunc, parts.__getitem__),)
+def join(joins: Sequence[Join], results: Results) -> tuple[Any, ...]:
+    """Return parts made of pieces of others."""
+    return tuple([_joined(of, [_part(place, results) for place in of.places]) for of in joins])
+
+
+def _joined(of: Join, parts: Sequence[np.ndarray]) -> np.ndarray:
+    return joined(of.groups, of.shape, of.dtype, of.ufunc, parts.__getitem__)
 
 
 def call(

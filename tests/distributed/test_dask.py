@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import io
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -161,6 +162,28 @@ def test_many_parts_are_joined_as_in_a_tree(client: Client, size: int, most: int
     joins = [t for k, t in tasks_of(client).items() if str(k).startswith("join")]
     assert max(len(t.dependencies) for t in joins) == most
     assert len(joins) == (1 if size == 4 else 1 + size // most)
+
+
+@pytest.mark.parametrize("size", [4, 24])
+@pytest.mark.parametrize("columns", [2, 40_000])
+def test_a_device_joins_several_values_in_one_task(
+    client: Client, submitted: list[str], size: int, columns: int
+) -> None:
+    a, b = RNG.normal(size=(size * 2, columns)), RNG.normal(size=(size * 2, 3))
+    mesh = mesh_of(client, size)
+    x, y = xp.eval(shard(a, mesh, P("x")), shard(b, mesh, P("x")))
+    del submitted[:]
+    before = received(client)
+    found = xp.eval(xp.sum(x, axis=0), xp.sum(x * 2, axis=0), xp.sum(y, axis=0))
+    for got, wanted in zip(found, (a.sum(axis=0), 2 * a.sum(axis=0), b.sum(axis=0)), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-9)
+    floors = 1 if size == 4 else 1 + size // engines.FAN_IN
+    # Large sums go to this process without the others.
+    assert Counter(submitted) == {"run": size, "join": floors} | ({"cut": 3} if columns > 2 else {})
+    # The parts go to those who join them, and nothing else.
+    assert received(client) - before < (1.01 * (2 * a.nbytes + b.nbytes) + 40_000) / 2 * (
+        2 if size == 4 else 1
+    )
 
 
 def test_only_what_is_needed_moves(client: Client) -> None:
