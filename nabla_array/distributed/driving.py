@@ -44,9 +44,11 @@ def _rooted(engine: Engine, body: Schedule, state: list[Shards]) -> list[Shards]
     whole: Any = body.program
     distinct = []
     for shards, i in zip(state, whole.outputs, strict=False):
+        layout: Layout = whole.values[i].layout
         first: dict[Any, Any] = {}
-        pairs = zip(whole.values[i].layout.boxes, shards, strict=True)
-        distinct.append([first.setdefault(box, shard) for box, shard in pairs])
+        terms = layout.mesh.indices(tuple([a for a, _ in layout.partial])).tolist()
+        alike = zip(layout.boxes, terms, shards, strict=True)
+        distinct.append([first.setdefault((box, term), shard) for box, term, shard in alike])
     return engine.rooted(distinct)
 
 

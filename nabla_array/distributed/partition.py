@@ -16,7 +16,7 @@ from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Eqn, Program, is_literal
 from .._lazy.ops.control import while_
 from .._lazy.ops.creation import fill
-from .._lazy.ops.structure import several, slice_
+from .._lazy.ops.structure import project, several, slice_
 from .._lazy.schedule.tiling import resized
 from .layouts import Layout, Move, move, replicated
 from .propagation import asked_for
@@ -126,8 +126,6 @@ class Partition:
         For each value how many moves it waits for, one after the other.
     made
         What makes the others, in order.
-    makers
-        By number the operations among these.
     number
         For each value of the program its number here, or None for a literal: everybody has those.
     outputs
@@ -167,7 +165,8 @@ class Partition:
         self.unruled: list[int] = []
         self.cause = 0
         self._moved: dict[tuple[int, Layout], int] = {}
-        self.makers: dict[int, Local] = {}
+        self._makers: dict[int, Local] = {}
+        self._parts: dict[tuple[int, int], int] = {}
 
     def end(self) -> None:
         """Make the program's outputs whole: nothing in them is still to be joined that nobody asked for."""
@@ -175,7 +174,9 @@ class Partition:
         for i in self.program.outputs:
             self.cause = i
             layout = self.layout(i)
-            if isinstance(layout, tuple) or asked_for(self.program, i) is not None:
+            if isinstance(layout, tuple):
+                found.append(self._joined_parts(i, layout))
+            elif asked_for(self.program, i) is not None:
                 found.append(self.number[i])
             else:
                 found.append(
@@ -191,6 +192,27 @@ class Partition:
                 cuts[axis] = wish
                 over -= {*wish.axes}
         return Layout(self.mesh, cuts)
+
+    def _joined_parts(self, i: int, layouts: tuple[Layout, ...]) -> int:
+        """Return several values with nothing to be joined."""
+        number = self.number[i]
+        assert number is not None
+        if not any(lay.partial for lay in layouts):
+            return number
+        joined = [lay.joined() for lay in layouts]
+        parts = [self.moved(self.part(number, n), lay) for n, lay in enumerate(joined)]
+        return self.local(several, parts, {}, self.program.aval(i), tuple(joined))
+
+    def part(self, number: int, index: int) -> int:
+        """Return one of several values."""
+        made = self._makers.get(number)
+        if made is not None and made.prim is several:
+            return made.ins[index]
+        if (number, index) not in self._parts:
+            aval, layouts = self.values[number]
+            part = self.local(project, [number], {"index": index}, aval[index], layouts[index])
+            self._parts[number, index] = part
+        return self._parts[number, index]
 
     def _everywhere(self, i: int) -> Layout:
         return replicated(self.mesh, self.program.aval(i).shape)
@@ -222,7 +244,7 @@ class Partition:
         ins = tuple(ins)
         number = self._value(aval, layout, max([self.rounds[i] for i in ins], default=0))
         made = Local(prim, ins, params, number, self.cause)
-        self.makers[made.out] = made
+        self._makers[made.out] = made
         self.made.append(made)
         return made.out
 
@@ -260,7 +282,7 @@ class Partition:
 
     def _view_of_moved(self, number: int, layout: Layout) -> int | None:
         """Return a view in a layout where what it looks at has been moved so already."""
-        made = self.makers.get(number)
+        made = self._makers.get(number)
         if made is None or made.prim.kind != "view" or callable(made.params) or made.prim.dims is None:
             return None
         if len(made.ins) != 1:

@@ -37,7 +37,7 @@ def client() -> Iterator[Client]:
 NAMES = ["while", "power iteration", "scan", "branch", "the other branch", "the third branch", "nested"]
 
 
-@pytest.mark.parametrize("name", [*NAMES, "gradient of a scan"])
+@pytest.mark.parametrize("name", [*NAMES, "gradient of a scan", "gradient of a recurrence"])
 def test_on_a_cluster(client: Client, name: str) -> None:
     function, values = CASES[name]
     mesh = DeviceMesh((2, 2), ("x", "y"), engine="dask", client=client)

@@ -236,7 +236,7 @@ def test_a_scan_over_batches_sums_once_a_step(monkeypatch: Any, reverse: bool) -
     assert not p.unruled
     assert {kind for kind, _ in moved(p)} == {"all_reduce"}
     if not reverse:
-        assert sorted(nbytes for _, nbytes in moved(p)) == [2 * 8 * 3 / 4, 2 * w.nbytes * 3 / 4]
+        assert sorted(nbytes for _, nbytes in moved(p)) == [3 * 2 * 8 * 3 / 4, 2 * w.nbytes * 3 / 4]
     program, values = recorded(function, [x, y, w])
     layouts = [p.values[i].layout for i in range(3)] + [None] * (len(values) - 3)
     for got, want in zip(on_mesh(program, mesh, values, layouts), reference(program, values), strict=True):

@@ -6,17 +6,14 @@ and returns the number of its result there; None for a literal's.
 
 from __future__ import annotations
 
-import numpy as np
-
 from ..._lazy.graph.program import Eqn
-from ..._lazy.ops import control, elementwise, fourier, indexing, linalg, ordering, reduction, structure
+from ..._lazy.ops import control, fourier, indexing, linalg, ordering, reduction, structure
 from ..._lazy.ops.placement import reshard, transfer
-from ..layouts import Layout
 from ..partition import Partition
 from . import loops
 from .along import gather_rule, index_rule, scan_rule, scatter_rule, search_rule
 from .four_steps import fft_rule, irfft_rule
-from .local import done, fill_of, full
+from .local import in_terms
 from .moving import concat_rule, reshape_rule, slice_rule, update_slice_rule
 from .sorting import sort_rule
 from .table import RULES, partition, rule_of
@@ -25,25 +22,11 @@ from .tall import tall_rule, values_rule
 
 def _reshard(p: Partition, k: int, eqn: Eqn) -> int:
     (i,) = eqn.ins
-    before = now = p.layout(i)
+    before = p.layout(i)
     if before is None or not before.varies:  # what is left open may be cut as it is welcome
         before = p.wishes[k]
     target = dict(eqn.params)["spec"].layout(eqn.aval.shape, before=before)
-    terms = {*target.partial} - {*(now.partial if now is not None else ())}
-    if not terms:
-        return p.operand(i, target)
-    x = p.operand(i, Layout(p.mesh, target.cuts, {*target.partial} - terms))
-    # The first device along these axes has the value, and the others have zero.
-    others = tuple([a for a, _ in terms])
-    layout = Layout(p.mesh, target.cuts, target.partial)
-    flags, zeros = (
-        full(p, value, dtype, layout)
-        for value, dtype in (
-            (lambda d: p.mesh.index(d, others) == 0, np.dtype(bool)),
-            (lambda d: fill_of(eqn.aval.dtype), eqn.aval.dtype),
-        )
-    )
-    return done(p, elementwise.select, [flags, x, zeros], layout)
+    return in_terms(p, i, target)
 
 
 def _transfer(p: Partition, k: int, eqn: Eqn) -> int | None:
@@ -52,13 +35,9 @@ def _transfer(p: Partition, k: int, eqn: Eqn) -> int | None:
 
 
 def _project(p: Partition, k: int, eqn: Eqn) -> int:
-    params = dict(eqn.params)
     number = p.number[eqn.ins[0]]
     assert number is not None
-    made = p.makers.get(number)
-    if made is not None and made.prim is structure.several:
-        return made.ins[params["index"]]
-    return p.local(eqn.prim, [number], params, eqn.aval, p.values[number].layout[params["index"]])
+    return p.part(number, dict(eqn.params)["index"])
 
 
 RULES |= {

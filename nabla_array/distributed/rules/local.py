@@ -38,6 +38,22 @@ def fill_of(dtype: np.dtype) -> Any:
     return {"f": -0.0, "c": complex(-0.0, -0.0)}.get(dtype.kind, 0)
 
 
+def in_terms(p: Partition, i: int, target: Layout) -> int:
+    """Return a value of the program in a layout that may ask for terms of a sum where it has none.
+
+    The first device along their axes has the value then, and the others have zero.
+    """
+    now = p.layout(i)
+    terms = {*target.partial} - {*(now.partial if now is not None else ())}
+    if not terms:
+        return p.operand(i, target)
+    x = p.operand(i, Layout(p.mesh, target.cuts, {*target.partial} - terms))
+    others, dtype = tuple([a for a, _ in terms]), p.values[x].aval.dtype
+    flags = full(p, lambda d: p.mesh.index(d, others) == 0, np.dtype(bool), target)
+    zeros = full(p, lambda d: fill_of(dtype), dtype, target)
+    return done(p, elementwise.select, [flags, x, zeros], target)
+
+
 def without(layout: Layout, axis: int) -> Layout:
     """Return a layout without an axis: of what each device finds along that axis of its own part."""
     cuts = [c for a, c in enumerate(layout.cuts) if a != axis]

@@ -5,17 +5,20 @@ Where they do, and the operands are large, the bodies are steps of the mesh, wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from ..._lazy.graph.program import Eqn, Program
 from ..._lazy.ops.control import SHARED
-from ..layouts import Cut, Layout, even, meet, part_of, replicated, uncut
+from ..layouts import Cut, Layout, even, meet, move, part_of, replicated, uncut
 from ..merging import received
-from ..partition import Local, Nested, Partition, made_by, read_by
+from ..partition import Local, Moved, Nested, Partition, made_by, read_by
 from ..propagation import wishes_of
 from ..spmd import device_program
 from .bodies import step_of, with_one_condition
+from .local import in_terms
 from .table import partition
 
 # Times that the layouts of a carry are found anew, at the most.
@@ -51,14 +54,21 @@ def _moved(p: Partition) -> float:
     return total
 
 
-def _body(p: Partition, program: Program, inputs: Sequence[Layout], outputs: Sequence[Layout] = ()) -> Body:
-    """Return a body of which inputs and the first outputs lie like that."""
+def _body(
+    p: Partition,
+    program: Program,
+    inputs: Sequence[Layout],
+    outputs: Sequence[Layout] = (),
+    are_joined: bool = True,
+) -> Body:
+    """Return a body of which inputs and the first outputs lie like that; the others may have to be joined."""
     inner = partition(p.mesh, program, inputs)
     layouts = [*outputs]
     for i in program.outputs[len(outputs) :]:
         known = inner.layout(i)
-        layouts.append(replicated(p.mesh, program.aval(i).shape) if known is None else known.joined())
-    inner.outputs = tuple(map(inner.operand, program.outputs, layouts))
+        known = replicated(p.mesh, program.aval(i).shape) if known is None else known
+        layouts.append(known.joined() if are_joined else known)
+    inner.outputs = tuple([in_terms(inner, i, lay) for i, lay in zip(program.outputs, layouts, strict=True)])
     needed, made = {*inner.outputs}, []
     for m in reversed(inner.made):
         if not needed.isdisjoint(made_by(m)):
@@ -68,7 +78,9 @@ def _body(p: Partition, program: Program, inputs: Sequence[Layout], outputs: Seq
     return Body(inner, tuple(layouts))
 
 
-def _carried(p: Partition, program: Program, inputs: Sequence[Layout], carry: int) -> Body:
+def _carried(
+    p: Partition, program: Program, inputs: Sequence[Layout], carry: int, are_joined: bool = True
+) -> Body:
     """Return a body that hands on its first outputs as its first inputs."""
     found = [*inputs]
     for _ in range(_TIMES):
@@ -78,7 +90,38 @@ def _carried(p: Partition, program: Program, inputs: Sequence[Layout], carry: in
         if new == found[:carry]:
             break
         found[:carry] = new
-    return _body(p, program, found, found[:carry])
+    return _body(p, program, found, found[:carry], are_joined)
+
+
+def _summing(p: Partition, program: Program, inputs: Sequence[Layout], carry: int, length: int) -> Body:
+    """Return a body of a scan that is joined as late as may be.
+
+    What it stacks is joined after the loop, and so are sums over the steps, where that moves less.
+    """
+    body = _carried(p, program, inputs, carry, are_joined=False)
+    if not any(isinstance(m, Moved) and m.move.ufunc is np.add for m in body.inner.made):
+        return body
+    given = [*body.outputs[:carry], *inputs[carry:]]
+    varies = sorted(frozenset().union(*[lay.varies for lay in given]))
+    found = [_in_terms(lay, [(a, np.add) for a in varies if a not in lay.varies]) for lay in given[:carry]]
+    for _ in range(_TIMES):
+        inner = partition(p.mesh, program, [*found, *given[carry:]])
+        after = [inner.layout(i) for i in program.outputs[:carry]]
+        new = [
+            _in_terms(b, a.partial if a is not None and a.cuts == b.cuts else ())
+            for a, b in zip(after, found, strict=True)
+        ]
+        if new == found:
+            break
+        found = new
+    other = _body(p, program, [*found, *given[carry:]], found, are_joined=False)
+    once = [move(lay, lay.joined()).elements() for lay in found]
+    after_all = sum([n * aval.dtype.itemsize for n, aval in zip(once, program.inputs, strict=False)])
+    return other if length * _moved(other.inner) + after_all < length * _moved(body.inner) else body
+
+
+def _in_terms(layout: Layout, terms: Iterable[tuple[str, np.ufunc]]) -> Layout:
+    return Layout(layout.mesh, layout.cuts, terms)
 
 
 def _operands(p: Partition, eqn: Eqn) -> list[Layout]:
@@ -122,7 +165,7 @@ def _without(layout: Layout, axis: int) -> Layout:
 
 
 def _with(layout: Layout, axis: int, cut: Cut) -> Layout:
-    return Layout(layout.mesh, [*layout.cuts[:axis], cut, *layout.cuts[axis:]])
+    return Layout(layout.mesh, [*layout.cuts[:axis], cut, *layout.cuts[axis:]], layout.partial)
 
 
 def scan_rule(p: Partition, k: int, eqn: Eqn) -> int:
@@ -135,7 +178,7 @@ def scan_rule(p: Partition, k: int, eqn: Eqn) -> int:
         layouts[i] = _without(layouts[i], axis)
     found = []
     for inner in _along(p, program, layouts, are_large):
-        body = _carried(p, program, inner, n)
+        body = _summing(p, program, inner, n, params["length"])
         inner[:n] = body.outputs[:n]
         for i, axis in enumerate(x_axes, n):
             inner[i] = _with(inner[i], axis, steps)
@@ -156,7 +199,7 @@ def _driven(
     p: Partition, eqn: Eqn, bodies: Sequence[Body], layouts: Sequence[Layout], results: Sequence[Layout]
 ) -> int:
     """Add a loop, or a branch, in which devices need each other."""
-    ins = [p.operand(i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
+    ins = [in_terms(p, i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
     return p.nested(eqn, [b.inner for b in bodies], ins, results)
 
 
@@ -164,7 +207,7 @@ def _run(
     p: Partition, eqn: Eqn, layouts: Sequence[Layout], results: tuple[Layout, ...], **bodies: Any
 ) -> int:
     """Add a loop, or a branch, that each device runs with programs of its own."""
-    ins = [p.operand(i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
+    ins = [in_terms(p, i, lay) for i, lay in zip(eqn.ins, layouts, strict=True)]
 
     def params(device: int) -> dict[str, Any]:
         own = {
