@@ -8,7 +8,8 @@ import numpy as np
 
 from nabla_array._lazy.ops.special import PARTIALS, SEVERAL
 
-WHOLE_FIRST = {"pdtr", "pdtrc", "expn"}
+WHOLE_FIRST = {"pdtr", "pdtrc", "expn", "yn"}
+WHOLE_DEGREE = {"eval_hermite", "eval_hermitenorm"}
 BELOW_ZERO = {"ndtri_exp"}
 # Whose operands are all within 0 and 1; elsewhere the last operand is, where it is a probability or so.
 SMALL = {
@@ -30,6 +31,10 @@ def samples() -> Iterator[tuple[str, tuple[np.ndarray, ...]]]:
             operands = [-x for x in operands]
         if name == "_zeta":
             operands[0] += 1
+        if name in WHOLE_DEGREE:
+            operands[0] = np.arange(6).reshape(2, 3)
+        if name == "wofz":
+            operands[0] = operands[0] + 0.3j
         if name == "_lambertw":
             operands = [operands[0] + 0.3j, np.array([[0, 1, -1]] * 2), np.full((2, 3), 1e-8)]
         yield name, tuple(operands)

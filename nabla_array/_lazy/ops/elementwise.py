@@ -155,7 +155,9 @@ reciprocal = elementwise(
 copysign: Primitive = _real(
     "copysign",
     np.copysign,
-    lambda out, x, y: copysign(fill_like(x, 1), x) * copysign(fill_like(x, 1), y),
+    lambda out, x, y: select(
+        lt(x, fill_like(x, 0)), -copysign(fill_like(x, 1), y), copysign(fill_like(x, 1), y)
+    ),
     None,
 )
 nextafter = _real("nextafter", np.nextafter, None, None)
@@ -241,7 +243,7 @@ sqrt = elementwise(
     llvm=mc.intrinsic(f="sqrt"),
     partials=(lambda out, x: 0.5 / out,),
 )
-cbrt = _real("cbrt", np.cbrt, lambda out, x: 1 / (3 * out * out))
+cbrt = _real("cbrt", np.cbrt, lambda out, x: reciprocal(out) * reciprocal(out) / 3)
 hypot = _real(
     "hypot",
     np.hypot,
@@ -294,10 +296,10 @@ def _extremum(ufunc: np.ufunc, beats: Primitive, truth: str, kernel: str) -> Pri
     partials = (lambda out, x, y: _share(beats, x, y), lambda out, x, y: _share(beats, y, x))
     kinds: dict[str, Any] = {"b": truth, "other": kernel}
     if ufunc in (np.fmax, np.fmin):
-        of_numbers = partials
+        # Of equal numbers it is the second.
         partials = (
-            lambda out, x, y: _beside_nan(x, y, 0, 1, of_numbers[0](out, x, y)),
-            lambda out, x, y: _beside_nan(x, y, 1, 0, of_numbers[1](out, x, y)),
+            lambda out, x, y: _beside_nan(x, y, 0, 1, select(beats(x, y), fill_like(x, 1), fill_like(x, 0))),
+            lambda out, x, y: _beside_nan(x, y, 1, 0, select(beats(x, y), fill_like(x, 0), fill_like(x, 1))),
         )
         kinds["f"] = low.beside_nan(kernel)
     return elementwise(
@@ -449,7 +451,7 @@ def _select_transpose(ct: Node, wanted: Any, mask: Node, x: Node, y: Node) -> tu
     return None, select(mask, ct, zero) if wanted[1] else None, select(mask, zero, ct) if wanted[2] else None
 
 
-select = Primitive(
+select: Primitive = Primitive(
     "select",
     _select_aval,
     np.where,

@@ -15,8 +15,8 @@ from ..graph.node import Node, leaf
 from ..graph.primitive import Dims, Primitive
 from .contraction import apart, matmul, side_by_side, turned
 from .creation import fill_like
-from .elementwise import abs_, cast, complex_, conj, eq, imag, ratio, real
-from .reduction import argmax, reduce_sum
+from .elementwise import abs_, cast, complex_, conj, eq, imag, ratio, real, select
+from .reduction import argmax, reduce_all, reduce_sum
 from .structure import broadcast, diagonal, project, span
 
 
@@ -50,14 +50,24 @@ def _matrix(
 
 
 # What derivative rules say. They choose as JAX's do where there is a choice: of cholesky, eigh and eigvalsh
-# the operand varies as a Hermitian matrix, whichever triangle is read; vectors of eigh and svd turn no more
-# than they must, and those of eig stay normalized as LAPACK does it.
+# the operand varies as a Hermitian matrix, whichever triangle is read, if it is one; vectors of eigh and svd
+# turn no more than they must, and those of eig stay normalized as LAPACK does it.
 def _adjoint(x: Node) -> Node:
     return conj(turned(x)) if x.aval.dtype.kind == "c" else turned(x)
 
 
 def _hermitian(x: Node) -> Node:
     return (x + _adjoint(x)) * 0.5
+
+
+def _as_read(x: Node, t: Node, lower: bool) -> Node:
+    """Return the tangent of the Hermitian matrix that is made of a triangle of `x`."""
+    shape, ndim = x.aval.shape, x.aval.ndim
+    whole = _hermitian(t)
+    below = t * _constant(np.tri(shape[-1], k=-1) if lower else np.tri(shape[-1], k=-1).T, t)
+    read = below + _adjoint(below) + whole * _identity(whole)
+    is_whole = reduce_all(eq(x, _adjoint(x)), axes=(ndim - 2, ndim - 1))
+    return select(broadcast(is_whole, shape=shape, axes=tuple(range(ndim - 2))), whole, read)
 
 
 def _to(x: Node, like: Node) -> Node:
@@ -109,7 +119,7 @@ def _inverse_gaps(w: Node, squared: bool = False) -> Node:
 def _cholesky_jvp(tangents: Any, out: Node, x: Node, upper: bool) -> Node:
     lower = _adjoint(out) if upper else out
     inverse = inv(lower)
-    inner = matmul(matmul(inverse, _hermitian(tangents[0])), _adjoint(inverse))
+    inner = matmul(matmul(inverse, _as_read(x, tangents[0], not upper)), _adjoint(inverse))
     n = x.aval.shape[-1]
     half = _constant(np.tri(n) - np.eye(n) / 2, x)
     t = matmul(lower, inner * half)
@@ -260,18 +270,18 @@ qr = _matrix("qr", _qr_avals, lambda x, mode: np.linalg.qr(x, mode=mode), square
 
 def _in_vectors(v: Node, t: Node) -> Node:
     """Return the tangent of a Hermitian matrix as seen from its eigenvectors."""
-    return matmul(matmul(_adjoint(v), _hermitian(t)), v)
+    return matmul(matmul(_adjoint(v), t), v)
 
 
 def _eigh_jvp(tangents: Any, out: tuple[Node, Node], x: Node, uplo: str) -> tuple[Node, Node]:
     w, v = out
-    inner = _in_vectors(v, tangents[0])
+    inner = _in_vectors(v, _as_read(x, tangents[0], uplo == "L"))
     return _re(_diagonal_of(inner)), matmul(v, _to(_inverse_gaps(w), inner) * inner)
 
 
 def _eigvalsh_jvp(tangents: Any, out: Node, x: Node, uplo: str) -> Node:
     v = project(eigh(x, uplo=uplo), index=1)
-    return _re(_diagonal_of(_in_vectors(v, tangents[0])))
+    return _re(_diagonal_of(_in_vectors(v, _as_read(x, tangents[0], uplo == "L"))))
 
 
 # The eigenvalues of Hermitian matrices, of which only the `uplo` ("L" or "U") triangle is read.

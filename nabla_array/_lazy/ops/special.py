@@ -18,6 +18,7 @@ from ..graph.primitive import Dims, Primitive, elementwise
 from .creation import fill_like
 from .elementwise import (
     abs_,
+    cast,
     cos,
     cosh,
     exp,
@@ -205,6 +206,37 @@ def _bessel(name: str, sign: int) -> tuple[Any, Any]:
     return "the order", by_z
 
 
+def _scaled_bessel(name: str, factor: float, scale: Callable[[Node], Any]) -> tuple[Any, Any]:
+    """Give the derivative of a modified Bessel function that is scaled by an exponential."""
+
+    def by_z(out: Node, v: Node, z: Node) -> Node:
+        if z.aval.dtype.kind == "c":
+            raise NotImplementedError(
+                f"special.{name}: no derivative by complex numbers: it is not holomorphic"
+            )
+        return factor * (call(name, v - 1, z) + call(name, v + 1, z)) + scale(z) * out
+
+    return "the order", by_z
+
+
+def _polynomial(name: str, factor: Callable[..., Any], *more: float) -> Callable[..., Node]:
+    """Give the derivative of an orthogonal polynomial: a factor times one of one degree less.
+
+    That has other parameters: each of the first's, in order, is one larger, or `more` are there.
+    """
+
+    def by_x(out: Node, n: Node, *rest: Node) -> Node:
+        *params, x = rest
+        own = [p + 1 for p in params] or [fill_like(n if x.aval.dtype.kind == "c" else x, a) for a in more]
+        is_constant = equal(n, fill_like(n, 0))
+        before = call(name, select(is_constant, n, n - 1), *own, x)
+        degree = cast(n, dtype=x.aval.dtype)
+        slope = factor(degree, *[cast(p, dtype=x.aval.dtype) for p in params]) * before
+        return select(is_constant, fill_like(slope, 0), slope)
+
+    return by_x
+
+
 # For each function its derivatives by its operands, as `(out, *operands) -> Node`, a number, None where it
 # is zero, or what the operand is called where there is no formula.
 PARTIALS: dict[str, tuple[Any, ...]] = {
@@ -213,6 +245,7 @@ PARTIALS: dict[str, tuple[Any, ...]] = {
     "erfc": (lambda out, x: exp(-(x * x)) * (-2 / _ROOT_PI),),
     "erfcx": (lambda out, x: 2 * x * out - 2 / _ROOT_PI,),
     "erfi": (lambda out, x: exp(x * x) * (2 / _ROOT_PI),),
+    "wofz": (lambda out, z: fill_like(z, 2j / _ROOT_PI) - 2 * z * out,),
     "dawsn": (lambda out, x: 1 - 2 * x * out,),
     "erfinv": (lambda out, y: exp(out * out) * (_ROOT_PI / 2),),
     "erfcinv": (lambda out, y: exp(out * out) * (-_ROOT_PI / 2),),
@@ -325,7 +358,33 @@ PARTIALS: dict[str, tuple[Any, ...]] = {
     "jv": _bessel("jv", -1),
     "yv": _bessel("yv", -1),
     "iv": _bessel("iv", 1),
+    "yn": _bessel("yn", -1),
+    "ive": _scaled_bessel("ive", 0.5, lambda z: -sign(z)),
+    "kve": _scaled_bessel("kve", -0.5, lambda z: 1),
     "kv": ("the order", lambda out, v, z: -0.5 * (call("kv", v - 1, z) + call("kv", v + 1, z))),
+    # Orthogonal polynomials.
+    "eval_legendre": ("the degree", _polynomial("eval_gegenbauer", lambda n: 1, 1.5)),
+    "eval_gegenbauer": (
+        "the degree",
+        "the parameter",
+        _polynomial("eval_gegenbauer", lambda n, a: 2 * a),
+    ),
+    "eval_jacobi": (
+        "the degree",
+        "the first parameter",
+        "the second parameter",
+        _polynomial("eval_jacobi", lambda n, a, b: 0.5 * (n + a + b + 1)),
+    ),
+    "eval_chebyt": ("the degree", _polynomial("eval_chebyu", lambda n: n)),
+    "eval_chebyu": ("the degree", _polynomial("eval_gegenbauer", lambda n: 2, 2.0)),
+    "eval_laguerre": ("the degree", _polynomial("eval_genlaguerre", lambda n: -1, 1.0)),
+    "eval_genlaguerre": (
+        "the degree",
+        "the parameter",
+        _polynomial("eval_genlaguerre", lambda n, a: -1),
+    ),
+    "eval_hermite": ("the degree", _polynomial("eval_hermite", lambda n: 2 * n)),
+    "eval_hermitenorm": ("the degree", _polynomial("eval_hermitenorm", lambda n: n)),
     # Hypergeometric functions.
     "hyp0f1": ("the parameter", lambda out, v, z: call("hyp0f1", v + 1, z) / v),
     "hyp1f1": (

@@ -375,7 +375,9 @@ def _extreme(function: str, x: Array, axes: tuple[int, ...], largest: bool) -> A
             raise ValueError(f"{function}: no smallest element along an empty axis of shape {x.shape}")
         shape = tuple(n for i, n in enumerate(x.shape) if i not in axes)
         return full(shape, 0, x.dtype)
-    return apply(reduce_max if largest else reduce_min, x, axes=axes)
+    if not largest:
+        return apply(reduce_min, x, axes=axes)
+    return e.maximum(apply(reduce_max, x, axes=axes), 0)  # which halves the derivative at 0, as JAX's
 
 
 specify(globals(), "linalg")

@@ -144,3 +144,31 @@ def test_values_differentiate_where_some_are_equal(char: str) -> None:
         np.testing.assert_allclose(value_of(trace[0]), 0 + 4 + 8)
         (back,) = pulled(f, [x])
         np.testing.assert_allclose(value_of(back), np.eye(3), atol=1e-15)
+
+
+@pytest.mark.parametrize("char", "dD")
+@pytest.mark.parametrize(
+    ("prim", "params"),
+    [
+        *[(linalg.eigvalsh, {"uplo": u}) for u in "LU"],
+        *[(linalg.eigh, {"uplo": u}) for u in "LU"],
+        *[(linalg.cholesky, {"upper": u}) for u in (False, True)],
+    ],
+    ids=str,
+)
+def test_derivatives_of_what_reads_a_triangle_are_by_that_triangle(
+    prim: Primitive, params: dict[str, Any], char: str
+) -> None:
+    """Of a matrix that is not Hermitian, of which the other triangle holds anything."""
+    x = random(char, 2, 3, 3) + 4 * np.eye(3)
+
+    def values(xs: Sequence[Node]) -> list[Node]:
+        whole = prim(*xs, **params)
+        return [project(whole, index=0)] if prim is linalg.eigh else [whole]
+
+    tangents = directions([leaf(x)])
+    assert_near(tangent_of(values, [leaf(x)], tangents), differences(values, [leaf(x)], tangents))
+    hermitian = x + np.conj(np.swapaxes(x, -1, -2))
+    (ct,) = pulled(values, [leaf(hermitian)])
+    if prim is not linalg.cholesky:  # of one that is, as JAX: both triangles alike
+        np.testing.assert_allclose(value_of(ct), np.swapaxes(value_of(ct), -1, -2).conj(), atol=1e-12)

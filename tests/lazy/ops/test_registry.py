@@ -311,6 +311,10 @@ BY_NAME = {
     "_lazy/max/rows.py": ("prims reduce_sum", "the sum of squares about a mean, as it is written"),
     "_namespace/dispatch/elementwise_calls.py": ("_HOLDS", "the six comparisons, which take any integer"),
     "_namespace/numpy/ordering.py": ("argpartition_p", "two functions, each with its own primitive"),
+    "transforms/checkpoint_policies.py": (
+        "checkpoint_name matmul",
+        "policies say which operations they mean",
+    ),
     "transforms/graphs.py": ("call_graph", "their own primitive"),
     "transforms/graph_gradients.py": ("call_graph", "the primitive of graphs"),
     "_lazy/cpu/loops.py": ("concat matmul update_slice", "these are copies, and products in the memory"),
