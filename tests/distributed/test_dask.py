@@ -181,9 +181,7 @@ def test_a_device_joins_several_values_in_one_task(
     # Large sums go to this process without the others.
     assert Counter(submitted) == {"run": size, "join": floors} | ({"cut": 3} if columns > 2 else {})
     # The parts go to those who join them, and nothing else.
-    assert received(client) - before < (1.01 * (2 * a.nbytes + b.nbytes) + 40_000) / 2 * (
-        2 if size == 4 else 1
-    )
+    assert received(client) - before < 1.01 * size * (2 * columns + 3) * 8 + 40_000
 
 
 def test_only_what_is_needed_moves(client: Client) -> None:
