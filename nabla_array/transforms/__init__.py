@@ -22,6 +22,7 @@ from .paths import *  # noqa: F403
 from .pytree import *  # noqa: F403
 from .raveling import *  # noqa: F403
 from .shapes import *  # noqa: F403
+from .taylor import *  # noqa: F403
 from .vmap import *  # noqa: F403
 from .watching import *  # noqa: F403
 
@@ -32,6 +33,7 @@ _PAGES = {
     "compile": f"{_JAX}_autosummary/jax.jit.html",
     "io_callback": f"{_JAX}_autosummary/jax.experimental.io_callback.html",
     "checkpoint_name": f"{_JAX}gradient-checkpointing.html",
+    "jet": f"{_JAX}jax.experimental.jet.html",
     "hvp": f"{_JAX}notebooks/autodiff_cookbook.html",
     "autodiff": f"{_POPXL} (``transforms.autodiff``)",
     "call": f"{_POPXL} (``ops.call``)",

@@ -142,10 +142,10 @@ def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequenc
                 f"{array_leaf(function, leaf).dtype} was given: zeros of {x.dtype} would do"
             )
     pairs = zip(leaves, like, strict=True)
-    return [_matched_one(function, f"a {what}", leaf, x) for leaf, x in pairs if x.dtype.kind in "fc"]
+    return [matched_one(function, f"a {what}", leaf, x) for leaf, x in pairs if x.dtype.kind in "fc"]
 
 
-def _matched_one(function: str, what: str, leaf: Any, like: Array) -> _Value:
+def matched_one(function: str, what: str, leaf: Any, like: Array) -> _Value:
     x = array_leaf(function, leaf)
     if x.shape != like.shape:
         raise ValueError(f"{function}: {what} of shape {x.shape} for a value of shape {like.shape}")

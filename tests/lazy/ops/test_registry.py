@@ -315,6 +315,7 @@ BY_NAME = {
         "checkpoint_name matmul",
         "policies say which operations they mean",
     ),
+    "transforms/taylor.py": ("div matmul mul", "series of products and quotients have formulas"),
     "transforms/graphs.py": ("call_graph", "their own primitive"),
     "transforms/graph_gradients.py": ("call_graph", "the primitive of graphs"),
     "_lazy/cpu/loops.py": ("concat matmul update_slice", "these are copies, and products in the memory"),
