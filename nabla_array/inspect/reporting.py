@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.max import trials
 from .._lazy.ops.placement import in_use
+from .._lazy.run import hot
 from .._lazy.run.claims import lock
 from .._lazy.stats import stats
 
@@ -53,6 +54,8 @@ class Report(NamedTuple):
         What MAX could run, the most expensive first; not reset.
     uploaded, downloaded
         Bytes sent to accelerators and fetched from them.
+    loops
+        Small programs that run often, loops above all: what they do, and whether by machine code; not reset.
     problems
         What went wrong with the cache of compiled programs, or with compiling; not reset.
     """
@@ -66,6 +69,7 @@ class Report(NamedTuple):
     problems: tuple[str, ...]
     uploaded: int
     downloaded: int
+    loops: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers by name."""
@@ -82,6 +86,7 @@ class Report(NamedTuple):
             *[("transfers", f"{self.uploaded} B to accelerators, {self.downloaded} B back")][: len(in_use)],
             ("fallbacks", ", ".join(f"{name} ({n})" for name, n in calls) or "none"),
             *[("could fuse" if i == 0 else "", str(k)) for i, k in enumerate(self.kernels[:_SHOWN])],
+            *[("loops" if i == 0 else "", text) for i, text in enumerate(self.loops[:_SHOWN])],
             *[("problems" if i == 0 else "", text) for i, text in enumerate(self.problems)],
         ]
 
@@ -104,6 +109,11 @@ def _kernels() -> tuple[KernelReport, ...]:
     used = [k for k in trials.kernels() if k.host_seconds or k.hits or k.message]
     used.sort(key=lambda k: -(k.host_seconds + k.max_seconds))
     return tuple(KernelReport(k.title(), k.status(), k.hits, k.host_seconds, k.max_seconds) for k in used)
+
+
+def _loops() -> tuple[str, ...]:
+    used = sorted([h for h in hot.hots() if h.state != "cold"], key=lambda h: -h.seconds)
+    return tuple([f"{h.title()}: {h.status()} ({h.seconds:.3g} s on the host)" for h in used])
 
 
 def report(*, reset: bool = False) -> Report:
@@ -138,6 +148,7 @@ def report(*, reset: bool = False) -> Report:
             trials.problems(),
             stats.uploaded,
             stats.downloaded,
+            _loops(),
         )
         if reset:
             stats.reset()

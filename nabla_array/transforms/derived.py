@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 from .._lazy.config import active
 from .._lazy.cpu.blocks import DATA_ERRORS
 from .._lazy.cpu.faults import heard_of
-from .._lazy.cpu.loops import Loop, is_small
+from .._lazy.cpu.loops import is_small
 from .._lazy.graph.node import Node, tapes
 from .._lazy.graph.program import is_literal, is_pending, linearize, written
 from .._lazy.graph.tape import Tape
 from .._lazy.ops.placement import in_use
 from .._lazy.run.claims import claims, lock
+from .._lazy.run.hot import function_of
 from .._namespace.core.array import from_value
 
 
@@ -28,7 +29,7 @@ class _Kept(NamedTuple):
     `wanted` has for each value the number of an output, ``~k`` for leaf k, or a literal.
     """
 
-    run: Callable[..., tuple[Any, ...]]
+    run: Callable[..., Sequence[Any]]
     reads: list[int]
     wanted: list[int | Node]
 
@@ -112,4 +113,4 @@ def _written_down(
         n if is_literal(n) else program.outputs.index(number[id(n)]) if id(n) in number else ~place[id(n)]
         for n in nodes
     ]
-    return _Kept(Loop(program).call, [place[id(n)] for n in inputs], wanted)
+    return _Kept(function_of(program), [place[id(n)] for n in inputs], wanted)

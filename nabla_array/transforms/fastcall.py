@@ -10,7 +10,7 @@ import numpy as np
 
 from .._lazy.config import config
 from .._lazy.cpu.blocks import StepFailed
-from .._lazy.cpu.loops import Loop, is_small
+from .._lazy.cpu.loops import is_small
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import NO_PARAMS, Node
 from .._lazy.graph.program import Program
@@ -18,6 +18,7 @@ from .._lazy.ops.placement import in_use
 from .._lazy.run import tiers
 from .._lazy.run.claims import lock
 from .._lazy.run.evaluator import value_of
+from .._lazy.run.hot import function_of
 from .._namespace.core.array import Array, current
 from .._namespace.core.array import write as write_array
 from .pytree import TreeDef, tree_flatten, tree_unflatten
@@ -95,7 +96,7 @@ def fast_call(
     values = [node.value if node.value is not None else value_of(node) for node in recipe.captured]
     program = recipe.program
     if mode != "max" and is_small(program):
-        run: Callable[..., Any] = Loop(program, constants=dict(enumerate(values, len(matcher.values)))).call
+        run: Callable[..., Any] = function_of(program, dict(enumerate(values, len(matcher.values))))
     else:
         run = _planned(program, values, backend)
     outs = [source.variable() for _ in program.outputs]

@@ -66,7 +66,7 @@ class Program:
         for name, eqn in zip(names[len(self.inputs) :], self.eqns, strict=True):
             args = [names[i] for i in eqn.ins] + params_told(eqn.params)
             lines.append(f"  {name}: {eqn.aval} = {eqn.prim.name}({', '.join(args)})")
-            lines += [f"    {line}" for inner in _programs(eqn) for line in str(inner).splitlines()]
+            lines += [f"    {line}" for inner in programs_in(eqn) for line in str(inner).splitlines()]
         lines.append(f"  return {', '.join(names[i] for i in self.outputs)}")
         return "\n".join(lines)
 
@@ -76,7 +76,8 @@ def params_told(params: tuple[tuple[str, Any], ...]) -> list[str]:
     return [f"{k}={v!r}" if isinstance(v, Program) else f"{k}={v}" for k, v in params]
 
 
-def _programs(eqn: Eqn) -> list[Program]:
+def programs_in(eqn: Eqn) -> list[Program]:
+    """Return the programs among the params of an equation."""
     values = [v for _, value in eqn.params for v in (value if isinstance(value, tuple) else (value,))]
     return [v for v in values if isinstance(v, Program)]
 

@@ -186,12 +186,12 @@ loop_address(PyObject *module, PyObject *args)
 static PyObject *
 run_machine(PyObject *module, PyObject *args)
 {
-    PyObject *address, *arrays;
+    PyObject *address, *arrays, *held;
     char *bases[MOST_ARRAYS];
     Py_ssize_t n;
     npy_int64 (*code)(char **);
-    npy_int64 state;
-    int is_short, faults;
+    npy_int64 state = 0;
+    int is_short, faults = 0;
     if (!PyArg_ParseTuple(args, "O!O!p", &PyLong_Type, &address, &PyTuple_Type, &arrays, &is_short) ||
         (code = (npy_int64(*)(char **))PyLong_AsVoidPtr(address)) == NULL) {
         return NULL;
@@ -199,12 +199,16 @@ run_machine(PyObject *module, PyObject *args)
     if ((n = PyTuple_GET_SIZE(arrays)) > MOST_ARRAYS) {
         return PyErr_Format(PyExc_ValueError, "run_machine: %zd arrays", n);
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *array = PyTuple_GET_ITEM(arrays, i);
-        if (!PyArray_Check(array) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)array) ||
-            !PyArray_ISBEHAVED_RO((PyArrayObject *)array)) {
-            return PyErr_Format(PyExc_ValueError, "run_machine: array %zd is not in C order, or not aligned", i);
+    if ((held = PyTuple_New(n)) == NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) { /* as code wants them: those that are written to are */
+        PyObject *array = PyArray_FromAny(PyTuple_GET_ITEM(arrays, i), NULL, 0, 0, NPY_ARRAY_CARRAY_RO, NULL);
+        if (array == NULL) {
+            Py_DECREF(held);
+            return NULL;
         }
+        PyTuple_SET_ITEM(held, i, array);
         bases[i] = PyArray_BYTES((PyArrayObject *)array);
     }
     take_faults();
@@ -218,6 +222,7 @@ run_machine(PyObject *module, PyObject *args)
         faults = take_faults();
         Py_END_ALLOW_THREADS
     }
+    Py_DECREF(held);
     if (PyErr_Occurred()) {
         return NULL;
     }

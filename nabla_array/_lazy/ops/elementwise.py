@@ -202,6 +202,7 @@ round_ = Primitive(
     kind="elementwise",
     into=_round_into,
     max=low.round_to,
+    llvm=mc.rounded,
     max_kinds="f",
     partials=(None,),
 )

@@ -9,6 +9,7 @@ import numpy as np
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node, leaf
 from ..graph.primitive import Dims, Primitive
+from . import machine as mc
 from .creation import fill_like, fill_node
 from .elementwise import eq, select
 
@@ -81,6 +82,7 @@ gather: Primitive = Primitive(
         *[None] * len(indices),
     ),
     picks=True,
+    llvm=mc.gather,
     put=lambda apply, old, new, *indices, **params: apply(scatter, old, new, *indices, **params, mode="set"),
 )
 
@@ -152,6 +154,7 @@ scatter: Primitive = Primitive(
     batch=_more_batch,
     dims=_scatter_dims,
     inplace=_scatter_inplace,
+    llvm=mc.scatter,
     jvp=_scatter_jvp,
     transpose=_scatter_transpose,
 )

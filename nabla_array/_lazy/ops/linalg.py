@@ -13,6 +13,7 @@ import numpy as np
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node, leaf
 from ..graph.primitive import Dims, Primitive
+from . import machine as mc
 from .contraction import apart, matmul, side_by_side, turned
 from .creation import fill_like
 from .elementwise import abs_, cast, complex_, conj, eq, imag, ratio, real, select
@@ -131,11 +132,13 @@ cholesky = _matrix(
     lambda x, upper: x,
     lambda x, upper: np.linalg.cholesky(x, upper=upper),
     jvp=_cholesky_jvp,
+    llvm=mc.cholesky,
 )
 inv: Primitive = _matrix(
     "inv",
     lambda x: x,
     np.linalg.inv,
+    llvm=mc.solve,
     jvp=lambda tangents, out, x: -matmul(matmul(out, tangents[0]), out),
 )
 
@@ -230,6 +233,7 @@ solve: Primitive = Primitive(
     jvp=_solve_jvp,
     transpose=_solve_transpose,
     mixed=_solve_mixed,
+    llvm=mc.solve,
 )
 
 

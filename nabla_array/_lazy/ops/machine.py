@@ -15,7 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from ..graph.aval import aval_of
+
 Rule = Callable[..., Any]
+_DOUBLE, _TRUTH = np.dtype(float), np.dtype(bool)
 
 
 def _of_kind(by_kind: dict[str, Any], dtype: np.dtype) -> Any:
@@ -65,11 +68,11 @@ def extreme(how: str, is_nan_left_out: bool) -> Rule:
     beats = ordered(how)
 
     def rule(code: Any, dtype: np.dtype, x: Any, y: Any) -> Any:
-        first = beats(code, np.dtype(bool), x, y)
+        first = beats(code, _TRUTH, x, y)
         if dtype.kind == "f":
             odd = y if is_nan_left_out else x
-            is_nan = code.scalar(f"fcmp uno {odd.type} {odd.name}, {odd.name}", np.dtype(bool))
-            first = code.scalar(f"or i1 {first.name}, {is_nan.name}", np.dtype(bool))
+            is_nan = code.scalar(f"fcmp uno {odd.type} {odd.name}, {odd.name}", _TRUTH)
+            first = code.scalar(f"or i1 {first.name}, {is_nan.name}", _TRUTH)
         return select(code, dtype, first, x, y)
 
     return rule
@@ -150,7 +153,7 @@ _UNEQUAL = {"f": "fcmp une", "i": "icmp ne", "u": "icmp ne"}
 
 
 def _rounded(code: Any, x: Any, dtype: np.dtype) -> Any:
-    least, truth = np.iinfo(dtype).min, np.dtype(bool)
+    least, truth = np.iinfo(dtype).min, _TRUTH
     low, high = code.constant(float(least), x.dtype), code.constant(-float(least), x.dtype)
     if x.dtype.itemsize > dtype.itemsize:  # what is rounded up to the least
         low = code.constant(float(least) - 1, x.dtype)
@@ -161,6 +164,17 @@ def _rounded(code: Any, x: Any, dtype: np.dtype) -> Any:
     fits = code.scalar(f"and i1 {above.name}, {below.name}", truth)
     found = code.scalar(f"fptosi {x.type} {x.name} to {code.type_of(dtype)}", dtype)
     return select(code, dtype, fits, found, code.constant(least, dtype))
+
+
+def rounded(code: Any, dtype: np.dtype, x: Any, decimals: int) -> Any:
+    if dtype.kind != "f":
+        return x if decimals >= 0 else None
+    ten = code.constant(10.0 ** abs(decimals), dtype)
+    there, back = ("fmul", "fdiv") if decimals >= 0 else ("fdiv", "fmul")
+    if decimals:
+        x = code.scalar(f"{there} {x.type} {x.name}, {ten.name}", dtype)
+    x = code.call("rint", dtype, x)
+    return code.scalar(f"{back} {x.type} {x.name}, {ten.name}", dtype) if decimals else x
 
 
 # -- structure -------------------------------------------------------------------------------------------
@@ -221,6 +235,218 @@ def matmul(code: Any, aval: Any, x: Any, y: Any) -> Any:
 
 # Products of numbers from which BLAS is worth a call.
 _MOST_PRODUCTS = 1 << 14
+
+
+# -- along axes ------------------------------------------------------------------------------------------
+
+
+def count(code: Any, aval: Any, x: Any, axes: Sequence[int]) -> Any:
+    if x.aval.dtype.kind not in "biuf":
+        return None
+
+    def one(at: Any) -> Any:
+        return cast(code, aval.dtype, cast(code, _TRUTH, x.at(at), _TRUTH), aval.dtype)
+
+    ones = code.formula(x.aval, one)
+    return code.reduce(aval, ones, axes, instruction(i="add"), code.constant(0, aval.dtype))
+
+
+def accumulate(join: Rule) -> Rule:
+    """Make the rule of an operation that joins each element to those before it."""
+
+    def rule(code: Any, aval: Any, x: Any, axis: int) -> Any:
+        if aval.dtype.kind == "b":
+            return None
+        out, total = code.room(aval), code.room_for(aval.element)
+
+        def element(at: Any, i: Any, is_first: bool = False) -> None:
+            here = [*at[:axis], i, *at[axis:]]
+            value = x.at(here)
+            total.put([], value if is_first else join(code, aval.dtype, total.at([]), value))
+            out.put(here, total.at([]))
+
+        def row(at: Any) -> None:
+            element(at, 0, is_first=True)
+            code.repeat(aval.shape[axis] - 1, lambda i: element(at, code.shifted(i, 1)))
+
+        if aval.size:
+            code.each((*aval.shape[:axis], *aval.shape[axis + 1 :]), row)
+        return out
+
+    return rule
+
+
+def index_of(how: str) -> Rule:
+    """Make the rule of the place of the greatest ("gt") or least ("lt") element: nan, if there is one."""
+
+    def beats(code: Any, new: Any, old: Any) -> Any:
+        found = ordered(how)(code, _TRUTH, new, old)
+        if new.dtype.kind != "f":
+            return found
+        odd = code.scalar(f"fcmp uno {new.type} {new.name}, {new.name}", _TRUTH)
+        fine = code.scalar(f"fcmp ord {old.type} {old.name}, {old.name}", _TRUTH)
+        both = code.scalar(f"and i1 {odd.name}, {fine.name}", _TRUTH)
+        return code.scalar(f"or i1 {found.name}, {both.name}", _TRUTH)
+
+    def rule(code: Any, aval: Any, x: Any, axis: int) -> Any:
+        out, best = code.room(aval), code.room_for(x.aval.element)
+        place = code.room_for(aval.element)
+
+        def element(at: Any, i: Any) -> None:
+            new, old = x.at([*at[:axis], i, *at[axis:]]), best.at([])
+            is_better = beats(code, new, old)
+            best.put([], select(code, x.aval.dtype, is_better, new, old))
+            here = code.named(str(i), aval.dtype)
+            place.put([], select(code, aval.dtype, is_better, here, place.at([])))
+
+        def row(at: Any) -> None:
+            best.put([], x.at([*at[:axis], 0, *at[axis:]]))
+            place.put([], code.constant(0, aval.dtype))
+            code.repeat(x.aval.shape[axis] - 1, lambda i: element(at, code.shifted(i, 1)))
+            out.put(at, place.at([]))
+
+        code.each(aval.shape, row)
+        return out
+
+    return rule
+
+
+# -- indices ---------------------------------------------------------------------------------------------
+
+
+def _place(code: Any, aval: Any, at: Any, indices: Any, axes: Any, batch: int) -> list[Any]:
+    """Return where in an array the element is that `at` stands for, in the order of `gather`."""
+    ndim = indices[0].aval.ndim
+    found = {a: code.position(i.at(at[:ndim]), aval.shape[a]) for a, i in zip(axes, indices, strict=True)}
+    rest = iter(at[ndim:])
+    return [at[a] if a < batch else found[a] if a in found else next(rest) for a in range(aval.ndim)]
+
+
+def gather(code: Any, aval: Any, x: Any, *indices: Any, axes: Any, batch: int) -> Any:
+    (x,), indices = code.stored([x]), code.stored(indices)
+    return code.formula(aval, lambda at: x.at(_place(code, x.aval, at, indices, axes, batch)))
+
+
+def scatter(code: Any, aval: Any, x: Any, value: Any, *indices: Any, axes: Any, batch: int, mode: str) -> Any:
+    join, indices = _JOINS[mode], code.stored(indices)
+    if aval.dtype.kind == "b" and join is not None:
+        return None
+    out = code.room(aval)
+    code.copy(x, out)
+
+    def write(at: Any) -> None:
+        new, where = value.at(at), _place(code, aval, at, indices, axes, batch)
+        out.put(where, new if join is None else join(code, aval.dtype, out.at(where), new))
+
+    code.each(value.aval.shape, write)
+    return out
+
+
+_JOINS = {
+    "set": None,
+    "add": instruction(f="fadd", iu="add"),
+    "mul": instruction(f="fmul", iu="mul"),
+    "max": extreme("gt", False),
+    "min": extreme("lt", False),
+}
+
+
+# -- matrices --------------------------------------------------------------------------------------------
+
+# Rows of a matrix that is decomposed here; LAPACK does larger ones.
+_MOST_ROWS = 8
+
+
+def solve(code: Any, aval: Any, a: Any, b: Any = None) -> Any:
+    """Solve linear equations, or invert a matrix, in double precision, as Gauss does with the largest pivots.
+
+    NumPy tells of singular matrices.
+    """
+    *lead, n, m = aval.shape
+    if n > _MOST_ROWS or aval.dtype.kind != "f":
+        return None
+    out = code.room(aval)
+    square, right = code.room_for(aval_of((n, n), _DOUBLE)), code.room_for(aval_of((n, m), _DOUBLE))
+
+    def unit(at: Any) -> Any:
+        return code.constant(at[-1] == at[-2], _DOUBLE)
+
+    def one(at: Any) -> None:
+        for i in range(n):
+            for x, rows in ((a, square), (b, right)):
+                for j in range(rows.aval.shape[1]):
+                    here = [*at, i, j]
+                    rows.put([i, j], unit(here) if x is None else cast(code, _DOUBLE, x.at(here), _DOUBLE))
+        for k in range(n):
+            _eliminate(code, k, square, right)
+        for k in range(n - 1, -1, -1):
+            for i in range(k + 1, n):
+                _subtract(code, right, k, i, square.at([k, i]))
+            for j in range(m):
+                found = _double(code, "fdiv", right.at([k, j]), square.at([k, k]))
+                right.put([k, j], found)
+                out.put([*at, k, j], cast(code, aval.dtype, found, aval.dtype))
+
+    code.each(lead, one)
+    return out
+
+
+def _double(code: Any, name: str, x: Any, y: Any) -> Any:
+    return code.scalar(f"{name} double {x.name}, {y.name}", _DOUBLE)
+
+
+def _eliminate(code: Any, k: int, square: Any, right: Any) -> None:
+    """Put the row with the largest pivot first, and take it from the rows below."""
+    n = square.aval.shape[0]
+    for i in range(k + 1, n):
+        old, new = (code.call("fabs", _DOUBLE, square.at([row, k])) for row in (k, i))
+        is_larger = ordered("gt")(code, _TRUTH, new, old)
+        for rows in (square, right):
+            for j in range(rows.aval.shape[1]):
+                x, y = rows.at([k, j]), rows.at([i, j])
+                rows.put([k, j], select(code, _DOUBLE, is_larger, y, x))
+                rows.put([i, j], select(code, _DOUBLE, is_larger, x, y))
+    pivot = square.at([k, k])
+    code.unless(code.scalar(f"fcmp une double {pivot.name}, 0.0", _TRUTH))
+    for i in range(k + 1, n):
+        factor = _double(code, "fdiv", square.at([i, k]), pivot)
+        for rows in (square, right):
+            _subtract(code, rows, i, k, factor)
+
+
+def _subtract(code: Any, rows: Any, i: int, k: int, factor: Any) -> None:
+    """Subtract a multiple of a row from another one."""
+    for j in range(rows.aval.shape[1]):
+        part = _double(code, "fmul contract", factor, rows.at([k, j]))
+        rows.put([i, j], _double(code, "fsub contract", rows.at([i, j]), part))
+
+
+def cholesky(code: Any, aval: Any, x: Any, upper: bool) -> Any:
+    """Factorize a matrix in double precision; NumPy tells of one that is not positive definite."""
+    *lead, n, _ = aval.shape
+    if n > _MOST_ROWS or aval.dtype.kind != "f":
+        return None
+    out, rows = code.room(aval), code.room_for(aval_of((n, n), _DOUBLE))
+
+    def one(at: Any) -> None:
+        for i in range(n):
+            for j in range(i + 1):
+                here, other = ([j, i], [i, j])[:: 1 if upper else -1]
+                total = cast(code, _DOUBLE, x.at([*at, *here]), _DOUBLE)
+                for k in range(j):
+                    part = _double(code, "fmul contract", rows.at([i, k]), rows.at([j, k]))
+                    total = _double(code, "fsub contract", total, part)
+                if i == j:
+                    code.unless(code.scalar(f"fcmp ogt double {total.name}, 0.0", _TRUTH))
+                    total = code.call("sqrt", _DOUBLE, total)
+                else:
+                    total = _double(code, "fdiv", total, rows.at([j, j]))
+                    out.put([*at, *other], code.constant(0, aval.dtype))
+                rows.put([i, j], total)
+                out.put([*at, *here], cast(code, aval.dtype, total, aval.dtype))
+
+    code.each(lead, one)
+    return out
 
 
 # -- control ---------------------------------------------------------------------------------------------

@@ -137,10 +137,13 @@ reduce_count = Primitive(
     reducer=np.add,
     dims=lambda x, axes: (tuple(range(x.ndim)), tuple(i for i in range(x.ndim) if i not in axes)),
     max=low.count,
+    llvm=mc.count,
 )
 
 
-def _index_reduction(name: str, function: Callable[..., Any], lowering: Callable[..., Any]) -> Primitive:
+def _index_reduction(
+    name: str, function: Callable[..., Any], lowering: Callable[..., Any], how: str
+) -> Primitive:
     def aval(x: Aval, axis: int) -> Aval:
         if x.shape[axis] == 0:
             raise ValueError(f"{name}: no index into an empty axis: {x} along axis {axis}")
@@ -153,11 +156,11 @@ def _index_reduction(name: str, function: Callable[..., Any], lowering: Callable
         labels = tuple(-1 - i if i == axis else i for i in range(x.ndim))
         return labels, labels[:axis] + labels[axis + 1 :]
 
-    return Primitive(name, aval, host, batch=shift("axis"), dims=dims, max=lowering)
+    return Primitive(name, aval, host, batch=shift("axis"), dims=dims, max=lowering, llvm=mc.index_of(how))
 
 
-argmax = _index_reduction("argmax", np.argmax, low.index_of("max"))
-argmin = _index_reduction("argmin", np.argmin, low.index_of("min"))
+argmax = _index_reduction("argmax", np.argmax, low.index_of("max"), "gt")
+argmin = _index_reduction("argmin", np.argmin, low.index_of("min"), "lt")
 
 
 def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any) -> Primitive:
@@ -180,6 +183,13 @@ cumsum: Primitive = _scan(
     "cumsum",
     np.add,
     low.scan("nabla.cumsum"),
+    llvm=mc.accumulate(mc.instruction(f="fadd", iu="add")),
     transpose=lambda ct, wanted, x, axis: (flipped(cumsum(flipped(ct, axis), axis=axis), axis),),
 )
-cumprod: Primitive = _scan("cumprod", np.multiply, low.scan("nabla.cumprod"), jvp=_cumprod_jvp)
+cumprod: Primitive = _scan(
+    "cumprod",
+    np.multiply,
+    low.scan("nabla.cumprod"),
+    llvm=mc.accumulate(mc.instruction(f="fmul", iu="mul")),
+    jvp=_cumprod_jvp,
+)

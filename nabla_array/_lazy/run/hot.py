@@ -9,20 +9,22 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, partial
 from time import perf_counter
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 
 from ..config import active, config
 from ..cpu.faults import is_ignored
 from ..cpu.kernels import Unfit
+from ..cpu.loops import Loop
 from ..cpu.machine import Machine, is_available
 from ..graph.aval import aval_of_value
 from ..graph.primitive import Primitive
-from ..graph.program import Eqn, Program
+from ..graph.program import Eqn, Program, programs_in
 from ..max.trials import agree
 from ..ops.structure import project
 
@@ -32,6 +34,7 @@ _QUICK = 20
 _TURNS = 3
 
 Cold = Callable[[], Sequence[Any]]
+Function = Callable[..., Sequence[np.ndarray]]
 
 
 class Hot:
@@ -47,6 +50,7 @@ class Hot:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        _hots[id(self)] = self
         self.state = "cold" if is_available() else "failed"
         self.message = "" if is_available() else "llvmlite is not installed"
         self.seconds = 0.0
@@ -55,16 +59,18 @@ class Hot:
 
     def run(self, inputs: Sequence[np.ndarray], cold: Cold) -> Sequence[Any]:
         """Run it by machine code if there is any, and else by `cold`, which does the same."""
-        if self.state == "failed":
-            return cold()
         mode = active.settings["mode"]
-        if mode == "host":
+        if self.state == "failed" or mode == "host":
             return cold()
         if mode == "max" and self.machine is None:
             self._compile()
         if self.state == "hot" or (mode == "max" and self.machine is not None):
             found = self._on_machine(inputs)
             return cold() if found is None else found
+        return self._watched(inputs, cold)
+
+    def _watched(self, inputs: Sequence[np.ndarray], cold: Cold) -> Sequence[Any]:
+        """Run it on the host, and take the next step towards machine code when it is due."""
         start = perf_counter()
         out = cold()
         seconds = perf_counter() - start
@@ -78,8 +84,8 @@ class Hot:
 
     def _on_machine(self, inputs: Sequence[np.ndarray]) -> Sequence[Any] | None:
         """Run the machine code; None where the host has to, which says of a fault whose it is."""
-        assert self.machine is not None
-        found = self.machine.run(inputs)
+        machine = self.machine
+        found = None if machine is None else machine.run(inputs)
         if found is None or not is_ignored(found[1]):
             return None
         return found[0]
@@ -110,8 +116,15 @@ class Hot:
                 self.machine = Machine(self.program)
             except Unfit as reason:
                 self._fail(str(reason))
+            except Exception as error:  # whatever LLVM raises: the host goes on, and `report` tells
+                self._fail(f"cannot be compiled: {error}")
             else:
                 self.state = "new"
+
+    def title(self) -> str:
+        """Say in a few words what it does."""
+        names = list(dict.fromkeys(_names(self.program)))
+        return " ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
     def status(self) -> str:
         """Say in a few words where it runs, and why."""
@@ -125,10 +138,29 @@ class Hot:
         }[self.state]
 
 
+def _names(program: Program) -> Iterator[str]:
+    """Name what a program does, and what is in its loops and branches."""
+    for eqn in program.eqns:
+        if eqn.ins and eqn.prim.role == "ordinary":
+            yield eqn.prim.name
+        for inner in programs_in(eqn):
+            yield from _names(inner)
+
+
+# Those that somebody holds.
+_hots: WeakValueDictionary[int, Hot] = WeakValueDictionary()
+
+
+def hots() -> list[Hot]:
+    """Return what is known of the machine code of programs that are in use."""
+    # Of this dictionary, `valuerefs` alone is one atomic operation.
+    return [found for ref in _hots.valuerefs() if (found := ref()) is not None]
+
+
 @lru_cache(512)
-def hot_of(prim: Primitive, avals: tuple[Any, ...], results: Any, params: tuple[tuple[str, Any], ...]) -> Hot:
+def hot_of(prim: Primitive, avals: tuple[Any, ...], params: tuple[tuple[str, Any], ...]) -> Hot:
     """Return what is known of the machine code of one operation with several results."""
-    n = len(avals)
+    n, results = len(avals), prim.aval(*avals, **dict(params))
     eqns = [Eqn(prim, tuple(range(n)), params, results)]
     eqns += [Eqn(project, (n,), (("index", i),), aval) for i, aval in enumerate(results)]
     return Hot(Program(avals, tuple(eqns), tuple(range(n + 1, n + 1 + len(results)))))
@@ -139,7 +171,19 @@ def run_operation(prim: Primitive, operands: Sequence[np.ndarray], params: dict[
     if active.settings["mode"] == "host":
         return cold()
     avals = tuple([aval_of_value(x) for x in operands])
-    return tuple(hot_of(prim, avals, prim.aval(*avals, **params), tuple(params.items())).run(operands, cold))
+    return tuple(hot_of(prim, avals, tuple(params.items())).run(operands, cold))
+
+
+def function_of(program: Program, constants: Mapping[int, np.ndarray] | None = None) -> Function:
+    """Return a program of small values as a function of arrays to arrays; `constants`: some of its inputs."""
+    loop = Loop(program, constants=constants)
+    body, fixed = loop.body
+    hot, cold = Hot(body), loop.call
+
+    def call(*inputs: np.ndarray) -> Sequence[np.ndarray]:
+        return hot.run((*inputs, *fixed), partial(cold, *inputs))
+
+    return call
 
 
 # One compiles at a time.

@@ -113,6 +113,62 @@ def test_the_host_tells_of_faults() -> None:
                 assert cold.call_count == wanted
 
 
+def test_a_compiled_function_becomes_hot(seen: list[hot.Hot]) -> None:
+    @transforms.compile
+    def step(x: Any) -> Any:
+        for _ in range(20):
+            x = xp.sin(x) + w @ x
+        return x, xp.sum(x)
+
+    w, x = xp.ones((3, 3)) / 4, xp.linspace(0, 1, 3)
+    with xp.config(mode="auto", compile_after=0):
+        wanted = [np.asarray(y) for y in step(x)]
+        for _ in range(4):
+            for y, right in zip(step(x), wanted, strict=True):
+                np.testing.assert_allclose(np.asarray(y), right, rtol=1e-13)
+            hot.wait_for_compilers()
+    (one,) = seen
+    assert one.turns
+    assert any(line.startswith("sin matmul add reduce_sum: ") for line in xp.report().loops)
+
+
+def test_errors_are_raised_by_the_host() -> None:
+    def solved(a: Any) -> Any:
+        return scan(lambda c, _: (xp.linalg.solve(a, c), None), xp.ones(2), None, length=3)[0]
+
+    regular, singular = xp.asarray([[2.0, 1.0], [1.0, 3.0]]), xp.ones((2, 2))
+    with xp.config(mode="auto", compile_after=0):
+        for _ in range(3):
+            found = np.asarray(solved(regular))
+            hot.wait_for_compilers()
+        np.testing.assert_allclose(found, np.linalg.matrix_power(np.linalg.inv(regular), 3) @ np.ones(2))
+        with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+            xp.eval(solved(singular))
+
+
+def test_a_forked_child_begins_anew() -> None:
+    with xp.config(mode="auto", compile_after=0):
+        for _ in range(3):
+            wanted = np.asarray(decay(xp.ones(3))[0])
+            hot.wait_for_compilers()
+        child = os.fork()
+        if not child:
+            try:
+                for _ in range(3):
+                    same = (np.asarray(decay(xp.ones(3))[0]) == wanted).all()
+                    hot.wait_for_compilers()
+                os._exit(0 if same else 1)
+            finally:
+                os._exit(2)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_without_llvm(seen: list[hot.Hot]) -> None:
+    with patch.object(hot, "is_available", return_value=False), xp.config(mode="auto", compile_after=0):
+        assert np.asarray(decay(xp.ones(3))[0]).shape == (3,)
+        assert seen[0].status() == "host: llvmlite is not installed"
+
+
 def test_many_threads() -> None:
     with xp.config(mode="host"):
         wanted = [np.asarray(decay(xp.ones(3) * k, 2000)[0]) for k in range(8)]
