@@ -129,7 +129,7 @@ def test_a_compiled_function_becomes_hot(seen: list[hot.Hot]) -> None:
             hot.wait_for_compilers()
     (one,) = seen
     assert one.turns
-    assert any(line.startswith("sin matmul add reduce_sum: ") for line in xp.report().loops)
+    assert any({"sin", "matmul", "add"} <= {*line.split(":")[0].split()} for line in xp.report().loops)
 
 
 def test_errors_are_raised_by_the_host() -> None:
