@@ -19,6 +19,7 @@ from nabla_array._lazy.native import compiled
 from nabla_array._lazy.run.evaluator import evaluate
 from nabla_array._lazy.stats import Stats, stats
 from nabla_array._namespace.core.array import Array
+from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.inspect import Step, explain, report
 from nabla_array.inspect.layout import Edge, layered, longest_paths
 from nabla_array.inspect.text import bytes_text
@@ -299,3 +300,16 @@ def test_evaluating_nothing_counts_nothing() -> None:
     eval(xp.asarray(1.0))
     assert "none" in repr(report())
     assert report().evaluations == 0
+
+
+def test_drawings_of_a_mesh_have_what_moves_between_its_devices() -> None:
+    mesh = DeviceMesh((4,), ("x",))
+    a = shard(np.arange(80.0).reshape(20, 4), mesh, P("x"))
+    y = xp.sum(xp.exp(a) * 2.0, axis=0) + 1.0
+    root = ET.fromstring(explain(y, format="svg"))
+    texts = [t.text or "" for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert any("all_reduce" in t for t in texts)
+    assert any("exp(%" in t for t in texts)
+    dot = explain(y, format="dot")
+    assert "all_reduce" in dot
+    assert dot.count("{") == dot.count("}")

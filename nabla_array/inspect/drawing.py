@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from .layout import Edge, Layout, Point, layered, longest_paths
-from .text import bytes_text, nbytes
+from .text import bytes_text, nbytes, sources
 
 if TYPE_CHECKING:
     from .explanation import Explanation, Step
@@ -138,7 +138,7 @@ def _step_box(explanation: Explanation, step: Step, detail: bool) -> _Box | _Fra
         more = [line for line in (step.title(), step.traffic()) if line]
         return _eqn_box(explanation, step.eqns[0], step.kind, *more)
     title = [step.title(), step.traffic()]
-    return _frame(explanation, step, title) if detail else _Box(title, step.kind)
+    return _frame(explanation, step, title) if detail and step.eqns else _Box(title, step.kind)
 
 
 def _frame(explanation: Explanation, step: Step, title: list[str]) -> _Frame:
@@ -147,9 +147,9 @@ def _frame(explanation: Explanation, step: Step, title: list[str]) -> _Frame:
     passed_on = [k for k in step.outputs if k in used]
     item = {k: i for i, k in enumerate([*step.inputs, *step.eqns])}
     last = len(item)
-    edges = list(
-        dict.fromkeys(Edge(item[i], item[k]) for k in step.eqns for i in explanation.eqn(k).ins if i in item)
-    )
+    shown = {k for s in explanation.steps for k in s.eqns}
+    read = {k: sources(explanation.program, k, shown) for k in step.eqns}
+    edges = list(dict.fromkeys(Edge(item[i], item[k]) for k, ins in read.items() for i in ins if i in item))
     layers = longest_paths(last, edges)
     for i in range(len(step.inputs), last):
         layers[i] = max(layers[i], 1)
@@ -171,6 +171,8 @@ def _outer_edges(explanation: Explanation, items: Sequence[_Box | _Frame]) -> li
     edges = []
     for n, (step, item) in enumerate(zip(explanation.steps, items[first:], strict=True), first):
         maker.update(dict.fromkeys(step.eqns, n))
+        if n > first and not (step.eqns and explanation.steps[n - first - 1].eqns):
+            edges.append(Edge(n - 1, n))  # what moves between devices has no operations
         for k, value in enumerate(step.inputs, 1):
             source = items[maker[value]]
             leaves = source.leaves[value] if isinstance(source, _Frame) else 0.0
@@ -230,7 +232,7 @@ def to_dot(explanation: Explanation) -> str:
         out.append(f"  v{i} [label={label}, style=rounded]")
     results = {n for _, n in explanation.results}
     for s, step in enumerate(explanation.steps):
-        framed = step.kind in ("compiled", "tiled", "fused", "small")
+        framed = bool(step.eqns) and step.kind not in ("call", "view")
         if framed:
             out += [f"  subgraph cluster_{s} {{", f"    label={_quoted(step.title(), step.traffic())}"]
         for k in step.eqns:
@@ -239,8 +241,17 @@ def to_dot(explanation: Explanation) -> str:
             out.append(f"    v{k} [label={label}{', penwidth=2' if k in results else ''}]")
         if framed:
             out.append("  }")
-    drawn = {*range(len(explanation.program.inputs)), *[k for s in explanation.steps for k in s.eqns]}
-    for k in sorted(drawn):
-        if k >= len(explanation.program.inputs):
-            out += [f"  v{i} -> v{k}" for i in explanation.eqn(k).ins if i in drawn]
+        if not step.eqns:  # it moves values between devices
+            out.append(f"  s{s} [label={_quoted(step.title(), step.traffic())}]")
+    first = len(explanation.program.inputs)
+    shown = {k for s in explanation.steps for k in s.eqns}
+    for k in sorted(shown):
+        out += [f"  v{i} -> v{k}" for i in sources(explanation.program, k, shown) if i < first or i in shown]
+    for s, (step, after) in enumerate(pairwise(explanation.steps)):
+        if not (step.eqns and after.eqns):
+            ends = (
+                f"v{step.eqns[-1]}" if step.eqns else f"s{s}",
+                f"v{after.eqns[0]}" if after.eqns else f"s{s + 1}",
+            )
+            out.append(f"  {ends[0]} -> {ends[1]}")
     return "\n".join([*out, "}", ""])

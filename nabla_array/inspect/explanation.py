@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +22,7 @@ from .._lazy.schedule.steps import Call, Compiled, Fused, Schedule, Tiled
 from .._namespace.core.array import current
 from .._namespace.core.evaluation import arrays_in
 from .drawing import to_dot, to_svg
-from .text import bytes_text, call_text, count_text, nbytes
+from .text import bytes_text, call_text, count_text, nbytes, sources
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -295,8 +295,20 @@ def _explain(roots: list[Node]) -> Explanation:
             held = [n.params["value"] if is_resident(n) else None for n in line.inputs]
             there = in_use[device].schedule(program, held)
             if not isinstance(there, Schedule):
+                shown = {k for t in there for k in t.eqns}
                 steps = [
-                    Step(t.kind, t.title, t.eqns, (), t.eqns, t.nbytes, 0, 0, moved=t.rows) for t in there
+                    Step(
+                        t.kind,
+                        t.title,
+                        t.eqns,
+                        _read(program, t.eqns, shown),
+                        t.eqns,
+                        t.nbytes,
+                        0,
+                        0,
+                        moved=t.rows,
+                    )
+                    for t in there
                 ]
                 return Explanation(program, tuple(steps), results)
             schedule = there
@@ -305,6 +317,11 @@ def _explain(roots: list[Node]) -> Explanation:
         runners = ()
     told = [(_own(program, r.part.eqns), r.kernel.status()) for r in runners if r.kernel is not None]
     return Explanation(program, tuple(_steps(schedule)), results, tuple(told))
+
+
+def _read(program: Program, eqns: Sequence[int], shown: Container[int]) -> tuple[int, ...]:
+    """Return the values that the operations of a step read of others."""
+    return _own(program, [i for k in eqns for i in sources(program, k, shown) if i not in eqns])
 
 
 def _own(program: Program, numbers: Iterable[int]) -> tuple[int, ...]:

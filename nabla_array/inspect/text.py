@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from .._lazy.graph.aval import Aval
-from .._lazy.graph.program import Eqn, params_told
+from .._lazy.graph.program import Eqn, Program, params_told
 
 
 def nbytes(aval: Any) -> int:
@@ -33,3 +33,12 @@ def call_text(eqn: Eqn, names: Sequence[str]) -> str:
     """Return an operation as a call on inputs of these names."""
     given = ", ".join([*names, *params_told(eqn.params)])
     return f"{eqn.prim.name}({given})"
+
+
+def sources(program: Program, number: int, shown: Container[int]) -> list[int]:
+    """Return what an operation reads; in place of a value that is not `shown`, what that comes from."""
+    base = len(program.inputs)
+    out: list[int] = []
+    for i in program.eqns[number - base].ins:
+        out += [i] if i < base or i in shown else sources(program, i, shown)
+    return out
