@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._lazy.graph.aval import Aval, aval_of
+from .._lazy.graph.bodies import Looked
 from .._lazy.graph.node import Node, leaf, mark_origin
 from .._lazy.graph.primitive import Primitive
 from .._lazy.ops.structure import project, reshape
-from .._lazy.rules.levels import Levels, align, bind, frames, merge, sizes_in_force
+from .._lazy.rules.levels import Levels, align, bind, frames, merge
 from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current
 from .calls import array_leaf, is_array_like
@@ -240,8 +241,14 @@ def called(arrays: Sequence[Array], made: _Callback, once: bool) -> tuple[list[n
     if once and any(f.is_behind() for f in frames()):
         return [], ()
     levels = merge([x._levels for x in arrays])
-    sizes = sizes_in_force()
-    values = [value_of(align(current(x), x._levels, levels, sizes)) for x in arrays]
+    sizes = {i: n for x in arrays for i, n in zip(x._levels, current(x).aval.shape, strict=False)}
+    try:
+        values = [value_of(align(current(x), x._levels, levels, sizes)) for x in arrays]
+    except Looked:
+        raise TypeError(
+            f"{made.name}: a rule for a derivative does this in a loop or branch, where it is written down "
+            "and not run: within a disable_jit block it is run"
+        ) from None
     if not levels:
         return made(values), levels
     lead = tuple([sizes[i] for i in levels])

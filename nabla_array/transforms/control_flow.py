@@ -314,7 +314,7 @@ def fori_loop(
         raise TypeError(f"fori_loop: no integers hold both bounds, {bounds[0].dtype} and {bounds[1].dtype}")
     first, last = [astype(b, dtype) for b in bounds]
     if all(_is_known(b) for b in bounds):
-        length = int(last) - int(first)
+        length = int(upper) - int(lower)
         if length <= 0:
             _, arrays, tree = arrays_of("fori_loop", init_val)
             return copied(tree, arrays)

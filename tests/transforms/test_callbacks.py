@@ -15,6 +15,7 @@ from nabla_array.transforms import (
     cond,
     custom_jvp,
     debug,
+    disable_jit,
     eval_shape,
     fori_loop,
     grad,
@@ -197,3 +198,31 @@ def test_functions_that_must_be_written_down_have_no_effects() -> None:
     for run in (compile(f, fullgraph=True), lambda x: trace(f, x)):
         with pytest.raises(TypeError, match=r"test_callbacks\.py"):
             run(X)
+
+
+def test_effects_of_rules(capsys: Any) -> None:
+    f = custom_jvp(lambda x: x * x)
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        debug.print("x = {}", primals[0])
+        return f(*primals), 2 * primals[0] * tangents[0]
+
+    f.defjvp(rule)
+    x = xp.asarray([1.0, 2.0])
+    for run in (
+        lambda: vmap(grad(f))(x),
+        lambda: grad(lambda x: vmap(f)(x).sum())(x),
+        lambda: compile(vmap(grad(f)))(x),
+        lambda: vmap(grad(compile(f)))(x),
+    ):
+        assert [*run()] == [2.0, 4.0]
+        assert capsys.readouterr().out.splitlines() == ["x = 1.0", "x = 2.0"]
+
+    def loop(x: Any) -> Any:
+        return fori_loop(0, 2, lambda i, v: f(v), x)
+
+    with pytest.raises(TypeError, match="a rule for a derivative does this in a loop"):
+        grad(loop)(2.0)
+    with disable_jit():
+        assert grad(loop)(2.0) == 32.0
+    assert capsys.readouterr().out.splitlines() == ["x = 4.0", "x = 2.0"]
