@@ -74,10 +74,13 @@ class Stored:
         further = address_of(array) - address_of(self.array) if array.size else 0
         return Stored(self.code, self.pointer, array, self.offset + further, self.root)
 
-    def row(self, t: Index) -> Stored:
-        """Return one entry along the first axis."""
-        first = self.array[0, ...] if len(self.array) else np.empty(self.array.shape[1:], self.array.dtype)
-        pointer = self.code.offset_pointer(self.pointer, [(t, self.array.strides[0])], 0)
+    def part(self, at: Sequence[Index]) -> Stored:
+        """Return what is at an index of the first axes."""
+        key: Any = (*[0] * len(at), ...)
+        first = (
+            self.array[key] if self.array.size else np.empty(self.array.shape[len(at) :], self.array.dtype)
+        )
+        pointer = self.code.offset_pointer(self.pointer, zip(at, self.array.strides, strict=False), 0)
         return Stored(self.code, pointer, first, self.offset, self.root)
 
     def _where(self, index: Index) -> str:
@@ -176,9 +179,12 @@ class Writer:
         """Return a number that has a name already, as one of another dtype."""
         return Scalar(name, dtype)
 
-    def shifted(self, i: Index, by: int) -> Index:
-        """Return an index plus a number."""
-        return i + by if isinstance(i, int) else self.integer(f"add nsw i64 {i}, {by}")
+    def offset(self, i: Index, times: int, plus: int) -> Index:
+        """Return an index times a number, and plus another one."""
+        if isinstance(i, int):
+            return i * times + plus
+        product = i if times == 1 else self.name(f"mul nsw i64 {i}, {times}")
+        return self.name(f"add nsw i64 {product}, {plus}")
 
     def position(self, i: Scalar, n: int) -> str:
         """Return where an index is along an axis, which counts from the end if it is negative."""

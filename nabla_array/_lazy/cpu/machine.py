@@ -2,12 +2,13 @@
 
 Each value is a place in memory of which the shape and strides are known, or a formula for its elements; each
 operation becomes loops over elements with known bounds, or a call of the loop of NumPy's ufunc. LLVM puts
-small values into registers. Elements are NumPy's to the bit but for the order in which sums are made.
+small values into registers. Results are NumPy's to the bit, but for products of matrices in loops.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..graph.aval import Aval, aval_of
-from ..graph.program import Eqn, Program, is_literal
+from ..graph.program import Eqn, Program, is_literal, programs_in
 from ..native import compiled
 from .instructions import (
     UNROLLED,
@@ -33,6 +34,8 @@ from .kernels import Unfit
 
 # Formulas within formulas.
 _DEEPEST = 32
+# Elements that NumPy adds up in so many sums, of longer rows those of each half of halves.
+_PAIRS, _SUMS = 128, 8
 
 
 class Code(Writer):
@@ -40,6 +43,8 @@ class Code(Writer):
 
     def __init__(self, program: Program) -> None:
         super().__init__(program.inputs, [program.aval(k) for k in program.outputs])
+        # What has no loops gives the host's results to the bit, as if it were not compiled.
+        self.is_exact = not any([programs_in(eqn) for eqn in program.eqns])
         places: dict[int, Stored] = dict(zip(reversed(program.outputs), reversed(self.outs), strict=True))
         for value, out in zip(self.run(program, self.inputs, places), self.outs, strict=True):
             self.copy(value, out)
@@ -181,16 +186,7 @@ class Code(Writer):
         k, inner = x.aval.shape[-1], [s for a in arrays for s in a.array.strides[-2:]]
 
         def one(at: list[Index]) -> None:
-            rows = [
-                Stored(
-                    self,
-                    self.offset_pointer(a.pointer, zip(at, a.array.strides[: len(at)], strict=True), 0),
-                    a.array[tuple([0] * len(at))],
-                    a.offset,
-                    a.root,
-                )
-                for a in arrays
-            ]
+            rows = [a.part(at) for a in arrays]
             self._call_loop(loop, rows, [1, m, k, n], [0, 0, 0, *inner])
 
         self.each(lead, one)
@@ -200,26 +196,36 @@ class Code(Writer):
         aval, rule = eqn.aval, eqn.prim.llvm
         if rule is None or self._tried(rule, aval.dtype, [x, x], {}) in (None, NotImplemented):
             return None
-        first = self.constant(_first(eqn.prim.reducer, aval.dtype), aval.dtype)
-        return self.reduce(aval, x, dict(eqn.params)["axes"], rule, first)
+        first = self.constant(_first(eqn.prim.reducer, aval.dtype, x.aval.size), aval.dtype)
+        by_pairs = eqn.prim.reducer is np.add and aval.dtype.kind == "f"
+        return self.reduce(aval, x, dict(eqn.params)["axes"], rule, first, by_pairs)
 
-    def reduce(self, aval: Aval, x: Value, axes: Sequence[int], rule: Any, first: Scalar) -> Stored:
-        """Join elements along axes by a rule, beginning with a number."""
+    def reduce(
+        self, aval: Aval, x: Value, axes: Sequence[int], rule: Any, first: Scalar, by_pairs: bool = False
+    ) -> Stored:
+        """Join elements along axes by a rule, beginning with a number.
+
+        `by_pairs`: along the last axes as NumPy adds up.
+        """
         shape, out = x.aval.shape, self.room(aval)
 
         def join(a: Scalar, b: Scalar) -> Scalar:
             found: Scalar = rule(self, aval.dtype, a, b)
             return found
 
+        own = [a for a, n in enumerate(shape) if n != 1]
+        run = len(shape)  # from which axis on elements are added by pairs
+        while by_pairs and own and own[-1] in axes:
+            run = own.pop()
+        lost, count = [shape[a] for a in axes if a < run], math.prod(shape[run:])
+        if run < len(shape):
+            x = self._in_runs(x, run, count)
+
         def index(kept: Sequence[Index], reduced: Sequence[Index]) -> list[Index]:
             left, gone = iter(kept), iter(reduced)
-            return [next(gone) if a in axes else next(left) for a in range(len(shape))]
+            return [next(gone) if a in axes else next(left) for a in range(run)]
 
-        lost = [shape[a] for a in axes]
-        is_flat = x.is_flat if isinstance(x, Formula) else x.is_dense()
-        if is_flat and not aval.ndim:
-            out.put([], self.sum(x.aval.size, first, x.at, join))
-        elif len(shape) - 1 not in axes and aval.size > 1:  # a row after the other
+        if run == len(shape) and len(shape) - 1 not in axes and aval.size > 1:  # a row after the other
             self.each(aval.shape, lambda at: out.put(at, first))
             self.each(
                 lost,
@@ -227,25 +233,68 @@ class Code(Writer):
                     aval.shape, lambda at: out.put(at, join(out.at(at), x.at(index(at, gone))))
                 ),
             )
-        else:
-            total = self.room_for(aval.element)
+            return out
+        total = self.room_for(aval.element)
 
-            def one(at: list[Index]) -> None:
-                total.put([], first)
-                self.each(lost, lambda gone: total.put([], join(total.at([]), x.at(index(at, gone)))))
-                out.put(at, total.at([]))
+        def term(at: list[Index]) -> Scalar:
+            return x.at(at) if run == len(shape) else self._added(x, at, count, join)
 
-            self.each(aval.shape, one)
+        def one(at: list[Index]) -> None:
+            total.put([], first)
+            self.each(lost, lambda gone: total.put([], join(total.at([]), term(index(at, gone)))))
+            out.put(at, total.at([]))
+
+        self.each(aval.shape, one)
         return out
 
+    def _in_runs(self, x: Value, run: int, count: int) -> Value:
+        """Return a value whose axes from one on are one."""
+        shape = x.aval.shape
+        if isinstance(x, Formula) and count <= _PAIRS and count in shape[run:]:
+            own, after = shape.index(count, run), len(shape)
+            zeros = ([0] * (own - run), [0] * (after - own - 1))
+            return self.formula(x.aval, lambda at: x.at([*at[:run], *zeros[0], at[-1], *zeros[1]]))
+        return self.stored([x])[0].view(lambda a: a.reshape(*shape[:run], count))
 
-def _first(reducer: np.ufunc | None, dtype: np.dtype) -> Any:
+    def _added(self, x: Value, at: list[Index], count: int, add: Callable[..., Scalar]) -> Scalar:
+        """Add up a row as NumPy does: in eight sums, or one if it is short; its loop does long ones."""
+        dtype = x.aval.dtype
+        total = self.room_for(x.aval.element)
+        total.put([], self.constant(-0.0, dtype))
+        if count > _PAIRS:
+            loop = compiled.loop_address(np.add, dtype)
+            assert loop is not None
+            self._call_loop(loop, [total, x.part(at), total], [count], [0, x.array.strides[-1], 0])
+            return total.at([])
+        left = count
+        if count >= _SUMS:
+            left = count % _SUMS
+            sums = self.room_for(aval_of((_SUMS,), dtype))
+            for j in range(_SUMS):
+                sums.put(j, x.at([*at, j]))
+
+            def add_up(i: Index) -> None:
+                for j in range(_SUMS):
+                    place = self.offset(i, _SUMS, _SUMS + j)
+                    sums.put(j, add(sums.at(j), x.at([*at, place])))
+
+            self.repeat(count // _SUMS - 1, add_up)
+            parts = [sums.at(j) for j in range(_SUMS)]
+            while len(parts) > 1:
+                parts = [add(a, b) for a, b in zip(parts[::2], parts[1::2], strict=True)]
+            total.put([], parts[0])
+        for i in range(count - left, count):
+            total.put([], add(total.at([]), x.at([*at, i])))
+        return total.at([])
+
+
+def _first(reducer: np.ufunc | None, dtype: np.dtype, size: int) -> Any:
     """Return what changes no element that a reduction meets it with."""
     if reducer in (np.maximum, np.minimum) and dtype.kind != "b":
         least, most = (-np.inf, np.inf) if dtype.kind == "f" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         return least if reducer is np.maximum else most
     if reducer is np.add:
-        return -0.0 if dtype.kind == "f" else 0
+        return -0.0 if dtype.kind == "f" and size else 0
     return reducer in (np.multiply, np.logical_and, np.minimum)
 
 

@@ -199,12 +199,12 @@ def update(code: Any, aval: Any, x: Any, value: Any, key: Any) -> Any:
 
 def matmul(code: Any, aval: Any, x: Any, y: Any) -> Any:
     """Sum products of rows and columns; larger matrices are BLAS's."""
-    if aval.dtype.kind == "b":
+    is_float = aval.dtype.kind == "f"
+    if aval.dtype.kind == "b" or (code.is_exact and is_float and aval.ndim > 2):
         return None
     *lead, m, n = aval.shape
     k, out = x.aval.shape[-1], code.room(aval)
-    is_float = aval.dtype.kind == "f"
-    if m * k * n > _MOST_PRODUCTS and is_float:
+    if is_float and (code.is_exact or m * k * n > _MOST_PRODUCTS):
         return code.product(x, y, out)
     zero = code.constant(0, aval.dtype)
     times, plus = ("fmul reassoc contract", "fadd reassoc contract") if is_float else ("mul", "add")
@@ -267,7 +267,7 @@ def accumulate(join: Rule) -> Rule:
 
         def row(at: Any) -> None:
             element(at, 0, is_first=True)
-            code.repeat(aval.shape[axis] - 1, lambda i: element(at, code.shifted(i, 1)))
+            code.repeat(aval.shape[axis] - 1, lambda i: element(at, code.offset(i, 1, 1)))
 
         if aval.size:
             code.each((*aval.shape[:axis], *aval.shape[axis + 1 :]), row)
@@ -302,7 +302,7 @@ def index_of(how: str) -> Rule:
         def row(at: Any) -> None:
             best.put([], x.at([*at[:axis], 0, *at[axis:]]))
             place.put([], code.constant(0, aval.dtype))
-            code.repeat(x.aval.shape[axis] - 1, lambda i: element(at, code.shifted(i, 1)))
+            code.repeat(x.aval.shape[axis] - 1, lambda i: element(at, code.offset(i, 1, 1)))
             out.put(at, place.at([]))
 
         code.each(aval.shape, row)
@@ -363,7 +363,7 @@ def solve(code: Any, aval: Any, a: Any, b: Any = None) -> Any:
     NumPy tells of singular matrices.
     """
     *lead, n, m = aval.shape
-    if n > _MOST_ROWS or aval.dtype.kind != "f":
+    if code.is_exact or n > _MOST_ROWS or aval.dtype.kind != "f":
         return None
     out = code.room(aval)
     square, right = code.room_for(aval_of((n, n), _DOUBLE)), code.room_for(aval_of((n, m), _DOUBLE))
@@ -424,7 +424,7 @@ def _subtract(code: Any, rows: Any, i: int, k: int, factor: Any) -> None:
 def cholesky(code: Any, aval: Any, x: Any, upper: bool) -> Any:
     """Factorize a matrix in double precision; NumPy tells of one that is not positive definite."""
     *lead, n, _ = aval.shape
-    if n > _MOST_ROWS or aval.dtype.kind != "f":
+    if code.is_exact or n > _MOST_ROWS or aval.dtype.kind != "f":
         return None
     out, rows = code.room(aval), code.room_for(aval_of((n, n), _DOUBLE))
 
@@ -476,9 +476,9 @@ def scan(
     def step(t: Any) -> None:
         if reverse:
             t = code.integer(f"sub i64 {length - 1}, {t}")
-        outs = code.run(program, [*state, *[x.row(t) for x in xs], *whole])
+        outs = code.run(program, [*state, *[x.part([t]) for x in xs], *whole])
         for new, y in zip(outs[carry:], moved, strict=True):
-            code.copy(new, y.row(t))
+            code.copy(new, y.part([t]))
         code.hand_on(outs[:carry], state)
 
     code.repeat(length, step, is_long=True)

@@ -86,7 +86,7 @@ reduce_sum: Primitive = reduction(
     "reduce_sum",
     np.add,
     max=low.accumulate("sum"),
-    llvm=mc.instruction(f="fadd reassoc", iu="add"),
+    llvm=mc.instruction(f="fadd", iu="add"),
     row_kernel=True,
     max_kinds="fiu",
     transpose=lambda ct, wanted, x, axes: (_spread(ct, x, axes),),
@@ -96,7 +96,7 @@ reduce_prod = reduction(
     "reduce_prod",
     np.multiply,
     max=low.accumulate("prod"),
-    llvm=mc.instruction(f="fmul reassoc", iu="mul"),
+    llvm=mc.instruction(f="fmul", iu="mul"),
     max_kinds="fiu",
     jvp=_prod_jvp,
 )
