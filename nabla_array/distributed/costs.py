@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from .._lazy.graph.aval import Aval
-from .._lazy.ops.control import switch
 from .layouts import Move
 from .merging import Moves, received
 from .partition import Local, Moved, Nested, Partition, Placing, part_aval
@@ -112,8 +111,8 @@ def _repeated(nested: Nested, bodies: Sequence[Costs]) -> Iterator[StepCost]:
     Of branches it is the dearest.
     """
     many, kind = nested.times, str(nested.prim)
-    some = [max(bodies, key=lambda body: body.seconds)] if nested.prim is switch else bodies
-    often = "" if nested.prim is switch else ", for each step" if many is None else f", {many:,} times"
+    some = [max(bodies, key=lambda body: body.seconds)] if nested.is_branch else bodies
+    often = "" if nested.is_branch else ", for each step" if many is None else f", {many:,} times"
     for step in [step for body in some for step in body.steps]:
         costs = [x * (many or 1) for x in step[2:]]
         yield StepCost(step.kind, f"in {kind}{often}: {step.title}", *costs)

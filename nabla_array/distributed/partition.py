@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Eqn, Program, is_literal
-from .._lazy.ops.control import while_
 from .._lazy.ops.creation import fill
 from .._lazy.ops.structure import project, several, slice_
 from .._lazy.schedule.tiling import resized
@@ -95,9 +94,15 @@ class Nested(NamedTuple):
     cause: int
 
     @property
+    def is_branch(self) -> bool:
+        """Whether one of the bodies runs, once."""
+        return "branches" in self.params
+
+    @property
     def times(self) -> int | None:
         """How many steps a loop has; None where that depends on data."""
-        return None if self.prim is while_ else int(self.params.get("length", 1))
+        times: int | None = 1 if self.is_branch else self.params.get("length")
+        return times
 
 
 Made = Local | Moved | Placing | Nested
@@ -166,6 +171,7 @@ class Partition:
         self.cause = 0
         self._moved: dict[tuple[int, Layout], int] = {}
         self._makers: dict[int, Local] = {}
+        self._made_of: dict[int, tuple[int, ...]] = {}  # the parts of several values together
         self._parts: dict[tuple[int, int], int] = {}
 
     def end(self) -> None:
@@ -201,13 +207,19 @@ class Partition:
             return number
         joined = [lay.joined() for lay in layouts]
         parts = [self.moved(self.part(number, n), lay) for n, lay in enumerate(joined)]
-        return self.local(several, parts, {}, self.program.aval(i), tuple(joined))
+        return self._together(parts, self.program.aval(i), tuple(joined))
+
+    def _together(self, parts: Iterable[int], aval: Any, layouts: tuple[Layout, ...]) -> int:
+        """Return several values as those of one operation."""
+        made_of = tuple(parts)
+        number = self.local(several, made_of, {}, aval, layouts)
+        self._made_of[number] = made_of
+        return number
 
     def part(self, number: int, index: int) -> int:
         """Return one of several values."""
-        made = self._makers.get(number)
-        if made is not None and made.prim is several:
-            return made.ins[index]
+        if number in self._made_of:
+            return self._made_of[number][index]
         if (number, index) not in self._parts:
             aval, layouts = self.values[number]
             part = self.local(project, [number], {"index": index}, aval[index], layouts[index])
@@ -257,7 +269,7 @@ class Partition:
         outs = tuple([self._value(*value, rounds) for value in zip(eqn.aval, layouts, strict=True)])
         made = Nested(eqn.prim, tuple(bodies), ins, outs, dict(eqn.params), self.cause)
         self.made.append(made)
-        return self.local(several, outs, {}, eqn.aval, tuple(layouts))
+        return self._together(outs, eqn.aval, tuple(layouts))
 
     def moved(self, number: int, layout: Layout) -> int:
         """Return a value in a layout, which may be its own."""

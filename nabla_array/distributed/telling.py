@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from .._lazy.graph.program import Program, is_literal
-from .._lazy.ops.control import switch
 from .._lazy.schedule.steps import Schedule
 from ..inspect.text import count_text
 from .merging import Moves
@@ -67,7 +66,7 @@ def _of_bodies(step: Driven) -> Told:
     bodies = [[*told(schedule)] for schedule in step.schedules]
     nbytes = [sum([t.nbytes for t in steps]) for steps in bodies]
     nested, kind = step.nested, str(step.nested.prim)
-    if nested.prim is switch:
+    if nested.is_branch:
         names, total, often = (
             [f"branch {n}" for n in range(len(bodies))],
             max(nbytes),

@@ -318,6 +318,7 @@ BY_NAME = {
     "transforms/taylor.py": ("div matmul mul", "series of products and quotients have formulas"),
     "transforms/graphs.py": ("call_graph", "their own primitive"),
     "transforms/graph_gradients.py": ("call_graph", "the primitive of graphs"),
+    "_lazy/run/devices.py": ("reshard", "its spec says on which mesh"),
     "_lazy/cpu/loops.py": ("concat matmul update_slice", "these are copies, and products in the memory"),
     "_lazy/cpu/kernels.py": ("broadcast cast expm1 imag real reshape select tanh", "its loops have names"),
     "_lazy/cpu/sequences.py": ("matmul", "products are done in the thread's memory"),
