@@ -222,7 +222,7 @@ def tell_at_once(bits: int, name: str) -> None:
 
 def is_ignored(bits: int) -> bool:
     """Say whether nobody wants to hear of faults, by NumPy's numbers for them, of what is computed here."""
-    if not bits or not may_be_told():
+    if not bits or not is_asked():
         return True
     state = np.geterr()
     return all([state[key] == "ignore" for key, bit in _KINDS.values() if bits & bit])  # type: ignore[literal-required]
