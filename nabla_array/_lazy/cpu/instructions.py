@@ -397,13 +397,11 @@ class Writer:
         else:
             self.repeat(shape[0], lambda i: self._axes(shape[1:], [*at, i], body))
 
-    def sum(
-        self, n: int, first: Scalar, term: Callable[[Index], Scalar], join: Callable[..., Scalar]
-    ) -> Scalar:
-        """Join terms to one number."""
+    def fold(self, n: int, first: Scalar, join: Callable[[Scalar, Index], Scalar]) -> Scalar:
+        """Return what becomes of a number when it is joined to something for each of so many indices."""
         total = self.room_for(aval_of((), first.dtype))
         total.put([], first)
-        self.each((n,), lambda i: total.put([], join(total.at([]), term(i))), is_flat=True)
+        self.each((n,), lambda i: total.put([], join(total.at([]), i)), is_flat=True)
         return total.at([])
 
     def formula(self, aval: Aval, function: Callable[[Index], Scalar]) -> Formula:

@@ -16,7 +16,7 @@ from ..graph.node import NO_PARAMS, Node, record
 from ..graph.primitive import Primitive
 from ..graph.program import Program, run
 from ..graph.tape import Entry, made_by, pull_hook, push_hook, taping
-from . import machine as mc
+from . import machine_control as mc
 from .creation import fill_like
 from .structure import barrier, project
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -217,7 +216,11 @@ def matmul(code: Any, aval: Any, x: Any, y: Any) -> Any:
         return code.scalar(f"{plus} {a.type} {a.name}, {b.name}", aval.dtype)
 
     if n == 1 or not y.is_dense():  # a sum a time
-        code.each(aval.shape, lambda at: out.put(at, code.sum(k, zero, lambda i: term(at, at[-1], i), add)))
+
+        def dot(at: Any) -> None:
+            out.put(at, code.fold(k, zero, lambda total, i: add(total, term(at, at[-1], i))))
+
+        code.each(aval.shape, dot)
         return out
 
     def row(at: Any) -> None:  # sums of a row at a time
@@ -447,91 +450,3 @@ def cholesky(code: Any, aval: Any, x: Any, upper: bool) -> Any:
 
     code.each(lead, one)
     return out
-
-
-# -- control ---------------------------------------------------------------------------------------------
-
-
-def scan(
-    code: Any,
-    avals: Any,
-    *operands: Any,
-    program: Any,
-    length: int,
-    reverse: bool,
-    carry: int,
-    x_axes: Any,
-    y_axes: Any,
-) -> Any:
-    cut = len(x_axes)
-    state = code.copied(operands[:carry])
-    xs = [
-        x.view(lambda a, axis=axis: np.moveaxis(a, axis, 0))
-        for x, axis in zip(code.stored(operands[carry : carry + cut]), x_axes, strict=True)
-    ]
-    whole = code.stored(operands[carry + cut :])
-    ys = code.rooms(avals)[carry:]
-    moved = [y.view(lambda a, axis=axis: np.moveaxis(a, axis, 0)) for y, axis in zip(ys, y_axes, strict=True)]
-
-    def step(t: Any) -> None:
-        if reverse:
-            t = code.integer(f"sub i64 {length - 1}, {t}")
-        outs = code.run(program, [*state, *[x.part([t]) for x in xs], *whole])
-        for new, y in zip(outs[carry:], moved, strict=True):
-            code.copy(new, y.part([t]))
-        code.hand_on(outs[:carry], state)
-
-    code.repeat(length, step, is_long=True)
-    return (*state, *ys)
-
-
-def while_(code: Any, avals: Any, *operands: Any, cond: Any, body: Any, carry: int, rows: Any) -> Any:
-    """Go on as long as the condition holds; where it is an array, for the entries where it holds."""
-    test = cond.aval(cond.outputs[0])
-    if test.ndim and any(e.prim.name == "while" for e in body.eqns):
-        return None  # which must not see entries that are done
-    state, whole = code.copied(operands[:carry]), code.stored(operands[carry:])
-
-    def ask() -> Any:
-        (found,) = code.stored(code.run(cond, [*state, *whole]))
-        if not test.ndim:
-            return found.at([]), found
-        is_any = code.sum(
-            test.size,
-            code.constant(False, test.dtype),
-            found.at,
-            lambda a, b: code.scalar(f"or i1 {a.name}, {b.name}", test.dtype),
-        )
-        return is_any, found
-
-    def step(found: Any) -> None:
-        outs = code.run(body, [*state, *whole])
-        if test.ndim:
-            outs = [
-                code.formula(
-                    s.aval,
-                    lambda at, o=o, s=s: select(
-                        code, s.aval.dtype, found.at(at[: test.ndim]), o.at(at), s.at(at)
-                    ),
-                )
-                for o, s in zip(code.stored(outs), state, strict=True)
-            ]
-        code.hand_on(outs, state)
-
-    code.repeat_while(ask, step)
-    return tuple(state)
-
-
-def switch(
-    code: Any, avals: Any, index: Any, *operands: Any, branches: Any, lead: int, roles: Any, sums: Any
-) -> Any:
-    if lead:
-        return None
-    operands, outs = code.stored(operands), code.rooms(avals)
-
-    def do(program: Any) -> None:
-        for x, out in zip(code.run(program, operands), outs, strict=True):
-            code.copy(x, out)
-
-    code.choose(index.at([]), [partial(do, b) for b in branches])
-    return tuple(outs)

@@ -20,7 +20,7 @@ from ..cpu.test_machine import check, scanned
 from ..registry import ROWS, Row
 
 # What is NumPy's for some plain dtypes, or where there is no loop.
-LEFT = ("cast", "cholesky", "floor_divide", "inv", "matmul", "round", "solve", "switch")
+LEFT = ("cast", "cholesky", "floor_divide", "inv", "matmul", "round", "solve")
 
 
 @pytest.mark.parametrize("row", ROWS, ids=str)
