@@ -18,8 +18,9 @@ from .kernels import Unfit
 UNROLLED = 8
 # Bytes of a value on the stack, and of all of them.
 _MOST_ON_STACK, _STACK = 1 << 12, 1 << 16
-# Iterations between two looks whether somebody wants to stop, less one; instructions of a program.
-_ROUND, _LONGEST = 1023, 40_000
+# Iterations between two looks whether somebody wants to stop, less one; lines of a program:
+# LLVM takes a second for them, or two.
+_ROUND, _LONGEST = 1023, 8_000
 
 _TYPES = {"b1": "i1", "f4": "float", "f8": "double"}
 _INTRINSICS = {"float": "f32", "double": "f64"}

@@ -110,10 +110,8 @@ class Hot:
 
     def _compile(self) -> None:
         with _compiling[0]:
-            if self.machine is not None:
-                return
             try:
-                self.machine = Machine(self.program)
+                self.machine = self.machine or Machine(self.program)
             except Unfit as reason:
                 self._fail(str(reason))
             except Exception as error:  # whatever LLVM raises: the host goes on, and `report` tells
