@@ -58,3 +58,14 @@ SECOND = [
 def test_second_derivatives(f: Any, x: Any, wanted: Any) -> None:
     assert float(hessian(f)(x)) == pytest.approx(wanted, rel=1e-12)
     assert float(grad(grad(f))(x)) == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.parametrize("derivative", [jacfwd, jacrev])
+def test_powers_to_zero_by_both(derivative: Any) -> None:
+    """The factor y in y * x ** (y - 1) is 0, but varies."""
+    by_both = derivative(derivative(xp.pow, (0, 1)), (0, 1))
+    x = np.asarray([4.0, 0.5, 2.0])
+    for base in x:
+        (xx, xy), (yx, yy) = by_both(base, 0.0)
+        wanted = [0.0, 1 / base, 1 / base, np.log(base) ** 2]
+        np.testing.assert_allclose([float(v) for v in (xx, xy, yx, yy)], wanted, rtol=1e-14, atol=1e-16)

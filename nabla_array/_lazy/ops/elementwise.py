@@ -19,8 +19,9 @@ from .creation import fill_like, fill_node
 
 # Derivatives follow JAX where there is a choice: at ties, at zero, for complex numbers.
 def _pow_by_base(out: Node, x: Node, y: Node) -> Node:
-    zero = eq(y, fill_like(y, 0))
-    return select(zero, fill_like(x, 0), y * pow_(x, select(zero, fill_like(y, 1), y - 1)))
+    # Only at 0 ** 0 is another number raised: elsewhere the factor y must stay, for derivatives by y.
+    both = and_(eq(x, fill_like(x, 0)), eq(y, fill_like(y, 0)))
+    return y * pow_(select(both, fill_like(x, 1), x), y - 1)
 
 
 def _pow_by_exponent(out: Node, x: Node, y: Node) -> Node:
