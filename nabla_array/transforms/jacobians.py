@@ -57,7 +57,7 @@ def jacfwd(
     @named(fun, "Jacobian")
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacfwd", fun, argnums, args, kwargs)
-        tree, arrays = _inputs("jacfwd", chosen, holomorphic)
+        tree, arrays = _inputs("jacfwd", chosen, "c" if holomorphic else "f")
         found = linearize(of_chosen, *chosen, has_aux=has_aux, strict=strict)
         columns = vmap(lambda *ts: found[1](*tree_unflatten(tree, ts)), out_axes=-1)(*_basis(arrays))
         outs, out_tree = tree_flatten(columns)
@@ -94,7 +94,8 @@ def jacrev(
     Raises
     ------
     TypeError
-        As `jacfwd`; and for outputs that are complex, without `holomorphic`.
+        If inputs are of integers without `allow_int`, or outputs complex without `holomorphic`. Complex
+        inputs of real outputs give what `grad` gives for each output.
 
     >>> from nabla_array.transforms import jacrev
     >>> jacrev(lambda x: {"s": xp.sum(x), "p": x[0] * x})(xp.asarray([1.0, 2.0]))
@@ -105,7 +106,7 @@ def jacrev(
     @named(fun, "Jacobian")
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacrev", fun, argnums, args, kwargs)
-        tree, _ = _inputs("jacrev", chosen, holomorphic, allow_int)
+        tree, _ = _inputs("jacrev", chosen, "c" if holomorphic else "fcbiu" if allow_int else "fc")
         found = vjp(of_chosen, *chosen, has_aux=has_aux, strict=strict)
         outs, out_tree = tree_flatten(found[0])
         outs = [array_leaf("jacrev", x) for x in outs]
@@ -152,16 +153,18 @@ def hessian(
     return named(fun, "Hessian")(jacfwd(inner, argnums, has_aux, holomorphic, strict=strict))
 
 
-def _inputs(
-    function: str, chosen: list[Any], holomorphic: bool, integers: bool = False
-) -> tuple[TreeDef, list[Array]]:
+def _inputs(function: str, chosen: list[Any], kinds: str) -> tuple[TreeDef, list[Array]]:
+    """Return the structure of arguments and their arrays; raises TypeError for dtypes of other kinds."""
     leaves, tree = tree_flatten(tuple(chosen))
     arrays = [array_leaf(function, x) for x in leaves]
     for x in arrays:
-        if x.dtype.kind != ("c" if holomorphic else "f") and not (integers and x.dtype.kind in "biu"):
-            wanted = "complex numbers with holomorphic=True" if holomorphic else "real floating-point numbers"
+        if x.dtype.kind not in kinds:
+            wanted = _WANTED.get(kinds, "floating-point numbers")
             raise TypeError(f"{function}: inputs must be {wanted}, not {x.dtype}")
     return tree, arrays
+
+
+_WANTED = {"c": "complex numbers with holomorphic=True", "f": "real floating-point numbers"}
 
 
 def _basis(arrays: Sequence[Array]) -> list[Array]:

@@ -223,6 +223,8 @@ def test_complex_numbers_follow_jax() -> None:
     close(grad(lambda z: z.real**2 + 3 * z.imag)(z), 2 * z.real - 3j)
     close(jacfwd(xp.exp, holomorphic=True)(z), np.exp(z))
     close(jacrev(xp.exp, holomorphic=True)(z), np.exp(z))
+    zs = X + 1j * X[::-1]
+    close(jacrev(lambda z: xp.abs(z))(xp.asarray(zs)), np.diag(np.conj(zs) / np.abs(zs)))
     close(grad(lambda x: xp.sum(xp.abs(xp.fft.fft(x)) ** 2))(xp.asarray(X)), 6 * X)
     check_grads(lambda z: xp.exp(z) * xp.conj(z), (xp.asarray([z, 1j]),), 2)
 
