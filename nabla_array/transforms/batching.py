@@ -8,7 +8,7 @@ from typing import Any
 
 from .._lazy.rules.levels import closed, frames, only, opened
 from .._namespace.core.array import Array, current
-from .calls import array_leaf
+from .calls import Positions, array_leaf
 from .pytree import flatten_up_to, tree_flatten, tree_unflatten
 
 __all__ = ["custom_vmap"]
@@ -50,6 +50,7 @@ class custom_vmap:
 
     def __init__(self, fun: Callable[..., Any]) -> None:
         self.fun = fun
+        self._positions = Positions("custom_vmap", fun)
         self.rule: Callable[..., Any] | None = None
         functools.update_wrapper(self, fun)
 
@@ -62,8 +63,9 @@ class custom_vmap:
         self.rule = vmap_rule
         return vmap_rule
 
-    def __call__(self, *args: Any) -> Any:
-        """Return the function's value, under `vmap` by the rule."""
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return the function's value, under `vmap` by the rule, which gets all arguments by position."""
+        args = self._positions.of(args, kwargs)
         leaves, tree = tree_flatten(args)
         here = {level for x in leaves if type(x) is Array for level in x._levels}
         frame = next((f for f in reversed(frames()) if f.level in here), None)

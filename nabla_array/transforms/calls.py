@@ -123,3 +123,33 @@ def parameters(fun: Callable[..., Any]) -> list[inspect.Parameter]:
         return list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):  # builtins, say: no names
         return []
+
+
+class Positions:
+    """How what a function is given by name goes by position, as the rules of custom functions get it."""
+
+    def __init__(self, transform: str, fun: Callable[..., Any]) -> None:
+        self._transform, self._fun = transform, fun
+        self.parameters = parameters(fun)
+        self._signature = inspect.Signature(self.parameters) if self.parameters else None
+        self._has_defaults = any(p.default is not p.empty for p in self.parameters)
+
+    def of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Return the arguments by position, with defaults; raises TypeError if one has no position."""
+        if self._signature is None:
+            if kwargs:
+                raise TypeError(
+                    f"{self._transform}: arguments of {self._fun!r}, which has no signature, must be "
+                    "positional"
+                )
+            return args
+        if not kwargs and not self._has_defaults:
+            return args
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        if left := [k for k in bound.kwargs if k in kwargs]:
+            raise TypeError(
+                f"{self._transform}: rules take arguments by position, but {', '.join(left)} of "
+                f"{self._fun.__name__} can only be given by name"
+            )
+        return bound.args

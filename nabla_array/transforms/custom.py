@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType
@@ -24,7 +23,7 @@ from .._lazy.rules.levels import Levels, align, closed, in_force, merge, new_lev
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.core.array import Array, apply, current
 from .._namespace.core.promotion import SCALARS
-from .calls import array_leaf, choose, fresh, is_array_like, parameters
+from .calls import Positions, array_leaf, choose, fresh, is_array_like
 from .pytree import Rest, flatten_up_to, take, tree_flatten, tree_map
 from .tracing import trace
 from .vmap import OutsideVmap, vmap
@@ -243,9 +242,8 @@ class _Custom:
         self.fun = fun
         one = isinstance(nondiff_argnums, int)
         self.nondiff: tuple[int, ...] = (nondiff_argnums,) if one else tuple(nondiff_argnums)  # type: ignore
-        own = parameters(fun)
-        self._bound = inspect.Signature(own) if own else None
-        self._has_defaults = any(p.default is not p.empty for p in own)
+        self._positions = Positions(type(self).__name__, fun)
+        own = self._positions.parameters
         places = {
             p.name: i for i, p in enumerate(own) if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         }
@@ -258,31 +256,11 @@ class _Custom:
             self.nondiff = tuple({*self.nondiff, places[name]})
         functools.update_wrapper(self, fun)
 
-    def _positional(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
-        """Return the arguments by position, with defaults, as rules get them."""
-        name = type(self).__name__
-        if self._bound is None:
-            if kwargs:
-                raise TypeError(
-                    f"{name}: arguments of {self.fun!r}, which has no signature, must be positional"
-                )
-            return args
-        if not kwargs and not self._has_defaults:
-            return args
-        bound = self._bound.bind(*args, **kwargs)
-        bound.apply_defaults()
-        if left := [k for k in bound.kwargs if k in kwargs]:
-            raise TypeError(
-                f"{name}: rules take arguments by position, but {', '.join(left)} of {self.fun.__name__} can "
-                "only be given by name"
-            )
-        return bound.args
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the function's value; derivatives of it will use what it was given for them."""
         if self.rule is None:
             raise AttributeError(f"{type(self).__name__}: {self.fun.__name__} has {self._lacking}")
-        args = self._positional(args, kwargs)
+        args = self._positions.of(args, kwargs)
         name, n = type(self).__name__, len(args)
         fixed = {i % n for i in self.nondiff if -n <= i < n}
         if len(fixed) != len(self.nondiff):
@@ -476,8 +454,12 @@ class _VjpRule(Rule):
             return self.backward(self.residuals.filled(xs[:n]), self.outputs.filled(zeros.filled(xs[n:])))
 
         result = ruled(levels, rule, [*_arrays(saved, levels), *moving])
-        found = result if isinstance(result, tuple) else (result,)
         children = self.rest.tree.children
+        # A list is a tuple, unless it can be the one cotangent for an argument that is a list.
+        several = isinstance(result, tuple) or (
+            isinstance(result, list) and (len(children) != 1 or children[0].type is not list)
+        )
+        found = result if several else (result,)
         if len(found) != len(children):
             raise TypeError(
                 f"custom_vjp: the backward rule must give a tuple of {len(children)} "

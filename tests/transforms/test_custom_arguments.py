@@ -194,3 +194,19 @@ def test_jacobians_by_named_arguments() -> None:
     for jacobian in (jacrev(f, argnums="y"), jacrev(f, argnums=("x", "y"))):
         found = jacobian(xp.asarray([1.0, 2.0]), y=xp.asarray([3.0, 4.0]))
         assert (found[1] if isinstance(found, tuple) else found).tolist() == [[1.0, 0.0], [0.0, 2.0]]
+
+
+def test_backward_rules_may_give_lists() -> None:
+    @custom_vjp
+    def product(x: Any, y: Any) -> Any:
+        return x * y
+
+    product.defvjp(lambda x, y: (x * y, (x, y)), lambda kept, g: [g * kept[1], 10 * g * kept[0]])
+    assert [float(g) for g in grad(product, (0, 1))(2.0, 3.0)] == [3.0, 20.0]
+
+    @custom_vjp
+    def total(xs: Any) -> Any:
+        return xs[0] + xs[1]
+
+    total.defvjp(lambda xs: (xs[0] + xs[1], None), lambda _, g: [g, 2 * g])  # the one cotangent
+    assert [float(g) for g in grad(total)([2.0, 3.0])] == [1.0, 2.0]

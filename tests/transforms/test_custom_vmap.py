@@ -77,3 +77,18 @@ def test_what_rules_must_give() -> None:
     g.def_vmap(lambda n, flags, x: (x[:2], True))
     with pytest.raises(ValueError, match=r"shape \(2,\) is batched, but there are 3"):
         vmap(g)(X)
+
+
+def test_arguments_by_name() -> None:
+    @custom_vmap
+    def scaled(x: Any, factor: Any = 2.0) -> Any:
+        return x * factor
+
+    @scaled.def_vmap
+    def _(axis_size: int, in_batched: Any, x: Any, factor: Any) -> Any:
+        assert in_batched == [True, False]
+        return 10 * x * factor, True
+
+    assert float(scaled(x=X[0], factor=3.0)) == 1.5
+    np.testing.assert_array_equal(vmap(lambda x: scaled(factor=3.0, x=x))(X), 30 * np.asarray(X))
+    np.testing.assert_array_equal(vmap(scaled)(X), 20 * np.asarray(X))
