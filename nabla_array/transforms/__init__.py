@@ -17,6 +17,7 @@ from .graph_gradients import *  # noqa: F403
 from .graphs import *  # noqa: F403
 from .implicit import *  # noqa: F403
 from .jacobians import *  # noqa: F403
+from .libraries import delegation as _delegation  # noqa: F401
 from .mapping import *  # noqa: F403
 from .paths import *  # noqa: F403
 from .pytree import *  # noqa: F403

@@ -27,7 +27,10 @@ from nabla_array import Array
 from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.transforms import ValueLeftWarning, compile, grad, jvp, tree_flatten, vmap
 
-from .scipy_functions import CHAPTERS
+from .scipy_functions import CHAPTERS as FUNCTIONS
+from .scipy_solvers import MORE
+
+CHAPTERS = FUNCTIONS | MORE
 
 # The versions in which the cells are as they are; in others the numbers must be right, whatever is limited.
 VERSIONS = {"scipy": "1.17", "sklearn": "1.9"}
@@ -39,8 +42,8 @@ COLUMNS = (*TRANSFORMS, "sharded")
 MESH = DeviceMesh((4,), ("rows",))
 # What limits a cell, in the order of the notes.
 NOTES = {
-    "s": "Looks at values (to check them, to iterate until all is done, or to index by a mask): `vmap` runs "
-    "the function again for the examples that part.",
+    "s": "Looks at values (to check them, to iterate until all is done, or to index by a mask), or leaves "
+    "for NumPy or C, where all part: `vmap` runs the function again for the examples that part.",
     "c": "Leaves for NumPy or C: `vmap` computes example by example; a derivative is refused with a "
     "TypeError.",
     "l": "Looks at values: `compile` falls back to the plain call and counts it; `fullgraph=True` raises, "
@@ -137,7 +140,7 @@ def _derivatives(row: Row, example: list[np.ndarray]) -> tuple[str, str]:
             moved[i] = example[i] + step * t
         return leaves(row.call(*moved))
 
-    h = 1e-5
+    h = 1e-4
     steps = zip(at(-2 * h), at(-h), at(h), at(2 * h), strict=True)
     inexact = [x.dtype.kind == "f" for x in leaves(row.call(*example))]
     if not places or not any(inexact):
@@ -188,7 +191,9 @@ def _limit(derive: Callable[[], None], flat: bool) -> str:
         return "f"
     except TypeError as error:
         reasons = {"leaves for NumPy": "c", "no array": "f"}
-        return next(code for text, code in reasons.items() if text in str(error))
+        found = [code for text, code in reasons.items() if text in str(error)]
+        _check_says(error, next(iter(reasons)) if not found else "")
+        return found[0]
     return "0" if flat else "."
 
 

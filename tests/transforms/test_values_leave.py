@@ -120,7 +120,6 @@ def test_the_warning_names_the_line_and_comes_once_a_line() -> None:
 @pytest.mark.parametrize(
     ("name", "remedy"),
     [
-        ("mean_squared_error", "formula of arrays"),
         ("quad of its function", "quad_vec and cubature"),
         ("brentq", "scipy.optimize.newton"),
         ("float", "keep the array"),
@@ -170,8 +169,7 @@ def test_strict_raises(name: str) -> None:
 def test_a_plain_number_as_the_result_is_refused_without_a_warning() -> None:
     with pytest.raises(TypeError, match="no array"):
         grad(lambda x: float(x * x))(2.0)
-    with pytest.raises(TypeError, match="no array"):
-        grad(lambda x: mean_squared_error(np.ones(2), x * xp.ones(2)))(2.0)
+    assert float(grad(lambda x: mean_squared_error(xp.ones(2), x * xp.ones(2)))(2.0)) == 2.0
     assert float(grad(lambda x: 1.0 if float(x) > 0 else x)(2.0)) == 0  # a constant is what it is
 
 

@@ -1,0 +1,103 @@
+"""Rules for other libraries' functions: where they are asked, and what a table of calls does not show."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import integrate, interpolate, linalg, ndimage, optimize, signal
+from sklearn.metrics import _regression
+
+import nabla_array as xp
+from nabla_array.transforms import grad, hessian, jacrev, vmap
+
+A = xp.asarray([2.0, 3.0])
+
+
+def cube(a: Any) -> Any:
+    return optimize.brentq(lambda x: x**3 - a, 0.0, 5.0, xtol=1e-14)
+
+
+def test_without_a_derivative_functions_are_scipys() -> None:
+    assert type(linalg.inv(np.eye(2))) is np.ndarray
+    assert type(cube(8.0)) is float
+    assert pickle.loads(pickle.dumps(optimize.brentq)) is optimize.brentq
+    assert isinstance(interpolate.CubicSpline([0, 1, 2], [0, 1, 4]), interpolate.PPoly)
+
+
+def test_solutions_have_derivatives_of_second_order_and_in_batches() -> None:
+    np.testing.assert_allclose(grad(cube)(8.0), 1 / 12)
+    np.testing.assert_allclose(grad(grad(cube))(8.0), -2 / 9 * 8 ** (-5 / 3))
+    np.testing.assert_allclose(vmap(grad(cube))(xp.asarray([1.0, 8.0])), [1 / 3, 1 / 12])
+
+
+def test_minima_have_derivatives_of_second_order() -> None:
+    def lowest(a: Any) -> Any:
+        return optimize.minimize(lambda x: ((x - a) ** 2).sum() + (x**4).sum(), np.ones(2), tol=1e-13).fun
+
+    x = (
+        lowest(A)
+        and optimize.minimize(lambda x: ((x - A) ** 2).sum() + (x**4).sum(), np.ones(2), tol=1e-13).x
+    )
+    np.testing.assert_allclose(grad(lowest)(A), 2 * (np.asarray(A) - x), rtol=1e-5)
+    np.testing.assert_allclose(np.diag(hessian(lowest)(A)), 2 - 4 / (2 + 12 * np.asarray(x) ** 2), rtol=1e-5)
+
+
+def test_coordinates_at_bounds_do_not_move() -> None:
+    def at(a: Any) -> Any:
+        return optimize.minimize(
+            lambda x: ((x - a) ** 2).sum(), np.ones(2), bounds=[(0, 1), (None, None)], tol=1e-12
+        ).x
+
+    np.testing.assert_allclose(jacrev(at)(A), [[0, 0], [0, 1]], atol=1e-6)
+
+
+def test_filters_by_their_coefficients() -> None:
+    b, a, x = xp.asarray([0.2, 0.1]), xp.asarray([1.0, -0.5]), np.arange(6.0)
+    found = grad(lambda b, a: signal.lfilter(b, a, x).sum(), argnums=(0, 1))(b, a)
+    h = 1e-6
+    for k, (given, slope) in enumerate(zip((b, a), found, strict=True)):
+        for i in range(2):
+            step = h * np.eye(2)[i]
+            pairs = [[np.asarray(b), np.asarray(a)] for _ in range(2)]
+            pairs[0][k], pairs[1][k] = np.asarray(given) - step, np.asarray(given) + step
+            low, high = (signal.lfilter(*pair, x).sum() for pair in pairs)
+            np.testing.assert_allclose(slope[i], (high - low) / (2 * h), rtol=1e-6)
+
+
+def test_more_solvers() -> None:
+    found = grad(lambda a: optimize.fixed_point(lambda x: xp.cos(a * x), 0.5, xtol=1e-13) * 1.0)(1.0)
+    x = optimize.fixed_point(np.cos, 0.5, xtol=1e-13)
+    np.testing.assert_allclose(found, -x * np.sin(x) / (1 + np.sin(x)), rtol=1e-8)
+    line = np.asarray([[1.0, 0.2], [0.1, 1.0], [0.5, 0.5]])
+    slopes = jacrev(lambda b: optimize.lsq_linear(line, b).x)(xp.ones(3))
+    np.testing.assert_allclose(slopes, np.linalg.pinv(line), atol=1e-10)
+
+
+def test_derivatives_of_sums_over_batches_of_solutions() -> None:
+    many = grad(lambda a: vmap(cube)(a).sum())(xp.asarray([1.0, 8.0]))
+    np.testing.assert_allclose(many, [1 / 3, 1 / 12])
+    several = grad(lambda a: vmap(lambda b: optimize.root(lambda x: x**3 + x - b, np.ones(2)).x)(a).sum())(
+        xp.asarray([[2.0, 10.0], [2.0, 2.0]])
+    )
+    np.testing.assert_allclose(several, [[1 / 4, 1 / 13], [1 / 4, 1 / 4]], rtol=1e-6)
+
+
+def test_integrals_of_integrals_and_over_their_limits() -> None:
+    inner = grad(lambda a: integrate.quad(lambda x: integrate.quad(lambda y: a * x * y, 0, x)[0], 0, a)[0])
+    np.testing.assert_allclose(inner(2.0), 5 * 2.0**4 / 8, rtol=1e-8)
+
+
+def test_what_has_no_rule_is_refused_as_before() -> None:
+    for function in (linalg.sqrtm, lambda x: ndimage.zoom(x, x[0, 0]), lambda x: linalg.svd(x[:1])):
+        with pytest.raises(TypeError, match="leaves for NumPy"):
+            grad(lambda x, f=function: xp.sum(f(x)[0]))(xp.eye(2) + 1.0)
+
+
+def test_numbers_of_scikit_learn_stay_what_they_are() -> None:
+    number = _regression.float
+    assert type(number(2)) is float
+    assert isinstance(2.0, number)
+    assert not isinstance(2, number)
