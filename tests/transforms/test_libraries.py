@@ -101,3 +101,21 @@ def test_numbers_of_scikit_learn_stay_what_they_are() -> None:
     assert type(number(2)) is float
     assert isinstance(2.0, number)
     assert not isinstance(2, number)
+
+
+def test_methods_of_interpolators_of_tracked_values_refuse() -> None:
+    x, y = np.arange(5.0), xp.asarray([0.0, 1.0, 4.0, 9.0, 16.0])
+    made = (interpolate.CubicSpline, interpolate.PchipInterpolator, interpolate.BarycentricInterpolator)
+    for interpolator in (*made, interpolate.make_interp_spline, interpolate.KroghInterpolator):
+
+        def f(y: Any, interpolator: Any = interpolator) -> Any:
+            found = interpolator(x, y)
+            slope = found.derivative(1.5) if hasattr(found, "yi") else found.derivative()
+            return xp.sum(slope if hasattr(found, "yi") else slope(1.5))
+
+        with pytest.raises(TypeError, match="leaves for NumPy"):
+            grad(f)(y)
+    with pytest.raises(TypeError, match="leaves for NumPy"):
+        grad(lambda y: interpolate.CubicSpline(x, y).integrate(0, 1))(y)
+    slopes = grad(lambda y: interpolate.CubicSpline(x, y)(1.5, 1))(y)
+    np.testing.assert_allclose(np.asarray(slopes) @ np.asarray(y), 3.0)

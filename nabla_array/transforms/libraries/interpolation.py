@@ -35,6 +35,23 @@ def _recorded(x: Any) -> _Recorded | None:
     return found if found is not None and is_tracked(found.values) else None
 
 
+def _keep(x: Any, *record: Any) -> None:
+    """Let an interpolator remember values, and have coefficients that follow them, or refuse to leave."""
+    recorded = x.__dict__["_recorded"] = _Recorded(*record)
+    if hasattr(x, "_c"):
+        like = recorded.build(np.eye(recorded.values.shape[0]))._c
+        x._c = np.tensordot(like, recorded.values, axes=(like.ndim - 1, 0))
+
+
+def _refused(original: Function, self: Any, *args: Any, **kwargs: Any) -> Any:
+    if _recorded(self) is None:
+        return NotImplemented
+    raise TypeError(
+        f"{original.__qualname__}: a value that is being differentiated leaves for NumPy (or C), "
+        "where no derivative follows it; what it gives when it is called is followed"
+    )
+
+
 def _made(value: str, axis: int | None = None) -> Callable[..., Any]:
     """Return the rule of an `__init__` that is linear in the values, along an axis that may be given."""
 
@@ -53,7 +70,7 @@ def _made(value: str, axis: int | None = None) -> Callable[..., Any]:
             original(**{**options, "self": new, value: v, **moved})
             return new
 
-        self.__dict__["_recorded"] = _Recorded(build, array(np.moveaxis(array(values), place, 0)), place)
+        _keep(self, build, array(np.moveaxis(array(values), place, 0)), place)
         return None
 
     return rule
@@ -77,7 +94,7 @@ def _hermite(slopes: Callable[..., Any]) -> Callable[..., Any]:
         def build(v: np.ndarray) -> Any:
             return CubicHermiteSpline(x, v[: x.size], v[x.size :], extrapolate=self.extrapolate)
 
-        self.__dict__["_recorded"] = _Recorded(build, array(values), place)
+        _keep(self, build, array(values), place)
         return None
 
     return rule
@@ -97,7 +114,7 @@ def _hermite_spline(
         original(new, x, v[:n], v[n:], 0, extrapolate)
         return new
 
-    self.__dict__["_recorded"] = _Recorded(build, array(values), place)
+    _keep(self, build, array(values), place)
     return None
 
 
@@ -113,7 +130,7 @@ def _pieces(original: Function, self: Any, c: Any, x: Any, extrapolate: Any = No
         original(new, v.reshape(*first, -1), x, extrapolate)
         return new
 
-    self.__dict__["_recorded"] = _Recorded(build, c.reshape(prod(first), *rest))
+    _keep(self, build, c.reshape(prod(first), *rest))
     return None
 
 
@@ -261,7 +278,7 @@ def _grid_made(original: Function, self: Any, points: Any, values: Any, *args: A
         original(new, points, basis.reshape(*grid, -1), *args, **kwargs)
         return new
 
-    self.__dict__["_recorded"] = _Recorded(build, v.reshape(prod(grid), *rest))
+    _keep(self, build, v.reshape(prod(grid), *rest))
     return None
 
 
@@ -318,9 +335,7 @@ def _spline(
     y = array(y)
     found = original(x, plain(y), k, t, bc_type, axis, *args)
     place = axis % y.ndim
-    found.__dict__["_recorded"] = _Recorded(
-        lambda v: original(x, v, k, t, bc_type, 0, *args), array(np.moveaxis(y, place, 0)), place
-    )
+    _keep(found, lambda v: original(x, v, k, t, bc_type, 0, *args), array(np.moveaxis(y, place, 0)), place)
     return found
 
 
@@ -382,6 +397,9 @@ RULES = {
     "KroghInterpolator.__call__": _through,
     "BarycentricInterpolator.__init__": _made("yi", 0),
     "BarycentricInterpolator.__call__": _through,
+    **dict.fromkeys(("PPoly.integrate", "KroghInterpolator.derivative"), _refused),
+    "KroghInterpolator.derivatives": _refused,
+    **dict.fromkeys(("BarycentricInterpolator.derivative", "BarycentricInterpolator.derivatives"), _refused),
     "RegularGridInterpolator.__init__": _grid_made,
     "RegularGridInterpolator.__call__": _grid_called,
     "interpn": _interpn,

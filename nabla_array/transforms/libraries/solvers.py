@@ -85,6 +85,7 @@ def _root(original: Function, *args: Any, **kwargs: Any) -> Any:
     found, f, tracked = _solved(original, given)
     if tracked and found.success:
         found.x = zero_of(_flat(f), found.x)
+        _forget(found, "fjac", "r", "qtf", "jac")
     elif tracked:
         return NotImplemented
     return found
@@ -103,6 +104,8 @@ def _root_scalar(original: Function, *args: Any, **kwargs: Any) -> Any:
 def _bracketed(original: Function, *args: Any, **kwargs: Any) -> Any:
     """Of `brentq`, `fsolve` and their kin, which return the root, alone or first."""
     given = _bound(original, args, kwargs)
+    if original.__name__ == "fsolve" and given.arguments["full_output"]:
+        return NotImplemented
     found, f, tracked = _solved(original, given)
     if not tracked:
         return found
@@ -111,6 +114,12 @@ def _bracketed(original: Function, *args: Any, **kwargs: Any) -> Any:
     if whole and hasattr(found[1], "root"):
         found[1].root = x
     return (x, *found[1:]) if whole else x
+
+
+def _forget(found: Any, *names: str) -> None:
+    """Leave out of a result what would be a constant, and is none."""
+    for name in names:
+        found.pop(name, None)
 
 
 def _fixed_point(original: Function, *args: Any, **kwargs: Any) -> Any:
@@ -159,6 +168,7 @@ def _minimize(original: Function, *args: Any, **kwargs: Any) -> Any:
     if tracked:
         found.x = _lowest(f, found.x, _free(found.x, plain(values["bounds"])))
         found.fun = f(found.x)
+        _forget(found, "hess", "hess_inv", "final_simplex", "direc")
     return found
 
 
@@ -188,10 +198,13 @@ def _least_squares(original: Function, *args: Any, **kwargs: Any) -> Any:
         found.x = _lowest(_half_squares(f), found.x, found.active_mask == 0)
         found.fun = array(f(found.x))
         found.cost = 0.5 * (found.fun**2).sum()
+        found.jac = jacfwd(_flat(f))(found.x)
     return found
 
 
 def _leastsq(original: Function, *args: Any, **kwargs: Any) -> Any:
+    if kwargs.get("full_output"):
+        return NotImplemented
     found, f, tracked = _solved(original, _bound(original, args, kwargs))
     return (zero_of(grad(_half_squares(f)), found[0]), *found[1:]) if tracked else found
 
@@ -199,6 +212,8 @@ def _leastsq(original: Function, *args: Any, **kwargs: Any) -> Any:
 def _curve_fit(original: Function, *args: Any, **kwargs: Any) -> Any:
     given = _bound(original, args, kwargs)
     values = given.arguments
+    if values["full_output"]:
+        return NotImplemented
     f, x, y, sigma = (values[k] for k in ("f", "xdata", "ydata", "sigma"))
     watch = Watched(f)
     plainly = {k: watch if k == "f" else plain(v) for k, v in values.items() if k != "kwargs"}
@@ -276,6 +291,7 @@ def _linprog(original: Function, *args: Any, **kwargs: Any) -> Any:
         return NotImplemented
     found.x = np.linalg.solve(a, b)
     found.fun = array(values["c"]) @ found.x
+    _forget(found, "slack", "con", "lower", "upper", "ineqlin", "eqlin")
     return found
 
 
