@@ -1,1 +1,1 @@
-"""NumPy's own test files, which its wheel ships, run on our arrays."""
+"""Other projects' own tests, run on our arrays: NumPy's, which its wheel ships, JAX's and autograd's."""
