@@ -17,8 +17,8 @@ from .._lazy.cpu.loops import is_small
 from .._lazy.graph.node import Node, tapes
 from .._lazy.graph.program import is_literal, is_pending, linearize, written
 from .._lazy.graph.tape import Tape
-from .._lazy.ops.placement import in_use
 from .._lazy.run.claims import claims, lock
+from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.hot import function_of
 from .._namespace.core.array import from_value
 
@@ -58,7 +58,7 @@ def derived(
     derive
         Records it; two calls for equal graphs must record the same.
     """
-    if tapes or in_use or active.settings["mode"] == "max":
+    if tapes or active.settings["mode"] == "max" or any([device_of(n) != CPU for n in roots]):
         return derive()
     with lock:
         if claims:  # what another thread computes may be written over meanwhile

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array._lazy.native import compiled
+from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.transforms import compile, custom_vjp, derived, grad, hessian, jvp, value_and_grad, vmap
 from tests.threads.together import together
 
@@ -156,3 +157,13 @@ def test_what_is_kept_is_bounded() -> None:
     for n in range(derived.MOST + 10):
         grad(lambda x: xp.sum(x * float(n)))(xp.ones(2))  # noqa: B023
     assert len(derived._kept) <= derived.MOST
+
+
+def test_meshes_elsewhere_change_nothing_and_what_is_cut_stays_cut() -> None:
+    mesh = DeviceMesh((2,), ("x",))
+    cut = shard(np.arange(1.0, 5.0), mesh, P("x"))
+    for _ in range(CALLS):
+        found = grad(polynomial)(cut)
+        assert found.sharding is not None
+        np.testing.assert_allclose(found, np.asarray(grad(polynomial)(np.arange(1.0, 5.0))))
+    assert compiled is None or kept() == 1

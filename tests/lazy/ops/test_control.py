@@ -142,7 +142,7 @@ def test_programs_that_capture_other_things_take_all_of_them() -> None:
     assert more == captured
     assert [len(p.inputs) for p in programs] == [4, 4]
     for program, wanted in zip(programs, (9.0, 16.0), strict=True):
-        found = control._record(program, [leaf(np.array(7.0)), *more])
+        found = control._record(program, [leaf(np.array(7.0)), *more], {})
         assert [value_of(n) for n in found] == [wanted]
 
 
