@@ -61,6 +61,12 @@ def test_matrices(n: int, lead: tuple[int, ...], dtype: Any) -> None:
         np.testing.assert_allclose(found, np.linalg.cholesky(definite, upper=upper), **tolerance)
 
 
+@pytest.mark.parametrize(("n", "lead"), [(5, (3,)), (8, ())])
+def test_matrices_of_which_the_code_would_be_long_stay_on_the_host(n: int, lead: tuple[int, ...]) -> None:
+    with pytest.raises(Unfit, match="too long"):
+        in_a_loop(linalg.inv, [np.broadcast_to(np.eye(n), (*lead, n, n))])
+
+
 def test_pivots() -> None:
     a = np.array([[0.0, 1e-20, 1.0], [1e-20, 1.0, 1.0], [5.0, 0.0, 1e20]])
     np.testing.assert_allclose(in_a_loop(linalg.inv, [a]), np.linalg.inv(a), rtol=1e-12)
