@@ -23,6 +23,7 @@ from . import (
     fuzz_threads,
     fuzz_tiers,
     fuzz_transforms,
+    libraries,
     memory,
     npbench,
     overhead,
@@ -57,6 +58,7 @@ def main(argv: list[str] | None = None) -> int:
         "fuzz-threads": fuzz_threads.main,
         "fuzz-tiers": fuzz_tiers.main,
         "fuzz-transforms": fuzz_transforms.main,
+        "libraries": libraries.main,
         "npbench": npbench.main,
     }
     if argv and argv[0] in others:  # with settings of its own

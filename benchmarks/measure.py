@@ -115,8 +115,13 @@ _READING = "/ numpy: nabla_array's figure over NumPy's, below 1 is better; so th
 
 def show(title: str, rows: list[Row], console: Console) -> None:
     """Print rows as a table."""
-    table = Table(title=title, caption=_READING, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_style="bold")
-    head, *lines = _lines(rows)
+    show_lines(title, _READING, _lines(rows), console)
+
+
+def show_lines(title: str, caption: str, lines: list[list[str]], console: Console) -> None:
+    """Print a heading and lines below it as a table."""
+    table = Table(title=title, caption=caption, box=SIMPLE_HEAD, padding=(0, 1, 0, 0), title_style="bold")
+    head, *lines = lines
     for name in head:
         table.add_column(name, justify="left" if name in ("case", "at most") else "right", no_wrap=True)
     for line in lines:
@@ -137,8 +142,13 @@ def machine() -> str:
 
 
 def write(path: Path, name: str, rows: list[Row]) -> None:
-    """Put rows as a Markdown table between the marks `<!-- name -->` and `<!-- end name -->` of a page."""
-    head, *lines = _lines(rows)
+    """Put rows as a Markdown table into a page."""
+    put(path, name, _lines(rows))
+
+
+def put(path: Path, name: str, lines: list[list[str]]) -> None:
+    """Put a Markdown table between the marks `<!-- name -->` and `<!-- end name -->` of a page."""
+    head, *lines = lines
     table = "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *lines])
     before, rest = path.read_text().split(f"<!-- {name} -->\n")
     after = rest.split(f"<!-- end {name} -->")[1]

@@ -25,7 +25,15 @@ def test_suite_runs(suite, capsys):
 
 def test_every_suite_has_its_place_in_the_docs():
     page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text()
-    for suite in (*SUITES, "npbench", "distributed", "distributed-dask"):
+    for suite in (
+        *SUITES,
+        "npbench",
+        "distributed",
+        "distributed-dask",
+        "libraries-small",
+        "libraries-middle",
+        "libraries-large",
+    ):
         assert f"<!-- {suite} -->\n" in page
         assert f"<!-- end {suite} -->" in page
 
@@ -46,6 +54,21 @@ def test_distributed_wants_a_case(capsys):
     with pytest.raises(SystemExit):
         main(["distributed", "--only", "nothing"])
     assert "there is no case 'nothing'; elementwise chain, " in capsys.readouterr().err
+
+
+def test_libraries_give_what_they_give_of_numpys_arrays(capsys):
+    pytest.importorskip("sklearn", reason="SciPy and scikit-learn are optional")
+    assert main(["libraries", "--quick", "--without-jax"]) == 0
+    told = capsys.readouterr().out
+    assert "StandardScaler" in told
+    assert "nabla_array: " not in told  # an error, or another result
+
+
+def test_libraries_want_a_case(capsys):
+    pytest.importorskip("sklearn", reason="SciPy and scikit-learn are optional")
+    with pytest.raises(SystemExit):
+        main(["libraries", "nothing"])
+    assert "no case has nothing in its name: stats.zscore, " in capsys.readouterr().err
 
 
 def test_expressions_agree_with_numpy():
