@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -55,3 +56,14 @@ def contestants(*names: str) -> list[Contestant]:
         out.append(Contestant(JAX, jax.numpy, jax.numpy.asarray, ready))
         out.append(Contestant(JIT, jax.numpy, jax.numpy.asarray, ready, jax.jit))
     return [c for c in out if not names or c.name in names]
+
+
+def libraries() -> dict[str, Contestant]:
+    """Return nabla_array and, where it is installed, JAX, by name."""
+    return {c.name: c for c in contestants(OURS, JIT)}
+
+
+def jax_of(contestant: Contestant) -> ModuleType:
+    """Return the `jax` module of a contestant whose namespace is `jax.numpy`."""
+    jax: ModuleType = __import__(contestant.xp.__name__.partition(".")[0])
+    return jax

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from time import perf_counter
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +15,8 @@ from nabla_array import transforms
 from nabla_array._lazy.max import trials
 from nabla_array._lazy.run import hot, tiers
 
-from . import batches
-from .contestants import JIT, Contestant, contestants
+from . import batches, loops
+from .contestants import JIT, jax_of, libraries
 from .measure import OURS, Claim, Row, race
 
 GRAD = "jax"  # JAX's transforms, without jit
@@ -43,17 +42,6 @@ class Case(NamedTuple):
     make: Callable[[], dict[str, Call]]
     number: int
     claims: tuple[Claim, ...]
-
-
-def libraries() -> dict[str, Contestant]:
-    """Return nabla_array and, where it is installed, JAX, by name."""
-    return {c.name: c for c in contestants(OURS, JIT)}
-
-
-def jax_of(contestant: Contestant) -> ModuleType:
-    """Return the `jax` module of a contestant whose namespace is `jax.numpy`."""
-    jax: ModuleType = __import__(contestant.xp.__name__.partition(".")[0])
-    return jax
 
 
 # -- a small network: compile --------------------------------------------------------------------------
@@ -143,180 +131,13 @@ def _network_cases(quick: bool) -> list[Case]:
     return out
 
 
-# -- loops ---------------------------------------------------------------------------------------------
-
-
-def _rk4(xp: Any, lax: Any, steps: int, y: Any) -> Any:
-    """Return where a pendulum is after some steps of Runge and Kutta's method."""
-
-    def slope(y: Any) -> Any:
-        return xp.stack([y[1], -xp.sin(y[0])])
-
-    def step(y: Any, _: Any) -> tuple[Any, None]:
-        a = slope(y)
-        b = slope(y + 0.005 * a)
-        c = slope(y + 0.005 * b)
-        d = slope(y + 0.01 * c)
-        return y + 0.01 / 6 * (a + 2 * b + 2 * c + d), None
-
-    return lax.scan(step, y, None, length=steps)[0]
-
-
-def _adam(xp: Any, lax: Any, steps: int, grad: Any, w: Any) -> Any:
-    """Return the minimum of Rosenbrock's function as Adam finds it."""
-    loss = grad(lambda w: xp.sum(100 * (w[1:] - w[:-1] ** 2) ** 2 + (1 - w[:-1]) ** 2))
-
-    def step(state: Any, _: Any) -> tuple[Any, None]:
-        w, m, v = state
-        g = loss(w)
-        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
-        return (w - 0.01 * m / (xp.sqrt(v) + 1e-8), m, v), None
-
-    return lax.scan(step, (w, w * 0, w * 0), None, length=steps)[0][0]
-
-
-def _decay(xp: Any, lax: Any, steps: int, x: Any) -> Any:
-    """Return a number after many steps towards another, as long as there are some left."""
-    return lax.while_loop(lambda s: s[1] < steps, lambda s: (0.999 * s[0] + 0.1, s[1] + 1), (x, 0))[0]
-
-
-def _ode(xp: Any, lax: Any, end: float, y: Any) -> Any:
-    """Return where van der Pol's oscillator is at the end, by steps of Bogacki and Shampine's that adapt."""
-
-    def slope(y: Any) -> Any:
-        return xp.stack([y[1], 5 * (1 - y[0] ** 2) * y[1] - y[0]])
-
-    def step(state: Any) -> Any:
-        t, h, y = state
-        h = xp.minimum(h, end - t)
-        a = slope(y)
-        b = slope(y + 0.5 * h * a)
-        c = slope(y + 0.75 * h * b)
-        new = y + h * (2 * a + 3 * b + 4 * c) / 9
-        d = slope(new)
-        error = xp.max(xp.abs(h * (-5 * a + 6 * b + 8 * c - 9 * d) / 72) / (1e-6 + 1e-6 * xp.abs(new)))
-        is_good = error <= 1
-        further = h * xp.clip(0.9 * xp.maximum(error, 1e-10) ** (-1 / 3), 0.2, 5.0)
-        return xp.where(is_good, t + h, t), further, xp.where(is_good, new, y)
-
-    return lax.while_loop(lambda state: state[0] < end, step, (y[0] * 0, y[0] * 0 + 1e-3, y))[2]
-
-
-def _kalman(xp: Any, lax: Any, steps: int, start: Any) -> Any:
-    """Return what a Kalman filter says of the place of something that moves, seen with noise."""
-    f = xp.asarray(np.eye(4) + 0.1 * np.eye(4, k=2))
-    h, q, r = xp.asarray(np.eye(2, 4)), xp.asarray(1e-3 * np.eye(4)), xp.asarray(0.1 * np.eye(2))
-    seen = xp.asarray(np.random.default_rng(0).standard_normal((steps, 2)))
-
-    def step(state: Any, z: Any) -> Any:
-        x, p = state
-        x, p = f @ x, f @ p @ f.T + q
-        gain = xp.linalg.solve(h @ p @ h.T + r, h @ p).T
-        x, p = x + gain @ (z - h @ x), p - gain @ h @ p
-        return (x, p), x
-
-    return lax.scan(step, (start, xp.asarray(np.eye(4))), seen)[1]
-
-
-def _rnn(xp: Any, lax: Any, steps: int, start: Any) -> Any:
-    """Return the last state of a recurrent network."""
-    rng = np.random.default_rng(0)
-    n = start.shape[1]
-    w, inputs = xp.asarray(rng.standard_normal((n, n)) / n**0.5), xp.asarray(rng.standard_normal((steps, n)))
-    return lax.scan(lambda state, x: (xp.tanh(state @ w + x), None), start, inputs)[0]
-
-
-def _metropolis(xp: Any, lax: Any, steps: int, start: Any) -> Any:
-    """Return the places of a Metropolis chain over a density with a bent ridge."""
-    rng = np.random.default_rng(0)
-    moves, levels = xp.asarray(rng.standard_normal((steps, 2))), xp.asarray(np.log(rng.random(steps)))
-
-    def log_density(x: Any) -> Any:
-        return -0.5 * (x[0] ** 2 + 10 * (x[1] - x[0] ** 2) ** 2)
-
-    def step(state: Any, given: Any) -> Any:
-        x, density = state
-        move, level = given
-        new = x + 0.5 * move
-        other = log_density(new)
-        is_taken = level < other - density
-        state = xp.where(is_taken, new, x), xp.where(is_taken, other, density)
-        return state, state[0]
-
-    return lax.scan(step, (start, log_density(start)), (moves, levels))[1]
-
-
-def loop(make: Callable[[Any, Any, Any], Callable[..., Any]], value: np.ndarray) -> dict[str, Call]:
-    """Return calls of a function with a loop: `make` is given the namespace, its loops and its transforms."""
-    calls: dict[str, Call] = {}
-    for c in libraries().values():
-        of = transforms if c.name == OURS else jax_of(c)
-        f = make(c.xp, transforms if c.name == OURS else of.lax, of)
-        f = transforms.compile(f) if c.name == OURS else c.prepare(f)
-        calls[c.name] = partial(_once, c.evaluate, f, (c.asarray(value),))
-    return calls
-
-
-# Loops take at most three times as long as JAX's.
-AT_MOST = (Claim(JIT, 3.0),)
-
-
-def _loop_cases(quick: bool) -> list[Case]:
-    steps = 10 if quick else 1000
-    y, w = np.array([1.0, 0.0]), np.linspace(-1, 1, 10)
-
-    def rk4(xp: Any, lax: Any, of: Any) -> Any:
-        return partial(_rk4, xp, lax, steps)
-
-    def gradient(xp: Any, lax: Any, of: Any) -> Any:
-        return of.grad(lambda y: xp.sum(_rk4(xp, lax, steps, y)))
-
-    def many(xp: Any, lax: Any, of: Any) -> Any:
-        return of.vmap(partial(_rk4, xp, lax, steps))
-
-    def adam(xp: Any, lax: Any, of: Any) -> Any:
-        return partial(_adam, xp, lax, steps // 10, of.grad)
-
-    def decay(xp: Any, lax: Any, of: Any) -> Any:
-        return of.vmap(partial(_decay, xp, lax, steps))
-
-    def of(make: Any, size: float) -> Any:
-        return lambda xp, lax, of: partial(make, xp, lax, size)
-
-    return [
-        Case(f"RK4, scan of {steps:,} steps", partial(loop, rk4, y), 1, AT_MOST),
-        Case("its gradient", partial(loop, gradient, y), 1, AT_MOST),
-        Case("vmap of 100 of it", partial(loop, many, np.outer(np.linspace(0.5, 1, 100), y)), 1, AT_MOST),
-        Case(f"Adam, scan of {steps // 10} steps", partial(loop, adam, w), 1, AT_MOST),
-        Case(f"vmap of a while_loop of {steps:,} steps", partial(loop, decay, np.ones(100)), 1, AT_MOST),
-        Case(
-            "an ODE by steps that adapt",
-            partial(loop, of(_ode, steps / 50), np.array([2.0, 0.0])),
-            1,
-            AT_MOST,
-        ),
-        Case(f"Kalman filter, {steps:,} steps", partial(loop, of(_kalman, steps), np.zeros(4)), 1, AT_MOST),
-        Case(
-            f"RNN of 64 x 64, {steps // 10} steps",
-            partial(loop, of(_rnn, steps // 10), np.zeros((64, 64))),
-            1,
-            AT_MOST,
-        ),
-        Case(
-            f"Metropolis chain, {steps:,} steps",
-            partial(loop, of(_metropolis, steps), np.zeros(2)),
-            1,
-            AT_MOST,
-        ),
-    ]
-
-
 # -- all -----------------------------------------------------------------------------------------------
 
 
 def cases(quick: bool) -> list[Case]:
     """Return every case; `quick` in tiny sizes."""
-    return [*_network_cases(quick), *_loop_cases(quick)]
+    hot_loops = [Case(x.name, partial(loops.calls, x), 1, (Claim(JIT, 3.0),)) for x in loops.cases(quick)]
+    return [*_network_cases(quick), *hot_loops]
 
 
 def measure(case: Case, rounds: int) -> Row:
@@ -349,4 +170,5 @@ def run(quick: bool) -> list[Row]:
     some = cases(quick)
     if not quick:
         _compile(some)
-    return [*[measure(case, 1 if quick else 60) for case in some], *batches.rows(quick)]
+    hot_rows = [measure(case, 1 if quick else 60) for case in some]
+    return [*hot_rows, *batches.rows(quick), *loops.cold_rows(quick)]
