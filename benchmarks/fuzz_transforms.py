@@ -5,6 +5,9 @@ loop. So it needs numbers of more than double precision (`numpy.longdouble` of x
 
 With ``--leaving``, values leave the graph in random ways and come back, captured arrays are written to, and
 arrays of NumPy's are mixed in (`fuzz_leaving`). There each case must be right, refused, or warned of.
+
+With ``--control``, each function has branches and loops of the library's in it, inside each other
+(`fuzz_control`). There each case must be right, or refused in a way that the documentation tells.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import argparse
 import warnings
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -23,10 +26,11 @@ from rich.progress import Progress
 
 import nabla_array as xp
 from nabla_array import transforms as t
+from nabla_array.distributed import DeviceMesh, P, shard_map
 
-from . import fuzz_leaving
+from . import fuzz_control, fuzz_leaving
+from .differences import Function, difference, each, jacobian
 
-Function = Callable[[Any], Any]
 Shape = tuple[int, ...]
 
 # Expressions: each maps an array to one of the same shape, for NumPy (np) and for us (xp) alike.
@@ -71,37 +75,43 @@ def _written(x: Any) -> Any:
 class Case:
     """A function of one array, the transforms around it, and where it is called."""
 
-    steps: list[str]
+    steps: list[str | fuzz_control.Drawn]
     stack: list[tuple[str, dict[str, Any]]]
     x: np.ndarray
-    size: int
-    vectors: list[np.ndarray] = field(default_factory=list)
 
     def __str__(self) -> str:
         around = " ".join(name for name, _ in reversed(self.stack))
-        return f"{around} of [{', '.join(self.steps)}] at shape {self.x.shape}"
+        return f"{around} of [{', '.join(map(str, self.steps))}] at shape {self.x.shape}"
+
+    def control(self) -> list[str]:
+        """Return the names of the steps of `fuzz_control`."""
+        return [n for s in self.steps if isinstance(s, fuzz_control.Drawn) for n in s.names()]
 
 
-def random_case(seed: int, leaving: bool = False) -> Case:
-    """Return the case of that number; `leaving`: with a step of those of `fuzz_leaving`."""
+def random_case(seed: int, leaving: bool = False, control: bool = False) -> Case:
+    """Return the case of that number; with a step of those of `fuzz_leaving`, or `fuzz_control`."""
     rng = np.random.default_rng(seed)
     size = int(rng.integers(2, 4))
-    steps = [str(s) for s in rng.choice(list(STEPS), int(rng.integers(1, 4)))]
+    steps: list[Any] = [str(s) for s in rng.choice(list(STEPS), int(rng.integers(1, 4)))]
     if leaving:
         steps[int(rng.integers(len(steps)))] = str(rng.choice(list(fuzz_leaving.LEAVING)))
+    if control:
+        steps[int(rng.integers(len(steps)))] = fuzz_control.drawn(rng, list(STEPS))
     inside: Shape = (size,)
     out: Shape = (size,)
     stack: list[tuple[str, dict[str, Any]]] = []
-    differences = 0
+    differences = times = 0
+    for step in steps:
+        if isinstance(step, fuzz_control.Drawn):
+            differences += any(n in fuzz_control.TAKING for n in step.names())
+            times += step.cost()
+        else:
+            times += 1
     for _ in range(int(rng.integers(1, 5))):
-        names = ["vmap", "compile", "checkpoint", "total", "linear"]
-        if differences < 3:
-            names += ["jvp", "jvp", "vjp"] + (["grad"] * 4 if out == () else [])
-            small = int(np.prod(out)) * int(np.prod(inside)) <= 64
-            names += ["jacfwd", "jacrev"] if small else []
+        names = _possible(inside, out, differences, times, control)
         name = str(rng.choice(names))
         params: dict[str, Any] = {}
-        if name == "vmap":
+        if name in ("vmap", "shared"):
             n = int(rng.integers(1, 4))
             params = {
                 "in_axes": int(rng.integers(len(inside) + 1)),
@@ -109,20 +119,47 @@ def random_case(seed: int, leaving: bool = False) -> Case:
             }
             inside = _inserted(inside, params["in_axes"], n)
             out = _inserted(out, params["out_axes"], n)
-        elif name in ("jvp", "linear", "jacfwd", "jacrev", "vjp", "grad"):
-            differences += 1
+            times *= n
+        elif name in DIFFERENCES:
+            differences += DIFFERENCES[name]
+            times *= _evaluations(name, inside)
             if name in ("jvp", "linear"):
                 params = {"v": rng.uniform(-1, 1, inside)}
             elif name == "vjp":
                 params = {"v": rng.uniform(-1, 1, out)}
                 out = inside
             else:
-                out = (*out, *inside)
+                out = (*out, *inside * DIFFERENCES[name])
         elif name == "total":
             params = {"v": rng.uniform(-1, 1, out)}
             out = ()
         stack.append((name, params))
-    return Case(steps, stack, rng.uniform(-1.2, 1.2, inside), size)
+    return Case(steps, stack, rng.uniform(-1.2, 1.2, inside))
+
+
+# How many differences the reference takes for them.
+DIFFERENCES = {"jvp": 1, "linear": 1, "vjp": 1, "grad": 1, "jacfwd": 1, "jacrev": 1, "hessian": 2}
+MOST_EVALUATIONS = 100_000  # of one step by the reference, which take a second or so
+
+
+def _evaluations(name: str, inside: Shape) -> int:
+    return 6 if name in ("jvp", "linear") else (6 * int(np.prod(inside))) ** DIFFERENCES[name]
+
+
+def _possible(inside: Shape, out: Shape, differences: int, times: int, control: bool) -> list[str]:
+    """Return the transforms that may come next, some of them several times."""
+    names = ["vmap", "shared", "compile", "checkpoint", "total", "linear"]
+    names += ["sharded"] if control and inside else []
+    names += ["jvp", "jvp", "vjp"] + (["grad"] * 4 + ["hessian"] if out == () else [])
+    small = int(np.prod(out)) * int(np.prod(inside)) <= 64
+    names += ["jacfwd", "jacrev"] if small else []
+
+    def is_feasible(name: str) -> bool:
+        if name not in DIFFERENCES:
+            return True
+        return differences + DIFFERENCES[name] <= 3 and times * _evaluations(name, inside) <= MOST_EVALUATIONS
+
+    return [n for n in names if is_feasible(n)]
 
 
 def _inserted(shape: Shape, axis: int, n: int) -> Shape:
@@ -132,18 +169,27 @@ def _inserted(shape: Shape, axis: int, n: int) -> Shape:
 # -- by the library ----------------------------------------------------------------------------------------
 
 
+MESH = DeviceMesh(2, "d")
+
+
 def ours(case: Case) -> Function:
     """Return the case's function as a user writes it."""
-    made = _stepping(case, xp, np.float64)
+    made = _stepping(case, xp, np.float64, t)
     for name, params in case.stack:
         made = _transformed(name, made, params)
     return made
 
 
-def _stepping(case: Case, m: Any, dtype: Any) -> Function:
-    """Return the case's function without its transforms."""
-    leaving = fuzz_leaving.LEAVING
-    steps = [leaving[s](m, dtype) if s in leaving else partial(STEPS[s], m) for s in case.steps]
+def _stepping(case: Case, m: Any, dtype: Any, c: Any) -> Function:
+    """Return the case's function without its transforms; `c` are those for `fuzz_control`."""
+
+    def one(step: str | fuzz_control.Drawn) -> Function:
+        if isinstance(step, fuzz_control.Drawn):
+            return step.made(m, c, STEPS)
+        leaving = fuzz_leaving.LEAVING.get(step)
+        return partial(STEPS[step], m) if leaving is None else leaving(m, dtype)
+
+    steps = [one(s) for s in case.steps]
     return lambda x: reduce(lambda y, step: step(y), steps, x)
 
 
@@ -151,6 +197,12 @@ def _transformed(name: str, f: Function, params: dict[str, Any]) -> Function:
     v = params.get("v")
     if name == "vmap":
         return t.vmap(f, **params)
+    if name == "shared":
+        axis = params["in_axes"]
+        mapped = t.vmap(lambda x, y: f(x + y), (axis, None), params["out_axes"])
+        return lambda x: mapped(x, xp.mean(x, axis=axis))
+    if name == "sharded":
+        return shard_map(f, MESH, in_specs=P("d"), out_specs=P())
     if name == "jvp":
         return lambda x: t.jvp(f, (x,), (xp.asarray(v),))[1]
     if name == "linear":
@@ -172,9 +224,9 @@ class _NumPy:
         return getattr(np, name)
 
 
-def reference(case: Case, step: float) -> Function:
+def reference(case: Case, step: float, dtype: Any) -> Function:
     """Return the case's function made of NumPy, loops and differences of that step."""
-    made = _stepping(case, _NumPy(), np.longdouble)
+    made = _stepping(case, _NumPy(), dtype, fuzz_control.Plain(step))
     for name, params in case.stack:
         made = _reference(name, made, params, step)
     return made
@@ -182,34 +234,22 @@ def reference(case: Case, step: float) -> Function:
 
 def _reference(name: str, f: Function, params: dict[str, Any], step: float) -> Function:
     v = params.get("v")
-    if name == "vmap":
-        return lambda x: np.stack(
-            [f(row.copy()) for row in np.moveaxis(x, params["in_axes"], 0)], axis=params["out_axes"]
-        )
+    if name in ("vmap", "shared"):
+        axes = params["in_axes"], params["out_axes"]
+        if name == "vmap":
+            return lambda x: each(f, x, *axes)
+        return lambda x: each(lambda row: f(row + np.mean(x, axis=axes[0])), x, *axes)
     if name in ("jvp", "linear"):
-        return lambda x: _difference(f, x, v, step)
+        return lambda x: difference(f, x, v, step)
     if name in ("grad", "jacfwd", "jacrev"):
-        return lambda x: _jacobian(f, x, step)
+        return lambda x: jacobian(f, x, step)
+    if name == "hessian":
+        return lambda x: jacobian(lambda y: jacobian(f, y, step), x, step)
     if name == "vjp":
-        return lambda x: np.tensordot(v, _jacobian(f, x, step), axes=np.ndim(v))
+        return lambda x: np.tensordot(v, jacobian(f, x, step), axes=np.ndim(v))
     if name == "total":
         return lambda x: np.sum(f(x) * v)
     return f
-
-
-def _difference(f: Function, x: np.ndarray, v: Any, h: float) -> Any:
-    """The derivative along v, by central differences of sixth order."""
-    a, b, c = ((f(x + k * h * v) - f(x - k * h * v)) / (2 * k * h) for k in (1, 2, 3))
-    return (15 * a - 6 * b + c) / 10
-
-
-def _jacobian(f: Function, x: np.ndarray, step: float) -> np.ndarray:
-    columns = []
-    for i in range(x.size):
-        unit = np.zeros(x.size, x.dtype)
-        unit[i] = 1
-        columns.append(_difference(f, x, unit.reshape(x.shape), step))
-    return np.stack(columns, axis=-1).reshape(*np.shape(columns[0]), *x.shape)
 
 
 # -- the comparison ----------------------------------------------------------------------------------------
@@ -220,10 +260,13 @@ TOLERANCE = 1e-6
 
 
 def wanted(case: Case) -> np.ndarray | None:
-    """Return what the reference gives, or None where differences cannot tell: at a kink, or beyond 1e6."""
-    x = case.x.astype(np.longdouble)
+    """Return what the reference gives, or None where differences cannot tell: at a kink, or beyond 1e6.
+
+    The coarse ones are of double precision, so that what is beyond its range on the way is seen.
+    """
     with np.errstate(all="ignore"):
-        coarse, fine = (np.asarray(reference(case, h)(x.copy())) for h in (STEP, STEP / 2))
+        coarse = np.asarray(reference(case, STEP, np.float64)(case.x.copy()))
+        fine = np.asarray(reference(case, STEP / 2, np.longdouble)(case.x.astype(np.longdouble)))
     size = float(np.abs(fine).max(initial=0))
     trusted = np.isfinite(fine).all() and size < 1e6 and _error(coarse, fine) < TOLERANCE / 2
     return fine if trusted else None
@@ -259,6 +302,18 @@ def check_leaving(case: Case, right: np.ndarray) -> tuple[str, str | None]:
     return ("right", None) if is_right else ("wrong", f"gives {found.tolist()}, not {right.tolist()}")
 
 
+def check_control(case: Case, right: np.ndarray) -> tuple[str, str | None]:
+    """Do what `check` does for a case that may be refused as `fuzz_control.REFUSED` says."""
+    try:
+        return check(case, right)
+    except Exception as error:
+        steps, around = {*case.control()}, {name for name, _ in case.stack}
+        for refused in fuzz_control.REFUSED:
+            if refused.is_right(error, steps, around | steps):
+                return f"refused: {refused.told}", None
+        return "wrong", f"{type(error).__name__}: {error}"
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the fuzz; returns 1 where any case is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks fuzz-transforms", description=__doc__)
@@ -267,7 +322,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument(
         "--leaving", action="store_true", help="values leave, and captured arrays are written"
     )
+    parser.add_argument(
+        "--control", action="store_true", help="branches and loops of the library's, inside each other"
+    )
     args = parser.parse_args(argv)
+    checked = check_control if args.control else check_leaving if args.leaving else check
     console = Console()
     done = skipped = 0
     counts: Counter[str] = Counter()
@@ -278,16 +337,14 @@ def main(argv: list[str] | None = None) -> int:
             if args.leaving and seed % 4 == 0:
                 told, (outcome, problem) = "", fuzz_leaving.check_counting(seed, t.vmap, xp)
             else:
-                case = random_case(seed, args.leaving)
+                case = random_case(seed, args.leaving, args.control)
                 right = wanted(case)
                 if right is None:
                     skipped += 1
                     continue
-                told, (outcome, problem) = (
-                    f"{case}: ",
-                    (check_leaving if args.leaving else check)(case, right),
-                )
+                told, (outcome, problem) = f"{case}: ", checked(case, right)
                 counts.update(name for name, _ in case.stack)
+                counts.update(case.control())
                 counts[f"{len(case.stack)} deep"] += 1
             if problem:
                 console.print(f"case {seed}: {told}{problem}", markup=False)

@@ -93,11 +93,15 @@ class CustomVJPPrimal:
 # -- operands along levels -----------------------------------------------------------------------------
 
 
+def sizes_of(arrays: Sequence[Array]) -> dict[int, int]:
+    """Return the sizes of the levels that arrays lie along."""
+    return {k: n for x in arrays for k, n in zip(x._levels, x._node.aval.shape, strict=False)}
+
+
 def aligned(arrays: Sequence[Array]) -> tuple[list[Node], Levels]:
     """Return the arrays' nodes along all their levels."""
     nodes = [current(x) for x in arrays]
-    levels = merge([x._levels for x in arrays])
-    sizes = {k: n for x in arrays for k, n in zip(x._levels, x._node.aval.shape, strict=False)}
+    levels, sizes = merge([x._levels for x in arrays]), sizes_of(arrays)
     return [align(n, x._levels, levels, sizes) for n, x in zip(nodes, arrays, strict=True)], levels
 
 
@@ -126,12 +130,12 @@ class Rule:
 
 def ruled(levels: Levels, rule: Callable[..., Any], arrays: Sequence[Array]) -> Any:
     """Return what ``rule(*arrays)`` gives, a pytree of arrays along some of these levels."""
+    here, sizes = in_force(), sizes_of(arrays)
+    gone = [i for i in levels if i not in here]
     try:
-        with only(levels):
+        with only(levels, {i: sizes[i] for i in gone if i in sizes}):
             return rule(*arrays)
     except OutsideVmap:
-        here = in_force()
-        gone = [i for i in levels if i not in here]
         if not gone:
             raise
     # The rule looks at a value, after the vmaps of its examples have ended: others part them.

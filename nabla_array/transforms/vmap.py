@@ -336,12 +336,12 @@ def _output(x: Any, run: _Run, level: int) -> Array:
     y = array_leaf("vmap", x)
     node, levels = current(y), y._levels
     if levels:
-        _check_in_force(y)
+        _check_among(y, frames())
     return Array(node, (level, *levels[1:]) if levels[:1] == (run.level,) else levels)
 
 
-def _check_in_force(x: Array) -> None:
-    if not set(x._levels) <= {f.level for f in frames()}:
+def _check_among(x: Array, running: Sequence[Frame]) -> None:
+    if not set(x._levels) <= {f.level for f in running}:
         raise OutsideVmap(
             f"a batched array of shape {x.shape} is used outside of the vmap that it comes from: "
             "return it from the function instead of storing it"
@@ -350,8 +350,9 @@ def _check_in_force(x: Array) -> None:
 
 def _value_for_all(x: Array) -> np.ndarray:
     """Return the one value that a batched array has for all entries that go on together; the others wait."""
-    _check_in_force(x)
-    run: _Run = frames()[-1]
+    runs = [f for f in frames() if isinstance(f, _Run)]
+    _check_among(x, runs)
+    run = runs[-1]
     place = len(run.seen)
     run.seen.append(run.known[place] if place < len(run.known) else _looked_at(run, x))
     return run.seen[-1]

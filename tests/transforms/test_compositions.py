@@ -7,7 +7,7 @@ import pytest
 
 import nabla_array as xp
 from benchmarks import fuzz_leaving
-from benchmarks.fuzz_transforms import check, check_leaving, main, random_case, wanted
+from benchmarks.fuzz_transforms import check, check_control, check_leaving, main, random_case, wanted
 from nabla_array.transforms import SplitWarning, vmap
 
 pytestmark = pytest.mark.skipif(
@@ -40,6 +40,19 @@ def test_values_that_leave_are_right_or_told_of(first: int) -> None:
     assert outcomes.count("right") > 3
 
 
+@pytest.mark.parametrize("first", range(0, 60, 10))
+def test_control_flow_in_stacks_of_transforms(first: int) -> None:
+    outcomes = []
+    for seed in range(first, first + 10):
+        case = random_case(seed, control=True)
+        right = wanted(case)
+        if right is not None:
+            outcome, problem = check_control(case, right)
+            assert problem is None, f"case {seed}: {case}: {problem}"
+            outcomes.append(outcome)
+    assert outcomes.count("right") > 5
+
+
 @pytest.mark.filterwarnings("ignore", category=SplitWarning)
 @pytest.mark.parametrize("first", range(0, 200, 20))
 def test_captured_arrays_are_as_after_a_loop(first: int) -> None:
@@ -54,11 +67,13 @@ def test_what_is_wrong_is_found() -> None:
     assert right is not None
     assert "differs by" in (check(case, right + 1e-4 * (1 + np.abs(right)))[1] or "")
     assert "shape" in (check(case, right[None])[1] or "")
+    assert check_control(case, right[None])[0] == "wrong"
     assert check_leaving(case, right + 1e-4 * (1 + np.abs(right)))[0] == "wrong"
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--cases", "5", "--seed", "7"]) == 0
     assert "5 cases, 0 wrong" in capsys.readouterr().out
-    assert main(["--cases", "3", "--seed", "1", "--leaving"]) == 0
-    assert "3 cases, 0 wrong" in capsys.readouterr().out
+    for option in ("--leaving", "--control"):
+        assert main(["--cases", "3", "--seed", "1", option]) == 0
+        assert "3 cases, 0 wrong" in capsys.readouterr().out

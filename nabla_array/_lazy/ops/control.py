@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..graph.aval import Aval, aval_of
-from ..graph.bodies import Flags, batched, hole_for, holes, moving_outputs, placed, seen, writing, written
+from ..graph.bodies import Flags, batched, holes, moving_outputs, placed, seen, writing, written
 from ..graph.node import NO_PARAMS, Node, record
 from ..graph.primitive import Primitive
 from ..graph.program import Program, run
@@ -97,9 +97,9 @@ def pulled(
 @lru_cache(512)
 def has_tangents(program: Program, given: Flags) -> Flags:
     """Say which outputs have tangents when the inputs `given` have."""
-    with writing():
-        tangents = [hole_for(a) if one else None for a, one in zip(program.inputs, given, strict=True)]
-        return tuple([t is not None for t in pushed(program, holes(program.inputs), tangents)[1]])
+    values, tangents = holes(program.inputs), _spread(holes(_picked(program.inputs, given)), given)
+    with writing(), taping([*values, *[t for t in tangents if t is not None]], derivative=False):
+        return tuple([t is not None for t in pushed(program, values, tangents)[1]])
 
 
 # -- scan ------------------------------------------------------------------------------------------------

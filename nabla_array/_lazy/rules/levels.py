@@ -8,10 +8,13 @@ by the outer only.
 from __future__ import annotations
 
 from _thread import _local as local  # `threading` takes a millisecond to import
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import count
+from types import MappingProxyType
 from typing import Any
+
+import numpy as np
 
 from ..graph.aval import Aval
 from ..graph.node import NO_PARAMS, Node, record
@@ -25,12 +28,32 @@ new_level = count(1).__next__
 
 
 class Frame:
-    """A `vmap` that runs: its level, how many examples it has, and what it calls their axis."""
+    """A `vmap` that runs: its level, how many examples it has, and what it calls their axis.
+
+    One that has ended may be in force again, for a rule that goes on with its examples. These go together:
+    nobody may look at what differs between them.
+    """
+
+    active: np.ndarray | None = None  # which of them go this way; None for all
+    line = ""  # where the ways parted last
 
     def __init__(self, level: int, size: int, name: Hashable = None) -> None:
         self.level = level
         self.size = size
         self.name = name
+
+    @property
+    def key(self) -> Hashable:
+        """What the programs of compiled functions that are called meanwhile depend on."""
+        return self.size
+
+    def is_behind(self) -> bool:
+        """Say whether another run has done all this already, for these examples too."""
+        return False
+
+    def has_parted(self, level: int) -> bool:
+        """Say whether only some of a level's examples go this way."""
+        return False
 
 
 class _Frames(local):
@@ -77,11 +100,17 @@ def sizes_in_force() -> dict[int, int]:
 
 
 @contextmanager
-def only(levels: Levels) -> Iterator[None]:
-    """Let only the frames of these levels be in force in this thread meanwhile."""
+def only(levels: Levels, ended: Mapping[int, int] = MappingProxyType({})) -> Iterator[None]:
+    """Let only the frames of these levels be in force in this thread meanwhile.
+
+    `ended` gives the sizes of those whose `vmap` has ended.
+    """
     stack = _frames.stack
     before = stack[:]
     stack[:] = [f for f in before if f.level in levels]
+    if ended:
+        stack += [Frame(level, size) for level, size in ended.items()]
+        stack.sort(key=lambda f: f.level)
     try:
         yield
     finally:
