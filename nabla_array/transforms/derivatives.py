@@ -349,29 +349,77 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: b
     return made.tuple_of(made.output(), Pullback(made))
 
 
-class Pullback:
-    """Pulls a cotangent of a function's output back to its arguments (see `vjp`)."""
+class Linear:
+    """The derivative where a function was run: a linear function of tangents or cotangents.
 
-    def __init__(self, made: Run) -> None:
-        self._made = made
-        self._linear: tuple[Tape, list[Node], list[Node | None]] | None = None
+    Parameters
+    ----------
+    function
+        Who asks, as errors say.
+    made
+        The run.
+    inputs, results
+        What it takes tangents or cotangents of, and what it gives them of.
+    derive
+        Records it for nodes along the levels of the run; returns the results by the ids of their nodes.
+    replays
+        Whether it is recorded once, and then only replayed.
+    """
 
-    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
-        """Return a cotangent for each primal."""
-        made = self._made
-        cts = _matched("vjp", "cotangent", cotangent, made.out_tree, made.outs)
-        outs = [x._node for x in made.outs if x.dtype.kind in "fc"]
-        force = made.sources[0]._levels if made.sources else ()
-        if all(level in force for _, levels in cts for level in levels):
-            found = pull(made.tape, [(o, c) for o, (c, _) in zip(outs, cts, strict=True)])
-            return tuple(tree_unflatten(made.in_tree, _found(found, made.sources)))
-        # The cotangent has levels that the primals do not have: it alone is batched.
-        if self._linear is None:
-            seeds = [placeholder(o) for o in outs]
-            with _replayable("vjp", seeds) as tape:
-                found = pull(made.tape, [*zip(outs, seeds, strict=True)])
-            self._linear = tape, seeds, [found.get(id(x._node)) for x in made.sources]
-        return tuple(tree_unflatten(made.in_tree, _replayed(*self._linear, cts, made.sources, force)))
+    def __init__(
+        self,
+        function: str,
+        made: Run,
+        inputs: Sequence[Array],
+        results: Sequence[Array],
+        derive: Callable[[Sequence[Node]], Mapping[int, Node]],
+        replays: bool,
+    ) -> None:
+        self.function, self.made, self.results, self.replays = function, made, results, replays
+        self.inputs, self._derive = inputs, derive
+        self._levels = made.sources[0]._levels if made.sources else in_force()
+        self._replayed: tuple[Tape, list[Node], list[Node | None]] | None = None
+
+    def __call__(self, values: Sequence[_Value]) -> list[Array]:
+        """Return the results; those of small graphs that were met before are kept."""
+        newer = [self._newer(levels) for _, levels in values]
+        all_newer = merge(newer)
+        if len(all_newer) > 1:  # which of them a result has is not to be seen
+            return self.recorded(values)
+        sources = [x._node for x in self.made.sources]
+        roots = [*[x._node for x in self.made.outs], *[n for n, _ in values]]
+        how = self.function, *map(len, newer)
+        nodes = derived(how, self.made.tape, sources, roots, lambda: [x._node for x in self.recorded(values)])
+        return [
+            Array(n, (all_newer if n.aval.ndim > x._node.aval.ndim else ()) + x._levels)
+            for n, x in zip(nodes, self.results, strict=True)
+        ]
+
+    def _newer(self, levels: Levels) -> Levels:
+        return tuple([i for i in levels if i not in self._levels])
+
+    def recorded(self, values: Sequence[_Value]) -> list[Array]:
+        """Record the results."""
+        if not self.replays and not any([self._newer(levels) for _, levels in values]):
+            return _found(self._derive([n for n, _ in values]), self.results)
+        # The values may have levels that the run does not have: they alone are batched.
+        tape, seeds, ends = self.record()
+        known = {id(s): (node, self._newer(levels)) for s, (node, levels) in zip(seeds, values, strict=True)}
+        found = replay(tape, known)
+        out = []
+        for end, x in zip(ends, self.results, strict=True):
+            node, newer = (fill_like(x._node, 0), ()) if end is None else found.get(id(end), (end, ()))
+            out.append(Array(node, newer + x._levels))
+        return out
+
+    def record(self) -> tuple[Tape, list[Node], list[Node | None]]:
+        """Return what is replayed: a tape, its sources, and the results where they are not zero."""
+        if self._replayed is None:
+            seeds = [placeholder(x._node) for x in self.inputs]
+            with _replayable(self.function, seeds) as tape:
+                given = self._derive(seeds)
+            self._replayed = tape, seeds, [given.get(id(x._node)) for x in self.results]
+        return self._replayed
 
 
 @contextmanager
@@ -386,25 +434,39 @@ def _replayable(function: str, seeds: Sequence[Node]) -> Iterator[Tape]:
         yield tape
 
 
-def _replayed(
-    tape: Tape,
-    seeds: Sequence[Node],
-    results: Sequence[Node | None],
-    values: Sequence[_Value],
-    like: Sequence[Array],
-    force: Levels,
-) -> list[Array]:
-    """Replay a linear tape on values that carry newer levels than `force`, which its nodes have."""
-    known = {
-        id(s): (node, tuple(i for i in levels if i not in force))
-        for s, (node, levels) in zip(seeds, values, strict=True)
-    }
-    found = replay(tape, known)
-    out = []
-    for r, x in zip(results, like, strict=True):
-        node, newer = (fill_like(x._node, 0), ()) if r is None else found.get(id(r), (r, ()))
-        out.append(Array(node, newer + x._levels))
-    return out
+class Pullback:
+    """Pulls a cotangent of a function's output back to its arguments (see `vjp`)."""
+
+    def __init__(self, made: Run) -> None:
+        self._made = made
+        self._linear = pulling("vjp", made)
+
+    def __call__(self, cotangent: Any) -> tuple[Any, ...]:
+        """Return a cotangent for each primal."""
+        made = self._made
+        cts = _matched("vjp", "cotangent", cotangent, made.out_tree, made.outs)
+        return tuple(tree_unflatten(made.in_tree, self._linear(cts)))
+
+
+def pulling(function: str, made: Run) -> Linear:
+    """Return the function of cotangents of a run's outputs that have some."""
+    outs = _differentiable(made.outs)
+
+    def derive(cts: Sequence[Node]) -> Mapping[int, Node]:
+        return pull(made.tape, [(x._node, c) for x, c in zip(outs, cts, strict=True)])
+
+    return Linear(function, made, outs, made.sources, derive, replays=False)
+
+
+def pushing(function: str, made: Run) -> Linear:
+    """Return the function of tangents of a run's sources that have some."""
+    sources = _differentiable(made.sources)
+
+    def derive(ts: Sequence[Node]) -> Mapping[int, Node]:
+        known = {id(x._node): t for x, t in zip(sources, ts, strict=True)}
+        return push(made.tape, known, [x._node for x in made.outs])
+
+    return Linear(function, made, sources, made.outs, derive, replays=True)
 
 
 # -- forward -------------------------------------------------------------------------------------------
@@ -487,17 +549,13 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     (np.float64(6.0), np.float64(12.0))
     """
     made = run("linearize", "a primal", fun, primals, has_aux, strict, integers=True)
-    sources = _differentiable(made.sources)
-    seeds = [placeholder(x._node) for x in sources]
-    with _replayable("linearize", seeds) as tape:
-        known = {id(x._node): s for x, s in zip(sources, seeds, strict=True)}
-        found = push(made.tape, known, [o._node for o in made.outs])
-    results = [found.get(id(o._node)) for o in made.outs]
-    force = made.sources[0]._levels if made.sources else in_force()
+    linear = pushing("linearize", made)
+    if any([e.prim.seen is not None for e in made.tape.entries]):  # rules of the user's run here, once
+        linear.record()
 
     def along(*tangents: Any) -> Any:
         values = _matched("linearize", "tangent", tangents, made.in_tree, made.sources)
-        return tree_unflatten(made.out_tree, _replayed(tape, seeds, results, values, made.outs, force))
+        return tree_unflatten(made.out_tree, linear(values))
 
     return made.tuple_of(made.output(), along)
 

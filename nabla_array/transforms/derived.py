@@ -1,36 +1,71 @@
 """Derivatives of small graphs that were met before.
 
 Each call of a transformed function runs the function, since Python may take another branch. What is derived
-of the graph that it records depends on nothing but that graph. So it is written down as a program, kept under
-the graph key, and run by compiled code when the same graph comes again.
+of the graph that it records depends on nothing but that graph. So it is written down as a program, and kept
+under the graph key. When the same graph comes again, compiled code runs the program at once. Where a tape
+further out must see what is derived, the program is recorded as one call, which has derivatives itself.
+
+Threads: who looks at a graph, or at what is kept, holds the lock of the graph. Deriving and running take no
+lock; the nodes that they read are held.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import nullcontext
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from .._lazy.config import active
 from .._lazy.cpu.blocks import DATA_ERRORS
 from .._lazy.cpu.faults import heard_of
 from .._lazy.cpu.loops import is_small
-from .._lazy.graph.node import Node, tapes
-from .._lazy.graph.program import is_literal, is_pending, linearize, written
+from .._lazy.graph import bodies
+from .._lazy.graph.node import Node, record, tapes
+from .._lazy.graph.primitive import Primitive
+from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, pending_order, written
 from .._lazy.graph.tape import Tape
+from .._lazy.ops.control import pulled, pushed
+from .._lazy.ops.structure import alias, project
 from .._lazy.run.claims import claims, lock
 from .._lazy.run.devices import CPU, device_of
-from .._lazy.run.hot import function_of
+from .._lazy.run.hot import Function, function_of
 from .._namespace.core.array import from_value
 
 
-class _Kept(NamedTuple):
-    """A program of what was derived: which leaves of the graph it reads, and what is wanted of it.
+class _Graph(NamedTuple):
+    """What is derived of: a graph down to its leaves, or where a tape further out sees it, to its tape's end.
 
-    `wanted` has for each value the number of an output, ``~k`` for leaf k, or a literal.
+    Attributes
+    ----------
+    key
+        Equal for equal graphs, of which the same is derived.
+    order
+        The pending nodes.
+    nodes
+        These, the leaves, and what else is given.
+    is_seen
+        Whether a tape further out sees it.
     """
 
-    run: Callable[..., Sequence[Any]]
-    reads: list[int]
+    key: Hashable
+    order: list[Node]
+    nodes: list[Node]
+    is_seen: bool
+
+
+class _Kept(NamedTuple):
+    """A program of what was derived: which nodes of the graph it reads, and what is wanted of it.
+
+    `reads` has numbers of nodes, and constants, which `function` has already. `wanted` has for each value the
+    number of an output, ``~k`` for node k, or a constant.
+    """
+
+    program: Program
+    function: Function
+    reads: list[int | Node]
     wanted: list[int | Node]
 
 
@@ -41,7 +76,12 @@ MOST = 512
 
 
 def derived(
-    how: str, tape: Tape, sources: Sequence[Node], roots: Sequence[Node], derive: Callable[[], list[Node]]
+    how: Hashable,
+    tape: Tape,
+    sources: Sequence[Node],
+    roots: Sequence[Node],
+    derive: Callable[[], list[Node]],
+    constants: Sequence[Node] = (),
 ) -> list[Node]:
     """Return what `derive` records of the graph below `roots`, or its values if it is small and was kept.
 
@@ -57,60 +97,148 @@ def derived(
         What is derived depends on the nodes below these alone.
     derive
         Records it; two calls for equal graphs must record the same.
+    constants
+        Where `derive` puts leaves that it makes, the same for equal graphs.
     """
-    if tapes or active.settings["mode"] == "max" or any([device_of(n) != CPU for n in roots]):
+    if not _may_be_kept(roots):
         return derive()
     with lock:
-        if claims:  # what another thread computes may be written over meanwhile
-            return derive()
-        key, order, leaves, _ = written(list(roots))
-        number = {id(n): k for k, n in enumerate((*order, *leaves))}
-        given = [n for n in dict.fromkeys(roots) if not (id(n) in number or is_literal(n))]
-        number.update({id(n): k for k, n in enumerate(given, len(number))})
-        leaves += given
-        at_sources = [number.get(id(n)) for n in sources]
-        looked_at = sum([id(n) in tape.members for n in leaves])
-        if key is None or looked_at > sum([p is not None and p >= len(order) for p in at_sources]):
-            return derive()  # the graph ends at a value that the function looked at
-        places = [number.get(id(n), n) for n in roots]
-        key = how, key, *[n.aval for n in (*given, *sources)], *places, *at_sources
-        found = _kept.get(key, True)
-        if type(found) is _Kept:
-            try:
-                outs = heard_of(order, found.run, *[leaves[k].value for k in found.reads])
-            except DATA_ERRORS:  # what is recorded fails where somebody looks, with the operation's name
-                return derive()
-            return [_node(w, outs, leaves) for w in found.wanted]
-        nodes = derive()
-        if found is not None:
+        graph = _graph(how, tape, sources, roots)
+        found = None if graph is None else _kept.get(graph.key, True)
+    if graph is None or found is None:
+        return derive()
+    if type(found) is not _Kept:
+        # What is to be written down must not be evaluated on the way, however long it is.
+        with nullcontext() if found else bodies.writing():
+            nodes = derive()
+        with lock:
             if len(_kept) >= MOST:
                 _kept.clear()
-            _kept[key] = False if found is True else _written_down(tape, order, leaves, nodes)
+            _kept[graph.key] = False if found is True else _written_down(tape, graph, nodes, constants)
         return nodes
+    if graph.is_seen:
+        reads = [k if isinstance(k, Node) else graph.nodes[k] for k in found.reads]
+        call = record(kept_call, tuple(reads), {"program": found.program})
+        return [_recorded(w, call, graph.nodes) for w in found.wanted]
+    try:
+        values = [graph.nodes[k].value for k in found.reads if not isinstance(k, Node)]
+        outs = heard_of(graph.order, found.function, *values)
+    except DATA_ERRORS:  # what is recorded fails where somebody looks, with the operation's name
+        return derive()
+    return [_computed(w, outs, graph.nodes) for w in found.wanted]
 
 
-def _node(wanted: int | Node, outs: Sequence[Any], leaves: Sequence[Node]) -> Node:
+def _may_be_kept(roots: Sequence[Node]) -> bool:
+    """Say whether nobody else than derivatives must see each operation, and all is on the host."""
+    for tape in tuple(tapes):
+        if tape.thread < 0 or tape.linear or not tape.derivative:
+            return False
+    return active.settings["mode"] != "max" and all([device_of(n) == CPU for n in roots])
+
+
+def _graph(how: Hashable, tape: Tape, sources: Sequence[Node], roots: Sequence[Node]) -> _Graph | None:
+    """Return the graph below `roots`; None where it has no key, or ends at a value that was looked at."""
+    if claims:  # what another thread computes may be written over meanwhile
+        return None
+    is_seen = any([n in t for t in tuple(tapes) for n in (*sources, *roots)])
+    key, order, leaves, _ = written(list(roots), tape.members if is_seen else None)
+    nodes = [*order, *leaves]
+    number = {id(n): k for k, n in enumerate(nodes)}
+    given = [n for n in dict.fromkeys((*roots, *sources)) if not (id(n) in number or is_literal(n))]
+    number.update({id(n): k for k, n in enumerate(given, len(nodes))})
+    at_sources = [number.get(id(n)) for n in sources]
+    looked_at = sum([id(n) in tape.members for n in leaves])
+    if key is None or looked_at > sum([p is not None and p >= len(order) for p in at_sources]):
+        return None
+    places = [number.get(id(n), n) for n in roots]
+    whole = how, is_seen, key, *[n.aval for n in (*given, *sources)], *places, *at_sources
+    return _Graph(whole, order, nodes + given, is_seen)
+
+
+def _computed(wanted: int | Node, outs: Sequence[np.ndarray], nodes: Sequence[Node]) -> Node:
     if isinstance(wanted, Node):
         return wanted
-    return from_value(outs[wanted])._node if wanted >= 0 else leaves[~wanted]
+    return from_value(outs[wanted])._node if wanted >= 0 else nodes[~wanted]
+
+
+def _recorded(wanted: int | Node, call: Node, nodes: Sequence[Node]) -> Node:
+    if isinstance(wanted, Node):
+        return wanted
+    return project(call, index=wanted) if wanted >= 0 else nodes[~wanted]
 
 
 def _written_down(
-    tape: Tape, order: Sequence[Node], leaves: Sequence[Node], nodes: Sequence[Node]
+    tape: Tape, graph: _Graph, nodes: Sequence[Node], constants: Sequence[Node]
 ) -> _Kept | None:
     """Return the program of what was derived; None if it is large, or may depend on more than the graph."""
-    if any(e.prim.seen is not None for e in tape.entries) or not all(map(is_pending, order)):
+    if claims or any(e.prim.seen is not None for e in tape.entries) or not all(map(is_pending, graph.order)):
         return None  # a rule of the user's, or one that looked at values
-    pending = [n for n in nodes if is_pending(n)]
-    everything = written(pending)[1]
-    program, inputs, numbers = linearize(everything, pending)
-    place = {id(n): k for k, n in enumerate(leaves)}
+    # What is pending is computed with the rest; what a tape further out sees stays as it is.
+    first = 0 if graph.is_seen else len(graph.order)
+    place = {id(n): k for k, n in enumerate(graph.nodes[first:], first)}
+    made = [n for n in nodes if is_pending(n) and id(n) not in place]
+    ends = [*graph.nodes[len(graph.order) :], *constants]
+    everything = pending_order(made, {*ends})
+    line = linearize(everything, made)
+    program = _written_out(line.program)
     others = [n for n in nodes if not is_pending(n) and not is_literal(n)]
-    if not is_small(program) or not all(id(n) in place for n in (*inputs, *others)):
+    known = {*map(id, ends)}
+    if not is_small(program) or not all(id(n) in known for n in (*line.inputs, *others)):
         return None
-    number = dict(zip(map(id, everything), numbers, strict=True))
-    wanted: list[int | Node] = [
-        n if is_literal(n) else program.outputs.index(number[id(n)]) if id(n) in number else ~place[id(n)]
-        for n in nodes
-    ]
-    return _Kept(function_of(program), [place[id(n)] for n in inputs], wanted)
+    number = dict(zip(map(id, everything), line.numbers, strict=True))
+    outputs = line.program.outputs
+
+    def wanted(n: Node) -> int | Node:
+        if is_literal(n) or n in constants:
+            return n
+        return ~place[id(n)] if id(n) in place else outputs.index(number[id(n)])
+
+    fixed = {k: n.value for k, n in enumerate(line.inputs) if id(n) not in place}
+    reads = [place.get(id(n), n) for n in line.inputs]
+    return _Kept(program, function_of(program, fixed), reads, [*map(wanted, nodes)])
+
+
+# -- a program as one operation --------------------------------------------------------------------------
+
+
+@lru_cache(MOST)
+def _function(program: Program) -> Function:
+    return function_of(program)
+
+
+def _pull(ct: Sequence[Any], wanted: Sequence[bool], *inputs: Node, program: Program) -> list[Node | None]:
+    found = iter(pulled(program, [*map(alias, inputs)], ct, wanted))
+    return [next(found) if want else None for want in wanted]
+
+
+kept_call = Primitive(
+    "derived",
+    lambda *avals, program: tuple([program.aval(k) for k in program.outputs]),
+    lambda *values, program: tuple(_function(program)(*values)),
+    batch=lambda params, size: {"program": bodies.batched(params["program"], size)},
+    jvp=lambda ts, out, *inputs, program: pushed(program, [*map(alias, inputs)], ts)[1],
+    transpose=_pull,
+)
+
+
+def _written_out(program: Program) -> Program:
+    """Return a program with the equations of what it calls in the place of the calls."""
+    base = len(program.inputs)
+    equations: dict[Eqn, int] = {}
+
+    def apply(eqn: Eqn, ins: list[Any]) -> Any:
+        params = dict(eqn.params)
+        if eqn.prim is kept_call:
+            return through(params["program"], ins)
+        if eqn.prim.role == "projection" and type(ins[0]) is list:
+            return ins[0][params["index"]]
+        return equations.setdefault(eqn._replace(ins=tuple(ins)), base + len(equations))
+
+    def through(program: Program, inputs: Sequence[Any]) -> list[Any]:
+        env = [*inputs]
+        for eqn in program.eqns:
+            env.append(apply(eqn, [env[i] for i in eqn.ins]))
+        return [env[k] for k in program.outputs]
+
+    outputs = through(program, range(base))
+    return Program(program.inputs, tuple(equations), tuple(outputs))

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.ops.structure import reshape
+from .._lazy.graph.node import Node
+from .._lazy.ops.structure import reshape, slice_
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.core.array import Array, apply, from_value
 from .calls import array_leaf, choose, decorator, named
-from .derivatives import jvp, linearize, vjp
+from .derivatives import Linear, jvp, matched_one, pulling, pushing, run, vjp
+from .derived import derived
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 from .vmap import vmap
 
@@ -57,12 +59,10 @@ def jacfwd(
     @named(fun, "Jacobian")
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacfwd", fun, argnums, args, kwargs)
-        tree, arrays = _inputs("jacfwd", chosen, "c" if holomorphic else "f")
-        found = linearize(of_chosen, *chosen, has_aux=has_aux, strict=strict)
-        columns = vmap(lambda *ts: found[1](*tree_unflatten(tree, ts)), out_axes=-1)(*_basis(arrays))
-        outs, out_tree = tree_flatten(columns)
-        result = _nested([_split(x, arrays, -1) for x in outs], out_tree, tree, argnums)
-        return (result, found[2]) if has_aux else result
+        tree = _checked("jacfwd", chosen, "c" if holomorphic else "f")
+        made = run("jacfwd", "an input", of_chosen, chosen, has_aux, strict)
+        result = _nested(_blocks(pushing("jacfwd", made), -1), made.out_tree, tree, argnums)
+        return (result, made.aux) if has_aux else result
 
     return jacobian
 
@@ -106,18 +106,15 @@ def jacrev(
     @named(fun, "Jacobian")
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacrev", fun, argnums, args, kwargs)
-        tree, _ = _inputs("jacrev", chosen, "c" if holomorphic else "fcbiu" if allow_int else "fc")
-        found = vjp(of_chosen, *chosen, has_aux=has_aux, strict=strict)
-        outs, out_tree = tree_flatten(found[0])
-        outs = [array_leaf("jacrev", x) for x in outs]
-        for x in outs:
+        tree = _checked("jacrev", chosen, "c" if holomorphic else "fcbiu" if allow_int else "fc")
+        made = run("jacrev", "an input", of_chosen, chosen, has_aux, strict, integers=allow_int)
+        for x in made.outs:
             if (x.dtype.kind == "c") != holomorphic or x.dtype.kind not in "fc":
                 kind = "complex" if holomorphic else "real"
                 raise TypeError(f"jacrev: outputs must be {kind} numbers, not {x.dtype}")
-        rows = vmap(lambda *cts: found[1](tree_unflatten(out_tree, cts)))(*_basis(outs))
-        columns = [_split(x, outs, 0) for x in tree_flatten(rows)[0]]
-        result = _nested([*zip(*columns, strict=True)], out_tree, tree, argnums)
-        return (result, found[2]) if has_aux else result
+        columns = _blocks(pulling("jacrev", made), 0)
+        result = _nested([*zip(*columns, strict=True)], made.out_tree, tree, argnums)
+        return (result, made.aux) if has_aux else result
 
     return jacobian
 
@@ -153,18 +150,37 @@ def hessian(
     return named(fun, "Hessian")(jacfwd(inner, argnums, has_aux, holomorphic, strict=strict))
 
 
-def _inputs(function: str, chosen: list[Any], kinds: str) -> tuple[TreeDef, list[Array]]:
-    """Return the structure of arguments and their arrays; raises TypeError for dtypes of other kinds."""
+def _checked(function: str, chosen: list[Any], kinds: str) -> TreeDef:
+    """Return the structure of arguments; raises TypeError for dtypes of other kinds."""
     leaves, tree = tree_flatten(tuple(chosen))
-    arrays = [array_leaf(function, x) for x in leaves]
-    for x in arrays:
+    for x in [array_leaf(function, leaf) for leaf in leaves]:
         if x.dtype.kind not in kinds:
             wanted = _WANTED.get(kinds, "floating-point numbers")
             raise TypeError(f"{function}: inputs must be {wanted}, not {x.dtype}")
-    return tree, arrays
+    return tree
 
 
 _WANTED = {"c": "complex numbers with holomorphic=True", "f": "real floating-point numbers"}
+
+
+def _blocks(linear: Linear, axis: int) -> list[list[Array]]:
+    """Return for each result of a derivative a block by each of its inputs, whose axes are first or last."""
+    inputs, results, made = linear.inputs, linear.results, linear.made
+    units: list[Node] = []
+
+    def of_units(*values: Array) -> tuple[Array, ...]:
+        pairs = zip(values, inputs, strict=True)
+        return tuple(linear.recorded([matched_one(linear.function, "a unit vector", v, x) for v, x in pairs]))
+
+    def record() -> list[Node]:
+        basis = _basis(inputs)
+        units[:] = [x._node for x in basis]
+        return [b._node for x in vmap(of_units, out_axes=axis)(*basis) for b in _split(x, inputs, axis)]
+
+    sources, outs = [x._node for x in made.sources], [x._node for x in made.outs]
+    how = linear.function, *[len(x._levels) for x in (*inputs, *results)]
+    found = iter(derived(how, made.tape, sources, outs, record, units))
+    return [[Array(next(found), x._levels) for _ in inputs] for x in results]
 
 
 def _basis(arrays: Sequence[Array]) -> list[Array]:
@@ -178,11 +194,15 @@ def _basis(arrays: Sequence[Array]) -> list[Array]:
 
 def _split(x: Array, arrays: Sequence[Array], axis: int) -> list[Array]:
     """Take apart the axis (first or last) that runs over the elements of all `arrays`."""
-    ends = accumulate([a.size for a in arrays])
-    parts = [(a.shape, slice(end - a.size, end)) for a, end in zip(arrays, ends, strict=True)]
-    if axis == 0:
-        return [apply(reshape, x[part], shape=(*shape, *x.shape[1:])) for shape, part in parts]
-    return [apply(reshape, x[..., part], shape=(*x.shape[:-1], *shape)) for shape, part in parts]
+    place, end, out = axis % x.ndim, 0, []
+    before, after = x.shape[:place], x.shape[place + 1 :]
+    for a in arrays:
+        start, end = end, end + a.size
+        size = *before, a.size, *after
+        starts = tuple([start if i == place else 0 for i in range(x.ndim)])
+        part = apply(slice_, x, start=starts, size=size, step=(1,) * x.ndim) if size != x.shape else x
+        out.append(apply(reshape, part, shape=(*before, *a.shape, *after)))
+    return out
 
 
 def _nested(blocks: Sequence[Sequence[Array]], out_tree: TreeDef, tree: TreeDef, argnums: Any) -> Any:

@@ -14,7 +14,22 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array._lazy.native import compiled
 from nabla_array.distributed import DeviceMesh, P, shard
-from nabla_array.transforms import compile, custom_vjp, derived, grad, hessian, jvp, value_and_grad, vmap
+from nabla_array.transforms import (
+    compile,
+    custom_vjp,
+    derived,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    stop_gradient,
+    value_and_grad,
+    vjp,
+    vmap,
+)
 from tests.threads.together import together
 
 # Calls until a graph that can be kept is: it is met, written down, run.
@@ -69,6 +84,85 @@ def test_each_call_gives_the_same(name: str) -> None:
         np.testing.assert_allclose(tangent, wanted @ (x * 2.0), rtol=1e-6, atol=1e-14)
         np.testing.assert_allclose(out, value, rtol=1e-12)
     assert compiled is None or kept() >= 2
+
+
+# Derivatives of derivatives, of a function of three numbers.
+NESTED = {
+    "hessian": hessian,
+    "backwards over forwards": lambda f: jacrev(jacfwd(f)),
+    "forwards twice": lambda f: jacfwd(jacfwd(f)),
+    "backwards twice": lambda f: jacrev(jacrev(f)),
+    "third": lambda f: jacfwd(hessian(f)),
+    "product": lambda f: lambda x: hvp(f, (x,), (x * 2.0,)),
+    "gradient of a norm": lambda f: grad(lambda x: xp.sum(grad(f)(x) ** 2)),
+    "of a step": lambda f: jacfwd(lambda x: x - 0.1 * grad(f)(x) * xp.sin(x)),
+    "of many": lambda f: lambda x: vmap(hessian(f))(xp.stack([x, x + 1.0])),
+    "of gradients of many": lambda f: jacrev(lambda x: vmap(grad(f))(xp.stack([x, x * 2.0]))),
+    "pullback": lambda f: lambda x: vjp(grad(f), x)[1](x),
+    "pullback of many": lambda f: lambda x: vmap(vjp(grad(f), x)[1])(xp.stack([x, x + 1.0])),
+    "pushed": lambda f: lambda x: linearize(grad(f), x)[1](x),
+    "by the cotangent": lambda f: lambda x: jacfwd(vjp(grad(f), x)[1])(x),
+    "with a constant": lambda f: hessian(lambda x: f(x) * stop_gradient(f(x))),
+    "where": lambda f: hessian(lambda x: f(xp.where(x > 0.2, x, x**2))),
+    "unused": lambda f: hessian(lambda x: f(x) + 0.0 * f(xp.ones(3))),
+}
+
+
+@pytest.mark.parametrize("how", NESTED)
+@pytest.mark.parametrize("name", sorted({*FUNCTIONS} - {"maximum", "single"}))
+def test_nested_ones_too(name: str, how: str) -> None:
+    f = NESTED[how](FUNCTIONS[name])
+    for seed in range(2 * CALLS):
+        x = xp.asarray(np.random.default_rng(seed).standard_normal(3))
+        wanted, found = compile(f)(x), f(x)
+        np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-9, atol=1e-12)
+    assert compiled is None or kept() >= 1
+
+
+def test_a_program_within_another_is_written_out() -> None:
+    for _ in range(2 * CALLS):
+        hessian(polynomial)(xp.ones(3))
+    programs = [v.program for v in derived._kept.values() if type(v) is derived._Kept]
+    assert (
+        compiled is None or len(programs) == 3
+    )  # the Jacobian, and the Hessian before and after it was kept
+    assert not any([eqn.prim is derived.kept_call for p in programs for eqn in p.eqns])
+
+
+@given(st.lists(st.floats(-2, 2), min_size=1, max_size=4))
+def test_another_branch_further_in(values: list[float]) -> None:
+    def f(x: Any) -> Any:
+        return xp.sum(x**3) if float(xp.sum(x)) > 0 else xp.sum(x**2)
+
+    x = np.asarray(values)
+    wanted = np.diag(6 * x) if np.sum(x) > 0 else 2 * np.eye(len(x))
+    np.testing.assert_allclose(hessian(f)(x), wanted, atol=1e-12)
+
+
+def test_captured_arrays_that_are_written_to() -> None:
+    w, v = xp.ones(3), np.ones(3)
+
+    def f(x: Any) -> Any:
+        return xp.sum(xp.sin(x) * w * xp.asarray(v))
+
+    x = np.linspace(0.1, 1.0, 3)
+    for k in range(2 * CALLS):
+        w[1] = float(k)
+        v[2] = float(-k)
+        np.testing.assert_allclose(grad(f)(x), np.cos(x) * np.asarray(w) * v)
+        np.testing.assert_allclose(hessian(f)(x), np.diag(-np.sin(x) * np.asarray(w) * v), atol=1e-15)
+
+
+def test_a_long_derivative_is_kept_whole() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(60):
+            x = xp.sin(x) + x
+        return xp.sum(x)
+
+    x = xp.asarray(np.linspace(0, 1, 8))
+    wanted = np.asarray(compile(hessian(f))(x))
+    for _ in range(CALLS):
+        np.testing.assert_allclose(hessian(f)(x), wanted, rtol=1e-9)
 
 
 @given(st.lists(st.floats(-2, 2), min_size=1, max_size=6))
@@ -149,6 +243,11 @@ def test_many_threads_share_what_is_kept() -> None:
             x = np.linspace(t, t + 1, 3 + k % 2)
             wanted = np.cos(x) * x**2 + 2 * x * np.sin(x) - np.exp(-x)
             np.testing.assert_allclose(grad(polynomial)(xp.asarray(x)), wanted, rtol=1e-9)
+            np.testing.assert_allclose(
+                jacfwd(grad(polynomial))(xp.asarray(x)) @ np.ones(len(x)),
+                hvp(polynomial, (x,), (np.ones(len(x)),)),
+                rtol=1e-9,
+            )
 
     together(work)
 

@@ -315,7 +315,7 @@ def test_whole_jacobians_of_linear_systems() -> None:
         close(jacobian(f)(1.0, b), jacobian(plain)(1.0, b))
         close(jacobian(f, argnums=1)(1.0, b), jacobian(plain, argnums=1)(1.0, b))
     close(hessian(lambda s: (f(s, b) ** 3).sum())(1.0), hessian(lambda s: (plain(s, b) ** 3).sum())(1.0))
-    with pytest.raises(TypeError, match="linearize: a rule looks at a tangent or cotangent"):
+    with pytest.raises(TypeError, match="jacfwd: a rule looks at a tangent or cotangent"):
         jacfwd(system(by_richardson))(1.0, b)
 
 

@@ -141,10 +141,22 @@ def held_outside(nodes: list[Node], order: list[Node]) -> list[bool]:
     return [count - inside.get(id(n), 0) > _ALONE for n, count in zip(nodes, counts, strict=True)]
 
 
+class _Outside:
+    """The nodes whose ids are not in a set."""
+
+    def __init__(self, ids: set[int]) -> None:
+        self.ids = ids
+
+    def __contains__(self, node: Node) -> bool:
+        return id(node) not in self.ids
+
+
 def written(
-    roots: list[Node],
+    roots: list[Node], members: set[int] | None = None
 ) -> tuple[tuple[Any, ...] | None, list[Node], list[Node], list[int]]:
     """Return the pending nodes below `roots` as `pending_order` does, and what else evaluation wants of them.
+
+    `members`: the ids of nodes; all others count as leaves, pending or not.
 
     Returns
     -------
@@ -159,8 +171,8 @@ def written(
         The places of the leaves that nothing else holds (`held_outside`).
     """
     if compiled is not None:
-        return compiled.linearize(roots, with_role["resident"], with_role["literal"])
-    order = pending_order(roots)
+        return compiled.linearize(roots, with_role["resident"], with_role["literal"], members)
+    order = pending_order(roots, () if members is None else _Outside(members))
     inside = set(order)
     leaves = [i for n in order for i in n.inputs if i not in inside and not is_literal(i)]
     leaves = [*dict.fromkeys(leaves)]

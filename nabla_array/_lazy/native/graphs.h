@@ -158,6 +158,7 @@ grow(Graph *g)
 typedef struct {
     int is_small; /* whether it is for loops, and what would not be one job's is too much */
     PyObject *resident, *fill;
+    PyObject *members; /* a set of ids: it stays within those nodes; NULL for all */
 } Reach;
 
 enum walked { TOO_MUCH, WALKED, NOT_FOR_LOOPS };
@@ -191,6 +192,21 @@ number_step(Graph *g, int at, const Reach *reach)
     return 1;
 }
 
+/* Say whether a walk stays above a pending node; -1 for an error. */
+static inline int
+is_beyond(PyObject *node, const Reach *reach)
+{
+    PyObject *id;
+    int is_within;
+    if (reach->members == NULL) {
+        return 0;
+    }
+    id = PyLong_FromVoidPtr(node);
+    is_within = id == NULL ? -1 : PySet_Contains(reach->members, id);
+    Py_XDECREF(id);
+    return is_within < 0 ? -1 : !is_within;
+}
+
 /* Note a node that was not met; returns 0 where that is too much, or without memory. */
 static inline int
 meet(Graph *g, PyObject *node, int parent, int uses, const Reach *reach)
@@ -219,7 +235,7 @@ walk(Graph *g, PyObject *root, const Reach *reach)
     while (at >= 0) {
         Met *met = &g->met[at];
         PyObject *inputs = SLOT(met->node, n_inputs), *input;
-        int place;
+        int place, beyond;
         if (met->next == PyTuple_GET_SIZE(inputs)) {
             int parent = met->parent;
             if (!number_step(g, at, reach)) {
@@ -236,8 +252,11 @@ walk(Graph *g, PyObject *root, const Reach *reach)
         if (!meet(g, input, at, 1, reach)) {
             return TOO_MUCH;
         }
-        if (VALUE_OF(input) != Py_None) {
+        if (VALUE_OF(input) != Py_None || (beyond = is_beyond(input, reach)) > 0) {
             continue;
+        }
+        if (beyond < 0) {
+            return TOO_MUCH;
         }
         if (reach->is_small && !has_loop(input)) {
             return NOT_FOR_LOOPS;
@@ -328,7 +347,7 @@ linearized(const Graph *g)
     return out != NULL || PyErr_Occurred() ? out : PyErr_NoMemory();
 }
 
-/* linearize(roots, resident, fill): what `program.written` returns of the list `roots` */
+/* linearize(roots, resident, fill, members): what `program.written` returns of the list `roots` */
 static PyObject *
 linearize(PyObject *module, PyObject *args)
 {
@@ -336,8 +355,11 @@ linearize(PyObject *module, PyObject *args)
     Graph g;
     Reach reach = {0};
     int is_good = 1, was_collecting;
-    if (!PyArg_ParseTuple(args, "O!OO", &PyList_Type, &roots, &reach.resident, &reach.fill)) {
+    if (!PyArg_ParseTuple(args, "O!OOO", &PyList_Type, &roots, &reach.resident, &reach.fill, &reach.members)) {
         return NULL;
+    }
+    if (reach.members == Py_None) {
+        reach.members = NULL;
     }
     /* What a collection lets go of may evaluate these nodes. */
     was_collecting = PyGC_Disable();
@@ -345,10 +367,11 @@ linearize(PyObject *module, PyObject *args)
     for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(roots); i++) {
         PyObject *root = PyList_GET_ITEM(roots, i);
         if (VALUE_OF(root) == Py_None && SLOT(root, n_prim) != reach.resident && *place_in(&g, root) < 0) {
-            is_good = walk(&g, root, &reach) == WALKED;
+            int beyond = is_beyond(root, &reach);
+            is_good = beyond > 0 || (beyond == 0 && walk(&g, root, &reach) == WALKED);
         }
     }
-    out = is_good ? linearized(&g) : PyErr_NoMemory();
+    out = is_good ? linearized(&g) : PyErr_Occurred() ? NULL : PyErr_NoMemory();
     if (was_collecting) {
         PyGC_Enable();
     }

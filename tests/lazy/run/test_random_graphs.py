@@ -212,6 +212,11 @@ def test_graphs_are_written_alike(
     key, found, made = _written(arrays)
     with patch.object(program, "compiled", None):
         assert _written(arrays) == (None, found, made)
+    roots = [x._node for x in arrays]
+    members = {*found[0][:other], *[id(n) for n in roots]}
+    within = program.written(roots, members)
+    with patch.object(program, "compiled", None):
+        assert program.written(roots, members)[1:3] == within[1:3]
     again, _, made_again = _written(build(inputs, instructions)[0][-last:])
     assert key == again
     assert made == made_again
