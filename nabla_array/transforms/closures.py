@@ -92,6 +92,8 @@ def converted(
             return None if may_look else (fun, [])
         outs = [kind_of(x)._replace(levels=merge([levels, x._levels])) for x in made.arrays]
         program, more, theirs = made.close(outs)
+        here = sizes_in_force()  # axes of a `vmap` within the function are ordinary axes by now
+        theirs = [tuple(i for i in some if i in here) for some in theirs]
         wanted = merge([levels, *theirs, *[k.levels for k in outs]])
         if wanted == levels:
             break

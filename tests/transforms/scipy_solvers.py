@@ -209,7 +209,7 @@ MORE: dict[str, dict[str, Entry]] = {
         "solve_bvp": (
             lambda a: integrate.solve_bvp(
                 lambda x, y: np.vstack([y[1], -a * y[0]]),
-                lambda p, q: np.asarray([p[0], q[0] - 1]),
+                lambda p, q: [p[0], q[0] - 1],
                 _TIMES,
                 np.zeros((2, 6)),
             ).y[0],
@@ -443,32 +443,10 @@ _OTHERWISE = {
         ("scipy.integrate: integrals, differential equations", "quad_vec"),
         ("scipy.linalg, scipy.sparse", "expm_multiply"),
         ("scipy.spatial.distance", "pdist"),
-    ],
-    "ccclh": [
-        ("scipy.fft, stats, cluster", "cluster.vq.kmeans2"),
-        ("scipy.fft, stats, cluster", "stats.gaussian_kde"),
-        ("scipy.fft, stats, cluster", "stats.multivariate_normal.logpdf"),
-        ("scipy.integrate: integrals, differential equations", "solve_bvp"),
-        ("scipy.interpolate", "RectBivariateSpline"),
-        ("scipy.interpolate", "UnivariateSpline"),
-        ("scipy.interpolate", "griddata(method='cubic')"),
-        ("scipy.linalg, scipy.sparse", "logm"),
-        ("scipy.linalg, scipy.sparse", "lu_solve"),
-        ("scipy.linalg, scipy.sparse", "solve_sylvester"),
-        ("scipy.linalg, scipy.sparse", "sqrtm"),
-        ("scipy.ndimage", "center_of_mass"),
-        ("scipy.ndimage", "map_coordinates(coordinates)"),
-        ("scipy.optimize: solvers", "minimize(constraints=...)"),
-        ("scipy.signal: filters", "periodogram"),
-        ("scipy.signal: filters", "stft"),
-        ("scipy.signal: filters", "welch"),
-        ("sklearn.metrics: more", "silhouette_score"),
+        ("scipy.signal: filters", "find_peaks"),
     ],
     "s00lh": [
         ("scipy.optimize: solvers", "milp"),
-    ],
-    "cccl.": [
-        ("scipy.signal: filters", "find_peaks"),
     ],
 }
 for _cells, _rows in _OTHERWISE.items():

@@ -26,6 +26,7 @@ import nabla_array as xp
 from nabla_array import Array
 from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.transforms import ValueLeftWarning, compile, grad, jvp, tree_flatten, vmap
+from nabla_array.transforms.libraries.delegation import replaced
 
 from .scipy_functions import CHAPTERS as FUNCTIONS
 from .scipy_solvers import MORE
@@ -35,7 +36,7 @@ CHAPTERS = FUNCTIONS | MORE
 # The versions in which the cells are as they are; in others the numbers must be right, whatever is limited.
 VERSIONS = {"scipy": "1.17", "sklearn": "1.9"}
 PAGE = Path(__file__).parents[2] / "docs" / "transforms-and-scipy.md"
-BEGIN, END = "<!-- begin table -->", "<!-- end table -->"
+MARKS = "<!-- begin {} -->", "<!-- end {} -->"
 EXAMPLES = 3
 TRANSFORMS = ("vmap", "grad", "jvp", "compile")
 COLUMNS = (*TRANSFORMS, "sharded")
@@ -273,11 +274,25 @@ def _alike(some: Iterable[Row]) -> list[tuple[str, list[str]]]:
     return list(groups.items())
 
 
+def replaced_list() -> str:
+    """Return what is replaced, a line for each module and reason, as Markdown."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for row, names in replaced():
+        lines.setdefault((row.module, row.reason), []).extend(names)
+    return "".join(
+        f"- `{module}` ({reason}): {', '.join(f'`{n}`' for n in sorted(set(names)))}\n"
+        for (module, reason), names in lines.items()
+    )
+
+
 def page() -> str:
-    """Return the page with the table as it should be."""
+    """Return the page with the list and the table as they should be."""
     text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{table()}\n{END}{rest.partition(END)[2]}"
+    for name, part in (("list", replaced_list()), ("table", table())):
+        begin, end = (mark.format(name) for mark in MARKS)
+        before, _, rest = text.partition(begin)
+        text = f"{before}{begin}\n\n{part}\n{end}{rest.partition(end)[2]}"
+    return text
 
 
 def main(arguments: Sequence[str]) -> None:

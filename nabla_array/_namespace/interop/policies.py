@@ -18,6 +18,7 @@ import numpy as np
 
 from ..core.array import Array, class_hook, error_hook, probing
 from ..core.views import reading, writing
+from .floats import number
 from .imports import after_import
 
 # The modules that rows are on for, by what they are told (and `probing` of array.py, `reading` and `writing`
@@ -31,7 +32,9 @@ unscalars: set[str] = set()
 interfaces: set[str] = set()
 # ... `float` of an array with axes raises SymPy's error, ...
 symbolic: set[str] = set()
-# ... and, as packages, our generators draw NumPy's arrays.
+# ... the name `float` keeps an array that is being differentiated, and, ...
+floats: set[str] = set()
+# ... as packages, our generators draw NumPy's arrays.
 sampling: set[str] = set()
 
 
@@ -66,6 +69,9 @@ ROWS = (
     Row("numpy.lib._stride_tricks_impl", reading, "`as_strided` counts on the strides that we tell"),
     Row("PIL.Image", interfaces, "`fromarray` takes arrays by this protocol only, which NumPy would prefer"),
     Row("sympy.core.sympify", symbolic, "leaves operators to what it cannot convert, if it hears so"),
+    Row("sklearn.metrics._classification", floats, "makes `float` of losses and scores"),
+    Row("sklearn.metrics._ranking", floats, "makes `float` of areas, losses and gains"),
+    Row("sklearn.metrics._regression", floats, "makes `float` of errors and scores"),
     Row("scipy", sampling, "computes with what it draws by NumPy, in compiled code"),
     Row("sklearn", sampling, "computes with what it draws by NumPy, in compiled code"),
     *[
@@ -155,6 +161,8 @@ def _as_symbol(self: Array) -> Callable[[], Any]:
 
 def _put_on(row: Row, module: ModuleType) -> None:
     row.told.add(row.module)
+    if row.told is floats:
+        vars(module)["float"] = number  # the classes' own name is looked up behind the module's
 
 
 for _row in ROWS:

@@ -1,14 +1,23 @@
-"""Calls of other libraries' functions with what is being differentiated go to rules of ours.
+"""Functions of SciPy's and scikit-learn's that leave for C go to rules of ours where a derivative is taken.
 
-SciPy hands calls on to CuPy and JAX where it meets their arrays, and has no place where others could ask for
-that. So the functions in `ROWS` are replaced, once their module is imported, by functions that hand on
-theirs. While no derivative is taken, or none by what they are given, they call the original.
+A derivative cannot follow a value into C code. `ROWS` names the modules whose functions do that, why there is
+no other way to meet them, and the module of ours with rules for them, by name.
+
+- What is replaced: the functions and methods that `replaced` lists. `scipy.fft` has a protocol for that,
+  uarray; nothing of it is replaced.
+- When: once `nabla_array.transforms` and the module are both imported, whichever is first.
+- What a call does then: what it did before, unless a derivative is being taken by an operand, or a function
+  that is an operand may capture one. Then our rule is asked. It names the parameters that it heeds; a call
+  that sets another one is SciPy's own, and refuses what would leave.
+- What stays SciPy's own: calls elsewhere, all other functions, names that were imported from the module
+  before.
 """
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial, wraps
 from importlib import import_module
 from types import ModuleType
@@ -17,110 +26,154 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._lazy.graph.node import tapes
-from ..._namespace.core.array import Array
+from ..._lazy.rules.concretization import is_traced
+from ..._namespace.core.array import Array, current
 from ..._namespace.interop.imports import after_import
 from .tracking import is_tracked
 
-# ``rule(original, *args, **kwargs)`` returns the result, in ways that derivatives pass, or NotImplemented:
-# the original is called then, and refuses what would leave.
+# ``rule(original, **arguments)`` returns the result, in ways that derivatives pass, or NotImplemented: the
+# original is called then. Its parameters have the names of those of the original's that it heeds, and get
+# what is given or SciPy's defaults; ``**options`` takes the rest.
 Rule = Callable[..., Any]
 
 
 class Row(NamedTuple):
-    """Functions of a module (or methods, "Class.method"), and the module of ours that has rules for them."""
+    """A module whose functions are replaced, the one of ours with their rules, and why."""
 
     module: str
-    names: str
     rules: str
-    # What it is given may hold, or capture, what is being differentiated: a function, or an interpolator.
-    always: bool = False
+    reason: str
 
 
 ROWS = (
-    Row("scipy.linalg", "inv det solve cholesky eigh eigvalsh qr svd svdvals lstsq pinv expm", "matrices"),
-    Row("scipy.linalg", "solve_triangular solve_banded cho_factor cho_solve norm toeplitz", "matrices"),
-    Row("scipy.sparse.linalg", "spsolve spsolve_triangular cg gmres bicgstab minres expm_multiply", "sparse"),
-    Row("scipy.sparse", "csr_array.__matmul__ csc_array.__matmul__ coo_array.__matmul__", "sparse"),
-    Row("scipy.sparse", "csr_matrix.__matmul__ csc_matrix.__matmul__ coo_matrix.__matmul__", "sparse"),
-    Row("scipy.ndimage", "gaussian_filter1d uniform_filter1d spline_filter1d gaussian_filter", "filters"),
-    Row("scipy.ndimage", "uniform_filter sobel prewitt laplace gaussian_laplace spline_filter", "filters"),
-    Row("scipy.ndimage", "gaussian_gradient_magnitude zoom shift rotate affine_transform", "filters"),
-    Row("scipy.ndimage", "map_coordinates correlate convolve correlate1d convolve1d", "filters"),
-    Row("scipy.ndimage", "median_filter maximum_filter minimum_filter percentile_filter", "filters"),
-    Row("scipy.signal", "convolve correlate convolve2d correlate2d upfirdn lfilter sosfilt", "filters"),
-    Row(
-        "scipy.signal", "filtfilt sosfiltfilt savgol_filter detrend resample_poly decimate medfilt", "filters"
-    ),
-    Row("scipy.signal", "fftconvolve oaconvolve cspline1d", "filters"),
-    Row("scipy.fft", "dct idct dst idst dctn idctn dstn idstn", "filters"),
-    Row("scipy.integrate", "simpson", "filters"),
-    Row("scipy.integrate", "quad", "integrals", True),
-    Row("scipy.integrate", "solve_ivp odeint", "steps", True),
-    Row("scipy.optimize", "root root_scalar brentq brenth ridder bisect toms748 fsolve", "solvers", True),
-    Row("scipy.optimize", "fixed_point minimize minimize_scalar least_squares leastsq", "solvers", True),
-    Row("scipy.optimize", "curve_fit", "solvers", True),
-    Row("scipy.optimize", "linprog milp nnls lsq_linear linear_sum_assignment", "solvers"),
-    Row("scipy.interpolate", "CubicSpline.__init__ CubicHermiteSpline.__init__", "interpolation"),
-    Row("scipy.interpolate", "PchipInterpolator.__init__ Akima1DInterpolator.__init__", "interpolation"),
-    Row(
-        "scipy.interpolate", "BSpline.__init__ interp1d.__init__ KroghInterpolator.__init__", "interpolation"
-    ),
-    Row(
-        "scipy.interpolate",
-        "BarycentricInterpolator.__init__ RBFInterpolator.__init__ PPoly.__init__",
-        "interpolation",
-    ),
-    Row(
-        "scipy.interpolate", "RegularGridInterpolator.__init__ LinearNDInterpolator.__init__", "interpolation"
-    ),
-    Row("scipy.interpolate", "make_interp_spline interpn griddata splrep splev", "interpolation"),
-    Row("scipy.interpolate", "PPoly.__call__ BSpline.__call__ interp1d.__call__", "interpolation", True),
-    Row(
-        "scipy.interpolate",
-        "KroghInterpolator.__call__ BarycentricInterpolator.__call__",
-        "interpolation",
-        True,
-    ),
-    Row(
-        "scipy.interpolate",
-        "RegularGridInterpolator.__call__ RBFInterpolator.__call__",
-        "interpolation",
-        True,
-    ),
-    Row("scipy.interpolate", "LinearNDInterpolator.__call__", "interpolation", True),
-    Row("scipy.interpolate", "KroghInterpolator.derivative PPoly.integrate", "interpolation", True),
-    Row("scipy.interpolate", "KroghInterpolator.derivatives", "interpolation", True),
-    Row("scipy.interpolate", "BarycentricInterpolator.derivative", "interpolation", True),
-    Row("scipy.interpolate", "BarycentricInterpolator.derivatives", "interpolation", True),
-    Row("scipy.spatial.distance", "cdist pdist squareform euclidean sqeuclidean cityblock", "distances"),
-    Row("scipy.spatial.distance", "cosine correlation chebyshev minkowski canberra braycurtis", "distances"),
-    Row("scipy.spatial.distance", "mahalanobis jensenshannon", "distances"),
-    Row("scipy.cluster.vq", "vq", "distances"),
-    Row("scipy.stats", "wasserstein_distance energy_distance boxcox", "distances"),
+    Row("scipy.linalg", "matrices", "LAPACK takes the matrices"),
+    Row("scipy.sparse.linalg", "sparse", "compiled solvers, or loops until all is near enough"),
+    Row("scipy.sparse", "sparse", "products with sparse matrices are C++"),
+    Row("scipy.ndimage", "images", "filters and interpolation are C"),
+    Row("scipy.signal", "signals", "filters are C, and spectra are written into NumPy's arrays"),
+    Row("scipy.fft", "fourier", "pocketfft takes the arrays"),
+    Row("scipy.integrate", "integrals", "QUADPACK calls the function, and takes numbers of it"),
+    Row("scipy.integrate", "steps", "values choose the steps, which are written into NumPy's arrays"),
+    Row("scipy.optimize", "roots", "MINPACK and loops until all is near enough call the function"),
+    Row("scipy.optimize", "minima", "compiled minimizers call the function"),
+    Row("scipy.optimize", "programs", "HiGHS and compiled solvers take the coefficients"),
+    Row("scipy.interpolate", "interpolation", "coefficients are computed, and evaluated, in C"),
+    Row("scipy.interpolate", "splines", "FITPACK makes and evaluates the splines"),
+    Row("scipy.interpolate", "grids", "values on grids, or scattered, are interpolated in C"),
+    Row("scipy.spatial.distance", "distances", "distances are C++"),
+    Row("scipy.cluster.vq", "samples", "clusters are found in C"),
+    Row("scipy.stats", "samples", "samples become NumPy's arrays"),
+    Row("scipy.stats._multivariate", "samples", "densities are of NumPy's arrays"),
+    Row("sklearn.metrics", "samples", "distances go through joblib, a part at a time"),
 )
 
+# Parameters that say how a result is found, and not what it is.
+_HOW = {
+    *("overwrite_a", "overwrite_b", "overwrite_ab", "overwrite_x", "overwrite_A", "overwrite_data"),
+    *("check_finite", "lwork", "lapack_driver", "driver", "workers", "permc_spec", "use_umfpack"),
+}
 
-# The modules of rules that are formulas of arrays. Others hand constants to SciPy, as NumPy's arrays.
-_FORMULAS = {"matrices", "distances"}
+# Of these, SciPy takes one alone.
+_SEEDS = {"rng", "seed", "random_state"}
+
+
+def rules_of(row: Row) -> Mapping[str, Rule]:
+    """Return the rules for a module's functions (or methods, "Class.method"), by their names."""
+    rules: Mapping[str, Rule] = import_module(f".{row.rules}", __package__).RULES[row.module]
+    return rules
+
+
+def replaced() -> Iterator[tuple[Row, list[str]]]:
+    """Yield what rules there are: rows, and the names of the functions and methods."""
+    for row in ROWS:
+        yield row, [name.removesuffix(".__init__") for name in rules_of(row)]
+
+
+# -- calls ---------------------------------------------------------------------------------------------
+
+
+def asked(rule: Rule, args: Any, kwargs: Any) -> bool:
+    """Say whether a derivative is being taken by an operand, as far as one can see."""
+    if not tapes:
+        return False
+    if hasattr(rule, "holds"):
+        return any(t.thread >= 0 for t in tuple(tapes))
+    return any(map(is_tracked, (*args, *kwargs.values())))
+
+
+class Binding:
+    """How calls of a function become those of its rule."""
+
+    def __init__(self, original: Callable[..., Any], rule: Rule) -> None:
+        self.original, self.rule = original, rule
+        try:
+            self.signature = inspect.signature(original)
+        except ValueError:  # compiled, and without one
+            self.signature = inspect.signature(lambda *args, **kwargs: None)
+        heeded = [*inspect.signature(rule).parameters.values()][1:]
+        self.takes_rest = any(p.kind is p.VAR_KEYWORD for p in heeded)
+        self.heeded = {p.name for p in heeded if p.kind is not p.VAR_KEYWORD}
+
+    def arguments(self, args: Any, kwargs: Any) -> dict[str, Any] | None:
+        """Return the rule's arguments, or None if it does not heed one that is set."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError:  # which the original says itself
+            return None
+        given = self._flat(bound)
+        for name in given.keys() - self.heeded - (given.keys() if self.takes_rest else _HOW):
+            p = self.signature.parameters.get(name)
+            if p is None or not _is_same(given[name], p.default):
+                return None
+        bound.apply_defaults()
+        every = self._flat(bound)
+        if every.get("check_finite"):
+            _check_finite([x for name, x in every.items() if name in self.heeded])
+        handed = every.keys() - (_SEEDS - given.keys() - self.heeded) if self.takes_rest else self.heeded
+        return {name: x for name, x in every.items() if name in handed}
+
+    def _flat(self, bound: inspect.BoundArguments) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, value in bound.arguments.items():
+            rest = self.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+            found |= value if rest else {name: value}
+        return found
+
+    def __call__(self, args: Any, kwargs: Any) -> Any:
+        found = self.arguments(args, kwargs)
+        if found is None:
+            return NotImplemented
+        return self.rule(self.original, **{k: _constant(v) for k, v in found.items()})
+
+
+def _is_same(x: Any, default: Any) -> bool:
+    plain = isinstance(x, bool | int | float | str | tuple)
+    return x is default or (plain and bool(np.all(x == default)))
+
+
+def _check_finite(operands: Any) -> None:
+    for x in operands:
+        if type(x) is Array and is_tracked(x) and not is_traced(current(x)) and not np.isfinite(x).all():
+            raise ValueError("array must not contain infs or NaNs")  # as SciPy says
 
 
 def _constant(x: Any) -> Any:
-    if type(x) is Array and not is_tracked(x):
+    """Return what is constant as NumPy's, since rules hand it on to SciPy, but of a batch, or a program."""
+    if type(x) is Array and not (x._levels or is_tracked(x) or is_traced(current(x))):
         return np.asarray(x)
     return type(x)(map(_constant, x)) if type(x) in (list, tuple) else x
 
 
-def delegated(original: Callable[..., Any], name: str, row: Row) -> Callable[..., Any]:
-    """Return a function that asks our rule first where a derivative is taken by an operand."""
-    long = f"{row.module.rpartition('.')[2]}.{name}"
+def delegated(original: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
+    """Return a function that asks our rule first where a derivative is being taken by an operand."""
+    bindings: list[Binding] = []
 
     @wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if tapes and (row.always or any(map(is_tracked, (*args, *kwargs.values())))):
-            rules = import_module(f".{row.rules}", __package__).RULES
-            own = (lambda x: x) if row.rules in _FORMULAS else _constant
-            named = {k: own(v) for k, v in kwargs.items()}
-            result = (rules.get(name) or rules[long])(original, *map(own, args), **named)
+        if asked(rule, args, kwargs):
+            if not bindings:
+                bindings.append(Binding(original, rule))
+            result = bindings[0](args, kwargs)
             if result is not NotImplemented:
                 return result
         return original(*args, **kwargs)
@@ -128,56 +181,46 @@ def delegated(original: Callable[..., Any], name: str, row: Row) -> Callable[...
     return call
 
 
+# -- modules -------------------------------------------------------------------------------------------
+
+
 def _put_on(row: Row, module: ModuleType) -> None:
-    for name in row.names.split():
+    rules = rules_of(row)
+    if row.module == "scipy.fft":
+        module.register_backend(_Backend(rules))
+        return
+    for name, rule in rules.items():
         owner, _, attribute = name.rpartition(".")
         holder = getattr(module, owner) if owner else module
+        if hasattr(rule, "__set__"):  # for an attribute
+            setattr(holder, attribute, rule)
+            continue
         original = getattr(holder, attribute)
-        made = delegated(original, name, row)
+        made = delegated(original, rule)
         setattr(holder, attribute, made)
         home = sys.modules.get(original.__module__)
         if not owner and getattr(home, attribute, None) is original:  # so that it can be pickled
             setattr(home, attribute, made)
 
 
-# Modules that make a number of a result at the end: with `number` for `float`, one that is tracked stays an
-# array.
-NUMBERS = (
-    "sklearn.metrics._classification",
-    "sklearn.metrics._ranking",
-    "sklearn.metrics._regression",
-    "sklearn.utils._array_api",
-    "scipy.spatial.distance",
-)
+class _Backend:
+    """What `scipy.fft` asks before it computes itself."""
+
+    __ua_domain__ = "numpy.scipy.fft"
+
+    def __init__(self, rules: Mapping[str, Rule]) -> None:
+        self._rules = rules
+        self._bindings: dict[str, Binding] = {}
+
+    def __ua_function__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        name = function.__name__
+        rule = self._rules.get(name)
+        if rule is None or not asked(rule, args, kwargs):
+            return NotImplemented
+        if name not in self._bindings:
+            self._bindings[name] = Binding(function, rule)
+        return self._bindings[name](args, kwargs)
 
 
-class _Float(type):
-    """The class of what stands for `float`: everything is an instance of it that is one of `float`."""
-
-    def __instancecheck__(cls, x: Any) -> bool:
-        return isinstance(x, float)
-
-    def __subclasscheck__(cls, kind: type) -> bool:
-        return issubclass(kind, float)
-
-    def __eq__(cls, other: object) -> bool:
-        return other is cls or other is float
-
-    __hash__ = type.__hash__
-
-
-class number(metaclass=_Float):  # it is called as `float` is
-    """What `float` is, but that an array that is being differentiated stays one."""
-
-    def __new__(cls, x: Any = 0.0) -> Any:
-        return x if is_tracked(x) else float(x)
-
-
-def _keep_arrays(module: ModuleType) -> None:
-    vars(module)["float"] = number
-
-
-for _name in NUMBERS:
-    after_import(_name, _keep_arrays)
 for _row in ROWS:
     after_import(_row.module, partial(_put_on, _row))

@@ -5,7 +5,7 @@ Rules call NumPy's functions, which are ours for our arrays.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,6 +36,25 @@ def plain(x: Any) -> Any:
     if type(x) in (list, tuple) and is_tracked(x):
         return type(x)(map(plain, x))
     return x
+
+
+# -- windows -------------------------------------------------------------------------------------------
+
+
+def padded(x: Any, width: Sequence[tuple[int, int]], mode: str, value: Any) -> Any:
+    if mode == "constant":
+        return array(np.pad(x - value, width) + value) if np.any(value) else array(np.pad(x, width))
+    found: Any = np.pad(x, width, mode=mode)  # type: ignore[call-overload]
+    return found
+
+
+def windowed(x: Any, w: Any, places: Sequence[int]) -> Any:
+    """Return the sums over all windows of `x`, weighted by `w` along some axes."""
+    for a, k in reversed([*zip(places, w.shape, strict=True)]):
+        index = np.arange(x.shape[a] - k + 1)[:, None] + np.arange(k)
+        x = array(np.moveaxis(np.take(x, index, axis=a), a + 1, -1))  # the last axis's window comes first
+    last = [*range(x.ndim - len(places), x.ndim)]
+    return np.tensordot(x, w, axes=(last[::-1], [*range(len(places))]))
 
 
 # -- linear maps ---------------------------------------------------------------------------------------

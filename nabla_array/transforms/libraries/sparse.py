@@ -25,35 +25,34 @@ def _each(function: Function) -> Function:
     return lambda b: np.stack([function(c) for c in b.T], axis=1)
 
 
-def _spsolve(original: Any, A: Any, b: Any, *args: Any, **kwargs: Any) -> Any:
+def _spsolve(original: Any, A: Any, b: Any) -> Any:
     def solver(matrix: Any) -> Function:
-        return lambda b: original(matrix, b, *args, **kwargs).reshape(b.shape)
+        return lambda b: original(matrix, b).reshape(b.shape)
 
     return _columns(array(b), solver(A), solver(A.T.tocsc()))
 
 
-def _spsolve_triangular(original: Any, A: Any, b: Any, lower: bool = True, *args: Any, **kwargs: Any) -> Any:
+def _spsolve_triangular(original: Any, A: Any, b: Any, lower: bool, unit_diagonal: bool) -> Any:
     def solver(matrix: Any, lower: bool) -> Function:
-        return lambda b: original(matrix, b, lower, *args, **kwargs)
+        return lambda b: original(matrix, b, lower, unit_diagonal=unit_diagonal)
 
     return _columns(array(b), solver(A, lower), solver(A.T.tocsr(), not lower))
 
 
-def _by_steps(original: Any, A: Any, b: Any, x0: Any = None, *args: Any, **kwargs: Any) -> Any:
+def _by_steps(original: Any, A: Any, b: Any, x0: Any, **options: Any) -> Any:
     """Of `cg` and its kin: exact, as far as they are told to be."""
     matrix = plain(A)
-    if args or is_tracked([*kwargs.values()]):
-        return NotImplemented
-    if not hasattr(matrix, "T"):
+    if is_tracked([*options.values()]) or not hasattr(matrix, "T"):
         return NotImplemented
     # The preconditioner, and the start, are those of the system itself.
-    back = {k: v for k, v in kwargs.items() if k not in ("M", "callback")}
-    _x, info = original(matrix, plain(b), plain(x0), **kwargs)
+    own = {k: v for k, v in options.items() if not k.startswith("callback")}
+    back = {k: v for k, v in own.items() if k != "M"}
+    info = original(matrix, plain(b), plain(x0), **options)[1]
     if info:
         return NotImplemented
 
     def forward(b: np.ndarray) -> np.ndarray:
-        return np.asarray(original(matrix, b, **kwargs)[0])
+        return np.asarray(original(matrix, b, **own)[0])
 
     def backward(b: np.ndarray) -> np.ndarray:
         return np.asarray(original(matrix.T, b, **back)[0])
@@ -71,21 +70,24 @@ def _by_steps(original: Any, A: Any, b: Any, x0: Any = None, *args: Any, **kwarg
     return solution, info
 
 
-def _expm_multiply(original: Any, A: Any, B: Any, *args: Any, **kwargs: Any) -> Any:
-    if args or kwargs or is_tracked(A):
-        return NotImplemented
+def _expm_multiply(original: Any, A: Any, B: Any) -> Any:
     return _columns(array(B), lambda b: original(A, b), lambda b: original(A.T, b))
 
 
-def _product(original: Any, A: Any, other: Any) -> Any:
-    return _columns(array(other), lambda b: original(A, b), lambda b: A.T @ b)
+def _product(original: Any, self: Any, other: Any) -> Any:
+    return _columns(array(other), lambda b: original(self, b), lambda b: self.T @ b)
 
 
-_MATRICES = ("csr", "csc", "coo")
 RULES = {
-    "spsolve": _spsolve,
-    "spsolve_triangular": _spsolve_triangular,
-    **dict.fromkeys(("cg", "gmres", "bicgstab", "minres"), _by_steps),
-    "expm_multiply": _expm_multiply,
-    **{f"{kind}_{what}.__matmul__": _product for kind in _MATRICES for what in ("array", "matrix")},
+    "scipy.sparse.linalg": {
+        "spsolve": _spsolve,
+        "spsolve_triangular": _spsolve_triangular,
+        **dict.fromkeys(("cg", "gmres", "bicgstab", "minres"), _by_steps),
+        "expm_multiply": _expm_multiply,
+    },
+    "scipy.sparse": {
+        f"{kind}_{what}.__matmul__": _product
+        for kind in ("csr", "csc", "coo")
+        for what in ("array", "matrix")
+    },
 }

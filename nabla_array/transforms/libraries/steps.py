@@ -1,4 +1,7 @@
-"""Differential equations: SciPy chooses the steps, and these are taken again with what is differentiated."""
+"""Differential equations: SciPy chooses the steps.
+
+Those of Runge's and Kutta's methods are taken again; of others, equations of collocation hold between times.
+"""
 
 from __future__ import annotations
 
@@ -8,89 +11,80 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.graph.tape import derivatives, hidden
 from ..custom import stop_gradient
 from ..jacobians import jacfwd
+from ..vmap import vmap
+from .equations import Watched, refuse, zero_of
 from .operands import array, plain
-from .solvers import Watched, zero_of
-from .tracking import is_tracked
+from .tracking import holding, is_tracked
 
-Field = Callable[[float, Any], Any]
+Field = Callable[[Any, Any], Any]
 
 
+@holding
 def _solve_ivp(
-    original: Any, fun: Any, t_span: Any, y0: Any, method: Any = "RK45", t_eval: Any = None,
-    dense_output: bool = False, events: Any = None, vectorized: bool = False, args: Any = None,
-    **options: Any,
-) -> Any:  # fmt: skip
+    original: Any, fun: Any, t_span: Any, y0: Any, t_eval: Any, vectorized: bool, args: Any, **options: Any
+) -> Any:
+    from scipy import integrate
+
     extra = () if args is None else tuple(args)
     watch = Watched(lambda t, y, *_: fun(t, y, *extra))
-    options = {k: Watched(v) if callable(v) else plain(v) for k, v in options.items()}
-    if "jac" in options and extra and callable(options["jac"]):
-        return NotImplemented
-    if is_tracked([t_span, t_eval]) or dense_output or events is not None:
-        return NotImplemented
     times, start = plain(t_span), plain(y0)
-    found = original(watch, times, start, method=method, t_eval=t_eval, vectorized=vectorized, **options)
-    if not (watch.is_tracked or is_tracked(y0)):
+    own = {k: Watched(v) if k == "jac" and callable(v) else plain(v) for k, v in options.items()}
+    if args is not None:
+        own["args"] = tuple(map(plain, extra))
+    found = original(watch, times, start, t_eval=plain(t_eval), vectorized=vectorized, **own)
+    tracked_events = is_tracked([t_span, t_eval])
+    if not (watch.is_tracked or is_tracked(y0) or tracked_events):
         return found
-    steps = original(watch, times, start, method=method, dense_output=True, vectorized=vectorized, **options)
-    if not found.success or not steps.success:
-        return NotImplemented
+    if tracked_events or options["dense_output"] or options["events"] is not None or not found.success:
+        refuse("integrate.solve_ivp", "by times, events, dense_output, or where it fails; t_eval is constant")
+    with hidden(derivatives()):
+        own["dense_output"] = True
+        steps = original(watch, times, start, vectorized=vectorized, **own)
 
-    def field(t: float, y: Any) -> Any:
-        return array(fun(t, y, *extra))
+    def field(t: Any, y: Any) -> Any:
+        return array(fun(t, y[:, None], *extra))[:, 0] if vectorized else array(fun(t, y, *extra))
 
-    columns = _taken(field, array(y0), method, steps, found.t)
-    if columns is None:
-        return NotImplemented
-    y = array(np.stack(columns, axis=1))
-    found.y = y - stop_gradient(y) + found.y  # the values are SciPy's
+    method = options["method"]
+    if method in ("RK23", "RK45"):
+        y = _explicit(field, array(y0), getattr(integrate, method), steps.t, found.t)
+    else:
+        y = _collocated("solve_ivp", field, y0, steps, found.t)
+    found.y = y.T - stop_gradient(y.T) + found.y  # the values are SciPy's
     return found
 
 
+@holding
 def _odeint(
-    original: Any, func: Any, y0: Any, t: Any, args: Any = (), Dfun: Any = None, col_deriv: Any = 0,
-    full_output: Any = 0, ml: Any = None, mu: Any = None, rtol: Any = None, atol: Any = None,
-    tcrit: Any = None,
-    h0: float = 0.0, hmax: float = 0.0, hmin: float = 0.0, ixpr: Any = 0, mxstep: int = 0, mxhnil: int = 0,
-    mxordn: int = 12, mxords: int = 5, printmessg: Any = 0, tfirst: bool = False,
-) -> Any:  # fmt: skip
+    original: Any, func: Any, y0: Any, t: Any, args: Any, tfirst: bool, rtol: Any, atol: Any, **options: Any
+) -> Any:
     from scipy.integrate import solve_ivp
 
     extra = args if isinstance(args, tuple) else (args,)
-    if full_output or Dfun is not None or is_tracked(t) or tcrit is not None:
-        return NotImplemented
 
-    def field(t: float, y: Any) -> Any:
+    def whole(t: Any, y: Any, *_: Any) -> Any:
         return func(t, y, *extra) if tfirst else func(y, t, *extra)
 
-    watch, start, tol = Watched(field), plain(y0), 1.49012e-8
-    found = original(watch, start, t, tfirst=True, rtol=rtol, atol=atol, h0=h0, hmax=hmax, hmin=hmin,
-                     mxstep=mxstep, mxhnil=mxhnil, mxordn=mxordn, mxords=mxords)  # fmt: skip
-    if not (watch.is_tracked or is_tracked(y0)):
+    watch, start, times, tol = Watched(whole), plain(y0), plain(t), 1.49012e-8
+    slopes = options.pop("Dfun")
+    if slopes is not None:
+        slopes = Watched(lambda t, y: slopes(t, y, *extra) if tfirst else slopes(y, t, *extra))
+    found = original(watch, start, times, tfirst=True, rtol=rtol, atol=atol, Dfun=slopes, **options)
+    if not (watch.is_tracked or is_tracked([y0, t])):
         return found
+    if options["full_output"] or is_tracked(t) or options["tcrit"] is not None:
+        refuse("integrate.odeint", "by times, or with full_output or tcrit")
     limits = {"rtol": tol if rtol is None else rtol, "atol": tol if atol is None else atol}
-    steps = solve_ivp(watch, (t[0], t[-1]), start, method="LSODA", dense_output=True, **limits)
-    columns = _taken(lambda t, y: array(field(t, y)), array(y0), "LSODA", steps, np.asarray(t))
-    if columns is None or not steps.success:
-        return NotImplemented
-    y = array(np.stack(columns, axis=0))
+    with hidden(derivatives()):
+        steps = solve_ivp(watch, (times[0], times[-1]), start, "LSODA", dense_output=True, **limits)
+    y = _collocated("odeint", lambda t, y: array(whole(t, y)), y0, steps, np.asarray(times))
     return y - stop_gradient(y) + found
 
 
-def _taken(field: Field, y: Any, method: Any, steps: Any, times: Any) -> list[Any] | None:
-    """Return the solution at these times, from steps taken anew."""
-    from scipy import integrate
-
-    if method in ("RK23", "RK45"):
-        return _explicit(field, y, getattr(integrate, method), steps.t, times)
-    if method in ("Radau", "BDF", "LSODA", "DOP853"):
-        return _collocated(field, y, steps, times)
-    return None
-
-
-def _explicit(field: Field, y: Any, method: Any, grid: Any, times: Any) -> list[Any]:
-    """Take the steps of a method of Runge and Kutta, and its interpolant between them."""
+def _explicit(field: Field, y: Any, method: Any, grid: Any, times: Any) -> Any:
+    """Take the steps of a method of Runge and Kutta again, and its interpolant between them."""
     found, waiting, direction = [], [*times], np.sign(grid[-1] - grid[0])
     while waiting and waiting[0] == grid[0]:
         found.append(y)
@@ -108,7 +102,7 @@ def _explicit(field: Field, y: Any, method: Any, grid: Any, times: Any) -> list[
             weights = method.P @ s ** np.arange(1, method.P.shape[1] + 1)
             found.append(after if s == 1 else y + h * _sum(weights, slopes))
         y = after
-    return found
+    return array(np.stack(found))
 
 
 def _sum(weights: Any, terms: Sequence[Any]) -> Any:
@@ -128,41 +122,116 @@ _A = np.array(
 )
 
 
-def _collocated(field: Field, y: Any, steps: Any, times: Any) -> list[Any] | None:
-    """Take implicit steps between all times at which SciPy has stopped, or is asked for the solution."""
+def _collocated(name: str, field: Field, y0: Any, steps: Any, times: np.ndarray) -> Any:
+    """Return the solution at these times, by the equations of all steps at once.
+
+    There is a step between all times at which SciPy has stopped, or is asked for the solution.
+    """
     grid = np.unique(np.concatenate([steps.t, times]))
-    if steps.t[-1] < steps.t[0]:
-        grid = grid[::-1]
-    at = {grid[0]: y}
-    for t, end in itertools.pairwise(grid):
-        h = end - t
+    grid = grid if steps.t[-1] >= steps.t[0] else grid[::-1]
+    y0, h = array(y0), np.diff(grid)
+    at = grid[:-1, None] + h[:, None] * _C
+    shape = (h.size, 3, y0.size)
+    fields = vmap(vmap(field))
 
-        def short(z: Any, t: float = t, h: float = h, y: Any = y) -> Any:
-            slopes = np.stack([field(t + c * h, z[i]) for i, c in enumerate(_C)])
-            return z - y - h * (_A @ slopes)
+    def short(z: Any) -> Any:
+        before = np.concatenate([array(y0)[None], z[:-1, 2]])[:, None]
+        return z - before - h[:, None, None] * np.matmul(_A, fields(array(at), z))
 
-        guess = _newton(short, steps.sol(t + _C * h).T)
-        if guess is None:
-            return None
-        y = zero_of(short, guess)[2]
-        at[end] = y
-    return [at[t] for t in times]
+    z = np.moveaxis(steps.sol(at.ravel()), 0, -1).reshape(shape)
+    with hidden(derivatives()):
+        z, inverse = _newton(name, short, field, at, h, z)
+    found = zero_of(short, z, lambda r, transposed: _substituted(inverse, r, transposed))
+    found = np.concatenate([y0[None], found[:, 2]])
+    order = np.argsort(grid)
+    return found[order[np.searchsorted(grid, times, sorter=order)]]
 
 
-def _newton(f: Callable[[Any], Any], x: np.ndarray) -> np.ndarray | None:
-    """Return where `f` is zero near `x`, where it is nearly so."""
-    inverse = None
+def _newton(name: str, short: Any, field: Field, at: Any, h: Any, z: Any) -> tuple[Any, Any]:
+    """Return where all equations hold, near `z`, and the inverses of the steps' matrices there."""
+    slopes = vmap(vmap(jacfwd(field, argnums=1)))
+    steps, _, n = z.shape
     for _ in range(20):
-        short = plain(f(array(x)))
-        if np.abs(short).max() <= 1e-14 * max(1.0, np.abs(x).max()):
-            return x
-        if inverse is None:
-            inverse = np.linalg.inv(plain(jacfwd(f)(array(x))).reshape(x.size, x.size))
-        step = (inverse @ short.ravel()).reshape(x.shape)
-        x = x - step
-        if np.abs(step).max() <= 1e-13 * max(1.0, np.abs(x).max()):
-            return x
-    return None
+        jacobians = np.asarray(slopes(array(at), array(z)))
+        blocks = -h[:, None, None, None, None] * np.einsum("ij,kjab->kiajb", _A, jacobians)
+        inverse = np.linalg.inv(np.eye(3 * n) + blocks.reshape(steps, 3 * n, 3 * n))
+        step = _substituted(inverse, np.asarray(short(array(z))), False)
+        z = z - step
+        if np.abs(step).max(initial=0.0) <= 1e-11 * max(1.0, np.abs(z).max(initial=0.0)):
+            return z, inverse
+    refuse(f"integrate.{name}", "since Newton's method finds no solution of the equations of its steps")
 
 
-RULES = {"solve_ivp": _solve_ivp, "odeint": _odeint}
+def _substituted(inverse: np.ndarray, r: np.ndarray, transposed: bool) -> np.ndarray:
+    """Solve for all steps, one after the other; for the transposed equations, backwards."""
+    out = np.empty_like(r)
+    carry = np.zeros(r.shape[-1], r.dtype)
+    for k in range(len(r))[:: -1 if transposed else 1]:
+        side = r[k].copy()
+        if transposed:
+            side[2] += carry
+            out[k] = (inverse[k].T @ side.ravel()).reshape(side.shape)
+            carry = out[k].sum(axis=0)
+        else:
+            out[k] = (inverse[k] @ (side + carry).ravel()).reshape(side.shape)
+            carry = out[k, 2]
+    return out
+
+
+# -- boundary values -----------------------------------------------------------------------------------
+
+
+@holding
+def _solve_bvp(
+    original: Any,
+    fun: Any,
+    bc: Any,
+    x: Any,
+    y: Any,
+    p: Any,
+    S: Any,
+    fun_jac: Any,
+    bc_jac: Any,
+    **options: Any,
+) -> Any:
+    from scipy.interpolate import CubicHermiteSpline
+
+    watch, ends = Watched(fun), Watched(bc)
+    jacobians = (v if v is None else Watched(v) for v in (fun_jac, bc_jac))
+    found = original(watch, ends, plain(x), plain(y), plain(p), plain(S), *jacobians, **options)
+    if not (watch.is_tracked or ends.is_tracked or is_tracked([x, S])):
+        return found
+    if is_tracked([x, S]) or S is not None or not found.success:
+        refuse("integrate.solve_bvp", "by `x` or `S`, with `S`, or where it fails")
+    n, grid = len(found.y), found.x
+    h = np.diff(grid)
+    unknown = np.concatenate([found.y.ravel(), [] if found.p is None else found.p])
+
+    def parts(z: Any) -> tuple[Any, tuple[Any, ...]]:
+        y, p = z[: n * grid.size].reshape(n, grid.size), z[n * grid.size :]
+        return y, () if found.p is None else (p,)
+
+    def slopes(z: Any) -> Any:
+        y, p = parts(z)
+        return array(fun(grid, y, *p))
+
+    def short(z: Any) -> Any:
+        y, p = parts(z)
+        f = slopes(z)
+        middle = (y[:, 1:] + y[:, :-1]) / 2 - h / 8 * (f[:, 1:] - f[:, :-1])
+        inner = array(fun(grid[:-1] + h / 2, middle, *p))
+        gaps = y[:, 1:] - y[:, :-1] - h / 6 * (f[:, :-1] + f[:, 1:] + 4 * inner)
+        return np.concatenate([gaps.reshape(-1), array(bc(y[:, 0], y[:, -1], *p))])
+
+    with hidden(derivatives()):
+        matrix = np.asarray(jacfwd(short)(array(unknown)))
+    z = zero_of(short, unknown, lambda r, transposed: np.linalg.solve(matrix.T if transposed else matrix, r))
+    found.y, p = parts(z)
+    found.yp = slopes(z)
+    found.sol = CubicHermiteSpline(grid, found.y, found.yp, axis=1)
+    found.p = p[0] if p else None
+    found.pop("rms_residuals")
+    return found
+
+
+RULES = {"scipy.integrate": {"solve_ivp": _solve_ivp, "odeint": _odeint, "solve_bvp": _solve_bvp}}
