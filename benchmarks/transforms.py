@@ -85,16 +85,40 @@ def network(batch: int, dtype: str, transform: str, compiled: bool) -> dict[str,
     return calls
 
 
-def scalar() -> dict[str, Call]:
-    """Return calls of the gradient of a function of one number, compiled by JAX alone."""
+def _of_one(xp: Any, x: Any) -> Any:
+    return xp.sin(x) * x**2 + xp.exp(-x)
 
-    def f(xp: Any, x: Any) -> Any:
-        return xp.sin(x) * x**2 + xp.exp(-x)
 
+def _of_ten(xp: Any, x: Any) -> Any:
+    return xp.sum(xp.tanh(x * 2.0) ** 2)
+
+
+# Transforms of small functions: what is made of a `jax` module or of ours, and of a function.
+_PLAIN: dict[str, tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any], Any]] = {
+    "gradient of a function of one number": (lambda of, f: of.grad(f), _of_one, 1.5),
+    "tangent of a function of one number": (lambda of, f: lambda x: of.jvp(f, (x,), (1.0,))[1], _of_one, 1.5),
+    "gradient of a function of 10": (lambda of, f: of.grad(f), _of_ten, np.linspace(0, 1, 10)),
+    "pullback of a function of 10": (
+        lambda of, f: lambda x: of.vjp(f, x)[1](x[0]),
+        _of_ten,
+        np.linspace(0, 1, 10),
+    ),
+    "Hessian of a function of 10": (lambda of, f: of.hessian(f), _of_ten, np.linspace(0, 1, 10)),
+    "Jacobian of 10 numbers": (lambda of, f: of.jacfwd(f), _of_one, np.linspace(0, 1, 10)),
+    "vmap of 10": (lambda of, f: of.vmap(f), _of_one, np.linspace(0, 1, 10)),
+    "vmap of 10 gradients": (lambda of, f: of.vmap(of.grad(f)), _of_one, np.linspace(0, 1, 10)),
+}
+
+
+def plain(name: str) -> dict[str, Call]:
+    """Return calls of a transform of a small function, compiled by JAX alone."""
+    make, function, x = _PLAIN[name]
     calls: dict[str, Call] = {}
     for c in libraries().values():
-        grad = (transforms if c.name == OURS else jax_of(c)).grad(partial(f, c.xp))
-        calls[c.name] = partial(_once, float, grad if c.name == OURS else c.prepare(grad), (1.5,))
+        f = make(transforms if c.name == OURS else jax_of(c), partial(function, c.xp))
+        given = x if np.ndim(x) == 0 else c.asarray(x)
+        evaluate = float if np.ndim(x) == 0 else c.evaluate
+        calls[c.name] = partial(_once, evaluate, f if c.name == OURS else c.prepare(f), (given,))
     return calls
 
 
@@ -111,7 +135,7 @@ def _network_cases(quick: bool) -> list[Case]:
             1,
             (Claim(GRAD, 1 / 3),),
         ),
-        Case("gradient of a function of one number, not compiled", scalar, 20, (Claim(JIT, 4),)),
+        *[Case(f"{name}, not compiled", partial(plain, name), 20, (Claim(JIT, 4),)) for name in _PLAIN],
     ]
     for dtype in ("float64", "float32"):
         out += [

@@ -13,7 +13,7 @@ from .._lazy.graph.bodies import Body, closed, hole_for, is_writing, writing
 from .._lazy.graph.node import Node, mark_origin, record
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Program
-from .._lazy.graph.tape import running, taping
+from .._lazy.graph.tape import taping
 from .._lazy.ops.structure import project
 from .._lazy.rules.levels import Levels, align, merge, seeing_levels, sizes_in_force
 from .._lazy.run.evaluator import value_of
@@ -97,7 +97,7 @@ class Run:
     def close(self, kinds: Sequence[Kind]) -> tuple[Program, list[Node], list[Levels]]:
         """Return the body as a program that gives results of these kinds, the nodes that it needs beside its
         operands, and their levels."""
-        with writing(), running(self.tape):
+        with writing(), self.tape:
             made = [astype(x, k.dtype) for x, k in zip(self.arrays, kinds, strict=True)]
             outs = [aligned(x, k.levels) for x, k in zip(made, kinds, strict=True)]
         self.seen.update({id(n): (n, k.levels) for n, k in zip(outs, kinds, strict=True)})

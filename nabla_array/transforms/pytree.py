@@ -8,6 +8,9 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from .._namespace.core.array import Array
 from .paths import DictKey, FlattenedIndexKey, GetAttrKey, Path, SequenceKey
 
 __all__ = [
@@ -70,6 +73,8 @@ class TreeDef(NamedTuple):
 
 
 _LEAF = TreeDef(None, None, ())
+# The classes of most leaves, until somebody registers one.
+_LEAVES = {Array, np.ndarray, float, int, complex, bool}
 
 
 def _keys(d: dict[Any, Any]) -> tuple[Any, ...]:
@@ -150,6 +155,7 @@ def register_pytree_node(
 def _register(function: str, nodetype: type, kind: _Kind) -> None:
     if nodetype in _kinds and _kinds[nodetype].registered:
         raise ValueError(f"{function}: {nodetype.__name__} is registered already")
+    _LEAVES.discard(nodetype)
     _kinds[nodetype] = kind
 
 
@@ -265,6 +271,8 @@ def register_dataclass(
 
 def _kind_of(tree: Any) -> _Kind | None:
     cls = type(tree)
+    if cls in _LEAVES:
+        return None
     kind = _kinds.get(cls)
     if kind is not None:
         return kind
@@ -361,6 +369,8 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: _IsLeaf = None) -> TreeDef:
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """Return the pytree of this structure and these leaves; raises ValueError unless their number fits."""
     given = list(leaves)
+    if treedef.type is None and len(given) == 1:
+        return given[0]
     if len(given) != treedef.num_leaves:
         raise ValueError(f"tree_unflatten: {len(given)} leaves for a tree of {treedef.num_leaves}: {treedef}")
     return _unflatten(treedef, iter(given))

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from .node import Node
     from .primitive import Primitive
 
@@ -58,6 +60,14 @@ class Tape:
         self.numbers = False
         self.strict = strict
 
+    def __enter__(self) -> Self:
+        """Run, again if it has stopped."""
+        tapes.append(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        tapes.remove(self)
+
     def __contains__(self, node: Node) -> bool:
         return id(node) in self.members
 
@@ -89,24 +99,24 @@ _marks: dict[int, list[Callable[[Node], None]]] = {}
 def note(node: Node) -> None:
     """Tell the tapes that run of a new node."""
     me = get_ident()
-    prim, params = node.prim, node.params
+    prim, params, inputs = node.prim, node.params, node.inputs
     assert prim is not None
-    for tape in reversed(tuple(tapes)):  # innermost first
+    for tape in tapes[::-1]:  # innermost first
         if tape.thread >= 0:
             everything = tape.everything and tape.thread == me
-            for i in node.inputs:
+            for i in inputs:
                 if id(i) in tape.members or everything:
                     if tape.derivative and not tape.linear and prim.is_constant:
                         break
                     tape.members.add(id(node))
-                    tape.entries.append(Entry(node, prim, node.inputs, params))
+                    tape.entries.append(Entry(node, prim, inputs, params))
                     if prim.seen is not None and tape.derivative and not tape.linear:
-                        prim, params = prim.seen(tape.moves(node.inputs), params, "taken")
+                        prim, params = prim.seen(tape.moves(inputs), params, "taken")
                     break
             if prim.seen is not None and tape.rule and tape.thread == me:
-                prim, params = prim.seen((True,) * len(node.inputs), params, "deeper")
+                prim, params = prim.seen((True,) * len(inputs), params, "deeper")
         elif prim.seen is not None and tape.thread == ~me:
-            prim, params = prim.seen((True,) * len(node.inputs), params, "shallower")
+            prim, params = prim.seen((True,) * len(inputs), params, "shallower")
     if me in _marks:
         _marks[me][-1](node)
 
@@ -119,22 +129,9 @@ def made_by(entry: Entry) -> None:
             tape.entries.append(entry)
 
 
-@contextmanager
-def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Iterator[Tape]:
-    """Run a `Tape` for what is recorded on top of `sources` meanwhile."""
-    tape = Tape(sources, *args, **kwargs)
-    with running(tape):
-        yield tape
-
-
-@contextmanager
-def running(tape: Tape) -> Iterator[None]:
-    """Run a tape, one that has stopped too."""
-    tapes.append(tape)
-    try:
-        yield
-    finally:
-        tapes.remove(tape)
+def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Tape:
+    """Return a `Tape`, which runs in a ``with`` block, for what is recorded on top of `sources` there."""
+    return Tape(sources, *args, **kwargs)
 
 
 @contextmanager
