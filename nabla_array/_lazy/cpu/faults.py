@@ -173,6 +173,18 @@ def tell(order: Iterable[Node] = ()) -> None:
         raise errors[0]
 
 
+def tell_here() -> None:
+    """Tell of the faults that were heard as the error state here asks. Raises FloatingPointError."""
+    heard, listener.heard = listener.heard, []
+    states = _states.get(get_ident())
+    state = states[-1][0] if states else usual
+    for message in dict.fromkeys([text.removeprefix("Warning: ").rstrip() for text, _ in heard]):
+        kind = message.partition(" encountered in ")[0]
+        error = _tell(state[_KINDS[kind][0]], kind, message)
+        if error is not None:
+            raise error
+
+
 def _silenced_by_others() -> set[str]:
     """Return what a block of `numpy.errstate`, which we are not told of, ignores where this is evaluated."""
     states = _states.get(get_ident())

@@ -29,14 +29,13 @@ def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind", ex
     if len(targets) != len(results):
         raise ValueError(f"{function}: {len(targets)} arrays in out for {len(results)} results")
     for target, value in zip(targets, results, strict=True):
+        shape = getattr(target, "shape", value.shape)
+        if value.shape != shape and (exact or not broadcasts(value.shape, shape)):
+            raise ValueError(f"{function}: a result of shape {value.shape} does not fit into out, {shape}")
         if type(target) is Array:
             if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, casting):
                 raise TypeError(
                     f"{function}: a result of {value.dtype} does not fit into out, {target.dtype}"
-                )
-            if value.shape != target.shape and (exact or not broadcasts(value.shape, target.shape)):
-                raise ValueError(
-                    f"{function}: a result of shape {value.shape} does not fit into out, {target.shape}"
                 )
             new = astype(value, target.dtype) if type(value) is Array else value  # complex to real, too
             write(target, fitted(function, new, target.dtype, target.shape))

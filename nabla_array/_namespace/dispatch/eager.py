@@ -16,13 +16,14 @@ import numpy as np
 
 from ..._lazy.config import active
 from ..._lazy.cpu import blocks
-from ..._lazy.cpu.faults import heard, listener, tell
+from ..._lazy.cpu.faults import heard, listener, tell, tell_here
 from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
 from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.program import is_literal
 from ..._lazy.graph.scopes import scopes
+from ..._lazy.graph.tape import is_taping
 from ..._lazy.native import compiled
 from ..._lazy.ops import elementwise as e
 from ..._lazy.ops.placement import in_use
@@ -351,9 +352,23 @@ def at_hand(x: Array) -> np.ndarray | None:
     return None if active.settings["mode"] == "max" else _moved(x)
 
 
-def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what NumPy's function makes, anew, of arrays that are known; None if it may not."""
-    values = {id(x): at_hand(x) for x in (*args, *kwargs.values()) if type(x) is Array}
+def _evaluated(x: Array) -> np.ndarray | None:
+    value = at_hand(x)
+    if value is not None or active.settings["mode"] == "max" or x.nbytes >= PART or x._levels:
+        return value
+    return None if is_taping() else x._value()
+
+
+def numpys(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], at_once: bool = False
+) -> Any:
+    """Return what NumPy's function makes, anew, of arrays that are known; None if it may not.
+
+    What has faults is left to be recorded. `at_once`: faults are told of here, and small arrays are evaluated
+    unless a transform runs: what would be recorded is a long chain.
+    """
+    look = _evaluated if at_once else at_hand
+    values = {id(x): look(x) for x in (*args, *kwargs.values()) if type(x) is Array}
     if any([v is None for v in values.values()]):
         return None
     named = {k: values.get(id(x), x) for k, x in kwargs.items()}
@@ -361,7 +376,9 @@ def numpys(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         found = heard(function, *[values.get(id(x), x) for x in args], **named)
     except (TypeError, *blocks.DATA_ERRORS):  # told elsewhere, in our words
         found = None
-    if listener.heard:  # told of where it is looked at
+    if at_once and found is not None:
+        tell_here()
+    elif listener.heard:  # told of where it is looked at
         listener.heard.clear()
         found = None
     if found is None:

@@ -103,7 +103,8 @@ def astype(
             f"according to the rule {casting!r}"
         )
     if wanted is None:
-        return _host(self, "astype", dtype)
+        made = _host(self, "astype", dtype)
+        return made if self.shape else made[()]  # of a number, an object is the number itself
     if self.dtype.kind == "c" and wanted.kind in "iuf":
         warn_of_discard()
     if wanted == self.dtype:

@@ -133,9 +133,10 @@ def _numpys(
 ) -> Any:
     """Return what NumPy's method gives for known arrays; None where ours may differ, or MAX is to see it."""
     prim = PRIMITIVES.get(function)
-    if prim is None or prim.host is not like:
+    # What we compute of floats otherwise than NumPy is NumPy's for integers.
+    if prim is None or not (prim.host is like or (prim.ufunc is like and result.kind in "iu")):
         return None
-    found = eager.numpys(getattr(like, method), args, options)
+    found = eager.numpys(getattr(like, method), args, options, at_once=True)
     return found if found is not None and found.dtype == result else None
 
 
@@ -194,16 +195,16 @@ def reduce(
     if len(axes) > 1 and (like not in _ASSOCIATIVE or like is np.lcm):
         raise ValueError(f"{name}: the order of elements matters, so at most one axis may be given")
     own = _REDUCTIONS.get(like)
-    if own is None and out is None and where is True and initial is np._NoValue:
+    if own is None and where is True and initial is np._NoValue:
         found = _numpys(function, like, "reduce", result, x, axis=axes, dtype=dtype, keepdims=keepdims)
         if found is not None:
-            return found
+            return deliver(name, out, found, "unsafe", exact=True)
     if own is not None:
         first = None if initial is np._NoValue else initial
         logical = like.__name__ in _LOGICAL
         y = own(x, axes, keepdims=keepdims, where=where, **({} if logical else {"initial": first}))
         y = function(first, y) if logical and first is not None else astype(y, result)
-        return deliver(name, out, y, "unsafe")
+        return deliver(name, out, y, "unsafe", exact=True)
     n = math.prod(x.shape[k] for k in axes)
     if n > _LONGEST and (like not in _ASSOCIATIVE or where is not True):
         return _host(like, "reduce", x, axis, result, out, keepdims, initial, where)
@@ -216,7 +217,7 @@ def reduce(
     y = _folded(function, like, rows, start, mask)
     if keepdims:
         y = apply(reshape, y, shape=statistical.kept(x, axes))
-    return deliver(name, out, astype(y, result), "unsafe")
+    return deliver(name, out, astype(y, result), "unsafe", exact=True)
 
 
 def _in_rows(x: Array, axes: tuple[int, ...]) -> Array:
@@ -258,17 +259,17 @@ def accumulate(
     name, out, x, k = _along(like, "accumulate", array, axis, out)
     x, result = _joinable(like, x, dtype, out, True)
     n = x.shape[k]
-    if out is None and (like not in _SCANS or x.nbytes < eager.PART):  # MAX scans large ones sooner
+    if like not in _SCANS or x.nbytes < eager.PART:  # MAX scans large ones sooner
         found = _numpys(function, like, "accumulate", result, x, axis=k, dtype=dtype)
         if found is not None:
-            return found
+            return deliver(name, out, found, "unsafe", exact=True)
     if like in _SCANS:
         y = _SCANS[like](x, axis=k, dtype=result)
     elif like not in _ASSOCIATIVE and n > _LONGEST:
         return _host(like, "accumulate", x, axis=k, out=out)
     else:
         y = _scanned(function, like, x, (slice(None),) * k)
-    return deliver(name, out, y, "unsafe")
+    return deliver(name, out, y, "unsafe", exact=True)
 
 
 def _along(like: np.ufunc, method: str, array: Any, axis: Any, out: Any) -> tuple[str, Any, Array, int]:
@@ -318,17 +319,16 @@ def reduceat(
     if places.size and not 0 <= places.min() <= places.max() < n:
         raise IndexError(f"index {places.max()} out-of-bounds in {name} [0, {n})")
     x, result = _joinable(like, x, dtype, out, True)
-    if out is None:
-        found = _numpys(function, like, "reduceat", result, x, places, axis=k, dtype=dtype)
-        if found is not None:
-            return found
+    found = _numpys(function, like, "reduceat", result, x, places, axis=k, dtype=dtype)
+    if found is not None:
+        return deliver(name, out, found, "unsafe", exact=True)
     if not 0 < places.size <= _LONGEST:
         return _host(like, "reduceat", x, places, axis=k, out=out)
     parts = []
     for i, j in zip(places, [*places[1:], n], strict=True):
         part = getitem(x, (*[slice(None)] * k, slice(int(i), int(j) if j > i else int(i) + 1)))
         parts.append(astype(reduce(function, like, part, k, keepdims=True, initial=None), result))
-    return deliver(name, out, apply(concat, *parts, axis=k), "unsafe")
+    return deliver(name, out, apply(concat, *parts, axis=k), "unsafe", exact=True)
 
 
 def outer(function: Function, like: np.ufunc, A: Any, B: Any, /, **kwargs: Any) -> Any:
