@@ -28,6 +28,7 @@ from ._namespace.chapters.utility import *  # noqa: F403
 from ._namespace.core import array as _array
 from ._namespace.core.array import Array as Array
 from ._namespace.core.evaluation import *  # noqa: F403
+from ._namespace.dispatch import fastpath as _fastpath
 from ._namespace.interop import functions as _interop
 from ._namespace.interop import policies as _policies  # noqa: F401
 from ._namespace.numpy import methods as _methods  # noqa: F401
@@ -62,6 +63,9 @@ def _this(api_version: str | None) -> ModuleType:
 
 
 _array.namespace_hook.append(_this)
+Array.__array_namespace__ = _fastpath.wrap(  # type: ignore[method-assign]
+    "namespace", Array.__array_namespace__, "__array_namespace__", host=_this(None)
+)
 for _name in _interop.TAKE_ANY_DTYPE & globals().keys():
     globals()[_name] = _interop.or_host(globals()[_name], _name)
 _interop.namespace_names.update({k: v for k, v in globals().items() if not k.startswith("_")})

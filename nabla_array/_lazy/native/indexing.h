@@ -350,7 +350,7 @@ read_part(PyObject *x, PyObject *key)
     if (plain != key && (value = seen(x)) == NULL) {
         goto done;
     }
-    data = element(value, plain);
+    data = PyArray_NDIM(value) == 0 && plain == no_levels ? PyArray_BYTES(value) : element(value, plain);
     if (data != NULL) {
         out = known_number(PyArray_DESCR(value), data, SLOT(SLOT(NODE(x), n_aval), a_element));
         goto done;
@@ -373,106 +373,6 @@ read_part(PyObject *x, PyObject *key)
     Py_DECREF(node);
 done:
     Py_DECREF(plain);
-    return out;
-}
-
-/* Return the elements of an array in a shape, given as arguments of `reshape`; NULL where that is not so simple. */
-static PyObject *
-reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
-{
-    npy_intp dims[NPY_MAXDIMS];
-    PyArray_Dims shape = {dims, 0};
-    PyObject *part, *memory = PyArray_BASE(value) != NULL ? PyArray_BASE(value) : (PyObject *)value;
-    if (n == 1 && PyTuple_CheckExact(args[0])) {
-        n = PyTuple_GET_SIZE(args[0]);
-        args = &PyTuple_GET_ITEM(args[0], 0);
-    }
-    if (n > NPY_MAXDIMS) {
-        return NULL;
-    }
-    for (; shape.len < n; shape.len++) {
-        if (!PyLong_CheckExact(args[shape.len])) {
-            return NULL;
-        }
-        dims[shape.len] = PyLong_AsSsize_t(args[shape.len]);
-    }
-    part = PyErr_Occurred() ? NULL : PyArray_Newshape(value, &shape, NPY_CORDER);
-    if (part != NULL && PyArray_BASE((PyArrayObject *)part) != memory) { /* a copy */
-        Py_CLEAR(part);
-    }
-    PyErr_Clear(); /* told elsewhere, in our words */
-    return part;
-}
-
-/* Return the step from an array to what has its axes reversed, or another shape (a new reference). */
-static PyObject *
-step_to(Fast *f, PyArrayObject *part)
-{
-    int ndim = PyArray_NDIM(part);
-    npy_intp reversed[NPY_MAXDIMS];
-    PyObject *params, *step;
-    for (int i = 0; i < ndim; i++) {
-        reversed[i] = ndim - 1 - i;
-    }
-    params = f->kind == 'T' ? Py_BuildValue("{sN}", "axes", tuple_of(ndim, reversed))
-                            : Py_BuildValue("{sN}", "shape", tuple_of(ndim, PyArray_DIMS(part)));
-    step = params == NULL ? NULL : PyObject_CallFunctionObjArgs(f->host, f->prim, params, NULL);
-    Py_XDECREF(params);
-    return step;
-}
-
-/* Say whether an array's elements lie as NumPy's do, so that NumPy copies them where it does there.
- *
- * Equal ones may lie in one place, what was written through a view may lie in the view's order, and what was
- * written to the whole of a view has memory of its own until the view is made anew.
- */
-static int
-lies_as_numpys(PyObject *x, PyArrayObject *value)
-{
-    PyObject *view = SLOT(x, x_view), *memory = view == Py_None ? (PyObject *)value : VALUE_OF(SLOT(view, v_seen));
-    if (memory == NULL || !PyArray_CheckExact(memory) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory)) {
-        return 0;
-    }
-    char *start = PyArray_BYTES((PyArrayObject *)memory);
-    return PyArray_BYTES(value) >= start && PyArray_BYTES(value) <= start + PyArray_NBYTES((PyArrayObject *)memory);
-}
-
-/* x.T, x.reshape(shape), x.ravel() of a part, or of what is known and not large */
-static PyObject *
-call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Fast *f = (Fast *)self;
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    PyArrayObject *value;
-    PyObject *part = NULL, *node = NULL, *step, *out = NULL;
-    int takes_shape = f->kind == 's';
-    if (n >= 1 && (n == 1) != takes_shape && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
-        !is_frozen(args[0]) && (value = fresh(args[0])) != NULL &&
-        (Py_TYPE(NODE(args[0])) == Part || (tiny() > 0 && PyArray_NBYTES(value) < part_bytes))) {
-        node = Py_NewRef(NODE(args[0]));
-        if (f->kind == 'T') {
-            part = PyArray_Transpose(value, NULL);
-        }
-        else if (lies_as_numpys(args[0], value)) {
-            if (takes_shape) {
-                part = reshaped(value, args + 1, n - 1);
-            }
-            else if (PyArray_IS_C_CONTIGUOUS(value)) { /* `ravel` copies others */
-                part = PyArray_Ravel(value, NPY_CORDER);
-            }
-        }
-    }
-    if (part == NULL) {
-        PyErr_Clear();
-    }
-    else if ((step = step_to(f, (PyArrayObject *)part)) != NULL) {
-        out = view_of(args[0], node, part, step);
-        Py_DECREF(step);
-    }
-    else {
-        Py_DECREF(part);
-    }
-    Py_XDECREF(node);
     return out;
 }
 

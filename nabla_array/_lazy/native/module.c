@@ -40,7 +40,9 @@
 #include "operators.h"
 #include "masks.h"
 #include "indexing.h"
+#include "moves.h"
 #include "functions.h"
+#include "attributes.h"
 
 static void
 fast_dealloc(PyObject *self)
@@ -188,7 +190,8 @@ static const struct {
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
     {"view", call_view},         {"whole", call_whole},        {"make", call_whole},
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
-    {"apply", call_apply},
+    {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
+    {"result_type", call_result_type},                         {"asarray", call_asarray},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */
@@ -229,7 +232,8 @@ wrap(PyObject *module, PyObject *args)
     f.is_strict = f.is_ufunc && f.prim != Py_None && is_elementwise(f.prim, f.host) &&
                   learn_loops(f.prim, (PyUFuncObject *)f.host, f.types);
     f.is_where = strcmp(name, "where") == 0;
-    f.kind = f.way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
+    f.kind = f.way == call_asarray                ? 'l' /* of a list, in other cases */
+             : f.way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL : OTHER;
     made = new_fast(slow, &f);
     if (made != NULL && f.is_strict && square == NULL && strcmp(name, "square") == 0) {
@@ -400,6 +404,7 @@ static PyMethodDef methods[] = {
     {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
+    {"attribute", attribute, METH_VARARGS, "Return a property of arrays in the place of Python's."},
     {"alone", alone, METH_O, "Let a function be no method of other classes."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
@@ -420,7 +425,7 @@ static const struct {
     PyObject **where;
     const char *name;
 } names[] = {
-    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},
+    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_warnings, "float_warnings"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},
@@ -440,7 +445,7 @@ PyInit__fast(void)
             return NULL;
         }
     }
-    if (no_levels == NULL || !make_keeper() || PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 ||
+    if (no_levels == NULL || !make_keeper() || PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 || PyType_Ready(&AttributeType) < 0 ||
         PyType_Ready(&LockType) < 0 || !renew_lock()) {
         return NULL;
     }

@@ -5,12 +5,13 @@ static PyObject *cores; /* how many threads there are, if settings do not say */
 static PyObject *s_threads;
 
 /* Return how much longer a ufunc takes than a sum, about: some that only floating-point numbers have take ten times as
- * long, and complex numbers take more than two.
+ * long, another library's (which begin with other dtypes than NumPy's) longer, and complex numbers take more than two.
  */
 static int
 cost_of(PyUFuncObject *ufunc, int type)
 {
-    int cost = ufunc->types[0] == NPY_HALF && strcmp(ufunc->name, "divide") != 0 ? 4 : 1;
+    int first = ufunc->types[0];
+    int cost = first == NPY_HALF && strcmp(ufunc->name, "divide") != 0 ? 4 : first > NPY_BYTE && first != NPY_HALF ? 16 : 1;
     return PyTypeNum_ISCOMPLEX(type) ? 3 * cost : cost;
 }
 

@@ -52,7 +52,7 @@ def number_dtype(function: str, dtype: Any, default: Any = np.float64) -> np.dty
     return checked(function, np.empty(0, default if dtype is None else dtype)).dtype
 
 
-@fastpath.whole(np.array, "list")
+@fastpath.whole(np.array, "asarray")
 def asarray(
     a: Any,
     dtype: Any = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ from numpy import (
 from ..core.array import Array, check_device, placed
 from ..core.promotion import as_array, result_dtype
 from ..core.promotion import astype as cast
+from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
 
 __all__ = [
@@ -131,7 +133,9 @@ class FloatInfo:
         if name.startswith("_"):
             raise AttributeError(f"finfo has no attribute {name!r}")
         value = getattr(self._info, name)
-        return float(value) if isinstance(value, np.floating) else value
+        value = float(value) if isinstance(value, np.floating) else value
+        setattr(self, name, value)
+        return value
 
     def __repr__(self) -> str:
         return repr(self._info)
@@ -142,9 +146,14 @@ class FloatInfo:
 
 def _limited(type: Any) -> np.dtype:
     """Return the dtype whose limits are asked for: that of an array, a number, or one by its name."""
-    if isinstance(type, int | float | complex):
+    if builtins.type(type) is not np.dtype and isinstance(type, int | float | complex):
         return np.dtype(builtins.type(type))
     return _dtype(type)
+
+
+@lru_cache(None)
+def _info_of(dtype: np.dtype) -> FloatInfo:
+    return FloatInfo(np.finfo(dtype))
 
 
 def finfo(dtype: Any) -> FloatInfo:
@@ -172,7 +181,7 @@ def finfo(dtype: Any) -> FloatInfo:
     limited = _limited(dtype)
     if limited.kind not in "fc":
         raise ValueError(f"finfo: {limited} is no floating-point dtype; float32 or float64 would work")
-    return FloatInfo(np.finfo(limited))
+    return _info_of(limited)
 
 
 def iinfo(int_type: Any) -> np.iinfo:
@@ -238,6 +247,7 @@ def letters(kind: str) -> str:
     return KINDS[kind]
 
 
+@partial(fastpath.wrap, "result_type", name="result_type", host=np.result_type)
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """Return the dtype that arrays, scalars and dtypes are promoted to.
 

@@ -204,6 +204,7 @@ def _contracted(a: Array, b: Array, axes: Any) -> tuple[tuple[int, ...], tuple[i
     return first, second
 
 
+@fastpath.whole(np.vecdot)
 def vecdot(
     x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any = None, **options: Any
 ) -> Array:

@@ -66,6 +66,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return told(promotion.broadcast_shapes("broadcast_shapes", *given))
 
 
+@fastpath.moving("broadcast", broadcast)
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
     """Return a read-only view of an array in a larger shape.
 
@@ -127,6 +128,7 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
 # -- shape -------------------------------------------------------------------------------------------
 
 
+@fastpath.moving("reshape", reshape_p)
 def reshape(a: Any, shape: Any, order: Literal["C", "F", "A"] = "C", *, copy: bool | None = None) -> Array:
     """Return the elements of an array in another shape: a view where NumPy gives one, else a copy.
 
@@ -203,6 +205,7 @@ def _is_fortran(x: Array) -> bool:
     return bool(flags.f_contiguous and not flags.c_contiguous)
 
 
+@fastpath.moving("grow", reshape_p)
 def expand_dims(a: Any, axis: Any) -> Array:
     """Return a view with new axes of size 1.
 
@@ -234,6 +237,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
     return view(y, reshape_p, shape=shape)
 
 
+@fastpath.moving("drop", reshape_p)
 def squeeze(a: Any, axis: Any = None) -> Array:
     """Return a view without axes of size 1.
 
@@ -303,6 +307,7 @@ def atleast_2d(*arrays: Any) -> Any:
 # -- order of axes and of elements -------------------------------------------------------------------
 
 
+@fastpath.moving("permute", permute)
 def permute_dims(a: Any, axes: Any = None) -> Array:
     """Return a view with the axes in another order.
 
@@ -345,6 +350,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
     return y.T if axes is None else permute_dims(y, axes)
 
 
+@fastpath.moving("move", permute)
 def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     """Return a view with some axes at other places; the others keep their order.
 
@@ -378,6 +384,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     return view(y, permute, axes=tuple(order))
 
 
+@fastpath.moving("swap", permute)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     """Return a view with two axes swapped.
 

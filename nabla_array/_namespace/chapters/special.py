@@ -14,7 +14,8 @@ from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops.special import special
 from ..core.array import Array, apply_many
 from ..core.promotion import as_array, operands
-from ..dispatch.elementwise_calls import promoted, unary_call
+from ..dispatch import fastpath
+from ..dispatch.elementwise_calls import binary_call, promoted, unary_call
 from ..dispatch.ufuncs import call_it
 from . import elementwise
 from .searching import where
@@ -34,16 +35,18 @@ def function(name: str) -> Callable[..., Any] | None:
     prim = special("psi" if name == "digamma" else name)
     if prim is None or prim.ufunc is None:
         return None
-    call: Callable[..., Any] = partial(promoted if prim.ufunc.nout == 1 else _several, prim, name)
-    if prim.ufunc.nin == prim.ufunc.nout == 1:
-        call = unary_call(prim, call)
+    ufunc = prim.ufunc
+    call: Callable[..., Any] = partial(promoted if ufunc.nout == 1 else _several, prim, name)
+    way = {1: "unary", 2: "binary"}.get(ufunc.nin) if ufunc.nout == 1 else None
+    if way is not None:
+        call = unary_call(prim, call) if way == "unary" else binary_call(prim, call)
 
     def recorded(*args: Any) -> Any:
         return call(*args)
 
-    call_it(recorded, "nabla_array.special", name)
     recorded.__doc__ = f"`scipy.special.{name}`, recorded: see SciPy's documentation."
-    return recorded
+    made = recorded if way is None else fastpath.wrap(way, recorded, prim.name, prim)
+    return call_it(made, "nabla_array.special", name)
 
 
 @lru_cache(None)

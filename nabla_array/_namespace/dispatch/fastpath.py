@@ -22,7 +22,7 @@ from ..._lazy.ops.contraction import matmul
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.ops.structure import slice_
 from ..._lazy.stats import stats
-from ..core.array import TINY, Array, View, defaults, frozen, limit_hook
+from ..core.array import TINY, Array, Step, View, defaults, frozen, limit_hook
 from ..core.promotion import list_hook
 from . import eager
 
@@ -58,11 +58,12 @@ def wrap(
     Parameters
     ----------
     way
-        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc", or
-        one of those of `whole`.
+        "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
+        "iter", "namespace", "result_type", or one of those of `whole`.
     name
-        The primitive's; that of a class, which `scalar` makes; what `view` is given: "T" (nothing, and
-        reverses the axes), "shape", "all" (nothing, and makes one axis).
+        The primitive's; that of a class, which `scalar` makes; what `view` is, which its first letter tells:
+        "T", "all" (one axis, as `ravel`), "new shape" (sizes, as the method), "reshape", "permute", "move",
+        "swap" (two axes), "grow" (by an axis of length 1), "drop" (one), "broadcast".
     prim
         Of the operator; what `whole` asks before about a pending product.
     host
@@ -92,10 +93,11 @@ def whole(
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
 
     Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
-    comes first; "count", integers; "list", numbers in a list. Where the first array is a pending product that
-    nobody else has, `pending` is asked before, which may return None. `large` answers for the others that are
-    known, of functions that gain nothing by blocks. Of what makes more elements than it is given, `elements`
-    says how many: what is large is recorded.
+    comes first; "count", integers; "list", numbers in a list; "asarray", these, and what is an array already
+    stays what it is. Where the first array is a pending product that nobody else has, `pending` is asked
+    before, which may return None. `large` answers for the others that are known, of functions that gain
+    nothing by blocks. Of what makes more elements than it is given, `elements` says how many: what is large
+    is recorded.
     """
     host = function if elements is None else _unless_large(function, elements)
 
@@ -152,6 +154,15 @@ def product(function: Any) -> Callable[[F], F]:
     return decorate
 
 
+def moving(name: str, prim: Primitive) -> Callable[[F], F]:
+    """Let compiled code answer for a function that gives a view through one primitive."""
+
+    def decorate(slow: F) -> F:
+        return cast(F, wrap("view", slow, name, prim, Step))
+
+    return decorate
+
+
 def behind(function: _Function) -> _Function:
     """Return what a function asks where its short way gives nothing."""
     return unwrap(function, stop=lambda f: type(f) is FunctionType)
@@ -186,6 +197,9 @@ if compiled is not None:
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )
     limit()
+    for _name in ("shape", "size", "ndim", "dtype"):
+        setattr(Array, _name, compiled.attribute(_name, vars(Array)[_name]))
 
+Array.__iter__ = wrap("iter", Array.__iter__, "iter")  # type: ignore[method-assign]
 limit_hook.append(limit)
 list_hook.append(wrap("list", lambda items: None, "array", host=np.array))

@@ -307,7 +307,7 @@ _METHODS: dict[str, Any] = {
     "put": put,
     "ravel": fastpath.wrap("view", manipulation.ravel, "all", reshape_p, Step),
     "repeat": joining.repeat,
-    "reshape": fastpath.wrap("view", reshape, "shape", reshape_p, Step),
+    "reshape": fastpath.wrap("view", reshape, "new shape", reshape_p, Step),
     "round": elementwise.round,
     "setfield": setfield,
     "sort": sort,

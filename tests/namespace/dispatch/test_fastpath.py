@@ -10,6 +10,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -167,6 +168,94 @@ def test_views_are_those_of_the_python_behind_them(data: st.DataObject) -> None:
         whole[1] = xp.logical_not(whole[1])
         seen.append((outcomes, outcome(lambda x=x: x), outcome(lambda whole=whole: whole)))
     assert seen[0] == seen[1]
+
+
+# Functions that give views, with arguments that suit some arrays.
+MOVES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
+    "reshape": [
+        ((-1,), {}),
+        (((3, -1),), {}),
+        ((), {"shape": (1, -1)}),
+        (([-1],), {}),
+        (((-1,),), {"copy": True}),
+    ],
+    "permute_dims": [(((1, 0),), {}), ((), {"axes": (0,)}), (((0, -2),), {}), (((0, 0),), {}), ((), {})],
+    "moveaxis": [((0, 1), {}), ((-1, 0), {}), ((0, 0), {}), (((0, 1), (1, 0)), {}), ((0, 2), {})],
+    "swapaxes": [((0, 1), {}), ((-1, -1), {}), ((0, 3), {})],
+    "expand_dims": [((0,), {}), ((), {"axis": -1}), ((1,), {}), (((0, 1),), {}), ((5,), {}), ((True,), {})],
+    "squeeze": [((), {}), ((0,), {}), ((), {"axis": 1}), ((-1,), {}), ((), {"axes": 0})],
+    "broadcast_to": [
+        (((3,),), {}),
+        (((4, 2, 3),), {}),
+        ((), {"shape": (2, 1, 3)}),
+        ((7,), {}),
+        (((0,),), {}),
+    ],
+}
+
+
+@needs_compiled
+@pytest.mark.parametrize("name", MOVES)
+@given(st.data())
+def test_functions_that_move_give_the_views_of_those_behind_them(name: str, data: st.DataObject) -> None:
+    value = part(data.draw)
+    args, kwargs = data.draw(st.sampled_from(MOVES[name]))
+    is_turned = data.draw(st.booleans())
+    seen = []
+    for call in (getattr(xp, name), fastpath.behind(getattr(xp, name))):
+        whole = xp.asarray(np.stack([value, value]))
+        x = whole[1].T if is_turned else whole[1]
+        found = outcome(partial(call, **kwargs), x, *args)
+        if isinstance(found[0], tuple):
+            y = call(x, *args, **kwargs)
+            strides = y.strides, y.flags.writeable
+            if y.flags.writeable:
+                y[...] = 1
+            x[...] = xp.logical_not(x)
+            found = found, strides, outcome(lambda y=y: y), outcome(lambda whole=whole: whole)
+        seen.append(found)
+    assert seen[0] == seen[1]
+
+
+@needs_compiled
+@given(st.data())
+def test_what_is_asked_of_arrays_is_what_python_says(data: st.DataObject) -> None:
+    value = part(data.draw)
+    x = read(value)
+    assert (x.shape, x.size, x.ndim, x.dtype) == (value.shape, value.size, value.ndim, value.dtype)
+    assert x.__array_namespace__() is x.__array_namespace__(api_version="2025.12") is xp
+    with pytest.raises(ValueError, match="no version"):
+        x.__array_namespace__(api_version="1999.1")
+    others = data.draw(
+        st.lists(st.sampled_from([1, 2.0, 1j, np.float32, np.dtype("i2"), np.int8(3)]), max_size=2)
+    )
+    kinds = [x, *others]
+    assert outcome(lambda: np.zeros(0, xp.result_type(*kinds))) == outcome(
+        lambda: np.zeros(0, np.result_type(*[value.dtype, *others]))
+    )
+    dtype = data.draw(st.sampled_from([None, x.dtype, x.dtype.type, np.dtype("f8"), float]))
+    copy = data.draw(st.sampled_from([None, True, False]))
+    made, slow = xp.asarray, fastpath.behind(xp.asarray)
+    assert outcome(lambda: made(x, dtype, copy=copy)) == outcome(lambda: slow(x, dtype, copy=copy))
+    if dtype is None:
+        assert (made(x, copy=copy) is x) == (not copy)
+    if value.ndim:
+        assert [outcome(lambda y=y: y) for y in x] == [outcome(lambda i=i: x[i]) for i in range(len(x))]
+    else:
+        assert outcome(lambda: x[()]) == outcome(lambda: read(value)[()])
+        with pytest.raises(TypeError, match="0-d"):
+            iter(x)
+
+
+def test_attributes_under_vmap_are_those_of_an_example() -> None:
+    seen = []
+
+    def look(x: Any) -> Any:
+        seen.append((x.shape, x.size, x.ndim, [row.shape for row in x]))
+        return xp.moveaxis(x, 0, 1)
+
+    assert T.vmap(look)(xp.ones((4, 2, 3))).shape == (4, 3, 2)
+    assert seen == [((2, 3), 6, 2, [(3,), (3,)])]
 
 
 @needs_compiled

@@ -1,0 +1,248 @@
+/* Views that move no elements: x.T, x.reshape(shape), and functions such as moveaxis(x, 0, 1). */
+
+/* Return the elements of an array in a shape, given as arguments of `reshape`; NULL where that is not so simple. */
+static PyObject *
+reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
+{
+    npy_intp dims[NPY_MAXDIMS];
+    PyArray_Dims shape = {dims, 0};
+    PyObject *part, *memory = PyArray_BASE(value) != NULL ? PyArray_BASE(value) : (PyObject *)value;
+    if (n == 1 && PyTuple_CheckExact(args[0])) {
+        n = PyTuple_GET_SIZE(args[0]);
+        args = &PyTuple_GET_ITEM(args[0], 0);
+    }
+    if (n > NPY_MAXDIMS) {
+        return NULL;
+    }
+    for (; shape.len < n; shape.len++) {
+        if (!PyLong_CheckExact(args[shape.len])) {
+            return NULL;
+        }
+        dims[shape.len] = PyLong_AsSsize_t(args[shape.len]);
+    }
+    part = PyErr_Occurred() ? NULL : PyArray_Newshape(value, &shape, NPY_CORDER);
+    if (part != NULL && PyArray_BASE((PyArrayObject *)part) != memory) { /* a copy */
+        Py_CLEAR(part);
+    }
+    PyErr_Clear(); /* told elsewhere, in our words */
+    return part;
+}
+
+/* Say whether an array's elements lie as NumPy's do, so that NumPy copies them where it does there.
+ *
+ * Equal ones may lie in one place, what was written through a view may lie in the view's order, and what was
+ * written to the whole of a view has memory of its own until the view is made anew.
+ */
+static int
+lies_as_numpys(PyObject *x, PyArrayObject *value)
+{
+    PyObject *view = SLOT(x, x_view), *memory = view == Py_None ? (PyObject *)value : VALUE_OF(SLOT(view, v_seen));
+    if (memory == NULL || !PyArray_CheckExact(memory) || !PyArray_IS_C_CONTIGUOUS((PyArrayObject *)memory)) {
+        return 0;
+    }
+    char *start = PyArray_BYTES((PyArrayObject *)memory);
+    return PyArray_BYTES(value) >= start && PyArray_BYTES(value) <= start + PyArray_NBYTES((PyArrayObject *)memory);
+}
+
+/* Read an axis among `ndim`, an integer of Python's; returns 0 for anything else. */
+static int
+is_axis(PyObject *o, int ndim, int *axis)
+{
+    npy_intp i;
+    if (!as_index(o, &i) || i < -ndim || i >= ndim) {
+        return 0;
+    }
+    *axis = (int)(i < 0 ? i + ndim : i);
+    return 1;
+}
+
+/* Read the axes that become those of a view, in this order, from the arguments of a function; returns 0 where that is not
+ * so simple.
+ */
+static int
+read_order(char kind, PyObject *const *args, Py_ssize_t n, int ndim, npy_intp *order)
+{
+    int from, to, taken[NPY_MAXDIMS] = {0}, places = 0;
+    if (kind == 'T') {
+        for (int i = 0; i < ndim; i++) {
+            order[i] = ndim - 1 - i;
+        }
+        return n == 0;
+    }
+    if (kind == 'p') { /* permute_dims(x, axes) */
+        if (n != 1 || !PyTuple_CheckExact(args[0]) || PyTuple_GET_SIZE(args[0]) != ndim) {
+            return 0;
+        }
+        for (int i = 0; i < ndim; i++) {
+            if (!is_axis(PyTuple_GET_ITEM(args[0], i), ndim, &from) || taken[from]++) {
+                return 0;
+            }
+            order[i] = from;
+        }
+        return 1;
+    }
+    if (n != 2 || !is_axis(args[0], ndim, &from) || !is_axis(args[1], ndim, &to)) {
+        return 0;
+    }
+    for (int i = 0; i < ndim; i++) {
+        order[i] = i;
+    }
+    if (kind == 's') { /* swapaxes(x, from, to) */
+        order[from] = to;
+        order[to] = from;
+        return 1;
+    }
+    for (int i = 0; i < ndim; i++) { /* moveaxis(x, from, to) */
+        if (i == to) {
+            order[i] = from;
+            continue;
+        }
+        places += places == from;
+        order[i] = places++;
+    }
+    return 1;
+}
+
+/* Return the elements of an array with one axis of length 1 more, or less; NULL where that is not so simple. */
+static PyObject *
+stretched(char kind, PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
+{
+    npy_intp dims[NPY_MAXDIMS];
+    PyArray_Dims shape = {dims, 0};
+    int ndim = PyArray_NDIM(value), more = kind == 'g', axis;
+    if (n != 1 || ndim + more > NPY_MAXDIMS || !is_axis(args[0], ndim + more, &axis) ||
+        (!more && PyArray_DIM(value, axis) != 1)) {
+        return NULL;
+    }
+    for (int i = 0; i < ndim + more; i++) {
+        if (i != axis) {
+            dims[shape.len++] = PyArray_DIM(value, i - (more && i > axis));
+        }
+        else if (more) {
+            dims[shape.len++] = 1;
+        }
+    }
+    return PyArray_Newshape(value, &shape, NPY_CORDER);
+}
+
+/* Return a read-only view in a larger shape; NULL where that is not so simple, or large. */
+static PyObject *
+spread_to(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
+{
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], size = PyArray_ITEMSIZE(value);
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    int ndim = PyArray_NDIM(value), more;
+    PyObject *part;
+    if (n != 1 || !PyTuple_CheckExact(args[0]) || PyTuple_GET_SIZE(args[0]) > NPY_MAXDIMS ||
+        (more = (int)PyTuple_GET_SIZE(args[0]) - ndim) < 0) {
+        return NULL;
+    }
+    for (int i = 0; i < more + ndim; i++) {
+        npy_intp own = i < more ? 1 : PyArray_DIM(value, i - more);
+        if (!as_index(PyTuple_GET_ITEM(args[0], i), &dims[i]) || dims[i] < 1 || (own != 1 && own != dims[i]) ||
+            (size *= dims[i]) >= large_bytes) {
+            return NULL;
+        }
+        strides[i] = own == 1 && dims[i] != 1 ? 0 : i < more ? 0 : PyArray_STRIDE(value, i - more);
+    }
+    Py_INCREF(dtype);
+    part = PyArray_NewFromDescr(&PyArray_Type, dtype, more + ndim, dims, strides, PyArray_BYTES(value), 0, NULL);
+    if (part != NULL && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef((PyObject *)value)) < 0) {
+        Py_CLEAR(part);
+    }
+    return part;
+}
+
+/* Return the last step of a view (a new reference): a primitive with its params. */
+static PyObject *
+step_of(Fast *f, PyObject *params)
+{
+    PyObject *fields = params == NULL ? NULL : PyTuple_Pack(3, f->prim, params, no_levels);
+    PyObject *args = fields == NULL ? NULL : PyTuple_Pack(1, fields), *step = NULL;
+    if (args != NULL) { /* what its class, a named tuple, does in Python */
+        step = PyTuple_Type.tp_new((PyTypeObject *)f->host, args, NULL);
+    }
+    Py_XDECREF(args);
+    Py_XDECREF(fields);
+    Py_XDECREF(params);
+    return step;
+}
+
+/* Put into `*part` what a function makes of an array; returns the step to it, NULL where that is not so simple. */
+static PyObject *
+shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssize_t n, PyObject **part)
+{
+    npy_intp numbers[NPY_MAXDIMS];
+    PyArray_Dims order = {numbers, PyArray_NDIM(value)};
+    switch (f->kind) {
+    case 'T':
+    case 'p':
+    case 'm':
+    case 's':
+        if (!read_order(f->kind, args, n, order.len, numbers) || (*part = PyArray_Transpose(value, &order)) == NULL) {
+            return NULL;
+        }
+        return step_of(f, Py_BuildValue("{sN}", "axes", tuple_of(order.len, numbers)));
+    case 'b':
+        if ((*part = spread_to(value, args, n)) == NULL) {
+            return NULL;
+        }
+        n = PyArray_NDIM((PyArrayObject *)*part);
+        for (int i = 0; i < order.len; i++) {
+            numbers[i] = n - order.len + i;
+        }
+        return step_of(f, Py_BuildValue("{sNsN}", "shape", tuple_of((int)n, PyArray_DIMS((PyArrayObject *)*part)), "axes",
+                                        tuple_of(order.len, numbers)));
+    case 'g':
+    case 'd':
+        *part = stretched(f->kind, value, args, n);
+        break;
+    default:
+        if (lies_as_numpys(x, value)) {
+            if (f->kind == 'n' || (f->kind == 'r' && n == 1)) {
+                *part = n == 0 ? NULL : reshaped(value, args, n);
+            }
+            else if (f->kind == 'a' && n == 0 && PyArray_IS_C_CONTIGUOUS(value)) { /* `ravel` copies others */
+                *part = PyArray_Ravel(value, NPY_CORDER);
+            }
+        }
+    }
+    return *part == NULL ? NULL
+                         : step_of(f, Py_BuildValue("{sN}", "shape", tuple_of(PyArray_NDIM((PyArrayObject *)*part),
+                                                                              PyArray_DIMS((PyArrayObject *)*part))));
+}
+
+/* Say whether the one keyword of a call, if it has any, is that of the function's last parameter. */
+static int
+names_last(Fast *f, PyObject *names)
+{
+    const char *last = f->kind == 'p' ? "axes" : f->kind == 'g' || f->kind == 'd' ? "axis" : "shape";
+    return names == NULL || (PyTuple_GET_SIZE(names) == 1 && strchr("pgdrb", f->kind) != NULL &&
+                             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), last) == 0);
+}
+
+/* A view of a part, or of what is known and not large */
+static PyObject *
+call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf) + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyArrayObject *value;
+    PyObject *part = NULL, *node, *step, *out = NULL;
+    if (PyVectorcall_NARGS(nargsf) == 0 || !names_last(f, names) || !IS_ARRAY(args[0]) || is_watched() ||
+        is_frozen(args[0]) || (value = fresh(args[0])) == NULL ||
+        !(Py_TYPE(NODE(args[0])) == Part || (tiny() > 0 && PyArray_NBYTES(value) < part_bytes))) {
+        return NULL;
+    }
+    node = Py_NewRef(NODE(args[0]));
+    if ((step = shown(f, args[0], value, args + 1, n - 1, &part)) != NULL) {
+        out = view_of(args[0], node, Py_NewRef(part), step);
+        Py_DECREF(step);
+    }
+    else {
+        PyErr_Clear(); /* told elsewhere, in our words */
+    }
+    Py_XDECREF(part);
+    Py_DECREF(node);
+    return out;
+}
