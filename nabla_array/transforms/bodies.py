@@ -94,11 +94,22 @@ class Run:
             state.open = False
         self.looked = state.looked or bool(scope.line)
 
-    def close(self, kinds: Sequence[Kind]) -> tuple[Program, list[Node], list[Levels]]:
+    def handed_on(self) -> list[int | None]:
+        """Say of each result which operand it is, unchanged; None for what was made of them."""
+        place = {id(n): i for i, n in enumerate(self.tape.sources)}
+        return [place.get(id(x._node)) for x in self.arrays]
+
+    def close(
+        self, kinds: Sequence[Kind], chosen: Sequence[int] | None = None, order: Sequence[int] | None = None
+    ) -> tuple[Program, list[Node], list[Levels]]:
         """Return the body as a program that gives results of these kinds, the nodes that it needs beside its
-        operands, and their levels."""
+        operands, and their levels. `chosen` says which results, and `order` how the operands come, if they do
+        not stay as they are."""
+        if order is not None:
+            self.tape.sources = tuple([self.tape.sources[i] for i in order])
+        arrays = self.arrays if chosen is None else [self.arrays[i] for i in chosen]
         with writing(), self.tape:
-            made = [astype(x, k.dtype) for x, k in zip(self.arrays, kinds, strict=True)]
+            made = [astype(x, k.dtype) for x, k in zip(arrays, kinds, strict=True)]
             outs = [aligned(x, k.levels) for x, k in zip(made, kinds, strict=True)]
         self.seen.update({id(n): (n, k.levels) for n, k in zip(outs, kinds, strict=True)})
         program, more = closed(self.tape, outs)

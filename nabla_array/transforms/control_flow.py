@@ -121,11 +121,19 @@ def _branch(
             return branches[int(index)](*copied(tree, arrays))
         runs.append(run)
     outs = _agreed(function, runs)
+    # What every branch hands on is the operand, which examples that go different ways may share.
+    ways = [{*some} for some in zip(*[run.handed_on() for run in runs], strict=True)]
+    same = [some.pop() if len(some) == 1 else None for some in ways]
+    results = [None if i is None else Array(current(arrays[i]), kinds[i].levels) for i in same]
+    chosen = [i for i, x in enumerate(results) if x is None]
+    if not chosen:
+        return tree_unflatten(runs[0].tree, results)
+    outs = [outs[i] for i in chosen]
     levels = index._levels
     if levels:
         levels = merge([levels, *[k.levels for k in outs]])
         outs = [k._replace(levels=levels) for k in outs]
-    made = [run.close(outs) for run in runs]
+    made = [run.close(outs, chosen) for run in runs]
     programs, more = control.together([(program, nodes) for program, nodes, _ in made], len(arrays))
     along = [*[k.levels for k in kinds], *[some for _, _, found in made for some in found]]
     params = {
@@ -135,8 +143,9 @@ def _branch(
         "sums": (False,) * len(outs),
     }
     values = [aligned(index, levels), *[current(x) for x in arrays], *more]
-    found = recorded(control.switch, function, values, params)
-    return tree_unflatten(runs[0].tree, [Array(n, k.levels) for n, k in zip(found, outs, strict=True)])
+    for i, node, kind in zip(chosen, recorded(control.switch, function, values, params), outs, strict=True):
+        results[i] = Array(node, kind.levels)
+    return tree_unflatten(runs[0].tree, results)
 
 
 def _agreed(function: str, runs: Sequence[Run]) -> list[Kind]:
@@ -209,25 +218,41 @@ def _while(function: str, cond_fun: Callable[..., Any], body_fun: Callable[..., 
             return _while_in_python(function, cond_fun, body_fun, tree, arrays, kinds)
         _check_test(function, test.leaves, test.tree)
         grown = carried(function, "the value", tree, kinds, body.leaves, body.tree)
+        moving, still = _parted(body, len(kinds))
         levels = test.arrays[0]._levels
         if levels:
-            levels = merge([levels, *[k.levels for k in grown]])
-            grown = [k._replace(levels=levels) for k in grown]
+            levels = merge([levels, *[grown[i].levels for i in moving]])
+            for i in moving:
+                grown[i] = grown[i]._replace(levels=levels)
         if grown == kinds:
             break
         kinds = grown
-    cond_made = test.close([kind_of(test.arrays[0])._replace(levels=levels)])
-    body_made = body.close(kinds)
+    order, outs = [*moving, *still], [kinds[i] for i in moving]
+    cond_made = test.close([kind_of(test.arrays[0])._replace(levels=levels)], [0], order)
+    body_made = body.close(outs, moving, order)
     (cond_program, body_program), more = control.together([cond_made[:2], body_made[:2]], len(kinds))
+    along = [*[kinds[i].levels for i in still], *cond_made[2], *body_made[2]]
     params = {
         "cond": cond_program,
         "body": body_program,
-        "carry": len(kinds),
-        "rows": tuple([bool(levels) and some == levels for some in [*cond_made[2], *body_made[2]]]),
+        "carry": len(moving),
+        "rows": tuple([bool(levels) and some == levels for some in along]),
     }
     state = [aligned(astype(x, k.dtype), k.levels) for x, k in zip(arrays, kinds, strict=True)]
-    found = recorded(control.while_, function, [*state, *more], params)
-    return tree_unflatten(tree, [Array(n, k.levels) for n, k in zip(found, kinds, strict=True)])
+    found = recorded(control.while_, function, [*[state[i] for i in order], *more], params)
+    for i, node in zip(moving, found, strict=True):
+        state[i] = node
+    return tree_unflatten(tree, [Array(n, k.levels) for n, k in zip(state, kinds, strict=True)])
+
+
+def _parted(body: Run, carry: int) -> tuple[list[int], list[int]]:
+    """Say what of a carry moves, and what each step hands on as it is.
+
+    The latter is no carry: examples that stop at different steps share it, and derivatives do not keep it for
+    every step.
+    """
+    same = [i == where for i, where in enumerate(body.handed_on()[:carry])]
+    return [i for i in range(carry) if not same[i]], [i for i in range(carry) if same[i]]
 
 
 def _check_test(function: str, leaves: Sequence[Any], tree: TreeDef) -> None:
@@ -413,19 +438,27 @@ def scan_of(
             break
         kinds = grown
     y_kinds = [kind_of(x) for x in run.arrays[n:]]
-    program, more, _ = run.close([*kinds, *y_kinds])
+    moving, still = _parted(run, n)
+    cut, ys = range(n, n + len(slices)), range(n, n + len(y_kinds))
+    outs = [*[kinds[i] for i in moving], *y_kinds]
+    program, more, _ = run.close(outs, [*moving, *ys], [*moving, *cut, *still])
     params = {
         "program": program,
         "length": steps,
         "reverse": bool(reverse),
-        "carry": n,
+        "carry": len(moving),
         "x_axes": tuple([len(k.levels) for k in x_kinds]),
         "y_axes": tuple([len(k.levels) for k in y_kinds]),
     }
     state = [aligned(astype(x, k.dtype), k.levels) for x, k in zip(arrays, kinds, strict=True)]
-    found = recorded(control.scan, function, [*state, *[current(x) for x in slices], *more], params)
-    outs = [Array(node, k.levels) for node, k in zip(found, [*kinds, *y_kinds], strict=True)]
-    return tree_unflatten(tree, outs[:n]), tree_unflatten(y_tree, outs[n:])
+    whole = [*[state[i] for i in still], *more]
+    values = [*[state[i] for i in moving], *[current(x) for x in slices], *whole]
+    found = recorded(control.scan, function, values, params)
+    for i, node in zip(moving, found, strict=False):
+        state[i] = node
+    results = [Array(x, k.levels) for x, k in zip(state, kinds, strict=True)]
+    stacked = [Array(x, k.levels) for x, k in zip(found[len(moving) :], y_kinds, strict=True)]
+    return tree_unflatten(tree, results), tree_unflatten(y_tree, stacked)
 
 
 def _scan_in_python(
