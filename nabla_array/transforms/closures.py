@@ -13,7 +13,7 @@ from .._lazy.graph.tape import Tape, taping
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.structure import alias, permute, reshape, span
 from .._lazy.rules.autodiff import placeholder, pull
-from .._lazy.rules.levels import Levels, align, bind, merge, sizes_in_force
+from .._lazy.rules.levels import Levels, align, bind, in_force, merge, sizes_in_force
 from .._namespace.core.array import Array, current
 from .bodies import Kind, Run, arrays_of, kind_of
 from .calls import array_leaf
@@ -106,20 +106,22 @@ def converted(
     sizes = sizes_in_force()
 
     def call(*args: Any) -> Any:
-        own, given = args[: len(example_args)], args[len(example_args) :]
-        leaves = tree_flatten(own)[0]
+        leaves, given = tree_flatten(args[: len(example_args)])[0], args[len(example_args) :]
         if len(leaves) != len(arrays) or len(given) != len(moving):
             raise ValueError(
                 f"{function}: a converted function takes {len(example_args)} arguments and {len(moving)} "
                 f"that were captured, not {len(args)}"
             )
-        values = [_inside(array_leaf(function, x), levels, sizes) for x in leaves]
+        own, captured = ([array_leaf(function, x) for x in some] for some in (leaves, given))
+        values = [_inside(x, levels, sizes) for x in own]
         rest: list[Any] = [(n, ()) for n in more]
-        for i, x in zip(moving, given, strict=True):
-            rest[i] = _inside(array_leaf(function, x), theirs[i], sizes, levels)
+        for i, x in zip(moving, captured, strict=True):
+            rest[i] = _inside(x, theirs[i], sizes, levels)
         found: Any = run_program(program, [*values, *rest], bind)
         results = [_outside(n, others, k.levels) for (n, others), k in zip(found, outs, strict=True)]
-        return tree_unflatten(made.tree, results)
+        # Once the `vmap` around has ended, what is given for one example gives the same for all.
+        there = {*in_force(), *[i for x in (*own, *captured) for i in x._levels]}
+        return tree_unflatten(made.tree, [_without(x, set(x._levels) - there) for x in results])
 
     return call, [Array(more[i], theirs[i]) for i in moving]
 
@@ -129,16 +131,23 @@ def _inside(x: Array, own: Levels, sizes: dict[int, int], gone: Levels = ()) -> 
 
     Along `gone`, but for these, it is the same everywhere.
     """
+    x = _without(x, set(gone) - set(own))
     node, levels = current(x), x._levels
-    for place, level in reversed([*enumerate(levels)]):
-        if level in gone and level not in own:
-            first = span(node, place, 0, 1)
-            node = reshape(first, shape=(*first.aval.shape[:place], *first.aval.shape[place + 1 :]))
-            levels = tuple(i for i in levels if i != level)
     wanted = merge([levels, own])
     node = align(node, levels, wanted, sizes | sizes_in_force())
     others = tuple(i for i in wanted if i not in own)
     return _ordered(node, wanted, (*others, *own)), others
+
+
+def _without(x: Array, gone: set[int]) -> Array:
+    """Return an array that is the same along some levels without them."""
+    node, levels = current(x), x._levels
+    for place, level in reversed([*enumerate(levels)]):
+        if level in gone:
+            first = span(node, place, 0, 1)
+            node = reshape(first, shape=(*first.aval.shape[:place], *first.aval.shape[place + 1 :]))
+            levels = tuple(i for i in levels if i != level)
+    return Array(node, levels) if levels != x._levels else x
 
 
 def _outside(node: Node, others: Levels, own: Levels) -> Array:

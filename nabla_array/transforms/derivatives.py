@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from .._lazy.graph.node import Node
 from .._lazy.graph.tape import Tape, taping
 from .._lazy.ops.creation import fill_like
 from .._lazy.ops.placement import reshard, sharding_of
-from .._lazy.rules.autodiff import placeholder, pull, push, replay
-from .._lazy.rules.levels import Levels, align, bind, in_force, merge
+from .._lazy.rules.autodiff import pull, push
+from .._lazy.rules.levels import align, bind, merge
 from .._namespace.core.array import Array, current
 from .._namespace.core.promotion import astype
 from .calls import array_leaf, choose, decorator, fresh, named
 from .concretization import boundaries
 from .derived import derived
+from .linear import RuleLooksError, Value, differentiable, found_for, pulling, pushing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
-from .watching import Watch, watched
 
 __all__ = [
     "grad",
@@ -69,7 +69,7 @@ def run(
     leaves, in_tree = tree_flatten(tuple(primals))
     given = [_inexact(function, what, leaf, holomorphic, integers) for leaf in leaves]
     sources = [fresh(x) for x in given]
-    with taping([x._node for x in _differentiable(sources)], strict=strict) as tape:
+    with taping([x._node for x in differentiable(sources)], strict=strict) as tape:
         # What the function is handed it may write to; these stay.
         result = fun(*tree_unflatten(in_tree, [*map(_handed, given, sources)]))
         aux = _NO_AUX
@@ -104,10 +104,6 @@ def _handed(x: Array, source: Array) -> Array:
     return Array(*bind(reshard, ((source._node, source._levels),), {"spec": own}))
 
 
-def _differentiable(arrays: Sequence[Array]) -> list[Array]:
-    return [x for x in arrays if x.dtype.kind in "fc"]
-
-
 def _inexact(function: str, what: str, leaf: Any, holomorphic: bool, integers: bool) -> Array:
     x = array_leaf(function, leaf)
     if x.dtype.kind not in "fc" and not (integers and x.dtype.kind in "biu"):
@@ -119,15 +115,7 @@ def _inexact(function: str, what: str, leaf: Any, holomorphic: bool, integers: b
     return x
 
 
-def _found(found: Mapping[int, Node], like: Sequence[Array]) -> list[Array]:
-    """Return what was found for the nodes of arrays, zeros where that is nothing."""
-    return [Array(found.get(id(x._node)) or fill_like(x._node, 0), x._levels) for x in like]
-
-
-_Value = tuple[Node, Levels]
-
-
-def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequence[Array]) -> list[_Value]:
+def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequence[Array]) -> list[Value]:
     """Return tangents or cotangents as nodes along the levels of their values, and newer ones.
 
     Values without derivatives have none.
@@ -145,7 +133,7 @@ def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequenc
     return [matched_one(function, f"a {what}", leaf, x) for leaf, x in pairs if x.dtype.kind in "fc"]
 
 
-def matched_one(function: str, what: str, leaf: Any, like: Array) -> _Value:
+def matched_one(function: str, what: str, leaf: Any, like: Array) -> Value:
     x = array_leaf(function, leaf)
     if x.shape != like.shape:
         raise ValueError(f"{function}: {what} of shape {x.shape} for a value of shape {like.shape}")
@@ -236,7 +224,7 @@ def _value_and_grad(
 
         def pulled() -> list[Node]:
             found = pull(made.tape, [(out._node, fill_like(out._node, 1))])
-            return [x._node for x in (*outs, *_found(found, made.sources))]
+            return [x._node for x in (*outs, *found_for(found, made.sources))]
 
         outs = [out] if with_value else []
         like = [*outs, *made.sources]
@@ -349,91 +337,6 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: b
     return made.tuple_of(made.output(), Pullback(made))
 
 
-class Linear:
-    """The derivative where a function was run: a linear function of tangents or cotangents.
-
-    Parameters
-    ----------
-    function
-        Who asks, as errors say.
-    made
-        The run.
-    inputs, results
-        What it takes tangents or cotangents of, and what it gives them of.
-    derive
-        Records it for nodes along the levels of the run; returns the results by the ids of their nodes.
-    replays
-        Whether it is recorded once, and then only replayed.
-    """
-
-    def __init__(
-        self,
-        function: str,
-        made: Run,
-        inputs: Sequence[Array],
-        results: Sequence[Array],
-        derive: Callable[[Sequence[Node]], Mapping[int, Node]],
-        replays: bool,
-    ) -> None:
-        self.function, self.made, self.results, self.replays = function, made, results, replays
-        self.inputs, self._derive = inputs, derive
-        self._levels = made.sources[0]._levels if made.sources else in_force()
-        self._replayed: tuple[Tape, list[Node], list[Node | None]] | None = None
-
-    def __call__(self, values: Sequence[_Value]) -> list[Array]:
-        """Return the results; those of small graphs that were met before are kept."""
-        newer = [self._newer(levels) for _, levels in values]
-        all_newer = merge(newer)
-        if len(all_newer) > 1:  # which of them a result has is not to be seen
-            return self.recorded(values)
-        sources = [x._node for x in self.made.sources]
-        roots = [*[x._node for x in self.made.outs], *[n for n, _ in values]]
-        how = self.function, *map(len, newer)
-        nodes = derived(how, self.made.tape, sources, roots, lambda: [x._node for x in self.recorded(values)])
-        return [
-            Array(n, (all_newer if n.aval.ndim > x._node.aval.ndim else ()) + x._levels)
-            for n, x in zip(nodes, self.results, strict=True)
-        ]
-
-    def _newer(self, levels: Levels) -> Levels:
-        return tuple([i for i in levels if i not in self._levels])
-
-    def recorded(self, values: Sequence[_Value]) -> list[Array]:
-        """Record the results."""
-        if not self.replays and not any([self._newer(levels) for _, levels in values]):
-            return _found(self._derive([n for n, _ in values]), self.results)
-        # The values may have levels that the run does not have: they alone are batched.
-        tape, seeds, ends = self.record()
-        known = {id(s): (node, self._newer(levels)) for s, (node, levels) in zip(seeds, values, strict=True)}
-        found = replay(tape, known)
-        out = []
-        for end, x in zip(ends, self.results, strict=True):
-            node, newer = (fill_like(x._node, 0), ()) if end is None else found.get(id(end), (end, ()))
-            out.append(Array(node, newer + x._levels))
-        return out
-
-    def record(self) -> tuple[Tape, list[Node], list[Node | None]]:
-        """Return what is replayed: a tape, its sources, and the results where they are not zero."""
-        if self._replayed is None:
-            seeds = [placeholder(x._node) for x in self.inputs]
-            with _replayable(self.function, seeds) as tape:
-                given = self._derive(seeds)
-            self._replayed = tape, seeds, [given.get(id(x._node)) for x in self.results]
-        return self._replayed
-
-
-@contextmanager
-def _replayable(function: str, seeds: Sequence[Node]) -> Iterator[Tape]:
-    """Run a tape of what is linear in the seeds, which stand for many values: nobody may look at one."""
-    watch = Watch(
-        f"{function}: a rule looks at a tangent or cotangent ({{}}), which stands for many here, as in "
-        "jacfwd and jacrev: a loop by while_loop or scan does not look, and jvp and grad let it look"
-    )
-    with watched(watch), taping(seeds, linear="replayed") as tape:
-        watch.tape = tape
-        yield tape
-
-
 class Pullback:
     """Pulls a cotangent of a function's output back to its arguments (see `vjp`)."""
 
@@ -446,27 +349,6 @@ class Pullback:
         made = self._made
         cts = _matched("vjp", "cotangent", cotangent, made.out_tree, made.outs)
         return tuple(tree_unflatten(made.in_tree, self._linear(cts)))
-
-
-def pulling(function: str, made: Run) -> Linear:
-    """Return the function of cotangents of a run's outputs that have some."""
-    outs = _differentiable(made.outs)
-
-    def derive(cts: Sequence[Node]) -> Mapping[int, Node]:
-        return pull(made.tape, [(x._node, c) for x, c in zip(outs, cts, strict=True)])
-
-    return Linear(function, made, outs, made.sources, derive, replays=False)
-
-
-def pushing(function: str, made: Run) -> Linear:
-    """Return the function of tangents of a run's sources that have some."""
-    sources = _differentiable(made.sources)
-
-    def derive(ts: Sequence[Node]) -> Mapping[int, Node]:
-        known = {id(x._node): t for x, t in zip(sources, ts, strict=True)}
-        return push(made.tape, known, [x._node for x in made.outs])
-
-    return Linear(function, made, sources, made.outs, derive, replays=True)
 
 
 # -- forward -------------------------------------------------------------------------------------------
@@ -513,7 +395,7 @@ def jvp(
     def pushed() -> list[Node]:
         known = {id(x._node): node for x, node in zip(made.sources, given, strict=True)}
         found = push(made.tape, known, outs)
-        return [*outs, *[x._node for x in _found(found, made.outs)]]
+        return [*outs, *[x._node for x in found_for(found, made.outs)]]
 
     nodes = derived("push", made.tape, [x._node for x in made.sources], [*outs, *given], pushed)
     levels = [o._levels for o in made.outs]
@@ -551,7 +433,8 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     made = run("linearize", "a primal", fun, primals, has_aux, strict, integers=True)
     linear = pushing("linearize", made)
     if any([e.prim.seen is not None for e in made.tape.entries]):  # rules of the user's run here, once
-        linear.record()
+        with suppress(RuleLooksError):  # then they run for each tangent
+            linear.record()
 
     def along(*tangents: Any) -> Any:
         values = _matched("linearize", "tangent", tangents, made.in_tree, made.sources)

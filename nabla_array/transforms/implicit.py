@@ -45,8 +45,7 @@ def custom_root(
     initial_guess : pytree of arrays
         No derivative is taken by it.
     solve : callable
-        ``solve(f, initial_guess)`` gives the zero. It may look at values, and call anything, but not where a
-        derivative is taken of a `vmap` of it: there its loops must be `while_loop` or `scan`.
+        ``solve(f, initial_guess)`` gives the zero. It may look at values, and call anything.
     tangent_solve : callable
         ``tangent_solve(g, y)`` gives x for which ``g(x)`` is y, where g is linear, in ways that derivatives
         pass; `custom_linear_solve` in it is one. For a function of one number ``y / g(1.0)``.
@@ -130,9 +129,9 @@ def custom_linear_solve(
         the arrays that it captures.
     b : pytree of arrays
     solve : callable
-        ``solve(matvec, b)`` gives x. It may look at values, and call anything, but not where a derivative is
-        taken of a `vmap` of it, or one stands for many (`linearize`, `jacfwd`, `jacrev`): there its loops
-        must be `while_loop` or `scan`.
+        ``solve(matvec, b)`` gives x. It may look at values, and call anything; then `jacfwd` and `jacrev`
+        call it for one unit vector after the other, and what `linearize` and `vjp` give refuses `vmap`. Loops
+        by `while_loop` and `scan` do not look.
     transpose_solve : callable, optional
         ``transpose_solve(vecmat, b)`` does so for the transpose, which reverse mode needs. Without it,
         reverse mode goes through what `solve` computes.

@@ -11,10 +11,12 @@ import numpy as np
 from .._lazy.graph.node import Node
 from .._lazy.ops.structure import reshape, slice_
 from .._namespace.chapters.elementwise import add, multiply
+from .._namespace.chapters.joining import stack
 from .._namespace.core.array import Array, apply, from_value
 from .calls import array_leaf, choose, decorator, named
-from .derivatives import Linear, jvp, matched_one, pulling, pushing, run, vjp
+from .derivatives import jvp, matched_one, run, vjp
 from .derived import derived
+from .linear import Linear, RuleLooksError, pulling, pushing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 from .vmap import vmap
 
@@ -175,7 +177,15 @@ def _blocks(linear: Linear, axis: int) -> list[list[Array]]:
     def record() -> list[Node]:
         basis = _basis(inputs)
         units[:] = [x._node for x in basis]
-        return [b._node for x in vmap(of_units, out_axes=axis)(*basis) for b in _split(x, inputs, axis)]
+        try:
+            found = vmap(of_units, out_axes=axis)(*basis)
+        except RuleLooksError:  # a rule that looks sees one unit vector after the other
+            each = [
+                of_units(*units)
+                for units in zip(*[map(from_value, x._node.value) for x in basis], strict=True)
+            ]
+            found = [stack(some, axis=axis) for some in zip(*each, strict=True)]
+        return [b._node for x in found for b in _split(x, inputs, axis)]
 
     sources, outs = [x._node for x in made.sources], [x._node for x in made.outs]
     how = linear.function, *[len(x._levels) for x in (*inputs, *results)]

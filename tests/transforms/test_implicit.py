@@ -26,6 +26,7 @@ from nabla_array.transforms import (
     jacrev,
     jvp,
     linear_transpose,
+    linearize,
     scan,
     trace,
     tree_map,
@@ -315,8 +316,49 @@ def test_whole_jacobians_of_linear_systems() -> None:
         close(jacobian(f)(1.0, b), jacobian(plain)(1.0, b))
         close(jacobian(f, argnums=1)(1.0, b), jacobian(plain, argnums=1)(1.0, b))
     close(hessian(lambda s: (f(s, b) ** 3).sum())(1.0), hessian(lambda s: (plain(s, b) ** 3).sum())(1.0))
-    with pytest.raises(TypeError, match="jacfwd: a rule looks at a tangent or cotangent"):
-        jacfwd(system(by_richardson))(1.0, b)
+    looking = system(by_richardson, transpose_solve=by_richardson)
+    for jacobian in (jacfwd, jacrev):
+        close(jacobian(looking)(1.0, b), jacobian(plain)(1.0, b))
+        close(jacobian(looking, argnums=1)(1.0, b), jacobian(plain, argnums=1)(1.0, b))
+    close(
+        hessian(lambda s: (looking(s, b) ** 3).sum())(1.0), hessian(lambda s: (plain(s, b) ** 3).sum())(1.0)
+    )
+    scales = xp.asarray([1.0, 1.1])
+    close(vmap(lambda s: jacfwd(looking)(s, b))(scales), vmap(lambda s: jacfwd(plain)(s, b))(scales))
+    along = linearize(looking, 1.0, b)[1]
+    close(along(1.0, b), jvp(plain, (1.0, b), (1.0, b))[1])
+    with pytest.raises(TypeError, match="linearize: a rule looks at a tangent or cotangent"):
+        vmap(along)(scales, xp.stack([b, b]))
+
+
+def test_derivatives_of_many_solutions_whose_solvers_look() -> None:
+    scales, many = xp.asarray([1.0, 1.1]), xp.stack([xp.asarray(B), 2 * xp.asarray(B)])
+    f = system(by_richardson, transpose_solve=by_richardson)
+    close(
+        grad(lambda s: (vmap(f)(s, many) ** 3).sum())(scales),
+        grad(lambda s: (vmap(plain)(s, many) ** 3).sum())(scales),
+    )
+    for jacobian in (jacfwd, jacrev):
+        close(jacobian(vmap(f))(scales, many), jacobian(vmap(plain))(scales, many))
+
+
+@pytest.mark.filterwarnings("ignore::nabla_array.transforms.SplitWarning")
+def test_derivatives_of_many_roots_whose_solvers_look() -> None:
+    def newton(f: Any, x: Any) -> Any:
+        while abs(f(x)) > 1e-13:
+            x = x - f(x) / (2 * x)
+        return x
+
+    def root(a: Any) -> Any:
+        return custom_root(lambda x: x**2 - a, 1.0 + 0 * a, newton, lambda g, y: y / g(1.0))
+
+    a = xp.asarray([1.0, 4.0, 9.0])
+    wanted = 0.5 / np.sqrt(np.asarray(a))
+    close(grad(lambda a: xp.sum(vmap(root)(a)))(a), wanted)
+    close(vmap(grad(root))(a), wanted)
+    for jacobian in (jacfwd, jacrev):
+        close(jacobian(vmap(root))(a), np.diag(wanted))
+    close(vmap(hessian(root))(a), -0.25 * np.asarray(a) ** -1.5)
 
 
 def test_symmetric_systems_and_those_without_a_transpose() -> None:

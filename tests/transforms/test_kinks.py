@@ -31,6 +31,8 @@ FIRST = [
     (lambda x: xp.linalg.norm(x, ord=2), ([[0.0, 0.0], [0.0, 0.0]],), ([[0.25, 0.0], [0.0, 0.25]],)),
     (lambda x: xp.linalg.norm(x, ord=-xp.inf), ([0.0, 0.0],), ([0.5, 0.5],)),
     (xp.cbrt, (xp.inf,), (0.0,)),
+    (xp.std, ([2.0, 2.0],), ([np.nan, np.nan],)),
+    (xp.linalg.norm, ([0.0, 0.0],), ([np.nan, np.nan],)),
     # Ours: JAX has nan.
     (xp.power, (0.0, 0.0), (0.0, 0.0)),
 ]
