@@ -16,6 +16,7 @@ from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, lineariz
 from .._lazy.ops.placement import in_use, is_resident
 from .._lazy.run import tiers
 from .._lazy.run.claims import lock
+from .._lazy.run.control import told_of_loop
 from .._lazy.run.devices import CPU, device_of
 from .._lazy.run.evaluator import scheduled
 from .._lazy.schedule.steps import Call, Compiled, Fused, Schedule, Tiled
@@ -120,12 +121,15 @@ class Explanation:
         None where it is evaluated already.
     tiers
         For each part that MAX could run its operations, and where it runs and why.
+    loops
+        For each loop over small values its number, and where it runs and why.
     """
 
     program: Program
     steps: tuple[Step, ...]
     results: tuple[tuple[Aval, int | None], ...]
     tiers: tuple[tuple[tuple[int, ...], str], ...] = ()
+    loops: tuple[tuple[int, str], ...] = ()
 
     def __str__(self) -> str:
         lines = self.header()
@@ -212,6 +216,8 @@ class Explanation:
             yield f"{k}. {step.title()}{traffic}", rows
         if self.tiers:
             yield "what MAX could run", [f"{_numbers(eqns)}: {why}" for eqns, why in self.tiers]
+        if self.loops:
+            yield "loops", [f"%{k}: {where}" for k, where in self.loops]
 
     def _row(self, number: int) -> str:
         kept = number in self.program.outputs and all(number != n for _, n in self.results)
@@ -286,7 +292,7 @@ def _explain(roots: list[Node]) -> Explanation:
         if not is_large:
             pending_eqns = _own(program, range(len(program.inputs), len(program.inputs) + len(program.eqns)))
             small = _told(program, "small", pending_eqns, range(len(program.inputs)), pending_eqns)
-            return Explanation(program, (small,) if order else (), results)
+            return Explanation(program, (small,) if order else (), results, loops=_loops(program))
         if device == CPU:
             plan = tiers.planned(program)
             schedule = tiers.foreseen(plan)
@@ -316,7 +322,17 @@ def _explain(roots: list[Node]) -> Explanation:
     if config.mode == "host":
         runners = ()
     told = [(_own(program, r.part.eqns), r.kernel.status()) for r in runners if r.kernel is not None]
-    return Explanation(program, tuple(_steps(schedule)), results, tuple(told))
+    return Explanation(program, tuple(_steps(schedule)), results, tuple(told), _loops(program))
+
+
+def _loops(program: Program) -> tuple[tuple[int, str], ...]:
+    if config.mode == "host":
+        return ()
+    told = [
+        (k, told_of_loop(eqn, tuple([program.aval(i) for i in eqn.ins])))
+        for k, eqn in enumerate(program.eqns, len(program.inputs))
+    ]
+    return tuple([(k, where) for k, where in told if where is not None])
 
 
 def _read(program: Program, eqns: Sequence[int], shown: Container[int]) -> tuple[int, ...]:

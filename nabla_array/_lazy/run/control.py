@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -10,15 +10,15 @@ import numpy as np
 
 from ..cpu.blocks import StepFailed
 from ..cpu.loops import Loop, is_small, makes_small
-from ..graph.aval import LARGE
+from ..graph.aval import LARGE, Aval
 from ..graph.bodies import Flags, is_writing
 from ..graph.node import Node, evaluate_hook
 from ..graph.primitive import Primitive
-from ..graph.program import Program
+from ..graph.program import Eqn, Program
 from ..ops.control import COTANGENT, ROW, Axes, Roles, scan, switch, while_, with_axis
 from . import tiers
 from .evaluator import evaluate
-from .hot import run_operation
+from .hot import hot_of, run_operation
 
 
 def _relieve(nodes: list[Node]) -> None:
@@ -202,11 +202,15 @@ def _switch_host(
 # -- all -------------------------------------------------------------------------------------------------
 
 
+def _is_small(params: Mapping[str, Any]) -> bool:
+    return all([makes_small(p) for p in params.values() if isinstance(p, Program)])
+
+
 def _perhaps_hot(prim: Primitive, cold: Callable[..., Any]) -> Callable[..., Any]:
     """Return the host's function that runs small loops by machine code once that pays."""
 
     def host(*operands: np.ndarray, **params: Any) -> Any:
-        if all([makes_small(p) for p in params.values() if isinstance(p, Program)]):
+        if _is_small(params):
             return run_operation(prim, operands, params, partial(cold, *operands, **params))
         return cold(*operands, **params)
 
@@ -215,3 +219,10 @@ def _perhaps_hot(prim: Primitive, cold: Callable[..., Any]) -> Callable[..., Any
 
 scan.host, while_.host = _perhaps_hot(scan, _scan_host), _perhaps_hot(while_, _while_host)
 switch.host = _switch_host
+
+
+def told_of_loop(eqn: Eqn, avals: tuple[Aval, ...]) -> str | None:
+    """Say where a loop over operands of these avals runs, and why; None for what never is machine code."""
+    if eqn.prim not in (scan, while_) or not _is_small(dict(eqn.params)):
+        return None
+    return hot_of(eqn.prim, avals, eqn.params).status()

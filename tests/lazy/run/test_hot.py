@@ -66,6 +66,18 @@ def test_a_loop_becomes_hot(seen: list[hot.Hot]) -> None:
     assert seen[0].status() == "machine code"
 
 
+def test_explain_says_where_loops_run() -> None:
+    x = xp.linspace(0, 1, 5)
+    with xp.config(mode="auto", compile_after=0):
+        assert "%1: host: machine code after 0 s" in str(xp.explain(decay(x)[0]))
+        for _ in range(3):
+            xp.eval(decay(x))
+            hot.wait_for_compilers()
+        assert "loops\n  %1: machine code" in str(xp.explain(decay(x)[0]))
+    with xp.config(mode="host"):
+        assert "loops" not in str(xp.explain(decay(x)[0]))
+
+
 def test_it_runs_cold_until_then(seen: list[hot.Hot]) -> None:
     with xp.config(mode="auto", compile_after=100):
         xp.eval(decay(xp.ones(3)))
