@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from .._lazy.rules.levels import Levels, align, merge, seeing_levels, sizes_in_f
 from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current, split_hook
 from .._namespace.core.promotion import SCALARS, astype
+from .._namespace.core.weak import let_stand, number_of, number_type, standing_for_numbers
 from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
 from .calls import array_leaf
 from .captured import Capturing
@@ -29,7 +31,7 @@ from .watching import is_disabled, writing_body
 class Kind(NamedTuple):
     """What a body's operand is: shape and dtype as the body sees them, and the levels that it lies along.
 
-    `weak`: it was given as a Python number, and takes the dtype that the body makes of it.
+    `weak`: it stands for a Python number: it promotes as one, and takes the dtype that the body makes of it.
     """
 
     shape: tuple[int, ...]
@@ -42,7 +44,28 @@ class Kind(NamedTuple):
 
 
 def kind_of(x: Array, leaf: Any = None) -> Kind:
-    return Kind(x.shape, x.dtype, x._levels, type(leaf) in SCALARS)
+    is_weak = type(leaf) in SCALARS or number_type(x) is not None
+    return Kind(x.shape, x.dtype, x._levels, is_weak)
+
+
+def kinds_of(function: str, leaves: Sequence[Any]) -> list[Kind]:
+    return [kind_of(array_leaf(function, x), x) for x in leaves]
+
+
+@contextmanager
+def handed(state: Sequence[Any], kinds: Sequence[Kind]) -> Iterator[list[Array]]:
+    """Give copies of a carry to a body that is run as it is: what it does to them concerns nobody else."""
+    given = [x.copy() for x in state]
+    numbers = [current(x) for x, k in zip(given, kinds, strict=True) if k.weak]
+    with standing_for_numbers(numbers):
+        yield given
+
+
+def result(node: Node, kind: Kind) -> Array:
+    x = Array(node, kind.levels)
+    if kind.weak:
+        let_stand(x)
+    return x
 
 
 def aligned(x: Array, levels: Levels) -> Node:
@@ -71,6 +94,7 @@ class Run:
         sources = [hole_for(aval, state) for aval in avals]
         self.leaves: list[Any] = []
         self.arrays: list[Array] = []
+        self.kinds: list[Kind] = []
         self.tree: Any = None
         self.looked = is_disabled() and not always
         if self.looked:
@@ -82,11 +106,13 @@ class Run:
                 seeing_levels() as self.seen,
                 taping(sources, derivative=False, everything=everything) as self.tape,
                 writing_body(state, self.tape),
+                standing_for_numbers([n for n, k in zip(sources, kinds, strict=True) if k.weak]),
             ):
                 given = [Array(n, k.levels) for n, k in zip(sources, kinds, strict=True)]
                 self.leaves, self.tree = tree_flatten(body(*given))
                 found = [array_leaf(function, x) for x in self.leaves]
                 self.arrays = [Array(current(x), x._levels) for x in found]
+                self.kinds = [kind_of(x, leaf) for x, leaf in zip(self.arrays, self.leaves, strict=True)]
         except Exception:
             if not state.looked:
                 raise
@@ -130,35 +156,36 @@ split_hook[0] = _look
 
 
 def carried(
-    function: str, what: str, tree: TreeDef, kinds: Sequence[Kind], leaves: Sequence[Any], out: TreeDef
+    function: str, what: str, tree: TreeDef, kinds: Sequence[Kind], made: Sequence[Kind], out: TreeDef
 ) -> list[Kind]:
-    """Return the kinds of a carry, grown by what a body made of it; raises TypeError if it is another."""
+    """Return the kinds of a carry, grown by those that a body made of it; raises TypeError if it is another.
+
+    What stands for a Python number takes the dtype that the body makes of it, if numbers of its kind fit in.
+    """
     if out != tree:
         raise TypeError(f"{function}: {what} must keep its structure: {tree} goes in, {out} comes out")
     grown = []
-    for kind, leaf in zip(kinds, leaves, strict=True):
-        new = kind_of(array_leaf(function, leaf), leaf)
+    for kind, new in zip(kinds, made, strict=True):
         if new.shape != kind.shape:
             break
-        dtype = kind.dtype
-        if new.dtype != dtype:
-            if new.weak and np.result_type(dtype, leaf) == dtype:
-                pass
-            elif kind.weak and not new.weak and np.result_type(dtype, new.dtype) == new.dtype:
-                dtype = new.dtype
-            elif kind.weak and new.weak:
-                dtype = np.result_type(dtype, new.dtype)
-            else:
+        if new.dtype != kind.dtype:
+            dtype = common_dtype([kind, new])
+            if (not kind.weak and dtype != kind.dtype) or (not new.weak and dtype != new.dtype):
                 break
+            kind = kind._replace(dtype=dtype, weak=kind.weak and new.weak)
         levels = merge([kind.levels, new.levels]) if new.levels != kind.levels else kind.levels
-        grown.append(kind._replace(dtype=dtype, levels=levels))
+        grown.append(kind._replace(levels=levels))
     if len(grown) < len(kinds):
-        made = [kind_of(array_leaf(function, x)) for x in leaves]
         raise TypeError(
             f"{function}: {what} must keep its shapes and dtypes: {tree_unflatten(tree, kinds)} goes in, "
             f"{tree_unflatten(tree, made)} comes out"
         )
     return grown
+
+
+def common_dtype(kinds: Sequence[Kind]) -> np.dtype:
+    weak = all(k.weak for k in kinds)
+    return np.result_type(*[k.dtype if weak or not k.weak else number_of(k.dtype) for k in kinds])
 
 
 def recorded(prim: Primitive, function: str, operands: Sequence[Node], params: dict[str, Any]) -> list[Node]:

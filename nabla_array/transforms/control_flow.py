@@ -15,7 +15,21 @@ from .._namespace.chapters.elementwise import clip, equal, logical_not
 from .._namespace.chapters.joining import stack
 from .._namespace.core.array import Array, current
 from .._namespace.core.promotion import astype
-from .bodies import Kind, Run, aligned, arrays_of, carried, copied, kind_of, length_of, recorded
+from .bodies import (
+    Kind,
+    Run,
+    aligned,
+    arrays_of,
+    carried,
+    common_dtype,
+    copied,
+    handed,
+    kind_of,
+    kinds_of,
+    length_of,
+    recorded,
+    result,
+)
 from .calls import array_leaf
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
@@ -112,19 +126,20 @@ def _scalar(function: str, what: str, value: Any) -> Array:
 def _branch(
     function: str, index: Array, branches: Sequence[Callable[..., Any]], operands: Sequence[Any]
 ) -> Any:
-    _, arrays, tree = arrays_of(function, tuple(operands))
-    kinds = [kind_of(x) for x in arrays]
+    leaves, arrays, tree = arrays_of(function, tuple(operands))
+    kinds = [kind_of(x, leaf) for x, leaf in zip(arrays, leaves, strict=True)]
     runs = []
     for branch in branches:
         run = Run(function, lambda *xs, f=branch: f(*tree_unflatten(tree, xs)), kinds, everything=True)
         if run.looked:
-            return branches[int(index)](*copied(tree, arrays))
+            with handed(arrays, kinds) as given:
+                return branches[int(index)](*tree_unflatten(tree, given))
         runs.append(run)
     outs = _agreed(function, runs)
     # What every branch hands on is the operand, which examples that go different ways may share.
     ways = [{*some} for some in zip(*[run.handed_on() for run in runs], strict=True)]
     same = [some.pop() if len(some) == 1 else None for some in ways]
-    results = [None if i is None else Array(current(arrays[i]), kinds[i].levels) for i in same]
+    results = [None if i is None else result(current(arrays[i]), kinds[i]) for i in same]
     chosen = [i for i, x in enumerate(results) if x is None]
     if not chosen:
         return tree_unflatten(runs[0].tree, results)
@@ -144,7 +159,7 @@ def _branch(
     }
     values = [aligned(index, levels), *[current(x) for x in arrays], *more]
     for i, node, kind in zip(chosen, recorded(control.switch, function, values, params), outs, strict=True):
-        results[i] = Array(node, kind.levels)
+        results[i] = result(node, kind)
     return tree_unflatten(runs[0].tree, results)
 
 
@@ -157,18 +172,15 @@ def _agreed(function: str, runs: Sequence[Run]) -> list[Kind]:
                 f"{function}: branches must give results of the same structure: {first.tree} and {run.tree}"
             )
     outs = []
-    for row in zip(*[zip(run.leaves, run.arrays, strict=True) for run in runs], strict=True):
-        kinds = [kind_of(x, leaf) for leaf, x in row]
-        weak = all(k.weak for k in kinds)
-        dtype = np.result_type(
-            *[k.dtype if weak or not k.weak else leaf for k, (leaf, _) in zip(kinds, row, strict=True)]
-        )
+    for kinds in zip(*[run.kinds for run in runs], strict=True):
+        dtype = common_dtype(kinds)
         if any(k.shape != kinds[0].shape or (k.dtype != dtype and not k.weak) for k in kinds):
-            given = [repr(tree_unflatten(run.tree, [kind_of(x) for x in run.arrays])) for run in runs]
+            given = [repr(tree_unflatten(run.tree, run.kinds)) for run in runs]
             raise TypeError(
                 f"{function}: branches must give results of the same shapes and dtypes: {' and '.join(given)}"
             )
-        outs.append(Kind(kinds[0].shape, dtype, merge([k.levels for k in kinds])))
+        weak = all(k.weak for k in kinds)
+        outs.append(Kind(kinds[0].shape, dtype, merge([k.levels for k in kinds]), weak))
     return outs
 
 
@@ -217,7 +229,7 @@ def _while(function: str, cond_fun: Callable[..., Any], body_fun: Callable[..., 
         if body is None or body.looked:
             return _while_in_python(function, cond_fun, body_fun, tree, arrays, kinds)
         _check_test(function, test.leaves, test.tree)
-        grown = carried(function, "the value", tree, kinds, body.leaves, body.tree)
+        grown = carried(function, "the value", tree, kinds, body.kinds, body.tree)
         moving, still = _parted(body, len(kinds))
         levels = test.arrays[0]._levels
         if levels:
@@ -242,7 +254,7 @@ def _while(function: str, cond_fun: Callable[..., Any], body_fun: Callable[..., 
     found = recorded(control.while_, function, [*[state[i] for i in order], *more], params)
     for i, node in zip(moving, found, strict=True):
         state[i] = node
-    return tree_unflatten(tree, [Array(n, k.levels) for n, k in zip(state, kinds, strict=True)])
+    return tree_unflatten(tree, [result(n, k) for n, k in zip(state, kinds, strict=True)])
 
 
 def _parted(body: Run, carry: int) -> tuple[list[int], list[int]]:
@@ -275,12 +287,15 @@ def _while_in_python(
     kinds: Sequence[Kind],
 ) -> Any:
     while True:
-        test = cond_fun(copied(tree, state))
+        with handed(state, kinds) as given:
+            test = cond_fun(tree_unflatten(tree, given))
         _check_test(function, *tree_flatten(test))
         if not test:
             return copied(tree, state)
-        leaves, out = tree_flatten(body_fun(copied(tree, state)))
-        kinds = carried(function, "the value", tree, kinds, leaves, out)
+        with handed(state, kinds) as given:
+            leaves, out = tree_flatten(body_fun(tree_unflatten(tree, given)))
+            made = kinds_of(function, leaves)
+        kinds = carried(function, "the value", tree, kinds, made, out)
         state = _copies(function, leaves, kinds)
 
 
@@ -348,7 +363,8 @@ def fori_loop(
             i, value = state
             return (i + 1, body_fun(i, value)), None
 
-        return scan_of("fori_loop", step, (first, init_val), None, length, False)[0][1]
+        start = lower if type(lower) is type(upper) is int else first  # a number promotes as one
+        return scan_of("fori_loop", step, (start, init_val), None, length, False)[0][1]
     return _while(
         "fori_loop",
         lambda state: state[0] < state[1],
@@ -433,11 +449,11 @@ def scan_of(
         if run.looked:
             return _scan_in_python(function, body, tree, arrays, kinds, slices, steps, reverse)
         new, y_tree = run.tree.children
-        grown = carried(function, "the carry", tree, kinds, run.leaves[: new.num_leaves], new)
+        grown = carried(function, "the carry", tree, kinds, run.kinds[: new.num_leaves], new)
         if grown == kinds:
             break
         kinds = grown
-    y_kinds = [kind_of(x) for x in run.arrays[n:]]
+    y_kinds = [k._replace(weak=False) for k in run.kinds[n:]]
     moving, still = _parted(run, n)
     cut, ys = range(n, n + len(slices)), range(n, n + len(y_kinds))
     outs = [*[kinds[i] for i in moving], *y_kinds]
@@ -456,7 +472,7 @@ def scan_of(
     found = recorded(control.scan, function, values, params)
     for i, node in zip(moving, found, strict=False):
         state[i] = node
-    results = [Array(x, k.levels) for x, k in zip(state, kinds, strict=True)]
+    results = [result(x, k) for x, k in zip(state, kinds, strict=True)]
     stacked = [Array(x, k.levels) for x, k in zip(found[len(moving) :], y_kinds, strict=True)]
     return tree_unflatten(tree, results), tree_unflatten(y_tree, stacked)
 
@@ -475,16 +491,22 @@ def _scan_in_python(
         raise ValueError(
             f"{function}: no steps, and a body that looks at values: what it would return is not known"
         )
-    rows: list[list[Array]] = []
+    rows: list[list[tuple[Array, Kind]]] = []
     y_tree: Any = None
     for t in range(steps - 1, -1, -1) if reverse else range(steps):
-        given = [x[t].copy() for x in slices]
-        leaves, out = tree_flatten(body(*[x.copy() for x in state], *given))
+        with handed(state, kinds) as given:
+            leaves, out = tree_flatten(body(*given, *[x[t].copy() for x in slices]))
+            made = kinds_of(function, leaves)
         new, y_tree = out.children
-        made = leaves[: new.num_leaves]
-        kinds = carried(function, "the carry", tree, kinds, made, new)
-        state = _copies(function, made, kinds)
-        rows.append([array_leaf(function, x).copy() for x in leaves[new.num_leaves :]])
+        n = new.num_leaves
+        kinds = carried(function, "the carry", tree, kinds, made[:n], new)
+        state = _copies(function, leaves[:n], kinds)
+        rows.append([(array_leaf(function, x).copy(), k) for x, k in zip(leaves[n:], made[n:], strict=True)])
     if reverse:
         rows.reverse()
-    return tree_unflatten(tree, state), tree_unflatten(y_tree, [stack(y) for y in zip(*rows, strict=True)])
+    return tree_unflatten(tree, state), tree_unflatten(y_tree, [_stacked(y) for y in zip(*rows, strict=True)])
+
+
+def _stacked(rows: Sequence[tuple[Array, Kind]]) -> Array:
+    dtype = common_dtype([k for _, k in rows])
+    return stack([astype(x, dtype) for x, _ in rows])

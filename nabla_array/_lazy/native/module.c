@@ -323,6 +323,7 @@ static const struct {
     {&tapes, &PyList_Type},
     {&frozen, &PyDict_Type},
     {&scopes, &PyList_Type},
+    {&weak, &PyList_Type},
     {&recent, &PyDict_Type},
     {&aval_of, &PyBaseObject_Type},
     {&faults, &PyDict_Type},

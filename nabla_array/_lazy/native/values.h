@@ -3,6 +3,7 @@
 static PyTypeObject *Array, *Part, *Exported, *View, *Aval;
 static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
+static PyObject *weak;      /* list: not empty while arrays stand for Python numbers */
 static PyObject *frozen;    /* dict: by id, the arrays that are read-only */
 static PyObject *scopes;    /* list of numbers: not empty while a run may not write to what was there before */
 static PyObject *recent;    /* dict: (shape, dtype) -> aval, the last ones */
@@ -27,11 +28,11 @@ static PyObject *s_entered, *s_heard, *s_mode, *s_settings, *s_aval, *s_kind, *s
 #define NODE(x) SLOT(x, x_node)
 #define VALUE_OF(node) SLOT(node, n_value)
 
-/* Say whether each step must be recorded, or left to Python at least. */
+/* Say whether each step must be recorded, or left to Python at least, as where arrays promote as numbers do. */
 static inline int
 is_watched(void)
 {
-    return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0;
+    return part_bytes == 0 || PyList_GET_SIZE(tapes) != 0 || PyList_GET_SIZE(weak) != 0;
 }
 
 /* Return the mark of an array that is made now (a new reference): the number of the last scope; NULL outside of all. */

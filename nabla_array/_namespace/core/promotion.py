@@ -16,6 +16,7 @@ from ..._lazy.ops.creation import fill_node
 from ..._lazy.ops.elementwise import cast
 from ..._lazy.ops.structure import broadcast, concat, reshape
 from .array import Array, apply, from_value
+from .weak import any_stands, note_result, promoted_dtype, weak, weakened
 
 SCALARS = (bool, int, float, complex)
 # What a binary operator takes beside an Array; anything else may know better what to do.
@@ -188,7 +189,10 @@ def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 
 def elementwise(prim: Primitive, name: str, args: Sequence[Any]) -> Array:
     """Apply an elementwise primitive as a ufunc is applied: promote, broadcast, record."""
-    return apply(prim, *operands(prim, name, args))
+    y = apply(prim, *operands(prim, name, args))
+    if weak and any_stands(*[x._node for x in args if type(x) is Array]):
+        note_result(y, args)
+    return y
 
 
 def operands(prim: Primitive, name: str, args: Sequence[Any]) -> list[Array]:
@@ -202,6 +206,8 @@ def operands(prim: Primitive, name: str, args: Sequence[Any]) -> list[Array]:
     kinds = tuple(
         x.dtype if type(x) is Array else type(x) if type(x) is not bool else np.dtype(bool) for x in given
     )
+    if weak and any_stands(*[x._node for x in given if type(x) is Array]):
+        kinds = weakened(given, kinds)
     dtypes = resolve(prim, kinds, name)
     shapes = [x.shape for x in given if type(x) is Array]
     shape = broadcast_shapes(name, *shapes) if len(shapes) > 1 else shapes[0]
@@ -221,7 +227,7 @@ def _fitting(function: str, shape: tuple[int, ...], value: Any, dtype: np.dtype)
 def result_dtype(*operands: Any) -> np.dtype:
     """Return the promoted dtype of arrays, dtypes and Python scalars (which are weak)."""
     kinds = [x.dtype if type(x) is Array else x for x in operands]
-    return np.result_type(*kinds)
+    return promoted_dtype(weakened(operands, kinds)) if weak else np.result_type(*kinds)
 
 
 def promote(function: str, *operands: Any) -> list[Array]:

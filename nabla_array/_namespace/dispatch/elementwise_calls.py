@@ -15,6 +15,7 @@ from ..._lazy.ops.creation import scalar_node
 from ..._lazy.rules.levels import is_seeing
 from ..core.array import Array
 from ..core.promotion import UnheldDtypeError, as_array, elementwise, full
+from ..core.weak import any_stands, weak
 from . import eager, fastpath
 from .ufuncs import ALIASES, host_hook, make_ufunc, with_options
 
@@ -26,7 +27,7 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
     def function(x: Any) -> Array:
         if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
             a = x._node
-            out = rules.get(a.aval)
+            out = rules.get(a.aval) if not (weak and any_stands(a)) else None
             if out is not None and (not out.shape or type(a) is Part) and not tapes and not x._levels:
                 found = eager.elementwise(prim, out, a)
                 if found is not None:
@@ -65,7 +66,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
             a = scalar_node(b.aval, x1)
         else:
             return slow(x1, x2)
-        if a is None or b is None or (levels and is_seeing()):
+        if a is None or b is None or (levels and is_seeing()) or (weak and any_stands(a, b)):
             return slow(x1, x2)
         aval = a.aval
         out = rules.get(aval if b.aval is aval else (aval, b.aval))

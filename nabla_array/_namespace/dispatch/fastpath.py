@@ -24,6 +24,7 @@ from ..._lazy.ops.structure import slice_
 from ..._lazy.stats import stats
 from ..core.array import TINY, Array, Step, View, defaults, frozen, limit_hook
 from ..core.promotion import list_hook
+from ..core.weak import weak
 from . import eager
 
 _Function = Callable[..., Any]
@@ -192,7 +193,7 @@ def limit() -> None:
 
 if compiled is not None:
     compiled.setup(
-        *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes),
+        *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
     )
