@@ -18,9 +18,9 @@ from .kernels import Unfit
 UNROLLED = 8
 # Bytes of a value on the stack, and of all of them.
 _MOST_ON_STACK, _STACK = 1 << 12, 1 << 16
-# Iterations between two looks whether somebody wants to stop, less one; lines of a program:
-# LLVM takes a second for them, or two.
-_ROUND, _LONGEST = 1023, 8_000
+# Iterations between two looks whether somebody wants to stop, as a power of two; those of a loop of which
+# nobody knows how many; lines of a program: LLVM takes a second for them, or two.
+_ROUND, _UNKNOWN, _LONGEST = 10, 64, 8_000
 
 _TYPES = {"b1": "i1", "f4": "float", "f8": "double"}
 _INTRINSICS = {"float": "f32", "double": "f64"}
@@ -142,6 +142,7 @@ class Writer:
         self.scratch: list[int] = []  # where rooms are in the memory that a call is given
         self.scratch_bytes = self.stack_bytes = self.n = 0
         self.is_short = True
+        self.inside = 1  # iterations of loops in what is being written
         self.targets: list[Stored | None] = []
         for aval in (*inputs, *outputs):
             type_of(aval.dtype)
@@ -313,9 +314,11 @@ class Writer:
         first = len(self.lines)
         self.line("")
         self.is_short &= not is_long
-        if is_long and count > _ROUND:
-            self._look_whether_stopped(name)
+        outside, self.inside = self.inside, 1
         body(name)
+        if is_long:
+            self._look_whether_stopped(name, count)
+        self.inside = max(outside, self.inside * count) if is_long else outside
         further = self.name(f"add nuw nsw i64 {name}, 1")
         self.lines[first] = f"{name} = phi i64 [0, %{before}], [{further}, %{self.block}]"
         more = self.name(f"icmp ult i64 {further}, {count}")
@@ -331,20 +334,26 @@ class Writer:
         self.begin(head)
         at = len(self.lines)
         self.line("")
-        self._look_whether_stopped(i)
+        outside, self.inside = self.inside, 1
         is_true, found = ask()
         self.line(f"br i1 {is_true.name}, label %{inside}, label %{end}")
         self.begin(inside)
         body(found)
+        self._look_whether_stopped(i)
+        self.inside = max(outside, self.inside * _UNKNOWN)
         further = self.name(f"add i64 {i}, 1")
         self.lines[at] = f"{i} = phi i64 [0, %{before}], [{further}, %{self.block}]"
         self.line(f"br label %{head}")
         self.begin(end)
 
-    def _look_whether_stopped(self, i: str) -> None:
+    def _look_whether_stopped(self, i: str, count: int = 1 << 63) -> None:
+        """Look, in iteration i of so many, each thousand iterations of what is inside."""
+        part_of = (1 << max(_ROUND + 1 - self.inside.bit_length(), 0)) - 1
+        if count <= part_of:
+            return
         look, on, stop = self.label(), self.label(), self.label()
-        part = self.name(f"and i64 {i}, {_ROUND}")
-        is_time = self.name(f"icmp eq i64 {part}, {_ROUND}")
+        part = self.name(f"and i64 {i}, {part_of}")
+        is_time = self.name(f"icmp eq i64 {part}, {part_of}")
         self.line(f"br i1 {is_time}, label %{look}, label %{on}")
         self.begin(look)
         found = self.name(f"call i32 {pointer_to(compiled.stop_address())}()")

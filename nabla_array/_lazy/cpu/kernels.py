@@ -32,6 +32,10 @@ _Function = np.ufunc | str | None
 _Step = tuple[_Function, tuple[int, ...], np.dtype, int, bool]
 
 
+# Arrays that compiled code is given, inputs and outputs together, are no more.
+MOST_ARRAYS = 1000
+
+
 class Unfit(Exception):
     """Something in a fusion group is not for compiled code."""
 

@@ -24,7 +24,7 @@ from ..schedule.folding import folded
 from ..schedule.partition import partition
 from ..schedule.steps import Call, Fused, Step
 from .blocks import writer
-from .kernels import Job, Unfit
+from .kernels import MOST_ARRAYS, Job, Unfit
 from .sequences import ALIGNED, FIXED, THREAD, Binder, Workspace, copy_op
 
 # How often a value is looked at that stays until the end.
@@ -41,7 +41,9 @@ def is_small(program: Program) -> bool:
 
 @lru_cache(512)
 def makes_small(program: Program) -> bool:
-    """Say the same of the values that the equations make; they are not many either, since all get a place."""
+    """Say the same of the values that the equations make; all get a place, so that there are not many."""
+    if len(program.inputs) + len(program.outputs) > MOST_ARRAYS:
+        return False
     sizes = [a.nbytes for e in program.eqns if not is_literal(e) for a in _avals(e.aval)]
     return max(sizes, default=0) < LARGE and sum(sizes) < _MOST
 

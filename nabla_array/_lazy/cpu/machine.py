@@ -30,7 +30,7 @@ from .instructions import (
     pointer_to,
     type_of,
 )
-from .kernels import Unfit
+from .kernels import MOST_ARRAYS, Unfit
 
 # Formulas within formulas.
 _DEEPEST = 32
@@ -308,6 +308,8 @@ class Machine:
     """
 
     def __init__(self, program: Program) -> None:
+        if len(program.inputs) + len(program.outputs) > MOST_ARRAYS:
+            raise Unfit("it has too many inputs and outputs")
         code = Code(program)
         self.text = str(code)
         self.is_short = code.is_short

@@ -1,7 +1,7 @@
 /* Schedules that run tile by tile, each tile on one thread: jobs (fused kernels) and products (see `cpu/sequences.py`).
  * What is made of a tile for the next step lies in the thread's own memory, at the same place for each tile.
  */
-enum { MOST_ARRAYS = 128 };
+enum { MOST_ARRAYS = 1024 }; /* `MOST_ARRAYS` of `cpu/kernels.py` is less */
 
 /* Where an operand begins: so far from the beginning of the tile in an array, in the thread's memory (array 0), or in
  * what is the same for all tiles (-1).

@@ -102,3 +102,18 @@ def test_dtypes_that_there_are_not() -> None:
     for dtype in ("f2", "c16", "O", "M8[s]", ">f8"):
         with pytest.raises(Unfit):
             Writer([aval_of_value(np.empty(2, dtype))], [])
+
+
+@pytest.mark.parametrize(
+    ("counts", "looks"),
+    [((1000,), 0), ((1024,), 1), ((1000, 3), 1), ((30, 30), 0), ((10, 10, 1000), 2), ((5, 2000), 2)],
+)
+def test_long_loops_ask_whether_to_stop(counts: tuple[int, ...], looks: int) -> None:
+    code = Writer([], [])
+
+    def nested(rest: tuple[int, ...]) -> None:
+        if rest:
+            code.repeat(rest[0], lambda _: nested(rest[1:]), is_long=True)
+
+    nested(counts)
+    assert str(code).count("call i32") == looks

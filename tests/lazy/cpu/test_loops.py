@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import nabla_array as xp
-from nabla_array import Array
+from nabla_array import Array, transforms
 from nabla_array._lazy.cpu import loops
 from nabla_array._lazy.cpu.blocks import as_value
 from nabla_array._lazy.cpu.loops import Loop
@@ -30,7 +30,7 @@ from nabla_array._lazy.graph.program import Eqn, Program, run
 from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops import structure
 from nabla_array._lazy.ops.creation import Literal, fill
-from nabla_array._lazy.run import control
+from nabla_array._lazy.run import control, hot
 from nabla_array._namespace.core.array import current
 
 from ..execution import assert_same
@@ -298,3 +298,21 @@ def test_ctrl_c_ends_a_loop() -> None:
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
         loop.run([x], [], (), range(0))
+
+
+@pytest.mark.parametrize("n", [130, 700])
+def test_many_arrays(n: int) -> None:
+    xs = [xp.asarray(np.arange(3.0) + i) for i in range(n)]
+    doubled = transforms.compile(lambda xs: [x * 2.0 for x in xs])
+    with xp.config(mode="auto", compile_after=0):
+        for _ in range(4):
+            ways = [
+                doubled(xs),
+                transforms.scan(lambda c, x: (c, [v * 2.0 for v in x]), 0.0, xs)[1],
+                transforms.scan(lambda c, _: ([v * 2.0 for v in c], None), xs, None, length=1)[0],
+                transforms.grad(lambda xs: sum([xp.sum(x * x) for x in xs]))(xs),
+            ]
+            for found in ways:
+                for x, y in zip(found, xs, strict=True):
+                    np.testing.assert_array_equal(np.asarray(x), 2 * np.asarray(y))
+            hot.wait_for_compilers()
