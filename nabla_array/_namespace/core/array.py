@@ -212,7 +212,7 @@ class Array:
             raise ValueError(f"to_device: there are no streams; stream must be None, not {stream!r}")
         return placed(self, device)
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+    def __array_namespace__(self, /, *, api_version: str | None = None) -> ModuleType:
         """Return the `nabla_array` module; raises ValueError for a version that it does not have."""
         return namespace_hook[0](api_version)
 
@@ -228,12 +228,12 @@ class Array:
         value: np.ndarray = value_of(node)
         return value
 
-    def item(self, *args: Any) -> Any:
+    def item(self, /, *args: Any) -> Any:
         """Return one element as a Python scalar."""
         note_number(self)
         return self._value().item(*args)
 
-    def tolist(self) -> Any:
+    def tolist(self, /) -> Any:
         """Return the elements as nested lists of Python scalars."""
         note_number(self)
         return self._value().tolist()
@@ -250,7 +250,7 @@ class Array:
         note_number(self)
         return float(self._scalar("float"))
 
-    def __complex__(self) -> complex:
+    def __complex__(self, /) -> complex:
         note_number(self)
         return complex(self._scalar("complex"))
 
@@ -296,7 +296,7 @@ class Array:
     def __format__(self, spec: str) -> str:
         return self._shown(lambda value: format(value, spec))
 
-    def __copy__(self, memo: Any = None) -> Array:
+    def __copy__(self, /, memo: Any = None) -> Array:
         return Array(current(self), self._levels)
 
     __deepcopy__ = __copy__

@@ -152,7 +152,7 @@ class Flags:
         return "\n".join(f"  {name} : {self[name]}" for name in self._NAMES) + "\n"
 
 
-def setflags(self: Array, write: Any = None, align: Any = None, uic: Any = None) -> None:
+def setflags(self: Array, /, write: Any = None, align: Any = None, uic: Any = None) -> None:
     """Say whether the array may be written to; the other flags can only stay what they are."""
     if align is not None and not align:
         raise ValueError("setflags: arrays are aligned always; align=True would work")
@@ -270,22 +270,22 @@ def set_imag(self: Array, value: Any) -> None:
     setitem(self.imag, ..., value)
 
 
-def field(x: Array, dtype: Any, offset: int = 0) -> Array:
+def field(self: Array, /, dtype: Any, offset: int = 0) -> Array:
     """Return a view of the bytes of each element from an offset on, as an element of a dtype."""
     wanted = held_dtype(dtype)
     if wanted is None:
         raise TypeError(f"getfield: no arrays of dtype {np.dtype(dtype)}; numbers and booleans would work")
     n = wanted.itemsize
-    if offset < 0 or offset + n > x.itemsize:
+    if offset < 0 or offset + n > self.itemsize:
         raise ValueError(
-            f"Need 0 <= offset <= {x.itemsize - n} for requested type but received offset = {offset}"
+            f"Need 0 <= offset <= {self.itemsize - n} for requested type but received offset = {offset}"
         )
-    check_bits("getfield", x, wanted)
-    single = view(x, reshape, shape=(*x.shape, 1))
+    check_bits("getfield", self, wanted)
+    single = view(self, reshape, shape=(*self.shape, 1))
     raw = view(single, reinterpret, dtype=np.dtype(np.uint8))
-    zeros, ones = (0,) * x.ndim, (1,) * x.ndim
-    part = view(raw, slice_, start=(*zeros, offset), size=(*x.shape, n), step=(*ones, 1))
-    return view(view(part, reinterpret, dtype=wanted), reshape, shape=x.shape)
+    zeros, ones = (0,) * self.ndim, (1,) * self.ndim
+    part = view(raw, slice_, start=(*zeros, offset), size=(*self.shape, n), step=(*ones, 1))
+    return view(view(part, reinterpret, dtype=wanted), reshape, shape=self.shape)
 
 
 class _Probe:
@@ -298,7 +298,7 @@ _probe = _Probe()
 _ONE_NAME = _probe.references()
 
 
-def resize(self: Array, *new_shape: Any, refcheck: bool = True) -> None:
+def resize(self: Array, /, *new_shape: Any, refcheck: bool = True) -> None:
     """Give the array another size in place: what is new is zero.
 
     With `refcheck`, there may be no views of it, as in NumPy; without, they stay what they are.
@@ -369,7 +369,7 @@ writing: set[str] = set()
 reading: set[str] = set()
 
 
-def array(self: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+def array(self: Array, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
     """Return a NumPy array of the elements: a copy, to do with as one likes.
 
     With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
@@ -391,6 +391,7 @@ def array(self: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
 
 def dlpack(
     self: Array,
+    /,
     *,
     stream: Any = None,
     max_version: tuple[int, int] | None = None,
@@ -416,7 +417,7 @@ def dlpack(
     return read_only(value).__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
 
-def dlpack_device(self: Array) -> tuple[int, int]:
+def dlpack_device(self: Array, /) -> tuple[int, int]:
     """Return DLPack's number for the CPU, to which elements on an accelerator are fetched."""
     return (1, 0)
 

@@ -97,14 +97,15 @@ def _unary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]:
         x: Any,
         /,
         out: Any = None,
+        *,
         where: Any = True,
-        casting: Any = None,
-        order: Any = None,
+        casting: Any = "same_kind",
+        order: Any = "K",
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
     ) -> Array:
-        if out is dtype is casting is signature is None and where is True:
+        if out is dtype is signature is None and where is True and casting == "same_kind":
             return plain(x)
         return with_options(unary, like, (x,), out, where, casting, dtype, signature)
 
@@ -117,14 +118,15 @@ def _binary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]
         x2: Any,
         /,
         out: Any = None,
+        *,
         where: Any = True,
-        casting: Any = None,
-        order: Any = None,
+        casting: Any = "same_kind",
+        order: Any = "K",
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
     ) -> Array:
-        if out is dtype is casting is signature is None and where is True:
+        if out is dtype is signature is None and where is True and casting == "same_kind":
             return plain(x1, x2)
         return with_options(binary, like, (x1, x2), out, where, casting, dtype, signature)
 

@@ -107,7 +107,7 @@ def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, e
         raise error from None
 
 
-def array_ufunc(self: Array, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def array_ufunc(self: Array, /, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """Answer a NumPy ufunc called with one of our arrays among its operands.
 
     What we cannot hold is NumPy's to refuse: of its error an operator of its arrays may make an answer.
@@ -206,7 +206,7 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
     return found if isinstance(found, fastpath.FUNCTIONS) else None
 
 
-def array_function(self: Array, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
+def array_function(self: Array, /, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with one of our arrays among its arguments."""
     if function.__name__ in _SHARED:
         return function(*to_host(function.__name__, args), **to_host(function.__name__, kwargs))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import pickle
-from functools import lru_cache
+from functools import lru_cache, update_wrapper
 from importlib import import_module
-from types import GenericAlias
+from types import FunctionType, GenericAlias
 from typing import Any
 
 import numpy as np
 
+from ..._lazy.native import compiled
 from ..._lazy.ops.structure import permute, reinterpret, slice_
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..._lazy.run.claims import lock
@@ -52,33 +54,46 @@ late_hook.append(_ufunc_method)
 
 
 class _Late:
-    """A method that is a function of another module, imported when it is asked for, and then in its place."""
+    """A method that is a function of the namespace, made when it is asked for, and then in its place."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, name: str, function: Any = None) -> None:
+        self._name, self._function = name, function
 
     def __get__(self, x: Array | None, kind: type) -> Any:
-        setattr(Array, self._name, _find(self._name))
+        setattr(Array, self._name, _as_method(self._function or _find(self._name)))
         return getattr(kind if x is None else x, self._name)
+
+
+def _as_method(function: Any) -> Any:
+    """Return a function that does the same, whose first parameter is `self`."""
+    slow = function if type(function) is FunctionType else function.__wrapped__
+    made = FunctionType(slow.__code__, slow.__globals__, slow.__name__, slow.__defaults__, slow.__closure__)
+    made.__kwdefaults__ = slow.__kwdefaults__
+    update_wrapper(made, slow)
+    told = inspect.signature(function)
+    first, *others = told.parameters.values()
+    first = first.replace(name="self", kind=inspect.Parameter.POSITIONAL_ONLY)
+    made.__signature__ = told.replace(parameters=[first, *others])  # type: ignore[attr-defined]
+    return made if slow is function else compiled.like(function, made)
 
 
 # -- shape -----------------------------------------------------------------------------------------
 
 
 @fastpath.whole(np.ndarray.flatten)
-def flatten(self: Array, order: Any = "C") -> Array:
+def flatten(self: Array, /, order: Any = "C") -> Array:
     """Return the elements in one axis, as a copy."""
     return manipulation.ravel(self, order).copy()
 
 
-def reshape(self: Array, *shape: Any, order: Any = "C", copy: bool | None = None) -> Array:
+def reshape(self: Array, /, *shape: Any, order: Any = "C", copy: bool | None = None) -> Array:
     """Return the array with another shape, given as one tuple or as several ints."""
     if not shape:
         raise TypeError("reshape() takes exactly 1 argument (0 given)")
     return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
-def transpose(self: Array, *axes: Any) -> Array:
+def transpose(self: Array, /, *axes: Any) -> Array:
     """Return a view with the axes permuted, or reversed if none are given."""
     if not axes or (len(axes) == 1 and axes[0] is None):
         return self.T
@@ -91,7 +106,13 @@ def transpose(self: Array, *axes: Any) -> Array:
 
 @fastpath.whole(np.ndarray.astype)
 def astype(
-    self: Array, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    self: Array,
+    /,
+    dtype: Any,
+    order: str = "K",
+    casting: Any = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
 ) -> Any:
     """Return the array with another dtype; one that arrays here cannot have makes it NumPy's."""
     wanted = held_dtype(dtype)
@@ -112,7 +133,7 @@ def astype(
     return promotion.astype(self, wanted)
 
 
-def view_as(self: Array, dtype: Any = None, type: Any = None) -> Any:
+def view_as(self: Array, /, dtype: Any = None, type: Any = None) -> Any:
     """Return a view of the same memory: as it is, or as elements of another dtype.
 
     One that arrays here cannot have gives a copy of NumPy's, as do its subclasses.
@@ -127,12 +148,12 @@ def view_as(self: Array, dtype: Any = None, type: Any = None) -> Any:
     return _host(self, "view", dtype) if wanted is None else view_dtype(self, wanted)
 
 
-def setfield(self: Array, val: Any, dtype: Any, offset: int = 0) -> None:
+def setfield(self: Array, /, val: Any, dtype: Any, offset: int = 0) -> None:
     """Write values of a dtype into each element's bytes from an offset on."""
     setitem(field(self, dtype, offset), ..., val)
 
 
-def byteswap(self: Array, inplace: bool = False) -> Array:
+def byteswap(self: Array, /, inplace: bool = False) -> Array:
     """Return the array with the bytes of each number in the other order."""
     check_bits("byteswap", self, np.dtype(np.uint8))
     size = self.itemsize // (2 if self.dtype.kind == "c" else 1)
@@ -147,7 +168,7 @@ def byteswap(self: Array, inplace: bool = False) -> Array:
     return self
 
 
-def copy(self: Array, order: str = "C") -> Array:
+def copy(self: Array, /, order: str = "C") -> Array:
     """Return a copy: an array of its own with the same elements."""
     return Array(current(self), self._levels)
 
@@ -155,7 +176,7 @@ def copy(self: Array, order: str = "C") -> Array:
 # -- elements --------------------------------------------------------------------------------------
 
 
-def fill(self: Array, value: Any) -> None:
+def fill(self: Array, /, value: Any) -> None:
     """Set every element to `value`."""
     if type(value) not in promotion.SCALARS and np.ndim(value):
         raise ValueError("setting an array element with a sequence.")
@@ -163,37 +184,37 @@ def fill(self: Array, value: Any) -> None:
 
 
 @fastpath.whole(np.ndarray.clip)
-def clip(self: Array, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
+def clip(self: Array, /, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
     """Limit each element to the range from `min` to `max`."""
     return elementwise.clip(self, min, max, out, **options)
 
 
-def conj(self: Array) -> Array:
+def conj(self: Array, /) -> Array:
     """Return the complex conjugate of each element."""
     return elementwise.conj(self) if self.dtype.kind == "c" else self
 
 
-def choose(self: Array, *choices: Any, out: Any = None, mode: str = "raise") -> Array:
+def choose(self: Array, /, *choices: Any, out: Any = None, mode: str = "raise") -> Array:
     """Return for each element the one that stands there in the array of this number."""
     return _find("choose")(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
-def compress(self: Array, condition: Any, axis: int | None = None, out: Any = None) -> Array:
+def compress(self: Array, /, condition: Any, axis: int | None = None, out: Any = None) -> Array:
     """Return the elements, or slices along an axis, where a condition is true."""
     return _find("compress")(condition, self, axis, out)
 
 
-def put(self: Array, indices: Any, values: Any, mode: str = "raise") -> None:
+def put(self: Array, /, indices: Any, values: Any, mode: str = "raise") -> None:
     """Write values at indices into the flattened array."""
     _find("put")(self, indices, values, mode)
 
 
-def sort(self: Array, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def sort(self: Array, /, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     """Sort in place along an axis."""
     write(self, sorting.sort(self, axis, kind, order, stable=stable))
 
 
-def partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
+def partition(self: Array, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
     """Put the k-th element in its place, and smaller ones before it, in place."""
     write(self, _find("partition")(self, kth, axis, kind, order))
 
@@ -201,22 +222,22 @@ def partition(self: Array, kth: Any, axis: int = -1, kind: str = "introselect", 
 # -- bytes -----------------------------------------------------------------------------------------
 
 
-def tobytes(self: Array, order: Any = "C") -> bytes:
+def tobytes(self: Array, /, order: Any = "C") -> bytes:
     """Return the bytes of the elements."""
     return np.asarray(self).tobytes(order)
 
 
-def tofile(self: Array, fid: Any, sep: str = "", format: str = "%s") -> None:
+def tofile(self: Array, /, fid: Any, sep: str = "", format: str = "%s") -> None:
     """Write the elements to a file: their bytes, or as text with a separator."""
     np.asarray(self).tofile(fid, sep, format)
 
 
-def dumps(self: Array) -> bytes:
+def dumps(self: Array, /) -> bytes:
     """Return the pickled array."""
     return pickle.dumps(self)
 
 
-def dump(self: Array, file: Any) -> None:
+def dump(self: Array, /, file: Any) -> None:
     """Write the pickled array to a file, or to a path."""
     if hasattr(file, "write"):
         file.write(dumps(self))
@@ -225,7 +246,7 @@ def dump(self: Array, file: Any) -> None:
             out.write(dumps(self))
 
 
-def setstate(self: Array, state: Any) -> None:
+def setstate(self: Array, /, state: Any) -> None:
     """Take on shape, dtype and elements as NumPy's pickles tell them."""
     value = np.empty(0)
     value.__setstate__(state)
@@ -237,7 +258,7 @@ def setstate(self: Array, state: Any) -> None:
 # -- what other code looks for ---------------------------------------------------------------------
 
 
-def to_numpy(self: Array, dtype: Any = None, copy: bool = True, na_value: Any = None) -> np.ndarray:
+def to_numpy(self: Array, /, dtype: Any = None, copy: bool = True, na_value: Any = None) -> np.ndarray:
     """Return a NumPy array of the elements, a copy, as pandas' and others' method of this name.
 
     No elements are missing, to be replaced by `na_value`. Matplotlib asks for it before it tells columns (of
@@ -246,45 +267,48 @@ def to_numpy(self: Array, dtype: Any = None, copy: bool = True, na_value: Any = 
     return np.asarray(self, dtype)
 
 
-def array_wrap(self: Array, value: Any, context: Any = None, return_scalar: bool = False) -> Array:
+def array_wrap(self: Array, /, value: Any, context: Any = None, return_scalar: bool = False) -> Array:
     """Return what a function of NumPy's made of arrays as one of ours."""
     return promotion.as_array("__array_wrap__", value)
 
 
-def contains(self: Array, value: Any) -> bool:
+def contains(self: Array, /, value: Any) -> bool:
     """Say whether any element equals `value`."""
     found = self == value
     return bool((utility if type(found) is Array else np).any(found))
 
 
-def delitem(self: Array, key: Any) -> None:
+def delitem(self: Array, /, key: Any) -> None:
     """Raise ValueError, as in NumPy."""
     raise ValueError("cannot delete array elements")
 
 
-def flat(self: Array) -> Any:
+def flat(self: Array, /) -> Any:
     """The elements in a row, in C order: an iterator that can be indexed and assigned to."""
     from .flat import FlatIterator
 
     return FlatIterator(self)
 
 
-def set_flat(self: Array, value: Any) -> None:
+def set_flat(self: Array, /, value: Any) -> None:
     """Assign to the elements in a row."""
     flat(self)[...] = value
 
 
 _LATE = "argmax argmin argpartition diagonal dot mean nonzero searchsorted std trace var"
+_OURS = (
+    *(utility.all, utility.any, sorting.argsort, scans.cumprod, scans.cumsum),
+    *(statistical.max, statistical.min, statistical.prod, statistical.sum),
+    *(joining.repeat, elementwise.round, manipulation.squeeze, manipulation.swapaxes, take),
+)
 _METHODS: dict[str, Any] = {
     **{name: _Late(name) for name in _LATE.split()},
+    **{function.__name__: _Late(function.__name__, function) for function in _OURS},
     "__array_wrap__": array_wrap,
     "__class_getitem__": classmethod(GenericAlias),
     "__contains__": contains,
     "__delitem__": delitem,
     "__setstate__": setstate,
-    "all": utility.all,
-    "any": utility.any,
-    "argsort": sorting.argsort,
     "astype": astype,
     "byteswap": byteswap,
     "choose": choose,
@@ -293,28 +317,17 @@ _METHODS: dict[str, Any] = {
     "conj": conj,
     "conjugate": conj,
     "copy": copy,
-    "cumprod": scans.cumprod,
-    "cumsum": scans.cumsum,
     "dump": dump,
     "dumps": dumps,
     "fill": fill,
     "flatten": flatten,
     "getfield": field,
-    "max": statistical.max,
-    "min": statistical.min,
     "partition": partition,
-    "prod": statistical.prod,
     "put": put,
     "ravel": fastpath.wrap("view", manipulation.ravel, "all", reshape_p, Step),
-    "repeat": joining.repeat,
     "reshape": fastpath.wrap("view", reshape, "new shape", reshape_p, Step),
-    "round": elementwise.round,
     "setfield": setfield,
     "sort": sort,
-    "squeeze": manipulation.squeeze,
-    "sum": statistical.sum,
-    "swapaxes": manipulation.swapaxes,
-    "take": take,
     "to_numpy": to_numpy,
     "tobytes": tobytes,
     "tofile": tofile,
