@@ -78,12 +78,20 @@ def from_host(x: Any) -> Any:
 
 def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function on the host; count it, and name it once in a warning."""
-    operands = to_host(name, args)
-    written = None
-    if (name in _IN_PLACE or name.endswith(".at")) and args and type(args[0]) is Array:
-        written = operands[0].copy()
-        operands = (written, *operands[1:])
-    result = function(*operands, **to_host(name, kwargs))
+    operands, options = to_host(name, args), to_host(name, kwargs)
+    copies: list[tuple[Array, np.ndarray]] = []  # of what NumPy writes to
+
+    def copied(x: Any) -> Any:
+        if type(x) is not Array:
+            return x
+        copies.append((x, x._value().copy()))
+        return copies[-1][1]
+
+    if (name in _IN_PLACE or name.endswith(".at")) and args:
+        operands = (copied(args[0]), *operands[1:])
+    if (out := kwargs.get("out")) is not None:
+        options["out"] = tuple(map(copied, out)) if type(out) is tuple else copied(out)
+    result = function(*operands, **options)
     if not stats.fallbacks[name]:
         file, _, line = user_line().rpartition(":")
         message = f"{name} runs through NumPy on the host, outside of the graph"
@@ -93,10 +101,12 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
         [is_foreign(x) and not isinstance(x, np.generic) for x in args]
     ):
         return result  # what pandas asks of its own data is to be a number for it
-    if written is None:
-        return from_host(result)
-    write(args[0], from_value(written))
-    return None
+    for x, copy in copies:
+        write(x, from_value(copy.copy()))
+    given = {id(copy): x for x, copy in copies}
+    if type(result) is tuple:
+        return tuple([given.get(id(r)) if id(r) in given else from_host(r) for r in result])
+    return given[id(result)] if id(result) in given else from_host(result)
 
 
 def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, error: Exception) -> Any:
