@@ -399,13 +399,18 @@ class Writer:
             self._axes(shape, [], body)
 
     def _axes(self, shape: Sequence[int], at: list[Index], body: Callable[[Index], None]) -> None:
-        if not shape:
-            body(at)
-        elif math.prod(shape) <= UNROLLED:
+        if math.prod(shape) <= UNROLLED:
             for rest in np.ndindex(*shape):
                 body([*at, *rest])
         else:
             self.repeat(shape[0], lambda i: self._axes(shape[1:], [*at, i], body))
+
+    def loops(self, shape: Sequence[int], at: list[Index], body: Callable[[Index], None]) -> None:
+        """Do something for each index of a shape, written once."""
+        if not shape:
+            body(at)
+        else:
+            self.repeat(shape[0], lambda i: self.loops(shape[1:], [*at, i], body))
 
     def fold(self, n: int, first: Scalar, join: Callable[[Scalar, Index], Scalar]) -> Scalar:
         """Return what becomes of a number when it is joined to something for each of so many indices."""

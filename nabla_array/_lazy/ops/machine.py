@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -356,8 +357,25 @@ _JOINS = {
 
 # -- matrices --------------------------------------------------------------------------------------------
 
-# Rows of a matrix that is decomposed here; LAPACK does larger ones.
-_MOST_ROWS = 8
+# Rows of a matrix that is decomposed here; LAPACK does larger ones. Up to so many are written out one by one.
+_MOST_ROWS, _FEW_ROWS = 8, 4
+
+
+def _each(code: Any, n: int, first: int, last: int, body: Callable[[Any], None]) -> None:
+    """Do something for each of some rows or columns of a matrix of n rows."""
+    if n > _FEW_ROWS:
+        code.repeat(last - first, lambda i: body(code.offset(i, 1, first)))
+    else:
+        for i in range(first, last):
+            body(i)
+
+
+def _each_matrix(code: Any, lead: Sequence[int], n: int, body: Callable[[Any], None]) -> None:
+    """Do something for each of some matrices of n rows."""
+    if n > _FEW_ROWS:
+        code.loops(lead, [], body)
+    else:
+        code.each(lead, body)
 
 
 def solve(code: Any, aval: Any, a: Any, b: Any = None) -> Any:
@@ -371,26 +389,32 @@ def solve(code: Any, aval: Any, a: Any, b: Any = None) -> Any:
     out = code.room(aval)
     square, right = code.room_for(aval_of((n, n), _DOUBLE)), code.room_for(aval_of((n, m), _DOUBLE))
 
-    def unit(at: Any) -> Any:
-        return code.constant(at[-1] == at[-2], _DOUBLE)
+    def copied(at: Any, x: Any, rows: Any) -> None:
+        def element(i: Any, j: Any) -> None:
+            rows.put([i, j], cast(code, _DOUBLE, x.at([*at, i, j]), _DOUBLE))
+
+        _each(code, n, 0, n, lambda i: _each(code, n, 0, rows.aval.shape[1], partial(element, i)))
+
+    def divide(at: Any, k: int, j: Any) -> None:
+        found = _double(code, "fdiv", right.at([k, j]), square.at([k, k]))
+        right.put([k, j], found)
+        out.put([*at, k, j], cast(code, aval.dtype, found, aval.dtype))
 
     def one(at: Any) -> None:
-        for i in range(n):
-            for x, rows in ((a, square), (b, right)):
-                for j in range(rows.aval.shape[1]):
-                    here = [*at, i, j]
-                    rows.put([i, j], unit(here) if x is None else cast(code, _DOUBLE, x.at(here), _DOUBLE))
+        copied(at, a, square)
+        if b is not None:
+            copied(at, b, right)
+        else:
+            for i in range(n):
+                _each(code, n, 0, n, lambda j, i=i: right.put([i, j], code.constant(0, _DOUBLE)))
+                right.put([i, i], code.constant(1, _DOUBLE))
         for k in range(n):
             _eliminate(code, k, square, right)
         for k in range(n - 1, -1, -1):
-            for i in range(k + 1, n):
-                _subtract(code, right, k, i, square.at([k, i]))
-            for j in range(m):
-                found = _double(code, "fdiv", right.at([k, j]), square.at([k, k]))
-                right.put([k, j], found)
-                out.put([*at, k, j], cast(code, aval.dtype, found, aval.dtype))
+            _each(code, n, k + 1, n, lambda i, k=k: _subtract(code, right, k, i, square.at([k, i])))
+            _each(code, n, 0, m, partial(divide, at, k))
 
-    code.each(lead, one)
+    _each_matrix(code, lead, n, one)
     return out
 
 
@@ -401,27 +425,40 @@ def _double(code: Any, name: str, x: Any, y: Any) -> Any:
 def _eliminate(code: Any, k: int, square: Any, right: Any) -> None:
     """Put the row with the largest pivot first, and take it from the rows below."""
     n = square.aval.shape[0]
-    for i in range(k + 1, n):
+
+    def exchange(i: Any) -> None:
         old, new = (code.call("fabs", _DOUBLE, square.at([row, k])) for row in (k, i))
         is_larger = ordered("gt")(code, _TRUTH, new, old)
+
+        def element(rows: Any, j: Any) -> None:
+            x, y = rows.at([k, j]), rows.at([i, j])
+            rows.put([k, j], select(code, _DOUBLE, is_larger, y, x))
+            rows.put([i, j], select(code, _DOUBLE, is_larger, x, y))
+
         for rows in (square, right):
-            for j in range(rows.aval.shape[1]):
-                x, y = rows.at([k, j]), rows.at([i, j])
-                rows.put([k, j], select(code, _DOUBLE, is_larger, y, x))
-                rows.put([i, j], select(code, _DOUBLE, is_larger, x, y))
+            _each(code, n, 0, rows.aval.shape[1], partial(element, rows))
+
+    _each(code, n, k + 1, n, exchange)
     pivot = square.at([k, k])
     code.unless(code.scalar(f"fcmp une double {pivot.name}, 0.0", _TRUTH))
-    for i in range(k + 1, n):
+
+    def reduce(i: Any) -> None:
         factor = _double(code, "fdiv", square.at([i, k]), pivot)
         for rows in (square, right):
             _subtract(code, rows, i, k, factor)
 
+    _each(code, n, k + 1, n, reduce)
 
-def _subtract(code: Any, rows: Any, i: int, k: int, factor: Any) -> None:
+
+def _subtract(code: Any, rows: Any, i: Any, k: Any, factor: Any) -> None:
     """Subtract a multiple of a row from another one."""
-    for j in range(rows.aval.shape[1]):
+    n, m = rows.aval.shape
+
+    def element(j: Any) -> None:
         part = _double(code, "fmul contract", factor, rows.at([k, j]))
         rows.put([i, j], _double(code, "fsub contract", rows.at([i, j]), part))
+
+    _each(code, n, 0, m, element)
 
 
 def cholesky(code: Any, aval: Any, x: Any, upper: bool) -> Any:
@@ -448,5 +485,5 @@ def cholesky(code: Any, aval: Any, x: Any, upper: bool) -> Any:
                 rows.put([i, j], total)
                 out.put([*at, *here], cast(code, aval.dtype, total, aval.dtype))
 
-    code.each(lead, one)
+    _each_matrix(code, lead, n, one)
     return out

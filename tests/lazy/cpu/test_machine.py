@@ -10,10 +10,12 @@ from hypothesis import strategies as st
 
 from nabla_array._lazy.cpu.kernels import Unfit
 from nabla_array._lazy.cpu.machine import Machine
-from nabla_array._lazy.graph.aval import Aval, aval_of_value
+from nabla_array._lazy.graph.aval import Aval, aval_of, aval_of_value
+from nabla_array._lazy.graph.bodies import placed
 from nabla_array._lazy.graph.program import Eqn, Program
+from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops.contraction import matmul
-from nabla_array._lazy.ops.control import scan
+from nabla_array._lazy.ops.control import scan, while_
 from nabla_array._lazy.ops.structure import project
 
 from ..execution import assert_same
@@ -114,3 +116,58 @@ def test_random_scans(inputs: list[np.ndarray], instructions: list[Any], data: s
     for x, stack, axis in zip(found[0][carry:], stacks, y_axes, strict=True):
         for one, other in zip(np.moveaxis(x, axis, 0), stack, strict=True):
             assert_same(np.asarray(one), np.asarray(other))
+
+
+@settings(max_examples=100, deadline=None)
+@given(leaves(), INSTRUCTIONS, st.data())
+def test_random_whiles(inputs: list[np.ndarray], instructions: list[Any], data: st.DataObject) -> None:
+    """Loops that count their steps, and batches of them, of which each entry has another number of steps."""
+    program = program_of(inputs, instructions)
+    numbers = range(len(program.inputs) + len(program.eqns))
+    carry, many = data.draw(st.integers(0, len(inputs))), len(inputs)
+    outs = [
+        data.draw(st.sampled_from([k for k in numbers if program.aval(k) is aval]))
+        for aval in program.inputs[:carry]
+    ]
+    step = Program(program.inputs, program.eqns, tuple(outs))
+    if is_rounded(step):
+        return
+    batch = data.draw(st.sampled_from([None, 1, 3]))
+    limits = data.draw(st.lists(st.integers(0, 9), min_size=batch or 1, max_size=batch or 1))
+    # Operands: the carry, how many steps were made, what stays, a one, and how many are to be made.
+    one = np.array(1)
+    given_ = [[*inputs[:carry], np.array(0), *inputs[carry:], one, np.array(n)] for n in limits]
+    avals = [aval_of_value(x) for x in given_[0]]
+    body = placed(step, avals, [k if k < carry else k + 1 for k in range(many)])
+    body = Program(
+        body.inputs,
+        (*body.eqns, Eqn(e.add, (carry, many + 1), (), avals[carry])),
+        (*body.outputs, len(avals) + len(body.eqns)),
+    )
+    is_less = Eqn(e.lt, (carry, many + 2), (), aval_of((), np.dtype(bool)))
+    cond = Program(tuple(avals), (is_less,), (len(avals),))
+    params: dict[str, Any] = {
+        "cond": cond,
+        "body": body,
+        "carry": carry + 1,
+        "rows": (False,) * (many - carry + 2),
+    }
+    operands = given_[0]
+    if batch is not None:
+        params = while_.batch(params, batch)
+        operands = [np.stack(some) for some in zip(*given_, strict=True)]
+    avals = [aval_of_value(x) for x in operands]
+    results = while_.aval(*avals, **params)
+    n = len(avals)
+    eqns = [Eqn(while_, tuple(range(n)), tuple(params.items()), results)]
+    eqns += [Eqn(project, (n,), (("index", i),), a) for i, a in enumerate(results)]
+    try:
+        machine = Machine(Program(tuple(avals), tuple(eqns), tuple(range(n + 1, n + 1 + len(results)))))
+    except Unfit:
+        return
+    found = machine.run(operands)
+    assert found is not None
+    for i, some in enumerate(given_):
+        wanted, _ = looped(step, some[:carry], [], some[carry + 1 : many + 1], range(limits[i]))
+        for x, y in zip(found[0], [*wanted, np.array(limits[i])], strict=True):
+            assert_same(np.asarray(x if batch is None else x[i]), np.asarray(y))
