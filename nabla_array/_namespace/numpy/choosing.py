@@ -88,7 +88,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
     wrong = ValueError(f"choose: invalid entry in choice array: an index is not in 0 to {n - 1}")
     index = broadcast_to(_within(astype(index, _INTP), n, mode, wrong), shape)
     many = stack([broadcast_to(x, shape) for x in arrays])
-    y = getitem(take_along_axis(many, reshape(index, (1, *shape)), axis=0), 0)
+    y = getitem(take_along_axis(many, reshape(index, (1, *shape)), axis=0), 0).copy()
     return deliver("choose", out, y, "unsafe")
 
 

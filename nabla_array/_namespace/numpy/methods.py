@@ -29,7 +29,7 @@ from ..chapters.indexing_functions import take
 from ..core import promotion
 from ..core.array import Array, Step, apply, current, from_value, view, write
 from ..core.indexing import setitem, warn_of_discard
-from ..core.views import check_bits, field, held_dtype, in_order, view_dtype
+from ..core.views import Flags, check_bits, field, held_dtype, in_order, view_dtype
 from ..dispatch import fastpath
 from ..dispatch.ufuncs import Function, host_hook, late_hook
 from . import homes
@@ -258,6 +258,12 @@ def setstate(self: Array, /, state: Any) -> None:
 # -- what other code looks for ---------------------------------------------------------------------
 
 
+def sizeof(self: Array, /) -> int:
+    """Return how many bytes the array takes: its elements, if it owns them, and what describes them."""
+    own = self.nbytes if Flags(self).owndata else 0
+    return object.__sizeof__(self) + 2 * np.intp().nbytes * self.ndim + own
+
+
 def to_numpy(self: Array, /, dtype: Any = None, copy: bool = True, na_value: Any = None) -> np.ndarray:
     """Return a NumPy array of the elements, a copy, as pandas' and others' method of this name.
 
@@ -309,6 +315,7 @@ _METHODS: dict[str, Any] = {
     "__contains__": contains,
     "__delitem__": delitem,
     "__setstate__": setstate,
+    "__sizeof__": sizeof,
     "astype": astype,
     "byteswap": byteswap,
     "choose": choose,

@@ -107,7 +107,7 @@ def _scan(
 ) -> Callable[..., Array]:
     """Return `nancumsum` or `nancumprod`."""
 
-    def call(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Array:
+    def call(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
         return scan(_filled(name, a, neutral)[0], axis, dtype, out)
 
     return numpys(of_family(call, name, summary, "[3.0, xp.nan, 2.0]", result))
@@ -262,7 +262,7 @@ def _variance(name: str, summary: str) -> Callable[..., Array]:
         *,
         where: Any = True,
         mean: Any = None,
-        correction: Any = None,
+        correction: float | None = None,
     ) -> Array:
         if correction is not None:
             if ddof:

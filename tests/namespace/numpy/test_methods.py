@@ -6,8 +6,10 @@ import copy
 import datetime
 import decimal
 import fractions
+import inspect
 import math
 import pickle
+import sys
 from typing import Any
 
 import numpy as np
@@ -129,3 +131,23 @@ NAMES = {name for name in dir(np.ndarray) if name.startswith("__") or not name.s
 @pytest.mark.parametrize("name", sorted(NAMES))
 def test_every_name_of_numpys_array_is_there_or_refused(name: str) -> None:
     assert hasattr(xp.ones((1, 1)), name) != (name in REFUSED)
+
+
+@pytest.mark.parametrize("name", ["sum", "argmax", "astype", "item", "__array__", "swapaxes"])
+def test_the_first_parameter_of_a_method_is_self(name: str) -> None:
+    first = next(iter(inspect.signature(getattr(xp.Array, name)).parameters.values()))
+    assert (first.name, first.kind) == ("self", inspect.Parameter.POSITIONAL_ONLY)
+
+
+def test_a_ufunc_is_no_method_of_other_classes() -> None:
+    class Layer:
+        join = xp.matmul
+        bend = xp.tanh
+
+    assert Layer().join(xp.eye(2), xp.ones(2)).tolist() == [1, 1]
+    assert Layer().bend(xp.zeros(2)).tolist() == [0, 0]
+
+
+def test_getsizeof_counts_elements_that_an_array_owns() -> None:
+    x = xp.ones(1000)
+    assert sys.getsizeof(x) > x.nbytes > sys.getsizeof(x[1:])
