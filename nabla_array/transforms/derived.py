@@ -147,8 +147,9 @@ def _graph(how: Hashable, tape: Tape, sources: Sequence[Node], roots: Sequence[N
     given = [n for n in dict.fromkeys((*roots, *sources)) if not (id(n) in number or is_literal(n))]
     number.update({id(n): k for k, n in enumerate(given, len(nodes))})
     at_sources = [number.get(id(n)) for n in sources]
-    looked_at = sum([id(n) in tape.members for n in leaves])
-    if key is None or looked_at > sum([p is not None and p >= len(order) for p in at_sources]):
+    # An end on the tape that is no source is a value that was looked at: what made it is not in the key.
+    started = {id(n) for n in sources}
+    if key is None or any([id(n) in tape.members and id(n) not in started for n in (*leaves, *given)]):
         return None
     places = [number.get(id(n), n) for n in roots]
     whole = how, is_seen, key, *[n.aval for n in (*given, *sources)], *places, *at_sources

@@ -177,6 +177,28 @@ def test_another_branch_is_another_graph(values: list[float]) -> None:
     np.testing.assert_allclose(found, x * 2 if np.sum(x) > 0 else np.full(x.shape, 3.0))
 
 
+@pytest.mark.parametrize("scale", [2.0, 3.0])
+def test_what_made_a_value_that_was_looked_at_counts(scale: float) -> None:
+    def twice(y: Any) -> Any:
+        return y * y
+
+    def same(y: Any) -> Any:
+        return y
+
+    x, slopes = xp.asarray(0.5), []
+    for end in (twice, same):
+        for made in (lambda x: xp.sin(x) * scale, xp.cos, lambda x: xp.sin(x) * 5.0) * CALLS:
+
+            def f(x: Any, made: Any = made, end: Any = end) -> Any:
+                y = made(x)
+                return end(y if float(y) > 0 else -y)
+
+            slopes.append((grad(f)(x), jvp(f, (x,), (xp.asarray(1.0),))[1]))
+            h = 1e-6
+            wanted = (float(f(0.5 + h)) - float(f(0.5 - h))) / (2 * h)
+            np.testing.assert_allclose(slopes[-1], wanted, rtol=1e-6)
+
+
 def test_an_argument_that_is_not_used_has_zeros_of_its_shape() -> None:
     for n in (3, 3, 3, 4, 4, 4):
         _, found = grad(lambda x, y: xp.sum(x * 2.0), (0, 1))(xp.ones(2), xp.ones(n))
