@@ -172,7 +172,9 @@ def custom_linear_solve(
     vecmat = matvec if symmetric else _transpose_of(matvec)
     vm = mv if symmetric else _transpose_of(mv)
     back, further = _solver(name, vecmat, vm, transpose_solve, b)
-    return _System(mv, vm, solver, back, has_aux)(b, captured, more, further)
+    system = _System(mv, vm, solver, back, has_aux)
+    # Where it is called within a rule that is being transposed, that goes by the system's own rule.
+    return (system if has_aux else system._linear)(b, captured, more, further)
 
 
 def _transpose_of(matvec: Callable[..., Any]) -> Callable[..., Any]:

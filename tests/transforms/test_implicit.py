@@ -405,3 +405,32 @@ def test_rules_look_at_values_after_their_vmap_has_ended() -> None:
         for run in (vmap(vmap(made)), compile(vmap(vmap(made)))):
             close(grad(lambda x, run=run: run(x).sum())(x), np.where(x > 1, 10.0, low))
     close(jacfwd(vmap(f))(x[0]), [[1.0, 0.0], [0.0, 10.0]])
+
+
+@pytest.mark.parametrize("outer", [grad, lambda f: lambda a: jvp(f, (a,), (1.0,))[1]])
+@pytest.mark.parametrize("inner", [grad, lambda f: lambda a: jvp(f, (a,), (1.0,))[1]])
+def test_solvers_that_know_nothing_of_derivatives_within_rules(outer: Any, inner: Any) -> None:
+    def root(a: Any) -> Any:
+        def solve(matvec: Any, b: Any) -> Any:
+            return b / (2 * np.sqrt(2.0))
+
+        def tangent(linear: Any, y: Any) -> Any:
+            return custom_linear_solve(linear, y, solve, solve)
+
+        return custom_root(lambda x: x * x - a, np.sqrt(2.0), lambda f, x: x, tangent)
+
+    np.testing.assert_allclose(outer(inner(root))(2.0), -0.25 * 2**-1.5)
+
+
+def test_a_vmap_within_a_function_whose_zero_is_wanted() -> None:
+    def f(a: Any) -> Any:
+        return xp.sum(
+            custom_root(
+                lambda z: vmap(lambda y: a * y - 1.0)(z),
+                np.ones(3) / 1.3,
+                lambda f, x: x,
+                lambda g, y: y / 1.3,
+            )
+        )
+
+    np.testing.assert_allclose(grad(f)(1.3), -3 / 1.3**2)
