@@ -193,6 +193,7 @@ def _put_on(row: Row, module: ModuleType) -> None:
         owner, _, attribute = name.rpartition(".")
         holder = getattr(module, owner) if owner else module
         if hasattr(rule, "__set__"):  # for an attribute
+            vars(rule)["original"] = vars(holder).get(attribute)
             setattr(holder, attribute, rule)
             continue
         original = getattr(holder, attribute)

@@ -76,14 +76,14 @@ def _cdist(original: Any, XA: Any, XB: Any, metric: Any, out: Any, **options: An
     distance = metric_of(metric, options)
     if distance is None or out is not None:
         return NotImplemented
-    return distance(array(XA)[:, None, :], array(XB)[None, :, :])
+    return distance(array(XA).astype(float)[:, None, :], array(XB).astype(float)[None, :, :])
 
 
 def _pdist(original: Any, X: Any, metric: Any, out: Any, **options: Any) -> Any:
     distance = metric_of(metric, options)
     if distance is None or out is not None:
         return NotImplemented
-    x = array(X)
+    x = array(X).astype(float)
     i, j = np.triu_indices(x.shape[0], 1)
     return distance(x[i], x[j])
 

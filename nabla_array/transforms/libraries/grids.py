@@ -169,7 +169,7 @@ RULES: dict[str, dict[str, Any]] = {
     "scipy.interpolate": {
         "RegularGridInterpolator.__init__": _grid_made,
         "RegularGridInterpolator.__call__": _grid_called,
-        "RegularGridInterpolator._values": Kept("_values"),
+        "RegularGridInterpolator.values": Kept("values"),
         "interpn": _interpn,
         "RectBivariateSpline.__init__": _surface_made,
         "RectBivariateSpline.__call__": _surface_called,

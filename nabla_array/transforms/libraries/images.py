@@ -69,29 +69,35 @@ def _in_turn(name: str, **along: Any) -> Rule:
 _gaussian = _in_turn("gaussian_filter1d", sigma="sigma", order="order", mode="mode", radius="radius")
 
 
-def _terms(input: Any, order: int, axes: Any, mode: Any, options: dict[str, Any]) -> list[Any]:
-    """Return the derivatives of an order along each axis of what is smoothed along all."""
+def _terms(input: Any, order: int, sigma: Any, axes: Any, mode: Any, options: dict[str, Any]) -> list[Any]:
+    """Return the derivatives of an order along axes of what is smoothed along all; each has a mode."""
     x = array(input)
     places = _axes(x, axes)
-    modes = _each(mode, places)
+    widths = _each(sigma, places)
+    if len(places) < x.ndim:
+        widths = [dict(zip(places, widths, strict=True)).get(a, 0) for a in range(x.ndim)]
     return [
-        _gaussian(None, x, None, places, order=[order * (a == b) for b in places], mode=modes, **options)
-        for a in places
+        _gaussian(
+            None, x, None, sigma=widths, order=[order * (a == b) for b in range(x.ndim)], mode=m, **options
+        )
+        for a, m in zip(places, _each(mode, places), strict=True)
     ]
 
 
-def _gaussian_laplace(original: Any, input: Any, output: Any, mode: Any, axes: Any, **options: Any) -> Any:
-    if output is not None or is_tracked([*options.values()]):
+def _gaussian_laplace(
+    original: Any, input: Any, sigma: Any, output: Any, mode: Any, axes: Any, **options: Any
+) -> Any:
+    if output is not None or is_tracked([sigma, *options.values()]):
         return NotImplemented
-    return sum(_terms(input, 2, axes, mode, options))
+    return sum(_terms(input, 2, sigma, axes, mode, options))
 
 
 def _gaussian_gradient_magnitude(
-    original: Any, input: Any, output: Any, mode: Any, axes: Any, **options: Any
+    original: Any, input: Any, sigma: Any, output: Any, mode: Any, axes: Any, **options: Any
 ) -> Any:
-    if output is not None or is_tracked([*options.values()]):
+    if output is not None or is_tracked([sigma, *options.values()]):
         return NotImplemented
-    return np.sqrt(sum(t * t for t in _terms(input, 1, axes, mode, options)))
+    return np.sqrt(sum(t * t for t in _terms(input, 1, sigma, axes, mode, options)))
 
 
 def _edges(smooth: Sequence[float]) -> Rule:
@@ -182,7 +188,8 @@ def _moved(amount: str, still: float) -> Rule:
                 return original(v, (*[still] * (v.ndim - 1), b), **options)
 
             x = mapped(forward, x, axis) if b != still else x
-        return x
+        own = original(plain(input), by, **options)  # filters several axes at once, with other roundings
+        return (x - plain(x) + own).astype(own.dtype)
 
     return rule
 

@@ -38,7 +38,10 @@ def _quad(original: Any, func: Any, a: Any, b: Any, args: Any, **options: Any) -
     def integrand(x: Any) -> Any:
         return func(x, *extra)
 
-    total = _summed(integrand, nodes, weights, (a, low), (b, high))
+    ends = (a, low), (b, high)
+    if low > high:  # QUADPACK is given them the other way round
+        ends, weights = ends[::-1], -weights
+    total = _summed(integrand, nodes, weights, *ends)
     return total - stop_gradient(total) + found[0], found[1]  # the value is SciPy's
 
 
@@ -61,13 +64,12 @@ def _summed(f: Callable[[Any], Any], nodes: Any, weights: Any, start: Any, end: 
         return (_values(f, nodes) * weights).sum()
     away, scale = (1 - nodes) / nodes, weights / nodes**2
     if np.isfinite(low):
-        places, scale = a + away, scale
+        places = a + away
     elif np.isfinite(high):
         places = b - away
     else:
         places, scale = np.concatenate([away, -away]), np.concatenate([scale, scale])
-    sign = 1.0 if low < high else -1.0
-    return sign * (_values(f, places) * scale).sum()
+    return (_values(f, places) * scale).sum()
 
 
 def _values(f: Callable[[Any], Any], places: Any) -> Any:

@@ -64,18 +64,19 @@ class Kept:
 
     def __init__(self, name: str, moved: bool = False, refuses: bool = False) -> None:
         self.name, self.moved, self.refuses = name, moved, refuses
+        self.original: Any = None  # SciPy's property of this name, if it is one
 
     def __get__(self, x: Any, kind: type | None = None) -> Any:
         if x is None:
             return self
-        if self.name not in x.__dict__:
-            raise AttributeError(f"{type(x).__name__!r} object has no attribute {self.name!r}")
-        own = x.__dict__[self.name]
         made = recorded(x)
+        if self.original is None and self.name not in x.__dict__:
+            raise AttributeError(f"{type(x).__name__!r} object has no attribute {self.name!r}")
+        if made is not None and self.refuses:
+            raise _refusal(f"{type(x).__name__}.{self.name}")
+        own = x.__dict__[self.name] if self.original is None else self.original.__get__(x, kind)
         if made is None:
             return own
-        if self.refuses:
-            raise _refusal(f"{type(x).__name__}.{self.name}")
         return np.moveaxis(made.values, 0, made.axis) if self.moved else made.values.reshape(own.shape)
 
     def __set__(self, x: Any, value: Any) -> None:

@@ -19,7 +19,8 @@ def _inv(original: Any, a: Any, assume_a: Any) -> Any:
 
 
 def _det(original: Any, a: Any) -> Any:
-    return np.linalg.det(array(a))
+    a = array(a)
+    return np.linalg.det(a.astype(np.result_type(a, np.float64)))  # in double precision, as SciPy's
 
 
 def _whole(a: Any, assume_a: Any, lower: bool) -> Any:
@@ -232,11 +233,12 @@ def _logm(original: Any, A: Any) -> Any:
     a = array(A)
     if a.ndim != 2:
         return NotImplemented
-    x = original(plain(a))
+    value = plain(a)
+    x = original(value)
     n = len(x)
 
     def solve(y: np.ndarray, transposed: bool) -> Any:
-        side = plain(a).T if transposed else plain(a)
+        side = value.T if transposed else value
         found = original(np.block([[side, y], [np.zeros_like(side), side]]))[:n, n:]
         return found if x.dtype.kind == "c" else found.real
 

@@ -121,11 +121,11 @@ def _active(constraints: Any, x: np.ndarray) -> Iterator[_Active]:
         else:
             inner = c.fun if hasattr(c, "fun") else (lambda x, a=c.A: np.asarray(a) @ x)
             values = plain(array(inner(x)).reshape(-1))
-            for side in (c.lb, c.ub):
+            for side, other in ((c.lb, None), (c.ub, c.lb)):
                 bound = np.broadcast_to(side, values.shape)
                 holds = np.abs(values - np.where(np.isfinite(bound), bound, np.inf)) <= near
-                if side is c.ub:
-                    holds &= np.broadcast_to(c.lb, values.shape) != bound  # an equation holds once
+                if other is not None:
+                    holds &= np.broadcast_to(other, values.shape) != bound  # an equation holds once
                 where = np.flatnonzero(holds)
 
                 def gap(x: Any, inner: Function = inner, bound: Any = bound) -> Any:

@@ -124,7 +124,7 @@ def _kmeans2(original: Any, data: Any, k: Any, **options: Any) -> Any:
     members = labels == np.arange(len(centroids))[:, None]
     if not members.any(axis=1).all():
         return NotImplemented
-    means = np.matmul(members / members.sum(axis=1, keepdims=True), x)
+    means = np.matmul((members / members.sum(axis=1, keepdims=True)).astype(x.dtype), x)
     return means - stop_gradient(means) + centroids, labels
 
 

@@ -221,7 +221,15 @@ def _periodogram(original: Any, x: Any, window: Any, nfft: Any, axis: int, **opt
     )
 
 
-_EXTENSIONS = {"zeros": "constant", "constant": "edge", "even": "reflect", "odd": "reflect"}
+_EXTENSIONS: dict[str, Any] = {"zeros": "constant", "constant": "edge", "even": "reflect", "odd": "reflect"}
+
+
+def _extended(x: Any, n: int, boundary: str) -> Any:
+    wide: Any = array(np.pad(x, [(0, 0)] * (x.ndim - 1) + [(n, n)], _EXTENSIONS[boundary]))
+    if boundary != "odd" or not n:
+        return wide
+    ends = 2 * x[..., :1] - wide[..., :n], 2 * x[..., -1:] - wide[..., -n:]
+    return np.concatenate([ends[0], x, ends[1]], axis=-1)
 
 
 def _stft(
@@ -238,8 +246,7 @@ def _stft(
     x = array(np.moveaxis(x, axis, -1))
     n, still = len(win), [(0, 0)] * (x.ndim - 1)
     if boundary is not None:
-        odd = {"reflect_type": "odd"} if boundary == "odd" else {}
-        x = array(np.pad(x, [*still, (n // 2, n // 2)], _EXTENSIONS[boundary], **odd))  # type: ignore[call-overload]
+        x = _extended(x, n // 2, boundary)
     if padded:
         step = n - (n // 2 if noverlap is None else int(noverlap))
         x = array(np.pad(x, [*still, (0, (-(x.shape[-1] - n) % step) % n)]))
