@@ -22,6 +22,7 @@ from .fresh import child, empty_cache
 from .measure import OURS, Claim, Row
 
 Call = Callable[[], object]
+BY_HAND = "by hand"
 
 
 class Case(NamedTuple):
@@ -36,13 +37,16 @@ class Case(NamedTuple):
     value
         What the function is called with.
     plain
-        The same in NumPy and a loop of Python, as a user of NumPy writes it.
+        The same in NumPy and loops of Python: a loop over examples, differences for a gradient.
+    by_hand
+        The same batched, or differentiated, by hand, where there is something to batch or to differentiate.
     """
 
     name: str
     make: Callable[[Any, Any, Any], Callable[..., Any]]
     value: np.ndarray
     plain: Callable[[np.ndarray], Any]
+    by_hand: Callable[[np.ndarray], Any] | None = None
 
 
 def _rk4(xp: Any, lax: Any, steps: int, y: Any) -> Any:
@@ -165,6 +169,20 @@ class _InPython:
         return carry
 
 
+def _of_each(f: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], Any]:
+    return lambda xs: np.stack([f(x) for x in xs])
+
+
+def _differences(f: Callable[[np.ndarray], Any]) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the gradient of a function by differences, in the place of `grad`."""
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        step = 1e-7 * np.eye(x.size)
+        return (np.stack([f(x + d) for d in step]) - f(x)) / 1e-7
+
+    return gradient
+
+
 def _rk4_gradient(steps: int, y: np.ndarray) -> np.ndarray:
     """Return the gradient of the sum of what `_rk4` returns, by the chain rule written out."""
 
@@ -208,6 +226,7 @@ def _rosenbrock_gradient(_: Any) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def _decay_of_many(steps: int, x: np.ndarray) -> np.ndarray:
+    """Return what `_decay` does of many numbers, for whom the steps are the same."""
     for _ in range(steps):
         x = 0.999 * x + 0.1
     return x
@@ -244,20 +263,34 @@ def cases(quick: bool) -> list[Case]:
 
     return [
         same(f"RK4, scan of {steps:,} steps", y, _rk4, steps),
-        Case("its gradient", gradient, y, partial(_rk4_gradient, steps)),
+        Case(
+            "its gradient",
+            gradient,
+            y,
+            _differences(lambda y: np.sum(_rk4(np, _InPython, steps, y))),
+            partial(_rk4_gradient, steps),
+        ),
         Case(
             "vmap of 100 of it",
             many,
             np.outer(np.linspace(0.5, 1, 100), y),
+            _of_each(partial(_rk4, np, _InPython, steps)),
             lambda ys: _rk4(np, _InPython, steps, ys.T).T,
         ),
         Case(
             f"Adam, scan of {few} steps",
             adam,
             np.linspace(-1, 1, 10),
+            partial(_adam, np, _InPython, few, _differences),
             partial(_adam, np, _InPython, few, _rosenbrock_gradient),
         ),
-        Case(f"vmap of a while_loop of {steps:,} steps", decay, np.ones(100), partial(_decay_of_many, steps)),
+        Case(
+            f"vmap of a while_loop of {steps:,} steps",
+            decay,
+            np.ones(100),
+            _of_each(partial(_decay, np, _InPython, steps)),
+            partial(_decay_of_many, steps),
+        ),
         same("an ODE by steps that adapt", np.array([2.0, 0.0]), _ode, steps / 50),
         same(f"Kalman filter, {steps:,} steps", np.zeros(4), _kalman, seen),
         same(f"RNN of 64 x 64, {few} steps", np.zeros((64, 64)), _rnn, weights, inputs),
@@ -268,10 +301,10 @@ def cases(quick: bool) -> list[Case]:
 # -- measuring -----------------------------------------------------------------------------------------
 
 
-def prepared(case: Case, c: Contestant) -> Callable[[Any], Any]:
+def prepared(case: Case, c: Contestant, by_hand: bool = False) -> Callable[[Any], Any]:
     """Return a case's function as a contestant runs it, compiled by those that compile."""
     if c.name == "numpy":
-        return case.plain
+        return case.by_hand or case.plain if by_hand else case.plain
     of = transforms if c.name == OURS else jax_of(c)
     f = case.make(c.xp, of if c.name == OURS else of.lax, of)
     return transforms.compile(f) if c.name == OURS else c.prepare(f)
@@ -291,6 +324,8 @@ def cold_rows(quick: bool) -> list[Row]:
     rows = []
     for k, case in enumerate(cases(quick)):
         seconds: dict[str, list[float]] = {OURS: [], "numpy": [], JIT: []}
+        if case.by_hand is not None:
+            seconds[BY_HAND] = []
         for _ in range(1 if quick else 5):
             for library, found in seconds.items():
                 with empty_cache() as cache:
@@ -303,16 +338,17 @@ def cold_rows(quick: bool) -> list[Row]:
 def main() -> None:
     """Run the case named on the command line."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.loops", description=__doc__)
-    parser.add_argument("library", help="nabla_array, numpy or jax.jit")
+    parser.add_argument("library", help=f"nabla_array, numpy, {BY_HAND} (in NumPy) or jax.jit")
     parser.add_argument("case", type=int, help="its number")
     parser.add_argument("--quick", action="store_true", help="tiny sizes")
     args = parser.parse_args()
+    by_hand = args.library == BY_HAND
     case = cases(args.quick)[args.case]
     found = []
-    for c in contestants(args.library):
+    for c in contestants("numpy" if by_hand else args.library):
         x = c.asarray(case.value)
         start = perf_counter()
-        _once(c, prepared(case, c), x)
+        _once(c, prepared(case, c, by_hand), x)
         found.append(perf_counter() - start)
     print(json.dumps(found))
 
