@@ -395,6 +395,12 @@ def solve(code: Any, aval: Any, a: Any, b: Any = None) -> Any:
 
         _each(code, n, 0, n, lambda i: _each(code, n, 0, rows.aval.shape[1], partial(element, i)))
 
+    def clear(i: int, j: Any) -> None:
+        right.put([i, j], code.constant(0, _DOUBLE))
+
+    def take(k: int, i: Any) -> None:
+        _subtract(code, right, k, i, square.at([k, i]))
+
     def divide(at: Any, k: int, j: Any) -> None:
         found = _double(code, "fdiv", right.at([k, j]), square.at([k, k]))
         right.put([k, j], found)
@@ -406,12 +412,12 @@ def solve(code: Any, aval: Any, a: Any, b: Any = None) -> Any:
             copied(at, b, right)
         else:
             for i in range(n):
-                _each(code, n, 0, n, lambda j, i=i: right.put([i, j], code.constant(0, _DOUBLE)))
+                _each(code, n, 0, n, partial(clear, i))
                 right.put([i, i], code.constant(1, _DOUBLE))
         for k in range(n):
             _eliminate(code, k, square, right)
         for k in range(n - 1, -1, -1):
-            _each(code, n, k + 1, n, lambda i, k=k: _subtract(code, right, k, i, square.at([k, i])))
+            _each(code, n, k + 1, n, partial(take, k))
             _each(code, n, 0, m, partial(divide, at, k))
 
     _each_matrix(code, lead, n, one)
