@@ -201,6 +201,7 @@ class Writer:
 
     def constant(self, value: Any, dtype: np.dtype) -> Scalar:
         """Return a number that is known."""
+        type_of(dtype)  # raises for what there is not, complex numbers say
         x = dtype.type(value)
         if dtype.kind == "f":  # LLVM writes singles as doubles, too
             return Scalar(f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}", dtype)

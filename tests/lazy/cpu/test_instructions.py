@@ -102,6 +102,8 @@ def test_dtypes_that_there_are_not() -> None:
     for dtype in ("f2", "c16", "O", "M8[s]", ">f8"):
         with pytest.raises(Unfit):
             Writer([aval_of_value(np.empty(2, dtype))], [])
+        with pytest.raises(Unfit):
+            Writer([], []).constant(0, np.dtype(dtype))
 
 
 @pytest.mark.parametrize(
