@@ -189,7 +189,10 @@ def _while_still(m: Any, c: Any, f: Step, g: Step) -> Step:
     """Carry x unchanged beside numbers that have no derivative."""
 
     def step(x: Any) -> Any:
-        n, y = c.while_loop(lambda s: s[0] * s[0] < m.sum(s[1] * s[1]), lambda s: (s[0] + 1, s[1]), (0, x))
+        def test(s: Any) -> Any:
+            return (s[0] < 5) & (s[0] * s[0] < m.sum(s[1] * s[1]))
+
+        n, y = c.while_loop(test, lambda s: (s[0] + 1, s[1]), (0, x))
         return f(y) + n * 0.5
 
     return step

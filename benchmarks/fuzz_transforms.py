@@ -113,12 +113,9 @@ def random_case(seed: int, leaving: bool = False, control: bool = False) -> Case
         params: dict[str, Any] = {}
         if name in ("vmap", "shared"):
             n = int(rng.integers(1, 4))
-            params = {
-                "in_axes": int(rng.integers(len(inside) + 1)),
-                "out_axes": int(rng.integers(len(out) + 1)),
-            }
-            inside = _inserted(inside, params["in_axes"], n)
-            out = _inserted(out, params["out_axes"], n)
+            axes = [int(rng.integers(-len(shape) - 1, len(shape) + 1)) for shape in (inside, out)]
+            params = dict(zip(("in_axes", "out_axes"), axes, strict=True))
+            inside, out = _inserted(inside, axes[0], n), _inserted(out, axes[1], n)
             times *= n
         elif name in DIFFERENCES:
             differences += DIFFERENCES[name]
@@ -150,7 +147,7 @@ def _possible(inside: Shape, out: Shape, differences: int, times: int, control: 
     """Return the transforms that may come next, some of them several times."""
     names = ["vmap", "shared", "compile", "checkpoint", "total", "linear"]
     names += ["sharded"] if control and inside else []
-    names += ["jvp", "jvp", "vjp"] + (["grad"] * 4 + ["hessian"] if out == () else [])
+    names += ["jvp", "jvp", "vjp"] + (["grad"] * 4 + ["hessian"] * 4 if out == () else [])
     small = int(np.prod(out)) * int(np.prod(inside)) <= 64
     names += ["jacfwd", "jacrev"] if small else []
 
@@ -163,6 +160,7 @@ def _possible(inside: Shape, out: Shape, differences: int, times: int, control: 
 
 
 def _inserted(shape: Shape, axis: int, n: int) -> Shape:
+    axis %= len(shape) + 1
     return (*shape[:axis], n, *shape[axis:])
 
 

@@ -50,7 +50,7 @@ def test_control_flow_in_stacks_of_transforms(first: int) -> None:
             outcome, problem = check_control(case, right)
             assert problem is None, f"case {seed}: {case}: {problem}"
             outcomes.append(outcome)
-    assert outcomes.count("right") > 5
+    assert outcomes.count("right") > 2
 
 
 @pytest.mark.filterwarnings("ignore", category=SplitWarning)

@@ -80,9 +80,9 @@ CLASSES = (
         "Floating-point bounds that are differentiated themselves; JAX refuses most of these too.",
     ),
     Class(
-        "Outputs that stay unbatched",
-        r"out_axes is None for an output",
-        "What a batched `cond` or `while_loop` hands on unchanged counts as batched.",
+        "The same object",
+        r"assert np\.\S+ is np\.",
+        "What a branch hands on is another array on the same elements, since arrays can be written to.",
     ),
     Class(
         "More is taken",
