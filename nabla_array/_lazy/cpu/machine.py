@@ -340,15 +340,26 @@ def is_available() -> bool:
 def assembled(text: str) -> tuple[Any, int]:
     """Return the address of the code, and what keeps that."""
     binding, machine = _target()
-    module = binding.parse_assembly(text)
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
-    options = binding.create_pipeline_tuning_options(speed_level=3)
-    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = True
-    builder = binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    try:
+        module = _optimized(text, binding, machine, slp=True)
+    except RuntimeError:  # LLVM's vectorizer of straight code uses values before it computes them, at times
+        module = _optimized(text, binding, machine, slp=False)
     engine = binding.create_mcjit_compiler(module, machine)
     engine.finalize_object()
     return engine, engine.get_function_address("main")
+
+
+def _optimized(text: str, binding: Any, machine: Any, slp: bool) -> Any:
+    """Return the code as LLVM's passes leave it; raises RuntimeError where that would end the process."""
+    module = binding.parse_assembly(text)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = options.loop_unrolling = True
+    options.slp_vectorization = slp
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    module.verify()
+    return module
 
 
 def _target() -> tuple[Any, Any]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nabla_array._lazy.cpu.kernels import Unfit
-from nabla_array._lazy.cpu.machine import Machine
+from nabla_array._lazy.cpu.machine import Machine, _optimized
 from nabla_array._lazy.graph.aval import Aval, aval_of, aval_of_value
 from nabla_array._lazy.graph.bodies import placed
 from nabla_array._lazy.graph.program import Eqn, Program
@@ -171,3 +172,18 @@ def test_random_whiles(inputs: list[np.ndarray], instructions: list[Any], data: 
         wanted, _ = looped(step, some[:carry], [], some[carry + 1 : many + 1], range(limits[i]))
         for x, y in zip(found[0], [*wanted, np.array(limits[i])], strict=True):
             assert_same(np.asarray(x if batch is None else x[i]), np.asarray(y))
+
+
+def test_code_that_llvm_breaks_is_compiled_with_less_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def broken(text: str, binding: Any, target: Any, slp: bool) -> Any:
+        asked.append(slp)
+        if slp:
+            raise RuntimeError("Instruction does not dominate all uses!")
+        return _optimized(text, binding, target, slp)
+
+    monkeypatch.setattr("nabla_array._lazy.cpu.machine._optimized", broken)
+    aval = aval_of_value(np.arange(3.0))
+    check(Program((aval,), (Eqn(e.mul, (0, 0), (), aval),), (1,)), [np.arange(3.0)])
+    assert asked == [True, False]
