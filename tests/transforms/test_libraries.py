@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy import integrate, interpolate, linalg, ndimage, optimize, signal
 
 import nabla_array as xp
-from nabla_array.transforms import grad, hessian, jacrev, vmap
+from nabla_array.transforms import grad, hessian, jacrev, jvp, vmap
 
 A = xp.asarray([2.0, 3.0])
 
@@ -115,3 +116,75 @@ def test_methods_of_interpolators_of_tracked_values_refuse() -> None:
         grad(lambda y: interpolate.CubicSpline(x, y).integrate(0, 1))(y)
     slopes = grad(lambda y: interpolate.CubicSpline(x, y)(1.5, 1))(y)
     np.testing.assert_allclose(np.asarray(slopes) @ np.asarray(y), 3.0)
+
+
+Z = np.random.default_rng(3).normal(size=(2, 5, 4))
+COMPLEX = {
+    "correlate": lambda x: ndimage.correlate(x, x[:3, :3]),
+    "convolve1d": lambda x: ndimage.convolve1d(x, x[0, :3]),
+    "hermitian": lambda x: linalg.solve(x[:4] + 9 * np.eye(4), np.ones(4), assume_a="her"),
+    "map_coordinates": lambda x: ndimage.map_coordinates(x, [[0.5, 1.2], [2.2, 0.1]]),
+    "csd": lambda x: signal.csd(x, x[0], nperseg=3)[1],
+    "lfilter": lambda x: signal.lfilter(x[0, :2], [1.0, 0.3], x),
+    "sqrtm": lambda x: linalg.sqrtm(x[:4] + 9 * np.eye(4)),
+    "CubicSpline": lambda x: interpolate.CubicSpline(np.arange(5.0), x)([0.5, 2.2]),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+@pytest.mark.filterwarnings("ignore:promoting specified output")
+def test_complex_operands(name: str) -> None:
+    f, x, t, h = COMPLEX[name], Z[0] + 1j * Z[1], Z[1] - 0.5j * Z[0], 1e-5
+    wanted = (np.asarray(f(x + h * t)) - np.asarray(f(x - h * t))) / (2 * h)
+    found, slope = jvp(f, (xp.asarray(x),), (xp.asarray(t),))
+    np.testing.assert_allclose(found, f(x), rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(slope, wanted, rtol=1e-5, atol=1e-6)
+    pulled = grad(lambda x: xp.real(xp.sum(f(x))))(xp.asarray(x))
+    np.testing.assert_allclose(np.real((np.asarray(pulled) * t).sum()), np.real(wanted.sum()), rtol=1e-5)
+
+
+@pytest.mark.parametrize("outer", [grad, lambda f: lambda a: jvp(f, (a,), (1.0,))[1]])
+@pytest.mark.parametrize("method", ["RK45", "Radau"])
+def test_second_derivatives_of_differential_equations(outer: Any, method: str) -> None:
+    def f(a: Any) -> Any:
+        found = integrate.solve_ivp(lambda t, y: [a * y[0]], (0, 0.5), [1.0], method, rtol=1e-9, atol=1e-11)
+        return found.y[0, -1]
+
+    np.testing.assert_allclose(outer(grad(f))(0.7), 0.25 * np.exp(0.35), rtol=1e-6)
+
+
+def test_second_derivatives_of_functions_of_matrices() -> None:
+    for function in (linalg.sqrtm, linalg.logm):
+
+        def f(a: Any, function: Any = function) -> Any:
+            return xp.sum(function(xp.asarray([[2.0, 0.5], [0.1, 1.0]]) * a) ** 3)
+
+        h = 1e-5
+        wanted = (float(grad(f)(1.2 + h)) - float(grad(f)(1.2 - h))) / (2 * h)
+        np.testing.assert_allclose(grad(grad(f))(1.2), wanted, rtol=1e-6)
+
+
+def test_dtypes_are_kept() -> None:
+    x = xp.asarray([1.0, 2.0, 4.0, 3.0], dtype=xp.float32)
+    for f in (lambda x: ndimage.gaussian_filter(x, 1.0), lambda x: signal.welch(x, nperseg=4)[1], np.diff):
+        assert jvp(f, (x,), (x,))[1].dtype == f(np.asarray(x)).dtype == np.float32
+        assert grad(lambda x, f=f: xp.sum(f(x)))(x).dtype == np.float32
+
+
+def test_threads_without_a_derivative_get_what_scipy_gives() -> None:
+    plain = np.eye(3) + 1.0
+
+    def work(k: int) -> Any:
+        for _ in range(10):
+            if k % 2:
+                slope = grad(cube)(8.0)
+                np.testing.assert_allclose(slope, 1 / 12)
+                grad(lambda a: xp.sum(linalg.inv(a)))(xp.asarray(plain))
+            else:
+                assert type(cube(8.0)) is float
+                assert type(linalg.inv(plain)) is np.ndarray
+                assert type(integrate.quad(np.cos, 0, 1)[0]) is float
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, range(8)))

@@ -145,6 +145,7 @@ def _weighted(flipped: bool) -> Rule:
 
     def rule(original: Any, input: Any, weights: Any, mode: Any, cval: Any, origin: Any, axes: Any) -> Any:
         x, w = array(input), array(weights)
+        w = w if flipped else np.conj(w)
         places = _axes(x, axes)
         if (
             is_tracked(cval)

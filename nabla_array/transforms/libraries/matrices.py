@@ -30,9 +30,10 @@ def _whole(a: Any, assume_a: Any, lower: bool) -> Any:
     if assume_a in ("pos", "positive definite", "sym", "symmetric", "her", "hermitian"):
         half = np.tril(a) if lower else np.triu(a)
         other = np.matrix_transpose(half)
-        if assume_a.startswith(("pos", "her")):
-            other = np.conj(other)
-        return half + np.where(np.eye(a.shape[-1], dtype=bool), 0, other)
+        diagonal = np.eye(a.shape[-1], dtype=bool)
+        if assume_a.startswith(("pos", "her")):  # LAPACK takes the diagonal for real
+            half, other = np.where(diagonal, np.real(half), half), np.conj(other)
+        return half + np.where(diagonal, 0, other)
     return None
 
 
