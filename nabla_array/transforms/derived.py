@@ -20,7 +20,7 @@ import numpy as np
 
 from .._lazy.config import active
 from .._lazy.cpu.blocks import DATA_ERRORS
-from .._lazy.cpu.faults import heard_of
+from .._lazy.cpu.faults import heard_of, names_heard
 from .._lazy.cpu.loops import is_small
 from .._lazy.graph import bodies
 from .._lazy.graph.node import Node, record, tapes
@@ -64,6 +64,7 @@ class _Kept(NamedTuple):
     """
 
     program: Program
+    heard: tuple[str, ...]  # whose floating-point errors somebody may hear (`faults.names_heard`)
     function: Function
     reads: list[int | Node]
     wanted: list[int | Node]
@@ -118,7 +119,7 @@ def derived(
         return nodes
     if graph.is_seen:
         reads = [k if isinstance(k, Node) else graph.nodes[k] for k in found.reads]
-        call = record(kept_call, tuple(reads), {"program": found.program})
+        call = record(kept_call, tuple(reads), {"program": found.program, "heard": found.heard})
         return [_recorded(w, call, graph.nodes) for w in found.wanted]
     try:
         values = [graph.nodes[k].value for k in found.reads if not isinstance(k, Node)]
@@ -196,7 +197,7 @@ def _written_down(
 
     fixed = {k: n.value for k, n in enumerate(line.inputs) if id(n) not in place}
     reads = [place.get(id(n), n) for n in line.inputs]
-    return _Kept(program, function_of(program, fixed), reads, [*map(wanted, nodes)])
+    return _Kept(program, names_heard(everything), function_of(program, fixed), reads, [*map(wanted, nodes)])
 
 
 # -- a program as one operation --------------------------------------------------------------------------
@@ -207,17 +208,19 @@ def _function(program: Program) -> Function:
     return function_of(program)
 
 
-def _pull(ct: Sequence[Any], wanted: Sequence[bool], *inputs: Node, program: Program) -> list[Node | None]:
+def _pull(
+    ct: Sequence[Any], wanted: Sequence[bool], *inputs: Node, program: Program, heard: Any
+) -> list[Node | None]:
     found = iter(pulled(program, [*map(alias, inputs)], ct, wanted))
     return [next(found) if want else None for want in wanted]
 
 
 kept_call = Primitive(
     "derived",
-    lambda *avals, program: tuple([program.aval(k) for k in program.outputs]),
-    lambda *values, program: tuple(_function(program)(*values)),
-    batch=lambda params, size: {"program": bodies.batched(params["program"], size)},
-    jvp=lambda ts, out, *inputs, program: pushed(program, [*map(alias, inputs)], ts)[1],
+    lambda *avals, program, heard: tuple([program.aval(k) for k in program.outputs]),
+    lambda *values, program, heard: tuple(_function(program)(*values)),
+    batch=lambda params, size: {**params, "program": bodies.batched(params["program"], size)},
+    jvp=lambda ts, out, *inputs, program, heard: pushed(program, [*map(alias, inputs)], ts)[1],
     transpose=_pull,
 )
 

@@ -236,6 +236,17 @@ def test_an_operation_that_fails_says_so_where_it_is_looked_at() -> None:
             np.asarray(found)
 
 
+def test_floating_point_errors_are_heard_each_time() -> None:
+    x = xp.asarray([1.0, 1000.0])
+    f = hessian(lambda x: xp.sum(xp.exp(x)))
+    with xp.config(float_warnings=True):
+        for _ in range(2 * CALLS):
+            with pytest.warns(RuntimeWarning, match="overflow encountered in exp"):
+                np.asarray(f(x))
+            with xp.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow"):
+                np.asarray(f(x))
+
+
 def test_inside_of_other_transforms() -> None:
     x = np.linspace(0.1, 1.0, 4)
     for _ in range(CALLS):

@@ -148,6 +148,15 @@ def _name_at(node: Node) -> str:
     return method or (prim.name if prim.ufunc is None else prim.ufunc.__name__)
 
 
+def names_heard(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """Return what NumPy calls, in its messages, the operations of nodes whose faults somebody may hear.
+
+    An operation that stands for others has their names in its param `heard`.
+    """
+    heard = [n for n in nodes if n.prim is not None and type(n.params) is not Marked]
+    return tuple(dict.fromkeys([name for n in heard for name in n.params.get("heard", (_name_at(n),))]))
+
+
 def tell(order: Iterable[Node] = ()) -> None:
     """Warn of the faults that were heard, or raise, as the error state asked when they were recorded.
 
@@ -160,7 +169,9 @@ def tell(order: Iterable[Node] = ()) -> None:
         kind, name = message.removeprefix("Warning: ").rstrip().split(" encountered in ")
         if _KINDS[kind][0] in silenced:
             continue
-        nodes = [n for n in (order if node is None else (node,)) if _name_at(n) == name]
+        nodes = [
+            n for n in (order if node is None else (node,)) if name in n.params.get("heard", (_name_at(n),))
+        ]
         states = _states_of(nodes)
         asked = {state[_KINDS[kind][0]] for state in states}
         if len(asked) != 1:  # nobody, or some who want to hear and some who do not
