@@ -351,13 +351,14 @@ def _fourier_rows() -> Iterator[Row]:
         params: dict[str, Any] = {"n": n, "axis": 0, "norm": norm}
         for char in "FD":
             z = random(char, 6, 3)
-            real = ((avals("d3"), {**params, "inverse": False}, ValueError),)
-            yield Row(fourier.fft, (z,), {**params, "inverse": False}, exact=False, wrong=real)
+            integers = ((avals("i3"), {**params, "inverse": False}, ValueError),)
+            yield Row(fourier.fft, (z,), {**params, "inverse": False}, exact=False, wrong=integers)
             yield Row(fourier.fft, (z,), {**params, "axis": 1, "inverse": True}, exact=False)
             yield Row(fourier.irfft, (z,), params, exact=False, wrong=((avals("d3"), params, ValueError),))
         for char in "fd":
             wrong = ((avals("D3"), params, ValueError),)
             yield Row(fourier.rfft, (random(char, 6, 3),), params, exact=False, wrong=wrong)
+            yield Row(fourier.fft, (random(char, 6, 3),), {**params, "inverse": False}, exact=False)
 
 
 def _special_rows() -> Iterator[Row]:

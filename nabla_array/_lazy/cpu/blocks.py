@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import threads
-from ..graph.aval import Aval
+from ..graph.aval import Aval, aval_of
 from ..graph.primitive import Primitive
 from ..graph.program import Program
 from ..interrupts import Uninterrupted
@@ -96,19 +96,67 @@ def run_call(
 
 # Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
 _SHARED = 1 << 24
+# The same for a call that goes row by row, which takes longer; and bytes of the rows that are done at once.
+_SHARED_ROWS, _ROWS_AT_ONCE = 1 << 19, 1 << 19
 
 
 def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
     """Return what runs `prim` over the whole of its operands, of which `x` is the first."""
-    if prim.kind == "reduce" and x.nbytes >= _SHARED and x.flags.c_contiguous:
+    if prim.by_rows and x.nbytes >= _SHARED_ROWS:
+        return partial(_rows_on_threads, prim)
+    if prim.kind == "reduce" and x.nbytes >= _SHARED_ROWS and x.flags.c_contiguous:
         exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
         if exact or (prim.reducer is np.add and x.dtype.char in "fd"):
             return partial(_reduce_on_threads, prim)
     return prim.host
 
 
+def _rows_on_threads(prim: Primitive, x: np.ndarray, **params: Any) -> np.ndarray:
+    """Run a call on several threads, which take rows along an axis that it need not have whole."""
+    aval = aval_of(x.shape, x.dtype)
+    own, made = prim.dims(aval, **params)  # type: ignore[misc]
+    axis = next((a for a, label in enumerate(own) if label >= 0 and label in made and x.shape[a] > 1), None)
+    if threads() == 1 or (axis is None and prim.joined is None):
+        return as_value(prim.host(x, **params))
+    if axis is None:
+        return _joined_on_threads(prim, x, **params)
+    result = prim.aval(aval, **params)
+    out = np.empty(result.shape, result.dtype)
+    before, after = (slice(None),) * axis, (slice(None),) * made.index(own[axis])
+    many = max(_PARALLEL * threads(), x.nbytes // _ROWS_AT_ONCE)
+
+    def fill(parts: Iterable[slice]) -> None:
+        for part in parts:
+            out[(*after, part)] = prim.host(x[(*before, part)], **params)
+
+    spread(fill, _cuts(x.shape[axis], many), in_order=False)
+    return out
+
+
+def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:
+    """Run a call on several threads, which take parts of the axis that it needs whole."""
+    before = (slice(None),) * axis
+    cuts = _cuts(x.shape[axis], threads())
+
+    def run(parts: Iterable[slice]) -> list[np.ndarray]:
+        return [prim.host(x[(*before, part)], axis=axis, **params) for part in parts]
+
+    parts = [y for some in spread(run, cuts, least=1) for y in some]
+    return as_value(prim.joined(x, parts, axis, **params))  # type: ignore[misc]
+
+
+def _cuts(n: int, many: int) -> list[slice]:
+    """Cut an axis into so many parts, but no empty ones."""
+    many = min(n, many)
+    return [slice(n * i // many, n * (i + 1) // many) for i in range(many)]
+
+
 def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Reduce a contiguous array on several threads, to the bits that one call would give."""
+    """Reduce a contiguous array on several threads; to the bits that one call gives, but for first axes."""
+    if axes == tuple(range(len(axes))) and axes and math.prod(x.shape[len(axes) :]) > 1:
+        return _reduce_first(prim, x, axes)
+    if x.nbytes < _SHARED:
+        return prim.host(x, axes)
     many = 4 << (threads() - 1).bit_length()
     rows = math.prod(x.shape[: axes[0]]) if axes else 0
     if axes != tuple(range(x.ndim))[-len(axes) :] or threads() == 1 or 1 < rows < many:
@@ -133,6 +181,27 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
     while len(sums) > 1:
         sums = [prim.reducer(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]  # type: ignore[misc]
     return np.asarray(sums[0]).reshape(x.shape[: axes[0]])
+
+
+# Elements that a row should have where rows are added up: an element of a short one takes NumPy longer.
+_WIDE = 512
+
+
+def _reduce_first(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Reduce the first axes of a contiguous array, whose rows meet in wider ones, several of them at once."""
+    shape = x.shape[len(axes) :]
+    width, rows = math.prod(shape), math.prod(x.shape[: len(axes)])
+    many = max(1, _WIDE // width)
+    if rows < 16 * many:
+        return prim.host(x, axes)
+    reduce = partial(prim.reducer.reduce, axis=0, dtype=x.dtype)  # type: ignore[union-attr]
+    whole = rows // many * many
+    table = x.reshape(rows, width)
+    wide = table[:whole].reshape(-1, many * width)
+    cuts = _cuts(len(wide), min(64, max(1, x.nbytes // _ROWS_AT_ONCE)))  # however many threads there are
+    parts = spread(lambda some: [reduce(wide[part]) for part in some], cuts)
+    found = [y.reshape(many, width) for some in parts for y in some]
+    return reduce(np.concatenate([*found, table[whole:]])).reshape(shape)
 
 
 def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> bool:
@@ -460,17 +529,19 @@ def blocks_and_threads(program: Program, step: Fused) -> tuple[int, int]:
     return blocks, _workers(blocks)
 
 
-def _workers(blocks: int) -> int:
-    return max(1, min(threads(), blocks // _PARALLEL))
+def _workers(blocks: int, least: int | None = None) -> int:
+    return max(1, min(threads(), blocks // (least or _PARALLEL)))
 
 
-def spread(work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bool = True) -> list[Any]:
-    """Have threads work on blocks; returns what each gives.
+def spread(
+    work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bool = True, least: int | None = None
+) -> list[Any]:
+    """Have threads work on blocks, at least so many each; returns what each gives.
 
     In order, each gets a run of them, and the results are in the blocks' order. Else each takes the next
     one that is left, so that a thread which does not get a core holds nobody up.
     """
-    n = _workers(len(blocks))
+    n = _workers(len(blocks), least)
     if n == 1:
         return [work(blocks)]
     cuts = [len(blocks) * t // n for t in range(n + 1)]

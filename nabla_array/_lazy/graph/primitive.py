@@ -150,6 +150,11 @@ class Primitive:
     # it, the result is a view for whoever writes to it. ``apply(prim, *operands, **params)`` does an
     # operation.
     put: Callable[..., Any] | None = None
+    # Calls of one operand: of rows along an axis that need not be whole the host makes what it makes of them
+    # among all, and lets other threads run meanwhile.
+    by_rows: bool = False
+    # The same: ``(x, parts, axis, **params)`` makes the result for an axis of the results for parts of it.
+    joined: Callable[..., Any] | None = None
     # Reductions: we have a kernel that reduces rows on the CPU.
     row_kernel: bool = False
     # Every derivative is zero: a tape for derivatives does not follow it.

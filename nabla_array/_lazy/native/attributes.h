@@ -4,8 +4,54 @@
 typedef struct {
     PyObject_HEAD
     PyObject *slow; /* the property behind it, which answers for derived classes, and lets one set it */
-    char kind;      /* 's'hape, si'z'e, 'n'dim, 'd'type */
+    char kind;      /* 's'hape, si'z'e, 'n'dim, 'd'type, 'c'lass */
 } Attribute;
+
+/* What an array is an instance of depends on the module that asks: those that are told of other classes, by whether it
+ * has axes, and what gives the class of a number.
+ */
+static PyObject *told_of_arrays, *told_of_numbers, *program_hook, *number_class;
+
+/* asking(modules, modules, list, function): what `policies.py` has for `__class__` */
+static PyObject *
+asking(PyObject *module, PyObject *args)
+{
+    PyObject *numbers, *arrays, *hook, *class_of;
+    if (!PyArg_ParseTuple(args, "O!O!O!O", &PySet_Type, &arrays, &PySet_Type, &numbers, &PyList_Type, &hook, &class_of)) {
+        return NULL;
+    }
+    Py_XSETREF(told_of_arrays, Py_NewRef(arrays));
+    Py_XSETREF(told_of_numbers, Py_NewRef(numbers));
+    Py_XSETREF(program_hook, Py_NewRef(hook));
+    Py_XSETREF(number_class, Py_NewRef(class_of));
+    Py_RETURN_NONE;
+}
+
+/* Return the class of an array to the code that asks; NULL, without an error, where that is told something else. */
+static PyObject *
+class_of(PyObject *aval, PyObject *shape)
+{
+    PyFrameObject *frame = PyEval_GetFrame(); /* of what calls `isinstance` */
+    PyObject *globals = frame == NULL || number_class == NULL ? NULL : PyFrame_GetGlobals(frame), *dtype, *kind, *found = NULL;
+    PyObject *name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name);
+    int is_number = PyTuple_GET_SIZE(shape) == 0;
+    if (name != NULL && !(is_number && PyList_GET_SIZE(program_hook) != 0) &&
+        PySet_Contains(is_number ? told_of_numbers : told_of_arrays, name) == 0) {
+        if (!is_number) {
+            found = Py_NewRef((PyObject *)Array);
+        }
+        else if ((dtype = PyObject_GetAttr(aval, s_dtype)) != NULL) {
+            if ((kind = PyObject_GetAttr(dtype, s_kind)) != NULL) {
+                found = PyObject_CallOneArg(number_class, kind);
+                Py_DECREF(kind);
+            }
+            Py_DECREF(dtype);
+        }
+    }
+    PyErr_Clear();
+    Py_XDECREF(globals);
+    return found;
+}
 
 static void
 attribute_dealloc(PyObject *self)
@@ -37,6 +83,10 @@ attribute_get(PyObject *self, PyObject *x, PyObject *type)
     shape = SLOT(aval, a_shape);
     if (a->kind == 's') {
         return Py_NewRef(shape);
+    }
+    if (a->kind == 'c') {
+        PyObject *found = class_of(aval, shape);
+        return found != NULL ? found : Py_TYPE(a->slow)->tp_descr_get(a->slow, x, type);
     }
     Py_ssize_t n = PyTuple_GET_SIZE(shape), size = 1;
     if (a->kind == 'n') {
@@ -72,7 +122,7 @@ static PyTypeObject AttributeType = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
 };
 
-/* attribute(name, slow): the property "shape", "size", "ndim" or "dtype" of arrays in the place of Python's */
+/* attribute(name, slow): the property "shape", "size", "ndim", "dtype" or "class" of arrays in the place of Python's */
 static PyObject *
 attribute(PyObject *module, PyObject *args)
 {

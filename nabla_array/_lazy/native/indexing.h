@@ -202,7 +202,7 @@ array_key(PyObject *key, PyObject **arrays, Py_ssize_t *many)
     *many = 0;
     if (!PyTuple_CheckExact(key)) {
         PyArrayObject *value = places_in(key);
-        if (value == NULL || PyArray_NDIM(value) == 0) {
+        if (value == NULL || (PyArray_NDIM(value) == 0 && PyArray_DESCR(value) != truth_dtype)) {
             return NULL;
         }
         arrays[(*many)++] = key;

@@ -406,6 +406,7 @@ static PyMethodDef methods[] = {
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"attribute", attribute, METH_VARARGS, "Return a property of arrays in the place of Python's."},
+    {"asking", asking, METH_VARARGS, "Say which modules are told of other classes than an array's own."},
     {"alone", alone, METH_O, "Let a function be no method of other classes."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
@@ -426,7 +427,7 @@ static const struct {
     PyObject **where;
     const char *name;
 } names[] = {
-    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},
+    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_warnings, "float_warnings"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},

@@ -27,10 +27,10 @@ def _sized(x: Aval, axis: int, n: int, dtype: np.dtype) -> Aval:
 def _transform(
     name: str, kind: str, result: Callable[[Aval, int], tuple[int, np.dtype]], host: Any, transpose: Any
 ) -> Primitive:
-    """Make the record of a transform of dtypes of a kind, which gives so many points of some dtype."""
+    """Make the record of a transform of dtypes of some kinds, which gives so many points of some dtype."""
 
     def aval(x: Aval, n: int, axis: int, **params: Any) -> Aval:
-        if x.dtype.kind != kind or n < 1:
+        if x.dtype.kind not in kind or n < 1:
             raise ValueError(f"{name}: needs a dtype of kind {kind!r} and n of 1 or more: {x}, n={n}")
         return _sized(x, axis, *result(x, n))
 
@@ -39,7 +39,7 @@ def _transform(
         after = before if x.shape[axis] == result(x, n)[0] else tuple(-2 if a < 0 else a for a in before)
         return before, after
 
-    return Primitive(name, aval, host, batch=shift("axis"), dims=dims, transpose=transpose)
+    return Primitive(name, aval, host, batch=shift("axis"), dims=dims, transpose=transpose, by_rows=True)
 
 
 def _fitted(x: Node, axis: int, n: int) -> Node:
@@ -50,15 +50,30 @@ def _fitted(x: Node, axis: int, n: int) -> Node:
     return update_slice(zero, x, start=(0,) * x.aval.ndim, step=(1,) * x.aval.ndim)
 
 
-# Complex to complex, either way; the matrix of the transform is symmetric.
+# Points from which half of the transform of real numbers is mirrored: it saves more than Python takes.
+_MIRRORED = 512
+
+
+def _fft_host(x: np.ndarray, n: int, axis: int, norm: str, inverse: bool) -> np.ndarray:
+    if inverse or x.dtype.kind == "c" or n < _MIRRORED:
+        function: Any = np.fft.ifft if inverse else np.fft.fft
+        return function(x.astype(np.result_type(x.dtype, np.complex64), copy=False), n, axis, norm)
+    half = np.moveaxis(rfft.host(x, n, axis, norm), axis, -1)
+    out = np.empty((*half.shape[:-1], n), half.dtype)
+    out[..., : n // 2 + 1] = half
+    np.conjugate(half[..., (n - 1) // 2 : 0 : -1], out=out[..., n // 2 + 1 :])
+    return np.moveaxis(out, -1, axis)
+
+
+def _fft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, **params: Any) -> tuple[Node]:
+    """The matrix of the transform is symmetric."""
+    whole = _fitted(fft(ct, n=n, axis=axis, **params), axis, x.aval.shape[axis])
+    return (real(whole) if x.aval.dtype.kind == "f" else whole,)
+
+
+# To complex numbers, either way. Of real ones half of the points are mirror images.
 fft: Primitive = _transform(
-    "fft",
-    "c",
-    lambda x, n: (n, x.dtype),
-    lambda x, n, axis, norm, inverse: (np.fft.ifft if inverse else np.fft.fft)(x, n, axis, norm),
-    lambda ct, wanted, x, n, axis, **params: (
-        _fitted(fft(ct, n=n, axis=axis, **params), axis, x.aval.shape[axis]),
-    ),
+    "fft", "cf", lambda x, n: (n, np.result_type(x.dtype, np.complex64)), _fft_host, _fft_transpose
 )
 
 

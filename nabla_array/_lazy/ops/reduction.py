@@ -169,6 +169,7 @@ def _scan(name: str, ufunc: np.ufunc, lowering: Callable[..., Any], **rules: Any
         lambda x, axis: x,
         lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
         kind="scan",
+        by_rows=True,
         fresh=True,
         reducer=ufunc,
         batch=shift("axis"),

@@ -233,9 +233,13 @@ def isdtype(dtype: Any, kind: Any) -> builtins.bool:
     >>> xp.isdtype(xp.float32, ("integral", "real floating"))
     True
     """
-    given = np.dtype(dtype)
+    return _is_of(np.dtype(dtype), kind)
+
+
+@lru_cache(1000)
+def _is_of(dtype: np.dtype, kind: Any) -> builtins.bool:
     return builtins.any(
-        given.kind in letters(i) if isinstance(i, str) else given == np.dtype(i)
+        dtype.kind in letters(i) if isinstance(i, str) else dtype == np.dtype(i)
         for i in (kind if isinstance(kind, tuple) else (kind,))
     )
 

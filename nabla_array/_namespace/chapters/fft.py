@@ -137,7 +137,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -
     >>> xp.fft.fft(xp.asarray([1.0, 0.0, 0.0, 0.0]))
     array([1.+0.j, 1.+0.j, 1.+0.j, 1.+0.j])
     """
-    return _fft("fft", _complex("fft", a), [(n, axis)], norm, inverse=False)
+    return _fft("fft", _floats("fft", a), [(n, axis)], norm, inverse=False)
 
 
 @fastpath.whole(np.fft.ifft)
@@ -181,8 +181,9 @@ def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backwa
     array([[1.+0.j, 1.+0.j],
            [1.+0.j, 1.+0.j]])
     """
-    y = _complex("fftn", a)
-    return _fft("fftn", y, reversed(_sizes("fftn", y, s, axes)), norm, inverse=False)
+    y = _floats("fftn", a)
+    pairs = _sizes("fftn", y, s, axes)
+    return _fft("fftn", y if pairs else _complex("fftn", y), reversed(pairs), norm, inverse=False)
 
 
 @takes_out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -58,8 +59,13 @@ class Info:
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, np.dtype]:
         """Return the standard's dtypes by name, all of them or those of a kind (see `isdtype`)."""
         check_device("dtypes", device)
-        every = {name: np.dtype(name) for name in _NAMES}
-        return {name: d for name, d in every.items() if kind is None or isdtype(d, kind)}
+        return dict(_dtypes(kind))
+
+
+@lru_cache(100)
+def _dtypes(kind: Any) -> dict[str, np.dtype]:
+    every = {name: np.dtype(name) for name in _NAMES}
+    return {name: d for name, d in every.items() if kind is None or isdtype(d, kind)}
 
 
 def __array_namespace_info__() -> Info:

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..._lazy.graph.node import tapes
 from ..._lazy.ops.elementwise import not_
+from ..._lazy.ops.ordering import distinct
 from ..._lazy.ops.ordering import isin as isin_p
 from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply, from_value
@@ -160,8 +161,7 @@ def uniques(
     While transforms run, the elements are taken from `x`, so a derivative goes through.
     """
     taken = bool(tapes)  # asked once: another thread's transform may begin or end meanwhile
-    find: Any = np.unique
-    found = find(x._value(), index or taken, inverse, counts, axis, equal_nan=equal_nan)
+    found = distinct(x._value(), index or taken, inverse, counts, axis, equal_nan=equal_nan)
     values, *more = found if type(found) is tuple else (found,)
     indices: Any = more.pop(0) if index or taken else None
     if inverse and axis is None:

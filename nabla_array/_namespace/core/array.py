@@ -160,6 +160,9 @@ class Array:
         """What `isinstance` takes it for besides (policies.py)."""
         return class_hook[0](self)
 
+    if compiled is not None:
+        __class__ = compiled.attribute("class", __class__)  # type: ignore[assignment, arg-type]
+
     @property
     def dtype(self) -> np.dtype:
         """Data type of the elements, a `numpy.dtype`."""

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..._lazy.native import compiled
 from ..core.array import Array, class_hook, error_hook, probing
 from ..core.views import reading, writing
 from .floats import number
@@ -159,8 +160,16 @@ def _as_symbol(self: Array) -> Callable[[], Any]:
     return lambda: sympy.sympify(self.dtype.type(self.item()))
 
 
+# Modules that compiled code leaves to `_class_of`, of arrays with axes and without.
+_ask_of_arrays = {"abc"}
+_ask_of_numbers = {"abc", _ISSCALAR}
+
+
 def _put_on(row: Row, module: ModuleType) -> None:
     row.told.add(row.module)
+    for told, asking in ((arrays, _ask_of_arrays), (scalars, _ask_of_numbers)):
+        if row.told is told:
+            asking.add(row.module)
     if row.told is floats:
         vars(module)["float"] = number  # the classes' own name is looked up behind the module's
 
@@ -168,6 +177,8 @@ def _put_on(row: Row, module: ModuleType) -> None:
 for _row in ROWS:
     after_import(_row.module, partial(_put_on, _row))
 class_hook.append(_class_of)
+if compiled is not None:
+    compiled.asking(_ask_of_arrays, _ask_of_numbers, program_hook, _number)
 error_hook.append(_no_number)
 Array._typ = "npy_extension"  # type: ignore[attr-defined]  # what pandas calls its own wrapper of NumPy's arrays
 Array._mpmath_ = property(_as_mpf)  # type: ignore[attr-defined]

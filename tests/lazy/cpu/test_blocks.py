@@ -24,7 +24,7 @@ from nabla_array._lazy.graph.aval import aval_of_value
 from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.graph.program import Eqn, Program
 from nabla_array._lazy.ops import elementwise as e
-from nabla_array._lazy.ops import indexing, structure
+from nabla_array._lazy.ops import fourier, indexing, ordering, reduction, structure
 from nabla_array._lazy.ops.reduction import reduce_max, reduce_prod, reduce_sum
 from nabla_array._lazy.schedule.groups import fusion_groups
 from nabla_array._lazy.schedule.steps import Call, Fused
@@ -154,9 +154,10 @@ def test_reductions_on_threads_have_the_bits_of_one_call(prim: Primitive, dtype:
             x.flat[7] = -0.0
         for n in range(x.ndim + 1):
             for axes in itertools.combinations(range(x.ndim), n):
-                with patch.object(blocks, "_SHARED", 0), config(threads=threads):
+                with patch.multiple(blocks, _SHARED=0, _SHARED_ROWS=0), config(threads=threads):
                     got = as_value(blocks.whole(prim, x)(x, axes=axes))
-                assert_same(got, as_value(prim.host(x, axes=axes)))
+                is_exact = axes != tuple(range(n)) or n == x.ndim
+                assert_same(got, as_value(prim.host(x, axes=axes)), is_exact)
 
 
 def test_reductions_of_nothing_and_of_one_element() -> None:
@@ -170,9 +171,9 @@ def test_reductions_of_nothing_and_of_one_element() -> None:
 
 
 def test_what_is_small_or_strided_or_would_be_rounded_otherwise_is_one_call() -> None:
-    x = np.ones((1000, 100))
+    x = np.ones((100, 100))
     assert blocks.whole(reduce_sum, x) is reduce_sum.host
-    with patch.object(blocks, "_SHARED", 0):
+    with patch.object(blocks, "_SHARED_ROWS", 0):
         assert blocks.whole(reduce_sum, x) is not reduce_sum.host
         assert blocks.whole(reduce_sum, x.T) is reduce_sum.host
         assert blocks.whole(reduce_sum, x[:, ::2]) is reduce_sum.host
@@ -494,3 +495,39 @@ def test_threads_have_the_callers_error_state_and_tell_it_their_faults() -> None
             listener.heard = before
     assert states == ["raise"] * 2
     assert heard == [("told", 99)]
+
+
+@pytest.mark.parametrize("char", "fdilB")
+@pytest.mark.parametrize("shape", [(40_000, 20), (700_003, 1), (90, 50, 211), (3, 400_000)])
+def test_first_axes_are_reduced_on_threads(char: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    x = (100 * rng.standard_normal(shape)).astype(char)
+    for prim in (reduction.reduce_sum, reduction.reduce_max):
+        for axes in {(0,), tuple(range(len(shape) - 1))}:
+            found = blocks.whole(prim, x)(x, axes=axes)
+            expected = prim.host(x, axes)
+            assert found.dtype == expected.dtype
+            if prim is reduction.reduce_sum and char in "fd":
+                exact = x.astype(np.longdouble).sum(axes)
+                assert np.abs(found - exact).max() <= max(np.abs(expected - exact).max(), 1e-9)
+            else:
+                np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(300_000,), (7, 40_000), (40_000, 7), (3, 500, 200)])
+def test_calls_by_rows_give_on_threads_what_they_give_whole(shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    many = rng.integers(-1000, 1000, shape).astype(float)
+    many.reshape(-1)[::1001] = np.nan
+    for axis in range(len(shape)):
+        for descending in (False, True):
+            for prim in (ordering.sort, ordering.argsort):
+                params = {"axis": axis, "descending": descending, "stable": True}
+                found = blocks.whole(prim, many)(many, **params)
+                np.testing.assert_array_equal(found, prim.host(many, **params))
+        params = {"n": shape[axis] - 1, "axis": axis, "norm": "ortho"}
+        clean = np.nan_to_num(many)
+        found = blocks.whole(fourier.rfft, clean)(clean, **params)
+        np.testing.assert_allclose(found, fourier.rfft.host(clean, **params), atol=1e-9)
+        found = blocks.whole(reduction.cumsum, clean)(clean, axis=axis)
+        np.testing.assert_array_equal(found, reduction.cumsum.host(clean, axis=axis))

@@ -74,9 +74,22 @@ def test_a_half_is_the_whole_and_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prim", "text", "n", "kind"), [(fft, "d3", 3, "c"), (rfft, "D3", 3, "f"), (irfft, "D3", 0, "c")], ids=str
+    ("prim", "text", "n", "kind"),
+    [(fft, "i3", 3, "cf"), (rfft, "D3", 3, "f"), (irfft, "D3", 0, "c")],
+    ids=str,
 )
 def test_kinds_and_sizes_that_are_refused(prim: Primitive, text: str, n: int, kind: str) -> None:
     message = rf"^{prim}: needs a dtype of kind '{kind}' and n of 1 or more: .*\[3\], n={n}$"
     with pytest.raises(ValueError, match=message):
         prim.aval(*avals(text), n=n, axis=0, norm="backward")
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 6, 9, 600, 601])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("inverse", [False, True])
+def test_real_numbers_are_transformed_as_complex_ones(n: int, axis: int, inverse: bool) -> None:
+    x = np.random.default_rng(n).standard_normal((6, 605) if axis else (605, 6))
+    params = {"n": n, "axis": axis, "norm": "forward", "inverse": inverse}
+    found = fft.host(x, **params)
+    assert found.dtype == np.complex128
+    np.testing.assert_allclose(found, fft.host(x.astype(complex), **params), atol=1e-14)

@@ -8,6 +8,7 @@ import pytest
 from nabla_array._lazy.graph.node import leaf
 from nabla_array._lazy.ops.ordering import (
     argsort,
+    distinct,
     isin,
     partition,
     searchsorted,
@@ -111,3 +112,36 @@ def test_vectors_that_do_not_fit_are_told(texts: tuple[str, ...]) -> None:
         searchsorted.aval(vectors, x, side="left")
     with pytest.raises(ValueError, match=r"^isin: dtypes or batch axes differ: float64\["):
         isin.aval(x, vectors)
+
+
+@pytest.mark.parametrize("dtype", ["?", "b", "B", "h", "H", "i", "I", "l", "L"])
+@pytest.mark.parametrize(
+    "wanted", [(False,) * 3, (True,) * 3, (False, True, False), (False, False, True)], ids=str
+)
+def test_counting_finds_the_distinct_integers_that_numpy_finds(dtype: str, wanted: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    limits = np.iinfo(dtype) if dtype != "?" else None
+    for low, high in ((0, 2), (0, 100), (-128, 128), (-(2**63), -(2**63) + 9), (2**64 - 9, 2**64)):
+        if limits is None and (low, high) != (0, 2):
+            continue
+        if limits is not None and (low < limits.min or high - 1 > limits.max):
+            continue
+        whole = np.uint64 if high > 2**63 else np.int64
+        x = rng.integers(low, high, (100, 60), whole).astype(dtype)
+        for y in (x, x[:, ::-3], x[:10, :10]):
+            found, expected = distinct(y, *map(bool, wanted)), np.unique(y, *map(bool, wanted))
+            for a, b in zip(*[v if type(v) is tuple else (v,) for v in (found, expected)], strict=True):
+                assert_same(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["h", "H", "i", "L"])
+@pytest.mark.parametrize("descending", [False, True])
+def test_the_order_of_a_permutation_is_its_inverse(dtype: str, descending: bool) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.permutation(5000).astype(dtype) + np.dtype(dtype).type(7)
+    twice = x.copy()
+    twice[:2] = twice[2:4]
+    for y in (x, twice, x[::-1]):
+        order = argsort.host(y, axis=0, descending=descending, stable=True)
+        keys = np.invert(y) if descending else y
+        assert_same(order, np.argsort(keys, kind="stable"))
