@@ -60,8 +60,8 @@ CLASSES = (
         r"'(int|float)' object has no attribute|is not an instance of|test_ad_weak|False is not true"
         r"|dtype\('int64'\) != dtype\('int\d+'\)|carry must keep its shapes and dtypes|OverflowError"
         r"|Python integer is out of bounds",
-        "No dtypes are weak: a number of Python that has become an array is float64 or int64; one that is "
-        "given to `compile` stays a number.",
+        "Dtypes are weak in bodies of loops and branches only: a number of Python that has become an array "
+        "elsewhere is float64 or int64; one that is given to `compile` stays a number.",
     ),
     Class(
         "`float0` and derivatives by integers",
@@ -78,6 +78,11 @@ CLASSES = (
         "Derivatives of loops of unknown length",
         r"while_loop: no reverse mode",
         "Floating-point bounds that are differentiated themselves; JAX refuses most of these too.",
+    ),
+    Class(
+        "Outputs that stay unbatched",
+        r"out_axes is None for an output",
+        "What the derivative of a `custom_vmap` function leaves unbatched counts as batched.",
     ),
     Class(
         "The same object",

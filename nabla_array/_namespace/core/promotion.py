@@ -16,7 +16,7 @@ from ..._lazy.ops.creation import fill_node
 from ..._lazy.ops.elementwise import cast
 from ..._lazy.ops.structure import broadcast, concat, reshape
 from .array import Array, apply, from_value
-from .weak import any_stands, note_result, promoted_dtype, weak, weakened
+from .weak import any_stands, noted, promoted_dtype, weak, weakened
 
 SCALARS = (bool, int, float, complex)
 # What a binary operator takes beside an Array; anything else may know better what to do.
@@ -190,9 +190,7 @@ def broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 def elementwise(prim: Primitive, name: str, args: Sequence[Any]) -> Array:
     """Apply an elementwise primitive as a ufunc is applied: promote, broadcast, record."""
     y = apply(prim, *operands(prim, name, args))
-    if weak and any_stands(*[x._node for x in args if type(x) is Array]):
-        note_result(y, args)
-    return y
+    return noted(y, *args) if weak else y
 
 
 def operands(prim: Primitive, name: str, args: Sequence[Any]) -> list[Array]:

@@ -64,10 +64,11 @@ def number_type(x: Any) -> type | None:
     return type(x) if type(x) in _SCALARS else None
 
 
-def note_result(y: Array, operands: Sequence[Any]) -> None:
-    """Let a result stand for a Python number if its operands do."""
-    if all([number_type(x) for x in operands]):
+def noted(y: Array, *operands: Any) -> Array:
+    """Let a result stand for a Python number if its operands do; returns it."""
+    if _weak.nodes and all([number_type(x) for x in operands]):
         let_stand(y)
+    return y
 
 
 def weakened(operands: Sequence[Any], kinds: Sequence[Any]) -> tuple[Any, ...]:

@@ -15,7 +15,7 @@ from ..._lazy.ops.creation import scalar_node
 from ..._lazy.rules.levels import is_seeing
 from ..core.array import Array
 from ..core.promotion import UnheldDtypeError, as_array, elementwise, full
-from ..core.weak import any_stands, weak
+from ..core.weak import any_stands, noted, weak
 from . import eager, fastpath
 from .ufuncs import ALIASES, host_hook, make_ufunc, with_options
 
@@ -27,15 +27,16 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
     def function(x: Any) -> Array:
         if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
             a = x._node
-            out = rules.get(a.aval) if not (weak and any_stands(a)) else None
+            out = rules.get(a.aval)
             if out is not None and (not out.shape or type(a) is Part) and not tapes and not x._levels:
                 found = eager.elementwise(prim, out, a)
                 if found is not None:
-                    return found
+                    return noted(found, x) if weak else found
             if out is not None and not (x._levels and is_seeing()):
                 depth = a.depth + out.weight
                 if depth < LIMIT:
-                    return Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
+                    y = Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
+                    return noted(y, x) if weak else y
         return slow(x)
 
     return function
@@ -66,7 +67,9 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
             a = scalar_node(b.aval, x1)
         else:
             return slow(x1, x2)
-        if a is None or b is None or (levels and is_seeing()) or (weak and any_stands(a, b)):
+        if a is None or b is None or (levels and is_seeing()):
+            return slow(x1, x2)
+        if weak and type(x1) is type(x2) and any_stands(a, b):  # one that stands for a number meets an array
             return slow(x1, x2)
         aval = a.aval
         out = rules.get(aval if b.aval is aval else (aval, b.aval))
@@ -74,10 +77,11 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
             if (not out.shape or type(a) is Part or type(b) is Part) and not tapes and not levels:
                 found = eager.elementwise(prim, out, a, b)
                 if found is not None:
-                    return found
+                    return noted(found, x1, x2) if weak else found
             depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
             if depth < LIMIT:
-                return Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
+                y = Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
+                return noted(y, x1, x2) if weak else y
         elif (type(a) is Part or type(b) is Part) and not tapes and not levels:
             found = eager.broadcast(prim, a, b)
             if found is not None:
