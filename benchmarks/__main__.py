@@ -13,6 +13,7 @@ import nabla_array  # noqa: F401  (before NumPy, as docs/laziness.md says)
 
 from . import (
     auto,
+    borders,
     calls,
     cold,
     distributed,
@@ -52,6 +53,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the benchmarks named on the command line; returns 1 where a target is missed."""
     argv = sys.argv[1:] if argv is None else argv
     others = {
+        "borders": borders.main,
         "distributed": distributed.main,
         "fuzz-numpy": fuzz_numpy.main,
         "fuzz-objects": fuzz_objects.main,

@@ -29,8 +29,11 @@ from ._namespace.core import array as _array
 from ._namespace.core.array import Array as Array
 from ._namespace.core.evaluation import *  # noqa: F403
 from ._namespace.dispatch import fastpath as _fastpath
+from ._namespace.interop import doors as _doors  # noqa: F401
 from ._namespace.interop import functions as _interop
 from ._namespace.interop import policies as _policies  # noqa: F401
+from ._namespace.interop import registered as _registered  # noqa: F401
+from ._namespace.interop import tables as _tables  # noqa: F401
 from ._namespace.numpy import methods as _methods  # noqa: F401
 from ._namespace.numpy import modules as _numpy_modules
 from ._namespace.numpy import operators as _operators  # noqa: F401

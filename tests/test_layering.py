@@ -27,8 +27,9 @@ FOLDERS = {
 }
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
-    *("concurrent", "dask", "distributed", "h5py", "importlib", "matplotlib"),
-    *("llvmlite", "max", "mojo", "mpmath", "rich", "scipy", "sklearn", "sympy", "threadpoolctl"),
+    *("concurrent", "dask", "distributed", "h5py", "importlib", "jax", "matplotlib"),
+    *("llvmlite", "max", "mojo", "mpmath", "numba", "pyarrow", "rich", "scipy", "sklearn", "sympy"),
+    *("threadpoolctl",),
 }
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
 LATE_OWN = {

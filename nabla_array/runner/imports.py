@@ -11,9 +11,8 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from .._namespace.interop.imports import after_import
+from .._namespace.core.views import openers
 from .._namespace.interop.policies import program_hook
-from .tables import take_numbers
 
 _PACKAGE = Path(__file__).parents[1]
 _INSTALLED = [Path(folder) for folder in set(sysconfig.get_paths().values())]
@@ -85,8 +84,8 @@ class Redirect:
 
     def on(self) -> None:
         """Begin."""
-        after_import("pandas._libs.lib", take_numbers)
         program_hook.append(self.own.names)
+        openers.append(self.own.names)
         self._import, builtins.__import__ = builtins.__import__, self._statement
         self._import_module, importlib.import_module = importlib.import_module, self._function
 
@@ -95,6 +94,7 @@ class Redirect:
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
         program_hook.remove(self.own.names)
+        openers.remove(self.own.names)
 
     def _statement(
         self,

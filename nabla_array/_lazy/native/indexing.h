@@ -514,3 +514,22 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
     }
     return NULL;
 }
+
+/* Return the number of axes that an array shows. */
+static inline Py_ssize_t
+axes_of(PyObject *x)
+{
+    return PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape)) - PyTuple_GET_SIZE(SLOT(x, x_levels));
+}
+
+/* len(x) */
+static PyObject *
+call_length(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    if (((Fast *)self)->kind == 'l' && PyVectorcall_NARGS(nargsf) == 1 && names == NULL && IS_ARRAY(args[0]) &&
+        axes_of(args[0]) > 0) {
+        PyObject *shape = SLOT(SLOT(NODE(args[0]), n_aval), a_shape);
+        return Py_NewRef(PyTuple_GET_ITEM(shape, PyTuple_GET_SIZE(SLOT(args[0], x_levels))));
+    }
+    return NULL;
+}

@@ -154,6 +154,28 @@ static PyTypeObject AloneType = {
     .tp_flags = Py_TPFLAGS_DEFAULT,
 };
 
+/* `__len__` of an array without axes says so in an error; `__iter__` is None. */
+static PyObject *
+of_axes_get(PyObject *self, PyObject *object, PyObject *type)
+{
+    if (object == NULL) {
+        return Py_NewRef(self);
+    }
+    if (IS_ARRAY(object) && axes_of(object) == 0) {
+        return ((Fast *)self)->kind == 'i' ? Py_NewRef(Py_None) : PyObject_CallOneArg(((Fast *)self)->slow, object);
+    }
+    return PyMethod_New(self, object);
+}
+
+/* One that arrays without axes lack, as NumPy's scalars do. */
+static PyTypeObject OfAxesType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "nabla_array._lazy.native._fast.OfAxes",
+    .tp_base = &FastType,
+    .tp_basicsize = sizeof(Fast),
+    .tp_descr_get = of_axes_get,
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+};
+
 /* alone(fast): let it be no method where it is an attribute of a class */
 static PyObject *
 alone(PyObject *module, PyObject *fast)
@@ -162,6 +184,17 @@ alone(PyObject *module, PyObject *fast)
         return PyErr_Format(PyExc_TypeError, "alone: no short way: %R", fast);
     }
     Py_SET_TYPE(fast, &AloneType); /* both are static, and of one layout */
+    Py_RETURN_NONE;
+}
+
+/* of_axes(fast): let arrays without axes lack it */
+static PyObject *
+of_axes(PyObject *module, PyObject *fast)
+{
+    if (!PyObject_TypeCheck(fast, &FastType)) {
+        return PyErr_Format(PyExc_TypeError, "of_axes: no short way: %R", fast);
+    }
+    Py_SET_TYPE(fast, &OfAxesType);
     Py_RETURN_NONE;
 }
 
@@ -192,6 +225,7 @@ static const struct {
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"result_type", call_result_type},                         {"asarray", call_asarray},
+    {"length", call_length},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */
@@ -337,6 +371,7 @@ static const struct {
     {&stats, &PyBaseObject_Type},
     {&slice_prim, &PyBaseObject_Type},
     {&cores, &PyLong_Type},
+    {&openers, &PyList_Type},
 };
 
 /* The slots of classes that are used here; of some all that dies with an object. */
@@ -407,6 +442,7 @@ static PyMethodDef methods[] = {
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"attribute", attribute, METH_VARARGS, "Return a property of arrays in the place of Python's."},
     {"asking", asking, METH_VARARGS, "Say which modules are told of other classes than an array's own."},
+    {"of_axes", of_axes, METH_O, "Let arrays without axes lack a method."},
     {"alone", alone, METH_O, "Let a function be no method of other classes."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
@@ -447,8 +483,9 @@ PyInit__fast(void)
             return NULL;
         }
     }
-    if (no_levels == NULL || !make_keeper() || PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 || PyType_Ready(&AttributeType) < 0 ||
-        PyType_Ready(&LockType) < 0 || !renew_lock()) {
+    if (no_levels == NULL || !make_keeper() || PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 ||
+        PyType_Ready(&OfAxesType) < 0 || PyType_Ready(&AttributeType) < 0 || PyType_Ready(&LockType) < 0 ||
+        !renew_lock()) {
         return NULL;
     }
     module = PyModule_Create(&definition);

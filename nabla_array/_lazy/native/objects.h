@@ -77,8 +77,10 @@ view_let_go(PyObject *self)
     let_go(self, &views, view_let_go);
 }
 
+static PyObject *openers; /* list: not empty while some code's `memoryview` is answered */
+
 /* Give C code the elements of an array, by the method `__buffer__` (a `memoryview`), which Python itself asks from 3.12
- * on. What NumPy asks for, before it asks `__array__`, is refused here, for speed.
+ * on. What NumPy asks for, before it asks `__array__`, is refused here where nobody may have it, for speed.
  */
 static int
 array_buffer(PyObject *self, Py_buffer *view, int flags)
@@ -86,7 +88,7 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
     PyObject *memory = NULL;
     int out = -1;
     view->obj = NULL;
-    if (flags == PyBUF_FULL_RO) {
+    if (flags == PyBUF_FULL_RO && PyList_GET_SIZE(openers) == 0) {
         PyErr_SetString(PyExc_BufferError,
                         "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes");
     }

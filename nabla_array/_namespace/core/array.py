@@ -99,6 +99,10 @@ class View:
         return self._part is not None and self._part[1] is key and self._part[0] is (x._view or x)
 
 
+class NoLengthError(TypeError, AttributeError):
+    """An array without axes has no length: a TypeError for `len`; who asks for `__len__` finds none."""
+
+
 class Array:
     """An array with NumPy's behaviour whose elements are computed when somebody looks at them.
 
@@ -258,7 +262,11 @@ class Array:
         return complex(self._scalar("complex"))
 
     def __index__(self) -> int:
-        return operator.index(self._scalar("index"))
+        value = self._scalar("index")
+        try:
+            return operator.index(value)
+        except TypeError as error:
+            raise TypeError(f"{error}; int(x) or float(x) of an array x can") from None
 
     def _scalar(self, what: str) -> Any:
         if self.shape:
@@ -268,7 +276,7 @@ class Array:
     def __len__(self) -> int:
         shape = self.shape
         if not shape:
-            raise TypeError("len: a 0-d array has no length")
+            raise NoLengthError("len: a 0-d array has no length")
         return shape[0]
 
     def __iter__(self) -> Iterator[Array]:

@@ -52,8 +52,9 @@ def is_operand(x: Any) -> bool:
     return type(x) is Array or (isinstance(x, OPERANDS) and not (isinstance(x, np.ndarray) and is_foreign(x)))
 
 
-def _check_kind(function: str, x: Any) -> None:
-    if is_foreign(x):
+def _check_kind(function: str, x: Any, has_methods: bool = False) -> None:
+    others = has_methods and not isinstance(x, np.ndarray | np.generic) and hasattr(x, "__array_priority__")
+    if others or is_foreign(x):
         raise UnheldDtypeError(
             f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it"
         )
@@ -71,7 +72,7 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
     if type(x) is Array:
         return x if dtype is None else astype(x, np.dtype(dtype))
     if function in _LEFT_TO_OTHERS or (isinstance(x, np.ndarray) and function not in _PLAIN):
-        _check_kind(function, x)
+        _check_kind(function, x, has_methods=function in _LEFT_TO_OTHERS)
     if isinstance(x, list | tuple) and _holds_array(x):
         return _stacked(function, x, dtype)
     try:

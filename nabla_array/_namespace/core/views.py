@@ -422,6 +422,10 @@ def dlpack_device(self: Array, /) -> tuple[int, int]:
     return (1, 0)
 
 
+# What says of global names whether their code, asking for all that a `memoryview` shows, asks for that:
+# NumPy asks for the same, and is to get a copy.
+openers: list[Callable[[dict[str, Any]], bool]] = []
+
 # What C asks for: memory to write to (PyBUF_WRITABLE), memory that need not be contiguous (a bit of
 # PyBUF_STRIDES), all that a `memoryview` shows (PyBUF_FULL_RO).
 _WRITABLE, _STRIDES, _EVERYTHING = 0x1, 0x10, 0x11C
@@ -430,10 +434,13 @@ _WRITABLE, _STRIDES, _EVERYTHING = 0x1, 0x10, 0x11C
 def buffer(self: Array, flags: int, /) -> memoryview:
     """Give the elements to C code that reads or writes bytes (PEP 3118), without a copy if it only reads.
 
-    Raises BufferError for what `memoryview(x)` asks for. NumPy asks for the same before it asks `__array__`,
-    which gives it a copy of its own.
+    Raises BufferError for what `memoryview(x)` asks for, but in the code that `openers` know. NumPy asks for
+    the same before it asks `__array__`, which gives it a copy of its own.
     """
     if flags == _EVERYTHING:
+        names = sys._getframe(1).f_globals
+        if any(opens(names) for opens in openers):
+            return memory(self).data
         raise BufferError(
             "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes"
         )

@@ -24,6 +24,7 @@ from ..._lazy.ops.structure import slice_
 from ..._lazy.stats import stats
 from ..core.array import TINY, Array, Step, View, defaults, frozen, limit_hook
 from ..core.promotion import list_hook
+from ..core.views import openers
 from ..core.weak import weak
 from . import eager
 
@@ -60,7 +61,7 @@ def wrap(
     ----------
     way
         "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
-        "iter", "namespace", "result_type", or one of those of `whole`.
+        "iter", "length", "namespace", "result_type", or one of those of `whole`.
     name
         The primitive's; that of a class, which `scalar` makes; what `view` is, which its first letter tells:
         "T", "all" (one axis, as `ravel`), "new shape" (sizes, as the method), "reshape", "permute", "move",
@@ -185,6 +186,15 @@ def alone(function: _Function) -> None:
         compiled.alone(function)
 
 
+def of_axes(slow: F, way: str, name: str, lacking: Callable[[F], Any]) -> Any:
+    """Return a method that arrays without axes lack: a compiled one, or what `lacking` makes of it."""
+    if compiled is None:
+        return lacking(slow)
+    made = wrap(way, slow, name)
+    compiled.of_axes(cast(Any, made))
+    return made
+
+
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:
@@ -195,12 +205,11 @@ if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
-        *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1),
+        *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers),
     )
     limit()
     for _name in ("shape", "size", "ndim", "dtype"):
         setattr(Array, _name, compiled.attribute(_name, vars(Array)[_name]))
 
-Array.__iter__ = wrap("iter", Array.__iter__, "iter")  # type: ignore[method-assign]
 limit_hook.append(limit)
 list_hook.append(wrap("list", lambda items: None, "array", host=np.array))

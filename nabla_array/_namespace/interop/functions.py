@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache, wraps
 from importlib import import_module
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from ..._lazy.graph.node import user_line
+from ..._lazy.graph.node import user_frame
 from ..._lazy.stats import stats
 from ..chapters import elementwise, linear_algebra
 from ..core.array import Array, check_leaves, from_value, placed, read_only, write
@@ -25,6 +27,8 @@ from ..dispatch.ufuncs import ALIASES, call_it, host_hook, make_ufunc
 
 Namespace = Mapping[str, Any]
 
+# Files of installed libraries and of Python's, and NumPy's own wrappers.
+_INSTALLED = re.compile(r"[/\\]((site|dist)-packages|lib[/\\]python3\.\d+)[/\\]|^<__array_function__")
 # What finds a name of NumPy's (of a part of it) among our modules for these; `numpy.homes` puts it here.
 find_hook: list[Callable[..., Any]] = []
 
@@ -76,6 +80,14 @@ def from_host(x: Any) -> Any:
     return x
 
 
+def _line_of_user() -> FrameType | None:
+    """Return the innermost frame that the user can change: of no installed library, if there is one."""
+    frame: FrameType | None = user_frame()
+    while frame is not None and _INSTALLED.search(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame
+
+
 def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
     """Run a NumPy function on the host; count it, and name it once in a warning."""
     operands, options = to_host(name, args), to_host(name, kwargs)
@@ -92,14 +104,14 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
     if (out := kwargs.get("out")) is not None:
         options["out"] = tuple(map(copied, out)) if type(out) is tuple else copied(out)
     result = function(*operands, **options)
-    if not stats.fallbacks[name]:
-        file, _, line = user_line().rpartition(":")
+    others = any([is_foreign(x) and not isinstance(x, np.generic) for x in args])
+    concerns_us = not others or Array in map(type, args)
+    frame = _line_of_user() if concerns_us and not stats.fallbacks[name] else None
+    if frame is not None:
         message = f"{name} runs through NumPy on the host, outside of the graph"
-        warnings.warn_explicit(message, HostFallbackWarning, file, int(line))
+        warnings.warn_explicit(message, HostFallbackWarning, frame.f_code.co_filename, frame.f_lineno)
     stats.fallbacks[name] += 1
-    if isinstance(result, np.generic) and any(
-        [is_foreign(x) and not isinstance(x, np.generic) for x in args]
-    ):
+    if isinstance(result, np.generic) and others:
         return result  # what pandas asks of its own data is to be a number for it
     for x, copy in copies:
         write(x, from_value(copy.copy()))

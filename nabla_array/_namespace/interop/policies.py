@@ -18,7 +18,7 @@ import numpy as np
 
 from ..._lazy.native import compiled
 from ..core.array import Array, class_hook, error_hook, probing
-from ..core.views import reading, writing
+from ..core.views import openers, reading, writing
 from .floats import number
 from .imports import after_import
 
@@ -33,9 +33,11 @@ unscalars: set[str] = set()
 interfaces: set[str] = set()
 # ... `float` of an array with axes raises SymPy's error, ...
 symbolic: set[str] = set()
-# ... the name `float` keeps an array that is being differentiated, and, ...
+# ... the name `float` keeps an array that is being differentiated, ...
 floats: set[str] = set()
-# ... as packages, our generators draw NumPy's arrays.
+# ... `memoryview` shows an array's memory, ...
+shown: set[str] = set()
+# ... and, as packages, our generators draw NumPy's arrays.
 sampling: set[str] = set()
 
 
@@ -48,6 +50,10 @@ class Row(NamedTuple):
 
 
 ROWS = (
+    Row("astropy.table.table", arrays, "makes columns of no others, nor takes them for keys"),
+    Row("h5py._hl.selections", arrays, "takes no others for masks"),
+    Row("jax._src.numpy.indexing", arrays, "takes no others for indices"),
+    Row("jax._src.numpy.indexing", scalars, "takes no others for an index"),
     Row("matplotlib.streamplot", arrays, "`color` and `linewidth` vary if they are NumPy's"),
     Row("numpy.ctypeslib._ctypeslib", arrays, "`ndpointer` takes no others"),
     Row("pandas.core.algorithms", arrays, "`factorize` asks others to do it themselves"),
@@ -60,8 +66,12 @@ ROWS = (
     Row("scipy.sparse.linalg._interface", arrays, "`aslinearoperator` takes no others"),
     Row("sklearn.model_selection._search", arrays, "`ParameterGrid` takes no others"),
     Row("sklearn.utils._param_validation", arrays, "parameters that may be arrays must be NumPy's"),
+    Row("statsmodels.tools.data", arrays, "models take no others"),
     Row("xarray.core.dataset", arrays, "`interp` takes no others"),
     Row("fractions", scalars, "takes `float` for what has a ratio, as NumPy's numbers are"),
+    Row("xarray.core.variable", scalars, "takes others for keys with axes"),
+    Row("xarray.core.indexing", scalars, "takes no others for an index"),
+    Row("zarr.core.common", scalars, "takes no others for lengths"),
     Row("_pytest.approx", unscalars, "takes what has a length for a sequence, if it is no array"),
     Row("_pytest.python_api", unscalars, "the home of `approx` before pytest 9.2"),
     Row("scipy.ndimage._fourier", writing, "hands `output` to C code, which writes to it"),
@@ -69,6 +79,7 @@ ROWS = (
     Row("scipy.ndimage._ni_support", writing, "hands `output` to C code, which writes to it"),
     Row("numpy.lib._stride_tricks_impl", reading, "`as_strided` counts on the strides that we tell"),
     Row("PIL.Image", interfaces, "`fromarray` takes arrays by this protocol only, which NumPy would prefer"),
+    Row("wave", shown, "writes what `memoryview` shows"),
     Row("sympy.core.sympify", symbolic, "leaves operators to what it cannot convert, if it hears so"),
     Row("sklearn.metrics._classification", floats, "makes `float` of losses and scores"),
     Row("sklearn.metrics._ranking", floats, "makes `float` of areas, losses and gains"),
@@ -165,6 +176,10 @@ _ask_of_arrays = {"abc"}
 _ask_of_numbers = {"abc", _ISSCALAR}
 
 
+def _is_shown(names: dict[str, Any]) -> bool:
+    return names.get("__name__") in shown
+
+
 def _put_on(row: Row, module: ModuleType) -> None:
     row.told.add(row.module)
     for told, asking in ((arrays, _ask_of_arrays), (scalars, _ask_of_numbers)):
@@ -172,6 +187,8 @@ def _put_on(row: Row, module: ModuleType) -> None:
             asking.add(row.module)
     if row.told is floats:
         vars(module)["float"] = number  # the classes' own name is looked up behind the module's
+    if row.told is shown and _is_shown not in openers:
+        openers.append(_is_shown)
 
 
 for _row in ROWS:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
 from typing import Any
 
 import numpy as np
 
 from ..chapters import elementwise
 from ..core.array import Array, note_number
+from ..dispatch import fastpath
 from .methods import tobytes
 
 
@@ -63,7 +66,35 @@ def conform(self: Array, protocol: Any) -> Any:
     return float(self) if not self.shape and self.dtype == np.float64 else tobytes(self)
 
 
+class OfAxes:
+    """A method that an array without axes lacks: `hasattr` says so, as of NumPy's scalars."""
+
+    def __init__(self, function: Callable[[Array], Any]) -> None:
+        self._function = function
+        update_wrapper(self, function)
+
+    def __get__(self, x: Array | None, kind: type[Array]) -> Any:
+        if x is None:
+            return self
+        return MethodType(self._function, x) if x.shape else self._lacking(x)
+
+    def __call__(self, x: Array) -> Any:
+        return self._function(x)
+
+    def _lacking(self, x: Array) -> Any:
+        return self._function(x)
+
+
+class OfManyAxes(OfAxes):
+    """`__iter__`, which is None where it lacks: Python takes elements by index where it finds none at all."""
+
+    def _lacking(self, x: Array) -> None:
+        return None
+
+
 _METHODS = {
+    "__len__": fastpath.of_axes(Array.__len__, "length", "len", OfAxes),
+    "__iter__": fastpath.of_axes(Array.__iter__, "iter", "iter", OfManyAxes),
     "__bytes__": bytes_,
     "__conform__": conform,
     "__hash__": hash_,

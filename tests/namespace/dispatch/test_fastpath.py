@@ -243,7 +243,7 @@ def test_what_is_asked_of_arrays_is_what_python_says(data: st.DataObject) -> Non
         assert [outcome(lambda y=y: y) for y in x] == [outcome(lambda i=i: x[i]) for i in range(len(x))]
     else:
         assert outcome(lambda: x[()]) == outcome(lambda: read(value)[()])
-        with pytest.raises(TypeError, match="0-d"):
+        with pytest.raises(TypeError, match="not iterable"):
             iter(x)
 
 

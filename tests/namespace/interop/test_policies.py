@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import io
 import subprocess
 import sys
 import textwrap
 import warnings
+import wave
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -196,6 +198,41 @@ CALLS: dict[str, str] = {
         image.extract_patches_2d(f(S), (2, 2), max_patches=3, random_state=0)
         Ridge(alpha=f(A[:1])).fit(f(T), f(A)).coef_
     """,
+    "astropy.table.table": """
+        Table(f(T), names=["a", "b"])["b"].tolist() if len(T[0]) == 2 else Table(f(T))["col0"].tolist()
+        len(Table({"a": A})[f(A > 2)])
+        len(Table({"a": A})[f(I)])
+    """,
+    "h5py._hl.selections": """
+        H5["a"][f(A > 2)].tolist()
+        H5["a"][f(np.array([0, 2]))].tolist()
+    """,
+    "jax._src.numpy.indexing": """
+        np.asarray(jnp.arange(6)[f(I)]).tolist()
+        np.asarray(jnp.arange(6)[f(A > 2)]).tolist()
+        int(jnp.arange(6)[f(I)[1]])
+        np.asarray(jnp.zeros(6).at[f(I)[0]].set(2)).tolist()
+    """,
+    "statsmodels.tools.data": """
+        AutoReg(f(np.sin(np.arange(20.0) ** 2)), 1).fit().params.round(6).tolist()
+    """,
+    "wave": """
+        written(f(I.astype(np.int16)))
+    """,
+    "xarray.core.indexing": """
+        xr.DataArray(A, [("i", np.arange(6))])[f(I)[1]].item()
+        xr.DataArray(A, [("i", np.arange(6))]).isel(i=f(I)[1]).item()
+        xr.DataArray(T, dims=("a", "b")).isel(a=f(I)[1]).values
+    """,
+    "xarray.core.variable": """
+        xr.DataArray(A, [("i", np.arange(6))])[f(I)[1]].item()
+        xr.Variable("i", A)[f(I)[1]].item()
+    """,
+    "zarr.core.common": """
+        zarr.zeros(shape=(f(I)[1], f(I)[2])).shape
+        zarr.full(shape=f(I)[2], fill_value=1.0).shape
+        fails(lambda: zarr.zeros(shape=(f(A)[0], 2)))
+    """,
     "xarray.core.dataset": """
         xr.Dataset({"v": ("i", A)}, {"i": np.arange(6)}).interp(i=f(A[:2] / 2))
         xr.DataArray(A, [("i", np.arange(6))]).interp(i=f(A[:2] / 2))
@@ -283,6 +320,10 @@ NAMES = {
     "PIL": ["PIL.Image as Image"],
     "sympy": ["sympy as sympy"],
     "xarray": ["xarray as xr"],
+    "astropy": ["astropy.table.Table"],
+    "jax": ["jax.numpy as jnp"],
+    "statsmodels": ["statsmodels.tsa.api.AutoReg"],
+    "zarr": ["zarr as zarr"],
     "scipy": [
         *("scipy.ndimage as ndimage", "scipy.stats as stats", "scipy.sparse.linalg as splinalg"),
         *("scipy.sparse.random_array", "scipy.optimize.differential_evolution"),
@@ -329,9 +370,35 @@ def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:
     if package == "pandas":
         names["d"] = names["pd"].DataFrame({"a": np.arange(6), "b": np.arange(6) * 0.5, "d": list("xyxyxy")})
         names["s"] = names["pd"].Series(V["A"].copy())
+    if package == "h5py":
+        names["H5"] = memory_file()
     if package == "sympy":
         names["x"] = names["sympy"].Symbol("x")
-    return names | {"Fraction": Fraction, "put": put, "fails": fails, "is_numpys": is_numpys, "into": Into(f)}
+    return names | {
+        "written": written,
+        "Fraction": Fraction,
+        "put": put,
+        "fails": fails,
+        "is_numpys": is_numpys,
+        "into": Into(f),
+    }
+
+
+def memory_file() -> Any:
+    h5py = importlib.import_module("h5py")
+    file = h5py.File("memory", "w", driver="core", backing_store=False)
+    file["a"] = V["A"]
+    return file
+
+
+def written(frames: Any) -> bytes:
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(8000)
+        out.writeframes(frames)
+    return file.getvalue()
 
 
 def put(target: Any, key: Any, value: Any) -> Any:

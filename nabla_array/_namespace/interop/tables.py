@@ -7,7 +7,9 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
-from .._namespace.core.array import Array
+from ..core.array import Array
+from .doors import put_in
+from .imports import after_import
 
 # Functions of its `lib` that say what an object is: the kinds of dtype that each says yes to.
 _KINDS = {"is_bool": "b", "is_float": "f", "is_int_or_none": "iu", "is_integer": "iu", "is_scalar": "biufc"}
@@ -19,10 +21,6 @@ def _number(x: Any) -> Any:
 
 def take_numbers(lib: ModuleType) -> None:
     """Let pandas' `lib` see numbers: in lists of objects, as results of functions, as keys."""
-    for name, kinds in _KINDS.items():
-        setattr(lib, name, _knowing(getattr(lib, name), kinds))
-    for name in ("map_infer", "map_infer_mask"):
-        setattr(lib, name, _mapping(getattr(lib, name)))
     convert, item = lib.maybe_convert_objects, lib.item_from_zerodim
 
     @wraps(convert)
@@ -32,8 +30,15 @@ def take_numbers(lib: ModuleType) -> None:
             objects[:] = [_number(x) for x in objects]
         return convert(objects, *args, **kwargs)
 
-    lib.maybe_convert_objects = maybe_convert_objects  # type: ignore[attr-defined]
-    lib.item_from_zerodim = lambda x: item(_number(x))  # type: ignore[attr-defined]
+    put_in(
+        lib,
+        {
+            **{name: _knowing(getattr(lib, name), kinds) for name, kinds in _KINDS.items()},
+            **{name: _mapping(getattr(lib, name)) for name in ("map_infer", "map_infer_mask")},
+            "maybe_convert_objects": maybe_convert_objects,
+            "item_from_zerodim": lambda x: item(_number(x)),
+        },
+    )
 
 
 def _knowing(function: Callable[[Any], bool], kinds: str) -> Callable[[Any], bool]:
@@ -50,3 +55,6 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(values, lambda x: _number(each(x)), *args, **kwargs)
 
     return mapping
+
+
+after_import("pandas._libs.lib", take_numbers)

@@ -1,0 +1,130 @@
+"""Functions of other libraries that take NumPy's arrays, or Python's numbers, and nothing else.
+
+Compiled code cannot be told what our arrays are: it reads memory, and asks no protocol. In front of each
+function of `DOORS` stands one that hands it NumPy's arrays and scalars for ours, as they are or in lists,
+tuples and dicts, and returns what it returns. Doors are put in as soon as their module is imported.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from functools import partial, wraps
+from types import BuiltinFunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.views import memory
+from .imports import after_import
+
+
+def number(x: Array) -> Any:
+    """Return NumPy's scalar of an array without axes; another stays what it is."""
+    return x if x.shape else np.asarray(x)[()]
+
+
+def copy(x: Array) -> Any:
+    """Return a copy of the elements, NumPy's."""
+    return np.asarray(x)[()]
+
+
+def shared(x: Array) -> Any:
+    """Return NumPy's array on the memory of ours, which may be written to."""
+    return memory(x) if x.shape else np.asarray(x)[()]
+
+
+class Door(NamedTuple):
+    """A module, names of its functions (or of methods, `Class.method`), what they are given, and why.
+
+    The name `*` stands for all compiled functions of the module.
+    """
+
+    module: str
+    names: str
+    give: Callable[[Array], Any]
+    reason: str
+
+
+DOORS = (
+    Door("astropy.io.fits.card", "Card.__init__", number, "values of keywords are numbers"),
+    Door("astropy.io.fits.header", "Header.__setitem__ Header.set", number, "values of keywords are numbers"),
+    Door("cv2", "*", shared, "compiled code that takes no other arrays, and draws on those it is given"),
+    Door("h5py._hl.dataset", "Dataset.read_direct", shared, "compiled code writes to its argument"),
+    Door("h5py._hl.dataset", "Dataset.write_direct", copy, "compiled code takes no others"),
+    Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
+    Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
+    Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
+    Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),
+    Door("polars.series.series", "Series.__init__", copy, "takes other arrays for objects"),
+    Door(
+        "polars.series.series", "Series._arithmetic Series._comp", copy, "knows arrays and numbers of NumPy's"
+    ),
+    Door("polars.functions.lit", "lit", copy, "knows arrays and numbers of NumPy's"),
+    Door("polars.dataframe.frame", "DataFrame.filter DataFrame.with_columns", copy, "knows masks of NumPy's"),
+    Door("polars.dataframe.frame", "DataFrame.__init__", copy, "takes other arrays for objects"),
+    Door(
+        "pyarrow.lib", "array scalar table chunked_array record_batch", copy, "knows numbers of NumPy's alone"
+    ),
+    Door("scipy.ndimage._ni_label", "_label", shared, "compiled code writes to no others"),
+    Door("statsmodels.tsa.ar_model", "AutoReg.__init__", number, "takes others for several lags"),
+    Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
+    Door("sympy.tensor.array.dense_ndim_array", "MutableDenseNDimArray.__new__", copy, "goes into numbers"),
+    Door("torch", "from_numpy", shared, "takes no others, and shares their memory"),
+    Door("torch", "as_tensor asarray", shared, "shares the memory of NumPy's arrays alone"),
+    Door("torch", "tensor full full_like clamp linspace arange", copy, "knows numbers of NumPy's alone"),
+    Door("torch", "Tensor.__getitem__ Tensor.__setitem__", copy, "takes others for sequences"),
+)
+
+
+def _given(x: Any, give: Callable[[Array], Any]) -> Any:
+    """Return an argument with what `give` makes of our arrays in it; itself where there are none."""
+    kind = type(x)
+    if kind is Array:
+        return give(x)
+    if kind is list or kind is tuple:
+        made = [_given(i, give) for i in x]
+        return kind(made) if any([a is not b for a, b in zip(made, x, strict=True)]) else x
+    if kind is dict:
+        return {k: _given(v, give) for k, v in x.items()}
+    return x
+
+
+def door(function: Callable[..., Any], give: Callable[[Array], Any]) -> Callable[..., Any]:
+    """Return a function that hands another one NumPy's arrays for ours."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = [_given(a, give) for a in args]
+        return function(*given, **{k: _given(v, give) for k, v in kwargs.items()})
+
+    return call
+
+
+def put_in(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> None:
+    """Put functions in the places of a module's own, also where its package has them under other names."""
+    after = {id(getattr(module, name)): function for name, function in functions.items()}
+    package = module.__name__.partition(".")[0]
+    for name, loaded in list(sys.modules.items()):
+        if name.partition(".")[0] == package:
+            for key, value in list(getattr(loaded, "__dict__", {}).items()):
+                if id(value) in after:
+                    setattr(loaded, key, after[id(value)])
+
+
+def _open(row: Door, module: ModuleType) -> None:
+    names = row.names.split()
+    if names == ["*"]:
+        names = [n for n, f in vars(module).items() if isinstance(f, BuiltinFunctionType)]
+    put_in(module, {n: door(getattr(module, n), row.give) for n in names if "." not in n})
+    for kind, _, name in (n.partition(".") for n in names if "." in n):
+        owner = getattr(module, kind)
+        made = door(getattr(owner, name), row.give)
+        is_static = isinstance(inspect.getattr_static(owner, name), staticmethod) or name == "__new__"
+        setattr(owner, name, staticmethod(made) if is_static else made)
+
+
+for _row in DOORS:
+    after_import(_row.module, partial(_open, _row))

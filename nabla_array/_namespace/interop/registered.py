@@ -1,0 +1,158 @@
+"""What is registered with libraries that others can add to, as soon as they are imported.
+
+Each function here is called with a module that has just been imported, and tells it of our arrays in the way
+that the library has for that.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import wraps
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from ..core.array import Array
+from ..core.views import layout, memory
+from .imports import after_import
+
+
+def _json(encoder: ModuleType) -> None:
+    """Let JSON have numbers of float64 without axes, as NumPy's, which are floats; no other has it."""
+    default = encoder.JSONEncoder.default
+
+    @wraps(default)
+    def answer(self: Any, o: Any) -> Any:
+        if type(o) is not Array:
+            return default(self, o)
+        if not o.shape and o.dtype == np.float64:
+            return float(o)
+        kind = o.dtype if not o.shape else f"{o.dtype}[{', '.join(map(str, o.shape))}]"
+        raise TypeError(f"Object of type {kind} is not JSON serializable; x.tolist() of an array x is")
+
+    encoder.JSONEncoder.default = answer
+
+
+# einops knows its backends by weak references.
+_backends: list[type] = []
+
+
+def _einops(backends: ModuleType) -> None:
+    """Add a backend, which einops finds among the subclasses of its own."""
+
+    class Backend(backends.NumpyBackend):  # type: ignore[name-defined]
+        framework_name = "nabla_array"
+
+        def __init__(self) -> None:
+            self.np = sys.modules["nabla_array"]
+
+        def is_appropriate_type(self, tensor: Any) -> bool:
+            return type(tensor) is Array
+
+        def from_numpy(self, x: Any) -> Any:
+            return self.np.asarray(x)
+
+        def to_numpy(self, x: Any) -> Any:
+            return np.asarray(x)
+
+    _backends.append(Backend)
+
+
+def _dask(chunk_types: ModuleType) -> None:
+    """Let our arrays be chunks of Dask's, and operands beside them."""
+    chunk_types.register_chunk_type(Array)
+
+
+def _dask_percentiles(backends: ModuleType) -> None:
+    """Let Dask do with our chunks what it does with NumPy's."""
+    lookup = backends.percentile_lookup
+    lookup.register(Array, lookup.dispatch(np.ndarray))
+
+
+def _torch_collate(collate: ModuleType) -> None:
+    """Let data loaders make batches of our arrays, which need not be copied for that first."""
+
+    def collated(batch: Any, *, collate_fn_map: Any = None) -> Any:
+        return collate.default_collate([np.asarray(x)[()] for x in batch])
+
+    collate.default_collate_fn_map[Array] = collated
+
+
+def _jax(array: ModuleType) -> None:
+    """Let JAX see our arrays as NumPy's: their shapes and dtypes while it traces, then copies."""
+    from jax._src import core, dtypes
+    from jax._src.interpreters import pxla
+
+    avals, canonical, sharded = (
+        core.pytype_aval_mappings,
+        dtypes.canonicalize_value_handlers,
+        pxla.shard_arg_handlers,
+    )
+    avals[Array] = lambda x: avals[np.ndarray](np.broadcast_to(np.empty((), x.dtype), x.shape))
+    canonical[Array] = lambda x: canonical[np.ndarray](np.asarray(x))
+    sharded[Array] = lambda xs, *more: sharded[np.ndarray]([np.asarray(x) for x in xs], *more)
+
+
+def _numba(numba: ModuleType) -> None:
+    """Let compiled functions have the memory of our arrays, and numbers of those without axes."""
+    from numba.core import types
+    from numba.core.boxing import unbox_array
+    from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+
+    class Held(types.Array):
+        """An array of ours, which is as NumPy's once it is inside."""
+
+        def as_numpys(self) -> Any:
+            return types.Array(
+                self.dtype, self.ndim, self.layout, readonly=not self.mutable, aligned=self.aligned
+            )
+
+    register_model(Held)(models.ArrayModel)
+
+    @typeof_impl.register(Array)
+    def typeof(x: Array, context: Any) -> Any:
+        like = typeof_impl(layout(x) if x.shape else x.dtype.type(0), context)
+        if not x.shape:
+            return like
+        return Held(
+            like.dtype, like.ndim, like.layout, not like.mutable, f"nabla_array({like})", like.aligned
+        )
+
+    @unbox(Held)
+    def unboxed(kind: Any, x: Any, context: Any) -> Any:
+        api = context.pyapi
+        give = api.unserialize(api.serialize_object(memory))
+        numpys = api.call_function_objargs(give, [x])
+        made = unbox_array(kind.as_numpys(), numpys, context)
+        api.decref(give)
+        api.decref(numpys)
+        return NativeValue(made.value, is_error=made.is_error, cleanup=made.cleanup)
+
+
+def _as_jax(self: Array) -> Any:
+    """Return a JAX array of the elements (`__jax_array__`)."""
+    import jax.numpy  # type: ignore[import-not-found, unused-ignore]
+
+    return jax.numpy.asarray(np.asarray(self))
+
+
+def _as_arrow(self: Array, type: Any = None) -> Any:
+    """Return an Arrow array of the elements (`__arrow_array__`)."""
+    import pyarrow  # type: ignore[import-not-found, unused-ignore]
+
+    return pyarrow.array(np.asarray(self), type=type)
+
+
+for _module, _tell in {
+    "json.encoder": _json,
+    "einops._backends": _einops,
+    "dask.array.chunk_types": _dask,
+    "dask.array.backends": _dask_percentiles,
+    "torch.utils.data._utils.collate": _torch_collate,
+    "jax._src.array": _jax,
+    "numba": _numba,
+}.items():
+    after_import(_module, _tell)
+Array.__jax_array__ = _as_jax  # type: ignore[attr-defined]
+Array.__arrow_array__ = _as_arrow  # type: ignore[attr-defined]

@@ -1,0 +1,84 @@
+"""Functions of other libraries that are handed NumPy's arrays for ours."""
+
+from __future__ import annotations
+
+import importlib
+import pickle
+import sys
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array._namespace.interop.doors import DOORS, copy, door, number, put_in, shared
+from nabla_array.transforms import grad
+
+
+def given(*args: Any, **kwargs: Any) -> Any:
+    return args, kwargs
+
+
+def test_arrays_are_found_in_lists_tuples_and_dicts() -> None:
+    x, s = xp.asarray([1.0, 2.0]), xp.asarray(3.0)
+    (a, b, c), named = door(given, copy)(x, [s, (x, "t")], 1, d={"e": s})
+    assert type(a) is np.ndarray
+    assert a.tolist() == [1.0, 2.0]
+    assert type(b[0]) is np.float64
+    assert type(b[1][0]) is np.ndarray
+    assert (b[1][1], c, named) == ("t", 1, {"d": {"e": 3.0}})
+
+
+def test_what_holds_no_array_of_ours_is_handed_on_itself() -> None:
+    things = ([1, [2]], (3, "four"), np.ones(2), "text")
+    assert all(a is b for a, b in zip(door(given, copy)(*things)[0], things, strict=True))
+
+
+def test_what_is_given() -> None:
+    x = xp.asarray([1.0, 2.0])
+    assert number(x) is x
+    assert type(number(x[0])) is np.float64
+    copy(x)[0] = 5
+    assert x.tolist() == [1.0, 2.0]
+    shared(x)[0] = 5
+    assert x.tolist() == [5.0, 2.0]
+    assert type(shared(x[0])) is np.float64
+
+
+def test_a_value_that_is_differentiated_does_not_leave() -> None:
+    with pytest.raises(TypeError, match="stop_gradient"):
+        grad(lambda x: xp.sum(door(lambda a: xp.asarray(a), copy)(x)))(xp.asarray([1.0]))
+
+
+def test_names_that_a_package_has_already_imported_are_replaced() -> None:
+    home, user, other = (
+        ModuleType("doors_package.home"),
+        ModuleType("doors_package.user"),
+        ModuleType("doors"),
+    )
+    home.function = user.alias = other.function = given  # type: ignore[attr-defined]
+    sys.modules.update({m.__name__: m for m in (home, user, other)})
+    try:
+        put_in(home, {"function": door(given, copy)})
+    finally:
+        for m in (home, user, other):
+            del sys.modules[m.__name__]
+    assert home.function is user.alias is not given  # type: ignore[attr-defined]
+    assert other.function is given  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("row", DOORS, ids=lambda row: f"{row.module}: {row.names}")
+def test_a_door_stands_where_the_row_says(row: Any) -> None:
+    package = row.module.partition(".")[0]
+    pytest.importorskip(package, reason=f"{package} is optional")
+    module = importlib.import_module(row.module)
+    for name in row.names.split() if row.names != "*" else ["cvtColor", "line"]:
+        owner, _, last = name.rpartition(".")
+        assert hasattr(getattr(getattr(module, owner) if owner else module, last), "__wrapped__"), name
+
+
+def test_a_class_with_a_door_pickles() -> None:
+    pd = pytest.importorskip("pandas", reason="pandas is optional")
+    one = pd.Timedelta(xp.asarray([2])[0], unit="h")
+    assert pickle.loads(pickle.dumps(one)) == one == pd.Timedelta(2, unit="h")

@@ -1,0 +1,89 @@
+"""What libraries are told of our arrays in their own ways."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array.transforms import grad
+
+V = np.array([3.0, 1.0, 2.0])
+
+
+def test_json_has_the_numbers_that_it_has_of_numpys() -> None:
+    x = xp.asarray(V)
+    for indent in (None, 1):
+        assert json.dumps({"a": [x.sum(), x[1]]}, indent=indent) == json.dumps(
+            {"a": [6.0, 1.0]}, indent=indent
+        )
+    assert json.dumps(x * xp.inf, default=lambda a: a.tolist()) == "[Infinity, Infinity, Infinity]"
+    for other in (x, x.astype(xp.float32)[0], xp.arange(2)[1]):
+        with pytest.raises(TypeError, match=r"not JSON serializable; x\.tolist\(\)"):
+            json.dumps(other)
+    with pytest.raises(TypeError, match="Object of type set is not"):
+        json.dumps({1})
+
+
+def test_jax_traces_and_takes_values() -> None:
+    jax = pytest.importorskip("jax", reason="JAX is optional")
+    x = xp.asarray(V.astype(np.float32))
+    traced = []
+
+    @jax.jit
+    def double(a: Any) -> Any:
+        traced.append(a.shape)
+        return a * 2
+
+    for y in (x, x + 1, x[::-1]):
+        np.testing.assert_array_equal(np.asarray(double(y)), np.asarray(y) * 2)
+    assert traced == [(3,)]
+    np.testing.assert_allclose(np.asarray(jax.grad(lambda a: (a**2).sum())(x)), 2 * V)
+    np.testing.assert_allclose(np.asarray(jax.vmap(jax.numpy.sin)(x)), np.sin(V), rtol=1e-6)
+    assert jax.device_put({"a": x})["a"].tolist() == V.tolist()
+    with pytest.raises(TypeError, match="stop_gradient"):
+        grad(lambda a: xp.sum(xp.asarray(jax.numpy.sin(a))))(x)
+
+
+def test_dask_computes_with_ours() -> None:
+    da = pytest.importorskip("dask.array", reason="Dask is optional")
+    d = da.from_array(V, chunks=2)
+    for found in (d + xp.asarray(V), xp.asarray(V) + d):
+        np.testing.assert_array_equal(np.asarray(found.compute()), 2 * V)
+    assert float(da.percentile(da.from_array(xp.asarray(V), chunks=3), 50).compute()) == 2.0
+
+
+def test_einops_computes_with_ours() -> None:
+    einops = pytest.importorskip("einops", reason="einops is optional")
+    x = xp.asarray(np.arange(6.0).reshape(2, 3))
+    assert type(einops.rearrange(x, "a b -> b a")) is xp.Array
+    gradient = grad(lambda a: xp.sum(einops.reduce(a, "a b -> b", "mean") ** 2))(x)
+    np.testing.assert_allclose(np.asarray(gradient), [[1.5, 2.5, 3.5]] * 2)
+
+
+def test_numba_has_the_memory() -> None:
+    numba = pytest.importorskip("numba", reason="Numba is optional")
+
+    @numba.njit
+    def fill(a: Any, s: float) -> Any:
+        a[0] = s
+        return a + 1
+
+    x = xp.asarray(V)
+    view = x[::2]
+    assert fill(view, view[1]).tolist() == [3.0, 3.0]
+    assert x.tolist() == [2.0, 1.0, 2.0]
+
+
+def test_arrow_has_the_values() -> None:
+    pa = pytest.importorskip("pyarrow", reason="PyArrow is optional")
+    assert pa.array(xp.asarray(V)).to_pylist() == V.tolist()
+    assert pa.array([xp.asarray(V).sum(), 2.0]).to_pylist() == [6.0, 2.0]
+
+
+def test_torch_makes_batches() -> None:
+    collate = pytest.importorskip("torch.utils.data", reason="PyTorch is optional").default_collate
+    assert collate([xp.asarray(V), xp.asarray(V)]).tolist() == [V.tolist()] * 2
