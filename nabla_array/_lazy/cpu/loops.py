@@ -451,7 +451,8 @@ class _Step(Binder):
     def _update(self, k: int, eqn: Eqn) -> None:
         """Write the second operand over a part of what is in place."""
         i, params = eqn.ins[1], dict(eqn.params)
-        part = self.env[k][slices_of(params["start"], self._aval(i).shape, params["step"])]
+        slices = slices_of(params["start"], self._aval(i).shape, params["step"])
+        part = self.env[k][(*slices, ...)]  # an array, without axes too
         self.copy(i, part, self.home[k])
 
     def _concat(self, k: int, eqn: Eqn) -> None:

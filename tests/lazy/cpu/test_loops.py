@@ -184,6 +184,11 @@ def test_what_shares_memory(steps: Any) -> None:
     check(Program(program.inputs, program.eqns, tuple(range(1 + len(steps)))), [X])
 
 
+def test_a_number_is_written_over() -> None:
+    values = [np.array(1.0), np.array(5.0)]
+    check(of_eqns(values, (structure.update_slice, (0, 1), {"start": (), "step": ()})), values)
+
+
 def test_faults_of_constants_are_heard_each_time() -> None:
     zero = {"value": Literal(np.float64(0)), "shape": (3,)}
     program = of_eqns([X[0]], (fill, (), zero), (e.log, (1,), {}), (e.add, (0, 2), {}))
