@@ -43,7 +43,7 @@ def is_foreign(x: Any) -> bool:
     if kind is Array or kind is np.ndarray:
         return False
     if issubclass(kind, np.ndarray):
-        return x.__array_priority__ > 0
+        return x.__array_priority__ >= 0  # a mapped file is as any array of NumPy's
     return hasattr(kind, "__array_ufunc__")
 
 

@@ -13,7 +13,7 @@ from ..._lazy.graph.node import tapes
 from ..._lazy.ops.elementwise import pow_ as pow_p
 from ..chapters import elementwise as e
 from ..chapters.linear_algebra import matmul
-from ..core.array import Array, write
+from ..core.array import Array, current, write
 from ..core.indexing import fitted, getitem, setitem
 from ..core.lengths import Length
 from ..core.promotion import UnheldDtypeError, as_array, full, is_operand
@@ -77,8 +77,9 @@ def _with_numpy(name: str, left: Any, right: Any) -> Any:
     """Let NumPy's array, or scalar, meet what is no operand here: a Fraction, a date, a set, a matrix."""
     self, other = (left, right) if type(left) is Array else (right, left)
     if _is_as_array(type(other)):
-        other = as_array(name, other)
-        return getattr(operator, f"__{name}__")(*((self, other) if self is left else (other, self)))
+        with suppress(UnheldDtypeError):  # of objects, say, which know operators themselves
+            made = as_array(name, other)
+            return getattr(operator, f"__{name}__")(*((self, made) if self is left else (made, self)))
     if tapes or self._levels or getattr(type(other), "__array_ufunc__", _NUMPYS) is not _NUMPYS:
         return NotImplemented
     mine = self if self.shape else self._value()[()]
@@ -90,6 +91,8 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
     """Return the method of an operator, or of the reflected one, that asks who knows what to do."""
 
     def operate(self: Array, other: Any) -> Array:
+        if type(self) is not Array:  # but derived: its elements may be another's
+            self = Array(current(self), self._levels)
         if _repeats(name, self, other):
             return NotImplemented
         left, right = (other, self) if reflected else (self, other)

@@ -261,3 +261,19 @@ def test_bits_read_as_another_dtype_under_vmap(dtype: str) -> None:
     x = np.arange(12.0).reshape(3, 4)
     got = t.vmap(lambda row: row.view(dtype))(xp.asarray(x))
     np.testing.assert_array_equal(np.asarray(got), x.view(dtype))
+
+
+class Tagged(xp.ndarray):  # type: ignore[misc, valid-type]
+    def __array_finalize__(self, obj: Any) -> None:
+        self.tag = getattr(obj, "tag", None)
+
+
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
+def test_what_is_computed_with_a_subclass_is_of_it() -> None:
+    tagged = np.asarray([1.0, 2.0, 3.0]).view(Tagged)
+    tagged.tag = "m"
+    x = xp.asarray([1.0, 2.0, 3.0])
+    for found in (tagged + 1, x + tagged, tagged * x, xp.sin(tagged), tagged[1:]):
+        assert type(found) is Tagged
+        assert found.tag == "m"
+    assert type(xp.asarray(tagged)) is xp.Array
