@@ -7,7 +7,9 @@ that the library has for that.
 from __future__ import annotations
 
 import sys
-from functools import wraps
+import warnings
+from collections.abc import Callable
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
@@ -144,6 +146,15 @@ def _as_arrow(self: Array, type: Any = None) -> Any:
     return pyarrow.array(np.asarray(self), type=type)
 
 
+def _register(tell: Callable[[ModuleType], None], module: ModuleType) -> None:
+    """Tell a library of our arrays; if its own names have changed, it is left as it is, and a warning says so."""
+    try:
+        tell(module)
+    except (ImportError, AttributeError) as error:
+        message = f"{module.__name__} does not know arrays of nabla_array: {error}; give it x.__array__()"
+        warnings.warn(message, RuntimeWarning, stacklevel=2)
+
+
 for _module, _tell in {
     "json.encoder": _json,
     "einops._backends": _einops,
@@ -153,6 +164,6 @@ for _module, _tell in {
     "jax._src.array": _jax,
     "numba": _numba,
 }.items():
-    after_import(_module, _tell)
+    after_import(_module, partial(_register, _tell))
 Array.__jax_array__ = _as_jax  # type: ignore[attr-defined]
 Array.__arrow_array__ = _as_arrow  # type: ignore[attr-defined]

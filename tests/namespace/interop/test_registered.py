@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._namespace.interop import registered
 from nabla_array.transforms import grad
 
 V = np.array([3.0, 1.0, 2.0])
@@ -87,3 +89,8 @@ def test_arrow_has_the_values() -> None:
 def test_torch_makes_batches() -> None:
     collate = pytest.importorskip("torch.utils.data", reason="PyTorch is optional").default_collate
     assert collate([xp.asarray(V), xp.asarray(V)]).tolist() == [V.tolist()] * 2
+
+
+def test_a_library_whose_names_have_changed_is_imported_with_a_warning() -> None:
+    with pytest.warns(RuntimeWarning, match=r"dask.array.chunk_types does not know arrays of nabla_array"):
+        registered._register(registered._dask, types.ModuleType("dask.array.chunk_types"))
