@@ -147,7 +147,7 @@ def _as_arrow(self: Array, type: Any = None) -> Any:
 
 
 def _register(tell: Callable[[ModuleType], None], module: ModuleType) -> None:
-    """Tell a library of our arrays; if its own names have changed, it is left as it is, and a warning says so."""
+    """Tell a library of our arrays; where its own names have changed, warn that it does not know them."""
     try:
         tell(module)
     except (ImportError, AttributeError) as error:
