@@ -109,6 +109,15 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None,
     return list(zip(points, where, strict=True))
 
 
+def _over_axes(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray | None]:
+    """Return what does the same, but None where sizes are given, of which NumPy warns in some cases."""
+
+    def host(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
+        return function(a, None, axes, norm) if s is None else None
+
+    return host
+
+
 @fastpath.whole(np.fft.fft)
 @takes_out
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
@@ -152,6 +161,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     return _fft("ifft", _complex("ifft", a), [(n, axis)], norm, inverse=True)
 
 
+@fastpath.whole(_over_axes(np.fft.fftn))
 @takes_out
 def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along several axes.
@@ -186,6 +196,7 @@ def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backwa
     return _fft("fftn", y if pairs else _complex("fftn", y), reversed(pairs), norm, inverse=False)
 
 
+@fastpath.whole(_over_axes(np.fft.ifftn))
 @takes_out
 @described_like(fftn, _INVERSE_OF_SEVERAL)
 def ifftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -245,6 +256,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     return _along("irfft", p.irfft, _complex("irfft", a), n, axis, _norm("irfft", norm))
 
 
+@fastpath.whole(_over_axes(np.fft.rfftn))
 @takes_out
 @described_like(fftn, _REAL)
 def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -272,6 +284,7 @@ def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backw
     return _fft("rfftn", y, reversed(pairs[:-1]), norm, inverse=False)
 
 
+@fastpath.whole(_over_axes(np.fft.irfftn))
 @takes_out
 @described_like(
     fftn,

@@ -35,7 +35,11 @@ def _stable(name: str, kind: str | None, order: Any, stable: bool | None, defaul
     return _KINDS[kind[0].lower()]
 
 
-@fastpath.whole(stable_argsort)
+def _numpys_argsort(a: np.ndarray, axis: int | None = -1, *, stable: bool | None = None) -> np.ndarray:
+    return np.argsort(a, axis) if stable is False else stable_argsort(a, axis)
+
+
+@fastpath.whole(_numpys_argsort)
 def argsort(
     a: Any,
     axis: int | None = -1,
