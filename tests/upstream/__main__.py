@@ -10,6 +10,10 @@ classes of failures. FILE is a part of a name, such as `test_einsum`; without on
 
 runs JAX's or autograd's tests, from a clone of their repository, on our transforms: for each file how many
 passed, were refused (by class) and are wrong. JAX's need `jax` and `absl-py`, whose helpers they use.
+
+    python -m tests.upstream scripts --source FOLDER [--keep FOLDER] [SCRIPT ...]
+
+runs other people's scripts under the runner and under NumPy, and compares what they print, leave and draw.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from . import scripts
 from .classes import WRONG, classes, table
 from .page import PAGE, page, write
 from .results import Result, read
@@ -104,6 +109,8 @@ def main() -> None:
     """Run what the command line says."""
     if len(sys.argv) > 1 and sys.argv[1] in OTHERS:
         return others()
+    if sys.argv[1:2] == ["scripts"]:
+        return scripts.main(sys.argv[2:])
     parser = argparse.ArgumentParser(
         prog="python -m tests.upstream", description=(__doc__ or "").partition("\n")[0]
     )
