@@ -225,3 +225,28 @@ def test_generators_give_numpys_arrays_to_installed_code(tmp_path: Path) -> None
         *["['numpy', 'nabla_array', 'nabla_array']", "nabla_array"] * 2,
         "True False True",
     ]
+
+
+MEMORY = """
+import numpy as np
+import installed
+
+def address(x):
+    return x.__array_interface__["data"][0]
+
+x = np.linspace(0.0, 1.0, 6)
+y = x.copy()
+print(address(x) == address(x[:]), address(x[2:]) - address(x), address(y) == address(x))
+y[0] = 5.0
+print(y.__array_interface__["shape"], hasattr(np.arange(3), "__array_interface__"), installed.asks(x))
+"""
+
+
+def test_the_programs_own_code_sees_addresses(tmp_path: Path) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "installed.py").write_text("asks = lambda x: hasattr(x, '__array_interface__')")
+    (tmp_path / "memory.py").write_text('import sys\nsys.path.append("site-packages")\n' + MEMORY)
+    done = run("memory.py", folder=tmp_path)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == ["True 16 False", "(6,) True False"]

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..._lazy.native import compiled
 from ..core.array import Array, class_hook, error_hook, probing
-from ..core.views import openers, reading, writing
+from ..core.views import memory, openers, reading, writing
 from .floats import number
 from .imports import after_import
 
@@ -145,8 +145,12 @@ def _no_number(message: str) -> Exception:
 
 
 def _interface(self: Array) -> dict[str, Any]:
-    """Answer Pillow, which takes `tobytes` where there are strides."""
-    if not interfaces or sys._getframe(1).f_globals.get("__name__") not in interfaces:
+    """Answer a program's code under the runner, and Pillow, which takes `tobytes` where there are strides."""
+    names = sys._getframe(1).f_globals
+    if program_hook and program_hook[0](names):
+        told: dict[str, Any] = memory(self).__array_interface__
+        return told
+    if names.get("__name__") not in interfaces:
         raise AttributeError("__array_interface__")
     value = np.asarray(self)
     typestr = value.__array_interface__["typestr"]
