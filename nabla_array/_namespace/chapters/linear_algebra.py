@@ -28,7 +28,7 @@ __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 _FAR = 1 << 25
 
 
-@fastpath.whole(np.matmul)
+@fastpath.product(np.matmul)
 def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options: Any) -> Array:
     """Return the matrix product.
 

@@ -317,6 +317,8 @@ BY_NAME = {
     ),
     "transforms/taylor.py": ("div matmul mul", "series of products and quotients have formulas"),
     "transforms/graphs.py": ("call_graph", "their own primitive"),
+    "transforms/derived.py": ("kept_call", "its own primitive, which is written out again"),
+    "_lazy/run/control.py": ("scan while_", "the loops that it runs"),
     "transforms/graph_gradients.py": ("call_graph", "the primitive of graphs"),
     "_lazy/run/devices.py": ("reshard", "its spec says on which mesh"),
     "_lazy/cpu/loops.py": ("concat matmul update_slice", "these are copies, and products in the memory"),
