@@ -7,6 +7,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+# `pixels()` tells pictures apart.
+_PICTURES = """
+matplotlib.use("Agg", force=True)
+plt.close("all")
+plt.figure(figsize=(3, 2))
+def pixels():
+    import zlib
+    plt.gcf().canvas.draw()
+    return zlib.crc32(bytes(plt.gcf().canvas.buffer_rgba()))
+"""
+
 
 class Library(NamedTuple):
     """What to import, what the lines need besides, and the lines; `is_small`: they run as tests."""
@@ -115,15 +126,7 @@ LIBRARIES = {
             "matplotlib.colors.Normalize(v.min(), v.max())(v)",
             "ax = plt.subplots(2, 2)[1]; ax.ravel()[n].plot(v); pixels()",
         ),
-        setup="""
-matplotlib.use("Agg", force=True)
-plt.close("all")
-plt.figure(figsize=(3, 2))
-def pixels():
-    import zlib
-    plt.gcf().canvas.draw()
-    return zlib.crc32(bytes(plt.gcf().canvas.buffer_rgba()))
-""",
+        setup=_PICTURES,
         is_small=True,
     ),
     "pandas": Library(
@@ -573,15 +576,7 @@ total, norm, scaled, filled = (numba.njit(g) for g in (_total, _norm, _scaled, _
             "sns.histplot(pd.DataFrame(x, columns=list('abc'))); pixels()",
             "sns.ecdfplot(v); plt.axvline(v.mean()); pixels()",
         ),
-        setup="""
-matplotlib.use("Agg", force=True)
-plt.close("all")
-plt.figure(figsize=(3, 2))
-def pixels():
-    import zlib
-    plt.gcf().canvas.draw()
-    return zlib.crc32(bytes(plt.gcf().canvas.buffer_rgba()))
-""",
+        setup=_PICTURES,
     ),
     "Plotly": Library(
         "plotly.graph_objects as go; plotly.express as px",

@@ -152,7 +152,7 @@ def _cuts(n: int, many: int) -> list[slice]:
 
 
 def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Reduce a contiguous array on several threads; to the bits that one call gives, but for first axes."""
+    """Reduce a contiguous array on several threads; to the bits that one call gives, but for short rows."""
     if axes == tuple(range(len(axes))) and axes and math.prod(x.shape[len(axes) :]) > 1:
         return _reduce_first(prim, x, axes)
     if x.nbytes < _SHARED:
@@ -188,20 +188,28 @@ _WIDE = 512
 
 
 def _reduce_first(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Reduce the first axes of a contiguous array, whose rows meet in wider ones, several of them at once."""
+    """Reduce the first axes of a contiguous array.
+
+    Threads take columns of a wide table, which has the bits of one call. Short rows are joined to wider ones,
+    of which several are reduced at once.
+    """
     shape = x.shape[len(axes) :]
     width, rows = math.prod(shape), math.prod(x.shape[: len(axes)])
     many = max(1, _WIDE // width)
     if rows < 16 * many:
         return prim.host(x, axes)
     reduce = partial(prim.reducer.reduce, axis=0, dtype=x.dtype)  # type: ignore[union-attr]
-    whole = rows // many * many
     table = x.reshape(rows, width)
+    if many == 1:
+        columns = _cuts(width, min(threads(), 2 * width // _WIDE))
+        found = spread(lambda some: [reduce(table[:, part]) for part in some], columns, least=1)
+        return np.concatenate([y for some in found for y in some]).reshape(shape)
+    whole = rows // many * many
     wide = table[:whole].reshape(-1, many * width)
     cuts = _cuts(len(wide), min(64, max(1, x.nbytes // _ROWS_AT_ONCE)))  # however many threads there are
     parts = spread(lambda some: [reduce(wide[part]) for part in some], cuts)
-    found = [y.reshape(many, width) for some in parts for y in some]
-    return reduce(np.concatenate([*found, table[whole:]])).reshape(shape)
+    joined = [y.reshape(many, width) for some in parts for y in some]
+    return reduce(np.concatenate([*joined, table[whole:]])).reshape(shape)
 
 
 def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> bool:

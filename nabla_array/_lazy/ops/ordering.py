@@ -36,6 +36,7 @@ def _sort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.n
 def _sort_joined(x: np.ndarray, parts: list[np.ndarray], axis: int, descending: bool, stable: bool) -> Any:
     """Merge what is sorted, which NumPy's stable way does in one go."""
     whole = np.concatenate(parts, axis)
+    parts.clear()  # before there is another copy
     return _sort_host(whole, axis, descending, stable=True)
 
 

@@ -111,10 +111,10 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
         message = f"{name} runs through NumPy on the host, outside of the graph"
         warnings.warn_explicit(message, HostFallbackWarning, frame.f_code.co_filename, frame.f_lineno)
     stats.fallbacks[name] += 1
-    if isinstance(result, np.generic) and others:
-        return result  # what pandas asks of its own data is to be a number for it
     for x, copy in copies:
         write(x, from_value(copy.copy()))
+    if isinstance(result, np.generic) and others:
+        return result  # what pandas asks of its own data is to be a number for it
     given = {id(copy): x for x, copy in copies}
     if type(result) is tuple:
         return tuple([given.get(id(r)) if id(r) in given else from_host(r) for r in result])

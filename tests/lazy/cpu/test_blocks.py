@@ -156,7 +156,8 @@ def test_reductions_on_threads_have_the_bits_of_one_call(prim: Primitive, dtype:
             for axes in itertools.combinations(range(x.ndim), n):
                 with patch.multiple(blocks, _SHARED=0, _SHARED_ROWS=0), config(threads=threads):
                     got = as_value(blocks.whole(prim, x)(x, axes=axes))
-                is_exact = axes != tuple(range(n)) or n == x.ndim
+                width = math.prod(x.shape[n:])  # rows of more than half of what is wide stay as they are
+                is_exact = axes != tuple(range(n)) or n == x.ndim or 2 * width > blocks._WIDE
                 assert_same(got, as_value(prim.host(x, axes=axes)), is_exact)
 
 

@@ -145,7 +145,7 @@ def test_whole_calls_free_what_is_dead() -> None:
     evaluate([x._node])
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 4.1 * n * 8  # and what sorting on threads notes
+    assert peak < 4 * n * 8
 
 
 def test_a_sum_of_library_calls_frees_them_on_the_way() -> None:

@@ -236,10 +236,4 @@ def test_a_lone_reduction_on_threads_has_numpys_bits(
         for axis in everything:
             for ours, theirs in ((xp.sum, np.sum), (xp.max, np.max), (xp.min, np.min)):
                 got, want = np.asarray(ours(xp.asarray(x), axis=axis)), np.asarray(theirs(x, axis=axis))  # type: ignore[operator]
-                if ours is xp.sum and axis == 0 and len(shape) == 2 and got.dtype.kind == "f":
-                    # Rows are added in parts, at the same places for any number of threads.
-                    with xp.config(threads=1):
-                        assert got.tobytes() == np.asarray(xp.sum(xp.asarray(x), axis=0)).tobytes()
-                    np.testing.assert_allclose(got, want, rtol=0, atol=1e-5 * np.abs(x).sum(0).max())
-                else:
-                    assert got.tobytes() == want.astype(got.dtype).tobytes()
+                assert got.tobytes() == want.astype(got.dtype).tobytes()
