@@ -14,6 +14,10 @@ passed, were refused (by class) and are wrong. JAX's need `jax` and `absl-py`, w
     python -m tests.upstream scripts --source FOLDER [--keep FOLDER] [SCRIPT ...]
 
 runs other people's scripts under the runner and under NumPy, and compares what they print, leave and draw.
+
+    python -m tests.upstream scipy|sklearn [PYTEST ARGUMENT ...]
+
+runs the array API tests that the installed SciPy or scikit-learn brings, on our arrays.
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from . import scripts
+from . import dispatched, scripts
 from .classes import WRONG, classes, table
 from .page import PAGE, page, write
 from .results import Result, read
@@ -111,6 +115,8 @@ def main() -> None:
         return others()
     if sys.argv[1:2] == ["scripts"]:
         return scripts.main(sys.argv[2:])
+    if sys.argv[1:2] and sys.argv[1] in dispatched.PROJECTS:
+        sys.exit(dispatched.main(*sys.argv[1:]))
     parser = argparse.ArgumentParser(
         prog="python -m tests.upstream", description=(__doc__ or "").partition("\n")[0]
     )

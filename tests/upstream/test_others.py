@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -75,3 +78,11 @@ def test_values_are_in_no_class() -> None:
 def test_classes_of_refusals() -> None:
     assert class_of("a", "Refused: jax.make_jaxpr").name == "Programs as JAX keeps them"
     assert class_of("a", "AssertionError: TypeError not raised").name == "More is taken"
+
+
+@pytest.mark.parametrize("tests", ["scipy.special.tests.test_logsumexp", "sklearn.utils.tests.test_stats"])
+def test_what_scipy_and_sklearn_bring(tests: str) -> None:
+    command = [sys.executable, "-m", "tests.upstream", tests.partition(".")[0], tests, "-k", "nabla_array"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"\b[1-9]\d* passed", done.stdout)

@@ -24,7 +24,7 @@ from numpy import (
 )
 
 from ..core.array import Array, check_device, placed
-from ..core.promotion import as_array, result_dtype
+from ..core.promotion import UnheldDtypeError, as_array, result_dtype
 from ..core.promotion import astype as cast
 from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
@@ -90,7 +90,7 @@ def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = N
     check_device("astype", device)
     a, wanted = placed(as_array("astype", x), device), np.dtype(dtype)
     if wanted.kind not in "biufc":
-        raise TypeError(f"astype: no arrays of dtype {wanted}; numbers and booleans would work")
+        raise UnheldDtypeError(f"astype: no arrays of dtype {wanted}; numbers and booleans would work")
     if a.dtype.kind == "c" and wanted.kind in "iuf":
         raise TypeError(f"astype: {a.dtype} does not fit into {wanted}; real(x) or imag(x) would")
     if a.dtype == wanted:

@@ -310,6 +310,8 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
         except UnheldDtypeError as error:
             if part and any([hasattr(type(x), "filled") for x in args]):
                 raise  # NumPy's would use what a mask hides
+            if kwargs.get("device") is not None:
+                raise  # who names a device wants an array that computes there
             return elsewhere(theirs, f"{part}.{name}".lstrip("."), args, kwargs, error)
 
     made = call_it(fastpath.like(function, call), f"nabla_array.{part}".rstrip("."), name)
@@ -321,7 +323,7 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to
 # compute with (pandas' series, masked arrays), are given to.
 _TAKE_ANY_DTYPE = (
-    "all any arange argmax argmin argsort array asarray atleast_1d atleast_2d broadcast_arrays "
+    "all any arange argmax argmin argsort array asarray astype atleast_1d atleast_2d broadcast_arrays "
     "broadcast_to clip concat concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims "
     "flip full full_like imag isin linspace matmul matrix_transpose max mean meshgrid min moveaxis "
     "nonzero ones ones_like permute_dims prod ravel real repeat reshape roll round searchsorted sort "

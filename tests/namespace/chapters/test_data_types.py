@@ -33,11 +33,31 @@ def test_astype_copies_unless_told():
     same(x, [1.0])
 
 
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
 def test_astype_refuses():
     with pytest.raises(ValueError, match=r"^astype: no device 'gpu'"):
         xp.astype(xp.asarray(1), xp.int8, device="gpu")
     with pytest.raises(TypeError, match=r"^astype: no arrays of dtype"):
-        xp.astype(xp.asarray(1), "U3")
+        xp.astype(xp.asarray(1), "U3", device="cpu")
+    with pytest.raises(ValueError, match="invalid literal for int"):
+        xp.astype(np.asarray(["one"]), xp.int64)
+
+
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
+def test_astype_of_text_is_numpys():
+    text = np.asarray(["1", "-22"])
+    numbers = xp.astype(text, xp.int16)
+    assert isinstance(numbers, xp.Array)
+    same(numbers, text.astype(np.int16))
+    np.testing.assert_array_equal(xp.astype(numbers, "U3"), text)
+    np.testing.assert_array_equal(xp.astype(text, "U8"), text.astype("U8"), strict=True)
+
+
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
+def test_text_has_no_device():
+    assert isinstance(xp.asarray(["a"]), np.ndarray)
+    with pytest.raises(TypeError, match="asarray: no arrays of dtype <U1"):
+        xp.asarray(["a"], device="cpu")
 
 
 @pytest.mark.parametrize(("a", "b"), list(itertools.product(ALL, ALL)))
