@@ -1,10 +1,10 @@
-# Two commands: `make demo` and `make test`. Both make their own virtual environment in .venv first.
+# `make demo`, `make test` and `make docs` each make what they need of a virtual environment in .venv first.
 # PYTHON=python3.12 picks another interpreter (3.11 or later).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test clean
+.PHONY: demo test docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m nabla_array demo
@@ -15,8 +15,14 @@ test: $(VENV)/test.stamp
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist loadfile -q
 
+# The site is docs/_build/html/index.html. Warnings, broken links and names without a page are errors.
+docs: $(VENV)/docs.stamp
+	$(BIN)/sphinx-build -W --keep-going -j auto -q -b html $(SPHINXOPTS) docs docs/_build/html
+	$(BIN)/python docs/check_site.py docs/_build/html
+
 # One stamp for each set of extras, newer than what is installed (and compiled) from.
 $(VENV)/demo.stamp: EXTRAS := scipy,plot
+$(VENV)/docs.stamp: EXTRAS := docs,scipy,plot,distributed
 $(VENV)/test.stamp: EXTRAS := test,scipy,plot,distributed
 $(VENV)/%.stamp: pyproject.toml $(wildcard nabla_array/_lazy/native/*.[ch])
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "needs Python 3.11 or later; name one with PYTHON=...")'
@@ -25,4 +31,4 @@ $(VENV)/%.stamp: pyproject.toml $(wildcard nabla_array/_lazy/native/*.[ch])
 	touch $@
 
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) docs/_build docs/reference/api

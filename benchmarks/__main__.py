@@ -1,4 +1,4 @@
-"""`python -m benchmarks`: see docs/benchmarks.md."""
+"""`python -m benchmarks`: see docs/reference/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-import nabla_array  # noqa: F401  (before NumPy, as docs/laziness.md says)
+import nabla_array  # noqa: F401  (before NumPy, as docs/concepts/laziness.md says)
 
 from . import (
     auto,
@@ -46,7 +46,7 @@ SUITES = {
     "transforms": transforms.run,
     "threads": threads.run,
 }
-_PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+_PAGE = Path(__file__).parent.parent / "docs" / "reference" / "benchmarks.md"
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -68,7 +68,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("suites", nargs="*", choices=[*SUITES, []], metavar="SUITE", help=", ".join(SUITES))
     parser.add_argument("--json", action="store_true", help="print JSON, not tables")
-    parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{_PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into {_PAGE.name}")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work, not how fast is it")
     args = parser.parse_args(argv)
     console = Console()

@@ -24,7 +24,7 @@ from .border_lines import LIBRARIES
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SCRIPT = Path(__file__).with_name("border_run.py")
-_PAGE = _ROOT / "docs" / "porting.md"
+_PAGE = _ROOT / "docs" / "howto" / "porting.md"
 BEGIN, END = (
     "<!-- borders: written by python -m benchmarks borders --write -->\n",
     "<!-- end of borders -->\n",
@@ -145,7 +145,7 @@ def main(argv: Iterable[str]) -> int:
     """Run the lines; returns 1 where one is wrong."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks borders", description=__doc__)
     parser.add_argument("--only", nargs="*", default=list(LIBRARIES), metavar="LIBRARY", choices=[*LIBRARIES])
-    parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{_PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into {_PAGE.name}")
     args = parser.parse_args(list(argv))
     found = {}
     for name in args.only:

@@ -21,7 +21,7 @@ from .distributed_cases import CASES, DASK, JAX, WHOLE
 from .fresh import environment
 from .measure import OURS, Claim, Row, geometric_mean, show, write
 
-_PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+_PAGE = Path(__file__).parent.parent / "docs" / "reference" / "benchmarks.md"
 _ELEMENTS = 40_000_000
 # Bytes that a case needs for each element: its array, a second one, and what lies between.
 _BYTES = 64
@@ -131,7 +131,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--only", nargs="*", default=[*CASES], help=", ".join(CASES))
     parser.add_argument("--jax", default=sys.executable, help="a Python that has JAX")
     parser.add_argument("--quick", action="store_true", help="tiny sizes: does it work, not how fast is it")
-    parser.add_argument("--write", action="store_true", help=f"put the table into docs/{_PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {_PAGE.name}")
     args = parser.parse_args(argv)
     for case in args.only:
         if case not in CASES:

@@ -23,7 +23,7 @@ from .measure import OURS, put, show_lines
 if TYPE_CHECKING:
     from .libraries_cases import Case
 
-_PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+_PAGE = Path(__file__).parent.parent / "docs" / "reference" / "benchmarks.md"
 # How often NumPy's time ours must fit into it: in the geometric mean, and on each line.
 _LEAST = {"small": (0.9, 0.7), "middle": (1.3, 0.9), "large": (2.0, 0.95)}
 _CALLS = 10
@@ -181,7 +181,7 @@ def main(argv: list[str]) -> int:
     parser.add_argument("--size", choices=_LEAST, action="append", help="all without it")
     parser.add_argument("--rounds", type=int, help="processes a case and library; the best counts")
     parser.add_argument("--without-jax", action="store_true", help=f"leave out {JAX}")
-    parser.add_argument("--write", action="store_true", help=f"put the tables into docs/{_PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"put the tables into {_PAGE.name}")
     parser.add_argument("--errors", action="store_true", help="say why a library has no figure")
     parser.add_argument("--quick", action="store_true", help="one call, small: are results right")
     args = parser.parse_args(argv)

@@ -20,7 +20,7 @@ from .measure import OURS, Claim, Row, geometric_mean, show, write
 from .npbench_program import JAX, NUMPY, names
 
 _PROGRAM = "benchmarks.npbench_program"
-_PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
+_PAGE = Path(__file__).parent.parent / "docs" / "reference" / "benchmarks.md"
 # From so many reads of one element on, a program is a loop over elements.
 _MANY = 1000
 _JAX = {"JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
@@ -116,7 +116,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--budget", type=float, default=5.0, help="seconds of warm calls for a program")
     parser.add_argument("--processes", type=int, default=1, help="fresh processes for each (0: none)")
     parser.add_argument("--mesh", type=int, metavar="N", help="cut large arrays over N threads")
-    parser.add_argument("--write", action="store_true", help=f"put the table into docs/{_PAGE.name}")
+    parser.add_argument("--write", action="store_true", help=f"put the table into {_PAGE.name}")
     args = parser.parse_args(argv)
     if args.npbench is None:
         parser.error("name a checkout of github.com/spcl/npbench by --npbench or NPBENCH_DIR")

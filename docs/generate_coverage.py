@@ -1,4 +1,4 @@
-"""Write docs/coverage.md: every name of the standard, and what calling it does, found by calling it.
+"""Write docs/reference/coverage.md: what calling each name of the standard does, found by calling it.
 
 python docs/generate_coverage.py
 """
@@ -23,7 +23,7 @@ from nabla_array._lazy.stats import stats
 from nabla_array._namespace.core.array import TINY
 from nabla_array._namespace.dispatch import eager, fastpath
 
-PAGE = Path(__file__).with_name("coverage.md")
+PAGE = Path(__file__).parent / "reference" / "coverage.md"
 STANDARD = "https://data-apis.org/array-api/2025.12/API_specification/generated/array_api."
 
 # The names of the standard 2025.12, by its chapters.

@@ -1,4 +1,4 @@
-"""Write the table of differences in docs/porting.md: what NumPy answers, what we do, and why.
+"""Write the table of differences in docs/howto/porting.md: what NumPy answers, what we do, and why.
 
 python docs/generate_differences.py
 """
@@ -17,7 +17,7 @@ import numpy
 
 import nabla_array
 
-PAGE = Path(__file__).with_name("porting.md")
+PAGE = Path(__file__).parent / "howto" / "porting.md"
 BEGIN, END = "<!-- differences: written by generate_differences.py -->\n", "<!-- end of differences -->\n"
 
 

@@ -1,4 +1,4 @@
-"""Write docs/numpy-coverage.md: every public name of NumPy's, and what it is here.
+"""Write docs/reference/numpy-coverage.md: every public name of NumPy's, and what it is here.
 
 python docs/generate_numpy_coverage.py
 """
@@ -15,7 +15,7 @@ import numpy as np
 
 import nabla_array as xp
 
-PAGE = Path(__file__).with_name("numpy-coverage.md")
+PAGE = Path(__file__).parent / "reference" / "numpy-coverage.md"
 RELEASE = "NumPy " + np.__version__.rpartition(".")[0]
 MANUAL = "https://numpy.org/doc/stable/reference"
 MODULES = {

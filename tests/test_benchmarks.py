@@ -24,7 +24,7 @@ def test_suite_runs(suite, capsys):
 
 
 def test_every_suite_has_its_place_in_the_docs():
-    page = (Path(__file__).parents[1] / "docs" / "benchmarks.md").read_text()
+    page = (Path(__file__).parents[1] / "docs" / "reference" / "benchmarks.md").read_text()
     for suite in (
         *SUITES,
         "npbench",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import inspect
+import pkgutil
 import re
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -11,16 +13,21 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import pytest
 
+import nabla_array
 from nabla_array._lazy.config import config
 from nabla_array._lazy.max import trials
 
 from .lazy.canonical_host import numpy_as_max
 
 ROOT = Path(__file__).parent.parent
-PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
-pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *(p for p in sorted((ROOT / "docs").rglob("*.md")) if "_build" not in p.parts),
+]
+pages = pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 
 
 @pytest.fixture(autouse=True)
@@ -54,11 +61,11 @@ def run(page: Path) -> dict[str, Any]:
 
 @pages
 def test_examples_run(page: Path) -> None:
-    # On max.md something is compiled, which takes half a minute: NumPy does it, in no time.
-    with numpy_as_max() if page.name == "max.md" else nullcontext():
+    # On this page something is compiled, which takes half a minute: NumPy does it, in no time.
+    with numpy_as_max() if page.name == "tiers.md" else nullcontext():
         names = run(page)
     if page.name == "laziness.md":
-        picture = page.parent / "images" / "explain.svg"
+        picture = ROOT / "docs" / "images" / "explain.svg"
         assert picture.read_text(encoding="utf-8") == names["svg"], f"write `svg` to {picture.name} again"
 
 
@@ -78,8 +85,8 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in anchors(found.read_text(encoding="utf-8")), f"{page.name} links to {target}"
 
 
-def generator() -> ModuleType:
-    path = ROOT / "docs" / "generate_coverage.py"
+def script(name: str) -> ModuleType:
+    path = ROOT / "docs" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None
     assert spec.loader is not None
@@ -88,14 +95,42 @@ def generator() -> ModuleType:
     return module
 
 
+# Parts of the package that users run, or that hold what they find elsewhere, and import nothing of.
+_UNLISTED = {"__main__", "cache_command", "demo", "inspect", "lib", "runner", "version"}
+_FOREIGN = {"Any", "ModuleType", "TYPE_CHECKING", "annotations", "import_module"}
+
+
+def test_each_public_module_and_name_has_a_page() -> None:
+    """`make docs` compares what is listed here with the pages of the site."""
+    listed = script("api_names")
+    modules = {m.name for m in pkgutil.iter_modules(nabla_array.__path__) if not m.name.startswith("_")}
+    assert modules - _UNLISTED == {m for m in listed.MODULES if "." not in m}
+    assert {n for n in np.__all__ if hasattr(nabla_array, n)} - modules <= set(listed.names(""))
+    for part in ("", *listed.MODULES):
+        module = listed.module(part)
+        public = {n for n in dir(module) if not n.startswith("_") and _is_ours(getattr(module, n))}
+        if part in ("", "transforms"):  # the others have an `__all__`
+            assert public - modules <= set(listed.names(part))
+        assert {*getattr(module, "__all__", ())} - _FOREIGN <= {*listed.names(part)} | modules
+    assert sorted(n for names in listed.contents("").values() for n in names) == listed.names("")
+    index = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")
+    for part in ("", *listed.MODULES):
+        assert f"api/{listed.module(part).__name__}\n" in index
+
+
+def _is_ours(value: Any) -> bool:
+    home = getattr(value, "__module__", None)
+    return isinstance(home, str) and home.startswith("nabla_array") and not inspect.ismodule(value)
+
+
 def test_coverage_table_is_up_to_date() -> None:
-    module = generator()
+    module = script("generate_coverage")
     text = module.page()
     assert module.PAGE.read_text(encoding="utf-8") == text, "run `python docs/generate_coverage.py`"
     assert "**missing**" not in text
 
 
 def test_the_table_of_settings_names_them_all() -> None:
-    text = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "configuration.md").read_text(encoding="utf-8")
     for name in dir(config):
         assert f"| `{name}` | `NABLA_ARRAY_{name.upper()}` |" in text

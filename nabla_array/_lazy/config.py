@@ -127,7 +127,7 @@ class _Scope:
 
 
 class Config:
-    """The settings in force; see `docs/configuration.md`.
+    """The settings in force; see `docs/reference/configuration.md`.
 
     Set one for the process with ``config.mode = "host"``, or for one thread and a while with
     ``with config(mode="host"):``.

@@ -23,7 +23,7 @@ class ValueLeftWarning(UserWarning):
     """While a derivative is taken, a value has become a number of Python's that is computed with.
 
     What comes of the number is a constant for the derivative, which may be wrong by it. See
-    ``docs/when-values-leave.md``.
+    ``docs/concepts/when-values-leave.md``.
     """
 
 

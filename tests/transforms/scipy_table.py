@@ -1,7 +1,7 @@
 """SciPy's and scikit-learn's functions under transforms and on a mesh: a table of what is measured.
 
 ``python -m tests.transforms.scipy_table`` prints what is measured where it is not what the table says;
-``--write`` writes the table into docs/transforms-and-scipy.md.
+``--write`` writes the table into docs/howto/scipy.md.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ CHAPTERS = FUNCTIONS | MORE
 
 # The versions in which the cells are as they are; in others the numbers must be right, whatever is limited.
 VERSIONS = {"scipy": "1.17", "sklearn": "1.9"}
-PAGE = Path(__file__).parents[2] / "docs" / "transforms-and-scipy.md"
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "scipy.md"
 MARKS = "<!-- begin {} -->", "<!-- end {} -->"
 EXAMPLES = 3
 TRANSFORMS = ("vmap", "grad", "jvp", "compile")

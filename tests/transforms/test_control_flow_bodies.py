@@ -478,7 +478,7 @@ def test_long_loops_take_bounded_memory() -> None:
 
 
 def test_no_lowering_yet() -> None:
-    """MAX does not run these; when it does, docs/control-flow.md says so."""
+    """MAX does not run these; when it does, docs/howto/control-flow.md says so."""
     assert [p.max for p in (control.scan, control.while_, control.switch)] == [None] * 3
 
 

@@ -12,7 +12,7 @@ import nabla_array.distributed
 from nabla_array import transforms
 from nabla_array.transforms import tree
 
-PAGE = (Path(__file__).parents[2] / "docs" / "coming-from-jax.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "start" / "coming-from-jax.md").read_text(encoding="utf-8")
 TABLE = PAGE.partition("## Names")[2].partition("\n## ")[0]
 ROWS = [line.strip("| ").split(" | ") for line in TABLE.splitlines() if line.startswith("| `")]
 NAMES = sorted({n for _, ours in ROWS for n in re.findall(r"`([\w.]+)`", ours)})

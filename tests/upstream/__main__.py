@@ -4,7 +4,7 @@
 
 prints for each file how many tests passed, failed and were skipped, how many pass with NumPy itself, and the
 classes of failures. FILE is a part of a name, such as `test_einsum`; without one, all of `FILES` run.
-`--write` makes docs/numpy-tests.md of it.
+`--write` makes docs/reference/numpy-tests.md of it.
 
     python -m tests.upstream jax|autograd --source FOLDER [--keep FOLDER] [FILE ...]
 

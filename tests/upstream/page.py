@@ -1,4 +1,4 @@
-"""docs/numpy-tests.md: what NumPy's test files give, and the classes that failures fall into."""
+"""docs/reference/numpy-tests.md: what NumPy's test files give, and the classes that failures fall into."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 
 from .results import Counts, Result, message_class
 
-PAGE = Path(__file__).parents[2] / "docs" / "numpy-tests.md"
-GUIDE = PAGE.with_name("porting.md")
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "numpy-tests.md"
+GUIDE = PAGE.parents[1] / "howto" / "porting.md"
 
 
 class Class(NamedTuple):

@@ -1,4 +1,4 @@
-"""Which tier runs a program: NumPy on the host, or what MAX has compiled of it. See docs/max.md."""
+"""Which tier runs a program: NumPy on the host, or what MAX has compiled of it (docs/concepts/tiers.md)."""
 
 from __future__ import annotations
 
