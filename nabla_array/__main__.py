@@ -24,6 +24,15 @@ def _module(name: str) -> Any:
     return import_module(f".{name}", __package__)
 
 
+def _cache() -> Any:
+    """Return the module of the cache's commands; ends the program where the system lacks what it needs."""
+    try:
+        return _module("cache_command")
+    except ModuleNotFoundError as error:
+        reason = f"MAX compiles on Linux and macOS, and keeps nothing here: there is no module {error.name!r}"
+        raise SystemExit(f"cache: {reason}") from None
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run a subcommand; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m nabla_array", description=__doc__)
@@ -52,11 +61,11 @@ def _add_cache(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(metavar="ACTION", required=True)
     for name, text in (("info", "what is there"), ("clear", "delete it")):
         simple = actions.add_parser(name, help=text)
-        simple.set_defaults(run=lambda args, name=name: getattr(_module("cache_command"), name)(_console()))
+        simple.set_defaults(run=lambda args, name=name: getattr(_cache(), name)(_console()))
     warm = actions.add_parser("warm", help="run a script once, compiling everything for its later runs")
     warm.add_argument("script", type=Path)
     warm.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script is given")
-    warm.set_defaults(run=lambda args: _module("cache_command").warm(args.script, args.arguments, _console()))
+    warm.set_defaults(run=lambda args: _cache().warm(args.script, args.arguments, _console()))
 
 
 if __name__ == "__main__":

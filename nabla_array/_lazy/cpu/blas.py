@@ -25,6 +25,8 @@ if was_first:
 
 import numpy as np  # noqa: E402
 
+from ..forks import at_fork  # noqa: E402
+
 
 @lru_cache(1)
 def _libraries() -> list[Any]:
@@ -96,4 +98,4 @@ def _after_fork() -> None:
     _lock.release()
 
 
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)
+at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_after_fork)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextvars
 import itertools
 import math
-import os
 import sys
 from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Iterable
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..config import threads
+from ..forks import at_fork
 from ..graph.aval import Aval, aval_of
 from ..graph.primitive import Primitive
 from ..graph.program import Program
@@ -586,4 +586,4 @@ def _pool(workers: int) -> Pool:
 
 
 # A forked child has none of its parent's threads.
-os.register_at_fork(after_in_child=_pool.cache_clear)
+at_fork(after_in_child=_pool.cache_clear)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 import sys
 from _thread import RLock  # what `threading` gives; importing that takes a millisecond
 from weakref import WeakValueDictionary
 
 import numpy as np
+
+from ..forks import at_fork
 
 # Values of this many bytes or more are worth a plan (evaluate.py); those below run one by one, from
 # MEDIUM on in the memory of dead ones.
@@ -68,7 +69,7 @@ _table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
 _recent: dict[tuple, Aval] = {}
 _KEPT = 1 << 13
 _lock = RLock()  # a collection while it is held may run finalizers, which ask for avals
-os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:

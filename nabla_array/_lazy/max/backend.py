@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cpu.pool import Task
+from ..forks import at_fork
 from ..graph.primitive import Primitive
 from ..ops.structure import slice_
 from ..stats import stats
@@ -315,7 +316,7 @@ def _after_fork() -> None:
     _sessions, _loaded = {}, {}
 
 
-os.register_at_fork(after_in_child=_after_fork)
+at_fork(after_in_child=_after_fork)
 
 
 # Whether this process has executed something, and so has the threads that MAX starts for that.

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import config
+from ..forks import at_fork
 from .artifacts import FAILURES, Store, default_store, toolchain
 
 _BACKEND = "nabla_array._lazy.max.backend"
@@ -433,4 +434,4 @@ def _at_exit() -> None:
         _current.close()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+at_fork(after_in_child=_after_fork)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import os
 import sys
 import threading
 from collections.abc import Callable, Iterable
@@ -14,6 +13,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from ..config import config, with_settings
+from ..forks import at_fork
 from ..schedule.plan_cache import plans
 from .canonical import for_target, parse
 
@@ -338,4 +338,4 @@ def _progress(n: int) -> Any:
     return Console(stderr=True).status(f"nabla_array: MAX compiles {n} program{'s' * (n > 1)}")
 
 
-os.register_at_fork(after_in_child=begin_anew)
+at_fork(after_in_child=begin_anew)

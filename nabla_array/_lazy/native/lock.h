@@ -6,11 +6,12 @@
  */
 #include <pythread.h>
 
-/* What a thread has to itself: an address that costs no call, where the compiler knows one. */
+/* What a thread has to itself: an address that costs no call on Linux. (Elsewhere compilers have no such address,
+ * or read a register that the system does not use for it.) */
 static inline npy_uintp
 this_thread(void)
 {
-#if defined(__has_builtin) && (defined(__x86_64__) || defined(__aarch64__))
+#if defined(__has_builtin) && defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 #if __has_builtin(__builtin_thread_pointer)
     return (npy_uintp)__builtin_thread_pointer();
 #endif

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import os
 from _thread import RLock, allocate_lock, get_ident  # `threading` takes a millisecond to import
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from functools import wraps
 from time import sleep
 from typing import Any, TypeVar, cast
 
+from ..forks import at_fork
 from ..graph.node import CLAIMED, Node, origin
 from ..graph.program import pending_order
 from ..native import compiled
@@ -161,4 +161,4 @@ def _before_fork() -> None:
         wait_for(other)
 
 
-os.register_at_fork(before=_before_fork, after_in_parent=lock.release, after_in_child=lock.release)
+at_fork(before=_before_fork, after_in_parent=lock.release, after_in_child=lock.release)

@@ -7,7 +7,6 @@ and timed against it: what disagrees, or is not faster, stays on the host.
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
@@ -22,6 +21,7 @@ from ..cpu.faults import is_ignored
 from ..cpu.kernels import Unfit
 from ..cpu.loops import Loop
 from ..cpu.machine import Machine, is_available
+from ..forks import at_fork
 from ..graph.aval import aval_of_value
 from ..graph.primitive import Primitive
 from ..graph.program import Eqn, Program, programs_in
@@ -210,4 +210,4 @@ def _forked() -> None:
     hot_of.cache_clear()
 
 
-os.register_at_fork(after_in_child=_forked)
+at_fork(after_in_child=_forked)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +16,7 @@ pytest.importorskip("setuptools")
 
 from setuptools.command.build_ext import build_ext
 
+from nabla_array._lazy.native import build as module
 from nabla_array._lazy.native.build import FOLDER, CompileFast
 
 ROOT = Path(__file__).parents[3]
@@ -76,3 +80,40 @@ def test_a_build_without_a_compiler_is_a_wheel_of_python_alone(
     data, warnings = build(tmp_path, monkeypatch, run)
     assert data == {"artifacts": [], "pure_python": True}
     assert warnings == [f"{FOLDER}/module.c is not compiled (no compiler): small arrays are slower"]
+
+
+def test_zig_compiles_where_the_system_has_no_compiler(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hook: Any = CompileFast(str(tmp_path), {}, None, None, str(tmp_path), "wheel", Builder())  # type: ignore[arg-type]
+    assert hook.dependencies() == []
+    monkeypatch.setenv("CC", "no-such-compiler -O2")
+    monkeypatch.setenv("LDSHARED", "")
+    (needed,) = hook.dependencies()
+    assert needed.startswith("ziglang")
+    seen = {}
+    build(tmp_path, monkeypatch, lambda self: seen.update(os.environ))
+    assert "ziglang" in seen["CC"]
+    assert seen["LDSHARED"] == f"{seen['CC']} -shared"
+
+
+def test_no_compiler_is_asked_for_where_nothing_can_be_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CC", "no-such-compiler")
+    monkeypatch.setattr(module, "is_able", lambda: False)  # Windows, or no headers of Python's
+    hook: Any = CompileFast(str(tmp_path), {}, None, None, str(tmp_path), "wheel", Builder())  # type: ignore[arg-type]
+    assert hook.dependencies() == []
+    data, (warning,) = build(tmp_path, monkeypatch, pytest.fail)
+    assert data == {"artifacts": [], "pure_python": True}
+    assert "is not compiled" in warning
+
+
+@pytest.mark.parametrize(("asked", "warns"), [("", True), ("0", False)])
+def test_one_line_says_that_the_compiled_module_is_missing(asked: str, warns: bool) -> None:
+    program = "import sys; sys.modules['nabla_array._lazy.native._fast'] = None; import nabla_array"
+    env = {**os.environ, "NABLA_ARRAY_COMPILED": asked}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=env, capture_output=True, text=True, check=True
+    )
+    assert ("three to ten times longer" in done.stderr) == warns
