@@ -260,6 +260,9 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         }
         Py_CLEAR(value);
     }
+    if (f->reduction != NULL && (value = reduced(f->reduction, args, n, names)) != NULL) {
+        return value;
+    }
     /* Nothing is written to: `out` is for the package. */
     while (ready < n + keywords && !(ready < n ? ready == f->out : lets_write(PyTuple_GET_ITEM(names, ready - n))) &&
            argument(f, args[ready], &given[ready], &bytes, &is_near, 0)) {

@@ -11,6 +11,7 @@ typedef struct {
     int reflected, is_ufunc, nin;
     int is_strict;    /* whether the primitive is NumPy's ufunc, element by element */
     Py_ssize_t out;   /* the place of the argument that `whole` would write to */
+    const struct reduction *reduction; /* what it does to an array at hand; NULL for what is none */
     int is_where;     /* whether it is NumPy's `where`, which takes integers that a dtype has not */
     char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x'; of functions, the way: 'w'hole, ... */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */

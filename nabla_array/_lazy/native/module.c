@@ -41,6 +41,7 @@
 #include "masks.h"
 #include "indexing.h"
 #include "moves.h"
+#include "reductions.h"
 #include "functions.h"
 #include "attributes.h"
 
@@ -224,7 +225,7 @@ static const struct {
     {"view", call_view},         {"whole", call_whole},        {"make", call_whole},
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
-    {"result_type", call_result_type},                         {"asarray", call_asarray},
+    {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
     {"length", call_length},
 };
 
@@ -266,6 +267,7 @@ wrap(PyObject *module, PyObject *args)
     f.is_strict = f.is_ufunc && f.prim != Py_None && is_elementwise(f.prim, f.host) &&
                   learn_loops(f.prim, (PyUFuncObject *)f.host, f.types);
     f.is_where = strcmp(name, "where") == 0;
+    f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
     f.kind = f.way == call_asarray                ? 'l' /* of a list, in other cases */
              : f.way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL : OTHER;

@@ -49,7 +49,7 @@ def _divide(total: Array, n: float) -> Array:
     return astype(apply(div, total, full_like(total, n)), dtype)
 
 
-@fastpath.whole(np.ndarray.mean)
+@fastpath.whole(np.ndarray.mean, "reduce")
 def mean(
     a: Any,
     axis: Any = None,
@@ -161,7 +161,7 @@ def _spread(
     return _variance(name, x, axis, ddof, keepdims, center)
 
 
-@fastpath.whole(np.ndarray.var)
+@fastpath.whole(np.ndarray.var, "reduce")
 def var(
     a: Any,
     axis: Any = None,
@@ -209,7 +209,7 @@ def var(
     return deliver("var", out, y, "unsafe", exact=True)
 
 
-@fastpath.whole(np.ndarray.std)
+@fastpath.whole(np.ndarray.std, "reduce")
 @described_like(var)
 def std(
     a: Any,

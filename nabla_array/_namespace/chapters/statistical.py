@@ -131,7 +131,7 @@ def _total(
     return deliver(name, out, y, "unsafe", exact=True)
 
 
-@fastpath.whole(np.ndarray.max)
+@fastpath.whole(np.ndarray.max, "reduce")
 def max(
     a: Any,
     axis: Any = None,
@@ -172,7 +172,7 @@ def max(
     return _extreme("max", p.reduce_max, a, axis, out, keepdims, initial, where)
 
 
-@fastpath.whole(np.ndarray.min)
+@fastpath.whole(np.ndarray.min, "reduce")
 @described_like(max)
 def min(
     a: Any,
@@ -190,7 +190,7 @@ def min(
     return _extreme("min", p.reduce_min, a, axis, out, keepdims, initial, where)
 
 
-@fastpath.whole(np.ndarray.sum, pending=sum_of_product)
+@fastpath.whole(np.ndarray.sum, "reduce", pending=sum_of_product)
 def sum(
     a: Any,
     axis: Any = None,
@@ -229,7 +229,7 @@ def sum(
     return _total("sum", p.reduce_sum, add, a, axis, dtype, out, keepdims, initial, where)
 
 
-@fastpath.whole(np.ndarray.prod)
+@fastpath.whole(np.ndarray.prod, "reduce")
 @described_like(sum, {"sum in": "multiply in", "sums; 0": "products; 1", "to sum.": "to multiply."})
 def prod(
     a: Any,

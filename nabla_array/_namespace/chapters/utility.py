@@ -28,7 +28,7 @@ def _truth(name: str, prim: Primitive, x: Any, axis: Any, out: Any, keepdims: bo
     return deliver(name, out, y, "unsafe", exact=True)
 
 
-@fastpath.whole(np.ndarray.all)
+@fastpath.whole(np.ndarray.all, "reduce")
 def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether all elements along axes are true.
 
@@ -56,7 +56,7 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
     return _truth("all", reduce_all, a, axis, out, keepdims, where)
 
 
-@fastpath.whole(np.ndarray.any)
+@fastpath.whole(np.ndarray.any, "reduce")
 @described_like(all, {"True where": "False where"})
 def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
     """Test whether any element along axes is true.

@@ -96,7 +96,7 @@ def whole(
 
     Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
     comes first; "count", integers; "list", numbers in a list; "asarray", these, and what is an array already
-    stays what it is. Where the first array is a pending product that nobody else has, `pending` is asked
+    stays what it is; "reduce" adds up, say, what is at hand, by itself. Where the first array is a pending product that nobody else has, `pending` is asked
     before, which may return None. `large` answers for the others that are known, of functions that gain
     nothing by blocks. Of what makes more elements than it is given, `elements` says how many: what is large
     is recorded.

@@ -1,0 +1,274 @@
+/* Reductions of what is known and not large, by the loops of NumPy's ufuncs: NumPy's bits, without the Python and the
+ * iterators around them, which take longer than to add up a thousand numbers.
+ */
+
+/* What a function of NumPy's reduces by, and what it makes of that: a 'm'ean, a 'v'ariance, a 's'tandard deviation. */
+typedef struct reduction {
+    const char *name, *ufunc;
+    char moment;
+} Reduction;
+
+static const Reduction reductions[] = {
+    {"sum", "add", 0},        {"prod", "multiply", 0},    {"max", "maximum", 0}, {"min", "minimum", 0}, {"any", "logical_or", 0},
+    {"all", "logical_and", 0}, {"mean", "add", 'm'}, {"var", "add", 'v'},     {"std", "add", 's'},
+};
+
+/* Bytes of an array whose deviations are made as a whole: those of larger ones are for blocks. */
+enum { MOST_DEVIATIONS = 1 << 17 };
+
+/* Return the reduction that a function does; NULL if it does none. */
+static const Reduction *
+reduction_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof(reductions) / sizeof(reductions[0]); i++) {
+        if (strcmp(name, reductions[i].name) == 0) {
+            return &reductions[i];
+        }
+    }
+    return NULL;
+}
+
+/* Return the step that a reduction is for a dtype, made once; NULL, without an error, where that is none. */
+static const Step *
+step_of_reduction(const Reduction *r, PyArray_Descr *dtype)
+{
+    static Step steps[sizeof(reductions) / sizeof(reductions[0])][NPY_CLONGDOUBLE + 1];
+    Step *step = &steps[r - reductions][dtype->type_num];
+    if (step->many == 0) {
+        PyObject *numpy = PyImport_ImportModule("numpy");
+        PyObject *ufunc = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, r->ufunc);
+        Step made;
+        if (ufunc != NULL && set_function(&made, ufunc, REDUCE, dtype, dtype)) {
+            *step = made;
+        }
+        Py_XDECREF(ufunc);
+        Py_XDECREF(numpy);
+        PyErr_Clear();
+    }
+    return step->many == 0 ? NULL : step;
+}
+
+/* How an array in C order is reduced: of `outer` tables with `many` rows of `inner` elements, one row each is left. */
+typedef struct {
+    npy_intp outer, many, inner;
+    int ndim;
+    npy_intp dims[NPY_MAXDIMS]; /* of the result */
+} Cut;
+
+/* Find how an array is reduced along axes; returns 0 where these do not lie beside each other, or are not plain. */
+static int
+cut_axes(Cut *cut, PyArrayObject *x, PyObject *axes, int keeps)
+{
+    int ndim = PyArray_NDIM(x), is_reduced[NPY_MAXDIMS] = {0}, first = ndim, axis, n = 0;
+    int is_tuple = PyTuple_CheckExact(axes);
+    for (Py_ssize_t i = 0; axes != Py_None && i < (is_tuple ? PyTuple_GET_SIZE(axes) : 1); i++) {
+        if (!is_axis(is_tuple ? PyTuple_GET_ITEM(axes, i) : axes, ndim, &axis) || is_reduced[axis]++) {
+            return 0;
+        }
+        first = axis < first ? axis : first;
+        n++;
+    }
+    if (axes == Py_None) {
+        first = 0;
+        n = ndim;
+    }
+    if (n == 0) {
+        return 0;
+    }
+    *cut = (Cut){.outer = 1, .many = 1, .inner = 1};
+    for (axis = 0; axis < ndim; axis++) {
+        npy_intp length = PyArray_DIM(x, axis);
+        int is_own = axis >= first && axis < first + n;
+        if (is_own && axes != Py_None && !is_reduced[axis]) {
+            return 0; /* something lies between them */
+        }
+        *(axis < first ? &cut->outer : is_own ? &cut->many : &cut->inner) *= length;
+        if (!is_own || keeps) {
+            cut->dims[cut->ndim++] = is_own ? 1 : length;
+        }
+    }
+    return 1;
+}
+
+/* Reduce each table to a row, as NumPy does: elements one after another, or pairwise if each row is one. */
+static void
+reduce_tables(const Step *step, const Cut *cut, char *from, char *to, npy_intp itemsize)
+{
+    npy_intp width = cut->inner * itemsize;
+    for (npy_intp i = 0; i < cut->outer; i++, from += cut->many * width, to += width) {
+        if (cut->inner == 1) {
+            reduce_to(step, to, from, itemsize, cut->many, itemsize);
+            continue;
+        }
+        for (npy_intp j = 0; step->has_identity && j < cut->inner; j++) {
+            memcpy(to + j * itemsize, step->identity, (size_t)itemsize);
+        }
+        if (!step->has_identity) {
+            memcpy(to, from, (size_t)width);
+        }
+        for (npy_intp row = !step->has_identity; row < cut->many; row++) {
+            char *data[3] = {to, from + row * width, to};
+            npy_intp strides[3] = {itemsize, itemsize, itemsize};
+            step->loop(data, &cut->inner, strides, step->data);
+        }
+    }
+}
+
+/* Divide sums by a number, and take square roots if that is said: in double precision, as NumPy does. */
+static void
+divide(char *sums, npy_intp n, int type, double by, int has_root)
+{
+    for (npy_intp i = 0; i < n; i++) {
+        if (type == NPY_DOUBLE) {
+            double *x = (double *)sums + i;
+            *x = has_root ? sqrt(*x / by) : *x / by;
+        }
+        else {
+            float *x = (float *)sums + i;
+            *x = (float)(*x / by);
+            *x = has_root ? sqrtf(*x) : *x;
+        }
+    }
+}
+
+#define DEVIATIONS(type)                                                                                             \
+    for (npy_intp i = 0; i < cut->outer; i++) {                                                                      \
+        const type *means = (const type *)center + i * cut->inner;                                                   \
+        for (npy_intp row = 0; row < cut->many; row++) {                                                             \
+            const type *x = (const type *)from + (i * cut->many + row) * cut->inner;                                 \
+            type *out = (type *)to + (i * cut->many + row) * cut->inner;                                             \
+            for (npy_intp j = 0; j < cut->inner; j++) {                                                              \
+                type off = x[j] - means[j];                                                                          \
+                out[j] = off * off;                                                                                  \
+            }                                                                                                        \
+        }                                                                                                            \
+    }
+
+/* Write the squares of what elements are off the means of their tables. */
+static void
+square_deviations(const Cut *cut, const char *from, const char *center, char *to, int type)
+{
+    if (type == NPY_DOUBLE) {
+        DEVIATIONS(double)
+    }
+    else {
+        DEVIATIONS(float)
+    }
+}
+
+/* Write what a reduction gives; returns 0 where memory is short. */
+static int
+reduce_array(const Reduction *r, const Step *step, const Cut *cut, PyArrayObject *x, double correction, char *to)
+{
+    npy_intp itemsize = PyArray_ITEMSIZE(x), n = cut->outer * cut->inner;
+    int type = PyArray_DESCR(x)->type_num;
+    char *squares;
+    reduce_tables(step, cut, PyArray_BYTES(x), to, itemsize);
+    if (r->moment == 0) {
+        return 1;
+    }
+    divide(to, n, type, (double)cut->many, 0);
+    if (r->moment == 'm') {
+        return 1;
+    }
+    if ((squares = PyMem_RawMalloc((size_t)PyArray_NBYTES(x))) == NULL) {
+        return 0;
+    }
+    square_deviations(cut, PyArray_BYTES(x), to, squares, type);
+    reduce_tables(step, cut, squares, to, itemsize);
+    divide(to, n, type, (double)cut->many - correction, r->moment == 's');
+    PyMem_RawFree(squares);
+    return 1;
+}
+
+/* Read the arguments of a reduction behind the array; returns 0 for what is not so simple. */
+static int
+read_reduction(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names, PyArray_Descr *dtype,
+               PyObject **axes, int *keeps, double *correction)
+{
+    int is_corrected = 0;
+    *axes = n > 1 ? args[1] : Py_None;
+    *keeps = 0;
+    *correction = 0;
+    for (Py_ssize_t i = 0; names != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i), *value = args[n + i];
+        if (PyUnicode_CompareWithASCIIString(name, "axis") == 0 && n == 1) {
+            *axes = value;
+        }
+        else if (PyUnicode_CompareWithASCIIString(name, "keepdims") == 0 && PyBool_Check(value)) {
+            *keeps = value == Py_True;
+        }
+        else if (PyUnicode_CompareWithASCIIString(name, "dtype") == 0 && strchr("sp", r->name[0]) != NULL) {
+            if (value != Py_None && value != (PyObject *)dtype && value != (PyObject *)dtype->typeobj) {
+                return 0;
+            }
+        }
+        else if ((PyUnicode_CompareWithASCIIString(name, "correction") == 0 ||
+                  PyUnicode_CompareWithASCIIString(name, "ddof") == 0) &&
+                 r->moment != 0 && r->moment != 'm' && !is_corrected++ &&
+                 (PyFloat_CheckExact(value) || PyLong_CheckExact(value))) {
+            *correction = PyFloat_AsDouble(value);
+            if (PyErr_Occurred()) {
+                PyErr_Clear();
+                return 0;
+            }
+        }
+        else {
+            return 0;
+        }
+    }
+    return n <= 2;
+}
+
+/* Say whether NumPy's function computes in a dtype: of small integers the sum, and of integers the mean, has another. */
+static int
+computes_in(const Reduction *r, PyArray_Descr *dtype)
+{
+    int type = dtype->type_num, is_inexact = type == NPY_DOUBLE || type == NPY_FLOAT;
+    if (r->ufunc[0] == 'l') { /* logical */
+        return type == NPY_BOOL;
+    }
+    if (r->moment != 0 || is_inexact) {
+        return is_inexact;
+    }
+    if (r->ufunc[0] == 'm' && r->ufunc[1] != 'u') { /* maximum, minimum */
+        return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL;
+    }
+    return type == NPY_CDOUBLE || type == NPY_CFLOAT || (PyTypeNum_ISINTEGER(type) && PyDataType_ELSIZE(dtype) == 8);
+}
+
+/* Return what a reduction gives for an array at hand, by its name or a method's; NULL, without an error, where that is not
+ * so simple, or has faults of which somebody is to hear.
+ */
+static PyObject *
+reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyArrayObject *x = IS_ARRAY(args[0]) ? fresh(args[0]) : NULL;
+    PyObject *axes, *value = NULL;
+    PyArray_Descr *dtype;
+    const Step *step;
+    double correction;
+    int keeps;
+    Cut cut;
+    if (x == NULL || PyArray_SIZE(x) == 0 || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISBEHAVED_RO(x) ||
+        PyArray_NBYTES(x) >= (r->moment == 'v' || r->moment == 's' ? MOST_DEVIATIONS : part_bytes) ||
+        !(is_at_hand(NODE(args[0])) || tiny() > 0)) {
+        return NULL;
+    }
+    dtype = PyArray_DESCR(x);
+    if (!computes_in(r, dtype) || !read_reduction(r, args, n, names, dtype, &axes, &keeps, &correction) ||
+        !cut_axes(&cut, x, axes, keeps) || (double)cut.many <= correction || (step = step_of_reduction(r, dtype)) == NULL) {
+        return NULL;
+    }
+    Py_INCREF(dtype);
+    value = PyArray_NewFromDescr(&PyArray_Type, dtype, cut.ndim, cut.dims, NULL, NULL, 0, NULL);
+    if (value != NULL) {
+        take_faults();
+        if (!reduce_array(r, step, &cut, x, correction, PyArray_BYTES((PyArrayObject *)value)) ||
+            (take_faults() && !step->is_quiet)) {
+            Py_CLEAR(value);
+        }
+    }
+    PyErr_Clear(); /* told elsewhere */
+    return value == NULL ? NULL : known_array(value, NULL);
+}

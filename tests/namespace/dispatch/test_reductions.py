@@ -1,0 +1,91 @@
+"""Compiled reductions of small arrays give NumPy's bits, and what the Python behind them gives."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array._namespace.dispatch import fastpath
+
+SHAPES = [(1,), (7,), (1000,), (3, 5), (50, 20), (1, 8), (9, 1), (4, 5, 6), (2, 1, 9)]
+DTYPES = "?bhilBHILfdFD"
+NAMES = ["sum", "prod", "max", "min", "any", "all", "mean", "var", "std"]
+SPECIAL = [[0.0, -0.0], [-0.0, -0.0], [1.0, np.inf], [np.inf, -np.inf], [np.nan, 1.0], [1e308, 1e308]]
+
+
+def axes_of(shape: tuple[int, ...]) -> list[Any]:
+    every = range(len(shape))
+    some = [c for n in range(2, len(shape) + 1) for c in itertools.combinations(every, n)]
+    return [None, *range(-len(shape), len(shape)), *some]
+
+
+def same(found: Any, wanted: Any, bits: bool = True) -> None:
+    a, b = np.asarray(found), np.asarray(wanted)
+    assert (a.shape, a.dtype) == (b.shape, b.dtype)
+    if bits:
+        np.testing.assert_array_equal(a, b)
+        np.testing.assert_array_equal(np.signbit(a.real), np.signbit(b.real))
+    else:
+        np.testing.assert_allclose(a, b, rtol=1e-5 if a.dtype == np.float32 else 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("name", "dtype"), [(n, d) for n in NAMES for d in DTYPES if d not in "FD" or n not in ("max", "min")]
+)
+def test_bits(name: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    for shape in SHAPES:
+        a: np.ndarray = rng.standard_normal(shape) * 3
+        a = a > 0 if dtype == "?" else a.astype(dtype)
+        for axis, keepdims in itertools.product(axes_of(shape), (False, True)):
+            options = {"axis": axis, "keepdims": keepdims}
+            found = getattr(xp, name)(xp.asarray(a), **options)
+            exact = dtype not in "FD" or name not in ("var", "std")
+            same(found, getattr(np, name)(a, **options), exact)
+            same(fastpath.behind(getattr(xp, name))(xp.asarray(a), **options), found, bits=False)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("word", ["ddof", "correction"])
+def test_corrections(name: str, word: str) -> None:
+    a = np.random.default_rng(0).standard_normal((6, 5))
+    for correction, axis in itertools.product((0, 1, 2.5), (None, 0, 1)):
+        found = getattr(xp, name)(xp.asarray(a), axis=axis, **{word: correction})
+        same(found, getattr(np, name)(a, axis=axis, ddof=correction))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        assert np.isnan(np.asarray(getattr(xp, name)(xp.asarray(a), axis=0, **{word: 6}))).all()
+    with pytest.raises(ValueError, match="simultaneously"):
+        getattr(xp, name)(xp.asarray(a), ddof=1, correction=1)
+
+
+@pytest.mark.parametrize("values", SPECIAL)
+@pytest.mark.parametrize("name", NAMES)
+def test_faults_are_numpys(name: str, values: list[float]) -> None:
+    with warnings.catch_warnings(record=True) as wanted:
+        warnings.simplefilter("always")
+        value = getattr(np, name)(np.asarray(values))
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        with xp.config(float_warnings=True):
+            same(getattr(xp, name)(xp.asarray(values)), value)
+    assert bool(heard) == bool(wanted)
+
+
+def test_what_is_left_to_python() -> None:
+    x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert xp.sum(x, axis=(1, 0)) == 10
+    assert xp.sum(x.T, axis=0).tolist() == [3.0, 7.0]
+    assert xp.sum(x, dtype=xp.float32).dtype == xp.float32
+    assert xp.max(x, initial=9.0) == 9
+    assert xp.sum(x, where=x > 1) == 9
+    with pytest.raises((ValueError, IndexError), match="axis"):
+        xp.sum(x, axis=2)
+    with pytest.raises(ValueError, match="axis"):
+        xp.mean(x, axis=(0, 0))
