@@ -4,27 +4,56 @@
 typedef struct {
     PyObject_HEAD
     PyObject *slow; /* the property behind it, which answers for derived classes, and lets one set it */
-    char kind;      /* 's'hape, si'z'e, 'n'dim, 'd'type, 'c'lass */
+    char kind;      /* 's'hape, si'z'e, 'n'dim, 'd'type, 'c'lass, 'i'nterface */
 } Attribute;
 
 /* What an array is an instance of depends on the module that asks: those that are told of other classes, by whether it
- * has axes, and what gives the class of a number.
+ * has axes, and what gives the class of a number. So does whether it has `__array_interface__`, and whether NumPy is given
+ * a copy of it.
  */
-static PyObject *told_of_arrays, *told_of_numbers, *program_hook, *number_class;
+static PyObject *told_of_arrays, *told_of_numbers, *told_of_interfaces, *program_hook, *number_class;
+static PyObject *told_of_memory[2];
 
-/* asking(modules, modules, list, function): what `policies.py` has for `__class__` */
+/* asking(modules, modules, modules, modules, modules, list, function): what `policies.py` has for `__class__`, for
+ * `__array_interface__` and, twice, for `__array__`
+ */
 static PyObject *
 asking(PyObject *module, PyObject *args)
 {
-    PyObject *numbers, *arrays, *hook, *class_of;
-    if (!PyArg_ParseTuple(args, "O!O!O!O", &PySet_Type, &arrays, &PySet_Type, &numbers, &PyList_Type, &hook, &class_of)) {
+    PyObject *sets[5], *hook, *class_of;
+    PyObject **where[5] = {&told_of_arrays, &told_of_numbers, &told_of_interfaces, &told_of_memory[0], &told_of_memory[1]};
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
+                          &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PyList_Type, &hook, &class_of)) {
         return NULL;
     }
-    Py_XSETREF(told_of_arrays, Py_NewRef(arrays));
-    Py_XSETREF(told_of_numbers, Py_NewRef(numbers));
+    for (int i = 0; i < 5; i++) {
+        Py_XSETREF(*where[i], Py_NewRef(sets[i]));
+    }
     Py_XSETREF(program_hook, Py_NewRef(hook));
     Py_XSETREF(number_class, Py_NewRef(class_of));
     Py_RETURN_NONE;
+}
+
+/* Say whether the code that runs is of one of some modules. */
+static int
+is_asked_by(PyObject *modules)
+{
+    PyFrameObject *frame;
+    PyObject *globals, *name;
+    int found = 1;
+    if (modules == NULL || PySet_GET_SIZE(modules) == 0) {
+        return modules == NULL;
+    }
+    if ((frame = PyEval_GetFrame()) == NULL) {
+        return 1;
+    }
+    globals = PyFrame_GetGlobals(frame);
+    if (globals != NULL && (name = PyDict_GetItemWithError(globals, s_name)) != NULL) {
+        found = PySet_Contains(modules, name) != 0;
+    }
+    PyErr_Clear();
+    Py_XDECREF(globals);
+    return found;
 }
 
 /* Return the class of an array to the code that asks; NULL, without an error, where that is told something else. */
@@ -73,7 +102,12 @@ attribute_get(PyObject *self, PyObject *x, PyObject *type)
 {
     Attribute *a = (Attribute *)self;
     PyObject *aval, *shape;
-    if (x == NULL || !IS_ARRAY(x) || PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
+    if (a->kind == 'i' && x != NULL && IS_ARRAY(x) && program_hook != NULL && PyList_GET_SIZE(program_hook) == 0 &&
+        !is_asked_by(told_of_interfaces)) {
+        PyErr_SetObject(PyExc_AttributeError, s_interface);
+        return NULL;
+    }
+    if (a->kind == 'i' || x == NULL || !IS_ARRAY(x) || PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
         return Py_TYPE(a->slow)->tp_descr_get(a->slow, x, type);
     }
     aval = SLOT(NODE(x), n_aval);
@@ -122,7 +156,7 @@ static PyTypeObject AttributeType = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
 };
 
-/* attribute(name, slow): the property "shape", "size", "ndim", "dtype" or "class" of arrays in the place of Python's */
+/* attribute(name, slow): the property "shape", "size", "ndim", "dtype", "class" or "interface" of arrays in the place of Python's */
 static PyObject *
 attribute(PyObject *module, PyObject *args)
 {
@@ -190,16 +224,93 @@ call_result_type(PyObject *self, PyObject *const *args, size_t nargsf, PyObject 
     return found;
 }
 
+/* Say whether a value names an array's dtype. */
+static inline int
+names_dtype(PyObject *value, PyArray_Descr *dtype)
+{
+    return value == (PyObject *)dtype || (PyType_Check(value) && value == (PyObject *)dtype->typeobj);
+}
+
+/* x.__array__(dtype=None, copy=None), as `numpy.asarray` calls it: a copy of what is not large */
+static PyObject *
+call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    PyArrayObject *value;
+    if (n < 1 || n > 2 || !IS_ARRAY(args[0]) || is_watched() || (value = fresh(args[0])) == NULL ||
+        !PyArray_IS_C_CONTIGUOUS(value) || PyArray_NBYTES(value) >= part_bytes || is_asked_by(told_of_memory[0]) ||
+        is_asked_by(told_of_memory[1])) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 1; i < n + keywords; i++) {
+        PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
+        int is_dtype = name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") == 0;
+        int is_simple = args[i] == Py_None || (is_dtype ? names_dtype(args[i], PyArray_DESCR(value)) : args[i] == Py_True);
+        if (!is_simple || !(is_dtype || PyUnicode_CompareWithASCIIString(name, "copy") == 0)) {
+            return NULL;
+        }
+    }
+    return PyArray_NewCopy(value, NPY_CORDER);
+}
+
+/* Return what `asarray` makes of a number, or of a small array of NumPy's; NULL, without an error, for anything else. */
+static PyObject *
+copied(PyObject *given, PyObject *dtype)
+{
+    PyArray_Descr *wanted = NULL;
+    PyObject *value;
+    if (PyArray_CheckExact(given)) {
+        PyArrayObject *array = (PyArrayObject *)given;
+        if (!is_held(array) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || PyArray_NBYTES(array) >= tiny() ||
+            !(dtype == NULL || names_dtype(dtype, PyArray_DESCR(array)))) {
+            return NULL;
+        }
+        value = PyArray_NewCopy(array, NPY_KEEPORDER);
+    }
+    else {
+        int is_number = PyFloat_CheckExact(given) || PyLong_CheckExact(given) || PyBool_Check(given) ||
+                        PyArray_IsScalar(given, Generic);
+        if (!is_number || tiny() == 0 || (dtype != NULL && PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL)) {
+            PyErr_Clear();
+            return NULL;
+        }
+        value = PyArray_FromAny(given, wanted, 0, 0, NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY, NULL);
+    }
+    if (value != NULL && !(PyArray_CheckExact(value) && is_held((PyArrayObject *)value) &&
+                           PyArray_ISNBO(PyArray_DESCR((PyArrayObject *)value)->byteorder))) {
+        Py_CLEAR(value);
+    }
+    PyErr_Clear(); /* told elsewhere */
+    return value == NULL ? NULL : known_array(value, NULL);
+}
+
 /* asarray(x, dtype=None, copy=None) of an array that is to stay what it is */
 static PyObject *
 call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    if (n == 0 || !IS_ARRAY(args[0]) || n > 2) {
+    PyObject *given_dtype = NULL;
+    if (n == 0 || n > 2) {
         return call_whole(self, args, nargsf, names);
     }
     if (part_bytes == 0) { /* arrays may have to go to another device */
         return NULL;
+    }
+    if (!IS_ARRAY(args[0]) && !is_nested(args[0]) && !is_watched()) {
+        int is_simple = 1;
+        for (Py_ssize_t i = 1; i < n + keywords; i++) {
+            PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
+            if (args[i] != Py_None && (name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") == 0)) {
+                given_dtype = args[i];
+            }
+            else if (name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") != 0) {
+                is_simple &= args[i] == Py_None && name != NULL && PyUnicode_CompareWithASCIIString(name, "copy") == 0;
+            }
+        }
+        return is_simple ? copied(args[0], given_dtype) : NULL;
+    }
+    if (!IS_ARRAY(args[0])) {
+        return call_whole(self, args, nargsf, names);
     }
     for (Py_ssize_t i = 1; i < n + keywords; i++) {
         PyObject *value = args[i], *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);

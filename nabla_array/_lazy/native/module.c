@@ -226,7 +226,7 @@ static const struct {
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
-    {"length", call_length},
+    {"length", call_length},     {"array", call_array},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */
@@ -468,7 +468,7 @@ static const struct {
     {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_warnings, "float_warnings"},
-    {&s_threads, "threads"},  {&s_evaluations, "evaluations"},
+    {&s_threads, "threads"},  {&s_evaluations, "evaluations"},  {&s_interface, "__array_interface__"},
 };
 
 PyMODINIT_FUNC

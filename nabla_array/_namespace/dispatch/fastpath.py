@@ -61,7 +61,7 @@ def wrap(
     ----------
     way
         "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
-        "iter", "length", "namespace", "result_type", or one of those of `whole`.
+        "iter", "length", "namespace", "result_type", "array", or one of those of `whole`.
     name
         The primitive's; that of a class, which `scalar` makes; what `view` is, which its first letter tells:
         "T", "all" (one axis, as `ravel`), "new shape" (sizes, as the method), "reshape", "permute", "move",
@@ -96,10 +96,10 @@ def whole(
 
     Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
     comes first; "count", integers; "list", numbers in a list; "asarray", these, and what is an array already
-    stays what it is; "reduce" adds up, say, what is at hand, by itself. Where the first array is a pending product that nobody else has, `pending` is asked
-    before, which may return None. `large` answers for the others that are known, of functions that gain
-    nothing by blocks. Of what makes more elements than it is given, `elements` says how many: what is large
-    is recorded.
+    stays what it is. "reduce" adds up (or the like) what is at hand without NumPy's function. Where the first
+    array is a pending product that nobody else has, `pending` is asked before, which may return None. `large`
+    answers for the others that are known, of functions that gain nothing by blocks. Of what makes more
+    elements than it is given, `elements` says how many: what is large is recorded.
     """
     host = function if elements is None else _unless_large(function, elements)
 
@@ -210,6 +210,7 @@ if compiled is not None:
     limit()
     for _name in ("shape", "size", "ndim", "dtype"):
         setattr(Array, _name, compiled.attribute(_name, vars(Array)[_name]))
+    Array.__array__ = wrap("array", Array.__array__, "__array__")  # type: ignore[method-assign]
 
 limit_hook.append(limit)
 list_hook.append(wrap("list", lambda items: None, "array", host=np.array))

@@ -198,10 +198,13 @@ def _put_on(row: Row, module: ModuleType) -> None:
 for _row in ROWS:
     after_import(_row.module, partial(_put_on, _row))
 class_hook.append(_class_of)
+Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
 if compiled is not None:
-    compiled.asking(_ask_of_arrays, _ask_of_numbers, program_hook, _number)
+    compiled.asking(*(_ask_of_arrays, _ask_of_numbers, interfaces, writing, reading), program_hook, _number)
+    Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
+        "interface", vars(Array)["__array_interface__"]
+    )
 error_hook.append(_no_number)
 Array._typ = "npy_extension"  # type: ignore[attr-defined]  # what pandas calls its own wrapper of NumPy's arrays
 Array._mpmath_ = property(_as_mpf)  # type: ignore[attr-defined]
 Array._sympy_ = property(_as_symbol)  # type: ignore[attr-defined]
-Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
