@@ -129,10 +129,10 @@ DIFFERENCES = {
             "NumPy gets a copy that it may write to",
         ),
         Difference(
-            'np.ones((2, 3), order="F").strides',
-            "(8, 16)",
-            "(24, 8)",
-            "the order in memory is not ours to choose: there is none before an evaluation",
+            "(np.ones((999, 999)).T + 1).strides",
+            "(8, 7992)",
+            "(7992, 8)",
+            "what is recorded of views is in C order; of arrays made with `order=`, in theirs",
         ),
         Difference(
             "memoryview(np.ones(3)).nbytes",

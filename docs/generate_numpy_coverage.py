@@ -40,8 +40,6 @@ NOT_NUMERIC = (
 )
 NOTES = {
     "argpartition": "sorts",
-    "ascontiguousarray": "the order in memory is not ours to choose",
-    "asfortranarray": "the order in memory is not ours to choose",
     "bincount": "evaluates the integers: the result's shape depends on them; weights stay lazy",
     "clip": "the standard's bounds: `max` wins where it is below `min`",
     "digitize": "evaluates the bins, to see which way they go",

@@ -374,6 +374,7 @@ static const struct {
     {&slice_prim, &PyBaseObject_Type},
     {&cores, &PyLong_Type},
     {&openers, &PyList_Type},
+    {&order_step, &PyBaseObject_Type},
 };
 
 /* The slots of classes that are used here; of some all that dies with an object. */

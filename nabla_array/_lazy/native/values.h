@@ -8,6 +8,7 @@ static PyObject *frozen;    /* dict: by id, the arrays that are read-only */
 static PyObject *scopes;    /* list of numbers: not empty while a run may not write to what was there before */
 static PyObject *recent;    /* dict: (shape, dtype) -> aval, the last ones */
 static PyObject *aval_of;   /* the function behind it */
+static PyObject *order_step; /* function(axes): the step that gives an array its order in memory */
 static PyObject *faults;    /* dict of the module: `_entered`, a context where faults are heard */
 static PyObject *listener;  /* what hears them: `heard`, a list */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
@@ -233,12 +234,87 @@ find_aval(int ndim, const npy_intp *dims, PyArray_Descr *dtype)
     return aval;
 }
 
+static PyObject *known_array(PyObject *value, PyObject *node);
+
+/* Say whether NumPy made an array anew whose elements lie in another order than that of its axes. */
+static inline int
+is_turned(PyArrayObject *value)
+{
+    return PyArray_NDIM(value) > 1 && !PyArray_IS_C_CONTIGUOUS(value) && PyArray_CHKFLAGS(value, NPY_ARRAY_OWNDATA) &&
+           Py_REFCNT(value) == 1;
+}
+
+/* Find the order of axes in which the elements of an array lie one after another; returns 0 where there is none. */
+static int
+lying(PyArrayObject *value, int *axes)
+{
+    int ndim = PyArray_NDIM(value), place;
+    npy_intp step = PyArray_ITEMSIZE(value);
+    for (int i = 0; i < ndim; i++) {
+        if (PyArray_IS_F_CONTIGUOUS(value)) {
+            axes[i] = ndim - 1 - i;
+            continue;
+        }
+        for (place = i; place > 0 && PyArray_STRIDE(value, axes[place - 1]) < PyArray_STRIDE(value, i); place--) {
+            axes[place] = axes[place - 1];
+        }
+        axes[place] = i;
+    }
+    for (int i = ndim - 1; i >= 0; i--) {
+        npy_intp n = PyArray_DIM(value, axes[i]);
+        if (n != 1 && PyArray_STRIDE(value, axes[i]) != step) {
+            return 0;
+        }
+        step *= n;
+    }
+    return 1;
+}
+
+/* Return an array in the order of `value` (stolen), as `ordered` does in Python: a view of one in the order of its axes. */
+static PyObject *
+turned(PyArrayObject *value, const int *axes)
+{
+    npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], back[NPY_MAXDIMS];
+    int ndim = PyArray_NDIM(value);
+    PyArray_Dims inverse = {back, ndim};
+    PyObject *owner, *order = NULL, *step = NULL, *view = NULL, *out = NULL, *part;
+    for (int i = 0; i < ndim; i++) {
+        dims[i] = PyArray_DIM(value, axes[i]);
+        strides[i] = PyArray_STRIDE(value, axes[i]);
+        back[axes[i]] = i;
+    }
+    memcpy(PyArray_DIMS(value), dims, sizeof(npy_intp) * (size_t)ndim);
+    memcpy(PyArray_STRIDES(value), strides, sizeof(npy_intp) * (size_t)ndim);
+    PyArray_UpdateFlags(value, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_F_CONTIGUOUS);
+    owner = known_array((PyObject *)value, NULL);
+    if (owner != NULL && (order = tuple_of(ndim, back)) != NULL &&
+        (step = PyObject_CallOneArg(order_step, order)) != NULL &&
+        (part = PyArray_Transpose((PyArrayObject *)VALUE_OF(NODE(owner)), &inverse)) != NULL &&
+        (out = known_array(part, NULL)) != NULL && (view = make_object(View, &views, 1)) != NULL) {
+        SLOT(view, v_base) = Py_NewRef(owner);
+        SLOT(view, v_seen) = Py_NewRef(NODE(owner));
+        SLOT(view, v_steps) = PyTuple_Pack(1, step);
+        SLOT(view, v_part) = Py_NewRef(Py_None);
+        Py_SETREF(SLOT(out, x_view), view);
+    }
+    if (view == NULL || SLOT(view, v_steps) == NULL) {
+        Py_CLEAR(out);
+    }
+    Py_XDECREF(step);
+    Py_XDECREF(order);
+    Py_XDECREF(owner);
+    return out;
+}
+
 /* Return an array with a value (stolen) that may be like that of a node, if one is given. */
 static PyObject *
 known_array(PyObject *value, PyObject *node)
 {
     PyArrayObject *new = (PyArrayObject *)value, *old = node == NULL ? NULL : (PyArrayObject *)VALUE_OF(node);
-    int ndim = PyArray_NDIM(new);
+    int ndim = PyArray_NDIM(new), axes[NPY_MAXDIMS];
+    if (__builtin_expect(is_turned(new), 0) && lying(new, axes)) {
+        return turned(new, axes);
+    }
     if (old != NULL && PyArray_DESCR(new) == PyArray_DESCR(old) && ndim == PyArray_NDIM(old) &&
         PyArray_CompareLists(PyArray_DIMS(new), PyArray_DIMS(old), ndim)) {
         return known(value, Py_NewRef(SLOT(node, n_aval)));

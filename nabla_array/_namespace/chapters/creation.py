@@ -21,6 +21,7 @@ from ..core.array import (
     placed,
     view,
 )
+from ..core.order import check_order
 from ..core.promotion import (
     as_array,
     astype,
@@ -30,7 +31,7 @@ from ..core.promotion import (
     normalize_axis,
     normalize_shape,
 )
-from ..core.views import check_order, in_order
+from ..core.views import copied, in_order, in_turn
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 
@@ -71,7 +72,7 @@ def asarray(
     dtype : dtype, optional
         Data type of the result; NumPy's choice where it is None.
     order : {"C", "F", "A", "K"}, optional
-        Arrays have no order in memory; where NumPy would have to copy one to get this, it is copied.
+        The order of elements in memory: of the last axis, or ("F") of the first, or as they are.
     device : str, optional
         Where it is to be, ``"cpu"`` or ``"gpu:0"``, ...; where it is, by default.
     copy : bool, optional
@@ -100,17 +101,17 @@ def asarray(
     array([2., 3., 5.])
     """
     check_device("asarray", device)
-    x = _as_array(a, None if dtype is None else number_dtype("asarray", dtype), copy)
+    x = _as_array(a, None if dtype is None else number_dtype("asarray", dtype), copy, order)
     return placed(x if order is None else in_order("asarray", x, order, copy), device)
 
 
-def _as_array(a: Any, wanted: np.dtype | None, copy: bool | None) -> Array:
+def _as_array(a: Any, wanted: np.dtype | None, copy: bool | None, order: str | None) -> Array:
     if type(a) is Array:
         if wanted is not None and wanted != a.dtype:
             if copy is False:
                 raise ValueError(f"asarray: {a.dtype} as {wanted} needs a copy, and copy is False")
-            return astype(a, wanted)
-        return a.copy() if copy else a
+            return in_turn(a, lambda x: astype(x, wanted), order)
+        return copied(a, order) if copy else a
     if copy is not False:
         return as_array("asarray", a, wanted)
     try:
@@ -387,9 +388,11 @@ def eye(
            [0., 0., 1.]])
     """
     check_device("eye", device)
-    check_order(order)
     shape = normalize_shape("eye", (N, N if M is None else M))
-    return placed(from_value(np.eye(shape[0], shape[1], k, number_dtype("eye", dtype))), device)
+    made = np.eye(
+        shape[0], shape[1], k, number_dtype("eye", dtype), "F" if check_order(order) == "F" else "C"
+    )
+    return placed(from_value(made), device)
 
 
 def meshgrid(

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.ops.structure import permute
 from ..core import promotion
-from ..core.array import Array, check_device, placed
+from ..core.array import Array, apply, check_device, ordered, placed
+from ..core.order import Axes, axes_of, backwards, check_order, inverse
 from ..core.promotion import as_array, broadcast_to, host_array, normalize_shape
-from ..core.views import check_order
+from ..core.views import layout
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .creation import number_dtype
@@ -67,8 +69,20 @@ def full(
 
 def _made(function: str, shape: Any, value: Any, dtype: Any, order: str, device: Any) -> Array:
     check_device(function, device)
-    check_order(order)
-    return placed(_filled(function, normalize_shape(function, shape), value, dtype), device)
+    target = normalize_shape(function, shape)
+    axes = backwards(len(target)) if check_order(order) == "F" and len(target) > 1 else None
+    return placed(_lying(function, target, value, dtype, axes), device)
+
+
+def _lying(function: str, shape: tuple[int, ...], value: Any, dtype: Any, axes: Axes | None) -> Array:
+    """Return what `_filled` does, in the order of these axes in memory."""
+    if axes is None:
+        return _filled(function, shape, value, dtype)
+    if type(value) in promotion.SCALARS:
+        owner = _filled(function, tuple([shape[a] for a in axes]), value, dtype)
+    else:
+        owner = apply(permute, _filled(function, shape, value, dtype), axes=axes)
+    return ordered(owner, inverse(axes))
 
 
 def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Array:
@@ -174,14 +188,18 @@ def full_like(
     >>> xp.full_like(xp.zeros(2), 7)
     array([7., 7.])
     """
-    return _like("full_like", a, fill_value, dtype, shape, device)
+    return _like("full_like", a, fill_value, dtype, order, shape, device)
 
 
-def _like(function: str, x: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Array:
+def _like(function: str, x: Any, value: Any, dtype: Any, order: str, shape: Any, device: Any) -> Array:
     check_device(function, device)
     like = as_array(function, x)
     target = like.shape if shape is None else normalize_shape(function, shape)
-    out = _filled(function, target, value, number_dtype(function, dtype, like.dtype))
+    name = check_order(order)
+    axes = backwards(len(target)) if name == "F" and len(target) > 1 else None
+    if name in "AK" and like._view is not None and len(target) == like.ndim:
+        axes = axes_of(layout(like), name)
+    out = _lying(function, target, value, number_dtype(function, dtype, like.dtype), axes)
     return placed(out, like.device if device is None else device)
 
 
@@ -212,7 +230,7 @@ def zeros_like(
     >>> xp.zeros_like(xp.asarray([1, 2]))
     array([0, 0])
     """
-    return _like("zeros_like", a, 0, dtype, shape, device)
+    return _like("zeros_like", a, 0, dtype, order, shape, device)
 
 
 @fastpath.whole(np.ones_like)
@@ -231,7 +249,7 @@ def ones_like(
     >>> xp.ones_like(xp.asarray([1, 2]))
     array([1, 1])
     """
-    return _like("ones_like", a, 1, dtype, shape, device)
+    return _like("ones_like", a, 1, dtype, order, shape, device)
 
 
 @fastpath.whole(np.zeros_like)
@@ -250,7 +268,7 @@ def empty_like(
     >>> xp.empty_like(xp.asarray([1, 2])).shape
     (2,)
     """
-    return _like("empty_like", prototype, 0, dtype, shape, device)
+    return _like("empty_like", prototype, 0, dtype, order, shape, device)
 
 
 specify(globals())

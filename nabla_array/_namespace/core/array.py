@@ -9,6 +9,7 @@ import weakref
 from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,6 +29,7 @@ from ..._lazy.run.claims import lock
 from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import evaluate, value_of
 from .keys import one_an_axis, selected, width
+from .order import Axes, Order, inverse, lying
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -93,6 +95,12 @@ class View:
                 done = add_step(done, step)
         self._steps = done
         return done
+
+    @property
+    def order(self) -> Axes | None:
+        """The axes of the base that are those of an array which owns its elements: nobody else has that."""
+        steps = self.steps
+        return steps[0].params["axes"] if len(steps) == 1 and type(steps[0].params) is Order else None
 
     def is_part(self, x: Array, key: Any) -> bool:
         """Say whether this is of what was read as ``x[key]``, with that very key."""
@@ -307,14 +315,9 @@ class Array:
     def __format__(self, spec: str) -> str:
         return self._shown(lambda value: format(value, spec))
 
-    def __copy__(self, /, memo: Any = None) -> Array:
-        return Array(current(self), self._levels)
-
-    __deepcopy__ = __copy__
-
     def __reduce__(self) -> tuple[Any, ...]:
         check_leaves("pickle", self)
-        return from_value, (self._value(),)
+        return from_value, (self.__array__(),)
 
     # -- views -------------------------------------------------------------------------------------
 
@@ -455,8 +458,24 @@ def from_value(value: np.ndarray) -> Array:
 
     Operations on few elements take less time than it takes to record them; `max` mode shows MAX all it can.
     """
+    axes = lying(value) if value.ndim > 1 else None
+    if axes is not None:
+        return ordered(from_value(value.transpose(axes)), inverse(axes))
     is_tiny = value.nbytes < TINY and active.settings["mode"] != "max"
     return Array(Part(value) if is_tiny else leaf(value))
+
+
+@lru_cache(1024)
+def order_step(axes: Axes) -> Step:
+    """Return the step from elements in the order of their axes to an array whose axes are these of them."""
+    return Step(permute, Order(axes=axes))
+
+
+def ordered(owner: Array, axes: Axes) -> Array:
+    """Return an array that owns its elements, in another order: of these axes of one that nobody else has."""
+    x = view(owner, permute, axes=axes)
+    x._view = View(owner, (order_step(axes),), owner._node)
+    return x
 
 
 def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:

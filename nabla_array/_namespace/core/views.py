@@ -1,7 +1,7 @@
 """What NumPy tells of an array's memory, and what it sets of an array without touching an element.
 
-Arrays here have no order in memory: one that owns its elements is as in C order, a view as NumPy would have
-it on that.
+An array that owns its elements lies in the order of its axes, or is a view, by a permutation of axes, of one
+that nobody else has (`ordered`). Other views are as NumPy would have them on that.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from ..._lazy.graph.node import Exported, tapes
 from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
-from ..._lazy.ops.structure import are_parts, concat, reinterpret, reshape, slice_
+from ..._lazy.ops.structure import are_parts, concat, permute, reinterpret, reshape, slice_
 from ..._lazy.run.claims import lock, locked
 from ..._lazy.run.devices import CPU
 from .array import (
@@ -32,12 +32,15 @@ from .array import (
     from_value,
     frozen,
     is_from_outside,
+    ordered,
     read_only,
     thaw,
     view,
     write,
 )
+from .evaluation import fresh_value
 from .indexing import setitem
+from .order import Axes, Order, axes_of, backwards, check_order, copy_of, inverse
 from .promotion import full, listed, normalize_shape
 
 
@@ -61,19 +64,8 @@ def layout(x: Array, first: np.ndarray | None = None, at: Callable[[Array], int]
     return shown
 
 
-def check_order(order: Any) -> str:
-    """Return the letter of an order in memory; raises ValueError for another. None is as it is in memory."""
-    name = "K" if order is None else str(order).upper()
-    if name not in ("C", "F", "A", "K"):
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
-    return name
-
-
 def in_order(function: str, x: Array, order: str | None, copy: bool | None = None) -> Array:
-    """Return an array, or a copy where NumPy's, to be of this order in memory, would have to be one.
-
-    Who asked for an order may write to what comes, and must not write to more than in NumPy.
-    """
+    """Return an array in this order in memory: a copy where NumPy has to make one."""
     name = check_order(order)
     if name in "AK" or (name == "C" and x._view is None):
         return x
@@ -82,7 +74,33 @@ def in_order(function: str, x: Array, order: str | None, copy: bool | None = Non
         return x
     if copy is False:
         raise ValueError(f"{function}: an array of order {name} needs a copy, and copy is False")
-    return x.copy()
+    return copied(x, name)
+
+
+def copied(x: Array, order: str | None = "C") -> Array:
+    """Return a copy: an array of its own with the same elements, in an order in memory."""
+    return in_turn(x, lambda y: Array(current(y), y._levels), order)
+
+
+def in_turn(x: Array, function: Callable[[Array], Array], order: str | None = "K") -> Array:
+    """Return what an elementwise function, which gives a new array, makes of `x`, in an order in memory."""
+    name = check_order(order)
+    current(x)
+    axes = None if name == "C" or (name != "F" and x._view is None) else axes_of(layout(x), name)
+    if axes is None:
+        return function(x)
+    return ordered(function(turned(x, axes)), inverse(axes))
+
+
+def turned(x: Array, axes: Axes) -> Array:
+    """Return an array with its axes permuted, to be read; elements that are known lie in that order."""
+    seen = x._view
+    if seen is not None and seen.order == inverse(axes):
+        return seen.base
+    value = fresh_value(x)
+    if value is None or x.device != CPU:
+        return apply(permute, x, axes=axes)
+    return from_value(np.ascontiguousarray(value.transpose(axes)))
 
 
 def strides_of(x: Array) -> tuple[int, ...]:
@@ -93,7 +111,11 @@ def strides_of(x: Array) -> tuple[int, ...]:
 def base_of(x: Array) -> Array | None:
     """The array that owns the elements of a view; None where the array itself does."""
     current(x)
-    return None if x._view is None else x._view.base
+    seen = x._view
+    if seen is None or seen.order is not None:
+        return None
+    first = seen.steps[0].params
+    return ordered(seen.base, first["axes"]) if type(first) is Order else seen.base
 
 
 class Flags:
@@ -307,26 +329,48 @@ def resize(self: Array, /, *new_shape: Any, refcheck: bool = True) -> None:
     if not new_shape or new_shape == (None,):
         return
     target = normalize_shape("resize", new_shape[0] if len(new_shape) == 1 else new_shape)
-    n = math.prod(target)
-    if n == self.size:
-        if not layout(self).flags.c_contiguous:
-            raise ValueError("resize only works on single-segment arrays")
-        set_shape(self, target)
-        return
-    if base_of(self) is not None:
+    if base_of(self) is not None and math.prod(target) != self.size:
         raise ValueError("cannot resize this array: it does not own its data")
-    if refcheck and may_have_views and any(isinstance(r, View) for r in gc.get_referrers(self)):
+    if not layout(self).flags.forc:
+        raise ValueError("resize only works on single-segment arrays")
+    mine = self._view
+    if mine is not None and mine.order is not None:
+        _resize_backwards(self, mine, target, refcheck)
+    elif math.prod(target) == self.size:
+        set_shape(self, target)
+    else:
+        if refcheck and may_have_views:
+            _check_alone(self, None)
+        with lock:
+            _become(self, _resized(self, target))
+
+
+def _resize_backwards(self: Array, mine: View, target: tuple[int, ...], refcheck: bool) -> None:
+    """Resize an array in Fortran's order: its memory, as it is."""
+    if refcheck and math.prod(target) != self.size:
+        _check_alone(mine.base, mine)
+    with lock:
+        new = ordered(_resized(mine.base, target[::-1]), backwards(len(target)))
+        self._node, self._levels, self._view = new._node, new._levels, new._view
+
+
+def _check_alone(owner: Array, but: View | None) -> None:
+    if any(isinstance(r, View) and r is not but for r in gc.get_referrers(owner)):
         raise ValueError(
             "cannot resize an array that references or is referenced\n"
             "by another array in this way.\nUse the np.resize function or refcheck=False"
         )
-    with lock:
-        flat = apply(reshape, self, shape=(self.size,))
-        if n > self.size:
-            flat = apply(concat, flat, full((n - self.size,), 0, self.dtype), axis=0)
-        else:
-            flat = apply(slice_, flat, start=(0,), size=(n,), step=(1,))
-        _become(self, apply(reshape, flat, shape=target))
+
+
+def _resized(x: Array, target: tuple[int, ...]) -> Array:
+    """Return the elements of an array in another shape, zeros where they do not suffice."""
+    n = math.prod(target)
+    flat = apply(reshape, x, shape=(x.size,))
+    if n > x.size:
+        flat = apply(concat, flat, full((n - x.size,), 0, x.dtype), axis=0)
+    else:
+        flat = apply(slice_, flat, start=(0,), size=(n,), step=(1,))
+    return apply(reshape, flat, shape=target)
 
 
 # -- memory ----------------------------------------------------------------------------------------
@@ -380,13 +424,12 @@ def array(self: Array, /, dtype: Any = None, copy: bool | None = None) -> np.nda
             return memory(self, caller in writing)
     check_leaves("numpy.asarray", self)
     value = self._value()
-    if dtype is not None and np.dtype(dtype) != value.dtype:
-        if copy is False:
-            raise ValueError(f"__array__: {value.dtype} as {np.dtype(dtype)} needs a copy")
-        return value.astype(dtype)
+    wanted = value.dtype if dtype is None else np.dtype(dtype)
     if copy is False:
+        if wanted != value.dtype:
+            raise ValueError(f"__array__: {value.dtype} as {wanted} needs a copy")
         return read_only(value)
-    return value.copy()
+    return copy_of(value, wanted, None if self._view is None else axes_of(layout(self), "K"))
 
 
 def dlpack(
@@ -468,6 +511,8 @@ _ATTRIBUTES = {
     "base": property(base_of),
     "flags": property(Flags, doc="What NumPy's flags say of the array's memory."),
     "setflags": setflags,
+    "__copy__": lambda self: copied(self, "K"),
+    "__deepcopy__": lambda self, memo: copied(self, "K"),
     "resize": resize,
     "__array__": array,
     "__buffer__": buffer,

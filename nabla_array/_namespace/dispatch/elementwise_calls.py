@@ -13,11 +13,31 @@ from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.rules.levels import is_seeing
-from ..core.array import Array
-from ..core.promotion import UnheldDtypeError, as_array, elementwise, full
+from ..core.array import Array, ordered
+from ..core.order import Axes
+from ..core.promotion import SCALARS, UnheldDtypeError, as_array, elementwise, full
 from ..core.weak import any_stands, noted, weak
 from . import eager, fastpath
 from .ufuncs import ALIASES, host_hook, make_ufunc, with_options
+
+
+def common_axes(*operands: Any) -> Axes | None:
+    """Return the axes by which all arrays, and numbers beside them, lie in their order; None for others."""
+    found: Axes | None = None
+    for x in operands:
+        if type(x) is Array:
+            seen = x._view
+            axes: Axes | None = None if seen is None or x._levels else seen.order
+            if axes is None or found not in (None, axes):
+                return None
+            found = axes
+        elif type(x) not in SCALARS:
+            return None
+    return found
+
+
+def _owner(x: Any) -> Any:
+    return x._view.base if type(x) is Array and x._view is not None else x
 
 
 def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., Array]:
@@ -25,6 +45,8 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
     rules = prim.rules
 
     def function(x: Any) -> Array:
+        if type(x) is Array and x._view is not None and (axes := common_axes(x)) is not None:
+            return ordered(function(x._view.base), axes)
         if type(x) is Array and ((seen := x._view) is None or seen.base._node is seen.seen):
             a = x._node
             out = rules.get(a.aval)
@@ -52,6 +74,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
     def function(x1: Any, x2: Any) -> Array:
         a: Node | None
         b: Node | None
+        if (axes := common_axes(x1, x2)) is not None:
+            return ordered(function(_owner(x1), _owner(x2)), axes)
         if type(x1) is Array and ((seen := x1._view) is None or seen.base._node is seen.seen):
             a = x1._node
             levels = x1._levels

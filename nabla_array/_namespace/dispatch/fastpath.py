@@ -22,7 +22,7 @@ from ..._lazy.ops.contraction import matmul
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.ops.structure import slice_
 from ..._lazy.stats import stats
-from ..core.array import TINY, Array, Step, View, defaults, frozen, limit_hook
+from ..core.array import TINY, Array, Step, View, defaults, frozen, limit_hook, order_step
 from ..core.promotion import list_hook
 from ..core.views import openers
 from ..core.weak import weak
@@ -205,7 +205,7 @@ if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
-        *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers),
+        *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers, order_step),
     )
     limit()
     for _name in ("shape", "size", "ndim", "dtype"):

@@ -197,7 +197,7 @@ def _as_in_memory(x: Array) -> np.ndarray:
         owner = x._view.base
         copy = layout(x, np.empty(owner.size, owner.dtype))
     if copy is None or not copy.flags.writeable:
-        copy = np.array(x)
+        copy = np.array(x, order="C")
     else:
         copy[...] = x._value()
     copy.flags.writeable = Flags(x).writeable

@@ -19,7 +19,7 @@ from ..chapters.searching import nonzero, where
 from ..core.array import Array, freeze, from_value, view
 from ..core.indexing import getitem, setitem
 from ..core.promotion import as_array, astype, checked, fits, normalize_shape
-from ..core.views import Flags
+from ..core.views import Flags, copied
 from ..dispatch import fastpath
 from ..interop.functions import to_host
 from .described import eager_numpys, numpys, of_family
@@ -36,7 +36,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
     >>> xp.copy([1, 2])
     array([1, 2])
     """
-    return as_array("copy", a).copy()
+    return copied(as_array("copy", a), order)
 
 
 @numpys
@@ -111,7 +111,8 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
         raise ValueError('Cannot specify both "C" and "F" order')
     x = asarray(a, dtype=dtype, order="C" if "C" in kinds else "F" if "F" in kinds else "A")
     flags = Flags(x)
-    return x.copy() if ("O" in kinds and not flags.owndata) or ("W" in kinds and not flags.writeable) else x
+    is_foreign = ("O" in kinds and not flags.owndata) or ("W" in kinds and not flags.writeable)
+    return copied(x, "A") if is_foreign else x
 
 
 @numpys

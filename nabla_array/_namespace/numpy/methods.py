@@ -29,7 +29,7 @@ from ..chapters.indexing_functions import take
 from ..core import promotion
 from ..core.array import Array, Step, apply, current, from_value, view, write
 from ..core.indexing import setitem, warn_of_discard
-from ..core.views import Flags, check_bits, field, held_dtype, in_order, view_dtype
+from ..core.views import Flags, check_bits, copied, field, held_dtype, in_order, in_turn, view_dtype
 from ..dispatch import fastpath
 from ..dispatch.ufuncs import Function, host_hook, late_hook
 from . import homes
@@ -129,8 +129,8 @@ def astype(
     if self.dtype.kind == "c" and wanted.kind in "iuf":
         warn_of_discard()
     if wanted == self.dtype:
-        return self.copy() if copy else in_order("astype", self, order)
-    return promotion.astype(self, wanted)
+        return copied(self, order) if copy else in_order("astype", self, order)
+    return in_turn(self, lambda x: promotion.astype(x, wanted), order)
 
 
 def view_as(self: Array, /, dtype: Any = None, type: Any = None) -> Any:
@@ -170,7 +170,7 @@ def byteswap(self: Array, /, inplace: bool = False) -> Array:
 
 def copy(self: Array, /, order: str = "C") -> Array:
     """Return a copy: an array of its own with the same elements."""
-    return Array(current(self), self._levels)
+    return Array(current(self), self._levels) if order == "C" else copied(self, order)
 
 
 # -- elements --------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from ..chapters.creation import asarray
 from ..core.array import Array
 from ..core.lengths import told
 from ..core.promotion import normalize_axis
+from ..core.views import Flags
 from .described import numpys
 
 
@@ -94,12 +95,12 @@ def isrealobj(x: Any) -> bool:
 
 @numpys
 def isfortran(a: Any) -> bool:
-    """Test for an order of elements in memory that ours never have.
+    """Test for Fortran's order of elements in memory, and not C's.
 
-    >>> xp.isfortran(xp.eye(2))
-    False
+    >>> xp.isfortran(xp.eye(2)), xp.isfortran(xp.eye(2, order="F"))
+    (False, True)
     """
-    return False if type(a) is Array else bool(np.isfortran(a))
+    return bool(Flags(a).fnc if type(a) is Array else np.isfortran(a))
 
 
 def _owner(x: Array) -> Array:
