@@ -33,6 +33,7 @@ JOBS = (
         "-k",
         "key or bound or list or mask or in_place",
     ),
+    ("-m", "pytest", "-q", "tests/lazy/native/test_tapes.py", "tests/transforms/test_pytree.py"),
     ("-m", "benchmarks", "fuzz-numpy", "--programs", "300", "--seed", "31"),
     ("-m", "benchmarks", "fuzz-objects", "--calls", "400", "--seed", "31"),
 )

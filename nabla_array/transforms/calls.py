@@ -75,6 +75,8 @@ def choose(
 
     Raises ValueError for an argument that the call does not have, TypeError for what says none.
     """
+    if type(argnums) is int and argnums == 0 and len(args) == 1 and not kwargs:
+        return fun, [args[0]]
     places = _positions(function, fun, argnums, args)
     for p in places:
         if isinstance(p, str) and p not in kwargs:

@@ -105,14 +105,14 @@ def _arrays_of(objects: Iterable[Any]) -> list[np.ndarray]:
             if kind in _SKIPPED or id(x) in seen:
                 continue
             seen[id(x)] = x
-            if issubclass(kind, np.ndarray):
-                found.append(x)
-            elif kind is FunctionType:
+            if kind is FunctionType:
                 below += _of_function(x)
+            elif issubclass(kind, np.ndarray):
+                found.append(x)
             elif issubclass(kind, type):
                 below += [y for c in x.__mro__ for y in vars(c).values()] if _is_users(x) else ()
             elif issubclass(kind, _CONTAINERS):
-                base = next(c for c in _CONTAINERS if issubclass(kind, c))
+                base = kind if kind in _CONTAINERS else next(c for c in _CONTAINERS if issubclass(kind, c))
                 below += islice(dict.values(x) if base is dict else base.__iter__(x), _MOST)
             elif kind in _WRAPPERS or _is_users(kind):
                 for y in gc.get_referents(x):
@@ -120,9 +120,11 @@ def _arrays_of(objects: Iterable[Any]) -> list[np.ndarray]:
             elif kind.__dictoffset__:  # a library's: what it calls, nothing of its own
                 own = object.__getattribute__(x, "__dict__")
                 below += [own.get(name) for name in ("__wrapped__", "fun", "func", "pyfunc")]
-        if not below or len(seen) > _MOST:
+        if len(seen) > _MOST:
             break
-        there = below
+        there = [x for x in below if type(x) not in _SKIPPED]
+        if not there:
+            break
     return found
 
 
@@ -138,6 +140,8 @@ def _of_function(function: FunctionType) -> list[Any]:
     names, scope = _names(function.__code__), function.__globals__
     for name in names:
         x = scope.get(name)
+        if x is None:
+            continue
         if type(x) is not ModuleType:
             below.append(x)
         elif not _is_library(getattr(x, "__file__", None) or "<frozen"):  # of the user's: what is taken of it

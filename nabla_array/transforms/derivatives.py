@@ -17,7 +17,7 @@ from .._namespace.core.promotion import astype
 from .calls import array_leaf, choose, decorator, fresh, named
 from .concretization import boundaries
 from .derived import derived
-from .linear import RuleLooksError, Value, differentiable, found_for, pulling, pushing
+from .linear import RuleLooksError, Value, found_for, pulling, pushing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
 __all__ = [
@@ -68,8 +68,8 @@ def run(
     """
     leaves, in_tree = tree_flatten(tuple(primals))
     given = [_inexact(function, what, leaf, holomorphic, integers) for leaf in leaves]
-    sources = [fresh(x) for x in given]
-    with taping([x._node for x in differentiable(sources)], strict=strict) as tape:
+    sources = [*map(fresh, given)]
+    with taping([x._node for x in sources if x.dtype.kind in "fc"], strict=strict) as tape:
         # What the function is handed it may write to; these stay.
         result = fun(*tree_unflatten(in_tree, [*map(_handed, given, sources)]))
         aux = _NO_AUX
@@ -87,7 +87,7 @@ def run(
                     f"{function}: the function returned {leaf!r}, no array, and has made Python numbers "
                     "(float(x), x.item()) of values on which the derivative depends: return an array instead"
                 )
-            x = array_leaf(function, leaf)
+            x = leaf if type(leaf) is Array else array_leaf(function, leaf)
             outs.append(Array(current(x), x._levels))
     return Run(tape, sources, in_tree, outs, tree, aux)
 
@@ -121,7 +121,7 @@ def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequenc
     Values without derivatives have none.
     """
     leaves, given = tree_flatten(tree)
-    if given != wanted:
+    if given is not wanted and given != wanted:
         raise ValueError(f"{function}: the {what}s have the structure {given}, not {wanted}")
     for leaf, x in zip(leaves, like, strict=True) if what == "tangent" else ():
         if x.dtype.kind not in "fc" and array_leaf(function, leaf).dtype.kind in "fc":
@@ -141,7 +141,10 @@ def matched_one(function: str, what: str, leaf: Any, like: Array) -> Value:
         x = astype(x, like.dtype)
     if x.dtype != like.dtype:
         raise TypeError(f"{function}: {what} of {x.dtype} for a value of {like.dtype}")
-    node, wanted = current(x), merge([x._levels, like._levels])
+    node = current(x)
+    if x._levels == like._levels:
+        return node, x._levels
+    wanted = merge([x._levels, like._levels])
     sizes = dict(zip(like._levels, like._node.aval.shape, strict=False))
     return align(node, x._levels, wanted, sizes), wanted
 

@@ -25,13 +25,13 @@ from .._lazy.cpu.loops import is_small
 from .._lazy.graph import bodies
 from .._lazy.graph.node import Node, record, tapes
 from .._lazy.graph.primitive import Primitive
-from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, pending_order, written
+from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, numbered, pending_order
 from .._lazy.graph.tape import Tape
 from .._lazy.ops.control import pulled, pushed
 from .._lazy.ops.structure import alias, project
 from .._lazy.run.claims import claims, lock
 from .._lazy.run.devices import CPU, device_of
-from .._lazy.run.hot import Function, function_of
+from .._lazy.run.hot import Function
 from .._namespace.core.array import from_value
 
 
@@ -121,11 +121,13 @@ def derived(
         reads = [k if isinstance(k, Node) else graph.nodes[k] for k in found.reads]
         call = record(kept_call, tuple(reads), {"program": found.program, "heard": found.heard})
         return [_recorded(w, call, graph.nodes) for w in found.wanted]
-    try:
-        values = [graph.nodes[k].value for k in found.reads if not isinstance(k, Node)]
-        outs = heard_of(graph.order, found.function, *values)
-    except DATA_ERRORS:  # what is recorded fails where somebody looks, with the operation's name
-        return derive()
+    values = [graph.nodes[k].value for k in found.reads if not isinstance(k, Node)]
+    outs = found.function.quick(values)
+    if outs is None:
+        try:
+            outs = heard_of(graph.order, found.function.run, *values)
+        except DATA_ERRORS:  # what is recorded fails where somebody looks, with the operation's name
+            return derive()
     return [_computed(w, outs, graph.nodes) for w in found.wanted]
 
 
@@ -141,20 +143,13 @@ def _graph(how: Hashable, tape: Tape, sources: Sequence[Node], roots: Sequence[N
     """Return the graph below `roots`; None where it has no key, or ends at a value that was looked at."""
     if claims:  # what another thread computes may be written over meanwhile
         return None
-    is_seen = any([n in t for t in tuple(tapes) for n in (*sources, *roots)])
-    key, order, leaves, _ = written(list(roots), tape.members if is_seen else None)
-    nodes = [*order, *leaves]
-    number = {id(n): k for k, n in enumerate(nodes)}
-    given = [n for n in dict.fromkeys((*roots, *sources)) if not (id(n) in number or is_literal(n))]
-    number.update({id(n): k for k, n in enumerate(given, len(nodes))})
-    at_sources = [number.get(id(n)) for n in sources]
-    # An end on the tape that is no source is a value that was looked at: what made it is not in the key.
-    started = {id(n) for n in sources}
-    if key is None or any([id(n) in tape.members and id(n) not in started for n in (*leaves, *given)]):
+    ids = [*map(id, sources), *map(id, roots)] if tapes else ()
+    is_seen = any([not t.members.isdisjoint(ids) for t in tuple(tapes)])
+    found = numbered(list(roots), list(sources), tape.members if is_seen else None, tape.members)
+    if found is None:
         return None
-    places = [number.get(id(n), n) for n in roots]
-    whole = how, is_seen, key, *[n.aval for n in (*given, *sources)], *places, *at_sources
-    return _Graph(whole, order, nodes + given, is_seen)
+    key, order, nodes = found
+    return _Graph((how, is_seen, key), order, nodes, is_seen)
 
 
 def _computed(wanted: int | Node, outs: Sequence[np.ndarray], nodes: Sequence[Node]) -> Node:
@@ -197,15 +192,15 @@ def _written_down(
 
     fixed = {k: n.value for k, n in enumerate(line.inputs) if id(n) not in place}
     reads = [place.get(id(n), n) for n in line.inputs]
-    return _Kept(program, names_heard(everything), function_of(program, fixed), reads, [*map(wanted, nodes)])
+    return _Kept(program, names_heard(everything), Function(program, fixed), reads, [*map(wanted, nodes)])
 
 
 # -- a program as one operation --------------------------------------------------------------------------
 
 
 @lru_cache(MOST)
-def _function(program: Program) -> Function:
-    return function_of(program)
+def _function(program: Program) -> Callable[..., Sequence[np.ndarray]]:
+    return Function(program).run
 
 
 def _pull(

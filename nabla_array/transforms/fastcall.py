@@ -18,7 +18,7 @@ from .._lazy.ops.placement import in_use
 from .._lazy.run import tiers
 from .._lazy.run.claims import lock
 from .._lazy.run.evaluator import value_of
-from .._lazy.run.hot import function_of
+from .._lazy.run.hot import Function
 from .._namespace.core.array import Array, current
 from .._namespace.core.array import write as write_array
 from .pytree import TreeDef, tree_flatten, tree_unflatten
@@ -96,7 +96,7 @@ def fast_call(
     values = [node.value if node.value is not None else value_of(node) for node in recipe.captured]
     program = recipe.program
     if mode != "max" and is_small(program):
-        run: Callable[..., Any] = function_of(program, dict(enumerate(values, len(matcher.values))))
+        run: Callable[..., Any] = Function(program, dict(enumerate(values, len(matcher.values)))).run
     else:
         run = _planned(program, values, backend)
     outs = [source.variable() for _ in program.outputs]

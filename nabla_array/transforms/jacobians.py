@@ -155,7 +155,8 @@ def hessian(
 def _checked(function: str, chosen: list[Any], kinds: str) -> TreeDef:
     """Return the structure of arguments; raises TypeError for dtypes of other kinds."""
     leaves, tree = tree_flatten(tuple(chosen))
-    for x in [array_leaf(function, leaf) for leaf in leaves]:
+    for leaf in leaves:
+        x = array_leaf(function, leaf)
         if x.dtype.kind not in kinds:
             wanted = _WANTED.get(kinds, "floating-point numbers")
             raise TypeError(f"{function}: inputs must be {wanted}, not {x.dtype}")

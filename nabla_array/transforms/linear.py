@@ -55,7 +55,7 @@ class Linear:
     def __call__(self, values: Sequence[Value]) -> list[Array]:
         """Return the results; those of small graphs that were met before are kept."""
         newer = [self._newer(levels) for _, levels in values]
-        all_newer = merge(newer)
+        all_newer = merge(newer) if any(newer) else ()
         if len(all_newer) > 1:  # which of them a result has is not to be seen
             return self.recorded(values)
         sources = [x._node for x in self.made.sources]
@@ -68,6 +68,8 @@ class Linear:
         ]
 
     def _newer(self, levels: Levels) -> Levels:
+        if levels == self._levels:
+            return ()
         return tuple([i for i in levels if i not in self._levels])
 
     def recorded(self, values: Sequence[Value]) -> list[Array]:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .._lazy.native import compiled
 from .._namespace.core.array import Array
 from .paths import DictKey, FlattenedIndexKey, GetAttrKey, Path, SequenceKey
 
@@ -62,6 +63,8 @@ class TreeDef(NamedTuple):
     @property
     def num_leaves(self) -> int:
         """The number of leaves."""
+        if compiled is not None:
+            return compiled.count_leaves(self)
         return 1 if self.type is None else sum(c.num_leaves for c in self.children)
 
     def __repr__(self) -> str:
@@ -354,6 +357,8 @@ def tree_flatten(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[Any], TreeDef
     ([1, 2], dict(('a', 'b'): NoneType(), list(*, *)))
     """
     leaves: list[Any] = []
+    if compiled is not None and is_leaf is None:
+        return leaves, compiled.flatten(tree, leaves)
     return leaves, _flatten(tree, leaves, is_leaf)
 
 
@@ -368,9 +373,11 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: _IsLeaf = None) -> TreeDef:
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     """Return the pytree of this structure and these leaves; raises ValueError unless their number fits."""
+    return _put_together(treedef, leaves) if compiled is None else compiled.unflatten(treedef, leaves)
+
+
+def _put_together(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
     given = list(leaves)
-    if treedef.type is None and len(given) == 1:
-        return given[0]
     if len(given) != treedef.num_leaves:
         raise ValueError(f"tree_unflatten: {len(given)} leaves for a tree of {treedef.num_leaves}: {treedef}")
     return _unflatten(treedef, iter(given))
@@ -379,8 +386,16 @@ def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
 def _unflatten(treedef: TreeDef, leaves: Any) -> Any:
     if treedef.type is None:
         return next(leaves)
-    children = [_unflatten(c, leaves) for c in treedef.children]
+    return _container(treedef, [_unflatten(c, leaves) for c in treedef.children])
+
+
+def _container(treedef: TreeDef, children: Sequence[Any]) -> Any:
+    assert treedef.type is not None
     return _kinds[treedef.type].unflatten(treedef.meta, children)
+
+
+if compiled is not None:  # it does what `_flatten` and `_put_together` do for the usual containers
+    compiled.trees(TreeDef, _LEAVES, _LEAF, _flatten, _container, _put_together)
 
 
 class Rest(NamedTuple):

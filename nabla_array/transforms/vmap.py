@@ -126,7 +126,7 @@ def vmap(
             return fun(*some, **named)
 
         shared = [x for x, b in zip(leaves, batch, strict=True) if b is None]
-        with Capturing(fun, shared) as scope:
+        with Capturing(fun, *shared) as scope:
             runs, level = _explore(call, axis)
         if scope.line:
             runs, level = _one_by_one(call, axis, scope.line)
@@ -162,8 +162,8 @@ class _Batched:
         self._x, self._axis = x, int(axis) % x.ndim
         place = len(x._levels) + self._axis
         node = current(x)
-        order = (place, *[i for i in range(node.aval.ndim) if i != place])
-        node = node if place == 0 else permute(node, axes=order)
+        if place:
+            node = permute(node, axes=(place, *[i for i in range(node.aval.ndim) if i != place]))
         self.node = node if cut is None else cut(node)
         self.levels = x._levels
         self.size: int = self.node.aval.shape[0]
@@ -185,6 +185,8 @@ def _axes_of(in_axes: Any, args: Any, tree: TreeDef) -> list[Any]:
     if not isinstance(in_axes, tuple | dict | int | None):
         raise TypeError(f"vmap: in_axes must be an int, None, or a tuple of these, not {in_axes!r}")
     own, keywords = tree.children
+    if type(in_axes) is int:
+        return [in_axes] * own.num_leaves + [0] * keywords.num_leaves
     return broadcast_prefix("vmap: in_axes", in_axes, own) + [0] * keywords.num_leaves
 
 
@@ -331,10 +333,12 @@ def _one_by_one(call: _Call, axis: _Axis, line: str) -> tuple[list[_Run], int]:
 
 def _output(x: Any, run: _Run, level: int) -> Array:
     """Return an output of a run as an array that has this level in the place of the run's."""
-    if not is_array_like(x):
+    if type(x) is not Array and not is_array_like(x):
         raise TypeError(f"vmap: the function must return arrays or numbers, not {type(x).__name__}: {x!r}")
     y = array_leaf("vmap", x)
     node, levels = current(y), y._levels
+    if levels == (run.level,):
+        return Array(node, (level,))
     if levels:
         _check_among(y, frames())
     return Array(node, (level, *levels[1:]) if levels[:1] == (run.level,) else levels)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nabla_array as xp
+from nabla_array._lazy.native import compiled
 from nabla_array.transforms import (
     DictKey,
     GetAttrKey,
@@ -20,6 +21,7 @@ from nabla_array.transforms import (
     grad,
     jvp,
     keystr,
+    pytree,
     ravel_pytree,
     register_dataclass,
     register_pytree_node,
@@ -89,6 +91,35 @@ def test_what_is_taken_apart_comes_together(tree: Any) -> None:
 def test_structures_do_not_depend_on_leaves(tree: Any) -> None:
     other = tree_map(lambda leaf: object(), tree)
     assert tree_structure(other) == tree_structure(tree)
+
+
+@pytest.mark.skipif(compiled is None, reason="nothing is compiled: no compiler")
+@given(trees)
+def test_native_code_does_what_python_does(tree: Any) -> None:
+    leaves, found = tree_flatten(tree)
+    wanted: list[Any] = []
+    assert repr(found) == repr(pytree._flatten(tree, wanted))
+    assert leaves == wanted
+    for some in (leaves, [*map(str, leaves)]):
+        assert tree_unflatten(found, iter(some)) == pytree._put_together(found, some)
+
+
+def test_a_pytree_too_deep_is_an_error() -> None:
+    deep: Any = 1
+    for _ in range(100_000):
+        deep = [deep]
+    with pytest.raises(RecursionError):
+        tree_flatten(deep)
+
+
+def test_a_list_that_changes_while_it_is_taken_apart() -> None:
+    class Changing(dict):
+        pass
+
+    items: list[Any] = [Changing(), 1, 2]
+    register_pytree_node(Changing, lambda _: (items.clear() or (), None), lambda _, c: Changing())
+    leaves, _ = tree_flatten(items)
+    assert leaves in ([1, 2], [])
 
 
 def test_containers() -> None:

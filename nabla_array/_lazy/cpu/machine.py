@@ -26,7 +26,6 @@ from .instructions import (
     Stored,
     Value,
     Writer,
-    address_of,
     pointer_to,
     type_of,
 )
@@ -313,7 +312,7 @@ class Machine:
         code = Code(program)
         self.text = str(code)
         self.is_short = code.is_short
-        self.outs = [program.aval(k) for k in program.outputs]
+        self.outs = tuple([program.aval(k) for k in program.outputs])
         self._scratch = code.scratch_bytes
         self._engine, self._address = assembled(self.text)
 
@@ -322,13 +321,7 @@ class Machine:
 
         None where it met what it does not do: an operand that the operation refuses.
         """
-        outs = [np.empty(a.shape, a.dtype) for a in self.outs]
-        arrays = (*inputs, *outs)
-        if self._scratch:
-            scratch = np.empty(self._scratch + 64, np.uint8)
-            arrays = (*arrays, scratch[-address_of(scratch) % 64 :])
-        faults = compiled.run_machine(self._address, arrays, self.is_short)
-        return None if faults is None else (outs, faults)
+        return compiled.run_machine(self._address, tuple(inputs), self.is_short, self.outs, self._scratch)
 
 
 @lru_cache(None)

@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ..native import compiled
 from .aval import Aval, TooBigError, aval_of_value
 from .tape import note
 from .tape import tapes as tapes
@@ -129,6 +130,10 @@ def record(prim: Primitive, inputs: tuple[Node, ...], params: dict[str, Any] = N
     if depth > LIMIT and inputs:
         depth = relieve(inputs) + weight
     return Node(prim, inputs, params, aval, depth)
+
+
+if compiled is not None:
+    record = compiled.wrap("record", record, "record")
 
 
 def relieve(inputs: tuple[Node, ...]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Literal
 
 import numpy as np
@@ -239,6 +240,7 @@ def elementwise(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
 def reduction(name: str, ufunc: np.ufunc, **rules: Any) -> Primitive:
     """Make the record of a reduction by `ufunc` over `axes`, which the result lacks."""
 
+    @lru_cache(1 << 10)
     def aval(x: Aval, axes: tuple[int, ...]) -> Aval:
         shape = tuple(n for i, n in enumerate(x.shape) if i not in axes)
         if ufunc.identity is None and x.size == 0 and any(x.shape[i] == 0 for i in axes):

@@ -179,6 +179,34 @@ def written(
     return None, order, leaves, [k for k, more in enumerate(held_outside(leaves, order)) if not more]
 
 
+def numbered(
+    roots: list[Node], sources: list[Node], members: set[int] | None, own: set[int]
+) -> tuple[tuple[Any, ...], list[Node], list[Node]] | None:
+    """Return the pending nodes below `roots`, the leaves, and what else of `roots` and `sources` is given.
+
+    Parameters
+    ----------
+    roots, sources, members
+        As for `written`; where the sources are in the graph is part of the key.
+    own
+        The ids of what depends on the sources: the graph must not end there but at a source.
+
+    Returns
+    -------
+    key
+        Equal for equal graphs, with roots and sources at the same places.
+    order
+        The pending nodes.
+    nodes
+        These, the leaves, and the others; no literals.
+
+    None where the graph ends at a value that was looked at, which is not in the key, or nothing is compiled.
+    """
+    if compiled is None:
+        return None
+    return compiled.number(roots, sources, with_role["resident"], with_role["literal"], members, own)
+
+
 class Line(NamedTuple):
     """A program made from nodes: the nodes that are its inputs, and the number of each node's value."""
 

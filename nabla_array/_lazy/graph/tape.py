@@ -34,6 +34,11 @@ class Entry(NamedTuple):
 class Tape:
     """The nodes that were recorded on top of `sources`."""
 
+    __slots__ = (
+        *("derivative", "entries", "everything", "linear", "members", "numbers", "rule", "sources"),
+        *("strict", "thread"),
+    )
+
     def __init__(
         self,
         sources: Iterable[Node],
@@ -93,11 +98,11 @@ push_hook: list[Callable[..., dict[int, Any]]] = []
 pull_hook: list[Callable[..., dict[int, Any]]] = []
 
 # What marks the nodes that a thread records, innermost last.
-_marks: dict[int, list[Callable[[Node], None]]] = {}
+marks: dict[int, list[Callable[[Node], None]]] = {}
 
 
 def note(node: Node) -> None:
-    """Tell the tapes that run of a new node."""
+    """Tell the tapes that run of a new node; compiled code does the same (native/tapes.h)."""
     me = get_ident()
     prim, params, inputs = node.prim, node.params, node.inputs
     assert prim is not None
@@ -117,8 +122,8 @@ def note(node: Node) -> None:
                 prim, params = prim.seen((True,) * len(inputs), params, "deeper")
         elif prim.seen is not None and tape.thread == ~me:
             prim, params = prim.seen((True,) * len(inputs), params, "shallower")
-    if me in _marks:
-        _marks[me][-1](node)
+    if me in marks:
+        marks[me][-1](node)
 
 
 def made_by(entry: Entry) -> None:
@@ -129,9 +134,8 @@ def made_by(entry: Entry) -> None:
             tape.entries.append(entry)
 
 
-def taping(sources: Iterable[Node], *args: Any, **kwargs: Any) -> Tape:
-    """Return a `Tape`, which runs in a ``with`` block, for what is recorded on top of `sources` there."""
-    return Tape(sources, *args, **kwargs)
+# A tape runs in a ``with`` block, for what is recorded on top of its sources there.
+taping = Tape
 
 
 @contextmanager
@@ -140,16 +144,16 @@ def marking(mark: Callable[[Node], None]) -> Iterator[None]:
     me = get_ident()
     inert = Tape(())  # it makes whoever records tell `note`, and is no thread's
     inert.thread = ~0
-    marks = _marks.setdefault(me, [])
-    marks.append(mark)
+    mine = marks.setdefault(me, [])
+    mine.append(mark)
     tapes.append(inert)
     try:
         yield
     finally:
         tapes.remove(inert)
-        marks.pop()
-        if not marks:
-            del _marks[me]
+        mine.pop()
+        if not mine:
+            del marks[me]
 
 
 def is_taping() -> bool:

@@ -192,18 +192,21 @@ number_step(Graph *g, int at, const Reach *reach)
     return 1;
 }
 
+/* Say whether a set has the id of an object; -1 for an error. */
+static inline int
+has_id(PyObject *ids, PyObject *object)
+{
+    PyObject *id = PyLong_FromVoidPtr(object);
+    int has = id == NULL ? -1 : PySet_Contains(ids, id);
+    Py_XDECREF(id);
+    return has;
+}
+
 /* Say whether a walk stays above a pending node; -1 for an error. */
 static inline int
 is_beyond(PyObject *node, const Reach *reach)
 {
-    PyObject *id;
-    int is_within;
-    if (reach->members == NULL) {
-        return 0;
-    }
-    id = PyLong_FromVoidPtr(node);
-    is_within = id == NULL ? -1 : PySet_Contains(reach->members, id);
-    Py_XDECREF(id);
+    int is_within = reach->members == NULL ? 1 : has_id(reach->members, node);
     return is_within < 0 ? -1 : !is_within;
 }
 
@@ -347,6 +350,131 @@ linearized(const Graph *g)
     return out != NULL || PyErr_Occurred() ? out : PyErr_NoMemory();
 }
 
+/* Go below the pending nodes of a list; returns 0 without memory, or with an error. */
+static int
+walk_all(Graph *g, PyObject *roots, const Reach *reach)
+{
+    int is_good = 1;
+    for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(roots); i++) {
+        PyObject *root = PyList_GET_ITEM(roots, i);
+        if (VALUE_OF(root) == Py_None && SLOT(root, n_prim) != reach->resident && *place_in(g, root) < 0) {
+            int beyond = is_beyond(root, reach);
+            is_good = beyond > 0 || (beyond == 0 && walk(g, root, reach) == WALKED);
+        }
+    }
+    return is_good;
+}
+
+/* Append the number of a node among the pending ones, the leaves and what else is given; None for no such node. */
+static int
+append_place(PyObject *list, const Graph *g, PyObject *node)
+{
+    int place = *place_in(g, node), number = place < 0 ? 2 : g->met[place].number;
+    if (number % 3 == 2) { /* literals have none */
+        return PyList_Append(list, Py_None) == 0;
+    }
+    return append_number(list, number / 3 + (number % 3 == 1 ? g->n_steps : 0));
+}
+
+/* Append to `nodes` those of a list that are not in a graph, nor literals, as leaves of it; returns 0 with an error. */
+static int
+give(Graph *g, PyObject *list, PyObject *nodes, const Reach *reach)
+{
+    int is_good = 1;
+    for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(list); i++) {
+        PyObject *node = PyList_GET_ITEM(list, i);
+        if (*place_in(g, node) < 0 && SLOT(node, n_prim) != reach->fill) {
+            is_good = meet(g, node, -1, 0, reach) && PyList_Append(nodes, node) == 0;
+            if (is_good) {
+                g->met[g->n - 1].number = 3 * g->n_leaves + 1;
+                g->met[g->n_leaves++].leaf = g->n - 1;
+            }
+        }
+    }
+    return is_good;
+}
+
+/* Say whether a graph ends at a value that depends on a tape's sources, and is none of these; -1 for an error. */
+static int
+ends_at_value(const Graph *g, PyObject *sources, PyObject *own)
+{
+    for (int k = 0; k < g->n_leaves; k++) {
+        PyObject *leaf = leaf_in(g, k)->node;
+        int is_own = has_id(own, leaf);
+        for (Py_ssize_t i = 0; is_own > 0 && i < PyList_GET_SIZE(sources); i++) {
+            is_own = leaf != PyList_GET_ITEM(sources, i);
+        }
+        if (is_own != 0) {
+            return is_own;
+        }
+    }
+    return 0;
+}
+
+/* Append to a key what it must tell of roots and sources besides: what is given, and where all are. */
+static int
+append_ends(PyObject *key, const Graph *g, int n_given, PyObject *roots, PyObject *sources)
+{
+    int is_good = append_number(key, (int)PyList_GET_SIZE(roots));
+    for (int k = g->n_leaves - n_given; is_good && k < g->n_leaves; k++) {
+        is_good = PyList_Append(key, SLOT(leaf_in(g, k)->node, n_aval)) == 0;
+    }
+    for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(sources); i++) {
+        is_good = PyList_Append(key, SLOT(PyList_GET_ITEM(sources, i), n_aval)) == 0;
+    }
+    for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(roots); i++) {
+        PyObject *root = PyList_GET_ITEM(roots, i);
+        int place = *place_in(g, root);
+        is_good = place < 0 || g->met[place].number % 3 == 2 ? PyList_Append(key, root) == 0 : append_place(key, g, root);
+    }
+    for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(sources); i++) {
+        is_good = append_place(key, g, PyList_GET_ITEM(sources, i));
+    }
+    return is_good;
+}
+
+/* number(roots, sources, resident, fill, members, own): what `program.numbered` returns */
+static PyObject *
+number(PyObject *module, PyObject *args)
+{
+    PyObject *roots, *sources, *own, *line = NULL, *ends = NULL, *nodes = NULL, *out = NULL;
+    Graph g;
+    Reach reach = {0};
+    int was_collecting, at_value = 0, n_leaves;
+    if (!PyArg_ParseTuple(args, "O!O!OOOO", &PyList_Type, &roots, &PyList_Type, &sources, &reach.resident, &reach.fill,
+                          &reach.members, &own)) {
+        return NULL;
+    }
+    if (reach.members == Py_None) {
+        reach.members = NULL;
+    }
+    was_collecting = PyGC_Disable(); /* as in `linearize` */
+    begin_graph(&g);
+    if (walk_all(&g, roots, &reach) && (line = linearized(&g)) != NULL && (ends = PyList_New(0)) != NULL) {
+        n_leaves = g.n_leaves;
+        nodes = PySequence_Concat(PyTuple_GET_ITEM(line, 1), PyTuple_GET_ITEM(line, 2));
+        if (nodes != NULL && give(&g, roots, nodes, &reach) && give(&g, sources, nodes, &reach) &&
+            (at_value = ends_at_value(&g, sources, own)) == 0 && append_ends(ends, &g, g.n_leaves - n_leaves, roots, sources)) {
+            PyObject *tuple = PyList_AsTuple(ends);
+            out = tuple == NULL ? NULL : Py_BuildValue("(ON)OO", PyTuple_GET_ITEM(line, 0), tuple, PyTuple_GET_ITEM(line, 1), nodes);
+        }
+    }
+    if (at_value > 0) {
+        out = Py_NewRef(Py_None);
+    }
+    else if (out == NULL && !PyErr_Occurred()) {
+        PyErr_NoMemory();
+    }
+    Py_XDECREF(line);
+    Py_XDECREF(ends);
+    Py_XDECREF(nodes);
+    if (was_collecting) {
+        PyGC_Enable();
+    }
+    end_graph(&g);
+    return out;
+}
+
 /* linearize(roots, resident, fill, members): what `program.written` returns of the list `roots` */
 static PyObject *
 linearize(PyObject *module, PyObject *args)
@@ -354,7 +482,7 @@ linearize(PyObject *module, PyObject *args)
     PyObject *roots, *out;
     Graph g;
     Reach reach = {0};
-    int is_good = 1, was_collecting;
+    int was_collecting;
     if (!PyArg_ParseTuple(args, "O!OOO", &PyList_Type, &roots, &reach.resident, &reach.fill, &reach.members)) {
         return NULL;
     }
@@ -364,14 +492,7 @@ linearize(PyObject *module, PyObject *args)
     /* What a collection lets go of may evaluate these nodes. */
     was_collecting = PyGC_Disable();
     begin_graph(&g);
-    for (Py_ssize_t i = 0; is_good && i < PyList_GET_SIZE(roots); i++) {
-        PyObject *root = PyList_GET_ITEM(roots, i);
-        if (VALUE_OF(root) == Py_None && SLOT(root, n_prim) != reach.resident && *place_in(&g, root) < 0) {
-            int beyond = is_beyond(root, &reach);
-            is_good = beyond > 0 || (beyond == 0 && walk(&g, root, &reach) == WALKED);
-        }
-    }
-    out = is_good ? linearized(&g) : PyErr_Occurred() ? NULL : PyErr_NoMemory();
+    out = walk_all(&g, roots, &reach) ? linearized(&g) : PyErr_Occurred() ? NULL : PyErr_NoMemory();
     if (was_collecting) {
         PyGC_Enable();
     }

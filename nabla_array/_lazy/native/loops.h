@@ -180,37 +180,76 @@ loop_address(PyObject *module, PyObject *args)
     return Py_BuildValue("NNi", PyLong_FromVoidPtr((void *)step.loop), PyLong_FromVoidPtr(step.data), step.result);
 }
 
-/* run_machine(address, arrays, is_short): call machine code with what the arrays hold (`cpu/machine.py`). Returns the faults
- * that were seen, by NumPy's numbers; None if the code met what it does not do.
+/* Return a new array for each of some avals. */
+static PyObject *
+room_for(PyObject *avals)
+{
+    Py_ssize_t n = PyTuple_GET_SIZE(avals);
+    PyObject *arrays = PyList_New(n);
+    for (Py_ssize_t i = 0; arrays != NULL && i < n; i++) {
+        npy_intp dims[NPY_MAXDIMS];
+        PyObject *aval = PyTuple_GET_ITEM(avals, i), *array = NULL;
+        PyArray_Descr *dtype = aval_dtype(aval);
+        PyObject *shape = SLOT(aval, a_shape);
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(shape); k++) {
+            dims[k] = PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, k));
+        }
+        Py_INCREF(dtype);
+        array = PyArray_SimpleNewFromDescr((int)PyTuple_GET_SIZE(shape), dims, dtype);
+        if (array == NULL) {
+            Py_CLEAR(arrays);
+            break;
+        }
+        PyList_SET_ITEM(arrays, i, array);
+    }
+    return arrays;
+}
+
+/* run_machine(address, arrays, is_short, avals=(), scratch=0): call machine code with what the arrays hold, new ones for
+ * results of these avals, and memory of so many bytes if any (`cpu/machine.py`). Returns the results, and the faults that
+ * were seen, by NumPy's numbers; None if the code met what it does not do.
  */
 static PyObject *
 run_machine(PyObject *module, PyObject *args)
 {
-    PyObject *address, *arrays, *held;
-    char *bases[MOST_ARRAYS];
-    Py_ssize_t n;
+    PyObject *address, *arrays, *avals = no_levels, *held, *outs, *found = NULL;
+    char *bases[MOST_ARRAYS + 1], *scratch = NULL;
+    Py_ssize_t n, all, bytes = 0;
     npy_int64 (*code)(char **);
     npy_int64 state = 0;
     int is_short, faults = 0;
-    if (!PyArg_ParseTuple(args, "O!O!p", &PyLong_Type, &address, &PyTuple_Type, &arrays, &is_short) ||
+    if (!PyArg_ParseTuple(args, "O!O!p|O!n", &PyLong_Type, &address, &PyTuple_Type, &arrays, &is_short, &PyTuple_Type, &avals,
+                          &bytes) ||
         (code = (npy_int64(*)(char **))PyLong_AsVoidPtr(address)) == NULL) {
         return NULL;
     }
-    if ((n = PyTuple_GET_SIZE(arrays)) > MOST_ARRAYS) {
-        return PyErr_Format(PyExc_ValueError, "run_machine: %zd arrays", n);
+    n = PyTuple_GET_SIZE(arrays);
+    if ((all = n + PyTuple_GET_SIZE(avals)) > MOST_ARRAYS) {
+        return PyErr_Format(PyExc_ValueError, "run_machine: %zd arrays", all);
     }
-    if ((held = PyTuple_New(n)) == NULL) {
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) { /* as code wants them: those that are written to are */
+    held = PyTuple_New(n);
+    outs = held == NULL ? NULL : room_for(avals);
+    for (Py_ssize_t i = 0; outs != NULL && i < n; i++) { /* as code wants them: those that are written to are */
         PyObject *array = PyArray_FromAny(PyTuple_GET_ITEM(arrays, i), NULL, 0, 0, NPY_ARRAY_CARRAY_RO, NULL);
         if (array == NULL) {
-            Py_DECREF(held);
-            return NULL;
+            Py_CLEAR(outs);
+            break;
         }
         PyTuple_SET_ITEM(held, i, array);
         bases[i] = PyArray_BYTES((PyArrayObject *)array);
     }
+    if (outs != NULL && bytes > 0 && (scratch = PyMem_Malloc((size_t)bytes + 64)) == NULL) {
+        PyErr_NoMemory();
+        Py_CLEAR(outs);
+    }
+    if (outs == NULL) {
+        Py_XDECREF(held);
+        return NULL;
+    }
+    for (Py_ssize_t i = n; i < all; i++) {
+        bases[i] = PyArray_BYTES((PyArrayObject *)PyList_GET_ITEM(outs, i - n));
+    }
+    bases[all] = scratch == NULL ? NULL : scratch + (64 - (npy_uintp)scratch % 64);
     take_faults();
     if (is_short) {
         state = code(bases);
@@ -222,12 +261,11 @@ run_machine(PyObject *module, PyObject *args)
         faults = take_faults();
         Py_END_ALLOW_THREADS
     }
+    PyMem_Free(scratch);
     Py_DECREF(held);
-    if (PyErr_Occurred()) {
-        return NULL;
+    if (!PyErr_Occurred()) {
+        found = state != 0 ? Py_NewRef(Py_None) : Py_BuildValue("Oi", outs, numpys_faults(faults));
     }
-    if (state != 0) {
-        Py_RETURN_NONE;
-    }
-    return PyLong_FromLong(numpys_faults(faults));
+    Py_DECREF(outs);
+    return found;
 }

@@ -33,6 +33,7 @@
 #include "graphs.h"
 #include "evaluation.h"
 #include "recording.h"
+#include "tapes.h"
 #include "products.h"
 #include "tanh.h"
 #include "row_tiles.h"
@@ -44,6 +45,7 @@
 #include "reductions.h"
 #include "functions.h"
 #include "attributes.h"
+#include "pytrees.h"
 
 static void
 fast_dealloc(PyObject *self)
@@ -77,6 +79,15 @@ call_fast(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
         }
     }
     return PyObject_Vectorcall(f->slow, args, nargsf, names);
+}
+
+/* What takes no lock: it looks at nodes alone, which do not change. */
+static PyObject *
+call_free(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    PyObject *found = f->way(self, args, nargsf, names);
+    return found != NULL || PyErr_Occurred() ? found : PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
 static PyObject *
@@ -207,7 +218,7 @@ new_fast(PyObject *slow, const Fast *model)
     Fast *f = PyObject_GC_New(Fast, &FastType);
     if (f != NULL) {
         memcpy((char *)f + front, (const char *)model + front, sizeof(Fast) - front);
-        f->call = call_fast;
+        f->call = f->way == call_record ? call_free : call_fast;
         f->slow = Py_NewRef(slow);
         Py_INCREF(f->prim);
         Py_INCREF(f->host);
@@ -226,7 +237,7 @@ static const struct {
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
-    {"length", call_length},     {"array", call_array},
+    {"length", call_length},     {"array", call_array},        {"record", call_record},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */
@@ -375,6 +386,12 @@ static const struct {
     {&cores, &PyLong_Type},
     {&openers, &PyList_Type},
     {&order_step, &PyBaseObject_Type},
+    {(PyObject **)&Tape, &PyType_Type},
+    {(PyObject **)&Entry, &PyType_Type},
+    {&marks, &PyDict_Type},
+    {&seeing, &PyList_Type},
+    {&slow_note, &PyBaseObject_Type},
+    {&unchanged, &PyBaseObject_Type},
 };
 
 /* The slots of classes that are used here; of some all that dies with an object. */
@@ -390,7 +407,9 @@ static const struct {
     {&Node, &nodes, "depth", &n_depth},  {&View, &views, "base", &v_base},        {&View, &views, "seen", &v_seen},
     {&View, &views, "_steps", &v_steps}, {&View, &views, "_part", &v_part},       {&View, &views, "levels", &v_levels},
     {&Aval, NULL, "element", &a_element}, {&Aval, NULL, "shape", &a_shape},       {&Aval, NULL, "dtype", &a_dtype},
-    {&Aval, NULL, "weight", &a_weight},  {&Aval, NULL, "nbytes", &a_nbytes},
+    {&Aval, NULL, "weight", &a_weight},  {&Aval, NULL, "nbytes", &a_nbytes},      {&Tape, NULL, "thread", &t_thread},
+    {&Tape, NULL, "members", &t_members}, {&Tape, NULL, "entries", &t_entries},   {&Tape, NULL, "linear", &t_linear},
+    {&Tape, NULL, "derivative", &t_derivative},                                   {&Tape, NULL, "everything", &t_everything},
 };
 
 /* setup(*known): take what `told_of` names */
@@ -422,6 +441,9 @@ setup(PyObject *module, PyObject *args)
     PyType_Modified(Array);
     Node->tp_dealloc = Part->tp_dealloc = Exported->tp_dealloc = node_let_go;
     View->tp_dealloc = view_let_go;
+    Node->tp_vectorcall = make_node;
+    Part->tp_vectorcall = make_part;
+    Array->tp_vectorcall = make_array;
     Py_RETURN_NONE;
 }
 
@@ -429,6 +451,7 @@ static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
+    {"number", number, METH_VARARGS, "Number the nodes of a graph, and say where its ends are, with a key."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},
     {"make_sequence", make_sequence, METH_VARARGS, "Make ready what is done to each tile of a schedule."},
     {"run_sequence", run_sequence, METH_VARARGS, "Run what was made ready on each tile."},
@@ -448,6 +471,10 @@ static PyMethodDef methods[] = {
     {"of_axes", of_axes, METH_O, "Let arrays without axes lack a method."},
     {"alone", alone, METH_O, "Let a function be no method of other classes."},
     {"like", like, METH_VARARGS, "Return a function that answers simple calls as another does."},
+    {"trees", trees, METH_VARARGS, "Take what pytrees must know of."},
+    {"flatten", (PyCFunction)(void (*)(void))flatten, METH_FASTCALL, "Append a pytree's leaves; return its structure."},
+    {"count_leaves", leaf_count, METH_O, "Return how many leaves a structure has."},
+    {"unflatten", (PyCFunction)(void (*)(void))unflatten, METH_FASTCALL, "Return a pytree of a structure and leaves."},
     {"limit", limit, METH_VARARGS, "Take from how many bytes on parts, what meets them, and other arrays are recorded."},
     {"wrap", wrap, METH_VARARGS, "Return a function that answers simple calls in the place of another."},
     {NULL, NULL, 0, NULL},
@@ -470,6 +497,8 @@ static const struct {
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_warnings, "float_warnings"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},  {&s_interface, "__array_interface__"},
+    {&s_seen, "seen"},        {&s_is_constant, "is_constant"}, {&s_rules, "rules"}, {&s_batch, "batch"},
+    {&s_role, "role"},        {&s_projection, "projection"},
 };
 
 PyMODINIT_FUNC

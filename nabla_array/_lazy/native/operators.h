@@ -525,11 +525,10 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     if (names != NULL && PyTuple_GET_SIZE(names) != 0) {
         found = compute_into(f, args, n, names, &failed);
     }
-    else if (n == 1 && f->nin == 1) {
-        found = compute(f, args[0], NULL, NULL, &failed);
-    }
-    else if (n == 2 && f->nin == 2) {
-        found = compute(f, args[f->reflected], args[!f->reflected], NULL, &failed);
+    else if (n == f->nin) {
+        PyObject *x = args[n == 2 && f->reflected], *y = n == 1 ? NULL : args[!f->reflected];
+        found = is_recorded(x) || (y != NULL && is_recorded(y)) ? record_seen(f, x, y, &failed)
+                                                                : compute(f, x, y, NULL, &failed);
     }
     else if (n == f->nin + 1 && IS_ARRAY(args[n - 1])) {
         found = record_into(f, args[0], n == 3 ? args[1] : NULL, args[n - 1], &failed);

@@ -388,35 +388,3 @@ takes_little(PyObject *prim, PyObject *node, PyObject *aval)
     return value != NULL && PyArray_CheckExact(value) && PyArray_NBYTES((PyArrayObject *)value) >= large_bytes &&
            aval_bytes(aval) < large_bytes && !is_of_kind(prim, "reduce");
 }
-
-/* apply(prim, *arrays, **params): see `array.py` */
-static PyObject *
-call_apply(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf) - 1, keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    PyObject *given[MOST], *inputs, *rule = NULL, *aval = NULL, *params = NULL, *out = NULL;
-    if (n < 1 || n + keywords > MOST || is_watched() || (inputs = nodes_of(args + 1, n, given)) == NULL) {
-        PyErr_Clear();
-        return NULL;
-    }
-    memcpy(given + n, args + 1 + n, keywords * sizeof(*given));
-    if ((rule = PyObject_GetAttr(args[0], s_aval)) != NULL) {
-        aval = PyObject_Vectorcall(rule, given, n, names);
-        Py_DECREF(rule);
-    }
-    if (aval != NULL && (params = keywords == 0 ? Py_NewRef(no_params) : PyDict_New()) != NULL) {
-        for (Py_ssize_t i = 0; i < keywords; i++) {
-            if (PyDict_SetItem(params, PyTuple_GET_ITEM(names, i), given[n + i]) < 0) {
-                Py_CLEAR(params);
-                break;
-            }
-        }
-    }
-    if (params != NULL && Py_TYPE(aval) == Aval && !takes_little(args[0], PyTuple_GET_ITEM(inputs, 0), aval)) {
-        out = pending_array_of(args[0], params, Py_NewRef(inputs), aval);
-    }
-    Py_XDECREF(aval);
-    Py_XDECREF(params);
-    Py_DECREF(inputs);
-    return out;
-}

@@ -63,6 +63,8 @@ class _Frames(local):
 
 
 _frames = _Frames()
+# Not empty while some thread gathers what it binds: compiled code does not tell of that.
+seeing: list[None] = []
 
 
 def frames() -> list[Any]:
@@ -76,9 +78,11 @@ def seeing_levels() -> Iterator[dict[int, tuple[Node, Levels]]]:
     before = _frames.seen
     found: dict[int, tuple[Node, Levels]] = {}
     _frames.seen = found
+    seeing.append(None)
     try:
         yield found
     finally:
+        seeing.pop()
         if before is not None:
             before.update(found)
         _frames.seen = before
@@ -91,7 +95,10 @@ def is_seeing() -> bool:
 
 def in_force() -> Levels:
     """Return the levels of the frames that run in this thread, newest first."""
-    return tuple([f.level for f in reversed(_frames.stack)]) if _frames.stack else ()
+    stack = _frames.stack
+    if len(stack) == 1:
+        return (stack[0].level,)
+    return tuple([f.level for f in reversed(stack)]) if stack else ()
 
 
 def sizes_in_force() -> dict[int, int]:
@@ -119,7 +126,9 @@ def only(levels: Levels, ended: Mapping[int, int] = MappingProxyType({})) -> Ite
 
 def align_to_force(node: Node, levels: Levels) -> tuple[Node, Levels]:
     """Broadcast a value along every level in force."""
-    wanted = merge([levels, in_force()])
+    if not _frames.stack or levels == (force := in_force()):
+        return node, levels
+    wanted = merge([levels, force])
     return align(node, levels, wanted, sizes_in_force()), wanted
 
 

@@ -34,7 +34,6 @@ _QUICK = 20
 _TURNS = 3
 
 Cold = Callable[[], Sequence[Any]]
-Function = Callable[..., Sequence[np.ndarray]]
 
 
 class Hot:
@@ -51,8 +50,7 @@ class Hot:
     def __init__(self, program: Program) -> None:
         self.program = program
         _hots[id(self)] = self
-        self.state = "cold" if is_available() else "failed"
-        self.message = "" if is_available() else "llvmlite is not installed"
+        self.state, self.message = "cold", ""
         self.seconds = 0.0
         self.turns = 0
         self.machine: Machine | None = None
@@ -62,7 +60,7 @@ class Hot:
         mode = active.settings["mode"]
         if self.state == "failed" or mode == "host":
             return cold()
-        if mode == "max" and self.machine is None:
+        if mode == "max" and self.machine is None and self._can_compile():
             self._compile()
         if self.state == "hot" or (mode == "max" and self.machine is not None):
             found = self._on_machine(inputs)
@@ -77,10 +75,15 @@ class Hot:
         self.seconds += seconds
         if self.state == "new":
             self._try(inputs, out, seconds)
-        elif self.state == "cold" and self.seconds * _QUICK > config.compile_after:
+        elif self.state == "cold" and self.seconds * _QUICK > config.compile_after and self._can_compile():
             self.state = "compiling"
             _in_background(self._compile)
         return out
+
+    def _can_compile(self) -> bool:
+        if not is_available():  # to look for it takes longer than many a loop, so it is not done before
+            self._fail("llvmlite is not installed")
+        return is_available()
 
     def _on_machine(self, inputs: Sequence[np.ndarray]) -> Sequence[Any] | None:
         """Run the machine code; None where the host has to, which says of a fault whose it is."""
@@ -172,16 +175,25 @@ def run_operation(prim: Primitive, operands: Sequence[np.ndarray], params: dict[
     return tuple(hot_of(prim, avals, tuple(params.items())).run(operands, cold))
 
 
-def function_of(program: Program, constants: Mapping[int, np.ndarray] | None = None) -> Function:
-    """Return a program of small values as a function of arrays to arrays; `constants`: some of its inputs."""
-    loop = Loop(program, constants=constants)
-    body, fixed = loop.body
-    hot, cold = Hot(body), loop.call
+class Function:
+    """A program of small values as a function of arrays to arrays; `constants`: some of its inputs."""
 
-    def call(*inputs: np.ndarray) -> Sequence[np.ndarray]:
-        return hot.run((*inputs, *fixed), partial(cold, *inputs))
+    def __init__(self, program: Program, constants: Mapping[int, np.ndarray] | None = None) -> None:
+        loop = Loop(program, constants=constants)
+        body, self._fixed = loop.body
+        self._hot, self._cold = Hot(body), loop.call
 
-    return call
+    def run(self, *inputs: np.ndarray) -> Sequence[np.ndarray]:
+        """Return the results."""
+        return self._hot.run((*inputs, *self._fixed), partial(self._cold, *inputs))
+
+    def quick(self, inputs: Sequence[np.ndarray]) -> Sequence[np.ndarray] | None:
+        """Return the results if machine code makes them, and met no fault of which somebody might hear."""
+        machine = self._hot.machine
+        if machine is None or self._hot.state != "hot" or active.settings["mode"] == "host":
+            return None
+        found = machine.run((*inputs, *self._fixed))
+        return None if found is None or found[1] else found[0]
 
 
 # One compiles at a time.

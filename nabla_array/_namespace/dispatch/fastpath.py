@@ -13,14 +13,15 @@ import numpy as np
 
 from ..._lazy.config import active, overrides, settings
 from ..._lazy.cpu import faults
-from ..._lazy.graph import aval
+from ..._lazy.graph import aval, tape
 from ..._lazy.graph.node import LIMIT, NO_PARAMS, Exported, Node, Part, tapes
-from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.primitive import Primitive, unchanged
 from ..._lazy.graph.scopes import scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops.contraction import matmul
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.ops.structure import slice_
+from ..._lazy.rules.levels import seeing
 from ..._lazy.stats import stats
 from ..core.array import TINY, Array, Step, View, defaults, frozen, limit_hook, order_step
 from ..core.promotion import list_hook
@@ -206,6 +207,7 @@ if compiled is not None:
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
         *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers, order_step),
+        *(tape.Tape, tape.Entry, tape.marks, seeing, tape.note, unchanged),
     )
     limit()
     for _name in ("shape", "size", "ndim", "dtype"):

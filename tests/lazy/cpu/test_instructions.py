@@ -23,10 +23,9 @@ def run(write: Callable[[Writer], Any], inputs: list[np.ndarray], outputs: list[
     writer = Writer([aval_of_value(x) for x in inputs], [aval_of_value(y) for y in outputs])
     write(writer)
     engine, address = assembled(str(writer))
-    scratch = np.empty(writer.scratch_bytes + 64, np.uint8)
-    found = compiled.run_machine(address, (*inputs, *outputs, scratch), False)
+    found = compiled.run_machine(address, (*inputs, *outputs), False, (), writer.scratch_bytes)
     del engine
-    return found
+    return None if found is None else found[1]
 
 
 @given(st.data())
