@@ -5,10 +5,11 @@ from __future__ import annotations
 import doctest
 import importlib.util
 import inspect
+import io
 import pkgutil
 import re
 from collections.abc import Iterator
-from contextlib import nullcontext
+from contextlib import nullcontext, redirect_stdout
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -67,6 +68,24 @@ def test_examples_run(page: Path) -> None:
     if page.name == "laziness.md":
         picture = ROOT / "docs" / "images" / "explain.svg"
         assert picture.read_text(encoding="utf-8") == names["svg"], f"write `svg` to {picture.name} again"
+
+
+def test_the_tutorial_runs() -> None:
+    """Its cells in one namespace, as the notebook's; the site shows what they print and draw."""
+    pytest.importorskip("matplotlib").use("Agg")
+    pytest.importorskip("scipy")
+    generate = script("generate_notebook")
+    text = generate.SOURCE.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "tutorial"}
+    shown = io.StringIO()
+    with redirect_stdout(shown):
+        for i, code in enumerate(generate.code_cells(text)):
+            exec(compile(code, f"cell {i} of {generate.SOURCE.name}", "exec"), names)
+    assert shown.getvalue().count("the same bits: True") == 2
+    assert abs(float(names["k"]) - 0.17) < 0.002
+    assert generate.NOTEBOOK.read_text(encoding="utf-8") == generate.notebook(text), (
+        "run `python docs/generate_notebook.py`"
+    )
 
 
 def anchors(text: str) -> set[str]:
@@ -128,6 +147,12 @@ def test_coverage_table_is_up_to_date() -> None:
     text = module.page()
     assert module.PAGE.read_text(encoding="utf-8") == text, "run `python docs/generate_coverage.py`"
     assert "**missing**" not in text
+
+
+def test_the_picture_of_gains_is_up_to_date() -> None:
+    module = script("generate_gains")
+    text = module.picture(module.PAGE.read_text(encoding="utf-8"))
+    assert module.PICTURE.read_text(encoding="utf-8") == text, "run `python docs/generate_gains.py`"
 
 
 def test_the_table_of_settings_names_them_all() -> None:
