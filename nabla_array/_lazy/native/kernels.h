@@ -173,6 +173,19 @@ find_loop(PyUFuncObject *u, int type)
     return -1;
 }
 
+/* Say whether a ufunc has loops for integers beside floats, as `scipy.special.yn` has: these stay integers. */
+static inline int
+is_mixed(PyUFuncObject *u)
+{
+    for (int i = 0; i < u->ntypes; i++) {
+        const char *types = u->types + i * u->nargs;
+        if (u->nin == 2 && types[0] != types[1] && (types[0] == NPY_LONG || types[1] == NPY_LONG)) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 /* Say whether a ufunc is `maximum`, `fmin` and the like, whose loops use vectors only for what lies in a row. */
 static inline int
 is_extremum(const char *name)

@@ -49,7 +49,8 @@ is_small(PyArrayObject *a, PyObject *m, PyArrayObject *b, PyObject *n)
 static inline int
 makes_floats(Fast *f)
 {
-    return f->is_ufunc && (f->types >> NPY_DOUBLE & 1) && !(f->types >> NPY_LONG & 1);
+    return f->is_ufunc && (f->types >> NPY_DOUBLE & 1) && !(f->types >> NPY_LONG & 1) &&
+           !is_mixed((PyUFuncObject *)f->host);
 }
 
 static inline int

@@ -19,6 +19,8 @@ from .structure import concat, flipped, permute, reshape
 _LEAST = 4
 # Rows of a unit matrix from which its product is looked for, and columns of the other that are moved at once.
 _UNITS, _COLUMNS = 16, 256
+# Elements of rows up to which each is multiplied by a vector on its own.
+_DOTS = 1 << 13
 
 
 def _host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -39,8 +41,13 @@ def _host(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def with_one_matrix(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return the rows of a stack of matrices and the one matrix that each of these meets, if there is one."""
+    """Return the rows of a stack of matrices and the one matrix that each of these meets, if there is one.
+
+    None for a few dot products: each by itself, they have the bits of `numpy.vecdot`.
+    """
     if x.ndim < 3 or any(y.strides[:-2]) or not x.flags.c_contiguous or not x.size:
+        return None
+    if x.shape[-2] == y.shape[-1] == 1 and x.size <= _DOTS:
         return None
     return x.reshape(-1, x.shape[-1]), y[(0,) * (y.ndim - 2)]
 

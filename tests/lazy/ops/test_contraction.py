@@ -136,3 +136,11 @@ def test_correlations_pass_back_at_the_edges_of_sizes(sizes: tuple[int, int]) ->
 def test_operands_that_do_not_fit_are_told(prim: object, texts: tuple[str, ...], message: str) -> None:
     with pytest.raises(ValueError, match=f"^{prim}: {re.escape(message)}$"):
         prim.aval(*avals(*texts))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("n", [1, 4, 9])
+def test_a_few_dot_products_with_one_vector_have_the_bits_of_vecdot(n: int) -> None:
+    for k in range(1, 40):
+        x, y = random("d", n, k), random("d", k, seed=k)
+        found = matmul.host(x[:, None, :], np.broadcast_to(y[:, None], (n, k, 1)))
+        assert_same(found[:, 0, 0], np.vecdot(x, y))

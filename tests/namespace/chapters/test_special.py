@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 import sys
 from typing import Any
@@ -126,3 +127,13 @@ def test_python_numbers_are_weak_where_several_results_are(dtype: str) -> None:
         for x, y in zip(ours.ellipj(*mine), theirs.ellipj(*args), strict=True):
             assert x.dtype == y.dtype
             np.testing.assert_array_equal(np.asarray(x), y)
+
+
+@pytest.mark.parametrize("shape", [(3,), (10, 1), (200, 1)])
+def test_integers_beside_floats_stay_integers(shape: tuple[int, ...]) -> None:
+    """Of a large integer the loop for integers takes the last bits."""
+    pdtri = theirs._ufuncs.pdtri
+    k = np.arange(math.prod(shape)).reshape(shape) % 7 + 2**61
+    y = np.linspace(0.05, 0.95, 3 if len(shape) == 1 else 10)
+    for mine in (function("pdtri"), pdtri):
+        np.testing.assert_array_equal(mine(xp.asarray(k), xp.asarray(y)), pdtri(k, y))
