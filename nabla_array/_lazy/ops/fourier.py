@@ -7,11 +7,13 @@ way round, "ortho" by the square root of n both ways.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from ..config import threads
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node, leaf
 from ..graph.primitive import Dims, Primitive, shift
@@ -50,19 +52,37 @@ def _fitted(x: Node, axis: int, n: int) -> Node:
     return update_slice(zero, x, start=(0,) * x.aval.ndim, step=(1,) * x.aval.ndim)
 
 
-# Points from which half of the transform of real numbers is mirrored: it saves more than Python takes.
-_MIRRORED = 512
+# Elements from which SciPy's transforms are taken, and bytes from which they are to have threads.
+_MANY, _THREADED = 512, 1 << 20
+
+
+def library(name: str) -> Callable[..., np.ndarray]:
+    """Return NumPy's function of a name, or SciPy's for many elements where that is loaded.
+
+    Both are pocketfft. Of real numbers SciPy's `fft` computes half, and mirrors it, which may change the last
+    bits; it knows threads, too.
+    """
+    theirs = getattr(np.fft, name)
+
+    def transform(a: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
+        scipy = sys.modules.get("scipy.fft")
+        if scipy is None or a.size < _MANY or a.dtype.char not in "fdFD" or not hasattr(scipy, name):
+            value: np.ndarray = theirs(a, *args, **kwargs)
+            return value
+        workers = threads() if a.nbytes >= _THREADED else None
+        value = getattr(scipy, name)(a, *args, **kwargs, workers=workers)
+        return value
+
+    return transform
+
+
+_fft, _ifft, _rfft, _irfft = map(library, ("fft", "ifft", "rfft", "irfft"))
 
 
 def _fft_host(x: np.ndarray, n: int, axis: int, norm: str, inverse: bool) -> np.ndarray:
-    if inverse or x.dtype.kind == "c" or n < _MIRRORED:
-        function: Any = np.fft.ifft if inverse else np.fft.fft
-        return function(x.astype(np.result_type(x.dtype, np.complex64), copy=False), n, axis, norm)
-    half = np.moveaxis(rfft.host(x, n, axis, norm), axis, -1)
-    out = np.empty((*half.shape[:-1], n), half.dtype)
-    out[..., : n // 2 + 1] = half
-    np.conjugate(half[..., (n - 1) // 2 : 0 : -1], out=out[..., n // 2 + 1 :])
-    return np.moveaxis(out, -1, axis)
+    if x.size < _MANY:  # NumPy computes with real numbers of single precision in double precision
+        x = x.astype(np.result_type(x.dtype, np.complex64), copy=False)
+    return (_ifft if inverse else _fft)(x, n, axis, norm)
 
 
 def _fft_transpose(ct: Node, wanted: Any, x: Node, n: int, axis: int, **params: Any) -> tuple[Node]:
@@ -87,7 +107,7 @@ rfft: Primitive = _transform(
     "rfft",
     "f",
     lambda x, n: (n // 2 + 1, np.result_type(x.dtype, np.complex64)),
-    lambda x, n, axis, norm: np.fft.rfft(x, n, axis, norm),
+    lambda x, n, axis, norm: _rfft(x, n, axis, norm),
     _rfft_transpose,
 )
 
@@ -107,6 +127,6 @@ irfft = _transform(
     "irfft",
     "c",
     lambda x, n: (n, x.dtype.type(0).real.dtype),
-    lambda x, n, axis, norm: np.fft.irfft(x, n, axis, norm),
+    lambda x, n, axis, norm: _irfft(x, n, axis, norm),
     _irfft_transpose,
 )
