@@ -180,35 +180,55 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature | None:
         return None
 
 
-def _translate(
-    theirs: Callable[..., Any], ours: Callable[..., Any], args: Any, kwargs: Any
-) -> tuple[list[Any], dict[str, Any]] | None:
-    """Return a call of NumPy's function as a call of ours, or None where ours cannot take it."""
+@lru_cache(1 << 12)
+def _places(
+    theirs: Callable[..., Any], ours: Callable[..., Any], count: int, names: tuple[str, ...]
+) -> tuple[tuple[list[Any], dict[str, Any]], list[tuple[Any, Any]]] | None:
+    """Return where ours takes the arguments of calls of NumPy's function with so many and these keywords.
+
+    An argument is meant by its place, or its keyword. The last are those that ours lacks, with what they must
+    be: their defaults. None where ours cannot take the call.
+    """
     their_names, our_names = _signature(theirs), _signature(ours)
     if their_names is None or our_names is None:
         return None
-    given = their_names.bind(*args, **kwargs)
-    positional, keywords = [], {}
+    given = their_names.bind(*range(count), **dict(zip(names, names, strict=True)))
+    positional: list[Any] = []
+    keywords, lacking = {}, []
     our_kinds = {p.kind for p in our_names.parameters.values()}
     operands = [p for p in our_names.parameters.values() if p.kind is p.POSITIONAL_ONLY]
-    for place, (name, value) in enumerate(given.arguments.items()):
+    for place, (name, source) in enumerate(given.arguments.items()):
         parameter = their_names.parameters[name]
         name = _PARAMETERS.get(name, name)
         if parameter.kind is parameter.VAR_POSITIONAL and parameter.kind in our_kinds:
-            positional.extend(value)
+            positional.extend(source)
         elif parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.VAR_KEYWORD:
             return None
         elif place < len(operands):
-            positional.append(value)
+            positional.append(source)
         elif name in our_names.parameters:
-            keywords[name] = value
-        elif value is not parameter.default:
-            return None
+            keywords[name] = source
+        else:
+            lacking.append((source, parameter.default))
     try:
         our_names.bind(*positional, **keywords)
     except TypeError:
         return None
-    return positional, keywords
+    return (positional, keywords), lacking
+
+
+def _translate(
+    theirs: Callable[..., Any], ours: Callable[..., Any], args: Any, kwargs: Any
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Return a call of NumPy's function as a call of ours, or None where ours cannot take it."""
+    places = _places(theirs, ours, len(args), tuple(kwargs))
+    if places is None:
+        return None
+    given: dict[Any, Any] = dict(enumerate(args)) | kwargs
+    (positional, keywords), lacking = places
+    if any([given[source] is not default for source, default in lacking]):
+        return None
+    return [given[source] for source in positional], {k: given[source] for k, source in keywords.items()}
 
 
 @lru_cache(None)
