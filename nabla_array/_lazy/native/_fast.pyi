@@ -27,8 +27,11 @@ def asking(
     interfaces: set[str],
     writing: set[str],
     reading: set[str],
+    borrowing: set[str],
+    giving: set[str],
     program_hook: list[Any],
     number_class: Callable[[str], type],
+    from_shared: Callable[[Any], Any],
 ) -> None: ...
 def alone(fast: Fast) -> None: ...
 def of_axes(fast: Fast) -> None: ...

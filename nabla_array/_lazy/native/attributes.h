@@ -12,25 +12,28 @@ typedef struct {
  * a copy of it.
  */
 static PyObject *told_of_arrays, *told_of_numbers, *told_of_interfaces, *program_hook, *number_class;
-static PyObject *told_of_memory[2];
+static PyObject *told_of_memory[3], *giving, *from_shared;
 
-/* asking(modules, modules, modules, modules, modules, list, function): what `policies.py` has for `__class__`, for
- * `__array_interface__` and, twice, for `__array__`
+/* asking(*modules, list, function, function): what `policies.py` has for `__class__`, for
+ * `__array_interface__`, in three sets, for `__array__`, and for what becomes ours
  */
 static PyObject *
 asking(PyObject *module, PyObject *args)
 {
-    PyObject *sets[5], *hook, *class_of;
-    PyObject **where[5] = {&told_of_arrays, &told_of_numbers, &told_of_interfaces, &told_of_memory[0], &told_of_memory[1]};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
-                          &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PyList_Type, &hook, &class_of)) {
+    PyObject *sets[7], *hook, *class_of, *share;
+    PyObject **where[7] = {&told_of_arrays,    &told_of_numbers,   &told_of_interfaces,
+                           &told_of_memory[0], &told_of_memory[1], &told_of_memory[2], &giving};
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!OO", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
+                          &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5],
+                          &PySet_Type, &sets[6], &PyList_Type, &hook, &class_of, &share)) {
         return NULL;
     }
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         Py_XSETREF(*where[i], Py_NewRef(sets[i]));
     }
     Py_XSETREF(program_hook, Py_NewRef(hook));
     Py_XSETREF(number_class, Py_NewRef(class_of));
+    Py_XSETREF(from_shared, Py_NewRef(share));
     Py_RETURN_NONE;
 }
 
@@ -239,7 +242,7 @@ call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     PyArrayObject *value;
     if (n < 1 || n > 2 || !IS_ARRAY(args[0]) || is_watched() || (value = fresh(args[0])) == NULL ||
         !PyArray_IS_C_CONTIGUOUS(value) || PyArray_NBYTES(value) >= part_bytes || is_asked_by(told_of_memory[0]) ||
-        is_asked_by(told_of_memory[1])) {
+        is_asked_by(told_of_memory[1]) || (PyArray_NBYTES(value) >= tiny() && is_asked_by(told_of_memory[2]))) {
         return NULL;
     }
     for (Py_ssize_t i = 1; i < n + keywords; i++) {
@@ -253,7 +256,9 @@ call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     return PyArray_NewCopy(value, NPY_CORDER);
 }
 
-/* Return what `asarray` makes of a number, or of a small array of NumPy's; NULL, without an error, for anything else. */
+/* Return what `asarray` makes of a number, of a small array of NumPy's, or of a large one that is given away; NULL for
+ * anything else, perhaps with an error.
+ */
 static PyObject *
 copied(PyObject *given, PyObject *dtype)
 {
@@ -261,9 +266,14 @@ copied(PyObject *given, PyObject *dtype)
     PyObject *value;
     if (PyArray_CheckExact(given)) {
         PyArrayObject *array = (PyArrayObject *)given;
-        if (!is_held(array) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) || PyArray_NBYTES(array) >= tiny() ||
+        if (!is_held(array) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) ||
             !(dtype == NULL || names_dtype(dtype, PyArray_DESCR(array)))) {
             return NULL;
+        }
+        if (PyArray_NBYTES(array) >= tiny()) {
+            int is_given = giving != NULL && PyArray_ISWRITEABLE(array) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) &&
+                           is_asked_by(giving);
+            return is_given ? PyObject_CallOneArg(from_shared, given) : NULL;
         }
         value = PyArray_NewCopy(array, NPY_KEEPORDER);
     }

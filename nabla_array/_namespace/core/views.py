@@ -411,6 +411,8 @@ def memory(x: Array, is_written: bool = True) -> np.ndarray:
 # write to or to read.
 writing: set[str] = set()
 reading: set[str] = set()
+# ... or to read at once and let go of, which needs no memory of its own.
+borrowing: set[str] = set()
 
 
 def array(self: Array, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -422,6 +424,7 @@ def array(self: Array, /, dtype: Any = None, copy: bool | None = None) -> np.nda
         caller = sys._getframe(1).f_globals.get("__name__")
         if caller in writing or caller in reading:
             return memory(self, caller in writing)
+        copy = False if caller in borrowing else None
     check_leaves("numpy.asarray", self)
     value = self._value()
     wanted = value.dtype if dtype is None else np.dtype(dtype)

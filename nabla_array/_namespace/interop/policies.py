@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..._lazy.native import compiled
-from ..core.array import Array, class_hook, error_hook, probing
-from ..core.views import memory, openers, reading, writing
+from ..core.array import Array, class_hook, error_hook, from_shared, probing
+from ..core.views import borrowing, memory, openers, reading, writing
 from .floats import number
 from .imports import after_import
 
-# The modules that rows are on for, by what they are told (and `probing` of array.py, `reading` and `writing`
-# of views.py): an array with axes is an instance of `numpy.ndarray`, ...
+# The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing` and
+# `borrowing` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
 arrays: set[str] = set()
 # ... one without axes is an instance of the class of NumPy's scalars, ...
 scalars: set[str] = set()
@@ -35,6 +35,8 @@ interfaces: set[str] = set()
 symbolic: set[str] = set()
 # ... the name `float` keeps an array that is being differentiated, ...
 floats: set[str] = set()
+# ... the memory of large results of C code becomes ours, ...
+giving: set[str] = set()
 # ... `memoryview` shows an array's memory, ...
 shown: set[str] = set()
 # ... and, as packages, our generators draw NumPy's arrays.
@@ -74,6 +76,10 @@ ROWS = (
     Row("zarr.core.common", scalars, "takes no others for lengths"),
     Row("_pytest.approx", unscalars, "takes what has a length for a sequence, if it is no array"),
     Row("_pytest.python_api", unscalars, "the home of `approx` before pytest 9.2"),
+    Row("scipy.fft._realtransforms_backend", giving, "hands over what its C code made"),
+    Row("scipy.ndimage._support_alternative_backends", giving, "hands over what its C code made"),
+    Row("scipy.ndimage._filters", borrowing, "hands it to C code, which reads"),
+    Row("scipy.ndimage._interpolation", borrowing, "hands it to C code, which reads"),
     Row("scipy.ndimage._fourier", writing, "hands `output` to C code, which writes to it"),
     Row("scipy.ndimage._morphology", writing, "hands `distances` and `indices` to C code, too"),
     Row("scipy.ndimage._ni_support", writing, "hands `output` to C code, which writes to it"),
@@ -200,7 +206,8 @@ for _row in ROWS:
 class_hook.append(_class_of)
 Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
 if compiled is not None:
-    compiled.asking(*(_ask_of_arrays, _ask_of_numbers, interfaces, writing, reading), program_hook, _number)
+    _sets = (_ask_of_arrays, _ask_of_numbers, interfaces, writing, reading, borrowing, giving)
+    compiled.asking(*_sets, program_hook, _number, from_shared)
     Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
         "interface", vars(Array)["__array_interface__"]
     )

@@ -19,8 +19,9 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace.core.array import probing
+from nabla_array._namespace.core.views import borrowing
 from nabla_array._namespace.interop.functions import HostFallbackWarning
-from nabla_array._namespace.interop.policies import ROWS, Row, floats
+from nabla_array._namespace.interop.policies import ROWS, Row, floats, giving
 from nabla_array.transforms import compile, grad, trace, vmap
 
 V = {
@@ -345,6 +346,7 @@ ELSEWHERE = {"_pytest.python_api": "_pytest.approx", "pandas.core.common": "pand
 # ... or for what has tests of its own: `is_lazy_array`, below.
 ELSEWHERE |= {row.module: "test_is_lazy_array" for row in ROWS if row.told is probing}
 ELSEWHERE |= {row.module: "test_floats.py" for row in ROWS if row.told is floats}
+ELSEWHERE |= {row.module: "test_lent.py" for row in ROWS if row.told is borrowing or row.told is giving}
 
 
 def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:

@@ -1,0 +1,90 @@
+"""Libraries whose C code reads at once borrow an array's memory, and give away that of their results."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import fft, ndimage
+
+import nabla_array as xp
+
+LARGE = np.random.default_rng(0).standard_normal((200, 150))  # more than is copied without a thought
+PLACES = np.random.default_rng(1).uniform(0, 100, (2, 5000))
+
+
+def like(x: Any, a: np.ndarray) -> Any:
+    return xp.asarray(a) if type(x) is xp.Array else a
+
+
+CALLS: dict[str, Callable[[Any], Any]] = {
+    "gaussian_filter": lambda x: ndimage.gaussian_filter(x, 1.5),
+    "gaussian_filter of nothing": lambda x: ndimage.gaussian_filter(x, 0.0),
+    "median_filter": lambda x: ndimage.median_filter(x, 3),
+    "generic_filter": lambda x: ndimage.generic_filter(x[:50], np.max, 3),
+    "sobel of a transposed one": lambda x: ndimage.sobel(x.T),
+    "laplace of a part": lambda x: ndimage.laplace(x[::2, 1:]),
+    "shift": lambda x: ndimage.shift(x, 0.5),
+    "zoom": lambda x: ndimage.zoom(x, 2),
+    "rotate": lambda x: ndimage.rotate(x, 30),
+    "spline_filter": lambda x: ndimage.spline_filter(x, 3),
+    "map_coordinates": lambda x: ndimage.map_coordinates(x, like(x, PLACES), order=3),
+    "dct": lambda x: fft.dct(x, axis=0),
+    "idstn": fft.idstn,
+}
+
+
+@pytest.mark.parametrize("call", CALLS.values(), ids=list(CALLS))
+def test_results_are_of_their_own(call: Callable[[Any], Any]) -> None:
+    x = xp.asarray(LARGE)
+    before, later = x + 1.0, x * 2.0
+    found = call(x)
+    y = xp.asarray(found)  # ours, unless SciPy was imported without its dispatch
+    wanted = call(LARGE)
+    x[:] = 0.0
+    np.testing.assert_array_equal(np.asarray(y), wanted)
+    y += 1.0
+    np.testing.assert_array_equal(np.asarray(y), wanted + 1.0)
+    np.testing.assert_array_equal(np.asarray(before), LARGE + 1.0)
+    np.testing.assert_array_equal(np.asarray(later), LARGE * 2.0)
+    assert not np.asarray(x).any()
+
+
+def test_results_in_place() -> None:
+    x = xp.asarray(LARGE)
+    kept = x.copy()
+    ndimage.sobel(x, output=x)
+    np.testing.assert_array_equal(np.asarray(x), ndimage.sobel(LARGE))
+    np.testing.assert_array_equal(np.asarray(kept), LARGE)
+
+
+def test_nothing_is_copied() -> None:
+    code = """
+        import numpy as np
+        import nabla_array as xp
+        from nabla_array._lazy.native import compiled
+        from nabla_array._namespace.core.array import current
+        from scipy import ndimage
+        from scipy.ndimage import _filters, _support_alternative_backends as backends
+
+        x = xp.asarray(np.ones((200, 150)))
+        exec("seen = np.asarray(x)", vars(_filters) | (here := {"x": x}), here)
+        assert np.shares_memory(here["seen"], current(x).value)
+        assert not here["seen"].flags.writeable
+        assert not np.shares_memory(np.asarray(x), current(x).value)
+        made = np.ones((200, 150))
+        exec("given = xp.asarray(made)", vars(backends) | (here := {"xp": xp, "made": made}), here)
+        if compiled is not None:
+            assert np.shares_memory(current(here["given"]).value, made)
+        assert not np.shares_memory(current(xp.asarray(made)).value, made)
+        assert type(ndimage.sobel(x)) is type(x)
+    """
+    subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], check=True, env={**os.environ, "SCIPY_ARRAY_API": "1"}
+    )
