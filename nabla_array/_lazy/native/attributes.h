@@ -294,54 +294,105 @@ copied(PyObject *given, PyObject *dtype)
     return value == NULL ? NULL : known_array(value, NULL);
 }
 
-/* asarray(x, dtype=None, copy=None) of an array that is to stay what it is */
+static inline int
+is_named(PyObject *name, const char *wanted)
+{
+    return name != NULL && PyUnicode_CompareWithASCIIString(name, wanted) == 0;
+}
+
+/* Say whether a device is the CPU, or any. */
+static inline int
+is_cpu(PyObject *device)
+{
+    return device == Py_None || (PyUnicode_CheckExact(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0);
+}
+
+/* Return an array, or one of its own with the same elements; NULL, without an error, where that is not so simple. */
+static PyObject *
+same_or_copy(PyObject *x, int copies)
+{
+    if (!copies) {
+        return Py_NewRef(x);
+    }
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 || (SLOT(x, x_view) != Py_None && seen(x) == NULL)) {
+        return NULL;
+    }
+    return array_of(Py_NewRef(NODE(x)));
+}
+
+/* Say whether a value names the dtype of an array. */
+static inline int
+is_own_dtype(PyObject *x, PyObject *value)
+{
+    PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
+    int is_same = dtype != NULL && names_dtype(value, (PyArray_Descr *)dtype);
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return is_same;
+}
+
+/* asarray(x, dtype=None, copy=None, device=None) */
 static PyObject *
 call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    PyObject *given_dtype = NULL;
-    if (n == 0 || n > 2) {
+    PyObject *dtype = NULL, *copy = Py_None, *device = Py_None;
+    if (n == 0 || n > 2 || (!IS_ARRAY(args[0]) && is_nested(args[0]))) {
         return call_whole(self, args, nargsf, names);
     }
     if (part_bytes == 0) { /* arrays may have to go to another device */
         return NULL;
     }
-    if (!IS_ARRAY(args[0]) && !is_nested(args[0]) && !is_watched()) {
-        int is_simple = 1;
-        for (Py_ssize_t i = 1; i < n + keywords; i++) {
-            PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
-            if (args[i] != Py_None && (name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") == 0)) {
-                given_dtype = args[i];
-            }
-            else if (name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") != 0) {
-                is_simple &= args[i] == Py_None && name != NULL && PyUnicode_CompareWithASCIIString(name, "copy") == 0;
-            }
+    for (Py_ssize_t i = 1; i < n + keywords; i++) {
+        PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
+        if (name == NULL || is_named(name, "dtype")) {
+            dtype = args[i] == Py_None ? NULL : args[i];
         }
-        return is_simple ? copied(args[0], given_dtype) : NULL;
+        else if (is_named(name, "copy") && (args[i] == Py_None || PyBool_Check(args[i]))) {
+            copy = args[i];
+        }
+        else if (is_named(name, "device") && is_cpu(args[i])) {
+            device = args[i];
+        }
+        else {
+            return NULL;
+        }
     }
     if (!IS_ARRAY(args[0])) {
-        return call_whole(self, args, nargsf, names);
+        return copy == Py_None && !is_watched() ? copied(args[0], dtype) : NULL;
     }
-    for (Py_ssize_t i = 1; i < n + keywords; i++) {
-        PyObject *value = args[i], *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
-        if (value == Py_None && (name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") == 0 ||
-                                 PyUnicode_CompareWithASCIIString(name, "copy") == 0)) {
-            continue;
-        }
-        if (value == Py_False && name != NULL && PyUnicode_CompareWithASCIIString(name, "copy") == 0) {
-            continue;
-        }
-        if (name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") == 0) {
-            PyObject *dtype = PyObject_GetAttr(SLOT(NODE(args[0]), n_aval), s_dtype);
-            int is_same = dtype != NULL && (value == dtype || (PyType_Check(value) &&
-                                            value == (PyObject *)((PyArray_Descr *)dtype)->typeobj));
-            Py_XDECREF(dtype);
-            PyErr_Clear();
-            if (is_same) {
-                continue;
-            }
-        }
+    if ((device != Py_None && seen(args[0]) == NULL) || (dtype != NULL && !is_own_dtype(args[0], dtype))) {
         return NULL;
     }
-    return Py_NewRef(args[0]);
+    return same_or_copy(args[0], copy == Py_True);
+}
+
+/* astype(x, dtype, copy=True): a cast of little that loses nothing */
+static PyObject *
+call_astype(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    PyArray_Descr *wanted = NULL;
+    PyArrayObject *value;
+    PyObject *found = NULL;
+    int copies = keywords == 0 || args[n] == Py_True;
+    if (n != 2 || !IS_ARRAY(args[0]) || part_bytes == 0 || !is_dtype(args[1]) ||
+        !(keywords == 0 || (keywords == 1 && is_named(PyTuple_GET_ITEM(names, 0), "copy") && PyBool_Check(args[n])))) {
+        return NULL;
+    }
+    if (is_own_dtype(args[0], args[1])) {
+        return same_or_copy(args[0], copies);
+    }
+    if (!is_watched() && (value = fresh(args[0])) != NULL && PyArray_NBYTES(value) < tiny() &&
+        PyArray_IS_C_CONTIGUOUS(value) && PyArray_DescrConverter(args[1], &wanted) == NPY_SUCCEED &&
+        PyArray_ISNBO(wanted->byteorder) && PyArray_CanCastTypeTo(PyArray_DESCR(value), wanted, NPY_SAFE_CASTING)) {
+        Py_INCREF(wanted);
+        found = PyArray_CastToType(value, wanted, 0);
+    }
+    if (found != NULL && !(PyArray_CheckExact(found) && is_held((PyArrayObject *)found))) {
+        Py_CLEAR(found);
+    }
+    Py_XDECREF(wanted);
+    PyErr_Clear(); /* told elsewhere */
+    return found == NULL ? NULL : known_array(found, NULL);
 }

@@ -237,7 +237,8 @@ static const struct {
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
-    {"length", call_length},     {"array", call_array},        {"record", call_record},
+    {"length", call_length},     {"array", call_array},
+    {"astype", call_astype},        {"record", call_record},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */

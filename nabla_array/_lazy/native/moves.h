@@ -56,6 +56,24 @@ is_axis(PyObject *o, int ndim, int *axis)
     return 1;
 }
 
+/* Return the axis in a tuple of one, which `moveaxis` takes; anything else as it is. */
+static inline PyObject *
+only_axis(char kind, PyObject *axes)
+{
+    return kind == 'm' && PyTuple_CheckExact(axes) && PyTuple_GET_SIZE(axes) == 1 ? PyTuple_GET_ITEM(axes, 0) : axes;
+}
+
+/* Read a length of a shape: an integer of Python's or NumPy's; returns 0 for anything else. */
+static inline int
+as_length(PyObject *o, npy_intp *out)
+{
+    if (PyArray_IsScalar(o, Integer)) {
+        *out = PyNumber_AsSsize_t(o, NULL);
+        return 1;
+    }
+    return as_index(o, out);
+}
+
 /* Read the axes that become those of a view, in this order, from the arguments of a function; returns 0 where that is not
  * so simple.
  */
@@ -81,7 +99,7 @@ read_order(char kind, PyObject *const *args, Py_ssize_t n, int ndim, npy_intp *o
         }
         return 1;
     }
-    if (n != 2 || !is_axis(args[0], ndim, &from) || !is_axis(args[1], ndim, &to)) {
+    if (n != 2 || !is_axis(only_axis(kind, args[0]), ndim, &from) || !is_axis(only_axis(kind, args[1]), ndim, &to)) {
         return 0;
     }
     for (int i = 0; i < ndim; i++) {
@@ -139,7 +157,7 @@ spread_to(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     }
     for (int i = 0; i < more + ndim; i++) {
         npy_intp own = i < more ? 1 : PyArray_DIM(value, i - more);
-        if (!as_index(PyTuple_GET_ITEM(args[0], i), &dims[i]) || dims[i] < 1 || (own != 1 && own != dims[i]) ||
+        if (!as_length(PyTuple_GET_ITEM(args[0], i), &dims[i]) || dims[i] < 1 || (own != 1 && own != dims[i]) ||
             (size *= dims[i]) >= large_bytes) {
             return NULL;
         }

@@ -66,7 +66,8 @@ def library(name: str) -> Callable[..., np.ndarray]:
 
     def transform(a: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
         scipy = sys.modules.get("scipy.fft")
-        if scipy is None or a.size < _MANY or a.dtype.char not in "fdFD" or not hasattr(scipy, name):
+        is_plain = type(a) is np.ndarray and a.dtype.char in "fdFD"
+        if not is_plain or a.size < _MANY or not hasattr(scipy, name):
             value: np.ndarray = theirs(a, *args, **kwargs)
             return value
         workers = threads() if a.nbytes >= _THREADED else None

@@ -63,6 +63,7 @@ KINDS = {
 }
 
 
+@partial(fastpath.wrap, "astype", name="astype")
 def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
     """Return an array with another dtype.
 

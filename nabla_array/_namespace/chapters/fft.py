@@ -110,10 +110,10 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None,
 
 
 def _over_axes(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray | None]:
-    """Return what does the same, but None where sizes are given, of which NumPy warns in some cases."""
+    """Return what does the same, but None for sizes without axes, of which NumPy warns."""
 
     def host(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
-        return function(a, None, axes, norm) if s is None else None
+        return function(a, s, axes, norm) if s is None or axes is not None else None
 
     return host
 
