@@ -148,17 +148,17 @@ for _name in ("__bool__", "__complex__", "__float__", "__int__"):
 CALLS["__index__"] = lambda f, x, i: f(i[0, 0])
 
 NOTES = {
-    "T": "as NumPy's: any number of axes, not two only",
-    "__dlpack__": "hands the elements over",
+    "T": "as NumPy's: any number of axes",
+    "__dlpack__": "exports the elements",
     "__getitem__": "evaluates for a small part, and for a mask: the result's shape depends on data",
-    "__setitem__": "small arrays are evaluated for it; every key of NumPy's, and views alias as there",
+    "__setitem__": "evaluates small arrays; accepts NumPy's keys, and views alias as in NumPy",
     "empty": "zeros",
     "empty_like": "zeros",
     "expm1": "complex: the standard's infinities, where NumPy gives nan",
     "floor_divide": "the standard's: `inf // 2` is inf (NumPy: nan), `-1 // inf` -0.0 (NumPy: -1)",
     **dict.fromkeys(
         ("cholesky", "inv", "solve"),
-        "evaluates, so that a matrix which has none is an error here, where programs catch it",
+        "evaluates, so that the error for a singular matrix is raised where programs catch it",
     ),
     "repeat": "evaluates `repeats` where it is an array: the result's shape depends on it",
     "std": "`correction` for NumPy's `ddof`; nan where it leaves no elements to divide by",
@@ -298,20 +298,20 @@ def page() -> str:
         "",
         f"Every name of the [Python Array API standard](https://data-apis.org/array-api/2025.12/) 2025.12 "
         f"({total} names, {counts['missing']} missing) and what calling it with arrays that are still "
-        "pending does. It was found by calling it:",
+        "pending does, found by calling it:",
         "",
         f"- *lazy* ({counts['lazy']}): it records an operation; nothing is computed.",
         f"- *evaluates* ({counts['evaluates']}): it needs the elements of its arguments, for the reason in "
         "the notes.",
-        f"- *at once* ({counts['at once']}): it makes an array from values that are there already, or one "
-        "that takes no memory.",
+        f"- *at once* ({counts['at once']}): it makes an array from known values, or one that takes no "
+        "memory.",
         f"- *shape and dtype only* ({counts['no array']}): it answers without the elements.",
         "",
         "Where the standard leaves a value open, it is NumPy's. NumPy's own names for these functions, and "
-        "NumPy's other functions, are there too; they are not listed here. Where the notes say *not "
-        "NumPy's*, NumPy's function (`numpy.sum(x, where=...)`) takes these parameters on our arrays, if "
-        "need be through NumPy on the host. Ufuncs' parameters (`out`, `where`, `dtype`, ...) are left to "
-        "NumPy's functions in this way throughout.",
+        "NumPy's other functions, have [a table of their own](numpy-coverage.md). Parameters that the notes "
+        "call *not NumPy's* are accepted by NumPy's function (`numpy.sum(x, where=...)`) on our arrays, if "
+        "necessary through NumPy on the host. This holds for all parameters of ufuncs (`out`, `where`, "
+        "`dtype`, ...).",
     ]
     return "\n".join([*head, *lines, ""])
 

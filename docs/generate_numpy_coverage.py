@@ -110,8 +110,9 @@ def page() -> str:
         f"<!-- Written by {Path(__file__).name}; `python docs/{Path(__file__).name}` writes it anew. -->",
         "",
         f"Every name of `__all__` in `numpy`, `numpy.linalg`, `numpy.fft` and `numpy.random` of {RELEASE} "
-        f"({len(table)} names) and what it is in `import nabla_array as np`. Of the {len(numeric)} functions "
-        f"that compute with numbers (random ones aside), {share:.0f} percent are ours.",
+        f"({len(table)} names), and what it means after `import nabla_array as np`. Of the "
+        f"{len(numeric)} functions that compute with numbers (without random ones), {share:.0f} percent are "
+        "implemented here.",
         "",
         *[f"- *{kind}* ({counts[kind]}): {text}." for kind, text in KINDS.items()],
     ]

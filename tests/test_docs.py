@@ -149,6 +149,12 @@ def test_coverage_table_is_up_to_date() -> None:
     assert "**missing**" not in text
 
 
+def test_pictures_of_the_site_are_small() -> None:
+    pictures = [*(ROOT / "docs" / "images").glob("site-*.png")]
+    assert len(pictures) == 3
+    assert all(picture.stat().st_size < 200_000 for picture in pictures)
+
+
 def test_the_picture_of_gains_is_up_to_date() -> None:
     module = script("generate_gains")
     text = module.picture(module.PAGE.read_text(encoding="utf-8"))

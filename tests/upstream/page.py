@@ -28,7 +28,7 @@ CLASSES = (
         "Strings, dates, records, objects",
         r"UnheldDtypeError|no arrays of dtype|dtype\('?[<>|]?[SUOMm]|'[SUOV]'|datetime|timedelta|object dtype"
         r"|dtype object|structured|StringDType|rational|argument \d must be an array, not ndarray|void|field",
-        "Arrays of ours hold booleans and numbers. Others stay NumPy's, and go through NumPy where a whole "
+        "Our arrays hold booleans and numbers. Others stay NumPy's, and go through NumPy if a whole "
         "function is given them; not every mixture of both works.",
     ),
     Class(
