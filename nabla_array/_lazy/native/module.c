@@ -113,6 +113,7 @@ static PyObject *
 fast_getattro(PyObject *self, PyObject *name)
 {
     static const char *const own[] = {"__class__", "__reduce__", "__reduce_ex__"};
+    PyObject *found, *inspect;
     for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
         if (PyUnicode_CompareWithASCIIString(name, own[i]) == 0) {
             return PyObject_GenericGetAttr(self, name);
@@ -121,7 +122,15 @@ fast_getattro(PyObject *self, PyObject *name)
     if (PyUnicode_CompareWithASCIIString(name, "__wrapped__") == 0) {
         return Py_NewRef(((Fast *)self)->slow);
     }
-    return PyObject_GetAttr(((Fast *)self)->slow, name);
+    found = PyObject_GetAttr(((Fast *)self)->slow, name);
+    if (found == NULL && PyErr_ExceptionMatches(PyExc_AttributeError) &&
+        PyUnicode_CompareWithASCIIString(name, "__signature__") == 0) { /* which NumPy's functions have */
+        PyErr_Clear();
+        inspect = PyImport_ImportModule("inspect");
+        found = inspect == NULL ? NULL : PyObject_CallMethod(inspect, "signature", "O", ((Fast *)self)->slow);
+        Py_XDECREF(inspect);
+    }
+    return found;
 }
 
 static int
@@ -282,7 +291,8 @@ wrap(PyObject *module, PyObject *args)
     f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
     f.kind = f.way == call_asarray                ? 'l' /* of a list, in other cases */
              : f.way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
-    f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL : OTHER;
+    f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
+           : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
     made = new_fast(slow, &f);
     if (made != NULL && f.is_strict && square == NULL && strcmp(name, "square") == 0) {
         square = (Fast *)Py_NewRef(made);

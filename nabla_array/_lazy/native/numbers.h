@@ -1,6 +1,6 @@
 /* Numbers: elements of arrays, and what Python has for them. */
 
-enum op { POW, MATMUL, OTHER }; /* the operators that are not like others here */
+enum op { POW, MATMUL, DIVIDE, OTHER }; /* the operators that are not like others here */
 
 /* Write a number of Python's as an element of a dtype; returns 0 for one that the dtype has not, or of which NumPy would
  * tell.

@@ -237,6 +237,14 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
                           : known_number(result == NPY_BOOL ? truth_dtype : double_dtype, numbers[2], NULL);
 }
 
+/* Say whether this divides integers, which is done at once, as NumPy tells of zeros and of what does not fit. */
+static inline int
+divides_integers(Fast *f, PyArrayObject *some)
+{
+    return f->op == DIVIDE && PyTypeNum_ISINTEGER(PyArray_DESCR(some)->type_num) && tiny() > 0 &&
+           PyArray_NBYTES(some) < part_bytes;
+}
+
 /* Compute an operator at once; NULL, without an error, where the package must, and with one where `*failed` is set.
  *
  * `y` is NULL for an operator on one array; with `into`, the result is written there.
@@ -298,7 +306,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
             return value;
         }
     }
-    is_part = is_at_hand(m) || is_at_hand(n);
+    is_part = is_at_hand(m) || is_at_hand(n) || divides_integers(f, some);
     is_mixed |= into == NULL && (becomes_float(f, some) || (b != NULL && becomes_float(f, b)));
     if (f->host == Py_None || (into != NULL && !f->is_ufunc) || !(is_mixed || is_usual(f, some))) {
         return NULL;

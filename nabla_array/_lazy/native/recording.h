@@ -303,7 +303,7 @@ record_operator(Fast *f, PyObject *x, PyObject *y)
     }
     dtype = common_dtype(m != NULL ? m : n, m != NULL ? n : NULL);
     if (dtype == NULL || dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1) ||
-        (f->op == POW && PyTypeNum_ISINTEGER(dtype->type_num)) || /* its loop can raise */
+        ((f->op == POW || f->op == DIVIDE) && PyTypeNum_ISINTEGER(dtype->type_num)) || /* raises, or is told of, at once */
         (ndim = result_dims(m != NULL ? m : n, m != NULL ? n : NULL, dtype, dims)) < 0) {
         return NULL;
     }

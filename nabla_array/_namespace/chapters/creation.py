@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Any, Literal
 
 import numpy as np
@@ -203,6 +204,8 @@ def array(
     >>> xp.array([1, 2], dtype=xp.float64)
     array([1., 2.])
     """
+    if isinstance(copy, Enum):  # NumPy's names for these
+        copy = {"ALWAYS": True, "NEVER": False}.get(copy.name)
     if ndmax:
         raise promotion.UnheldDtypeError("array: what ndmax makes may be of sequences")
     try:

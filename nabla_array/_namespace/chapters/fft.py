@@ -12,6 +12,7 @@ from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops import fourier as p
 from ..._lazy.ops.elementwise import conj
 from ..core.array import Array, apply, check_device, from_value, placed
+from ..core.indexing import warn_user
 from ..core.outputs import takes_out
 from ..core.promotion import as_array, astype, normalize_axis
 from ..dispatch import fastpath
@@ -77,7 +78,7 @@ def _norm(function: str, norm: Norm) -> str:
 
 def _check_points(function: str, points: int) -> int:
     if points < 1:
-        raise ValueError(f"{function}: cannot transform {points} points; 1 or more would work")
+        raise ValueError(f"{function}: Invalid number of FFT data points ({points}); 1 or more would work")
     return points
 
 
@@ -99,12 +100,21 @@ def _fft(function: str, x: Array, pairs: Iterable[tuple[Any, Any]], norm: Norm, 
 def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None, int]]:
     """Return the points (None for all there are) and the axis of each transform of several."""
     if axes is None:
+        if s is not None:
+            warn_user(
+                "`axes` should not be `None` if `s` is not `None`: an axis for each size would do",
+                DeprecationWarning,
+            )
         count = x.ndim if s is None else len(s)
         axes = range(-count, 0)
     where = [normalize_axis(function, a, x.ndim) for a in axes]
     sizes = [None] * len(where) if s is None else s
     if len(sizes) != len(where):
         raise ValueError(f"{function}: {len(s)} sizes for {len(where)} axes; one for each would work")
+    if s is not None and None in sizes:
+        warn_user(
+            "passing an array containing `None` values to `s` is deprecated: -1 would do", DeprecationWarning
+        )
     points = [None if n is None or n == -1 else operator.index(n) for n in sizes]
     return list(zip(points, where, strict=True))
 

@@ -311,7 +311,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     """
     y = as_array("matrix_rank", A)
     if tol is not None and rtol is not None:
-        raise ValueError("matrix_rank: tol and rtol cannot both be given")
+        raise ValueError("matrix_rank: `tol` and `rtol` can't be both set.")
     if y.ndim < 2:  # as NumPy: a vector has rank 1 unless it is 0
         nonzero = e.not_equal(apply(reshape, y, shape=(y.size,)), 0)
         return astype(apply(reduce_any, nonzero, axes=(0,)), _INT)
@@ -355,7 +355,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
     """
     y = lapack("pinv", a, square=hermitian)
     if rcond is not None and rtol is not None:
-        raise ValueError("pinv: rcond and rtol cannot both be given")
+        raise ValueError("pinv: `rtol` and `rcond` can't be both set.")
     if not y.shape[-1] or not y.shape[-2]:
         return full((*y.shape[:-2], y.shape[-1], y.shape[-2]), 0, y.dtype)
     u, s, vh = _decomposed("pinv", apply(conj, y) if y.dtype.kind == "c" else y, False, hermitian)

@@ -113,7 +113,8 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
     require("cross", "numeric", a)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ValueError(
-            f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} elements along axis {axis}; 3 would work"
+            f"cross: input arrays must be (arrays of) 3-dimensional vectors, not of {a.shape[-1]} and "
+            f"{b.shape[-1]} elements along axis {axis}"
         )
     a1, a2, a3 = [_column(a, i) for i in range(3)]
     b1, b2, b3 = [_column(b, i) for i in range(3)]

@@ -127,7 +127,7 @@ def matrix_transpose(x: Any, /) -> Array:
     """
     y = as_array("matrix_transpose", x)
     if y.ndim < 2:
-        raise ValueError(f"matrix_transpose: needs two axes or more, not shape {y.shape}")
+        raise ValueError(f"matrix_transpose: array must be at least 2-dimensional, not of shape {y.shape}")
     return y.mT
 
 

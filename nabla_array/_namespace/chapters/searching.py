@@ -132,7 +132,7 @@ def nonzero(a: Any) -> tuple[Array, ...]:
     """
     a = as_array("nonzero", a)
     if not a.ndim:
-        raise ValueError("nonzero: needs one axis or more, not a 0-d array")
+        raise ValueError("nonzero: Calling nonzero on 0d arrays is not allowed; atleast_1d gives one axis")
     return tuple([from_value(i) for i in a._value().nonzero()])
 
 

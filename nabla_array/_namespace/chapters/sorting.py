@@ -29,7 +29,10 @@ def _stable(name: str, kind: str | None, order: Any, stable: bool | None, defaul
     if kind is None:
         return default if stable is None else bool(stable)
     if stable is not None:
-        raise ValueError(f"{name}: kind and stable cannot both be given: {kind!r} and {stable!r}")
+        raise ValueError(
+            f"{name}: `kind` and keyword parameters can't be provided at the same time: "
+            f"{kind!r} and {stable!r}"
+        )
     if not isinstance(kind, str) or kind[:1].lower() not in _KINDS:
         raise ValueError(f"{name}: no kind {kind!r}; 'quicksort', 'heapsort' or 'stable' would work")
     return _KINDS[kind[0].lower()]

@@ -371,9 +371,13 @@ def _masked_set(x: Array, key: Any, value: Any) -> bool:
 
 def warn_of_discard() -> None:
     """Warn that complex numbers become real, as NumPy does."""
+    warn_user("Casting complex values to real discards the imaginary part", np.exceptions.ComplexWarning)
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line."""
     file, _, line = user_line().rpartition(":")
-    message = "Casting complex values to real discards the imaginary part"
-    warnings.warn_explicit(message, np.exceptions.ComplexWarning, file, int(line))
+    warnings.warn_explicit(message, category, file, int(line))
 
 
 def as_written(function: str, value: Any, dtype: np.dtype) -> Array:

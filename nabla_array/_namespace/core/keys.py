@@ -35,7 +35,7 @@ def one_an_axis(function: str, items: Sequence[Any], widths: Iterable[int], ndim
     used = sum(widths)
     if used > ndim:
         raise IndexError(
-            f"{function}: too many indices: the array has {ndim} dimensions, but {used} were indexed"
+            f"{function}: too many indices for array: array is {ndim}-dimensional, but {used} were indexed"
         )
     places = [place for place, i in enumerate(items) if i is Ellipsis]
     if len(places) > 1:

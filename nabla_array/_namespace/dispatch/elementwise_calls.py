@@ -13,6 +13,7 @@ from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops.creation import scalar_node
 from ..._lazy.rules.levels import is_seeing
+from ..._lazy.run.evaluator import value_of
 from ..core.array import Array, ordered
 from ..core.order import Axes
 from ..core.promotion import SCALARS, UnheldDtypeError, as_array, elementwise, full
@@ -98,7 +99,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         aval = a.aval
         out = rules.get(aval if b.aval is aval else (aval, b.aval))
         if out is not None:
-            if (not out.shape or type(a) is Part or type(b) is Part) and not tapes and not levels:
+            at_once = not out.shape or type(a) is Part or type(b) is Part or eager.divides_integers(prim, out)
+            if at_once and not tapes and not levels:
                 found = eager.elementwise(prim, out, a, b)
                 if found is not None:
                     return noted(found, x1, x2) if weak else found
@@ -132,9 +134,11 @@ def _unary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]:
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
+        sig: Any = None,
     ) -> Array:
-        if out is dtype is signature is None and where is True and casting == "same_kind":
+        if out is dtype is signature is sig is None and where is True and casting == "same_kind":
             return plain(x)
+        signature = sig if signature is None else signature
         return with_options(unary, like, (x,), out, where, casting, dtype, signature)
 
     return unary
@@ -153,9 +157,11 @@ def _binary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]
         dtype: Any = None,
         subok: bool = True,
         signature: Any = None,
+        sig: Any = None,
     ) -> Array:
-        if out is dtype is signature is None and where is True and casting == "same_kind":
+        if out is dtype is signature is sig is None and where is True and casting == "same_kind":
             return plain(x1, x2)
+        signature = sig if signature is None else signature
         return with_options(binary, like, (x1, x2), out, where, casting, dtype, signature)
 
     return binary
@@ -186,6 +192,9 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     node = y._node
     if node.prim is prim and len(node.inputs) == len(operands):
         _learn(prim, tuple([n.aval for n in node.inputs]), node.aval)
+        is_known = not tapes and not y._levels and all([n.value is not None for n in node.inputs])
+        if is_known and eager.divides_integers(prim, node.aval):
+            value_of(node)
     elif type(node) is Part:  # done at once, so what it was given is not known any more
         avals = tuple([x._node.aval for x in operands if type(x) is Array])
         if avals and avals[0] is avals[-1] and _gives(prim, (avals[0],) * len(operands)) is node.aval:
@@ -219,7 +228,9 @@ def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any
             dtype: Any = None,
             subok: bool = True,
             signature: Any = None,
+            sig: Any = None,
         ) -> Any:
+            signature = sig if signature is None else signature
             if like.nin < len(operands) <= like.nargs:
                 given = operands[like.nin :]
                 operands, out = operands[: like.nin], given + (None,) * (like.nout - len(given))

@@ -47,6 +47,9 @@ class _Ufuncs(type):
     def __instancecheck__(cls, thing: Any) -> bool:
         return isinstance(thing, np.ufunc) or hasattr(thing, "reduceat")
 
+    def __getattr__(cls, name: str) -> Any:
+        return getattr(np.ufunc, name)
+
 
 class ufunc(metaclass=_Ufuncs):
     """The type of NumPy's ufuncs, for `isinstance`: ours are functions with a ufunc's attributes.

@@ -61,16 +61,17 @@ class FlatIterator:
 
     def __getitem__(self, key: Any) -> Array:
         self._next = 0
-        return getitem(self.copy(), key)
+        return getitem(self.copy(), _places(key, self._x.size))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Write to elements; values are repeated as often as needed, and what is too many is left out."""
         check_writable(self._x)
         self._next = 0
         n = self._x.size
+        key = _places(key, n)
         new = value if type(value) in SCALARS else as_written("flat", value, self._x.dtype)
         if type(new) is Array:
-            places = np.arange(n)[key._value() if type(key) is Array else key]
+            places = np.arange(n)[key]
             if np.ndim(places) == 0 and new.ndim:
                 raise ValueError("Error setting single item of array.")
             if new.size == 0:
@@ -87,6 +88,15 @@ class FlatIterator:
             return apply(reshape, row, shape=self._x.shape)
 
         rewrite(self._x, written)
+
+
+def _places(key: Any, n: int) -> Any:
+    """Return which of `n` elements a key means to NumPy's iterators, which take others than arrays do."""
+    if type(key) in (int, slice) or key is Ellipsis:
+        return key
+    if type(key) is FlatIterator:
+        key = key.__array__()
+    return np.arange(n).flat[key._value() if type(key) is Array else key]
 
 
 def _comparison(name: str) -> Callable[[FlatIterator, Any], Any]:

@@ -305,7 +305,8 @@ def _numbers(name: str, x: Array, axis: Any) -> tuple[Array, Any] | None:
     found = np.isnan(known)
     if not found.any():
         return x, axis
-    _warn_of_few(from_value(found), axes, 0, _ALL_NAN)
+    for _ in range(int(found.all(axes).sum()) if active.settings["float_warnings"] else 0):
+        warn_of_shape(_ALL_NAN)  # of each slice, as NumPy
     return (from_value(known[~found]), None) if len(axes) == x.ndim and not found.all() else None
 
 

@@ -58,7 +58,7 @@ def test_the_argument_stays():
     ("kwargs", "message"),
     [
         ({"kind": "bubble"}, "no kind 'bubble'; 'quicksort', 'heapsort' or 'stable' would work"),
-        ({"kind": "stable", "stable": True}, "kind and stable cannot both be given"),
+        ({"kind": "stable", "stable": True}, "`kind` and keyword parameters can't be provided"),
         ({"order": "field"}, "order is for fields"),
         ({"axis": 1}, "axis 1 is out of bounds"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -116,3 +117,37 @@ def test_derivatives_and_examples_go_through() -> None:
     step = 1e-6 * np.eye(6).reshape(6, 2, 3)
     finite = [((halved(x[1] + h) ** 2).sum() - (halved(x[1] - h) ** 2).sum()) / 2e-6 for h in step]
     np.testing.assert_allclose(slope.reshape(-1), finite, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        True,
+        False,
+        [0, 2],
+        [],
+        np.array([True, False] * 2),
+        slice(1, None, 2),
+        -1,
+        ...,
+        None,
+        1.0,
+        (0, 1),
+        "a",
+    ],
+    ids=str,
+)
+def test_keys_are_those_of_numpys_iterators(key: Any) -> None:
+    def told(m: Any, write: bool) -> Any:
+        x = m.arange(4.0).reshape(2, 2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            try:
+                if write:
+                    x.flat[key] = 9
+                return np.asarray(x).tolist() if write else np.asarray(x.flat[key]).tolist()
+            except (IndexError, TypeError, ValueError) as error:
+                return type(error)
+
+    assert told(xp, False) == told(np, False)
+    assert told(xp, True) == told(np, True)

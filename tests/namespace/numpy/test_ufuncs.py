@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
+
+import numpy as np
 import pytest
+
+import nabla_array as xp
 
 from .comparing import compare
 
@@ -90,3 +95,18 @@ np.rad2deg(v)
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_a_call_is_numpys(call: str) -> None:
     compare(call)
+
+
+@pytest.mark.parametrize("name", ["floor_divide", "remainder", "fmod"])
+def test_division_of_integers_warns_at_once(name: str) -> None:
+    ones, with_zero = xp.ones(10_003, dtype=xp.int64), xp.ones(10_003, dtype=xp.int64)
+    with_zero[7] = 0
+    for _ in range(2):
+        with xp.config(float_warnings=True), pytest.warns(RuntimeWarning, match="divide by zero"):
+            getattr(xp, name)(ones, with_zero)
+
+
+def test_what_a_ufunc_tells_of_itself() -> None:
+    assert xp.add.__signature__ == inspect.signature(xp.add)
+    assert xp.ufunc.reduce is np.ufunc.reduce
+    assert xp.add(1, 2, sig="dd->d").dtype == xp.add(1, 2, signature="dd->d").dtype == xp.float64

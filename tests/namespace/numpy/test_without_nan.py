@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import pytest
+
+import nabla_array as xp
 
 from .comparing import compare
 
@@ -67,3 +72,16 @@ np.nanvar(i, axis=1, out=np.zeros(2, int))
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_a_call_is_numpys(call: str) -> None:
     compare(call)
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+def test_median_warns_of_each_slice_without_numbers(axis: int | None) -> None:
+    told = []
+    for m in (xp, np):
+        with xp.config(float_warnings=True), warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            x = m.full((3, 4), m.nan)
+            x[0, 0] = 1.0
+            m.nanmedian(x, axis=axis)
+        told.append([str(w.message) for w in caught])
+    assert told[0] == told[1]
