@@ -59,7 +59,10 @@ DIFFERENCES = {
             "the standard's: a Python float",
         ),
         Difference(
-            "type(np.ones(2)).__name__", "'ndarray'", "'Array'", "`isinstance(x, np.ndarray)` is true"
+            "type(np.ones(2)).__name__",
+            "'ndarray'",
+            "'Array'",
+            "`isinstance(x, np.ndarray)` and `type(x) == np.ndarray` are true; `is` is not",
         ),
         Difference(
             "np.__version__ == numpy.__version__", "True", "False", "ours; `numpy.__version__` is NumPy's"

@@ -34,7 +34,8 @@ CLASSES = (
     Class(
         "Types of results",
         r"<class 'nabla_array|isinstance|type\(|is array\(|is not array\(|\bis (True|False)|numpy\.ndarray'>",
-        "The test asks for the very type, or the very object: a scalar is an array without axes here.",
+        "The test asks for the very type, or the very object: a scalar is an array without axes here. "
+        "`isinstance(x, np.ndarray)` and `type(x) == np.ndarray` hold; `type(x) is np.ndarray` does not.",
     ),
     Class(
         "Byte order and long doubles",
@@ -45,7 +46,8 @@ CLASSES = (
         "Memory",
         r"bytes-like|memoryview|C_CONTIGUOUS|OWNDATA|strides|flags|contiguous|_base|buffer|refcount|read-only"
         r"|object __array__ method not producing|overlap|shares_memory|ctypes|interface|__array_struct__",
-        "The test looks at memory, which nobody promises: order, alignment, ownership, the buffer protocol.",
+        "The test looks at memory: alignment, ownership, who shares it. `np.array(memoryview(x), copy=None)` "
+        "is a copy here; a view (`x[...]`) shares elements with its base, as `x.data` and `x.ctypes` do.",
     ),
     Class(
         "Private to NumPy",
@@ -56,7 +58,7 @@ CLASSES = (
     Class(
         "Words of messages",
         r"Regex pattern did not match|does not match|endswith|startswith|assert '.*' in",
-        "The exception is NumPy's, its text is ours.",
+        "The exception is NumPy's, its text is ours: catch classes, do not match texts.",
     ),
     Class(
         "Warnings",
@@ -72,7 +74,8 @@ CLASSES = (
     Class(
         "Signatures and attributes",
         r"Signature|unexpected keyword|positional argument|has no attribute|missing \d",
-        "A name, or a parameter, that there is not.",
+        "A name, or a parameter, that there is not; `inspect.signature(f)` tells ours, and no function has "
+        "`__text_signature__`, as those written in C have.",
     ),
     Class(
         "Too long",

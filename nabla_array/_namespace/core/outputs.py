@@ -31,7 +31,10 @@ def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind", ex
     for target, value in zip(targets, results, strict=True):
         shape = getattr(target, "shape", value.shape)
         if value.shape != shape and (exact or not broadcasts(value.shape, shape)):
-            raise ValueError(f"{function}: a result of shape {value.shape} does not fit into out, {shape}")
+            raise ValueError(
+                f"{function}: a result of shape {value.shape} does not fit into out, which has wrong shape "
+                f"{shape} (non-broadcastable)"
+            )
         if type(target) is Array:
             if value.dtype != target.dtype and not np.can_cast(value.dtype, target.dtype, casting):
                 raise TypeError(

@@ -45,7 +45,7 @@ ALIASES = {
 
 class _Ufuncs(type):
     def __instancecheck__(cls, thing: Any) -> bool:
-        return isinstance(thing, np.ufunc) or hasattr(thing, "reduceat")
+        return isinstance(thing, np.ufunc) or (not isinstance(thing, type) and hasattr(thing, "reduceat"))
 
     def __getattr__(cls, name: str) -> Any:
         return getattr(np.ufunc, name)

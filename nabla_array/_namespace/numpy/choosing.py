@@ -394,6 +394,8 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         return
     if not np.can_cast(index.dtype, _INTP, "same_kind"):
         raise TypeError(f"Cannot cast array data from {index.dtype} to {_INTP}")
+    if not x.size:
+        raise IndexError("put: cannot replace elements of an empty array")
     wrong = IndexError(f"put: an index is out of bounds for axis 0 with size {x.size}")
     index = _within(astype(index, _INTP), x.size, mode, wrong, -x.size)
     new = astype(flat("put", v), x.dtype)  # as NumPy: any cast goes

@@ -189,9 +189,9 @@ def clip(self: Array, /, min: Any = None, max: Any = None, out: Any = None, **op
     return elementwise.clip(self, min, max, out, **options)
 
 
-def conj(self: Array, /) -> Array:
+def conj(self: Array, /, out: Any = None) -> Array:
     """Return the complex conjugate of each element."""
-    return elementwise.conj(self) if self.dtype.kind == "c" else self
+    return elementwise.conj(self, out) if self.dtype.kind == "c" or out is not None else self
 
 
 def choose(self: Array, /, *choices: Any, out: Any = None, mode: str = "raise") -> Array:

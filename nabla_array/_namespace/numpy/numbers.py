@@ -492,6 +492,8 @@ def _interpolated(at: Array, points: Array, values: Array) -> Array:
 
 def _correlated(a: Array, v: Array, mode: Any) -> Array:
     """Return sums of products of `a` with a moving `v` (of no more elements), reversed already."""
+    if mode is None:
+        raise TypeError("mode must be one of 'valid', 'same', or 'full', not None")
     modes = {0: "valid", 1: "same", 2: "full"}
     mode = modes.get(mode, mode)
     if mode not in modes.values():

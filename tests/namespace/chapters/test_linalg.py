@@ -478,13 +478,13 @@ def test_a_batch_level_is_a_loop(name):
         (
             lambda: xp.linalg.matrix_rank(np.eye(2), 1.0, rtol=1.0),
             ValueError,
-            "tol and rtol cannot both",
+            "`tol` and `rtol` can't be both set",
         ),
-        (lambda: xp.linalg.pinv(np.eye(2), 1.0, rtol=1.0), ValueError, "rcond and rtol cannot both"),
+        (lambda: xp.linalg.pinv(np.eye(2), 1.0, rtol=1.0), ValueError, "`rcond` can't be both set"),
         (
             lambda: xp.linalg.cross([1, 2], [1, 2]),
             ValueError,
-            "vectors of 2 and 2 elements .*; 3 would",
+            "3-dimensional vectors, not of 2 and 2 elements",
         ),
         (
             lambda: xp.linalg.cross([True] * 3, [True] * 3),
@@ -501,7 +501,7 @@ def test_a_batch_level_is_a_loop(name):
         (
             lambda: xp.matrix_transpose([1, 2]),
             ValueError,
-            r"needs two axes or more, not shape \(2,\)",
+            r"at least 2-dimensional, not of shape \(2,\)",
         ),
         (
             lambda: xp.tensordot([1, 2], [1, 2, 3], axes=1),

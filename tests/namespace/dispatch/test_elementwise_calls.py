@@ -166,5 +166,5 @@ def test_a_composed_function_counts_its_operands(many: int) -> None:
 def test_functions_say_what_they_take(function: Callable[..., Any]) -> None:
     names = [*inspect.signature(function).parameters]
     assert names[: PRIMITIVES[function].ufunc.nin] in (["x"], ["x1", "x2"])
-    assert names[-7:] == ["out", "where", "casting", "order", "dtype", "subok", "signature"]
+    assert names[-8:] == ["out", "where", "casting", "order", "dtype", "subok", "signature", "sig"]
     assert callable(getattr(xp, function.__name__))
