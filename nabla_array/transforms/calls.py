@@ -47,9 +47,19 @@ def named(fun: Callable[..., Any], transform: str) -> Callable[[_F], _F]:
     return wrap
 
 
+# As tuples: to join classes takes longer than to ask for them.
+_ARRAY_LIKE = (Array, np.ndarray, np.generic, bool, int, float, complex)
+_INTEGERS = (int, np.integer)
+
+
 def is_array_like(leaf: Any) -> bool:
     """Say whether a leaf is an array or a number."""
-    return isinstance(leaf, Array | np.ndarray | np.generic | bool | int | float | complex)
+    return isinstance(leaf, _ARRAY_LIKE)
+
+
+def is_integer(x: Any) -> bool:
+    """Say whether this is a whole number, and no truth value."""
+    return type(x) is int or (isinstance(x, _INTEGERS) and not isinstance(x, bool))
 
 
 def array_leaf(function: str, leaf: Any) -> Array:
@@ -102,7 +112,7 @@ def _positions(function: str, fun: Callable[..., Any], argnums: Any, args: Seque
             place = names.index(i) if i in names else len(args)
             out.append(place if place < len(args) else i)
             continue
-        if not isinstance(i, int | np.integer):
+        if not isinstance(i, _INTEGERS):
             raise TypeError(f"{function}: argnums must be ints or names of arguments, not {i!r}")
         if not -len(args) <= i < len(args):
             raise ValueError(

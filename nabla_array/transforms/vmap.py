@@ -19,7 +19,7 @@ from .._lazy.rules.levels import Frame, Levels, align, frames, merge, new_level,
 from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current, read_only, split_hook
 from .._namespace.core.indexing import getitem
-from .calls import arguments_of_leaves, array_leaf, decorator, is_array_like, named
+from .calls import arguments_of_leaves, array_leaf, decorator, is_array_like, is_integer, named
 from .captured import Capturing
 from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
@@ -155,7 +155,7 @@ class _Batched:
     """An argument with an axis of examples, which is moved to the front, and cut."""
 
     def __init__(self, x: Array, axis: Any, cut: Cut | None) -> None:
-        if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+        if not is_integer(axis):
             raise TypeError(f"vmap: in_axes holds ints and None, not {axis!r}")
         if not -x.ndim <= axis < x.ndim:
             raise ValueError(f"vmap: in_axes {axis} is out of bounds for an argument of shape {x.shape}")
@@ -178,15 +178,15 @@ def _take(node: Node, rows: np.ndarray) -> Node:
 
 
 def _axes_of(in_axes: Any, args: Any, tree: TreeDef) -> list[Any]:
+    own, keywords = tree.children
+    if type(in_axes) is int:
+        return [in_axes] * own.num_leaves + [0] * keywords.num_leaves
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(f"vmap: in_axes has {len(in_axes)} entries for {len(args)} positional arguments")
     if not isinstance(in_axes, tuple | dict | int | None):
         raise TypeError(f"vmap: in_axes must be an int, None, or a tuple of these, not {in_axes!r}")
-    own, keywords = tree.children
-    if type(in_axes) is int:
-        return [in_axes] * own.num_leaves + [0] * keywords.num_leaves
     return broadcast_prefix("vmap: in_axes", in_axes, own) + [0] * keywords.num_leaves
 
 
@@ -568,7 +568,7 @@ def _placed(x: Array, level: int, size: int, axis: Any) -> Array:
                 "vmap: out_axes is None for an output that differs between examples; an int gives it an axis"
             )
         return x
-    if isinstance(axis, bool) or not isinstance(axis, int | np.integer):
+    if not is_integer(axis):
         raise TypeError(f"vmap: out_axes holds ints and None, not {axis!r}")
     ndim = x.ndim + 1
     if not -ndim <= axis < ndim:

@@ -105,12 +105,14 @@ attribute_get(PyObject *self, PyObject *x, PyObject *type)
 {
     Attribute *a = (Attribute *)self;
     PyObject *aval, *shape;
+    Py_ssize_t n, lead, size = 1;
     if (a->kind == 'i' && x != NULL && IS_ARRAY(x) && program_hook != NULL && PyList_GET_SIZE(program_hook) == 0 &&
         !is_asked_by(told_of_interfaces)) {
         PyErr_SetObject(PyExc_AttributeError, s_interface);
         return NULL;
     }
-    if (a->kind == 'i' || x == NULL || !IS_ARRAY(x) || PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
+    lead = x == NULL || !IS_ARRAY(x) ? 0 : PyTuple_GET_SIZE(SLOT(x, x_levels)); /* axes that belong to levels */
+    if (a->kind == 'i' || x == NULL || !IS_ARRAY(x) || (lead != 0 && a->kind == 'c')) {
         return Py_TYPE(a->slow)->tp_descr_get(a->slow, x, type);
     }
     aval = SLOT(NODE(x), n_aval);
@@ -118,18 +120,18 @@ attribute_get(PyObject *self, PyObject *x, PyObject *type)
         return PyObject_GetAttr(aval, s_dtype);
     }
     shape = SLOT(aval, a_shape);
+    n = PyTuple_GET_SIZE(shape);
     if (a->kind == 's') {
-        return Py_NewRef(shape);
+        return lead == 0 ? Py_NewRef(shape) : PyTuple_GetSlice(shape, lead, n);
     }
     if (a->kind == 'c') {
         PyObject *found = class_of(aval, shape);
         return found != NULL ? found : Py_TYPE(a->slow)->tp_descr_get(a->slow, x, type);
     }
-    Py_ssize_t n = PyTuple_GET_SIZE(shape), size = 1;
     if (a->kind == 'n') {
-        return PyLong_FromSsize_t(n);
+        return PyLong_FromSsize_t(n - lead);
     }
-    for (Py_ssize_t i = 0; i < n; i++) {
+    for (Py_ssize_t i = lead; i < n; i++) {
         size *= PyLong_AsSsize_t(PyTuple_GET_ITEM(shape, i));
     }
     return PyLong_FromSsize_t(size);
