@@ -15,6 +15,11 @@ from hypothesis import HealthCheck, settings
 
 from nabla_array import config
 
+from .optional import (  # noqa: F401
+    pytest_make_collect_report,
+    pytest_report_header,
+    pytest_runtest_makereport,
+)
 from .recorded import everything_recorded
 
 # `deadline` off: the first example of a test may load what later ones find. No database: the tree stays

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("max")
+
 from nabla_array.__main__ import main
 from nabla_array._lazy.config import config
 from nabla_array._lazy.max.artifacts import Store

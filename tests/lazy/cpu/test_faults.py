@@ -18,6 +18,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+pytest.importorskip("max")
+
 from ..max.test_artifacts import small_disk
 from ..max.test_compiler import ROOT, SOON, pids, running, until
 

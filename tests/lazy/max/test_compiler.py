@@ -15,6 +15,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("max")
+
 from nabla_array._lazy.config import config
 from nabla_array._lazy.max import compiler as compiler_module
 from nabla_array._lazy.max.artifacts import Artifact, Failure, Store

@@ -9,6 +9,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import transforms
+from nabla_array._lazy.native import compiled
 from nabla_array._lazy.run import hot
 from nabla_array.transforms import cond, grad, scan, switch, vmap, while_loop
 
@@ -50,6 +51,7 @@ def chosen(k: Any, x: Any) -> Any:
 X, K, W = np.linspace(-2, 3, 11), np.arange(11) % 3, np.array([0.7, 1.3])
 
 
+@pytest.mark.skipif(compiled is None, reason="machine code calls the compiled module")
 @pytest.mark.parametrize(
     ("function", "inputs"),
     [
