@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -70,23 +71,45 @@ def concat(
     >>> xp.concat([xp.asarray([1, 2]), xp.asarray([3.5])])
     array([1. , 2. , 3.5])
     """
+    return join("concat", arrays, axis, out, dtype, casting)
+
+
+def join(
+    function: str, arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None, casting: Any = "same_kind"
+) -> Array:
+    """Do what `concat` does for a function, whose name its errors start with."""
     if out is not None or dtype is not None:
-        return _concat_into("concat", concat, arrays, axis, out, dtype, casting)
-    xs = _promoted("concat", arrays)
+        return _concat_into(function, partial(join, function), arrays, axis, out, dtype, casting)
+    xs = _promoted(function, arrays)
     if axis is None:
         return apply(concat_p, *[apply(reshape_p, x, shape=(x.size,)) for x in xs], axis=0)
     first = xs[0].shape
     if not first:
-        raise ValueError("concat: a 0-d array cannot be joined; axis=None or stack would work")
-    along = normalize_axis("concat", axis, len(first))
+        raise ValueError(f"{function}: a 0-d array cannot be joined; axis=None or stack would work")
+    along = normalize_axis(function, axis, len(first))
     for x in xs:
         rest = (s[:along] + s[along + 1 :] for s in (x.shape, first))
         if x.ndim != len(first) or len(set(rest)) > 1:
-            raise ValueError(f"concat: shapes {first} and {x.shape} differ beyond axis {along}")
+            raise ValueError(f"{function}: shapes {first} and {x.shape} differ beyond axis {along}")
     return apply(concat_p, *xs, axis=along)
 
 
-concatenate = concat
+@fastpath.whole(np.concatenate)
+@described_like(concat)
+def concatenate(
+    arrays: Any,
+    axis: int | None = 0,
+    out: Any = None,
+    *,
+    dtype: Any = None,
+    casting: Any = "same_kind",
+) -> Array:
+    """Return arrays joined along an axis that they have: NumPy's name for `concat`.
+
+    >>> xp.concatenate([xp.asarray([1, 2]), xp.asarray([3.5])])
+    array([1. , 2. , 3.5])
+    """
+    return join("concatenate", arrays, axis, out, dtype, casting)
 
 
 def _promoted(function: str, arrays: Any) -> list[Array]:
@@ -97,7 +120,7 @@ def _promoted(function: str, arrays: Any) -> list[Array]:
 
 def _concat_into(
     function: str,
-    join: Callable[..., Array],
+    joined: Callable[..., Array],
     arrays: Any,
     axis: int | None,
     out: Any,
@@ -106,14 +129,14 @@ def _concat_into(
 ) -> Array:
     """Do what `concat`, or `stack`, does with the arguments that only NumPy's have."""
     if dtype is None:
-        return deliver(function, out, join(arrays, axis=axis), casting)
+        return deliver(function, out, joined(arrays, axis=axis), casting)
     if out is not None:
         raise TypeError(f"{function}() only takes `out` or `dtype` as an argument, but both were provided.")
     xs = [as_array(function, a) for a in arrays]
     for x in xs:
         if not np.can_cast(x.dtype, dtype, casting):
             raise TypeError(f"{function}: {x.dtype} as {np.dtype(dtype)} is no cast of the kind {casting!r}")
-    return join([promotion.astype(x, np.dtype(dtype)) for x in xs], axis=axis)
+    return joined([promotion.astype(x, np.dtype(dtype)) for x in xs], axis=axis)
 
 
 @fastpath.whole(np.stack)

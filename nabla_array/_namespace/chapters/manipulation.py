@@ -329,16 +329,21 @@ def permute_dims(a: Any, axes: Any = None) -> Array:
     >>> xp.permute_dims(xp.ones((2, 3, 4)), (2, 0, 1)).shape
     (4, 2, 3)
     """
-    y = as_array("permute_dims", a)
+    return _permuted("permute_dims", a, axes)
+
+
+def _permuted(function: str, a: Any, axes: Any) -> Array:
+    y = as_array(function, a)
     if axes is None:
         return y.T
-    many = listed(axes)
-    order = tuple(normalize_axis("permute_dims", a, y.ndim) for a in many)
-    if sorted(order) != list(range(y.ndim)):
-        raise ValueError(f"permute_dims: {tuple(many)} is no permutation of the axes of shape {y.shape}")
+    many = tuple(listed(axes))
+    order = tuple(normalize_axis(function, a, y.ndim) for a in many)
+    if len(many) != y.ndim or len(set(order)) != y.ndim:
+        raise ValueError(f"{function}: {many} is no permutation of the axes of shape {y.shape}")
     return view(y, permute, axes=order)
 
 
+@fastpath.moving("permute", permute)
 @described_like(permute_dims)
 def transpose(a: Any, axes: Any = None) -> Array:
     """Return a view with the axes in another order, reversed where `axes` is None.
@@ -346,8 +351,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
     >>> xp.transpose(xp.ones((2, 3, 4))).shape
     (4, 3, 2)
     """
-    y = as_array("transpose", a)
-    return y.T if axes is None else permute_dims(y, axes)
+    return _permuted("transpose", a, axes)
 
 
 @fastpath.moving("move", permute)

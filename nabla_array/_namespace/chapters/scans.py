@@ -96,13 +96,13 @@ def cumulative_prod(
     return _cumulative("cumulative_prod", p.cumprod, 1, x, axis, dtype, out, include_initial)
 
 
-def _flat_scan(function: Any, name: str, a: Any, axis: Any, dtype: Any, out: Any) -> Array:
+def _flat_scan(name: str, prim: Primitive, first: int, a: Any, axis: Any, dtype: Any, out: Any) -> Array:
     x = as_array(name, a)
     if axis is None:
         x, axis = apply(reshape, x, shape=(x.size,)), 0
     if out is not None and dtype is None:
         dtype = np.result_type(out.dtype, x.dtype)
-    return function(x, axis=axis, dtype=dtype, out=out)
+    return _cumulative(name, prim, first, x, axis, dtype, out, False)
 
 
 @fastpath.whole(np.ndarray.cumsum)
@@ -126,7 +126,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
     >>> xp.cumsum([[1, 2], [3, 4]])
     array([ 1,  3,  6, 10])
     """
-    return _flat_scan(cumulative_sum, "cumsum", a, axis, dtype, out)
+    return _flat_scan("cumsum", p.cumsum, 0, a, axis, dtype, out)
 
 
 @fastpath.whole(np.ndarray.cumprod)
@@ -137,7 +137,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None)
     >>> xp.cumprod([[1, 2], [3, 4]])
     array([ 1,  2,  6, 24])
     """
-    return _flat_scan(cumulative_prod, "cumprod", a, axis, dtype, out)
+    return _flat_scan("cumprod", p.cumprod, 1, a, axis, dtype, out)
 
 
 specify(globals())

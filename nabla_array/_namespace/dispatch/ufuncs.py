@@ -32,7 +32,6 @@ ALIASES = {
     "amin": "min",
     "around": "round",
     "bitwise_not": "bitwise_invert",
-    "concatenate": "concat",
     "conjugate": "conj",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
@@ -78,6 +77,7 @@ def make_ufunc(function: Function, like: np.ufunc) -> None:
     shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes")
     function.__dict__.update({name: getattr(like, name) for name in shared})
     call_it(function, "nabla_array", like.__name__)
+    function.__qualname__ = ALIASES.get(like.__name__, like.__name__)  # where pickle finds it
     for method in ("reduce", "accumulate", "reduceat", "outer", "at"):
         function.__dict__[method] = _Method(method, function, like)
     fastpath.alone(function)

@@ -307,15 +307,44 @@ def numpy_name(name: str) -> Any:
     if own is not None:
         return or_host(own, name) if name in TAKE_ANY_DTYPE else own
     if name in ALIASES and name not in _NOT_OURS:
-        return namespace_names[ALIASES[name]]
-    found = None if name.startswith("_") else getattr(np, name, None)
-    if found is None or name in _NO_ATTRIBUTES:
-        raise AttributeError(f"module 'nabla_array' has no attribute {name!r}")
+        return _alias(name)
+    missing = f"module 'nabla_array' has no attribute {name!r}"
+    if name.startswith("_") or name in _NO_ATTRIBUTES:
+        raise AttributeError(missing)
+    try:
+        found = getattr(np, name)
+    except AttributeError as error:  # of names that went, NumPy says what to use instead
+        hint = str(error).removeprefix(f"module 'numpy' has no attribute {name!r}").lstrip(".\n")
+        raise AttributeError(f"{missing}. {hint}" if hint else missing) from None
     if inspect.ismodule(found):  # see numpy_modules.py
         return import_module(found.__name__.replace("numpy", "nabla_array", 1))
     if isinstance(found, type) or not callable(found):
         return found
     return on_host(found, name)
+
+
+def _alias(name: str) -> Callable[..., Any]:
+    """Return our function under NumPy's name for it, which its errors start with, too."""
+    function, standard = namespace_names[ALIASES[name]], f"{ALIASES[name]}: "
+    behind = fastpath.behind(function)
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return behind(*args, **kwargs)
+        except Exception as error:
+            text = str(error)
+            if not text.startswith(standard):
+                raise
+            raise type(error)(f"{name}: {text.removeprefix(standard)}").with_traceback(
+                error.__traceback__
+            ) from error.__cause__
+
+    made, theirs = call_it(fastpath.like(function, call), "nabla_array", name), getattr(np, name)
+    made.__name__ = theirs.__name__  # that of a ufunc may be another alias
+    if isinstance(theirs, np.ufunc):
+        fastpath.alone(made)
+    return made
 
 
 def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable[..., Any]:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..chapters.filling import full
 from ..chapters.indexing_functions import take
-from ..chapters.joining import concat, tile
+from ..chapters.joining import join, tile
 from ..chapters.manipulation import flip, moveaxis, reshape, swapaxes
 from ..core.array import Array
 from ..core.indexing import fitted, getitem, setitem
@@ -42,8 +42,8 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     array([1, 2, 3, 4])
     """
     if axis is None:
-        return concat([flat("append", arr), flat("append", values)])
-    return concat([as_array("append", arr), as_array("append", values)], axis=axis)
+        return join("append", [flat("append", arr), flat("append", values)])
+    return join("append", [as_array("append", arr), as_array("append", values)], axis=axis)
 
 
 @numpys
@@ -85,7 +85,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
            [3, 4]])
     """
     xs = [with_axes(as_array("vstack", a), 2) for a in _several("vstack", tup)]
-    return concat(xs, axis=0, dtype=dtype, casting=casting)
+    return join("vstack", xs, axis=0, dtype=dtype, casting=casting)
 
 
 @eager_numpys()
@@ -96,7 +96,7 @@ def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
     array([1, 2, 3])
     """
     xs = [with_axes(as_array("hstack", a), 1) for a in _several("hstack", tup)]
-    return concat(xs, axis=0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+    return join("hstack", xs, axis=0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @eager_numpys()
@@ -106,7 +106,7 @@ def dstack(tup: Any) -> Array:
     >>> xp.dstack(([1, 2], [3, 4])).shape
     (1, 2, 2)
     """
-    return concat([atleast_3d(x) for x in _several("dstack", tup)], axis=2)
+    return join("dstack", [atleast_3d(x) for x in _several("dstack", tup)], axis=2)
 
 
 @eager_numpys()
@@ -118,7 +118,7 @@ def column_stack(tup: Any) -> Array:
            [2, 4]])
     """
     xs = [as_array("column_stack", a) for a in _several("column_stack", tup)]
-    return concat([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in xs], axis=1)
+    return join("column_stack", [x if x.ndim > 1 else reshape(x, (-1, 1)) for x in xs], axis=1)
 
 
 row_stack = vstack
@@ -159,7 +159,7 @@ def block(arrays: Any) -> Array:
     def joined(part: Any, level: int) -> Array:
         if type(part) is not list:
             return with_axes(as_array("block", part), ndim)
-        return concat([joined(p, level + 1) for p in part], axis=ndim - depth + level)
+        return join("block", [joined(p, level + 1) for p in part], axis=ndim - depth + level)
 
     out = joined(arrays, 0)
     return out.copy() if depth == 0 else out
@@ -200,11 +200,17 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Array]:
     >>> xp.split(xp.arange(4), [1, 3])
     [array([0]), array([1, 2]), array([3])]
     """
-    x = as_array("split", ary)
+    return _equal_parts("split", as_array("split", ary), indices_or_sections, axis)
+
+
+def _equal_parts(function: str, x: Array, indices_or_sections: Any, axis: int) -> list[Array]:
     if not isinstance(indices_or_sections, list | tuple | Array | np.ndarray):
-        n = x.shape[normalize_axis("split", axis, x.ndim)]
+        n = x.shape[normalize_axis(function, axis, x.ndim)]
         if n % indices_or_sections:
-            raise ValueError(f"split: {n} elements do not make {indices_or_sections} equal parts")
+            raise ValueError(
+                f"{function}: {n} elements do not make {indices_or_sections} equal parts;"
+                " array_split would work"
+            )
     return array_split(x, indices_or_sections, axis)
 
 
@@ -216,7 +222,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     [array([0, 1]), array([2, 3])]
     """
     x = _of_axes("hsplit", ary, 1)
-    return split(x, indices_or_sections, 1 if x.ndim > 1 else 0)
+    return _equal_parts("hsplit", x, indices_or_sections, 1 if x.ndim > 1 else 0)
 
 
 @numpys
@@ -226,7 +232,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     >>> xp.vsplit(xp.eye(2), 2)
     [array([[1., 0.]]), array([[0., 1.]])]
     """
-    return split(_of_axes("vsplit", ary, 2), indices_or_sections, 0)
+    return _equal_parts("vsplit", _of_axes("vsplit", ary, 2), indices_or_sections, 0)
 
 
 @numpys
@@ -236,7 +242,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Array]:
     >>> [x.shape for x in xp.dsplit(xp.ones((1, 1, 4)), 2)]
     [(1, 1, 2), (1, 1, 2)]
     """
-    return split(_of_axes("dsplit", ary, 3), indices_or_sections, 2)
+    return _equal_parts("dsplit", _of_axes("dsplit", ary, 3), indices_or_sections, 2)
 
 
 def _of_axes(function: str, x: Any, fewest: int) -> Array:
@@ -277,12 +283,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     if not isinstance(places, slice) and np.ndim(places) == 0:
         first = operator.index(places)
         if not -n <= first <= n:
-            raise IndexError(f"index {first} is out of bounds for axis {k} with size {n}")
+            raise IndexError(f"insert: index {first} is out of bounds for axis {k} with size {n}")
         first += n if first < 0 else 0
         new = moveaxis(new, 0, k)  # as NumPy: at one place, the values have the axis first
         new = fitted("insert", new, x.dtype, (*x.shape[:k], new.shape[k], *x.shape[k + 1 :]))
         parts = [getitem(x, along(k, slice(0, first))), new, getitem(x, along(k, slice(first, None)))]
-        return concat(parts, axis=k)
+        return join("insert", parts, axis=k)
     old = np.insert(np.ones(n, np.bool), places, False)
     if old.size == n + 1:
         return insert(x, int(old.argmin()), moveaxis(new, k, 0), axis=k)

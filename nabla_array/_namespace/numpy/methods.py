@@ -98,7 +98,7 @@ def transpose(self: Array, /, *axes: Any) -> Array:
     if not axes or (len(axes) == 1 and axes[0] is None):
         return self.T
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    return manipulation.permute_dims(self, tuple(order))
+    return manipulation.transpose(self, tuple(order))
 
 
 # -- dtype -----------------------------------------------------------------------------------------

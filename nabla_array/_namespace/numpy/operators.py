@@ -155,9 +155,15 @@ def _in_place(name: str, function: _Function, forward: _Function) -> Callable[[A
             return new
         dtype = getattr(new, "dtype", np.dtype(object))
         if dtype != self.dtype and not np.can_cast(dtype, self.dtype, "same_kind"):
-            raise TypeError(f"{name}: the result is {dtype}, which does not fit into {self.dtype}")
+            raise TypeError(
+                f"{name}: a result of {dtype} does not fit in place into an array of {self.dtype};"
+                f" astype({str(dtype)!r}) before, or a new array, would work"
+            )
         if new.shape != self.shape:
-            raise ValueError(f"{name}: the result's shape {new.shape} is not the array's, {self.shape}")
+            raise ValueError(
+                f"{name}: a result of shape {new.shape} does not fit in place into an array of shape"
+                f" {self.shape}; a new array would work"
+            )
         fitting = fitted(name, new, self.dtype, self.shape)
         if not eager.put_whole(self, fitting):
             write(self, fitting)
@@ -184,7 +190,7 @@ def _install(name: str, method: Callable[..., Any]) -> None:
 
 for _name, _function in _BINARY.items():
     _plain = _forward(_name, _function)
-    _install(f"__i{_name}__", _in_place(f"i{_name}", _function, _plain))
+    _install(f"__i{_name}__", _in_place(_function.__name__, _function, _plain))
     _install(f"__{_name}__", _plain)
     _install(f"__r{_name}__", _reflected(_name, _function))
 for _name, _function in _COMPARISON.items():

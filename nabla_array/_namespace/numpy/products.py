@@ -71,6 +71,8 @@ def inner(a: Any, b: Any, /) -> Array:
     x, y = as_array("inner", a), as_array("inner", b)
     if not x.ndim or not y.ndim:
         return multiply(x, y)
+    if x.shape[-1] != y.shape[-1]:
+        raise ValueError(f"inner: shapes {x.shape} and {y.shape} need last axes of equal size")
     return tensordot(x, y, axes=((-1,), (-1,)))
 
 
@@ -95,7 +97,7 @@ def vdot(a: Any, b: Any, /) -> Array:
     """
     x, y = flat("vdot", a), flat("vdot", b)
     if x.size != y.size:
-        raise ValueError("cannot reshape array: vdot needs as many elements in both")
+        raise ValueError(f"vdot: needs as many elements in both, not shapes {np.shape(a)} and {np.shape(b)}")
     return vecdot(x, y)
 
 

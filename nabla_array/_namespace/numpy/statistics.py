@@ -27,7 +27,7 @@ from ..chapters.elementwise import (
     subtract,
 )
 from ..chapters.filling import zeros
-from ..chapters.joining import concat
+from ..chapters.joining import join
 from ..chapters.manipulation import broadcast_to, reshape
 from ..chapters.searching import searchsorted, where
 from ..chapters.sorting import sort
@@ -280,7 +280,7 @@ def cov(
     wide = np.dtype(dtype) if dtype is not None else np.result_type(*[p.dtype for p in parts], _F64)
     rows = [astype(p if p.ndim == 2 else reshape(p, (1, -1)), wide) for p in parts]
     rows = [p.T if not rowvar and p.shape[0] != 1 else p for p in rows]
-    x = concat(rows, axis=0) if len(rows) > 1 else rows[0]
+    x = join("cov", rows, axis=0) if len(rows) > 1 else rows[0]
     if not x.shape[0]:
         return zeros((0, 0))
     ddof = ddof if ddof is not None else 0 if bias else 1

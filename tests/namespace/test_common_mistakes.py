@@ -1,0 +1,46 @@
+"""What users get wrong most often: errors are of NumPy's classes, and name the function and the arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as ours
+from nabla_array import distributed, transforms
+from tests.namespace.mistakes import NUMPY_MISTAKES, OUR_MISTAKES
+
+_NAMES = {"t": transforms, "d": distributed}
+
+
+def _error(code: str, xp: Any) -> Exception:
+    """Return what the code raises; it may be an expression or statements."""
+    with pytest.raises(Exception) as caught:  # noqa: PT011 the table says which
+        exec(code, _NAMES | {"xp": xp, "M": xp.zeros((2, 3)), "V": xp.zeros(3)})
+    return caught.value
+
+
+def _public(error: Exception) -> type:
+    """Return the first class of an error's that users can name: NumPy has private ones below `TypeError`."""
+    return next(c for c in type(error).__mro__ if not c.__module__.startswith(("numpy._", "nabla_array._")))
+
+
+def _says(error: Exception, words: str) -> None:
+    """Look for words, apart by ``|``, in a message."""
+    for word in words.split("|"):
+        assert word in str(error), f"{word!r} is not in {str(error)!r}"
+
+
+@pytest.mark.parametrize(("code", "words"), NUMPY_MISTAKES, ids=[c for c, _ in NUMPY_MISTAKES])
+def test_a_mistake_in_numpys_names(code: str, words: str) -> None:
+    error = _error(code, ours)
+    _says(error, words)
+    assert isinstance(error, _public(_error(code, np)))
+
+
+@pytest.mark.parametrize(("code", "kind", "words"), OUR_MISTAKES, ids=[c for c, _, _ in OUR_MISTAKES])
+def test_a_mistake_in_our_own_names(code: str, kind: type[Exception], words: str) -> None:
+    error = _error(code, ours)
+    assert isinstance(error, kind)
+    _says(error, words)
