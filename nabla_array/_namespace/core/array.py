@@ -45,7 +45,18 @@ class Step(NamedTuple):
     indices: tuple[Array, ...] = ()
 
     def shown(self, memory: np.ndarray, at: Callable[[Array], int]) -> np.ndarray:
-        """Return the view that NumPy would have of memory; `at` says what an index that is an array is."""
+        """Return the view that NumPy would have of memory; `at` says what an index that is an array is.
+
+        The elements are not read: there may be none behind what only shows shapes and strides. Where NumPy
+        would have to copy them for another shape, the view is of an array of that shape in C order.
+        """
+        if self.prim is reshape:
+            try:
+                return memory.reshape(self.params["shape"], copy=False)
+            except ValueError:
+                shape, size = self.params["shape"], memory.itemsize
+                steps = [size * math.prod(shape[i + 1 :]) for i in range(len(shape))]
+                return np.lib.stride_tricks.as_strided(memory, shape, steps)
         if not self.indices:
             return self.prim.host(memory, **self.params)
         places = dict(zip(self.params["axes"], map(at, self.indices), strict=True))

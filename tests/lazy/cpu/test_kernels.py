@@ -270,7 +270,7 @@ def test_results_lie_in_memory_as_the_operands(data: st.DataObject) -> None:
         ours = f(na, [na.asarray(x) for x in operands])
         found = np.asarray(ours)
     np.testing.assert_array_equal(found, expected, strict=True)
-    assert ours.flags.c_contiguous
+    assert ours.flags.c_contiguous or ours.flags.forc == expected.flags.forc
 
 
 @pytest.mark.parametrize("function", [np.sin, np.isnan])

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array import transforms
+from nabla_array._lazy.ops.structure import reshape
+from nabla_array._namespace.core.array import Step
 
 ORDERS = ("C", "F", "A", "K")
 Case = Callable[[Any, Any, Any], Any]
@@ -197,3 +199,12 @@ def test_copies_of_permuted_axes(axes: list[int], order: str, shape: tuple[int, 
     assert ours.tolist() == theirs.tolist()
     if 1 not in shape and 0 not in shape:
         assert told(ours) == told(theirs)
+
+
+def test_shapes_of_what_numpy_copies_read_no_elements() -> None:
+    """There may be none behind an array that shows strides: a reshape that needs a copy must not look."""
+    one = np.ones(1)
+    memory = np.lib.stride_tricks.as_strided(one, (2, 2), (32, 8))
+    shown = Step(reshape, {"shape": (4,)}).shown(memory, lambda index: 0)
+    assert (shown.shape, shown.strides) == ((4,), (8,))
+    assert shown.ctypes.data == one.ctypes.data
