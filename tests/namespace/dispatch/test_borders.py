@@ -133,5 +133,5 @@ def test_transforms_of_sizes_along_axes() -> None:
         np.testing.assert_allclose(
             np.asarray(xp.fft.rfftn(xp.asarray(a), s, axes)), np.fft.rfftn(a, s, axes), atol=1e-12
         )
-    with pytest.raises(ValueError, match="0 points"):
+    with pytest.raises(ValueError, match=r"data points \(0\)"):
         xp.fft.fftn(xp.asarray(a), (0, 3), (0, 1))
