@@ -8,6 +8,7 @@ made in a scope are marked with its number, which tells the two apart.
 from __future__ import annotations
 
 from _thread import _local as local  # `threading` takes a millisecond to import
+from bisect import insort
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -16,8 +17,9 @@ from .node import user_line
 if TYPE_CHECKING:
     from typing import Self
 
-# The numbers of the scopes that run, in any thread, in the order in which they were entered. An array is
-# marked with the last one: that is no smaller than any that runs, and smaller than all that will be entered.
+# The numbers of the scopes that run, in any thread, in ascending order. An array is marked with the last one:
+# that is no smaller than any that runs, and smaller than all that will be entered. Two threads may take their
+# numbers in one order and come here in the other, so that a number is put into its place, in one call of C.
 scopes: list[int] = []
 _next = count(1).__next__
 
@@ -44,7 +46,7 @@ class Scope:
     def __enter__(self) -> Self:
         self.number = _next()
         _running.stack.append(self)
-        scopes.append(self.number)
+        insort(scopes, self.number)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> bool:

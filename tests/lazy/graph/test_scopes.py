@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+from nabla_array._lazy.graph import scopes as module
 from nabla_array._lazy.graph.scopes import Captured, Scope, is_captured, refuse_write, scopes
 
 
@@ -87,3 +88,13 @@ def test_a_scope_is_its_threads_and_marks_are_everybodys() -> None:
     (alone, seen), (inside, own) = found
     assert (alone, inside) == (False, True)
     assert seen == mine.number < own
+
+
+def test_a_thread_that_comes_late_with_its_number_takes_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else arrays of the later scope would be marked as if they had been there before it."""
+    numbers = iter([10**9 + 2, 10**9 + 1])
+    monkeypatch.setattr(module, "_next", lambda: next(numbers))
+    with Scope() as later, Scope() as earlier:
+        assert later.number > earlier.number
+        assert mark() == later.number
+    assert not scopes
