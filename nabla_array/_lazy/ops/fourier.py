@@ -52,37 +52,57 @@ def _fitted(x: Node, axis: int, n: int) -> Node:
     return update_slice(zero, x, start=(0,) * x.aval.ndim, step=(1,) * x.aval.ndim)
 
 
+# Points from which half of the transform of real numbers is mirrored: it saves more than Python takes.
+MIRRORED = 512
 # Elements from which SciPy's transforms are taken, and bytes from which they are to have threads.
 _MANY, _THREADED = 512, 1 << 20
 
 
-def library(name: str) -> Callable[..., np.ndarray]:
-    """Return NumPy's function of a name, or SciPy's for many elements where that is loaded.
+def along(name: str) -> Callable[..., np.ndarray]:
+    """Return what transforms NumPy's arrays along an axis as its function of that name does.
 
-    Both are pocketfft. Of real numbers SciPy's `fft` computes half, and mirrors it, which may change the last
-    bits; it knows threads, too.
+    Where SciPy is loaded, its transforms, which know threads, do the same, to the bit, for double precision
+    and each `norm` but "ortho". A full transform of many real numbers is mirrored: the last bits may differ.
     """
     theirs = getattr(np.fft, name)
 
-    def transform(a: np.ndarray, *args: Any, **kwargs: Any) -> np.ndarray:
-        scipy = sys.modules.get("scipy.fft")
-        is_plain = type(a) is np.ndarray and a.dtype.char in "fdFD"
-        if not is_plain or a.size < _MANY or not hasattr(scipy, name):
-            value: np.ndarray = theirs(a, *args, **kwargs)
+    def transform(
+        a: np.ndarray, n: int | None = None, axis: int = -1, norm: str | None = "backward"
+    ) -> np.ndarray:
+        if a.dtype.kind in "biu":
+            a = a.astype(np.float64)
+        points = a.shape[axis] if n is None else n
+        is_like = type(a) is np.ndarray and a.dtype.char in "dD" and a.size >= _MANY and norm != "ortho"
+        scipy = sys.modules.get("scipy.fft") if is_like else None
+        if name == "fft" and a.dtype.kind == "f" and points >= MIRRORED:
+            if not hasattr(scipy, name):
+                return _mirrored(_rfft(a, n, axis, norm), points, axis)
+        elif scipy is not None and name in ("fft", "ifft"):
+            a = a.astype(np.complex128, copy=False)  # SciPy would mirror what is real
+        if not hasattr(scipy, name):
+            value: np.ndarray = theirs(a, n, axis, norm)
             return value
-        workers = threads() if a.nbytes >= _THREADED else None
-        value = getattr(scipy, name)(a, *args, **kwargs, workers=workers)
+        value = getattr(scipy, name)(a, n, axis, norm, workers=threads() if a.nbytes >= _THREADED else None)
         return value
 
     return transform
 
 
-_fft, _ifft, _rfft, _irfft = map(library, ("fft", "ifft", "rfft", "irfft"))
+def _mirrored(half: np.ndarray, n: int, axis: int) -> np.ndarray:
+    """Return all points of a transform of real numbers, of which these are the first half."""
+    half = np.moveaxis(half, axis, -1)
+    out = np.empty((*half.shape[:-1], n), half.dtype)
+    out[..., : n // 2 + 1] = half
+    np.conjugate(half[..., (n - 1) // 2 : 0 : -1], out=out[..., n // 2 + 1 :])
+    return np.moveaxis(out, -1, axis)
+
+
+_fft, _ifft, _rfft, _irfft = map(along, ("fft", "ifft", "rfft", "irfft"))
 
 
 def _fft_host(x: np.ndarray, n: int, axis: int, norm: str, inverse: bool) -> np.ndarray:
-    if x.size < _MANY:  # NumPy computes with real numbers of single precision in double precision
-        x = x.astype(np.result_type(x.dtype, np.complex64), copy=False)
+    if x.dtype.kind == "f" and (inverse or n < MIRRORED):  # NumPy computes some of single in double precision
+        x = x.astype(np.result_type(x.dtype, np.complex64))
     return (_ifft if inverse else _fft)(x, n, axis, norm)
 
 

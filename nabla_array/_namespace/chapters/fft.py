@@ -120,21 +120,20 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None,
 
 
 def _over_axes(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray | None]:
-    """Return what does the same, but None for sizes without axes, of which NumPy warns."""
+    """Return what does the same, but None for sizes without axes, of which NumPy warns, and for many points.
+
+    Those are transformed along one axis after the other, as `along` has them.
+    """
 
     def host(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
-        return function(a, s, axes, norm) if s is None or axes is not None else None
+        if (s is not None and axes is None) or max((*a.shape, *(s or ()))) >= p.MIRRORED:
+            return None
+        return function(a, s, axes, norm)
 
     return host
 
 
-def _of_several_axes(name: str) -> Callable[[Any], Any]:
-    """Let one call of a library transform what is known: it takes less time than one axis after another."""
-    host = _over_axes(p.library(name))
-    return fastpath.whole(host, large=host)
-
-
-@fastpath.whole(p.library("fft"))
+@fastpath.whole(p.along("fft"))
 @takes_out
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along an axis.
@@ -165,7 +164,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -
     return _fft("fft", _floats("fft", a), [(n, axis)], norm, inverse=False)
 
 
-@fastpath.whole(p.library("ifft"))
+@fastpath.whole(p.along("ifft"))
 @takes_out
 @described_like(fft, _INVERSE)
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
@@ -177,7 +176,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     return _fft("ifft", _complex("ifft", a), [(n, axis)], norm, inverse=True)
 
 
-@_of_several_axes("fftn")
+@fastpath.whole(_over_axes(np.fft.fftn))
 @takes_out
 def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along several axes.
@@ -212,7 +211,7 @@ def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backwa
     return _fft("fftn", y if pairs else _complex("fftn", y), reversed(pairs), norm, inverse=False)
 
 
-@_of_several_axes("ifftn")
+@fastpath.whole(_over_axes(np.fft.ifftn))
 @takes_out
 @described_like(fftn, _INVERSE_OF_SEVERAL)
 def ifftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -226,7 +225,7 @@ def ifftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backw
     return _fft("ifftn", y, reversed(_sizes("ifftn", y, s, axes)), norm, inverse=True)
 
 
-@fastpath.whole(p.library("rfft"))
+@fastpath.whole(p.along("rfft"))
 @takes_out
 @described_like(fft, _REAL)
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
@@ -251,7 +250,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     return _along("rfft", p.rfft, _real("rfft", a), n, axis, _norm("rfft", norm))
 
 
-@fastpath.whole(p.library("irfft"))
+@fastpath.whole(p.along("irfft"))
 @takes_out
 @described_like(
     fft,
@@ -272,7 +271,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     return _along("irfft", p.irfft, _complex("irfft", a), n, axis, _norm("irfft", norm))
 
 
-@_of_several_axes("rfftn")
+@fastpath.whole(_over_axes(np.fft.rfftn))
 @takes_out
 @described_like(fftn, _REAL)
 def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -300,7 +299,7 @@ def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backw
     return _fft("rfftn", y, reversed(pairs[:-1]), norm, inverse=False)
 
 
-@_of_several_axes("irfftn")
+@fastpath.whole(_over_axes(np.fft.irfftn))
 @takes_out
 @described_like(
     fftn,

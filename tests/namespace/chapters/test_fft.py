@@ -1,5 +1,6 @@
 """Fourier transforms against NumPy, whose routines run below: values are compared bit for bit."""
 
+import sys
 from inspect import unwrap
 from typing import Any
 
@@ -123,11 +124,8 @@ def test_shifts(name, dtype):
 def test_large_transforms_inside_larger_graphs():
     x = random((300, 300), "float64")
     spectrum = xp.fft.fft(xp.asarray(x) + 1.0, axis=0)
-    np.testing.assert_allclose(
-        np.asarray(xp.real(xp.fft.ifft(spectrum * 2.0, axis=0))),
-        np.fft.ifft(np.fft.fft(x + 1, axis=0) * 2, axis=0).real,
-        rtol=1e-12,
-        atol=1e-12,
+    same(
+        xp.real(xp.fft.ifft(spectrum * 2.0, axis=0)), np.fft.ifft(np.fft.fft(x + 1, axis=0) * 2, axis=0).real
     )
 
 
@@ -201,10 +199,39 @@ def test_many_elements_are_for_scipy(shape, dtype, norm):
         np.testing.assert_allclose(np.asarray(found), wanted, rtol=0, atol=epsilon * np.abs(wanted).max())
 
 
-def test_large_transforms_are_scipys_with_threads():
+@pytest.mark.parametrize("norm", ["backward", "forward", "ortho"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int16"])
+def test_answers_do_not_depend_on_whether_scipy_is_loaded(dtype, norm, monkeypatch):
+    calls = [
+        (random(shape, dtype), axis, name)
+        for shape in [(511,), (512,), (1201,), (70, 600), (600, 70), (9, 8, 7)]
+        for axis in range(len(shape))
+        for name in ("fft", "ifft", "irfft", *["rfft"] * (dtype[0] != "c"))
+    ]
+
+    def transformed() -> list[Any]:
+        return [getattr(xp.fft, name)(xp.asarray(x), axis=axis, norm=norm) for x, axis, name in calls]
+
+    loaded = [np.asarray(x) for x in transformed()]
+    monkeypatch.delitem(sys.modules, "scipy.fft")
+    for (x, *call), found, wanted in zip(calls, transformed(), loaded, strict=True):
+        np.testing.assert_array_equal(np.asarray(found), wanted, err_msg=f"{x.shape} {call}", strict=True)
+
+
+def test_large_transforms_have_threads(monkeypatch):
+    asked = []
+    theirs = scipy.fft.fft
+
+    def fft(*args: Any, workers: int | None = None) -> Any:
+        asked.append(workers)
+        return theirs(*args, workers=workers)
+
+    monkeypatch.setattr(scipy.fft, "fft", fft)
     x = RNG.normal(size=(600, 1000))
-    np.testing.assert_array_equal(np.asarray(xp.fft.fftn(xp.asarray(x))), scipy.fft.fftn(x))
-    np.testing.assert_array_equal(np.asarray(xp.fft.fft(xp.asarray(x), axis=0)), scipy.fft.fft(x, axis=0))
+    with xp.config(threads=2):
+        found = np.asarray(xp.fft.fft(xp.asarray(x), axis=0))
+    np.testing.assert_array_equal(found, theirs(x, axis=0))
+    assert asked == [2]
 
 
 @pytest.mark.parametrize("options", [{"s": (2, 3)}, {"s": (2, None), "axes": (0, 1)}])
