@@ -71,7 +71,11 @@ Array.__array_namespace__ = _fastpath.wrap(  # type: ignore[method-assign]
 )
 for _name in _interop.TAKE_ANY_DTYPE & globals().keys():
     globals()[_name] = _interop.or_host(globals()[_name], _name)
-_interop.namespace_names.update({k: v for k, v in globals().items() if not k.startswith("_")})
+# What this module itself needs is no name of the namespace.
+_TOOLS = {"Any", "ModuleType", "TYPE_CHECKING", "annotations", "import_module", "sys"}
+_interop.namespace_names.update(
+    {k: v for k, v in globals().items() if not k.startswith("_") and k not in _TOOLS}
+)
 
 
 sys.meta_path.append(_numpy_modules.Finder())
@@ -104,4 +108,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_LATE_MODULES, *_interop.star_names()})
+    return sorted({*globals(), *_LATE, *_LATE_MODULES, *_interop.star_names()} - _TOOLS)

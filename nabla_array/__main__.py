@@ -29,6 +29,8 @@ def _cache() -> Any:
     try:
         return _module("cache_command")
     except ModuleNotFoundError as error:
+        if error.name not in ("fcntl", "grp", "pwd"):  # POSIX's
+            raise
         reason = f"MAX compiles on Linux and macOS, and keeps nothing here: there is no module {error.name!r}"
         raise SystemExit(f"cache: {reason}") from None
 

@@ -12,7 +12,7 @@ import pytest
 
 # What a test may need beside NumPy, and beside what runs tests.
 LIBRARIES = (
-    "array_api_strict dask distributed h5py hatchling IPython jax llvmlite matplotlib max mypy ndindex "
+    "array_api_strict dask distributed h5py hatchling IPython llvmlite matplotlib max mypy ndindex "
     "pandas psutil pytest_jsonreport scipy setuptools sklearn sympy zarr"
 )
 MISSING = {name for name in LIBRARIES.split() if find_spec(name) is None}

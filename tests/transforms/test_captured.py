@@ -148,6 +148,7 @@ def test_writes_to_an_argument_that_all_examples_share(name: str) -> None:
         settle(c)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning")  # from 2.5 on
 def test_shapes_and_dtypes_set_in_place() -> None:
     def shape(c: Any, x: Any) -> Any:
         c.shape = c.shape[::-1]

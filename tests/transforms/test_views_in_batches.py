@@ -13,7 +13,11 @@ import nabla_array as xp
 from nabla_array import transforms as t
 from nabla_array.transforms import vmap
 
-pytestmark = pytest.mark.filterwarnings("ignore::nabla_array.transforms.SplitWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::nabla_array.transforms.SplitWarning"),
+    # NumPy's own arrays, which do the same, warn from 2.5 on.
+    pytest.mark.filterwarnings("ignore:Setting the shape on a NumPy array:DeprecationWarning"),
+]
 
 I = np.array([0, 2])  # noqa: E741
 X = np.arange(6.0).reshape(3, 2) - 2.5

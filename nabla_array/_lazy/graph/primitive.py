@@ -126,6 +126,8 @@ class Primitive:
     # Elementwise only: the kinds of dtypes of which elements can make it raise. It may not write over its
     # operands then.
     raises: str = ""
+    # Elementwise only: it divides, so that NumPy warns of zeros among integers as it is called.
+    divides: bool = False
     # Elementwise only: NumPy leaves elements out where it writes to an array that is not contiguous.
     contiguous: bool = False
     # How machine code does it: a rule, of which `ops/machine.py` says more. None leaves it to the loop of the
@@ -140,6 +142,8 @@ class Primitive:
     associative: bool = False
     # Views: the result has all elements of the operand, in the same order.
     keeps_order: bool = False
+    # Views: ``(params) -> shape``, where only the shape changes, so that NumPy may have to copy for it.
+    reshapes: Callable[..., tuple[int, ...]] | None = None
     # Views: ``(first, second) -> params``: what does as much as two of it in a row.
     merge: Callable[..., dict[str, Any]] | None = None
     # Views: several elements of the result may be one, or NumPy refuses to write to them.

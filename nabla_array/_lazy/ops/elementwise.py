@@ -127,12 +127,17 @@ floor_divide = elementwise(
     "floor_divide",
     np.floor_divide,
     host=_floor_divide,
+    divides=True,
     max="nabla.floor_divide",
     llvm=mc.loops("iu"),
     partials=(None, None),
 )
 remainder = elementwise(
-    "remainder", np.remainder, max="nabla.remainder", partials=(1, lambda out, x, y: -floor(x / y))
+    "remainder",
+    np.remainder,
+    divides=True,
+    max="nabla.remainder",
+    partials=(1, lambda out, x, y: -floor(x / y)),
 )
 # An integer to a negative power raises. MAX, which cannot raise, runs it for unsigned integers only.
 pow_ = elementwise(
@@ -492,7 +497,7 @@ cast: Primitive = Primitive(
 # NumPy's that the standard does not have, whole where composing them would lose bits.
 _INTC = np.dtype(np.intc)
 
-fmod = elementwise("fmod", np.fmod, partials=(1, lambda out, x, y: -trunc(x / y)))
+fmod = elementwise("fmod", np.fmod, divides=True, partials=(1, lambda out, x, y: -trunc(x / y)))
 heaviside = elementwise(
     "heaviside",
     np.heaviside,

@@ -53,6 +53,7 @@ reshape: Primitive = Primitive(
     lambda x, shape: x.reshape(shape),
     kind="view",
     keeps_order=True,
+    reshapes=lambda shape: shape,
     merge=lambda first, second: second,
     put=lambda apply, old, new, shape: apply(reshape, new, shape=old.shape),
     batch=prefix(shape=lambda size: size),

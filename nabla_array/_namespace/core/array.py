@@ -50,11 +50,11 @@ class Step(NamedTuple):
         The elements are not read: there may be none behind what only shows shapes and strides. Where NumPy
         would have to copy them for another shape, the view is of an array of that shape in C order.
         """
-        if self.prim is reshape:
+        if self.prim.reshapes is not None:
+            shape, size = self.prim.reshapes(**self.params), memory.itemsize
             try:
-                return memory.reshape(self.params["shape"], copy=False)
-            except ValueError:
-                shape, size = self.params["shape"], memory.itemsize
+                return memory.reshape(shape, copy=False)
+            except ValueError:  # NumPy would copy
                 steps = [size * math.prod(shape[i + 1 :]) for i in range(len(shape))]
                 return np.lib.stride_tricks.as_strided(memory, shape, steps)
         if not self.indices:

@@ -452,12 +452,9 @@ def _quickly(prim: Primitive, of: Aval, x: Any, y: Any) -> Any:
         return None
 
 
-_DIVISIONS = {e.floor_divide, e.remainder, e.fmod}
-
-
 def divides_integers(prim: Primitive, of: Aval) -> bool:
     """Say whether this divides integers, which is done at once: NumPy tells of zeros then."""
-    if prim not in _DIVISIONS or of.dtype.kind not in "iu" or of.nbytes >= PART:
+    if not prim.divides or of.dtype.kind not in "iu" or of.nbytes >= PART:
         return False
     return active.settings["mode"] != "max"
 

@@ -309,11 +309,6 @@ def test_an_associative_operation_joins_in_any_order(prim: Primitive) -> None:
 BY_NAME = {
     "_lazy/max/backend.py": ("slice_", "canonical programs write slices otherwise"),
     "_lazy/max/rows.py": ("prims reduce_sum", "the sum of squares about a mean, as it is written"),
-    "_namespace/core/array.py": (
-        "reshape",
-        "of what makes views, it alone copies where NumPy's strides do not do",
-    ),
-    "_namespace/dispatch/eager.py": ("_DIVISIONS", "divisions of integers, of which NumPy warns at once"),
     "_namespace/dispatch/elementwise_calls.py": ("_HOLDS", "the six comparisons, which take any integer"),
     "_namespace/numpy/ordering.py": ("argpartition_p", "two functions, each with its own primitive"),
     "transforms/checkpoint_policies.py": (
