@@ -160,6 +160,8 @@ class Primitive:
     by_rows: bool = False
     # The same: ``(x, parts, axis, **params)`` makes the result for an axis of the results for parts of it.
     joined: Callable[..., Any] | None = None
+    # ``(x, **params) -> result`` or None: of operands for which there is a shorter way than to share the work.
+    shortcut: Callable[..., Any] | None = None
     # Reductions: we have a kernel that reduces rows on the CPU.
     row_kernel: bool = False
     # Every derivative is zero: a tape for derivatives does not follow it.

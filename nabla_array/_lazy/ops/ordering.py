@@ -136,6 +136,11 @@ def _places(x: np.ndarray) -> np.ndarray | None:
     return None if found.min() < 0 else found
 
 
+def _inverse(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray | None:
+    """Return the order of a permutation, as argsort gives one; None of what is none. Parts of one are not."""
+    return _places(_mirrored(x) if descending else x)
+
+
 def _argsort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
     keys = _mirrored(x) if descending else x
     places = _places(keys)
@@ -175,6 +180,7 @@ argsort = Primitive(
     dims=whole("axis"),
     by_rows=True,
     joined=_argsort_joined,
+    shortcut=_inverse,
 )
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from nabla_array._lazy.config import config
+from nabla_array._lazy.cpu.blocks import whole
 from nabla_array._lazy.graph.node import leaf
 from nabla_array._lazy.ops.ordering import (
     argsort,
@@ -145,3 +149,15 @@ def test_the_order_of_a_permutation_is_its_inverse(dtype: str, descending: bool)
         order = argsort.host(y, axis=0, descending=descending, stable=True)
         keys = np.invert(y) if descending else y
         assert_same(order, np.argsort(keys, kind="stable"))
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_threads_do_not_share_a_permutation(descending: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: Any, **params: Any) -> Any:
+        raise AssertionError("its parts are no permutations")
+
+    monkeypatch.setattr(argsort, "joined", refuse)
+    x = np.random.default_rng(0).permutation(100_000)
+    with config(threads=2):
+        order = whole(argsort, x)(x, axis=0, descending=descending, stable=True)
+    assert_same(order, np.argsort(np.invert(x) if descending else x, kind="stable"))
