@@ -382,7 +382,7 @@ def nanmedian(
     x = as_array("nanmedian", a)
     if not x.size:
         return nanmean(x, axis, out=out, keepdims=keepdims)
-    if x.dtype.kind != "f":
+    if x.dtype.kind not in "fc":
         return median(x, axis, out, keepdims=keepdims)
     if (numbers := _numbers("nanmedian", x, axis)) is not None:
         y = median(*numbers)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array.transforms import vmap
 
 from .comparing import compare
 
@@ -85,3 +87,20 @@ def test_median_warns_of_each_slice_without_numbers(axis: int | None) -> None:
             m.nanmedian(x, axis=axis)
         told.append([str(w.message) for w in caught])
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(
+    "x", [[1 + 1j, np.nan, 3, 2 - 5j], [[1 + 1j, np.nan, 3], [complex(1, np.nan), np.nan, 2]]]
+)
+@pytest.mark.parametrize("axis", [None, -1])
+def test_the_median_of_complex_numbers_leaves_out_nan(x: Any, axis: int | None) -> None:
+    expected = np.nanmedian(x, axis=axis)
+    assert expected.dtype == complex
+    np.testing.assert_array_equal(xp.nanmedian(xp.asarray(x), axis=axis), expected)
+    np.testing.assert_array_equal(vmap(lambda y: xp.nanmedian(y, axis=axis))(xp.asarray([x, x]))[1], expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_a_median_of_complex_nan_warns_as_of_real_ones(dtype: Any) -> None:
+    with xp.config(float_warnings=True), pytest.warns(RuntimeWarning, match="All-NaN slice"):
+        xp.nanmedian(xp.full((2, 2), np.nan, dtype=dtype), axis=0)
