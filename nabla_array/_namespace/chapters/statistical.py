@@ -126,8 +126,10 @@ def _total(
     if where is not True:
         x = chosen(name, x, where, int(name == "prod"))
     y = reduce(prim, x, reduced_axes(name, axis, x.ndim), keepdims)
-    if initial is not None:
+    if initial is not None and x.size:
         y = elementwise(join, name, (y, initial))
+    elif initial is not None:  # alone: 0.0 + -0.0 would lose the sign
+        y = broadcast_to(as_array(name, initial, y.dtype), y.shape)
     return deliver(name, out, y, "unsafe", exact=True)
 
 

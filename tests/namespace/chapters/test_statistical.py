@@ -109,3 +109,11 @@ def test_large_arrays_agree_to_rounding():
 def test_lists_and_numpy_arrays():
     same(xp.sum([1, 2, 3]), np.int64(6))
     same(xp.max(np.asarray([1.0, 2.0])), np.float64(2))
+
+
+def test_a_sum_of_nothing_is_what_it_begins_with() -> None:
+    for initial in (-0.0, np.float32(-0.0), 2.5):
+        found, wanted = (m.sum(m.zeros((0, 2), dtype=m.float32), axis=0, initial=initial) for m in (xp, np))
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(np.signbit(np.asarray(found)), np.signbit(wanted))
+        np.testing.assert_array_equal(found, wanted)
