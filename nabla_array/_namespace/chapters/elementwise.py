@@ -464,7 +464,9 @@ def clip(
     z = y
     for bound, prim in ((low, p.maximum), (high, p.minimum)):
         if bound is not None:
-            z = elementwise(prim, "clip", (z, bound))
+            z = elementwise(
+                prim, "clip", (bound, z)
+            )  # of equal numbers the element: it has a sign if it is 0
     return z.copy() if z is y else z
 
 

@@ -30,10 +30,22 @@ from ..._lazy.ops.placement import in_use
 from ..._lazy.run.claims import lock, locked
 from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import value_of
-from ..core.array import NO_LEVELS, Array, View, check_writable, current, frozen, mark, part_hook
+from ..core.array import (
+    NO_LEVELS,
+    Array,
+    View,
+    check_writable,
+    current,
+    from_value,
+    frozen,
+    mark,
+    ordered,
+    part_hook,
+)
 from ..core.evaluation import fresh_value
 from ..core.indexing import as_integers, put_hook
 from ..core.keys import PLAIN, is_plain
+from ..core.order import inverse, lying
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22
@@ -59,6 +71,16 @@ def known(value: np.ndarray, aval: Aval) -> Array:
     if scopes:
         mark(y)
     return y
+
+
+def _anew(value: np.ndarray, aval: Aval) -> Array:
+    """Return an array of what NumPy's function gave, in the order in memory that NumPy chose."""
+    flags = value.flags
+    axes = None if value.ndim < 2 or flags.c_contiguous or not flags.owndata else lying(value)
+    if axes is None:
+        return known(value, aval)
+    turned = value.transpose(axes)
+    return ordered(known(turned, aval_of(turned.shape, turned.dtype)), inverse(axes))
 
 
 # What lists in keys are made of, where nothing in them is an array.
@@ -418,7 +440,7 @@ def _is_option(x: Any) -> bool:
 
 def _made(value: Any) -> Array:
     value = np.asarray(value)
-    return known(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else Array(leaf(value))
+    return _anew(value, aval_of(value.shape, value.dtype)) if value.nbytes < PART else from_value(value)
 
 
 COMPARISONS: dict[Primitive, Callable[[Any, Any], Any]] = {
@@ -473,10 +495,14 @@ def elementwise(prim: Primitive, aval: Aval, a: Node, b: Node | None = None) -> 
             value = _quickly(prim, a.aval, x, y)
             if value is not None:
                 return known(np.array(value, aval.dtype), aval)
-    value = heard(prim.host, x) if b is None else heard(prim.host, x, y)
+    if prim is e.pow_ and not aval.shape and aval.dtype.kind == "f" and b is not None and a.aval is b.aval:
+        # NumPy's numbers have other last bits than its arrays.
+        value = heard(operator.pow, x[()], y[()])  # type: ignore[index]
+    else:
+        value = heard(prim.host, x) if b is None else heard(prim.host, x, y)
     if listener.heard:
         tell([Node(prim, (a,) if b is None else (a, b), NO_PARAMS, aval, 0)])
-    return known(value if type(value) is np.ndarray else np.asarray(value), aval)
+    return _anew(value if type(value) is np.ndarray else np.asarray(value), aval)
 
 
 # The avals that results have, by what they are made of: the last ones.
@@ -530,7 +556,7 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
         return None
     if listener.heard:
         tell([Node(prim, tuple(nodes), params, aval, 0)])
-    return known(value, aval)
+    return _anew(value, aval)
 
 
 def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:

@@ -334,3 +334,4 @@ def test_extremes_of_zeros_have_numpys_sign(name: str, n: int, dtype: str) -> No
         np.testing.assert_array_equal(np.signbit(np.asarray(f(u * 1, v + v))), want)  # fused
     want = np.signbit(np.clip(a, 0.0, 1.0))
     np.testing.assert_array_equal(np.signbit(np.asarray(xp.clip(xp.asarray(a), 0.0, 1.0))), want)
+    np.testing.assert_array_equal(np.signbit(np.asarray(xp.clip(xp.asarray(a) * 1, 0.0, 1.0))), want)
