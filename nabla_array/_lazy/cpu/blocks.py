@@ -72,6 +72,13 @@ def _sole(env: list[Any], i: int) -> int:
 _SOLE = _sole([object()], 0)
 
 
+def _behind(view: np.ndarray) -> int:
+    return sys.getrefcount(view.base)
+
+
+_ONE_BEHIND = _behind(np.empty(1)[:])
+
+
 def run_call(
     program: Program, step: Call, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
 ) -> None:
@@ -217,12 +224,22 @@ def _reduce_first(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.n
 def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> bool:
     """Say whether nobody but this step will ever look at a value's memory again."""
     mine = i in drop and (i >= base or i in owned)
-    return mine and _sole(env, i) == _SOLE + (i < base) and can_write(env[i])
+    if not mine or _sole(env, i) != _SOLE + (i < base):
+        return False
+    return can_write(env[i]) or (i >= base and _sees_all(env[i]))
 
 
 def can_write(value: np.ndarray) -> bool:
     """Say whether the array's memory is its own, so that its only holder may write to it."""
     return value.flags.owndata and value.flags.writeable
+
+
+def _sees_all(view: np.ndarray) -> bool:
+    """Say whether the only holder of a view may write to it: all of memory that nobody else looks at."""
+    flags = view.flags
+    if flags.owndata or not (flags.c_contiguous and flags.writeable) or type(view.base) is not np.ndarray:
+        return False
+    return _behind(view) == _ONE_BEHIND and view.nbytes == view.base.nbytes and can_write(view.base)
 
 
 def _blocks(lead: tuple[int, ...], rows: int) -> list[tuple[slice, ...]]:

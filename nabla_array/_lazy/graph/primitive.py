@@ -160,7 +160,7 @@ class Primitive:
     by_rows: bool = False
     # The same: ``(x, parts, axis, **params)`` makes the result for an axis of the results for parts of it.
     joined: Callable[..., Any] | None = None
-    # ``(x, **params) -> result`` or None: of operands for which there is a shorter way than to share the work.
+    # ``(x, **params) -> result`` or None: of operands for which a way is shorter than sharing the work.
     shortcut: Callable[..., Any] | None = None
     # Reductions: we have a kernel that reduces rows on the CPU.
     row_kernel: bool = False

@@ -87,6 +87,32 @@ def test_a_call_may_write_over_a_value_that_dies() -> None:
             np.testing.assert_array_equal(env[2], [0, 1, 2, 0, 1, 2])
 
 
+def test_a_call_may_write_through_a_view_of_memory_that_nobody_else_has() -> None:
+    steps: Steps = [(e.neg, (0,), {}), (structure.permute, (2,), {"axes": (0, 1)})]
+    inputs = [np.zeros((2, 3)), np.ones((2, 1))]
+    program = program_of(
+        inputs, [*steps, (structure.update_slice, (3, 1), {"start": (0, 1), "step": (1, 1)})]
+    )
+
+    def runs_over(view: Callable[[np.ndarray], np.ndarray], keep: bool = False) -> bool:
+        whole = np.zeros((2, 3))
+        env: list[Any] = [*inputs, None, view(whole), None]
+        seen, where = (whole if keep else None), env[3].ctypes.data
+        del whole
+        run_call(program, Call(4, (3, 1)), (3,), env, frozenset())
+        np.testing.assert_array_equal(env[4], [[0, 1, 0], [0, 1, 0]])
+        assert seen is None or not seen.any()
+        return bool(env[4].ctypes.data == where)
+
+    assert runs_over(lambda x: x[:])
+    assert runs_over(lambda x: x.reshape(6).reshape(2, 3))
+    assert not runs_over(lambda x: x[:], keep=True)
+    assert not runs_over(lambda x: np.concatenate([x, x])[2:])  # half of it
+    assert not runs_over(lambda x: np.asfortranarray(x).T.reshape(3, 2).T)  # another order
+    assert not runs_over(lambda x: _read_only(x[:]))
+    assert not runs_over(lambda x: np.frombuffer(bytearray(48)).reshape(2, 3))  # another's
+
+
 def _read_only(x: np.ndarray) -> np.ndarray:
     x.setflags(write=False)
     return x
