@@ -44,6 +44,14 @@ img = (np.arange(16 * 16 * 3).reshape(16, 16, 3) % 251).astype(np.uint8)
 f, n = v[1], i[0]
 """
 
+# Compiled types that take their own kind alone and ask nothing: their errors cannot name a conversion, so the
+# page says which line, of those below, to write in the place of one.
+INSTEAD = {
+    "datetime.timedelta(days=v.sum())": "datetime.timedelta(days=float(v.sum()))",
+    "decimal.Decimal(v.sum())": "decimal.Decimal(float(v.sum()))",
+    "pa.Tensor.from_numpy(x).shape": "pa.Tensor.from_numpy(x.__array__()).shape",
+}
+
 LIBRARIES = {
     "standard library": Library(
         "json; datetime; decimal; time; struct; array; statistics; fractions; random; pickle; copy; math; "
@@ -52,8 +60,10 @@ LIBRARIES = {
             'json.dumps({"mean": v.mean(), "all": v.tolist()})',
             "json.dumps([v.sum(), v.max()])",
             "datetime.timedelta(days=v.sum())",
+            "datetime.timedelta(days=float(v.sum()))",
             "datetime.date(2024, 1, 1) + datetime.timedelta(days=int(n))",
             "decimal.Decimal(v.sum())",
+            "decimal.Decimal(float(v.sum()))",
             "time.sleep(f * 0)",
             'struct.pack("<d", f), struct.pack("<i", n)',
             'array.array("d", v).tolist()',
@@ -243,6 +253,7 @@ s = d["a"].copy()
             "b = io.BytesIO(); pq.write_table(pa.table({'a': v}), b); pq.read_table(b)['a'].to_pylist()",
             "np.asarray(pa.array([1.0, 2.0])) + 1",
             "pa.Tensor.from_numpy(x).shape",
+            "pa.Tensor.from_numpy(x.__array__()).shape",
             "pa.py_buffer(v).size",
             "pa.FixedSizeListArray.from_arrays(pa.array(x.ravel()), 3)",
         ),
