@@ -41,13 +41,14 @@ from ._namespace.numpy import scalars as _scalars  # noqa: F401
 
 if TYPE_CHECKING:
     from . import fft as fft
+    from . import lib as lib
     from . import linalg as linalg
+    from . import random as random
     from . import special as special
+    from . import typing as typing
+    from ._names import *  # noqa: F403
     from ._namespace.chapters.constants import *  # noqa: F403
     from ._namespace.chapters.info import *  # noqa: F403
-    from ._namespace.chapters.moments import *  # noqa: F403
-    from ._namespace.chapters.searching import *  # noqa: F403
-    from ._namespace.chapters.sets import *  # noqa: F403
     from ._namespace.numpy.ndarray import *  # noqa: F403
     from .inspect import explain as explain
     from .inspect import report as report
@@ -81,7 +82,7 @@ _interop.namespace_names.update(
 sys.meta_path.append(_numpy_modules.Finder())
 
 # Imported when they are first named: most programs never do.
-_LATE_MODULES = ("fft", "lib", "linalg", "random", "special")
+_LATE_MODULES = ("fft", "lib", "linalg", "random", "special", "typing")
 _LATE = {
     **dict.fromkeys(("e", "inf", "nan", "newaxis", "pi"), "._namespace.chapters.constants"),
     "__array_namespace_info__": "._namespace.chapters.info",
@@ -94,7 +95,7 @@ _LATE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def _find(name: str) -> Any:
     if name in _LATE:
         found = getattr(import_module(_LATE[name], __name__), name)
     elif name in _LATE_MODULES:
@@ -105,6 +106,10 @@ def __getattr__(name: str) -> Any:
         found = _interop.numpy_name(name)
     globals()[name] = found
     return found
+
+
+if not TYPE_CHECKING:  # who checks types knows these names from the stub
+    __getattr__ = _find
 
 
 def __dir__() -> list[str]:

@@ -112,7 +112,7 @@ def script(name: str) -> ModuleType:
 
 
 # Parts of the package that users run, or that hold what they find elsewhere, and import nothing of.
-_UNLISTED = {"__main__", "cache_command", "demo", "inspect", "lib", "runner", "version"}
+_UNLISTED = {"__main__", "cache_command", "demo", "inspect", "lib", "runner", "typing", "version"}
 _FOREIGN = {"Any", "ModuleType", "TYPE_CHECKING", "annotations", "import_module"}
 
 

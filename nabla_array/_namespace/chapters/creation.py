@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from ..core.promotion import (
 from ..core.views import copied, in_order, in_turn
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, DTypeLike
 
 __all__ = [
     "arange",
@@ -272,6 +275,30 @@ def arange(
     return placed(from_value(checked("arange", np.arange(*known, dtype=wanted))), device)
 
 
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: Literal[False] = False,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Array: ...
+@overload
+def linspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    *,
+    retstep: Literal[True],
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+    device: Any = None,
+) -> tuple[Array, Array | complex]: ...
 def linspace(
     start: Any,
     stop: Any,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -63,7 +63,7 @@ KINDS = {
 }
 
 
-@partial(fastpath.wrap, "astype", name="astype")
+@fastpath.whole(None, "astype")
 def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
     """Return an array with another dtype.
 
@@ -252,7 +252,7 @@ def letters(kind: str) -> str:
     return KINDS[kind]
 
 
-@partial(fastpath.wrap, "result_type", name="result_type", host=np.result_type)
+@fastpath.whole(np.result_type, "result_type")
 def result_type(*arrays_and_dtypes: Any) -> np.dtype:
     """Return the dtype that arrays, scalars and dtypes are promoted to.
 

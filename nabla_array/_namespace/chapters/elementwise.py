@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +16,9 @@ from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import make_ufunc
+
+if TYPE_CHECKING:
+    from ..core.types import Binary
 
 __all__ = [
     "abs",
@@ -359,7 +361,7 @@ def positive(x: Any, /) -> Array:
 _PYTHONS = (int, float, complex, bool)
 
 
-def real(val: Any) -> Any:
+def real(val: Any) -> Array:
     """Return the real part of each element, as a view.
 
     Parameters
@@ -379,7 +381,7 @@ def real(val: Any) -> Any:
 
 
 @described_like(real, {"`val` itself where it": "zeros where `val`"})
-def imag(val: Any) -> Any:
+def imag(val: Any) -> Array:
     """Return the imaginary part of each element, as a view.
 
     >>> xp.imag(xp.asarray([1 + 2j]))
@@ -492,7 +494,7 @@ def _truth(function: str, x: Any) -> Array:
     return elementwise(p.ne, function, (y, 0))
 
 
-def _logical(like: np.ufunc, prim: Primitive, question: str, result: str) -> Callable[..., Any]:
+def _logical(like: np.ufunc, prim: Primitive, question: str, result: str) -> Binary:
     """Return a ufunc of two truth values."""
     name = like.__name__
 

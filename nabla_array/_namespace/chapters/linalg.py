@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -37,6 +37,9 @@ from .linalg_basics import (
 )
 from .linear_algebra import matmul, matrix_transpose, tensordot, vecdot
 from .sorting import argsort, sort
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 __all__ = [
     "LinAlgError",
@@ -389,6 +392,12 @@ def _per_matrix(function: str, bound: Any, dtype: np.dtype) -> Array:
 _HOST_MODES = ("raw", "full", "f", "economic", "e")
 
 
+@overload
+def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResult: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
+@overload
+def qr(a: ArrayLike, mode: Literal["raw"]) -> tuple[Array, Array]: ...
 def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
     """Return the QR decomposition of matrices.
 
@@ -479,6 +488,19 @@ def solve(a: Any, b: Any) -> Array:
     return apply(reshape, out, shape=out.shape[:-1]) if b.ndim == 1 else out
 
 
+@overload
+def svd(
+    a: ArrayLike,
+    full_matrices: bool = True,
+    compute_uv: Literal[True] = True,
+    hermitian: bool = False,
+) -> SVDResult: ...
+@overload
+def svd(
+    a: ArrayLike, full_matrices: bool = True, *, compute_uv: Literal[False], hermitian: bool = False
+) -> Array: ...
+@overload
+def svd(a: ArrayLike, full_matrices: bool, compute_uv: Literal[False], hermitian: bool = False) -> Array: ...
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition of matrices, ``a = U @ diag(S) @ Vh``.
 

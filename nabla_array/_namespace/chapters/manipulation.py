@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..core.views import aliases, layout, whole_shape
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .statistical import reduced_axes
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 __all__ = [
     "atleast_1d",
@@ -277,6 +280,10 @@ def _at_least(function: str, arrays: tuple[Any, ...], ndim: int) -> Any:
     return out[0] if len(out) == 1 else out
 
 
+@overload
+def atleast_1d(array: ArrayLike, /) -> Array: ...
+@overload
+def atleast_1d(first: ArrayLike, second: ArrayLike, /, *more: ArrayLike) -> tuple[Array, ...]: ...
 def atleast_1d(*arrays: Any) -> Any:
     """Return arrays with one axis or more, as views.
 
@@ -294,6 +301,10 @@ def atleast_1d(*arrays: Any) -> Any:
     return _at_least("atleast_1d", arrays, 1)
 
 
+@overload
+def atleast_2d(array: ArrayLike, /) -> Array: ...
+@overload
+def atleast_2d(first: ArrayLike, second: ArrayLike, /, *more: ArrayLike) -> tuple[Array, ...]: ...
 @described_like(atleast_1d)
 def atleast_2d(*arrays: Any) -> Any:
     """Return arrays with two axes or more, as views.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from ..core.promotion import (
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .statistical import kept, reduce, reduced_axes
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 
@@ -184,6 +187,10 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Arra
 _MISSING: Any = object()
 
 
+@overload
+def where(condition: ArrayLike, /) -> tuple[Array, ...]: ...
+@overload
+def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array: ...
 @fastpath.whole(np.where)
 def where(condition: Any, x1: Any = _MISSING, x2: Any = _MISSING, /) -> Any:
     """Return elements of `x1` where the condition is true, and of `x2` elsewhere.

@@ -34,6 +34,13 @@ from .order import Axes, Order, inverse, lying
 if TYPE_CHECKING:
     from types import ModuleType
 
+    from ..numpy.flat import FlatIterator
+    from ._methods import Device, Methods, Sharding  # a stub: what methods.py puts into the class
+    from .types import DType
+    from .views import Flags
+else:
+    Methods = object
+
 NO_LEVELS: Levels = ()
 
 
@@ -122,7 +129,7 @@ class NoLengthError(TypeError, AttributeError):
     """An array without axes has no length: a TypeError for `len`; who asks for `__len__` finds none."""
 
 
-class Array:
+class Array(Methods):
     """An array with NumPy's behaviour whose elements are computed when somebody looks at them.
 
     Arrays come from functions (`asarray`, `zeros`, `arange`, ...), not from calling the class. An
@@ -149,11 +156,10 @@ class Array:
     _view: View | None
     _born: int  # the scope that it was made in (scopes.py); not set outside of all
 
-    if TYPE_CHECKING:  # what operators.py, methods.py and views.py put here
+    if TYPE_CHECKING:  # what operators.py, views.py and scalars.py put here
 
         def _operator(self, other: Any) -> Array: ...
         def _own(self) -> Array: ...
-        def _method(self, *args: Any, **kwargs: Any) -> Array: ...
         def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray: ...
         def __getitem__(self, key: Any) -> Array: ...
         def __setitem__(self, key: Any, value: Any) -> None: ...
@@ -163,9 +169,33 @@ class Array:
         __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = __matmul__ = _operator
         __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __rfloordiv__ = __rmod__ = __rpow__ = _operator
         __rmatmul__ = __and__ = __or__ = __xor__ = __rand__ = __ror__ = __rxor__ = _operator
+        __lshift__ = __rshift__ = __rlshift__ = __rrshift__ = _operator
         __lt__ = __le__ = __gt__ = __ge__ = _operator
         __neg__ = __pos__ = __abs__ = __invert__ = _own
-        all = any = copy = cumsum = mean = prod = reshape = squeeze = std = sum = transpose = var = _method
+        strides: tuple[int, ...]
+        base: Array | None
+        flags: Flags
+        flat: FlatIterator
+
+        @property
+        def ctypes(self) -> object: ...
+        @property
+        def data(self) -> memoryview: ...
+        @property
+        def numerator(self) -> Array: ...
+        @property
+        def denominator(self) -> Array: ...
+        def __divmod__(self, other: Any) -> tuple[Array, Array]: ...
+        def __rdivmod__(self, other: Any) -> tuple[Array, Array]: ...
+        def __contains__(self, value: object) -> bool: ...
+        def setflags(
+            self, write: bool | None = None, align: bool | None = None, uic: bool | None = None
+        ) -> None: ...
+        def resize(self, *new_shape: Any, refcheck: bool = True) -> None: ...
+        def as_integer_ratio(self) -> tuple[int, int]: ...
+        def is_integer(self) -> bool: ...
+        def bit_count(self) -> int: ...
+        def hex(self) -> str: ...
 
     def __init__(self, node: Any, levels: Levels = NO_LEVELS) -> None:
         if not isinstance(node, Node):  # as NumPy's types of numbers are called: by `statistics`, say
@@ -187,7 +217,7 @@ class Array:
         __class__ = compiled.attribute("class", __class__)  # type: ignore[assignment, arg-type]
 
     @property
-    def dtype(self) -> np.dtype:
+    def dtype(self) -> DType:
         """Data type of the elements, a `numpy.dtype`."""
         return self._node.aval.dtype
 
@@ -218,12 +248,12 @@ class Array:
         return self.size * self.itemsize
 
     @property
-    def device(self) -> Any:
+    def device(self) -> Device:
         """The device that holds the array: ``"cpu"``, an accelerator as ``"gpu:0"``, or a mesh."""
         return device_of(current(self)) if in_use else CPU
 
     @property
-    def sharding(self) -> Any:
+    def sharding(self) -> Sharding | None:
         """How an array on a mesh is cut over it; None for others. Its value is computed for that."""
         node = current(self)
         if device_of(node) == CPU:
@@ -254,10 +284,11 @@ class Array:
         value: np.ndarray = value_of(node)
         return value
 
-    def item(self, /, *args: Any) -> Any:
+    def item(self, /, *args: Any) -> bool | int | float | complex:
         """Return one element as a Python scalar."""
         note_number(self)
-        return self._value().item(*args)
+        number: bool | int | float | complex = self._value().item(*args)
+        return number
 
     def tolist(self, /) -> Any:
         """Return the elements as nested lists of Python scalars."""

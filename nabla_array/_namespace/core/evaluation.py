@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from ..._lazy.graph.node import tapes
 from ..._lazy.ops.placement import in_use
 from ..._lazy.run.evaluator import evaluate, run_loops, value_of
 from .array import Array, current
+
+if TYPE_CHECKING:
+    from .types import T, Ts
 
 __all__ = ["eval"]
 
@@ -29,7 +32,11 @@ def arrays_in(tree: Any) -> list[Array]:
     return found
 
 
-def eval(*arrays: Any) -> Any:
+@overload
+def eval(tree: T, /) -> T: ...
+@overload
+def eval(*trees: *Ts) -> tuple[*Ts]: ...
+def eval(*arrays: Any) -> Any:  # type: ignore[misc]  # mypy takes `*Any` for less than `*Ts`
     """Evaluate arrays now, all of them at once, so that what they share is computed once.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial, wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..core.promotion import SCALARS, UnheldDtypeError, as_array, elementwise, f
 from ..core.weak import any_stands, noted, weak
 from . import eager, fastpath
 from .ufuncs import ALIASES, host_hook, make_ufunc, with_options
+
+if TYPE_CHECKING:
+    from ..core.types import Binary, MakesUfunc, Unary
 
 
 def common_axes(*operands: Any) -> Axes | None:
@@ -214,10 +217,10 @@ def compared(prim: Primitive, name: str, x1: Any, x2: Any) -> Array:
         raise
 
 
-def composed(like: np.ufunc) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def composed(like: np.ufunc) -> MakesUfunc:
     """Let a function of operands alone, composed of others, be a ufunc like one of NumPy's."""
 
-    def decorate(plain: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(plain: Callable[..., Any]) -> Any:
         @wraps(plain)
         def function(
             *operands: Any,
@@ -265,7 +268,7 @@ def _made(
     operands: str,
     example: str,
     result: str,
-) -> Callable[..., Any]:
+) -> Any:
     """Return a function made from a primitive, named as the standard, or else NumPy, calls its ufunc."""
     like = prim.ufunc
     assert like is not None
@@ -298,11 +301,13 @@ ValueError
     return function
 
 
-def unary(prim: Primitive, summary: str, x: str, result: str) -> Callable[..., Any]:
-    return _made("unary", unary_call, prim, summary, "x : Array", f"xp.asarray({x})", result)
+def unary(prim: Primitive, summary: str, x: str, result: str) -> Unary:
+    made: Unary = _made("unary", unary_call, prim, summary, "x : Array", f"xp.asarray({x})", result)
+    return made
 
 
-def binary(prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Callable[..., Any]:
+def binary(prim: Primitive, summary: str, x1: str, x2: str, result: str) -> Binary:
     operands = "x1, x2 : Array or scalar\n    Operands; a Python scalar takes the other's dtype."
     example = f"xp.asarray({x1}), xp.asarray({x2})"
-    return _made("binary", binary_call, prim, summary, operands, example, result)
+    made: Binary = _made("binary", binary_call, prim, summary, operands, example, result)
+    return made

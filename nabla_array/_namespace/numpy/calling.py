@@ -204,7 +204,7 @@ def _as_in_memory(x: Array) -> np.ndarray:
     return copy
 
 
-def broadcast(*args: Any) -> Any:
+def broadcast(*args: Any) -> np.broadcast:
     """Return NumPy's object that tells how arrays broadcast.
 
     >>> xp.broadcast(xp.zeros((2, 1)), xp.zeros(3)).shape

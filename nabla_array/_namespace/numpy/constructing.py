@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from ..interop.functions import to_host
 from .described import eager_numpys, numpys, of_family
 from .joining import along, with_axes
 from .numbers import i0
+
+if TYPE_CHECKING:
+    from ..core.types import DTypeLike, T
 
 _F64 = np.dtype(np.float64)
 
@@ -49,6 +52,14 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> A
     return asarray(a, dtype=dtype, order=order, **kwargs)
 
 
+@overload
+def frombuffer(
+    buffer: bytes, dtype: DTypeLike = float, count: int = -1, offset: int = 0, *, like: Any = None
+) -> Array: ...
+@overload
+def frombuffer(
+    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0, *, like: Any = None
+) -> Array | np.ndarray: ...
 @numpys
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Any:
     """Return a copy of a buffer that cannot be written to, and NumPy's array on the memory of one that can.
@@ -211,6 +222,12 @@ def geomspace(
     return astype(y, wide if dtype is None else np.dtype(dtype))
 
 
+@overload
+def indices(dimensions: Iterable[int], dtype: DTypeLike = int, sparse: Literal[False] = False) -> Array: ...
+@overload
+def indices(
+    dimensions: Iterable[int], dtype: DTypeLike = int, *, sparse: Literal[True]
+) -> tuple[Array, ...]: ...
 @numpys
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     """Return the indices of a grid: an array for each axis, stacked unless they are sparse.
@@ -233,8 +250,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 @numpys
 def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
-) -> Any:
+    function: Callable[..., T], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> T:
     """Return what a function makes of the coordinates of a grid.
 
     >>> xp.fromfunction(lambda i, j: i + j, (2, 2), dtype=int)
@@ -383,7 +400,7 @@ def kaiser(M: Any, beta: Any) -> Array:
 
 
 @numpys
-def common_type(*arrays: Any) -> Any:
+def common_type(*arrays: Any) -> type[np.inexact]:
     """Return the type of floats or complex numbers that holds all arrays.
 
     >>> xp.common_type(xp.asarray([1, 2]), xp.asarray([1.0], dtype=xp.float32)).__name__

@@ -74,7 +74,7 @@ def seterr(
     over: str | None = None,
     under: str | None = None,
     invalid: str | None = None,
-) -> dict[str, Any]:
+) -> dict[str, str]:
     """Decide from now on what becomes of floating-point errors; returns what was decided before.
 
     Parameters and results are those of NumPy's `numpy.seterr`.
@@ -93,7 +93,7 @@ def seterr(
     _lasting.close()
     if faults.is_urgent(faults.usual) or faults.usual["under"] != "ignore":
         _lasting.enter_context(faults.recorded_under({}))
-    return {**before}
+    return {kind: str(decision) for kind, decision in before.items()}
 
 
 for _it in (errstate, seterr):

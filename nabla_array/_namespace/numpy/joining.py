@@ -6,8 +6,8 @@ import builtins
 import itertools
 import math
 import operator
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from ..core.array import Array
 from ..core.indexing import fitted, getitem, setitem
 from ..core.promotion import as_array, astype, axis_or_flat, listed, normalize_axis
 from .described import eager_numpys, numpys
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis, T
 
 _ALL = slice(None)
 
@@ -46,6 +49,10 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Array:
     return join("append", [as_array("append", arr), as_array("append", values)], axis=axis)
 
 
+@overload
+def atleast_3d(array: ArrayLike, /) -> Array: ...
+@overload
+def atleast_3d(first: ArrayLike, second: ArrayLike, /, *more: ArrayLike) -> tuple[Array, ...]: ...
 @numpys
 def atleast_3d(*arys: Any) -> Any:
     """Return arrays with three axes or more: new ones go around a vector, and behind a matrix.
@@ -326,6 +333,10 @@ def repeated(values: Array, shape: tuple[int, ...]) -> Array:
     return reshape(tile(values, -(-n // values.size))[:n], shape)
 
 
+@overload
+def trim_zeros(filt: Array, trim: str = "fb", axis: Axis = None) -> Array: ...
+@overload
+def trim_zeros(filt: Sequence[T], trim: str = "fb", axis: Axis = None) -> Sequence[T] | Array: ...
 @numpys
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """Return an array without zeros at its front ("f"), its back ("b") or both.

@@ -8,7 +8,7 @@ import pickle
 from functools import lru_cache, update_wrapper
 from importlib import import_module
 from types import FunctionType, GenericAlias
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -33,6 +33,11 @@ from ..core.views import Flags, check_bits, copied, field, held_dtype, in_order,
 from ..dispatch import fastpath
 from ..dispatch.ufuncs import Function, host_hook, late_hook
 from . import homes
+
+if TYPE_CHECKING:
+    from ..core.types import Casting, DTypeLike
+
+Theirs = TypeVar("Theirs", bound=np.ndarray)
 
 
 def _host(self: Array, method: str, *args: Any) -> Any:
@@ -104,6 +109,19 @@ def transpose(self: Array, /, *axes: Any) -> Array:
 # -- dtype -----------------------------------------------------------------------------------------
 
 
+# Of an object or of text arrays are NumPy's; where that is told by a dtype, type checkers do not see it.
+@overload
+def astype(self: Array, /, dtype: builtins.type[str | bytes], *options: Any, **more: Any) -> np.ndarray: ...
+@overload
+def astype(
+    self: Array,
+    /,
+    dtype: DTypeLike,
+    order: str = "K",
+    casting: Casting | Literal["same_value"] = "unsafe",
+    subok: bool = True,
+    copy: bool = True,
+) -> Array: ...
 @fastpath.whole(np.ndarray.astype)
 def astype(
     self: Array,
@@ -133,6 +151,12 @@ def astype(
     return in_turn(self, lambda x: promotion.astype(x, wanted), order)
 
 
+@overload
+def view_as(self: Array, /, dtype: builtins.type[Theirs], type: None = None) -> Theirs: ...
+@overload
+def view_as(self: Array, /, dtype: DTypeLike | None = None, type: None = None) -> Array: ...
+@overload
+def view_as(self: Array, /, dtype: DTypeLike | None = None, *, type: builtins.type[Theirs]) -> Theirs: ...
 def view_as(self: Array, /, dtype: Any = None, type: Any = None) -> Any:
     """Return a view of the same memory: as it is, or as elements of another dtype.
 

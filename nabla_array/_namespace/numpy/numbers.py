@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -43,6 +43,9 @@ from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, broadcast_shapes, full, listed, normalize_axis, promote
 from .described import eager_numpys, numpys, of_family
 from .joining import along, flat
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 _F64 = np.dtype(np.float64)
 
@@ -310,6 +313,12 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     return concat(parts) if len(parts) > 1 else parts[0]
 
 
+@overload
+def gradient(f: ArrayLike, *varargs: ArrayLike, axis: int, edge_order: int = 1) -> Array: ...
+@overload
+def gradient(
+    f: ArrayLike, *varargs: ArrayLike, axis: tuple[int, ...] | None = None, edge_order: int = 1
+) -> Array | tuple[Array, ...]: ...
 @eager_numpys()
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """Return the slopes along axes, from differences of second order inside.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .constructing import vander
 from .described import eager_numpys, numpys
 from .more_linalg import lstsq
 from .numbers import convolve, inexact
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 _F64 = np.dtype(np.float64)
 
@@ -95,6 +98,10 @@ def roots(p: Any) -> Array:
     return concat([found, zeros((trailing,), dtype=found.dtype)]) if trailing else found
 
 
+@overload
+def polyval(p: ArrayLike, x: np.poly1d) -> np.poly1d: ...
+@overload
+def polyval(p: ArrayLike, x: ArrayLike) -> Array: ...
 @numpys
 def polyval(p: Any, x: Any) -> Any:
     """Return the values of a polynomial.
@@ -123,6 +130,12 @@ def _aligned(function: str, a: Any, b: Any) -> list[Array]:
     return [x if x.size == n else concat([filled((n - x.size,), 0, x.dtype), x]) for x in xs]
 
 
+@overload
+def polyadd(a1: np.poly1d, a2: ArrayLike) -> np.poly1d: ...
+@overload
+def polyadd(a1: ArrayLike, a2: np.poly1d) -> np.poly1d: ...
+@overload
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Array: ...
 @eager_numpys()
 def polyadd(a1: Any, a2: Any) -> Any:
     """Return the sum of two polynomials.
@@ -134,6 +147,12 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return _like(a1, a2)(x + y)
 
 
+@overload
+def polysub(a1: np.poly1d, a2: ArrayLike) -> np.poly1d: ...
+@overload
+def polysub(a1: ArrayLike, a2: np.poly1d) -> np.poly1d: ...
+@overload
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Array: ...
 @eager_numpys()
 def polysub(a1: Any, a2: Any) -> Any:
     """Return the difference of two polynomials.
@@ -145,6 +164,12 @@ def polysub(a1: Any, a2: Any) -> Any:
     return _like(a1, a2)(x - y)
 
 
+@overload
+def polymul(a1: np.poly1d, a2: ArrayLike) -> np.poly1d: ...
+@overload
+def polymul(a1: ArrayLike, a2: np.poly1d) -> np.poly1d: ...
+@overload
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Array: ...
 @numpys
 def polymul(a1: Any, a2: Any) -> Any:
     """Return the product of two polynomials.
@@ -162,6 +187,12 @@ def _leading(x: Array) -> Array:
     return x[int(places[0]) :] if places.size else filled((1,), 0, x.dtype)
 
 
+@overload
+def polydiv(u: np.poly1d, v: ArrayLike) -> tuple[np.poly1d, np.poly1d]: ...
+@overload
+def polydiv(u: ArrayLike, v: np.poly1d) -> tuple[np.poly1d, np.poly1d]: ...
+@overload
+def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Array, Array]: ...
 @numpys
 def polydiv(u: Any, v: Any) -> Any:
     """Return quotient and remainder of two polynomials.
@@ -188,6 +219,10 @@ def polydiv(u: Any, v: Any) -> Any:
     return make(q), make(rest[first:])
 
 
+@overload
+def polyder(p: np.poly1d, m: int = 1) -> np.poly1d: ...
+@overload
+def polyder(p: ArrayLike, m: int = 1) -> Array: ...
 @numpys
 def polyder(p: Any, m: int = 1) -> Any:
     """Return the derivative of a polynomial.
@@ -203,6 +238,10 @@ def polyder(p: Any, m: int = 1) -> Any:
     return _like(p)(x)
 
 
+@overload
+def polyint(p: np.poly1d, m: int = 1, k: ArrayLike | None = None) -> np.poly1d: ...
+@overload
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array: ...
 @numpys
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """Return an antiderivative of a polynomial.
@@ -223,6 +262,38 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return _like(p)(x)
 
 
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: Literal[False] = False,
+    w: ArrayLike | None = None,
+    cov: Literal[False] = False,
+) -> Array: ...
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    full: Literal[False] = False,
+    w: ArrayLike | None = None,
+    *,
+    cov: Literal[True, "unscaled"],
+) -> tuple[Array, Array]: ...
+@overload
+def polyfit(
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: int,
+    rcond: float | None = None,
+    *,
+    full: Literal[True],
+    w: ArrayLike | None = None,
+    cov: bool | Literal["unscaled"] = False,
+) -> tuple[Array, Array, int, Array, float]: ...
 @eager_numpys()
 def polyfit(
     x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False

@@ -406,7 +406,9 @@ def einsum(
 
 
 @numpys
-def einsum_path(*operands: Any, optimize: Any = "greedy", einsum_call: Any = False) -> Any:
+def einsum_path(
+    *operands: Any, optimize: Any = "greedy", einsum_call: Any = False
+) -> tuple[list[str | tuple[int, ...]], str]:
     """Return the order in which `einsum` would multiply, and a text on what that costs.
 
     >>> xp.einsum_path("ij,jk,kl->il", xp.ones((2, 9)), xp.ones((9, 9)), xp.ones((9, 3)))[0]

@@ -6,7 +6,7 @@ import math
 import operator
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
@@ -44,6 +44,9 @@ from ..interop.functions import host_call, to_host
 from .described import eager_numpys, numpys, of_family
 from .numbers import inexact
 
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis
+
 _F64 = np.dtype(np.float64)
 _INTP = np.dtype(np.intp)
 
@@ -60,6 +63,24 @@ def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Ar
     return deliver("ptp", out, y)
 
 
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: Literal[False] = False,
+    *,
+    keepdims: bool = False,
+) -> Array: ...
+@overload
+def average(
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    *,
+    returned: Literal[True],
+    keepdims: bool = False,
+) -> tuple[Array, Array]: ...
 @eager_numpys()
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
@@ -492,7 +513,7 @@ def _weighed(x: Array, bounds: Array, w: Array) -> Array:
 @numpys
 def histogramdd(
     sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
-) -> tuple[Array, Any]:
+) -> tuple[Array, list[Array]]:
     """Return how many points fall into each cell of a grid, and the edges of the cells.
 
     >>> counts, edges = xp.histogramdd([[0.0, 0.0], [1.0, 1.0]], bins=2)

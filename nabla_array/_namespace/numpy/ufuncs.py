@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,15 +27,20 @@ from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import ufunc as ufunc
 from .described import describe, of_family
 
+if TYPE_CHECKING:
+    from ..core.types import MakesUfunc, Unary
+
 _F64 = np.dtype(np.float64)
 
 
-def numpys(function: Any) -> Any:
+def _numpys(function: Any) -> Any:
     """Make a composed function NumPy's ufunc of that name."""
     made = composed(getattr(np, function.__name__))(function)
     describe(made, f"numpy.{function.__name__}")
     return made
 
+
+numpys: MakesUfunc = _numpys
 
 bitwise_count = unary(
     p.bitwise_count,
@@ -109,7 +114,7 @@ def fabs(x: Any, /) -> Array:
     return abs(floats_of(np.fabs, x))
 
 
-def _turning(name: str, summary: str, example: str, result: str) -> Any:
+def _turning(name: str, summary: str, example: str, result: str) -> Unary:
     """Return NumPy's ufunc of this name, which multiplies by what it makes of 1."""
     like = getattr(np, name)
 

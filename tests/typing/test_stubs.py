@@ -1,0 +1,79 @@
+"""The stubs say what there is when the package runs."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+import pytest
+from hatchling.builders.wheel import WheelBuilder
+
+import nabla_array as xp
+from nabla_array._namespace.core.array import Array
+
+from .stubs import PLATFORMS, ROOT, STUBS, text
+
+STALE = "nabla_array/{} is out of date; `python -m tests.typing.stubs` writes it"
+
+
+def ours(stub: str) -> list[str]:
+    """Return the lines that do not depend on the version of NumPy."""
+    return [line for line in stub.splitlines() if not line.startswith(("from numpy import", "def "))]
+
+
+def defined(path: str) -> set[str]:
+    """Return the names that a stub gives."""
+    found = set()
+    for node in ast.parse((ROOT / path).read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            found |= {alias.asname for alias in node.names if alias.asname}
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return found
+
+
+@pytest.mark.parametrize("path", [p for p in STUBS if p not in ("random.pyi", "special.pyi")])
+def test_the_stubs_are_what_the_command_writes(path: str) -> None:
+    assert ours((ROOT / path).read_text()) == ours(text(path)), STALE.format(path)
+
+
+def test_the_names_of_the_namespace_are_there() -> None:
+    missing = [n for n in defined("_names.pyi") - PLATFORMS if not hasattr(xp, n) and hasattr(np, n)]
+    assert not missing, STALE.format("_names.pyi")
+
+
+def test_random_has_its_names() -> None:
+    assert {*xp.random.__all__} <= defined("random.pyi"), STALE.format("random.pyi")
+
+
+def test_special_has_its_names() -> None:
+    special = pytest.importorskip("scipy.special")
+    names = {n for n in special.__all__ if hasattr(xp.special, n)}
+    assert names <= defined("special.pyi"), STALE.format("special.pyi")
+
+
+def test_each_public_attribute_of_arrays_is_told() -> None:
+    told = {*vars(Array)} & {n for n in dir(Array) if not n.startswith("_")}
+    here = {*defined_in("_namespace/core/_methods.pyi"), *defined_in("_namespace/core/array.py")}
+    assert told <= here
+
+
+def defined_in(path: str) -> set[str]:
+    """Return the names in the classes of a file, those in `if TYPE_CHECKING:` too."""
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+        if isinstance(node, ast.ClassDef):
+            for inner in ast.walk(node):
+                if isinstance(inner, ast.FunctionDef):
+                    found.add(inner.name)
+                elif isinstance(inner, ast.Assign | ast.AnnAssign):
+                    targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
+                    found |= {t.id for t in targets if isinstance(t, ast.Name)}
+    return found
+
+
+def test_stubs_are_shipped() -> None:
+    files = {f.relative_path for f in WheelBuilder(str(ROOT.parent)).recurse_included_files()}
+    assert {f"nabla_array/{path}" for path in ("py.typed", *STUBS)} <= files
