@@ -117,7 +117,7 @@ def _run_switch(step: Driven, values: list[Shards]) -> list[Shards]:
 _DRIVERS = {while_: _run_while, scan: _run_scan, switch: _run_switch}
 
 
-def _run(program: Any, step: Driven, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
+def _run(program: Any, step: Driven, drop: Any, env: list[Any], owned: set[int]) -> None:
     values = [env[i] for i in step.inputs]
     for i in drop:
         env[i] = None

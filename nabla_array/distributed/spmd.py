@@ -326,7 +326,7 @@ def _part(value: Value, device: int) -> Any:
     return part_aval(value.aval, value.layout, device)
 
 
-def _run_devices(program: Any, step: Devices, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
+def _run_devices(program: Any, step: Devices, drop: Any, env: list[Any], owned: set[int]) -> None:
     try:
         found = step.engine.run(step.segment, [env[i] for i in step.inputs])
     except StepFailed as failure:
@@ -336,7 +336,7 @@ def _run_devices(program: Any, step: Devices, drop: Any, env: list[Any], owned: 
         env[i] = shards
 
 
-def _run_collective(program: Any, step: Collective, drop: Any, env: list[Any], owned: frozenset[int]) -> None:
+def _run_collective(program: Any, step: Collective, drop: Any, env: list[Any], owned: set[int]) -> None:
     shipments = []
     for made, soon in zip(step.moves.made, step.soon, strict=True):
         if isinstance(made, Placing):

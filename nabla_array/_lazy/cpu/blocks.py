@@ -79,9 +79,7 @@ def _behind(view: np.ndarray) -> int:
 _ONE_BEHIND = _behind(np.empty(1)[:])
 
 
-def run_call(
-    program: Program, step: Call, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
-) -> None:
+def run_call(program: Program, step: Call, drop: tuple[int, ...], env: list[Any], owned: set[int]) -> None:
     """Run one equation whole, over an operand's memory where nobody can tell."""
     base = len(program.inputs)
     eqn = program.eqns[step.eqn - base]
@@ -92,6 +90,8 @@ def run_call(
             and eqn.ins.count(eqn.ins[0]) == 1
             and _is_free(eqn.ins[0], env, drop, base, owned)
         ):
+            if eqn.ins[0] in owned:
+                owned.add(step.eqn)
             with Uninterrupted():
                 env[step.eqn] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
         else:
@@ -221,10 +221,13 @@ def _reduce_first(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.n
     return reduce(np.concatenate([*joined, table[whole:]])).reshape(shape)
 
 
-def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: frozenset[int]) -> bool:
-    """Say whether nobody but this step will ever look at a value's memory again."""
+def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: set[int]) -> bool:
+    """Say whether nobody but this step will ever look at a value's memory again.
+
+    An owned input's, and what was written over it, is held by the input's node, too.
+    """
     mine = i in drop and (i >= base or i in owned)
-    if not mine or _sole(env, i) != _SOLE + (i < base):
+    if not mine or _sole(env, i) != _SOLE + (i in owned):
         return False
     return can_write(env[i]) or (i >= base and _sees_all(env[i]))
 
@@ -464,9 +467,7 @@ def _kernel(program: Program, step: Fused) -> _Kernel:
     return _Kernel(program, step)
 
 
-def run_fused(
-    program: Program, step: Fused, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
-) -> None:
+def run_fused(program: Program, step: Fused, drop: tuple[int, ...], env: list[Any], owned: set[int]) -> None:
     """Run a fusion group block by block, on several threads where it is large.
 
     A result for which `env` has an array already is written there.
@@ -511,6 +512,8 @@ def run_fused(
         parts = spread(lambda some: kernel.run(env, outs, some), blocks, in_order=bool(step.joined))
         for k, out in outs.items():
             env[k] = out
+    else:
+        owned.update(k for i, k in taken.items() if i in owned)
     for k in step.joined:
         prim = program.eqns[k - base].prim
         some = joined[k] if joined is not None else np.array([p for part in parts for p in part[k]])

@@ -14,7 +14,7 @@ from ..schedule.partition import partition
 from ..schedule.steps import Call, Compiled, Fused, Part, Schedule, Tiled
 from ..stats import stats
 
-Executor = Callable[[Program, Any, tuple[int, ...], list[Any], frozenset[int]], None]
+Executor = Callable[[Program, Any, tuple[int, ...], list[Any], set[int]], None]
 
 
 def execute(schedule: Schedule, env: list[Any], owned: frozenset[int] = frozenset()) -> None:
@@ -24,13 +24,14 @@ def execute(schedule: Schedule, env: list[Any], owned: frozenset[int] = frozense
     no other user, so they may be written over; the caller holds each of them once.
     """
     program = schedule.program
+    over = {*owned}  # and what is written over these
     stats.fusion_groups += schedule.fused
     counts = compiled is not None and len(schedule.steps) > 1  # memory of one step is for the next ones
     if counts:
         compiled.count_run(1)
     try:
         for step, drop in zip(schedule.steps, schedule.drops, strict=True):
-            EXECUTORS[type(step)](program, step, drop, env, owned)
+            EXECUTORS[type(step)](program, step, drop, env, over)
             for i in drop:
                 env[i] = None
     finally:
@@ -53,7 +54,7 @@ def _of_parts(run: Callable[[Any, list[Any]], list[Any]]) -> Executor:
     """Return the executor of steps that are parts of programs, of which `run` makes the outputs."""
 
     def execute_step(
-        program: Program, step: Any, drop: tuple[int, ...], env: list[Any], owned: frozenset[int]
+        program: Program, step: Any, drop: tuple[int, ...], env: list[Any], owned: set[int]
     ) -> None:
         ins = [env[i] for i in step.inputs]
         for i in drop:
