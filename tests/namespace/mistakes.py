@@ -116,7 +116,7 @@ _VALUES = [
 _DTYPES = [
     ("xp.asarray([3], dtype=xp.int8) + 300", "add:|300|int8"),
     ("xp.asarray([300], dtype=xp.int8)", "asarray:|300|int8"),
-    ("xp.array([-1], dtype=xp.uint8)", "asarray:|-1|uint8"),
+    ("xp.array([-1], dtype=xp.uint8)", "array:|-1|uint8"),
     ("(xp.asarray([1, 2]) ** -1).tolist()", "negative integer powers"),
     ("xp.asarray([1.0]) & 1", "bitwise_and:|float64|integers"),
     ("xp.invert(xp.asarray([1.0]))", "invert:|float64|integers"),
@@ -147,7 +147,7 @@ _MAKING = [
     ("xp.linspace(0, 1, -1)", "linspace:|-1|non-negative"),
     ("xp.linspace(0, 1, 2.5)", "'float'|integer"),
     ("xp.array([[1, 2], [3]])", "inhomogeneous|(2,)"),
-    ("xp.array([xp.zeros(2), xp.zeros(3)])", "asarray:|(2,)|(3,)"),
+    ("xp.array([xp.zeros(2), xp.zeros(3)])", "array:|(2,)|(3,)"),
     ("xp.array(['1.5x'], dtype=float)", "'1.5x'|float"),
     ("xp.array(1, 2, 3)", "array()|positional"),
     ("xp.sum(V, axes=0)", "sum()|'axes'"),

@@ -45,3 +45,30 @@ def test_a_mistake_in_our_own_names(code: str, kind: type[Exception], words: str
     error = _error(code, ours)
     assert isinstance(error, kind)
     _says(error, words)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        *("compress([1, 0], M, axis=5)", "logspace(0, 1, -3)", "ptp(M, axis=5)", "nansum(M, axis=5)"),
+        *("fft.fft2(V)", "average(M, axis=5)", "trapezoid(M, axis=5)", "array([1, 2], copy=False)"),
+    ],
+)
+def test_an_error_names_what_was_called_and_nothing_behind_it(code: str) -> None:
+    name = code.partition("(")[0].rpartition(".")[2]
+    _says(_error(f"xp.{code}", ours), f"{name}:")
+
+
+def test_an_axis_that_is_not_there_is_told_as_numbers_too() -> None:
+    for code in ("xp.sum(M, axis=5)", "xp.compress([1, 0], M, axis=5)"):
+        error = _error(code, ours)
+        assert isinstance(error, np.exceptions.AxisError)
+        assert (error.axis, error.ndim) == (5, 2)
+
+
+def test_an_error_of_the_users_own_function_stays_what_it_is() -> None:
+    def fails(row: Any) -> Any:
+        raise ValueError("sum: of nothing")
+
+    with pytest.raises(ValueError, match=r"^sum: of nothing"):
+        ours.apply_along_axis(fails, 0, ours.ones((2, 3)))

@@ -105,25 +105,29 @@ def asarray(
     array([2., 3., 5.])
     """
     check_device("asarray", device)
-    x = _as_array(a, None if dtype is None else number_dtype("asarray", dtype), copy, order)
-    return placed(x if order is None else in_order("asarray", x, order, copy), device)
+    return placed(_made("asarray", a, dtype, order, copy), device)
 
 
-def _as_array(a: Any, wanted: np.dtype | None, copy: bool | None, order: str | None) -> Array:
+def _made(name: str, a: Any, dtype: Any, order: str | None, copy: bool | None) -> Array:
+    x = _as_array(name, a, None if dtype is None else number_dtype(name, dtype), copy, order)
+    return x if order is None else in_order(name, x, order, copy)
+
+
+def _as_array(name: str, a: Any, wanted: np.dtype | None, copy: bool | None, order: str | None) -> Array:
     if type(a) is Array:
         if wanted is not None and wanted != a.dtype:
             if copy is False:
-                raise ValueError(f"asarray: {a.dtype} as {wanted} needs a copy, and copy is False")
+                raise ValueError(f"{name}: {a.dtype} as {wanted} needs a copy, and copy is False")
             return in_turn(a, lambda x: astype(x, wanted), order)
         return copied(a, order) if copy else a
     if copy is not False:
-        return as_array("asarray", a, wanted)
+        return as_array(name, a, wanted)
     try:
-        return from_shared(host_array("asarray", a, wanted, copy=False))
+        return from_shared(host_array(name, a, wanted, copy=False))
     except ValueError:
         kind = type(a).__name__
         raise ValueError(
-            f"asarray: a {kind} as {wanted or 'an array'} needs a copy, and copy is False"
+            f"{name}: a {kind} as {wanted or 'an array'} needs a copy, and copy is False"
         ) from None
 
 
@@ -212,7 +216,7 @@ def array(
     if ndmax:
         raise promotion.UnheldDtypeError("array: what ndmax makes may be of sequences")
     try:
-        x = asarray(object, dtype=dtype, order=order, copy=copy)
+        x = placed(_made("array", object, dtype, order, copy), None)
     except OverflowError as error:
         if dtype is None:  # NumPy keeps them as Python's
             raise promotion.UnheldDtypeError(str(error)) from None

@@ -266,9 +266,7 @@ def normalize_axis(function: str, axis: Any, ndim: int) -> int:
     """Return a Python axis as a non-negative int; raises numpy.exceptions.AxisError out of range."""
     index = operator.index(axis)
     if not -ndim <= index < ndim:
-        raise np.exceptions.AxisError(
-            f"{function}: axis {index} is out of bounds for array of dimension {ndim}"
-        )
+        raise np.exceptions.AxisError(index, ndim, function)
     return index % ndim
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from functools import wraps
+from traceback import walk_tb
 from typing import Any, TypeVar
 
 import numpy as np
 
+from ..._lazy.graph.node import is_ours
 from ..core.promotion import UnheldDtypeError
 from ..dispatch import fastpath
 from ..dispatch.docstrings import NUMPYS, refer
@@ -50,6 +52,20 @@ def of_family(function: F, name: str, summary: str, example: str, result: str) -
     return function
 
 
+def named(error: Exception, name: str) -> Exception:
+    """Return an error that a function behind the one of that name raised, with that name.
+
+    What a function of the user's raises, which ours has called, stays what it is.
+    """
+    inner, colon, rest = str(error).partition(": ")
+    frames = walk_tb(error.__traceback__)
+    if not colon or inner == name or not inner.isidentifier() or not all([is_ours(f) for f, _ in frames]):
+        return error
+    if isinstance(error, np.exceptions.AxisError) and error.axis is not None and error.ndim is not None:
+        return np.exceptions.AxisError(error.axis, error.ndim, name)
+    return type(error)(f"{name}: {rest}") if error.args == (str(error),) else error
+
+
 def numpys_in(path: str, module: Any) -> Callable[[F], F]:
     """Do the same for a function of a module of NumPy's."""
 
@@ -64,6 +80,11 @@ def numpys_in(path: str, module: Any) -> Callable[[F], F]:
                 return function(*args, **kwargs)
             except UnheldDtypeError as error:
                 return elsewhere(theirs, where, args, kwargs, error)
+            except (TypeError, ValueError, IndexError, OverflowError) as error:
+                told = named(error, name)
+                if told is error:
+                    raise
+                raise told.with_traceback(error.__traceback__) from None
 
         describe(call, f"{path}.{name}")
         return call  # type: ignore[return-value]
