@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._lazy.rules.levels import closed, frames, opened
 from .._namespace.chapters import statistical, utility
@@ -21,6 +21,9 @@ from .._namespace.core.array import Array, current, default
 from ..transforms.calls import array_leaf
 from ..transforms.pytree import tree_map
 from .mesh import DeviceMesh
+
+if TYPE_CHECKING:
+    from ._types import T
 
 
 def _frames_of(function: str, axis_name: Hashable) -> list[Any]:
@@ -108,7 +111,7 @@ _OPS: dict[str, Callable[..., Array]] = {
 }
 
 
-def all_reduce(x: Any, axis_name: Hashable, op: str = "sum") -> Any:
+def all_reduce(x: T, axis_name: Hashable, op: str = "sum") -> T:
     """Return what the values of all examples make together: their sum, say.
 
     Parameters
@@ -150,7 +153,7 @@ def all_reduce(x: Any, axis_name: Hashable, op: str = "sum") -> Any:
     return _reduced("all_reduce", x, axis_name, op)
 
 
-def _reduced(function: str, x: Any, axis_name: Hashable, op: str) -> Any:
+def _reduced(function: str, x: T, axis_name: Hashable, op: str) -> T:
     if op not in _OPS:
         raise ValueError(f"{function}: no op {op!r}; {', '.join(_OPS)} would work")
     some = _frames_of(function, axis_name)
@@ -158,7 +161,7 @@ def _reduced(function: str, x: Any, axis_name: Hashable, op: str) -> Any:
     return tree_map(lambda leaf: _OPS[op](_opened(function, leaf, some), axis=axes), x)
 
 
-def psum(x: Any, axis_name: Hashable) -> Any:
+def psum(x: T, axis_name: Hashable) -> T:
     """Return the sum of the values of all examples, as ``all_reduce(x, axis_name)`` does.
 
     Examples
@@ -172,7 +175,7 @@ def psum(x: Any, axis_name: Hashable) -> Any:
     return _reduced("psum", x, axis_name, "sum")
 
 
-def pmax(x: Any, axis_name: Hashable) -> Any:
+def pmax(x: T, axis_name: Hashable) -> T:
     """Return the greatest of the values of all examples, element by element.
 
     Examples
@@ -186,7 +189,7 @@ def pmax(x: Any, axis_name: Hashable) -> Any:
     return _reduced("pmax", x, axis_name, "max")
 
 
-def pmin(x: Any, axis_name: Hashable) -> Any:
+def pmin(x: T, axis_name: Hashable) -> T:
     """Return the least of the values of all examples, element by element.
 
     Examples
@@ -200,7 +203,7 @@ def pmin(x: Any, axis_name: Hashable) -> Any:
     return _reduced("pmin", x, axis_name, "min")
 
 
-def pmean(x: Any, axis_name: Hashable) -> Any:
+def pmean(x: T, axis_name: Hashable) -> T:
     """Return the mean of the values of all examples.
 
     Examples
@@ -246,7 +249,7 @@ def axis_index(axis_name: Hashable) -> Array:
     return _parted(arange(_size(some)), some)
 
 
-def all_gather(x: Any, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> Any:
+def all_gather(x: T, axis_name: Hashable, *, axis: int = 0, tiled: bool = False) -> T:
     """Return the values of all examples, stacked.
 
     Parameters
@@ -307,8 +310,8 @@ def _shared_out(function: str, x: Array, axis: int, n: int, tiled: bool, lead: i
 
 
 def reduce_scatter(
-    x: Any, axis_name: Hashable, *, scatter_dimension: int = 0, tiled: bool = False, op: str = "sum"
-) -> Any:
+    x: T, axis_name: Hashable, *, scatter_dimension: int = 0, tiled: bool = False, op: str = "sum"
+) -> T:
     """Return an example's part of what the values of all examples make together.
 
     Parameters
@@ -335,7 +338,7 @@ def reduce_scatter(
     return _scattered("reduce_scatter", x, axis_name, scatter_dimension, tiled, op)
 
 
-def psum_scatter(x: Any, axis_name: Hashable, *, scatter_dimension: int = 0, tiled: bool = False) -> Any:
+def psum_scatter(x: T, axis_name: Hashable, *, scatter_dimension: int = 0, tiled: bool = False) -> T:
     """Return an example's part of the sum of all, as ``reduce_scatter(x, axis_name)`` does.
 
     Examples
@@ -350,7 +353,7 @@ def psum_scatter(x: Any, axis_name: Hashable, *, scatter_dimension: int = 0, til
     return _scattered("psum_scatter", x, axis_name, scatter_dimension, tiled, "sum")
 
 
-def _scattered(function: str, x: Any, axis_name: Hashable, axis: int, tiled: bool, op: str) -> Any:
+def _scattered(function: str, x: T, axis_name: Hashable, axis: int, tiled: bool, op: str) -> T:
     some = _frames_of(function, axis_name)
 
     def scattered(total: Array) -> Array:
@@ -360,7 +363,7 @@ def _scattered(function: str, x: Any, axis_name: Hashable, axis: int, tiled: boo
     return tree_map(scattered, _reduced(function, x, axis_name, op))
 
 
-def all_to_all(x: Any, axis_name: Hashable, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Any:
+def all_to_all(x: T, axis_name: Hashable, split_axis: int, concat_axis: int, *, tiled: bool = False) -> T:
     """Give part k of each example's value to example k, which gets them stacked.
 
     Parameters
@@ -399,7 +402,7 @@ def all_to_all(x: Any, axis_name: Hashable, split_axis: int, concat_axis: int, *
     return tree_map(exchanged, x)
 
 
-def ppermute(x: Any, axis_name: Hashable, perm: Iterable[tuple[int, int]]) -> Any:
+def ppermute(x: T, axis_name: Hashable, perm: Iterable[tuple[int, int]]) -> T:
     """Send the values of examples to others; who gets none has zeros.
 
     Parameters

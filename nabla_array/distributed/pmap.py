@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .._lazy.graph.bodies import is_writing
 from .._lazy.graph.node import Node
@@ -17,6 +17,9 @@ from .arrays import cut_node
 from .errors import ShardingError
 from .mesh import DeviceMesh
 from .specs import DimSpec, ShardingSpec
+
+if TYPE_CHECKING:
+    from ._types import Mapped, P, R
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,25 @@ def _along(leaves: Sequence[Any], name: Hashable) -> Cut:
 spmd_hook[:] = [_along]
 
 
+@overload
+def pmap(
+    fun: Callable[P, R],
+    axis_name: Hashable = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    mesh: DeviceMesh | int | None = None,
+    axis_size: int | None = None,
+) -> Mapped[P, R]: ...
+@overload
+def pmap(
+    *,
+    axis_name: Hashable = None,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    mesh: DeviceMesh | int | None = None,
+    axis_size: int | None = None,
+) -> Callable[[Callable[P, R]], Mapped[P, R]]: ...
 @decorator
 def pmap(
     fun: Callable[..., Any],

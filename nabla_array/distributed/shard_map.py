@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .costs import Machine
 from .errors import ShardingError
 from .mesh import DeviceMesh
 from .specs import ShardingSpec, as_spec
+
+if TYPE_CHECKING:
+    from ._types import P, R, Sharded
 
 
 @dataclass(frozen=True, repr=False)
@@ -58,6 +61,28 @@ def _told(spec: ShardingSpec | None) -> str:
     return "as it comes" if spec is None else repr(spec.partition_spec)
 
 
+@overload
+def shard_map(
+    fun: Callable[P, R],
+    mesh: DeviceMesh | None = None,
+    in_specs: Any = None,
+    out_specs: Any = None,
+    *,
+    auto_sharding: bool = False,
+    memory_limit: float | None = None,
+    machine: Machine | None = None,
+) -> Sharded[P, R]: ...
+@overload
+def shard_map(
+    fun: DeviceMesh | None = None,
+    mesh: Any = None,
+    in_specs: Any = None,
+    out_specs: Any = None,
+    *,
+    auto_sharding: bool = False,
+    memory_limit: float | None = None,
+    machine: Machine | None = None,
+) -> Callable[[Callable[P, R]], Sharded[P, R]]: ...
 def shard_map(
     fun: Any = None,
     mesh: DeviceMesh | None = None,

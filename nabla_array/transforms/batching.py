@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic, ParamSpec, TypeVar
 
 from .._lazy.rules.levels import closed, frames, only, opened
 from .._namespace.core.array import Array, current
@@ -13,8 +13,11 @@ from .pytree import flatten_up_to, tree_flatten, tree_unflatten
 
 __all__ = ["custom_vmap"]
 
+P = ParamSpec("P")
+R = TypeVar("R")
 
-class custom_vmap:
+
+class custom_vmap(Generic[P, R]):
     """A function with a rule for how `vmap` does it for many examples.
 
     Parameters
@@ -48,7 +51,7 @@ class custom_vmap:
            [3.]])
     """
 
-    def __init__(self, fun: Callable[..., Any]) -> None:
+    def __init__(self, fun: Callable[P, R]) -> None:
         self.fun = fun
         self._positions = Positions("custom_vmap", fun)
         self.rule: Callable[..., Any] | None = None
@@ -63,14 +66,15 @@ class custom_vmap:
         self.rule = vmap_rule
         return vmap_rule
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the function's value, under `vmap` by the rule, which gets all arguments by position."""
-        args = self._positions.of(args, kwargs)
-        leaves, tree = tree_flatten(args)
+        fun: Callable[..., R] = self.fun
+        places = self._positions.of(args, kwargs)
+        leaves, tree = tree_flatten(places)
         here = {level for x in leaves if type(x) is Array for level in x._levels}
         frame = next((f for f in reversed(frames()) if f.level in here), None)
         if frame is None:
-            return self.fun(*args)
+            return fun(*places)
         if self.rule is None:
             raise AttributeError(
                 f"custom_vmap: {self.fun.__name__} has no rule yet; give it one with def_vmap"
@@ -86,7 +90,8 @@ class custom_vmap:
         outs, out_tree = tree_flatten(result[0])
         batched = flatten_up_to("custom_vmap: out_batched", out_tree, result[1])
         found = [_closed(x, b, frame) for x, b in zip(outs, batched, strict=True)]
-        return tree_unflatten(out_tree, found)
+        out: R = tree_unflatten(out_tree, found)
+        return out
 
 
 def _opened(x: Array, level: int) -> Array:

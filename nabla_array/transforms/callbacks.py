@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,9 +17,12 @@ from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current
 from .calls import array_leaf, is_array_like
 from .pytree import Rest, take, tree_flatten, tree_unflatten
-from .shapes import is_evaluating_shapes
+from .shapes import ShapeDtypeStruct, is_evaluating_shapes
 from .vmap import going
 from .watching import run_as_it_is
+
+if TYPE_CHECKING:
+    from ._types import Leaf
 
 __all__ = ["io_callback", "pure_callback"]
 
@@ -104,6 +107,22 @@ callback_call = Primitive(
 )
 
 
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: ShapeDtypeStruct | Leaf,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Array: ...
+@overload
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any: ...
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -176,6 +195,22 @@ def _recorded(arrays: Sequence[Array], made: _Callback) -> Any:
     return tree_unflatten(made.tree, outs)
 
 
+@overload
+def io_callback(
+    callback: Callable[..., Any], result_shape_dtypes: None, *args: Any, ordered: bool = False, **kwargs: Any
+) -> None: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: ShapeDtypeStruct | Leaf,
+    *args: Any,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Array: ...
+@overload
+def io_callback(
+    callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, ordered: bool = False, **kwargs: Any
+) -> Any: ...
 def io_callback(
     callback: Callable[..., Any], result_shape_dtypes: Any, *args: Any, ordered: bool = False, **kwargs: Any
 ) -> Any:

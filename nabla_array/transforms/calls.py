@@ -18,7 +18,7 @@ from .pytree import TreeDef
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def decorator(transform: _F) -> _F:
+def decorator(transform: Callable[..., Any]) -> Any:
     """Let ``transform(f, ...)`` be used as ``@transform`` and as ``@transform(...)`` too."""
 
     @functools.wraps(transform)
@@ -29,7 +29,7 @@ def decorator(transform: _F) -> _F:
             raise TypeError(f"{transform.__name__}: needs a function, not {fun!r}")
         return transform(fun, *args, **kwargs)
 
-    return either  # type: ignore[return-value]
+    return either
 
 
 def named(fun: Callable[..., Any], transform: str) -> Callable[[_F], _F]:

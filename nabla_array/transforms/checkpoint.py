@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import Node, tapes
@@ -19,6 +19,9 @@ from .custom import is_array, recorded
 from .pytree import take, tree_flatten, tree_map, tree_unflatten
 from .tracing import trace
 from .watching import running_tapes
+
+if TYPE_CHECKING:
+    from ._types import Mapped, P, R, T
 
 __all__ = ["checkpoint", "checkpoint_name", "remat"]
 
@@ -37,7 +40,7 @@ checkpoint_name_p = Primitive(
 )
 
 
-def checkpoint_name(x: Any, name: str) -> Any:
+def checkpoint_name(x: T, name: str) -> T:
     """Return the same values, which policies of `checkpoint` know by a name.
 
     Parameters
@@ -58,6 +61,23 @@ def checkpoint_name(x: Any, name: str) -> Any:
     return tree_map(lambda leaf: apply(checkpoint_name_p, array_leaf("checkpoint_name", leaf), name=name), x)
 
 
+@overload
+def checkpoint(
+    fun: Callable[P, R],
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Mapped[P, R]: ...
+@overload
+def checkpoint(
+    *,
+    prevent_cse: bool = True,
+    policy: Policy | None = None,
+    static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
+) -> Callable[[Callable[P, R]], Mapped[P, R]]: ...
 @decorator
 def checkpoint(
     fun: Callable[..., Any],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._lazy.graph.aval import aval_of
 from .._lazy.graph.node import Node
@@ -22,6 +22,9 @@ from .pytree import tree_flatten, tree_unflatten
 from .shapes import is_shaped
 from .watching import Watch, running_tapes, watched
 
+if TYPE_CHECKING:
+    from ._types import R, Ts
+
 __all__ = ["closure_convert", "linear_transpose"]
 
 _LOOKED = (
@@ -30,7 +33,7 @@ _LOOKED = (
 )
 
 
-def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callable[..., Any], list[Any]]:
+def closure_convert(fun: Callable[..., R], *example_args: Any) -> tuple[Callable[..., R], list[Array]]:
     """Return a function that takes what `fun` captures as further arguments, and that.
 
     For rules of one's own (`custom_jvp`, `custom_vjp`), which know nothing of what functions capture.
@@ -163,7 +166,7 @@ def _ordered(node: Node, levels: Levels, wanted: Levels) -> Node:
     return permute(node, axes=(*order, *range(len(order), node.aval.ndim)))
 
 
-def linear_transpose(fun: Callable[..., Any], *primals: Any) -> Callable[..., Any]:
+def linear_transpose(fun: Callable[..., Any], *primals: *Ts) -> Callable[[Any], tuple[*Ts]]:
     """Return the transpose of a linear function.
 
     Parameters

@@ -8,7 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -35,6 +35,9 @@ from .pytree import Rest, tree_unflatten
 from .symbolic import Sizes, Template, dtypes_of, generalize, is_general
 from .tracing import Traced, trace
 from .watching import Watch, disabled, is_disabled, running_tapes, watched
+
+if TYPE_CHECKING:
+    from ._types import Compiled, CompiledGradient, Gradient, P, R
 
 __all__ = ["CacheInfo", "Lowered", "compile"]
 
@@ -92,6 +95,25 @@ class Lowered:
         return str(Loop(self.program, constants=constants))
 
 
+class _Options(TypedDict, total=False):
+    dynamic_dims: Mapping[int | str, Mapping[int, str]] | None
+    fullgraph: bool
+    static_argnums: int | Sequence[int]
+    static_argnames: str | Sequence[str]
+    donate_argnums: int | Sequence[int]
+    donate_argnames: str | Sequence[str]
+    maxsize: int
+    backend: str | None
+
+
+@overload
+def compile(  # type: ignore[overload-overlap]
+    fun: Gradient[P], **options: Unpack[_Options]
+) -> CompiledGradient[P]: ...
+@overload
+def compile(fun: Callable[P, R], **options: Unpack[_Options]) -> Compiled[P, R]: ...
+@overload
+def compile(**options: Unpack[_Options]) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 @decorator
 def compile(
     fun: Callable[..., Any],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -33,13 +33,24 @@ from .bodies import (
 from .calls import array_leaf
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 
+if TYPE_CHECKING:
+    from ._types import Leaf, R, T, Ts, X
+
 __all__ = ["cond", "fori_loop", "scan", "switch", "while_loop"]
 
 
 # -- branches --------------------------------------------------------------------------------------------
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+@overload
+def cond(
+    pred: Any, true_fun: Callable[[Array], Leaf], false_fun: Callable[[Array], Leaf], operand: Leaf, /
+) -> Array: ...
+@overload
+def cond(pred: Any, true_fun: Callable[[*Ts], R], false_fun: Callable[[*Ts], R], *operands: *Ts) -> R: ...
+def cond(  # type: ignore[misc]  # mypy takes `*Any` for less than `*Ts`
+    pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any
+) -> Any:
     """Return ``true_fun(*operands)`` where `pred` holds, else ``false_fun(*operands)``.
 
     Parameters
@@ -74,7 +85,13 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return _branch("cond", index, [true_fun, false_fun], operands)
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+@overload
+def switch(index: Any, branches: Sequence[Callable[[Array], Leaf]], operand: Leaf, /) -> Array: ...
+@overload
+def switch(index: Any, branches: Sequence[Callable[[*Ts], R]], *operands: *Ts) -> R: ...
+def switch(  # type: ignore[misc]  # mypy takes `*Any` for less than `*Ts`
+    index: Any, branches: Sequence[Callable[..., Any]], *operands: Any
+) -> Any:
     """Return ``branches[index](*operands)``.
 
     Parameters
@@ -187,6 +204,12 @@ def _agreed(function: str, runs: Sequence[Run]) -> list[Kind]:
 # -- loops -----------------------------------------------------------------------------------------------
 
 
+@overload
+def while_loop(
+    cond_fun: Callable[[Array], Any], body_fun: Callable[[Array], Leaf], init_val: Leaf
+) -> Array: ...
+@overload
+def while_loop(cond_fun: Callable[[T], Any], body_fun: Callable[[T], T], init_val: T) -> T: ...
 def while_loop(cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Any) -> Any:
     """Return what ``val = body_fun(val)``, begun with `init_val`, is once ``cond_fun(val)`` does not hold.
 
@@ -303,6 +326,24 @@ def _copies(function: str, leaves: Sequence[Any], kinds: Sequence[Kind]) -> list
     return [astype(array_leaf(function, x), k.dtype).copy() for x, k in zip(leaves, kinds, strict=True)]
 
 
+@overload
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Array, Array], Leaf],
+    init_val: Leaf,
+    *,
+    unroll: int | bool | None = None,
+) -> Array: ...
+@overload
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Array, T], T],
+    init_val: T,
+    *,
+    unroll: int | bool | None = None,
+) -> T: ...
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -379,6 +420,42 @@ def _is_known(x: Array) -> bool:
     return not x._levels and not any(node in tape for tape in tuple(tapes))
 
 
+@overload
+def scan(
+    f: Callable[[Array, Array], tuple[Leaf, R]],
+    init: Leaf,
+    xs: Leaf,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Array, R]: ...
+@overload
+def scan(
+    f: Callable[[Array, X], tuple[Leaf, R]],
+    init: Leaf,
+    xs: X = ...,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[Array, R]: ...
+@overload
+def scan(
+    f: Callable[[T, Array], tuple[T, R]],
+    init: T,
+    xs: Leaf,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[T, R]: ...
+@overload
+def scan(
+    f: Callable[[T, X], tuple[T, R]],
+    init: T,
+    xs: X = ...,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[T, R]: ...
 def scan(
     f: Callable[..., Any],
     init: Any,

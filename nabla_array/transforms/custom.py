@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -29,9 +29,19 @@ from .tracing import trace
 from .vmap import OutsideVmap, vmap
 from .watching import run_as_it_is, running_tapes
 
+if TYPE_CHECKING:
+    from ._types import Leaf, T
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
 __all__ = ["CustomVJPPrimal", "SymbolicZero", "custom_jvp", "custom_vjp", "stop_gradient"]
 
 
+@overload
+def stop_gradient(x: Leaf) -> Array: ...
+@overload
+def stop_gradient(x: T) -> T: ...
 def stop_gradient(x: Any) -> Any:
     """Return the same values, as constants for every derivative.
 
@@ -230,7 +240,7 @@ def _closed_over(function: Any, depth: int = 3) -> list[Node]:
     return found
 
 
-class _Custom:
+class _Custom(Generic[P, R]):
     """What `custom_jvp` and `custom_vjp` share: the function, and which arguments have derivatives."""
 
     rule: Any = None
@@ -239,7 +249,7 @@ class _Custom:
 
     def __init__(
         self,
-        fun: Callable[..., Any],
+        fun: Callable[P, R],
         nondiff_argnums: int | Sequence[int] = (),
         nondiff_argnames: str | Sequence[str] = (),
     ) -> None:
@@ -260,31 +270,33 @@ class _Custom:
             self.nondiff = tuple({*self.nondiff, places[name]})
         functools.update_wrapper(self, fun)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Return the function's value; derivatives of it will use what it was given for them."""
         if self.rule is None:
             raise AttributeError(f"{type(self).__name__}: {self.fun.__name__} has {self._lacking}")
-        args = self._positions.of(args, kwargs)
-        name, n = type(self).__name__, len(args)
+        fun: Callable[..., R] = self.fun
+        given = self._positions.of(args, kwargs)
+        name, n = type(self).__name__, len(given)
         fixed = {i % n for i in self.nondiff if -n <= i < n}
         if len(fixed) != len(self.nondiff):
             raise ValueError(f"{name}: nondiff_argnums {self.nondiff} for {n} arguments")
         if not self._is_recorded():
-            return self.fun(*args)
+            return fun(*given)
         # A program would keep what rules capture as it is now.
         if held := [n for f in self._rules() for n in _closed_over(f)]:
             run_as_it_is(*held)
         diff = [i for i in range(n) if i not in fixed]
-        found, rest = take(*tree_flatten(tuple([args[i] for i in diff])), is_array)
+        found, rest = take(*tree_flatten(tuple([given[i] for i in diff])), is_array)
         arrays = [array_leaf(name, x) for x in found]
         nodes = [current(x) for x in arrays]
         if any(t.linear == "transposed" and any(t.moves(nodes)) for t in running_tapes()):
-            return self.fun(*args)  # linear in tangents of a rule that is being transposed: what it computes
+            return fun(*given)  # linear in tangents of a rule that is being transposed: what it computes
 
         def of_arrays(fun: Callable[..., Any], xs: Sequence[Any], rest: Rest = rest) -> Any:
-            return choose(name, fun, diff, args, {})[0](*rest.filled(xs))
+            return choose(name, fun, diff, given, {})[0](*rest.filled(xs))
 
-        return self._called(arrays, rest, [args[i] for i in sorted(fixed)], of_arrays)
+        out: R = self._called(arrays, rest, [given[i] for i in sorted(fixed)], of_arrays)
+        return out
 
     def _rules(self) -> tuple[Any, ...]:
         return self.rule if isinstance(self.rule, tuple) else (self.rule,)
@@ -353,7 +365,7 @@ class _JvpRule(Rule):
         return [found.get(id(n)) for n in outs]
 
 
-class custom_jvp(_Custom):
+class custom_jvp(_Custom[P, R]):
     """A function with a rule for its derivative.
 
     Parameters
@@ -390,9 +402,11 @@ class custom_jvp(_Custom):
     def defjvps(self, *rules: Callable[..., Any] | None) -> None:
         """Set a rule for each argument: ``(tangent, output, *primals) -> output_tangent``; None for zero."""
 
+        value: Callable[..., Any] = self
+
         def rule(*args: Any) -> Any:
             *fixed, primals, tangents = args
-            out = self(*fixed, *primals)
+            out = value(*fixed, *primals)
             parts = [r(t, out, *primals) for r, t in zip(rules, tangents, strict=True) if r is not None]
             zero = tree_map(lambda x: multiply(x, 0), out)
             return out, functools.reduce(lambda a, b: tree_map(add, a, b), parts, zero)
@@ -482,7 +496,7 @@ class _VjpRule(Rule):
 _DEPTH = 3
 
 
-class custom_vjp(_Custom):
+class custom_vjp(_Custom[P, R]):
     """A function with a rule for cotangents: how reverse mode passes it.
 
     Derivatives of the gradient, in either mode, differentiate what the two rules compute. Forward mode alone
@@ -532,8 +546,9 @@ class custom_vjp(_Custom):
         nodes = [current(x) for x in arrays]
         mine = [t for t in derivatives() if any(t.moves(nodes))][-1:]  # the innermost takes the call
         forward, backward = self.rule
+        fun: Callable[..., Any] = self.fun
         if not mine and sum(t.rule for t in running_tapes()) >= _DEPTH:
-            forward, backward = (lambda *args: (self.fun(*args), None)), self._too_deep
+            forward, backward = (lambda *args: (fun(*args), None)), self._too_deep
         # What the rules compute is for those further out: the innermost derivative passes by the rules.
         with hidden(mine):
             inside = [fresh(x) for x in arrays]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, Unpack, overload
 
 from .._lazy.graph.node import Node
 from .._lazy.graph.tape import Tape, taping
@@ -19,6 +19,22 @@ from .concretization import boundaries
 from .derived import derived
 from .linear import RuleLooksError, Value, found_for, pulling, pushing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
+
+if TYPE_CHECKING:
+    from ._types import (
+        A,
+        Differentiation,
+        Gradient,
+        GradientAndMore,
+        Leaf,
+        Mapped,
+        P,
+        R,
+        T,
+        Ts,
+        ValueAndGradient,
+        X,
+    )
 
 __all__ = [
     "grad",
@@ -152,6 +168,52 @@ def matched_one(function: str, what: str, leaf: Any, like: Array) -> Value:
 # -- reverse -------------------------------------------------------------------------------------------
 
 
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[Any, P], Any],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[Differentiation],
+) -> ValueAndGradient[P, Array]: ...
+@overload
+def value_and_grad(
+    fun: Callable[Concatenate[Any, P], tuple[Any, A]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[Differentiation],
+) -> ValueAndGradient[P, tuple[Array, A]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    fun: Callable[Concatenate[X, T, P], Any],
+    argnums: Literal[1],
+    has_aux: Literal[False] = False,
+    **options: Unpack[Differentiation],
+) -> Callable[Concatenate[X, T, P], tuple[Array, T]]: ...
+@overload
+def value_and_grad(  # type: ignore[overload-overlap]
+    fun: Callable[Concatenate[X, T, P], Any],
+    argnums: tuple[Literal[0], Literal[1]],
+    has_aux: Literal[False] = False,
+    **options: Unpack[Differentiation],
+) -> Callable[Concatenate[X, T, P], tuple[Array, tuple[X, T]]]: ...
+@overload
+def value_and_grad(
+    fun: Callable[P, Any],
+    argnums: int | str | Sequence[int | str],
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    strict: bool = False,
+) -> Mapped[P, Any]: ...
+@overload
+def value_and_grad(
+    *,
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    **options: Unpack[Differentiation],
+) -> Callable[[Callable[P, Any]], Mapped[P, Any]]: ...
 @decorator
 def value_and_grad(
     fun: Callable[..., Any],
@@ -261,6 +323,52 @@ def _scalar(function: str, made: Run, holomorphic: bool) -> Array:
     return out
 
 
+@overload
+def grad(
+    fun: Callable[Concatenate[Any, P], Any],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    **options: Unpack[Differentiation],
+) -> Gradient[P]: ...
+@overload
+def grad(
+    fun: Callable[Concatenate[Any, P], tuple[Any, A]],
+    argnums: Literal[0] = 0,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[Differentiation],
+) -> GradientAndMore[P, A]: ...
+@overload
+def grad(  # type: ignore[overload-overlap]
+    fun: Callable[Concatenate[X, T, P], Any],
+    argnums: Literal[1],
+    has_aux: Literal[False] = False,
+    **options: Unpack[Differentiation],
+) -> Callable[Concatenate[X, T, P], T]: ...
+@overload
+def grad(  # type: ignore[overload-overlap]
+    fun: Callable[Concatenate[X, T, P], Any],
+    argnums: tuple[Literal[0], Literal[1]],
+    has_aux: Literal[False] = False,
+    **options: Unpack[Differentiation],
+) -> Callable[Concatenate[X, T, P], tuple[X, T]]: ...
+@overload
+def grad(
+    fun: Callable[P, Any],
+    argnums: int | str | Sequence[int | str],
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    strict: bool = False,
+) -> Mapped[P, Any]: ...
+@overload
+def grad(
+    *,
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    **options: Unpack[Differentiation],
+) -> Callable[[Callable[P, Any]], Mapped[P, Any]]: ...
 @decorator
 def grad(
     fun: Callable[..., Any],
@@ -304,7 +412,21 @@ def grad(
     return gradient
 
 
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False) -> Any:
+@overload
+def vjp(
+    fun: Callable[[Array], R], primal: Leaf, /, *, has_aux: Literal[False] = False, strict: bool = False
+) -> tuple[R, Callable[[Any], tuple[Array]]]: ...
+@overload
+def vjp(
+    fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False, strict: bool = False
+) -> tuple[R, Callable[[Any], tuple[*Ts]]]: ...
+@overload
+def vjp(
+    fun: Callable[[*Ts], tuple[R, A]], *primals: *Ts, has_aux: Literal[True], strict: bool = False
+) -> tuple[R, Callable[[Any], tuple[*Ts]], A]: ...
+def vjp(  # type: ignore[misc]  # mypy takes `*Any` for less than `*Ts`
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False
+) -> Any:
     """Return the value of `fun` at `primals`, and the function that pulls cotangents back.
 
     Parameters
@@ -357,6 +479,24 @@ class Pullback:
 # -- forward -------------------------------------------------------------------------------------------
 
 
+@overload
+def jvp(
+    fun: Callable[..., R],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[False] = False,
+    *,
+    strict: bool = False,
+) -> tuple[R, R]: ...
+@overload
+def jvp(
+    fun: Callable[..., tuple[R, A]],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    has_aux: Literal[True],
+    *,
+    strict: bool = False,
+) -> tuple[R, R, A]: ...
 def jvp(
     fun: Callable[..., Any],
     primals: Sequence[Any],
@@ -409,7 +549,21 @@ def jvp(
     return made.tuple_of(tree_unflatten(made.out_tree, values), tree_unflatten(made.out_tree, changes))
 
 
-def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False) -> Any:
+@overload
+def linearize(
+    fun: Callable[[Array], R], primal: Leaf, /, *, has_aux: Literal[False] = False, strict: bool = False
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    fun: Callable[[*Ts], R], *primals: *Ts, has_aux: Literal[False] = False, strict: bool = False
+) -> tuple[R, Callable[..., R]]: ...
+@overload
+def linearize(
+    fun: Callable[[*Ts], tuple[R, A]], *primals: *Ts, has_aux: Literal[True], strict: bool = False
+) -> tuple[R, Callable[..., R], A]: ...
+def linearize(  # type: ignore[misc]  # mypy takes `*Any` for less than `*Ts`
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, strict: bool = False
+) -> Any:
     """Return the value of `fun`, and its derivative there as a linear function of tangents.
 
     Parameters
@@ -446,6 +600,18 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, str
     return made.tuple_of(made.output(), along)
 
 
+@overload
+def hvp(
+    fun: Callable[..., Any], primals: tuple[Leaf], tangents: Sequence[Any], *, strict: bool = False
+) -> Array: ...
+@overload
+def hvp(
+    fun: Callable[..., Any], primals: tuple[T], tangents: Sequence[Any], *, strict: bool = False
+) -> T: ...
+@overload
+def hvp(
+    fun: Callable[..., Any], primals: tuple[A, X, *Ts], tangents: Sequence[Any], *, strict: bool = False
+) -> tuple[A, X, *Ts]: ...
 def hvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], *, strict: bool = False
 ) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from .._lazy.graph.node import Node
 from .._lazy.graph.primitive import Primitive
@@ -19,6 +19,9 @@ from .derivatives import linearize
 from .pytree import TreeDef, tree_flatten, tree_map, tree_unflatten
 from .watching import running_tapes
 
+if TYPE_CHECKING:
+    from ._types import Leaf, T
+
 __all__ = ["custom_linear_solve", "custom_root"]
 
 Solver = Callable[[Callable[..., Any], Any], Any]
@@ -28,6 +31,30 @@ def _without_derivative(aux: Any) -> Any:
     return tree_map(lambda x: SymbolicZero((), float), aux)
 
 
+@overload
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: Leaf,
+    solve: Solver,
+    tangent_solve: Solver,
+    has_aux: Literal[False] = False,
+) -> Array: ...
+@overload
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: T,
+    solve: Solver,
+    tangent_solve: Solver,
+    has_aux: Literal[False] = False,
+) -> T: ...
+@overload
+def custom_root(
+    f: Callable[[Any], Any],
+    initial_guess: T,
+    solve: Solver,
+    tangent_solve: Solver,
+    has_aux: Literal[True],
+) -> tuple[T, Any]: ...
 def custom_root(
     f: Callable[[Any], Any],
     initial_guess: Any,
@@ -112,6 +139,34 @@ def _solver(
     return lambda x, consts, more: own(x, *more), captured
 
 
+@overload
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: Leaf,
+    solve: Solver,
+    transpose_solve: Solver | None = None,
+    symmetric: bool = False,
+    has_aux: Literal[False] = False,
+) -> Array: ...
+@overload
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: T,
+    solve: Solver,
+    transpose_solve: Solver | None = None,
+    symmetric: bool = False,
+    has_aux: Literal[False] = False,
+) -> T: ...
+@overload
+def custom_linear_solve(
+    matvec: Callable[[Any], Any],
+    b: T,
+    solve: Solver,
+    transpose_solve: Solver | None = None,
+    symmetric: bool = False,
+    *,
+    has_aux: Literal[True],
+) -> tuple[T, Any]: ...
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
     b: Any,

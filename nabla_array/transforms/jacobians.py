@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, overload
 
 import numpy as np
 
@@ -20,9 +20,38 @@ from .linear import Linear, RuleLooksError, pulling, pushing
 from .pytree import TreeDef, tree_flatten, tree_unflatten
 from .vmap import vmap
 
+if TYPE_CHECKING:
+    from ._types import Gradient, Leaf, Mapped, P
+
 __all__ = ["check_grads", "hessian", "jacfwd", "jacrev"]
 
 
+@overload
+def jacfwd(
+    fun: Callable[Concatenate[Any, P], Leaf],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    *,
+    strict: bool = False,
+) -> Gradient[P]: ...
+@overload
+def jacfwd(
+    fun: Callable[P, Any],
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    strict: bool = False,
+) -> Mapped[P, Any]: ...
+@overload
+def jacfwd(
+    *,
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    strict: bool = False,
+) -> Callable[[Callable[P, Any]], Mapped[P, Any]]: ...
 @decorator
 def jacfwd(
     fun: Callable[..., Any],
@@ -69,6 +98,35 @@ def jacfwd(
     return jacobian
 
 
+@overload
+def jacrev(
+    fun: Callable[Concatenate[Any, P], Leaf],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    strict: bool = False,
+) -> Gradient[P]: ...
+@overload
+def jacrev(
+    fun: Callable[P, Any],
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    *,
+    strict: bool = False,
+) -> Mapped[P, Any]: ...
+@overload
+def jacrev(
+    *,
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+    strict: bool = False,
+) -> Callable[[Callable[P, Any]], Mapped[P, Any]]: ...
 @decorator
 def jacrev(
     fun: Callable[..., Any],
@@ -121,6 +179,32 @@ def jacrev(
     return jacobian
 
 
+@overload
+def hessian(
+    fun: Callable[Concatenate[Array, P], Leaf],
+    argnums: Literal[0] = 0,
+    has_aux: Literal[False] = False,
+    holomorphic: bool = False,
+    *,
+    strict: bool = False,
+) -> Callable[Concatenate[Leaf, P], Array]: ...
+@overload
+def hessian(
+    fun: Callable[P, Any],
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    *,
+    strict: bool = False,
+) -> Mapped[P, Any]: ...
+@overload
+def hessian(
+    *,
+    argnums: int | str | Sequence[int | str] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    strict: bool = False,
+) -> Callable[[Callable[P, Any]], Mapped[P, Any]]: ...
 @decorator
 def hessian(
     fun: Callable[..., Any],
@@ -179,7 +263,7 @@ def _blocks(linear: Linear, axis: int) -> list[list[Array]]:
         basis = _basis(inputs)
         units[:] = [x._node for x in basis]
         try:
-            found = vmap(of_units, out_axes=axis)(*basis)
+            found: Sequence[Array] = vmap(of_units, out_axes=axis)(*basis)
         except RuleLooksError:  # a rule that looks sees one unit vector after the other
             each = [
                 of_units(*units)

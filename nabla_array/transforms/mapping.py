@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from .._namespace.chapters.joining import concat, stack
 from .._namespace.chapters.manipulation import flip, reshape
@@ -14,9 +14,16 @@ from .control_flow import scan_of
 from .pytree import tree_map, tree_unflatten
 from .vmap import vmap
 
+if TYPE_CHECKING:
+    from ._types import Leaf, R, T, X
+
 __all__ = ["associative_scan", "map"]
 
 
+@overload
+def map(f: Callable[[Array], R], xs: Leaf, *, batch_size: int | None = None) -> R: ...
+@overload
+def map(f: Callable[[X], R], xs: X, *, batch_size: int | None = None) -> R: ...
 def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Return ``f(x)`` for each x along the first axis of `xs`, stacked: one after the other.
 
@@ -56,7 +63,7 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     return tree_map(lambda *rows: concat(rows), *parts)
 
 
-def associative_scan(fn: Callable[..., Any], elems: Any, reverse: bool = False, axis: int = 0) -> Any:
+def associative_scan(fn: Callable[[T, T], T], elems: T, reverse: bool = False, axis: int = 0) -> T:
     """Return the results of an associative operation on 1, 2, 3, ... elements along an axis.
 
     Parameters

@@ -6,13 +6,16 @@ import dataclasses
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
 from .._lazy.native import compiled
 from .._namespace.core.array import Array
 from .paths import DictKey, FlattenedIndexKey, GetAttrKey, Path, SequenceKey
+
+if TYPE_CHECKING:
+    from ._types import T
 
 __all__ = [
     "Partial",
@@ -434,6 +437,10 @@ def tree_structure(tree: Any, is_leaf: _IsLeaf = None) -> TreeDef:
     return tree_flatten(tree, is_leaf)[1]
 
 
+@overload
+def tree_map(f: Callable[..., Array], tree: T, *rest: Any, is_leaf: _IsLeaf = None) -> T: ...
+@overload
+def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = None) -> Any: ...
 def tree_map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = None) -> Any:
     """Return the pytree of ``f(leaf, *leaves_of_the_rest)``; the others may be deeper than the first.
 
@@ -450,8 +457,8 @@ _NONE = object()
 
 
 def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, initializer: Any = _NONE, is_leaf: _IsLeaf = None
-) -> Any:
+    function: Callable[[Any, Any], T], tree: Any, initializer: Any = _NONE, is_leaf: _IsLeaf = None
+) -> T:
     """Return what ``function(so_far, leaf)`` makes of the leaves of a pytree, one after the other.
 
     Parameters
@@ -479,7 +486,8 @@ def tree_reduce(
         initializer, leaves = leaves[0], leaves[1:]
     for leaf in leaves:
         initializer = function(initializer, leaf)
-    return initializer
+    reduced: T = initializer
+    return reduced
 
 
 def tree_all(tree: Any, *, is_leaf: _IsLeaf = None) -> bool:
@@ -552,6 +560,10 @@ def tree_flatten_with_path(tree: Any, is_leaf: _IsLeaf = None) -> tuple[list[tup
     return tree_leaves_with_path(tree, is_leaf), tree_structure(tree, is_leaf)
 
 
+@overload
+def tree_map_with_path(f: Callable[..., Array], tree: T, *rest: Any, is_leaf: _IsLeaf = None) -> T: ...
+@overload
+def tree_map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = None) -> Any: ...
 def tree_map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: _IsLeaf = None) -> Any:
     """Return the pytree of ``f(path, leaf, *leaves_of_the_rest)``: `tree_map` that is told where a leaf is.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import accumulate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,10 +17,13 @@ from .bodies import arrays_of
 from .calls import array_leaf
 from .pytree import tree_unflatten
 
+if TYPE_CHECKING:
+    from ._types import T
+
 __all__ = ["ravel_pytree"]
 
 
-def ravel_pytree(pytree: Any) -> tuple[Array, Callable[[Any], Any]]:
+def ravel_pytree(pytree: T) -> tuple[Array, Callable[[Any], T]]:
     """Return the elements of all arrays of a pytree as one array of one axis, and the way back.
 
     Parameters

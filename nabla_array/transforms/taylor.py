@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from .._lazy.graph.aval import Aval, is_differentiable
 from .._lazy.graph.node import Node, record
@@ -18,9 +18,26 @@ from .._namespace.core.array import Array
 from .derivatives import matched_one, run
 from .pytree import flatten_up_to, tree_unflatten
 
+if TYPE_CHECKING:
+    from ._types import R
+
 __all__ = ["jet"]
 
 
+@overload
+def jet(
+    fun: Callable[..., Array],
+    primals: Sequence[Any],
+    series: Sequence[Sequence[Any]],
+    factorial_scaled: bool = True,
+) -> tuple[Array, list[Array]]: ...
+@overload
+def jet(
+    fun: Callable[..., R],
+    primals: Sequence[Any],
+    series: Sequence[Sequence[Any]],
+    factorial_scaled: bool = True,
+) -> tuple[R, Any]: ...
 def jet(
     fun: Callable[..., Any],
     primals: Sequence[Any],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from .calls import arguments_of_leaves, array_leaf, decorator, is_array_like, is
 from .captured import Capturing
 from .pytree import TreeDef, broadcast_prefix, tree_flatten, tree_unflatten
 
+if TYPE_CHECKING:
+    from ._types import Gradient, Mapped, P, R
+
 __all__ = ["SplitWarning", "vmap"]
 
 Cut = Callable[[Node], Node]  # hashable, and equal where it does the same
@@ -36,6 +39,38 @@ class OutsideVmap(RuntimeError):
     """Somebody wants to know a value for which a `vmap` would have to part the examples that has ended."""
 
 
+@overload
+def vmap(  # type: ignore[overload-overlap]
+    fun: Gradient[P],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    strict: bool = False,
+    spmd_axis_name: Hashable = None,
+) -> Gradient[P]: ...
+@overload
+def vmap(
+    fun: Callable[P, R],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    *,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    strict: bool = False,
+    spmd_axis_name: Hashable = None,
+) -> Mapped[P, R]: ...
+@overload
+def vmap(
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable = None,
+    axis_size: int | None = None,
+    strict: bool = False,
+    spmd_axis_name: Hashable = None,
+) -> Callable[[Callable[P, R]], Mapped[P, R]]: ...
 @decorator
 def vmap(
     fun: Callable[..., Any],
