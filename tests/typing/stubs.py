@@ -27,6 +27,8 @@ HOSTS = (
     *("busday_count", "fromfile", "fromiter", "fromregex", "fromstring", "genfromtxt"),
     *("is_busday", "isnat", "loadtxt"),
 )
+# What NumPy writes about arrays of ours.
+TEXTS = ("array2string", "array_repr", "array_str")
 # What not every platform has, but NumPy's stubs on all.
 PLATFORMS = {"complex256", "float128"}
 # Modules for NumPy alone, and what `nabla_array/__init__.py` imports for type checkers itself.
@@ -87,7 +89,7 @@ def names() -> Iterator[str]:
     """Yield the lines for the namespace itself."""
     where = chapters()
     ours = {*where, *(name for name, own in ALIASES.items() if own in where)}
-    theirs = {*np.__all__, *PLATFORMS} - ours - ELSEWHERE - {*HOSTS}
+    theirs = {*np.__all__, *PLATFORMS} - ours - ELSEWHERE - {*HOSTS, *TEXTS}
     yield from ["from typing import Any", "", imported("._namespace.core.array", "Array")]
     yield from sorted(imported(f".{where[name]}", name) for name in where)
     yield from (imported("numpy", name) for name in sorted(theirs))
@@ -95,6 +97,7 @@ def names() -> Iterator[str]:
     yield from (f"{alias} = {ALIASES[alias]}" for alias in sorted(ours - {*where}))
     yield ""
     yield from (f"def {name}({parameters(getattr(np, name))}) -> Array: ..." for name in HOSTS)
+    yield from (f"def {name}({parameters(getattr(np, name))}) -> str: ..." for name in TEXTS)
 
 
 def part(name: str, home: dict[str, str], chapter: str) -> Iterator[str]:

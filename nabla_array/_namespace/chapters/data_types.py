@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import (
@@ -28,6 +28,9 @@ from ..core.promotion import UnheldDtypeError, as_array, result_dtype
 from ..core.promotion import astype as cast
 from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
+
+if TYPE_CHECKING:
+    from ..core.types import DType
 
 __all__ = [
     "astype",
@@ -126,6 +129,15 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
 
 class FloatInfo:
     """NumPy's limits of a floating-point dtype; those that the standard wants as Python floats are such."""
+
+    bits: int
+    dtype: DType
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    resolution: float
+    tiny: float
 
     def __init__(self, info: Any) -> None:
         self._info = info

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ..core.array import Array, from_value
 from ..core.promotion import as_array
 from .joining import with_axes
 
+T = TypeVar("T")
+
 
 def _points(piece: slice) -> Array:
     """Return the numbers that ``start:stop:step`` says; ``5j`` is a number of points."""
@@ -22,7 +24,7 @@ def _points(piece: slice) -> Array:
     return arange(start, piece.stop, 1 if piece.step is None else piece.step)
 
 
-class _Grid:
+class _Grid(Generic[T]):
     """NumPy's ``mgrid`` (dense) or ``ogrid`` (open): coordinates of a grid, by slices."""
 
     def __init__(self, name: str, sparse: bool) -> None:
@@ -31,7 +33,11 @@ class _Grid:
     def __repr__(self) -> str:
         return f"<{self.name}: index it with slices>"
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> T:
+        found: Any = self._found(key)
+        return found
+
+    def _found(self, key: Any) -> Array | tuple[Array, ...]:
         if not isinstance(key, tuple):
             return _points(key)
         rows = [from_value(row) for row in np.ogrid[key]]
@@ -41,8 +47,8 @@ class _Grid:
         return stack([broadcast_to(row, shape) for row in rows]) if rows else from_value(np.mgrid[()])
 
 
-mgrid = _Grid("mgrid", False)
-ogrid = _Grid("ogrid", True)
+mgrid: _Grid[Array] = _Grid("mgrid", False)
+ogrid: _Grid[Array | tuple[Array, ...]] = _Grid("ogrid", True)
 
 
 class _Joined:
@@ -57,15 +63,16 @@ class _Joined:
     def __len__(self) -> int:
         return 0
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: Any) -> Array:
+        theirs: Any = np.r_  # for matrices, which are NumPy's own
         if isinstance(key, str):
-            return np.r_[key]  # matrices: NumPy's own
+            return theirs[key]
         items = list(key) if isinstance(key, tuple) else [key]
         axis, ndmin, trans1d = self.options
         if items and isinstance(items[0], str):
             word = items.pop(0)
             if word in ("r", "c"):
-                return np.r_[(word, *[np.asarray(i) if type(i) is Array else i for i in items])]
+                return theirs[(word, *[np.asarray(i) if type(i) is Array else i for i in items])]
             numbers = [int(n) for n in word.split(",")]
             axis, ndmin, trans1d = [*numbers, *(axis, ndmin, trans1d)[len(numbers) :]]
         parts = [_part(item, ndmin, trans1d) for item in items]

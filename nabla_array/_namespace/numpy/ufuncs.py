@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -40,7 +40,7 @@ def _numpys(function: Any) -> Any:
     return made
 
 
-numpys: MakesUfunc = _numpys
+numpys = cast("MakesUfunc", _numpys)
 
 bitwise_count = unary(
     p.bitwise_count,
