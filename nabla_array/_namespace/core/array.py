@@ -296,7 +296,8 @@ class Array(Methods):
         return self._value().tolist()
 
     def __bool__(self) -> bool:
-        if probing and (self._levels or tapes) and sys._getframe(1).f_globals.get("__name__") in probing:
+        is_work = self._levels or tapes or self._node.value is None
+        if probing and is_work and sys._getframe(1).f_globals.get("__name__") in probing:
             return answer_for_laziness(self)
         return bool(self._value())
 
@@ -673,7 +674,8 @@ def note_number(x: Array) -> None:
 def answer_for_laziness(x: Array) -> bool:
     """Answer array-api-compat, which tries `bool` on an array to see whether values can be looked at.
 
-    Where they can it drops what that gave, which need not be looked up, then: a look would split a batch.
+    Where they can it drops what that gave, which need not be looked up, then: a look would split a batch, or
+    compute what is recorded before the rest of it is.
     Raises TypeError where a program is being made, so that libraries leave out checks of values.
     """
     if is_traced(current(x)):

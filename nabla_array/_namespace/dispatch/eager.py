@@ -41,6 +41,7 @@ from ..core.array import (
     mark,
     ordered,
     part_hook,
+    probing,
 )
 from ..core.evaluation import fresh_value
 from ..core.indexing import as_integers, put_hook
@@ -144,8 +145,10 @@ def read(x: Array, key: Any) -> Array | None:
     if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
         return None
     if value is None:
-        # Whoever reads a small part of what is pending will read others.
+        # Whoever reads a small part of what is pending will read others, but for who tries whether one can.
         if device_of(node) != CPU or not _gives_little(node.aval, key):
+            return None
+        if probing and sys._getframe(2).f_globals.get("__name__") in probing:
             return None
         value = value_of(node)
     try:
