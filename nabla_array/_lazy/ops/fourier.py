@@ -55,7 +55,9 @@ def _fitted(x: Node, axis: int, n: int) -> Node:
 # Points from which half of the transform of real numbers is mirrored: it saves more than Python takes.
 MIRRORED = 512
 # Elements from which SciPy's transforms are taken, and bytes from which they are to have threads.
-_MANY, _THREADED = 512, 1 << 20
+MANY, _THREADED = 512, 1 << 20
+# Where these are, once `scipy.fft` is loaded, which looks for a namespace and a backend at each call.
+_SCIPYS = "scipy.fft._pocketfft"
 
 
 def along(name: str) -> Callable[..., np.ndarray]:
@@ -65,21 +67,23 @@ def along(name: str) -> Callable[..., np.ndarray]:
     and each `norm` but "ortho". A full transform of many real numbers is mirrored: the last bits may differ.
     """
     theirs = getattr(np.fft, name)
+    is_full = name in ("fft", "ifft")
 
     def transform(
         a: np.ndarray, n: int | None = None, axis: int = -1, norm: str | None = "backward"
     ) -> np.ndarray:
         if a.dtype.kind in "biu":
             a = a.astype(np.float64)
-        points = a.shape[axis] if n is None else n
-        is_like = type(a) is np.ndarray and a.dtype.char in "dD" and a.size >= _MANY and norm != "ortho"
-        scipy = sys.modules.get("scipy.fft") if is_like else None
-        if name == "fft" and a.dtype.kind == "f" and points >= MIRRORED:
-            if not hasattr(scipy, name):
+        is_like = type(a) is np.ndarray and a.dtype.char in "dD" and a.size >= MANY and norm != "ortho"
+        scipy = sys.modules.get(_SCIPYS) if is_like else None
+        if is_full and a.dtype.kind == "f":
+            points = a.shape[axis] if n is None else n
+            is_mirrored = name == "fft" and points >= MIRRORED
+            if is_mirrored and scipy is None:
                 return _mirrored(_rfft(a, n, axis, norm), points, axis)
-        elif scipy is not None and name in ("fft", "ifft"):
-            a = a.astype(np.complex128, copy=False)  # SciPy would mirror what is real
-        if not hasattr(scipy, name):
+            if not is_mirrored and scipy is not None:
+                a = a.astype(np.complex128)  # SciPy would mirror what is real
+        if scipy is None:
             value: np.ndarray = theirs(a, n, axis, norm)
             return value
         value = getattr(scipy, name)(a, n, axis, norm, workers=threads() if a.nbytes >= _THREADED else None)

@@ -119,18 +119,33 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None,
     return list(zip(points, where, strict=True))
 
 
-def _over_axes(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray | None]:
-    """Return what does the same, but None for sizes without axes, of which NumPy warns, and for many points.
+def _over_axes(name: str) -> Callable[..., np.ndarray | None]:
+    """Return what does as NumPy's function of that name: one axis after the other, as `along` has them.
 
-    Those are transformed along one axis after the other, as `along` has them.
+    It gives None for sizes without axes, of which NumPy warns, and for many points.
     """
+    theirs = getattr(np.fft, name)
+    full = p.along("ifft" if name[0] == "i" else "fft")
+    last = p.along(name[:-1])
 
     def host(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
         if (s is not None and axes is None) or max((*a.shape, *(s or ()))) >= p.MIRRORED:
             return None
-        return function(a, s, axes, norm)
+        if s is not None or type(axes) not in (tuple, type(None)) or axes == () or a.size < p.MANY:
+            value: np.ndarray = theirs(a, s, axes, norm)
+            return value
+        *others, end = range(-a.ndim, 0) if axes is None else axes
+        if name != "irfftn":
+            return _each(full, last(a, None, end, norm), reversed(others), norm)
+        return last(_each(full, a, others, norm), None, end, norm)
 
     return host
+
+
+def _each(function: Callable[..., np.ndarray], a: np.ndarray, axes: Iterable[int], norm: Norm) -> np.ndarray:
+    for axis in axes:
+        a = function(a, None, axis, norm)
+    return a
 
 
 @fastpath.whole(p.along("fft"))
@@ -176,7 +191,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
     return _fft("ifft", _complex("ifft", a), [(n, axis)], norm, inverse=True)
 
 
-@fastpath.whole(_over_axes(np.fft.fftn))
+@fastpath.whole(_over_axes("fftn"))
 @takes_out
 def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along several axes.
@@ -211,7 +226,7 @@ def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backwa
     return _fft("fftn", y if pairs else _complex("fftn", y), reversed(pairs), norm, inverse=False)
 
 
-@fastpath.whole(_over_axes(np.fft.ifftn))
+@fastpath.whole(_over_axes("ifftn"))
 @takes_out
 @described_like(fftn, _INVERSE_OF_SEVERAL)
 def ifftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -271,7 +286,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     return _along("irfft", p.irfft, _complex("irfft", a), n, axis, _norm("irfft", norm))
 
 
-@fastpath.whole(_over_axes(np.fft.rfftn))
+@fastpath.whole(_over_axes("rfftn"))
 @takes_out
 @described_like(fftn, _REAL)
 def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -299,7 +314,7 @@ def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backw
     return _fft("rfftn", y, reversed(pairs[:-1]), norm, inverse=False)
 
 
-@fastpath.whole(_over_axes(np.fft.irfftn))
+@fastpath.whole(_over_axes("irfftn"))
 @takes_out
 @described_like(
     fftn,
