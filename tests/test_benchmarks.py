@@ -13,6 +13,7 @@ from benchmarks.measure import OURS, Claim, Row, geometric_mean, race, show, wri
 from benchmarks.npbench_program import Program, element_reads
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suite", SUITES)
 def test_suite_runs(suite, capsys):
     assert main([suite, "--quick", "--json"]) == 0
@@ -38,6 +39,7 @@ def test_every_suite_has_its_place_in_the_docs():
         assert f"<!-- end {suite} -->" in page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["local", "dask"])
 def test_distributed_runs(engine, capsys):
     if engine == "dask":
@@ -56,6 +58,7 @@ def test_distributed_wants_a_case(capsys):
     assert "there is no case 'nothing'; elementwise chain, " in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_libraries_give_what_they_give_of_numpys_arrays(capsys):
     pytest.importorskip("sklearn", reason="SciPy and scikit-learn are optional")
     assert main(["libraries", "--quick", "--without-jax"]) == 0

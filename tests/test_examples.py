@@ -138,7 +138,7 @@ def test_newton_under_vmap() -> None:
     assert float(told.split()[-1]) < 1e-6
 
 
-engines = pytest.mark.parametrize("engine", ["local", "dask"])
+engines = pytest.mark.parametrize("engine", ["local", pytest.param("dask", marks=pytest.mark.slow)])
 
 
 def run_on_mesh(name: str, engine: str, *options: str) -> str:

@@ -12,6 +12,8 @@ import pytest
 
 from tests import sanitized
 
+pytestmark = pytest.mark.slow
+
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
 JOBS = (
     (

@@ -108,6 +108,7 @@ def assert_same(transform: Callable[[Function], Function]) -> None:
         np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("outer", "inner"), PAIRS, ids=lambda name: name)
 def test_two(outer: str, inner: str) -> None:
     assert_same(lambda f: TRANSFORMS[outer](TRANSFORMS[inner](f)))

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from nabla_array._lazy.native import compiled
 
 
+@pytest.mark.slow
 def test_all_of_it_without_the_compiled_module() -> None:
     if compiled is None:  # this is it
         return

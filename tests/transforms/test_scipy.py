@@ -19,6 +19,7 @@ from .scipy_table import PAGE, Row, measure, page, rows, versions_differ
 X = xp.asarray([0.3, 0.5, 0.7])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("row", list(rows()), ids=str)
 def test_the_table_is_right(row: Row) -> None:
     assert measure(row) == row.cells or versions_differ()

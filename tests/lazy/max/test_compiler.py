@@ -757,6 +757,7 @@ print(len(store.found), len(store.entries()), store.problems, "max.engine" in sy
 """
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("max")
 def test_max_compiles_once_for_all_processes(tmp_path: Path) -> None:
     environment = {**os.environ, "NABLA_ARRAY_CACHE_DIR": str(tmp_path / "cache"), "NABLA_ARRAY_MODE": "max"}

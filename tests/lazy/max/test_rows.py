@@ -193,6 +193,7 @@ def _check(f: Function, arrays: list[np.ndarray], models: dict[str, Any]) -> Non
     np.testing.assert_allclose(got, exact, rtol=rtol, atol=rtol * max(1.0, float(np.abs(exact).max())))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize(("f", "dtype"), CASES)
@@ -204,6 +205,7 @@ def test_results_are_the_hosts(f: Function, dtype: str, n: int, models: dict[str
 SHAPES = [(18, 17), (64, 17), (66, 36), (67, 513), (1030, 100), (20_003, 21), (20, 70_001)]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("f", "dtype"), COLUMN_CASES)
@@ -213,6 +215,7 @@ def test_columns_are_the_hosts(
     _check(f, _arrays(shape[1], dtype, rows=shape[0]), models)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("n", [17, 33, 16390])
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, -0.0])
@@ -236,6 +239,7 @@ def test_special_values_are_the_hosts(f: Function, value: float, n: int, models:
         np.testing.assert_array_equal(np.signbit(got), np.signbit(wanted))
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_threads_do_not_change_sums(models: dict[str, Any]) -> None:
     """Few rows are shared by their parts, many as they are: each sum is the same."""

@@ -337,6 +337,7 @@ def _flushed(x: np.ndarray) -> np.ndarray:
     return np.where(np.abs(x) <= np.finfo(x.dtype).tiny, np.copysign(x.dtype.type(0), x), x)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_max_gives_the_hosts_result(case: Case, results: dict[str, np.ndarray]) -> None:

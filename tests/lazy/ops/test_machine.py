@@ -86,7 +86,7 @@ def test_what_numpy_refuses_is_left_to_it() -> None:
     assert in_a_loop(indexing.gather, [x, np.array(-2)], axes=(0,), batch=0) is not None
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=30)
 @given(st.data())
 def test_sums_are_numpys_to_the_bit(data: st.DataObject) -> None:
     most = data.draw(st.sampled_from([3, 9, 40]))

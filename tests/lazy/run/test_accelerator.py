@@ -55,6 +55,7 @@ def _stand_in() -> Iterator[None]:
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_stand_in")
 def test_regions_run_from_max_and_results_stay_in_its_buffers() -> None:
     wanted = [np.asarray(x) for x in chain("cpu")]
@@ -153,6 +154,7 @@ def test_programs_of_two_targets_are_not_compiled_together(tmp_path: Path) -> No
     assert compiler._next() == [asked[1], asked[3]]
 
 
+@pytest.mark.slow
 def test_kernels_compile_for_an_accelerator_that_is_not_here(tmp_path: Path) -> None:
     compile_cases(SOME, tmp_path, HOPPER)
 

@@ -313,6 +313,7 @@ def test_a_zero_that_was_open_stays_one_beside_what_was_rounded() -> None:
 
 
 # The command.
+@pytest.mark.slow
 def test_what_is_wrong_is_shown_in_small(capsys: pytest.CaptureFixture[str]) -> None:
     def lying(keys: Sequence[str]) -> tuple[dict[str, Model], dict[str, str]]:
         models, refused = with_numpy([k.replace("'tanh'", "'sin'") for k in keys])
@@ -355,6 +356,7 @@ def _what_cancels(dtype: type) -> Case:
     return Case(Program(case.program.inputs, case.program.eqns, case.program.outputs[-1:]), case.inputs)
 
 
+@pytest.mark.slow
 @pytest.mark.xdist_group("max")
 @pytest.mark.timeout(1500)
 def test_max_agrees_with_the_host() -> None:
