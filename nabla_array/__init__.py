@@ -66,7 +66,13 @@ def _this(api_version: str | None) -> ModuleType:
     return sys.modules[__name__]
 
 
+def _html(x: Array) -> str | None:
+    shown: str | None = import_module(".runner.notebook", __name__).html(x)
+    return shown
+
+
 _array.namespace_hook.append(_this)
+_array.html_hook.append(_html)
 Array.__array_namespace__ = _fastpath.wrap(  # type: ignore[method-assign]
     "namespace", Array.__array_namespace__, "__array_namespace__", host=_this(None)
 )
@@ -113,4 +119,5 @@ if not TYPE_CHECKING:  # who checks types knows these names from the stub
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LATE, *_LATE_MODULES, *_interop.star_names()} - _TOOLS)
+    names = {*globals(), *_LATE, *_LATE_MODULES, *_interop.star_names()} - _TOOLS
+    return sorted(n for n in names if n[0] != "_" or n[:2] == "__")

@@ -8,3 +8,7 @@ from ._namespace.numpy import homes
 
 __all__ = sorted({*_standard, *homes.HOMES["fft"]})
 __getattr__ = homes.getter("fft", globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -18,3 +18,7 @@ for _name in _standard:  # matrices, objects
 
 __all__ = sorted({*_standard, *homes.HOMES["linalg"]})
 __getattr__ = homes.getter("linalg", globals())
+
+
+def __dir__() -> list[str]:
+    return __all__

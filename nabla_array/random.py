@@ -175,3 +175,7 @@ for _name in __all__:
     if _name not in globals():
         _theirs = getattr(theirs, _name)
         globals()[_name] = _theirs if isinstance(_theirs, type) else _drawing(_theirs, _name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -6,6 +6,7 @@ SciPy looks for them here when its own are called on our arrays (where it dispat
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from ._namespace.chapters.special import function
@@ -16,3 +17,9 @@ def __getattr__(name: str) -> Any:
     if found is None:
         raise AttributeError(f"module 'nabla_array.special' has no attribute {name!r}")
     return found
+
+
+def __dir__() -> list[str]:
+    """Return the names of SciPy's that we have, where SciPy is imported: listing imports nothing."""
+    theirs = sys.modules.get("scipy.special")
+    return [] if theirs is None else sorted(n for n in {*theirs.__all__} if function(n) is not None)

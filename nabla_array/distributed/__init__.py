@@ -56,3 +56,7 @@ __all__ = [
     "simulate",
     "visualize_sharding",
 ]
+
+
+def __dir__() -> list[str]:
+    return __all__

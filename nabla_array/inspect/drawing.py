@@ -150,9 +150,7 @@ def _frame(explanation: Explanation, step: Step, title: list[str]) -> _Frame:
     shown = {k for s in explanation.steps for k in s.eqns}
     read = {k: sources(explanation.program, k, shown) for k in step.eqns}
     edges = list(dict.fromkeys(Edge(item[i], item[k]) for k, ins in read.items() for i in ins if i in item))
-    layers = longest_paths(last, edges)
-    for i in range(len(step.inputs), last):
-        layers[i] = max(layers[i], 1)
+    layers = longest_paths([0] * len(step.inputs) + [1] * len(boxes), edges)
     edges += [Edge(item[k], last + n) for n, k in enumerate(passed_on)]
     layers += [max(layers) + 1] * len(passed_on)
     point = (0.0, 0.0)
@@ -191,7 +189,7 @@ def to_svg(explanation: Explanation) -> str:
     ]
     items += [_step_box(explanation, step, detail) for step in explanation.steps]
     edges = _outer_edges(explanation, items)
-    layers = longest_paths(len(items), edges)
+    layers = longest_paths([0] * len(items), edges)
     for i in range(len(explanation.program.inputs)):  # an input stands above its first user
         layers[i] = min([layers[e.target] for e in edges if e.source == i], default=1) - 1
     layout = layered([item.size() for item in items], layers, edges, 1.5 * _GAP_X, 1.5 * _GAP_Y)

@@ -28,9 +28,9 @@ class Layout(NamedTuple):
     height: float
 
 
-def longest_paths(n: int, edges: Sequence[Edge]) -> list[int]:
-    """Return a layer for each of `n` boxes, below those of its sources, which have smaller numbers."""
-    layers = [0] * n
+def longest_paths(highest: Sequence[int], edges: Sequence[Edge]) -> list[int]:
+    """Return the layers of boxes: the `highest`, or below those of their sources, whose numbers are smaller."""
+    layers = [*highest]
     for edge in sorted(edges, key=lambda e: e.target):
         layers[edge.target] = max(layers[edge.target], layers[edge.source] + 1)
     return layers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .._lazy.max import trials
@@ -95,6 +96,10 @@ class Report(NamedTuple):
 
     def __repr__(self) -> str:
         return str(self)
+
+    def _repr_html_(self) -> str:
+        rows = [f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in self._rows()]
+        return f"<table>{''.join(rows)}</table>"
 
     def __rich__(self) -> Table:
         from rich.table import Table

@@ -8,3 +8,7 @@ from .._namespace.numpy.modules import NumpyModule
 from . import stride_tricks as stride_tricks
 
 __getattr__ = partial(getattr, NumpyModule(np.lib, __name__))
+
+
+def __dir__() -> list[str]:
+    return [name for name in dir(np.lib) if name[0] != "_"]

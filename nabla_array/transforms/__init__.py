@@ -1,5 +1,7 @@
 """Transforms of functions: derivatives, vectorization, compilation, control flow."""
 
+from inspect import ismodule as _ismodule
+
 from .._namespace.dispatch.docstrings import refer as _refer
 from . import checkpoint_policies as checkpoint_policies
 from . import debug as debug
@@ -57,3 +59,8 @@ for _it in (debug.callback, debug.print):
     _refer(_it, f"{_JAX}_autosummary/jax.debug.{_it.__name__}.html")
 for _name, _page in _PAGES.items():
     _refer(globals()[_name], _page)
+
+
+def __dir__() -> list[str]:
+    modules = ("checkpoint_policies", "debug", "tree")
+    return [n for n, it in globals().items() if n in modules or not (n[0] == "_" or _ismodule(it))]

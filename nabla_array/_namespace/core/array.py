@@ -355,6 +355,12 @@ class Array(Methods):
         lead = self._node.aval.shape[: len(self._levels)]
         return f"<{self.dtype} array of shape {self.shape} in a batch of {' x '.join(map(str, lead))}>"
 
+    def _repr_html_(self) -> str | None:
+        return html_hook[0](self)
+
+    def __dir__(self) -> list[str]:
+        return [name for name in object.__dir__(self) if name[0] != "_" or name[:2] == "__"]
+
     def __format__(self, spec: str) -> str:
         return self._shown(lambda value: format(value, spec))
 
@@ -767,5 +773,6 @@ asked_hook: list[Callable[[], None]] = []
 part_hook: list[Callable[..., Array | None]] = []
 
 
-# The package puts itself here once it is whole; `Array` cannot import it.
+# The package puts itself here once it is whole; `Array` cannot import it. And what notebooks show.
 namespace_hook: list[Callable[[str | None], ModuleType]] = []
+html_hook: list[Callable[[Array], str | None]] = []
