@@ -29,7 +29,7 @@ class Layout(NamedTuple):
 
 
 def longest_paths(highest: Sequence[int], edges: Sequence[Edge]) -> list[int]:
-    """Return the layers of boxes: the `highest`, or below those of their sources, whose numbers are smaller."""
+    """Return the layers of boxes: the `highest`, or below those of their sources, which come before them."""
     layers = [*highest]
     for edge in sorted(edges, key=lambda e: e.target):
         layers[edge.target] = max(layers[edge.target], layers[edge.source] + 1)
