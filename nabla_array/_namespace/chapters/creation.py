@@ -29,6 +29,7 @@ from ..core.promotion import (
     broadcast_to,
     checked,
     host_array,
+    native,
     normalize_axis,
     normalize_shape,
 )
@@ -54,7 +55,7 @@ __all__ = [
 
 def number_dtype(function: str, dtype: Any, default: Any = np.float64) -> np.dtype:
     """Return a dtype of numbers in native byte order; raises TypeError for any other."""
-    return checked(function, np.empty(0, default if dtype is None else dtype)).dtype
+    return checked(function, np.empty(0, native(function, default if dtype is None else dtype))).dtype
 
 
 @fastpath.whole(np.array, "asarray")
@@ -123,7 +124,7 @@ def _as_array(name: str, a: Any, wanted: np.dtype | None, copy: bool | None, ord
     if copy is not False:
         return as_array(name, a, wanted)
     try:
-        return from_shared(host_array(name, a, wanted, copy=False))
+        return from_shared(host_array(name, a, wanted, copy=False, order=order))
     except ValueError:
         kind = type(a).__name__
         raise ValueError(
@@ -213,6 +214,8 @@ def array(
     """
     if isinstance(copy, Enum):  # NumPy's names for these
         copy = {"ALWAYS": True, "NEVER": False}.get(copy.name)
+    elif copy is not None:
+        copy = bool(copy)
     if ndmax:
         raise promotion.UnheldDtypeError("array: what ndmax makes may be of sequences")
     try:

@@ -124,7 +124,8 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> builtins.bool:
     >>> xp.can_cast(xp.float32, xp.float64), xp.can_cast(xp.float64, xp.float32)
     (True, False)
     """
-    return np.can_cast(_dtype(from_), to, casting)
+    held = isinstance(from_, Array | np.ndarray | np.generic)
+    return np.can_cast(from_.dtype if held else from_, to, casting)
 
 
 class FloatInfo:

@@ -93,6 +93,8 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
         index = _indices("take", indices, along, n, TypeError)
     else:  # led back to a place that there is
         index = _indices("take", as_array("take", indices), along, n, TypeError)
+        if not n and index.size:
+            raise IndexError("take: cannot do a non-empty take from an empty axis")
         index = remainder(index, n) if mode == "wrap" else clip(index, 0, n - 1)
     found = apply(gather, y, index, axes=(along,), batch=0)
     mark_origin(found._node, "take")

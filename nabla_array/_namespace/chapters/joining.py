@@ -78,7 +78,7 @@ def join(
     function: str, arrays: Any, axis: Any = 0, out: Any = None, dtype: Any = None, casting: Any = "same_kind"
 ) -> Array:
     """Do what `concat` does for a function, whose name its errors start with."""
-    if out is not None or dtype is not None:
+    if out is not None or dtype is not None or casting != "same_kind":
         return _concat_into(function, partial(join, function), arrays, axis, out, dtype, casting)
     xs = _promoted(function, arrays)
     if axis is None:
@@ -128,15 +128,17 @@ def _concat_into(
     casting: Any,
 ) -> Array:
     """Do what `concat`, or `stack`, does with the arguments that only NumPy's have."""
+    np.can_cast(np.bool_, np.bool_, casting)  # raises for what is no kind of cast
     if dtype is None:
-        return deliver(function, out, joined(arrays, axis=axis), casting)
+        return deliver(function, out, joined(arrays, axis=axis), casting, exact=True)
     if out is not None:
         raise TypeError(f"{function}() only takes `out` or `dtype` as an argument, but both were provided.")
+    wanted = np.dtype(dtype)
     xs = [as_array(function, a) for a in arrays]
     for x in xs:
-        if not np.can_cast(x.dtype, dtype, casting):
-            raise TypeError(f"{function}: {x.dtype} as {np.dtype(dtype)} is no cast of the kind {casting!r}")
-    return joined([promotion.astype(x, np.dtype(dtype)) for x in xs], axis=axis)
+        if not np.can_cast(x.dtype, wanted, casting):
+            raise TypeError(f"{function}: {x.dtype} as {wanted} is no cast of the kind {casting!r}")
+    return joined([promotion.astype(x, promotion.native(function, wanted)) for x in xs], axis=axis)
 
 
 @fastpath.whole(np.stack)
@@ -157,7 +159,7 @@ def stack(
     array([[1, 3],
            [2, 4]])
     """
-    if out is not None or dtype is not None:
+    if out is not None or dtype is not None or casting != "same_kind":
         return _concat_into("stack", stack, arrays, axis, out, dtype, casting)
     xs = _promoted("stack", [as_array("stack", x) for x in arrays])
     first = xs[0].shape

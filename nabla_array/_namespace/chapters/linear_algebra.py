@@ -238,7 +238,7 @@ def vecdot(
     array([21., 43.])
     """
     if out is not None or dtype is not None or options:
-        if "axes" not in options:
+        if "axes" not in options or axis != -1:
             options["axis"] = axis
         return with_core_options(vecdot, np.vecdot, (x1, x2), out=out, dtype=dtype, **options)
     a, b = [axis_last("vecdot", y, axis) for y in promote("vecdot", x1, x2)]
@@ -281,6 +281,8 @@ def with_core_options(
 ) -> Any:
     """Call a ufunc of whole vectors or matrices with more than its operands."""
     name = like.__name__
+    if type(keepdims) is not bool:
+        raise TypeError(f"{name}: keepdims must be a bool, not {keepdims!r}")
     if axis is not None and axes is not None:
         raise TypeError("cannot specify both 'axis' and 'axes'")
     if (axis is not None or keepdims) and like is not np.vecdot:
@@ -303,7 +305,10 @@ def _places(name: str, axes: Any, like: np.ufunc) -> list[tuple[int, ...]]:
     assert like.signature is not None
     if len(axes) != like.nargs and not (len(axes) == like.nin and like.signature.endswith("()")):
         raise ValueError(f"{name}: axes has {len(axes)} entries for {like.nargs} operands")
-    return [a if isinstance(a, tuple) else (a,) for a in axes]
+    places = [a if isinstance(a, tuple) else (a,) for a in axes]
+    if len(places) == like.nargs and like.signature.endswith("()") and axes[-1] != ():
+        raise np.exceptions.AxisError(f"{name}: the result has no core axes, and axes names {axes[-1]} of it")
+    return places
 
 
 def _last(axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -387,10 +387,10 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
     (3, 4, 2)
     """
     y = as_array("moveaxis", a)
-    pair = [listed(source), listed(destination)]
-    for axes in pair:
-        normalize_axes("moveaxis", tuple(axes), y.ndim)  # checks them; the order is lost
-    old, new = ([normalize_axis("moveaxis", a, y.ndim) for a in axes] for axes in pair)
+    pair = {"source": listed(source), "destination": listed(destination)}
+    for name, axes in pair.items():
+        normalize_axes(f"moveaxis: {name}", tuple(axes), y.ndim)  # checks them; the order is lost
+    old, new = ([normalize_axis("moveaxis", a, y.ndim) for a in axes] for axes in pair.values())
     if len(old) != len(new):
         raise ValueError(f"moveaxis: {len(old)} axes cannot move to {len(new)} places")
     order = [i for i in range(y.ndim) if i not in old]

@@ -24,7 +24,7 @@ from ..core.promotion import (
     full,
     normalize_axes,
 )
-from ..dispatch import fastpath
+from ..dispatch import eager, fastpath
 from ..dispatch.contracting import sum_of_product
 from ..dispatch.docstrings import described_like, specify
 
@@ -125,7 +125,13 @@ def _total(
     x = astype(x, total_dtype(x, dtype))
     if where is not True:
         x = chosen(name, x, where, int(name == "prod"))
-    y = reduce(prim, x, reduced_axes(name, axis, x.ndim), keepdims)
+    axes = reduced_axes(name, axis, x.ndim)
+    if initial is not None and out is None:  # what there is little of has NumPy's bits
+        assert join.ufunc is not None
+        found = eager.taken(join.ufunc.reduce, x, axes, x.dtype, None, keepdims, initial)
+        if found is not None:
+            return found
+    y = reduce(prim, x, axes, keepdims)
     if initial is not None and x.size:
         y = elementwise(join, name, (y, initial))
     elif initial is not None:  # alone: 0.0 + -0.0 would lose the sign

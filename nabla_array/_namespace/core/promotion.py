@@ -52,7 +52,7 @@ def is_operand(x: Any) -> bool:
     return type(x) is Array or (isinstance(x, OPERANDS) and not (isinstance(x, np.ndarray) and is_foreign(x)))
 
 
-def _check_kind(function: str, x: Any, has_methods: bool = False) -> None:
+def check_kind(function: str, x: Any, has_methods: bool = False) -> None:
     others = has_methods and not isinstance(x, np.ndarray | np.generic) and hasattr(x, "__array_priority__")
     if others or is_foreign(x):
         raise UnheldDtypeError(
@@ -72,7 +72,7 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
     if type(x) is Array:
         return x if dtype is None else astype(x, np.dtype(dtype))
     if function in _LEFT_TO_OTHERS or (isinstance(x, np.ndarray) and function not in _PLAIN):
-        _check_kind(function, x, has_methods=function in _LEFT_TO_OTHERS)
+        check_kind(function, x, has_methods=function in _LEFT_TO_OTHERS)
     if isinstance(x, list | tuple) and _holds_array(x):
         return _stacked(function, x, dtype)
     try:
@@ -84,14 +84,14 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
     return as_array(function, made, dtype)
 
 
-def host_array(function: str, x: Any, dtype: Any, copy: bool | None) -> np.ndarray:
+def host_array(function: str, x: Any, dtype: Any, copy: bool | None, order: Any = "K") -> np.ndarray:
     """Return what NumPy makes of `x`, or the memory that it exports with DLPack if NumPy cannot."""
     if hasattr(x, "__dlpack__") and not hasattr(x, "__array__"):
         x = np.from_dlpack(x)
     if dtype is None and isinstance(x, np.ndarray) and x.dtype.kind == "O":
         raise UnheldDtypeError(f"{function}: no arrays of dtype object; numbers and booleans would work")
     try:
-        return checked(function, np.array(x, dtype=dtype, copy=copy))
+        return checked(function, np.array(x, dtype=dtype, copy=copy, order=order))
     except OverflowError as error:
         raise OverflowError(f"{function}: {error}") from None
 
@@ -105,6 +105,14 @@ def checked(function: str, value: np.ndarray) -> np.ndarray:
             f"{function}: no arrays of dtype {value.dtype}; numbers and booleans would work"
         )
     return value if value.dtype.isnative else value.astype(value.dtype.newbyteorder("="))
+
+
+def native(function: str, dtype: Any) -> np.dtype:
+    """Return a dtype that is asked for; raises UnheldDtypeError for another byte order than the machine's."""
+    wanted = np.dtype(dtype)
+    if not wanted.isnative:
+        raise UnheldDtypeError(f"{function}: no arrays of dtype {wanted.str}; {wanted.name} would work")
+    return wanted
 
 
 def _holds_array(items: Any) -> bool:
@@ -198,7 +206,7 @@ def operands(prim: Primitive, name: str, args: Sequence[Any]) -> list[Array]:
     """Return the operands of an elementwise primitive, promoted as a ufunc's are, and broadcast."""
     for x in args:
         if type(x) is not Array and type(x) not in SCALARS:
-            _check_kind(name, x)
+            check_kind(name, x)
     given = [x if type(x) in SCALARS else as_array(name, x) for x in args]
     if all(type(x) is not Array for x in given):
         given = [as_array(name, x) for x in given]
@@ -245,9 +253,17 @@ def listed(numbers: Any) -> tuple[Any, ...] | list[Any]:
     return tuple(numbers) if isinstance(numbers, range) else (numbers,)
 
 
+def sizes_of(function: str, shape: Any) -> tuple[int, ...]:
+    """Return a shape (an int or a sequence of them) as a tuple; raises TypeError for what is no integer."""
+    given = listed(shape)
+    if bool in map(type, given):
+        raise TypeError(f"{function}: an integer is required, not the bool in {shape}")
+    return tuple(map(operator.index, given))
+
+
 def normalize_shape(function: str, shape: Any) -> tuple[int, ...]:
     """Return a shape (an int or a sequence of them) as a tuple; raises ValueError for negative sizes."""
-    out = tuple(map(operator.index, listed(shape)))
+    out = sizes_of(function, shape)
     if any(n < 0 for n in out):
         raise ValueError(f"{function}: negative dimensions are not allowed: {out}")
     fits(function, out)
@@ -265,6 +281,8 @@ def fits(function: str, shape: tuple[int, ...], itemsize: int = 1) -> None:
 def normalize_axis(function: str, axis: Any, ndim: int) -> int:
     """Return a Python axis as a non-negative int; raises numpy.exceptions.AxisError out of range."""
     index = operator.index(axis)
+    if type(axis) is bool:
+        raise TypeError(f"{function}: an integer is required for the axis, not {axis}")
     if not -ndim <= index < ndim:
         raise np.exceptions.AxisError(index, ndim, function)
     return index % ndim

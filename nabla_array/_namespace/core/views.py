@@ -41,7 +41,7 @@ from .array import (
 from .evaluation import fresh_value
 from .indexing import setitem
 from .order import Axes, Order, axes_of, backwards, check_order, copy_of, inverse
-from .promotion import full, listed, normalize_shape
+from .promotion import full, normalize_shape, sizes_of
 
 
 def _anywhere(index: Array) -> int:
@@ -205,7 +205,7 @@ def aliases(x: Array, shape: tuple[int, ...]) -> bool:
 
 def whole_shape(x: Array, shape: Any) -> tuple[int, ...]:
     """Return `shape` with its -1 worked out."""
-    given = tuple(map(operator.index, listed(shape)))
+    given = sizes_of("reshape", shape)
     unknown = [i for i, n in enumerate(given) if n < 0]
     known = math.prod(n for n in given if n >= 0)
     if len(unknown) > 1:
@@ -326,6 +326,7 @@ def resize(self: Array, /, *new_shape: Any, refcheck: bool = True) -> None:
     With `refcheck`, there may be no views of it, as in NumPy; without, they stay what they are.
     """
     may_have_views = sys.getrefcount(self) > _ONE_NAME
+    refcheck = bool(operator.index(refcheck))
     if not new_shape or new_shape == (None,):
         return
     target = normalize_shape("resize", new_shape[0] if len(new_shape) == 1 else new_shape)

@@ -125,6 +125,13 @@ def with_keywords(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., 
     return (_unary if plain.__code__.co_argcount == 1 else _binary)(plain, like)
 
 
+def _sole(signature: Any, sig: Any) -> Any:
+    """Return what was given under one of two names."""
+    if signature is not None and sig is not None:
+        raise TypeError("cannot specify both 'sig' and 'signature'")
+    return sig if signature is None else signature
+
+
 def _unary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]:
     def unary(
         x: Any,
@@ -141,7 +148,7 @@ def _unary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]:
     ) -> Array:
         if out is dtype is signature is sig is None and where is True and casting == "same_kind":
             return plain(x)
-        signature = sig if signature is None else signature
+        signature = _sole(signature, sig)
         return with_options(unary, like, (x,), out, where, casting, dtype, signature)
 
     return unary
@@ -164,7 +171,7 @@ def _binary(plain: Callable[..., Array], like: np.ufunc) -> Callable[..., Array]
     ) -> Array:
         if out is dtype is signature is sig is None and where is True and casting == "same_kind":
             return plain(x1, x2)
-        signature = sig if signature is None else signature
+        signature = _sole(signature, sig)
         return with_options(binary, like, (x1, x2), out, where, casting, dtype, signature)
 
     return binary
@@ -233,7 +240,7 @@ def composed(like: np.ufunc) -> MakesUfunc:
             signature: Any = None,
             sig: Any = None,
         ) -> Any:
-            signature = sig if signature is None else signature
+            signature = _sole(signature, sig)
             if like.nin < len(operands) <= like.nargs:
                 given = operands[like.nin :]
                 operands, out = operands[: like.nin], given + (None,) * (like.nout - len(given))

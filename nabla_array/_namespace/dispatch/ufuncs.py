@@ -133,5 +133,6 @@ def with_options(
         return late_hook[0]("with_options")(function, like, args, out, where, casting, dtype, signature)
     except UnheldDtypeError as error:
         given = {"out": out, "where": where, "casting": casting, "dtype": dtype, "signature": signature}
-        options = {name: value for name, value in given.items() if value is not None}
+        defaults = {"where": True, "casting": "same_kind"}  # which another's `__array_ufunc__` is not told
+        options = {k: v for k, v in given.items() if v is not None and v is not defaults.get(k)}
         return host_hook[1](like, like.__name__, args, options, error)

@@ -71,7 +71,7 @@ def from_host(x: Any) -> Any:
 
     Matrices, masked arrays and the like stay what they are: they behave otherwise.
     """
-    if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc":
+    if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc" and x.dtype.isnative:
         return placed(from_value(np.array(x)), None)
     if type(x) in (list, tuple):
         return type(x)(map(from_host, x))
@@ -126,6 +126,8 @@ def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, e
     try:
         return host_call(function, name, args, kwargs)
     except TypeError:
+        if any(map(is_foreign, args)):  # these answer for themselves
+            raise
         raise error from None
 
 
@@ -373,7 +375,7 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
 # compute with (pandas' series, masked arrays), are given to.
 _TAKE_ANY_DTYPE = (
     "all any arange argmax argmin argsort array asarray astype atleast_1d atleast_2d broadcast_arrays "
-    "broadcast_to clip concat concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims "
+    "broadcast_to clip concat concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims eye "
     "flip full full_like imag isin linspace matmul matrix_transpose max mean meshgrid min moveaxis "
     "nonzero ones ones_like permute_dims prod ravel real repeat reshape roll round searchsorted sort "
     "squeeze stack std sum swapaxes take tensordot tile transpose tril triu unique_all unique_counts "

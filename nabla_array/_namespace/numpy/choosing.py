@@ -94,6 +94,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
 
 def _within(index: Array, n: int, mode: str, wrong: Exception, lowest: int = 0) -> Array:
     """Return indices made valid for `n` places as NumPy's `mode` says, which may be to raise `wrong`."""
+    if not n and index.size:
+        raise wrong
     if mode == "wrap":
         return remainder(index, n)
     if mode == "clip":
@@ -264,7 +266,11 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ..
     sizes = tuple(map(operator.index, listed(shape)))
     fits("unravel_index", sizes)
     index = as_array("unravel_index", indices)
-    value: Any = (index if index.size else astype(index, _INTP))._value()
+    if not index.size and not hasattr(indices, "dtype"):
+        raise TypeError(
+            "unravel_index: indices must be integral: the provided empty sequence was inferred as float"
+        )
+    value: Any = index._value()
     places = np.unravel_index(value, sizes, order)  # type: ignore[call-overload]
     return tuple([from_value(np.asarray(i)) for i in places])
 
@@ -282,7 +288,13 @@ def ix_(*args: Any) -> tuple[Array, ...]:
         x = as_array("ix_", a)
         if x.ndim != 1:
             raise ValueError("Cross index must be 1 dimensional")
-        x = astype(x, _INTP) if not x.size else nonzero(x)[0] if x.dtype.kind == "b" else x
+        x = (
+            astype(x, _INTP)
+            if not x.size and not hasattr(a, "dtype")
+            else nonzero(x)[0]
+            if x.dtype.kind == "b"
+            else x
+        )
         out.append(reshape(x, (1,) * k + (x.size,) + (1,) * (len(args) - k - 1)))
     return tuple(out)
 
@@ -331,7 +343,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 @numpys
-def putmask(a: Any, mask: Any, values: Any) -> None:
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """Write values where a mask is true: each element its own, repeated as needed.
 
     >>> x = xp.arange(4)

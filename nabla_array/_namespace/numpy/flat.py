@@ -66,6 +66,8 @@ class FlatIterator:
     def __setitem__(self, key: Any, value: Any) -> None:
         """Write to elements; values are repeated as often as needed, and what is too many is left out."""
         check_writable(self._x)
+        if type(key) is tuple and not key:
+            raise IndexError("flat: Assigning to a flat iterator with a 0-D index is not supported")
         self._next = 0
         n = self._x.size
         key = _places(key, n)
@@ -88,6 +90,9 @@ class FlatIterator:
             return apply(reshape, row, shape=self._x.shape)
 
         rewrite(self._x, written)
+
+    def __delitem__(self, key: Any) -> None:
+        raise TypeError("Cannot delete iterator elements")
 
 
 def _places(key: Any, n: int) -> Any:

@@ -345,7 +345,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     array([1, 0, 2])
     """
     parts = set(trim.lower())
-    if not parts <= {"f", "b"}:
+    if not parts or not parts <= {"f", "b"}:
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     x = as_array("trim_zeros", filt)
     if not x.ndim:

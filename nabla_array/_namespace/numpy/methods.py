@@ -143,7 +143,7 @@ def astype(
         )
     if wanted is None:
         made = _host(self, "astype", dtype)
-        return made if self.shape else made[()]  # of a number, an object is the number itself
+        return made[()] if made.dtype == object else made  # of a number, an object is the number itself
     if self.dtype.kind == "c" and wanted.kind in "iuf":
         warn_of_discard()
     if wanted == self.dtype:

@@ -39,7 +39,11 @@ def lexsort(keys: Any, axis: int = -1) -> Array:
     return order
 
 
-def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None) -> Array:
+def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None, kind: str) -> Array:
+    if not isinstance(kind, str):
+        raise TypeError(f"select kind must be str, not {type(kind).__name__}")
+    if kind != "introselect":
+        raise ValueError(f"select kind must be 'introselect' (got {kind!r})")
     x, k = axis_or_flat(prim.name, a, axis, takes_0d=prim is argpartition_p)
     places = np.asarray(kth)
     if places.dtype.kind not in "iu":
@@ -57,7 +61,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
     >>> xp.partition([3, 1, 2], 1)
     array([1, 2, 3])
     """
-    return _partitioned(partition_p, a, kth, axis)
+    return _partitioned(partition_p, a, kth, axis, kind)
 
 
 @eager_numpys()
@@ -69,7 +73,7 @@ def argpartition(
     >>> xp.argpartition([3, 1, 2], 1)
     array([1, 2, 0])
     """
-    return _partitioned(argpartition_p, a, kth, axis)
+    return _partitioned(argpartition_p, a, kth, axis, kind)
 
 
 @numpys

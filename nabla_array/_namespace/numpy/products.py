@@ -18,6 +18,7 @@ from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.statistical import sum as sum_
 from ..core.array import Array, view
 from ..core.indexing import getitem
+from ..core.order import check_order
 from ..core.outputs import deliver
 from ..core.promotion import (
     as_array,
@@ -28,6 +29,7 @@ from ..core.promotion import (
     promote,
     result_dtype,
 )
+from ..core.views import in_order, layout
 from ..dispatch import eager, fastpath
 from ..dispatch.ufuncs import make_ufunc
 from .described import eager_numpys, numpys
@@ -44,17 +46,17 @@ def dot(a: Any, b: Any, out: Any = None) -> Array:
     """
     x, y = as_array("dot", a), as_array("dot", b)
     if not x.ndim or not y.ndim:
-        return deliver("dot", out, multiply(x, y))
+        return deliver("dot", out, multiply(x, y), exact=True)
     if (found := eager.product(np.dot, x, y)) is not None:
-        return deliver("dot", out, found)
+        return deliver("dot", out, found, exact=True)
     if y.ndim <= 2:
         if x.shape[-1] != y.shape[0]:
             raise ValueError(
                 f"dot: shapes {x.shape} and {y.shape} not aligned: {x.shape[-1]} != {y.shape[0]}"
             )
         if x.ndim <= 2:
-            return deliver("dot", out, matmul(x, y))
-    return deliver("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))))
+            return deliver("dot", out, matmul(x, y), exact=True)
+    return deliver("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))), exact=True)
 
 
 def _inner_size(a: Any, b: Any) -> float:
@@ -177,6 +179,14 @@ def _term(text: str) -> list[int]:
     return out
 
 
+def _label(i: Any) -> int:
+    """Return the label that a number, or an ellipsis, stands for in a list of them."""
+    label = _DOTS if i is Ellipsis else operator.index(i)
+    if label != _DOTS and not 0 <= label < len(_LETTERS):
+        raise ValueError(f"einsum: {label} is no subscript; 0 to {len(_LETTERS) - 1} would work")
+    return label
+
+
 def _spelled(args: tuple[Any, ...]) -> _Spelled:
     """Take both of NumPy's ways to write a call: a string, or lists of numbers beside operands."""
     if len(args) < 2:
@@ -193,8 +203,8 @@ def _spelled(args: tuple[Any, ...]) -> _Spelled:
     else:
         pairs = len(args) // 2
         given = args[: 2 * pairs : 2]
-        inputs = [[_DOTS if i is Ellipsis else operator.index(i) for i in s] for s in args[1 : 2 * pairs : 2]]
-        output = [_DOTS if i is Ellipsis else operator.index(i) for i in args[-1]] if len(args) % 2 else None
+        inputs = [list(map(_label, s)) for s in args[1 : 2 * pairs : 2]]
+        output = list(map(_label, args[-1])) if len(args) % 2 else None
     operands = [as_array("einsum", x) for x in given]
     if len(inputs) != len(operands):
         raise ValueError(f"einsum: {len(inputs)} operands are spelled, {len(operands)} are given")
@@ -233,7 +243,8 @@ def _sizes(spelled: _Spelled) -> dict[int, int]:
     for x, labels in zip(spelled.operands, spelled.inputs, strict=True):
         for n, i in zip(x.shape, labels, strict=True):
             if sizes.get(i, 1) != 1 and n not in (1, sizes[i]):
-                raise ValueError(f"einsum: one subscript has sizes {sizes[i]} and {n}")
+                named = f"subscript {_LETTERS[i]!r}" if i >= 0 else "an axis of the ellipsis"
+                raise ValueError(f"einsum: {named} has sizes {sizes[i]} and {n}")
             sizes[i] = max(sizes.get(i, 1), n) if n else 0
     return sizes
 
@@ -301,10 +312,14 @@ def _path(spelled: _Spelled, optimize: Any) -> tuple[tuple[int, ...], ...]:
     n = len(spelled.operands)
     if n <= 2:
         return (tuple(range(n)),)
+    if isinstance(optimize, list | tuple) and optimize and optimize[0] == "einsum_path":
+        path = tuple(map(tuple, optimize[1:]))
+        left = n - sum([len(step) - 1 for step in path])
+        if left != 1:
+            raise RuntimeError(f"einsum: the path leaves {left} operands; one would work")
+        return path
     if isinstance(optimize, list | tuple) and optimize and not isinstance(optimize[0], str):
         return tuple(map(tuple, optimize))
-    if isinstance(optimize, list | tuple) and optimize and optimize[0] == "einsum_path":
-        return tuple(map(tuple, optimize[1:]))
     shapes = tuple(x.shape for x in spelled.operands)
     labels = tuple(map(tuple, spelled.inputs))
     wanted = tuple(optimize) if isinstance(optimize, list) else optimize or "greedy"
@@ -389,6 +404,7 @@ def einsum(
     >>> xp.einsum("ij,j->i", [[1, 2], [3, 4]], [1, 10])
     array([21, 43])
     """
+    wanted = check_order(order)
     spelled = _spelled(operands)
     sizes = _sizes(spelled)
     first, labels, output = spelled.operands[0], spelled.inputs[0], spelled.output
@@ -397,12 +413,14 @@ def einsum(
         return _seen(first, labels, output)
     common = np.dtype(dtype) if dtype is not None else result_dtype(*spelled.operands)
     for x in spelled.operands:
-        if dtype is not None and not np.can_cast(x.dtype, common, casting):
+        if not np.can_cast(x.dtype, common, casting):
             raise TypeError(f"einsum: {x.dtype} as {common} is no cast of the kind {casting!r}")
     y = _little(operands, sizes) if dtype is None else None
     if y is None:
         y = _contracted(spelled, sizes, common, optimize)
-    return deliver("einsum", out, y, casting)
+    if wanted == "A":
+        wanted = "F" if all([layout(x).flags.fnc for x in spelled.operands]) else "C"
+    return deliver("einsum", out, in_order("einsum", y, wanted), casting)
 
 
 @numpys

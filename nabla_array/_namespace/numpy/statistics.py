@@ -413,6 +413,8 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
     values, edges = as_array("digitize", x), as_array("digitize", bins)
     if values.dtype.kind == "c":
         raise TypeError("x may not be complex")
+    if edges.dtype.kind == "c":
+        raise TypeError("digitize: bins may not be complex")
     known = edges._value()
     if known.ndim != 1:
         raise ValueError("object too deep for desired array" if known.ndim else "object of too small depth")
@@ -516,12 +518,12 @@ def histogramdd(
 ) -> tuple[Array, list[Array]]:
     """Return how many points fall into each cell of a grid, and the edges of the cells.
 
-    >>> counts, edges = xp.histogramdd([[0.0, 0.0], [1.0, 1.0]], bins=2)
+    >>> counts, edges = xp.histogramdd(xp.asarray([[0.0, 0.0], [1.0, 1.0]]), bins=2)
     >>> counts
     array([[1., 0.],
            [0., 1.]])
     """
-    if isinstance(sample, tuple):
+    if isinstance(sample, list | tuple):  # of coordinates, where an array's rows are points
         known: Any = [as_array("histogramdd", s)._value() for s in sample]
     else:
         known = as_array("histogramdd", sample)._value()

@@ -22,6 +22,7 @@ from ..core.promotion import (
     astype,
     broadcast_shapes,
     broadcast_to,
+    check_kind,
     elementwise,
     full,
     normalize_axes,
@@ -72,12 +73,16 @@ def with_options(
 ) -> Any:
     """Call a ufunc with more than its operands."""
     name = like.__name__
+    for x in (*args, *(out if isinstance(out, tuple) else (out,)), where):
+        check_kind(name, x)  # may answer for itself, by `__array_ufunc__`
     out = None if out is ... else out  # what asks for an array, which all are
     if out is not None and like.nout > 1 and not isinstance(out, tuple):
         raise TypeError("'out' must be a tuple of arrays")
     outs = out if isinstance(out, tuple) else (out,) * like.nout
     if len(outs) != like.nout:
         raise ValueError("The 'out' tuple must have exactly one entry per ufunc output")
+    if any([target is ... for target in outs]):
+        raise TypeError("must use `...` as `out=...` and not per-operand/in a tuple")
     for target in outs:
         if target is not None and not isinstance(target, Array | np.ndarray):
             raise TypeError("return arrays must be of ArrayType")

@@ -184,7 +184,7 @@ def _place(name: str, find: Callable[..., Array], summary: str, result: str) -> 
 
     def call(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
         x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
-        if lacking is not None and bool(all_(lacking, axis).any()):
+        if lacking is not None and x.size and bool(all_(lacking, axis).any()):
             raise ValueError(_ALL_NAN)
         return find(x, axis, out, keepdims=keepdims)
 
@@ -197,6 +197,13 @@ nanargmax = _place(
 nanargmin = _place(
     "nanargmin", argmin, "Return the index of the smallest element that is not nan.", "np.int64(1)"
 )
+
+
+def _check_kind(x: Array, dtype: Any, out: Any) -> None:
+    """Raise TypeError where means of floating-point numbers are to be integers."""
+    for name, wanted in (("dtype", dtype), ("out", getattr(out, "dtype", None))):
+        if wanted is not None and x.dtype.kind in "fc" and np.dtype(wanted).kind not in "fc":
+            raise TypeError(f"If a is inexact, then {name} must be inexact")
 
 
 def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> Array:
@@ -222,6 +229,7 @@ def nanmean(
     np.float64(1.5)
     """
     x, lacking = _filled("nanmean", a, 0, dtype is None and where is True)
+    _check_kind(x, dtype, out)
     if lacking is not None and where is True:
         _warn_of_few(lacking, normalize_axes("nanmean", axis, x.ndim), 0, "Mean of empty slice")
     with unheard():
@@ -269,6 +277,7 @@ def _variance(name: str, summary: str) -> Callable[..., Array]:
                 raise ValueError("ddof and correction can't be provided simultaneously.")
             ddof = correction
         x = as_array(name, a)
+        _check_kind(x, dtype, out)
         axes = normalize_axes(name, axis, x.ndim)
         # Of too few numbers the variance is nan, where that of all might be infinite.
         are_enough = where is True and math.prod(x.shape[k] for k in axes) > ddof
