@@ -428,6 +428,12 @@ def _renew(x: Array) -> None:
     if seen is None or seen.base._node is seen.seen:  # another thread did
         return
     owned, node, levels = seen.base._node, seen.base._node, seen.base._levels
+    if type(x._node) is Part and not (levels or x._levels or tapes) and active.settings["mode"] != "max":
+        part = _same_part(x._node.value, seen.seen.value, owned.value)
+        if part is not None:
+            x._node = Part(part)
+            x._view = View(seen.base, seen._steps, owned, seen._part)
+            return
     steps = seen.steps
     if node.aval is not seen.seen.aval:
         back = _back(seen)
@@ -440,6 +446,21 @@ def _renew(x: Array) -> None:
         node, levels = bind(step.prim, ((node, levels), *indices), step.params)
     x._node, x._levels = node, levels
     x._view = View(seen.base, steps, owned)
+
+
+def _same_part(part: np.ndarray, was: np.ndarray, now: np.ndarray | None) -> np.ndarray | None:
+    """Return the part of new elements that lies as one of others; None where that is not so simple."""
+    if now is None or not part.size or not part.flags.writeable:
+        return None
+    if not (now.flags.owndata and now.flags.c_contiguous):
+        return None
+    if part.base is None or part.base is not (was if was.base is None else was.base):
+        return None
+    if (was.shape, was.strides, was.dtype) != (now.shape, now.strides, now.dtype):
+        return None
+    offset = part.__array_interface__["data"][0] - was.__array_interface__["data"][0]
+    found: np.ndarray = np.ndarray(part.shape, part.dtype, now, offset, part.strides)
+    return found
 
 
 def _back(seen: View) -> tuple[Step, ...] | None:

@@ -235,6 +235,7 @@ def _own_memory(x: Array) -> np.ndarray | None:
 
 def _memory(x: Array, new: Any) -> np.ndarray | None:
     """Return memory for `x` that `new` may be written to; None where that must be recorded."""
+    current(x)
     target = _target(x, new)
     return _own_memory(x) if target is None else target
 

@@ -404,6 +404,46 @@ def result(program: str, module: ModuleType) -> Any:
     return plain(names["r"])
 
 
+VIEWS = (
+    "x[1:3]",
+    "x[::-1]",
+    "x[..., 2:0:-1]",
+    "x.T",
+    "x.reshape(-1)[2:7]",
+    "x[:, None, 1]",
+    "x[3:]",
+    "np.broadcast_to(x[0], (2, 4))",
+    "np.moveaxis(x, 0, -1)",
+    "x.real.view(np.int64)",
+    "x.ravel()",
+    "x.swapaxes(0, 1)[1:][::2]",
+)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("kind", ["<f8", "<c16"])
+@pytest.mark.parametrize("place", ["x", "x[1:]", "x.T", "x[:, ::2]"])
+def test_every_live_view_sees_writes_by_another(place: str, kind: str, order: str) -> None:
+    def run(m: ModuleType) -> list[np.ndarray]:
+        x = m.asarray(m.arange(12.0).reshape(3, 4).astype(kind) + 0.25, order=order)
+        z = x.copy()
+        views = [eval(v, {"np": m, "x": x}) for v in VIEWS]
+        parts = [x.real, x.imag[1:]] if kind == "<c16" else []
+        w = eval(place, {"x": x})
+        before = [v + 1 for v in (*views, *parts)]
+        seen = []
+        for number in (3.0, 4.0):
+            w[0] = number
+            seen += [np.array(v) for v in (*views, *parts)]
+            w[..., 1:] *= 2.0
+            views[0][:] += 1.0
+            seen += [np.array(v) for v in (*views, *parts, x, z)]
+        return seen + [np.array(b) for b in before]
+
+    for found, wanted in zip(run(xp), run(np), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
 @pytest.mark.parametrize("program", PROGRAMS.strip().split("\n\n"))
 def test_who_sees_a_write(program: str) -> None:
     assert result(program, xp) == result(program, np)
