@@ -124,9 +124,13 @@ def distinct(
     return tuple(found) if len(found) > 1 else found[0]
 
 
-def _places(x: np.ndarray) -> np.ndarray | None:
+# Integers from which to see that they follow one another is worth a look.
+_SEEN = 1 << 8
+
+
+def places(x: np.ndarray) -> np.ndarray | None:
     """Return where each of some integers is that follow one another, in any order; None for others."""
-    if x.ndim != 1 or x.dtype.kind not in "iu" or x.size < _COUNTED:
+    if x.ndim != 1 or x.dtype.kind not in "iu" or x.size < _SEEN:
         return None
     least = int(x.min())
     if int(x.max()) - least != x.size - 1:
@@ -138,14 +142,14 @@ def _places(x: np.ndarray) -> np.ndarray | None:
 
 def _inverse(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray | None:
     """Return the order of a permutation, as argsort gives one; None of what is none. Parts of one are not."""
-    return _places(_mirrored(x) if descending else x)
+    return places(_mirrored(x) if descending else x)
 
 
 def _argsort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
     keys = _mirrored(x) if descending else x
-    places = _places(keys)
-    if places is not None:
-        return places
+    found = places(keys)
+    if found is not None:
+        return found
     return stable_argsort(keys, axis) if stable else np.argsort(keys, axis)
 
 

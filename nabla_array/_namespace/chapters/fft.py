@@ -122,29 +122,35 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None,
 def _over_axes(name: str) -> Callable[..., np.ndarray | None]:
     """Return what does as NumPy's function of that name: one axis after the other, as `along` has them.
 
-    It gives None for sizes without axes, of which NumPy warns, and for many points.
+    It gives None where NumPy warns of sizes, or refuses them.
     """
-    theirs = getattr(np.fft, name)
     full = p.along("ifft" if name[0] == "i" else "fft")
     last = p.along(name[:-1])
 
     def host(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
-        if (s is not None and axes is None) or max((*a.shape, *(s or ()))) >= p.MIRRORED:
+        if axes is None:
+            if s is not None:
+                return None
+            axes = range(-a.ndim, 0)
+        if s is None:
+            s = (None,) * len(axes)
+        elif None in s or len(s) != len(axes):
             return None
-        if s is not None or type(axes) not in (tuple, type(None)) or axes == () or a.size < p.MANY:
-            value: np.ndarray = theirs(a, s, axes, norm)
-            return value
-        *others, end = range(-a.ndim, 0) if axes is None else axes
+        if not len(axes):
+            return None
+        *others, (n, end) = [(a.shape[k] if n == -1 else n, k) for n, k in zip(s, axes, strict=True)]
         if name != "irfftn":
-            return _each(full, last(a, None, end, norm), reversed(others), norm)
-        return last(_each(full, a, others, norm), None, end, norm)
+            return _each(full, last(a, n, end, norm), reversed(others), norm)
+        return last(_each(full, a, others, norm), n, end, norm)
 
     return host
 
 
-def _each(function: Callable[..., np.ndarray], a: np.ndarray, axes: Iterable[int], norm: Norm) -> np.ndarray:
-    for axis in axes:
-        a = function(a, None, axis, norm)
+def _each(
+    function: Callable[..., np.ndarray], a: np.ndarray, pairs: Iterable[tuple[int | None, int]], norm: Norm
+) -> np.ndarray:
+    for n, axis in pairs:
+        a = function(a, n, axis, norm)
     return a
 
 

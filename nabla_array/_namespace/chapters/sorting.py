@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.ops.ordering import argsort as argsort_p
+from ..._lazy.ops.ordering import places, stable_argsort
 from ..._lazy.ops.ordering import sort as sort_p
-from ..._lazy.ops.ordering import stable_argsort
 from ..core.array import Array, apply
 from ..core.promotion import axis_or_flat
 from ..dispatch import fastpath
@@ -39,6 +39,9 @@ def _stable(name: str, kind: str | None, order: Any, stable: bool | None, defaul
 
 
 def _numpys_argsort(a: np.ndarray, axis: int | None = -1, *, stable: bool | None = None) -> np.ndarray:
+    found = places(a) if axis in (-1, 0, None) else None
+    if found is not None:
+        return found
     return np.argsort(a, axis) if stable is False else stable_argsort(a, axis)
 
 

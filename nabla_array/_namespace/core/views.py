@@ -433,7 +433,8 @@ def array(self: Array, /, dtype: Any = None, copy: bool | None = None) -> np.nda
         if wanted != value.dtype:
             raise ValueError(f"__array__: {value.dtype} as {wanted} needs a copy")
         return read_only(value)
-    return copy_of(value, wanted, None if self._view is None else axes_of(layout(self), "K"))
+    has_order = self._view is not None and value.ndim > 1
+    return copy_of(value, wanted, axes_of(layout(self), "K") if has_order else None)
 
 
 def dlpack(

@@ -223,19 +223,16 @@ def test_answers_do_not_depend_on_whether_scipy_is_loaded(dtype, norm, monkeypat
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128", "int16"])
 def test_what_answers_for_several_axes_has_numpys_bits(dtype, monkeypatch):
     for _ in ("with SciPy", "without"):
-        for shape in [(31, 33), (2, 9, 8, 7), (3, 4), (1, 600, 1), (0, 3)]:
+        for shape in [(31, 33), (2, 9, 8, 7), (3, 4), (2, 300, 2)]:
             x = random(shape, dtype)
             for name in ("fftn", "ifftn", "irfftn", *["rfftn"] * (dtype[0] != "c")):
                 for axes, norm in itertools.product([None, (1, 0), (-2,)], [None, "forward", "ortho"]):
-                    try:
-                        wanted = getattr(np.fft, name)(x, axes=axes, norm=norm)
-                    except ValueError:
-                        continue  # no points
+                    wanted = getattr(np.fft, name)(x, axes=axes, norm=norm)
                     found = over_axes(name)(x, axes=axes, norm=norm)
-                    if found is None:
-                        assert max(shape) >= 512
-                    else:
-                        np.testing.assert_array_equal(found, wanted, err_msg=f"{name} {axes}", strict=True)
+                    np.testing.assert_array_equal(found, wanted, err_msg=f"{name} {axes}", strict=True)
+            for s, axes in [((5, 9), (1, 0)), ((-1, 700), (0, 1)), ((4,), (-1,))]:
+                wanted = np.fft.irfftn(x, s, axes)
+                np.testing.assert_array_equal(over_axes("irfftn")(x, s, axes), wanted, strict=True)
         monkeypatch.delitem(sys.modules, "scipy.fft._pocketfft", raising=False)
 
 
