@@ -42,14 +42,12 @@ def main(argv: list[str] | None = None) -> int:
     run = commands.add_parser("run", help="a NumPy script, unchanged, on our arrays")
     command.add_arguments(run)
     run.set_defaults(run=command.run)
-    demo = commands.add_parser(
-        "demo", help="unchanged SciPy and scikit-learn code, on NumPy arrays and on ours"
-    )
+    demo = commands.add_parser("demo", help="what this library is for, beside NumPy, and a page of pictures")
     demo.add_argument(
-        "--output", type=Path, default=Path("demo"), help="folder for the pictures (%(default)s)"
+        "--output", type=Path, default=Path("demo"), help="folder for the page and its pictures (%(default)s)"
     )
     demo.add_argument("--quick", action="store_true", help="less data, each step once")
-    demo.set_defaults(run=lambda args: _module("demo.compare").run(args.output, args.quick, _console()))
+    demo.set_defaults(run=lambda args: _module("demo.command").run(args.output, args.quick, _console()))
     _add_cache(commands.add_parser("cache", help="programs that MAX has compiled, kept on disk"))
     args = parser.parse_args(argv)
     if "run" not in args:

@@ -27,7 +27,7 @@ FOLDERS = {
 }
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
-    *("concurrent", "dask", "distributed", "h5py", "importlib", "jax", "matplotlib"),
+    *("PIL", "concurrent", "dask", "distributed", "h5py", "importlib", "jax", "matplotlib"),
     *("llvmlite", "max", "mojo", "mpmath", "numba", "pyarrow", "rich", "scipy", "sklearn", "sympy"),
     *("threadpoolctl",),
 }

@@ -1,1 +1,1 @@
-"""The main job: SciPy and scikit-learn, unchanged, on arrays of ours and on NumPy's."""
+"""The demo: what users come for, beside NumPy, and a page of pictures."""

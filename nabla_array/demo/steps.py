@@ -1,4 +1,4 @@
-"""What the demo runs: code as one writes it for NumPy, and the data that it runs on.
+"""The demo's second part: SciPy and scikit-learn as one calls them with NumPy's arrays, and the data.
 
 Every step is a function of arrays and knows nothing of the library that they belong to.
 """
@@ -7,86 +7,88 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 
-def standardize(digits: Any) -> Any:
-    """Each pixel to mean 0 and variance 1."""
-    from sklearn.preprocessing import StandardScaler
-
-    return StandardScaler().fit_transform(digits)
-
-
-def components(standardized: Any) -> Any:
-    """The first twenty principal components."""
-    from sklearn.decomposition import PCA
-
-    return PCA(n_components=20, svd_solver="full").fit_transform(standardized)
-
-
-def mixture(scores: Any) -> Any:
-    """Groups of digits by a Gaussian mixture."""
+def mixture(pixels: Any) -> Any:
+    """Groups of pixels that look alike: sky, roofs, leaves, shadow."""
     from sklearn.mixture import GaussianMixture
 
-    model = GaussianMixture(10, covariance_type="diag", init_params="random_from_data", random_state=0)
-    return model.fit_predict(scores)
+    model = GaussianMixture(
+        4, covariance_type="diag", tol=0.01, init_params="random_from_data", random_state=0
+    )
+    return model.fit_predict(pixels)
 
 
-def discriminants(scores: Any, labels: Any) -> Any:
-    """A projection that separates the digits, and how many of them it classifies right."""
-    from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
-    from sklearn.metrics import accuracy_score
+def bayes(pixels: Any, groups: Any) -> Any:
+    """How likely each pixel is in each group, by naive Bayes."""
+    from sklearn.naive_bayes import GaussianNB
 
-    model = LinearDiscriminantAnalysis().fit(scores, labels)
-    return model.transform(scores), accuracy_score(labels, model.predict(scores))
+    return GaussianNB().fit(pixels, groups).predict_proba(pixels)
 
 
-def probabilities(scores: Any, labels: Any) -> Any:
-    """Which digit each image is, as probabilities."""
+def loss(groups: Any, likely: Any) -> Any:
+    """How well these likelihoods foretell the groups."""
+    from sklearn.metrics import log_loss
+
+    return log_loss(groups, likely)
+
+
+def regression(pixels: Any, groups: Any) -> Any:
+    """Which pixels are sky, by logistic regression."""
     from sklearn.linear_model import LogisticRegression
 
-    return LogisticRegression(C=0.1).fit(scores, labels).predict_proba(scores)
+    sky = groups == groups[0]
+    return LogisticRegression().fit(pixels, sky.astype(groups.dtype)).predict_proba(pixels)
 
 
-def centroids(digits: Any) -> Any:
-    """Ten clusters by k-means, from the first ten images."""
-    from scipy.cluster.vq import kmeans2
+def components(patches: Any) -> Any:
+    """Each patch by ten numbers: the principal components of all."""
+    from sklearn.decomposition import PCA
+    from sklearn.preprocessing import StandardScaler
 
-    return kmeans2(digits, digits[:10, :], minit="matrix")
+    standardized = StandardScaler().fit_transform(patches)
+    return PCA(10, svd_solver="covariance_eigh").fit_transform(standardized)
 
 
-def moments(digits: Any) -> Any:
-    """The shape of each image's distribution of ink."""
+def standard_scores(patches: Any) -> Any:
+    """Each patch with its brightness and contrast taken out."""
     from scipy import stats
 
-    return stats.skew(digits, axis=1), stats.kurtosis(digits, axis=1)
+    return stats.zscore(patches, axis=1)
 
 
-def standard_scores(digits: Any) -> Any:
-    """Each image with its mean and contrast taken out."""
+def description(patches: Any) -> Any:
+    """Mean, variance, skewness and kurtosis of each patch."""
     from scipy import stats
 
-    return stats.zscore(digits, axis=1)
+    found = stats.describe(patches, axis=1)
+    return found.mean, found.variance, found.skewness, found.kurtosis
 
 
-def differences(digits: Any, labels: Any) -> Any:
-    """Where threes and eights differ: Welch's t-test, pixel by pixel."""
+def test(patches: Any) -> Any:
+    """Which patches are brighter or darker than the middle: a t-test each."""
     from scipy import stats
 
-    test = stats.ttest_ind(digits[labels == 3], digits[labels == 8], equal_var=False)
-    return test.statistic, test.pvalue
+    found = stats.ttest_1samp(patches, 0.5, axis=1)
+    return found.statistic, found.pvalue
 
 
-def interval(digits: Any) -> Any:
-    """A bootstrap confidence interval of the mean amount of ink."""
+def entropy(patches: Any) -> Any:
+    """How much there is to see in each patch."""
     from scipy import stats
 
-    xp = digits.__array_namespace__()
-    ink = xp.mean(digits, axis=1)
-    found = stats.bootstrap((ink,), xp.mean, n_resamples=999, rng=np.random.default_rng(0))
-    return found.confidence_interval.low, found.confidence_interval.high
+    return stats.differential_entropy(patches, axis=1)
+
+
+def light(photo: Any) -> Any:
+    """How much light each row has up to each of its points, by Simpson's rule."""
+    from scipy.integrate import cumulative_simpson
+
+    return cumulative_simpson(photo, axis=1)
 
 
 def blur(photo: Any) -> Any:
@@ -100,46 +102,6 @@ def blur(photo: Any) -> Any:
     return fftconvolve(photo, kernel / xp.sum(kernel), mode="same")
 
 
-def envelope(photo: Any) -> Any:
-    """The envelope of each row, as a signal."""
-    from scipy.signal import detrend, hilbert
-
-    xp = photo.__array_namespace__()
-    return xp.abs(hilbert(detrend(photo, axis=1), axis=1))
-
-
-def spectrum(photo: Any) -> Any:
-    """The logarithmic spectrum of the photograph."""
-    from scipy import fft
-
-    xp = photo.__array_namespace__()
-    return xp.log1p(xp.abs(fft.fftshift(fft.fft2(photo))))
-
-
-def exposure(photo: Any) -> Any:
-    """For each pixel, the light that a film would have needed: 273,280 equations solved at once."""
-    from scipy.optimize.elementwise import find_root
-
-    xp = photo.__array_namespace__()
-    bounds = xp.zeros_like(photo), xp.full_like(photo, 4.0)
-    return find_root(
-        lambda light, seen: 1 - xp.exp(-light) * (1 + light / 3) - 0.9 * seen, bounds, args=(photo,)
-    ).x
-
-
-def sharpen(photo: Any, blurred: Any) -> Any:
-    """Unsharp masking, a tone curve and a vignette: an expression of one's own."""
-    xp = photo.__array_namespace__()
-    detail = photo - blurred
-    edges = xp.tanh(6 * detail) * xp.exp(-4 * detail**2)
-    bright = xp.clip(photo + 0.6 * edges, 0.0, 1.0)
-    curve = bright**2 * (3 - 2 * bright)
-    rows, columns = photo.shape
-    y = xp.linspace(-1, 1, rows, dtype=photo.dtype)[:, None]
-    x = xp.linspace(-1, 1, columns, dtype=photo.dtype)[None, :]
-    return xp.where(curve > 0.5, curve, 0.5 * (curve + bright)) * (1 - 0.25 * (x**2 + y**2))
-
-
 @dataclass(frozen=True)
 class Step:
     """A function of the data and of earlier results, by name; `gives` names its results."""
@@ -151,39 +113,47 @@ class Step:
 
 
 STEPS = (
-    Step(standardize, "StandardScaler", ("digits",), ("standardized",)),
-    Step(components, "PCA", ("standardized",), ("scores",)),
-    Step(mixture, "GaussianMixture", ("scores",), ("groups",)),
-    Step(discriminants, "LinearDiscriminantAnalysis", ("scores", "labels"), ("plane", "accuracy")),
-    Step(probabilities, "LogisticRegression", ("scores", "labels"), ("probabilities",)),
-    Step(centroids, "scipy.cluster.vq.kmeans2", ("digits",), ("centroids", "nearest")),
-    Step(moments, "scipy.stats.skew, kurtosis", ("digits",), ("skew", "kurtosis")),
-    Step(standard_scores, "scipy.stats.zscore", ("digits",), ("z",)),
-    Step(differences, "scipy.stats.ttest_ind", ("digits", "labels"), ("t", "p")),
-    Step(interval, "scipy.stats.bootstrap", ("digits",), ("low", "high")),
-    Step(blur, "scipy.signal.fftconvolve", ("photo",), ("blurred",)),
-    Step(envelope, "scipy.signal.detrend, hilbert", ("photo",), ("envelope",)),
-    Step(spectrum, "scipy.fft.fft2", ("photo",), ("spectrum",)),
-    Step(exposure, "scipy.optimize…find_root", ("photo",), ("light",)),
-    Step(sharpen, "array code of one's own", ("photo", "blurred"), ("sharp",)),
+    Step(mixture, "GaussianMixture", ("pixels",), ("groups",)),
+    Step(bayes, "GaussianNB", ("pixels", "groups"), ("likely",)),
+    Step(loss, "log_loss", ("groups", "likely"), ("loss",)),
+    Step(regression, "LogisticRegression", ("pixels", "groups"), ("sky",)),
+    Step(components, "StandardScaler, PCA", ("patches",), ("components",)),
+    Step(standard_scores, "stats.zscore", ("patches",), ("z",)),
+    Step(description, "stats.describe", ("patches",), ("mean", "variance", "skewness", "kurtosis")),
+    Step(test, "stats.ttest_1samp", ("patches",), ("t", "p")),
+    Step(entropy, "stats.differential_entropy", ("patches",), ("entropy",)),
+    Step(light, "integrate.cumulative_simpson", ("photo",), ("light",)),
+    Step(blur, "signal.fftconvolve", ("photo",), ("blurred",)),
 )
 
 
-def load(quick: bool) -> tuple[dict[str, np.ndarray], str]:
-    """Return the data by name, and a line that says what they are.
+def photograph(folder: Path, quick: bool) -> Path:
+    """Save scikit-learn's photograph, as large as a camera's, for the script; returns where."""
+    from PIL import Image
+    from sklearn.datasets import load_sample_image
 
-    Both come with scikit-learn: 1,797 handwritten digits of 8 x 8 pixels, and a photograph, which needs
-    Pillow to be read; without it the digits, side by side, are the picture.
+    image = Image.fromarray(load_sample_image("china.jpg"))
+    if not quick:
+        image = image.resize((4 * image.width, 4 * image.height))
+    path = folder / "photograph.jpg"
+    image.save(path, quality=95)
+    return path
+
+
+def load(path: Path, quick: bool) -> dict[str, np.ndarray]:
+    """Return the photograph in grey, its pixels by colour, and its patches of 8 x 8 as rows.
+
+    A little noise, as a sensor has it, keeps patches of the sky from being all of one value.
     """
-    from sklearn.datasets import load_digits, load_sample_image
+    from PIL import Image
 
-    digits, labels = load_digits(return_X_y=True)
-    try:
-        photo = load_sample_image("china.jpg").mean(axis=2) / 255
-        about = "1,797 handwritten digits, one photograph"
-    except ImportError:
-        photo = np.block([[digits[40 * i + j].reshape(8, 8) for j in range(40)] for i in range(40)]) / 16
-        about = "1,797 handwritten digits, also as one picture (for a photograph, install Pillow)"
-    if quick:
-        digits, labels, photo = digits[:300], labels[:300], np.ascontiguousarray(photo[::5, ::5])
-    return {"digits": digits, "labels": labels, "photo": photo}, about
+    image = Image.open(path)
+    colours = np.asarray(image.resize((64, 42) if quick else (640, 427))) / 255
+    grey = colours.mean(axis=2)
+    noisy = grey + np.random.default_rng(0).normal(scale=0.01, size=grey.shape)
+    patches = np.lib.stride_tricks.sliding_window_view(noisy, (8, 8))[:, ::2]
+    return {
+        "photo": np.asarray(image.convert("L").reduce(2)) / 255,
+        "pixels": np.ascontiguousarray(colours.reshape(-1, 3)),
+        "patches": patches.reshape(-1, 64),
+    }

@@ -28,14 +28,15 @@ def compare(options: list[str], command: list[str]) -> int:
     """Run a script under NumPy, then on our arrays, and say what differs; returns the exit status."""
     given = b"" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.buffer.read()
     with TemporaryDirectory() as folder:
-        theirs = _run(["--numpy", *command], given, Path(folder, "numpy"), show=False)
-        ours = _run([*options, *command], given, Path(folder, "ours"), show=True)
+        theirs = run_apart(["--numpy", *command], given, Path(folder, "numpy"), show=False)
+        ours = run_apart([*options, *command], given, Path(folder, "ours"), show=True)
         lines, same = _verdict(ours, theirs)
     print("\nnabla_array against NumPy", *lines, sep="\n  ", file=sys.stderr)
     return theirs.status if same else 1
 
 
-def _run(arguments: list[str], given: bytes, folder: Path, show: bool) -> Run:
+def run_apart(arguments: list[str], given: bytes, folder: Path, show: bool) -> Run:
+    """Run a script in a process of its own; what it draws, and how long it takes, is kept in a new folder."""
     folder.mkdir()
     process = subprocess.Popen(
         [sys.executable, "-m", "nabla_array", "run", "--record", str(folder), *arguments],
