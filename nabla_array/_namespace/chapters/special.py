@@ -45,7 +45,10 @@ def function(name: str) -> Callable[..., Any] | None:
         return call(*args)
 
     recorded.__doc__ = f"`scipy.special.{name}`, recorded: see SciPy's documentation."
-    made = recorded if way is None else fastpath.wrap(way, recorded, prim.name, prim)
+    if way is not None:
+        made = fastpath.wrap(way, recorded, prim.name, prim)
+    else:
+        made = fastpath.whole(ufunc)(recorded)
     return call_it(made, "nabla_array.special", name)
 
 

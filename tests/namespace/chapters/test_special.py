@@ -137,3 +137,19 @@ def test_integers_beside_floats_stay_integers(shape: tuple[int, ...]) -> None:
     y = np.linspace(0.05, 0.95, 3 if len(shape) == 1 else 10)
     for mine in (function("pdtri"), pdtri):
         np.testing.assert_array_equal(mine(xp.asarray(k), xp.asarray(y)), pdtri(k, y))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
+@pytest.mark.parametrize("shape", [(), (0, 1), (1,), (3, 1)])
+def test_small_calls_of_three_operands_are_answered_at_once(dtype: str, shape: tuple[int, ...]) -> None:
+    a = np.ones(shape, dtype)
+    for operands in ((a, a, a), (a, 2.5, a), (2, np.full(3, 0.5), a)):
+        mine = [xp.asarray(x) if type(x) is np.ndarray else x for x in operands]
+        for name in ("betainc", "fdtr"):
+            found = getattr(ours, name)(*mine)
+            wanted = np.asarray(getattr(theirs, name)(*operands))
+            np.testing.assert_array_equal(np.asarray(found), wanted, strict=True)
+    with pytest.raises(ValueError, match="broadcast"):
+        ours.betainc(xp.ones(2), xp.ones(3), 0.5)
+    with pytest.raises(TypeError):
+        ours.betainc(xp.ones(2), 0.5)
