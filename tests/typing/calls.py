@@ -433,6 +433,8 @@ def attributes() -> None:
     assert_type(int(n[0]), int)
     assert_type(bool(x[0]), bool)
     assert_type(complex(z[0]), complex)
+    assert_type(round(x[0]), int)
+    assert_type(round(x[0], 1), Array)
     assert_type(x[0].item(), bool | int | float | complex)
     assert_type(x.tobytes(), bytes)
     assert_type(x.to_numpy(), np.ndarray)

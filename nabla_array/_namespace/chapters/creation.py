@@ -38,6 +38,7 @@ from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 
 if TYPE_CHECKING:
+    from ..core._methods import Device
     from ..core.types import ArrayLike, DTypeLike
 
 __all__ = [
@@ -61,10 +62,10 @@ def number_dtype(function: str, dtype: Any, default: Any = np.float64) -> np.dty
 @fastpath.whole(np.array, "asarray")
 def asarray(
     a: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
-    device: Any = None,
+    device: Device | None = None,
     copy: bool | None = None,
     like: Any = None,
 ) -> Array:
@@ -178,7 +179,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 @fastpath.whole(np.array, "list")
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     copy: bool | None = True,
     order: str | None = None,
@@ -234,9 +235,9 @@ def arange(
     start: Any = None,
     stop: Any = None,
     step: Any = 1,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
-    device: Any = None,
+    device: Device | None = None,
     like: Any = None,
 ) -> Array:
     """Return evenly spaced values from `start` up to, but without, `stop`.
@@ -312,10 +313,10 @@ def linspace(
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: Device | None = None,
 ) -> Any:
     """Return `num` evenly spaced values from `start` to `stop`.
 
@@ -391,10 +392,10 @@ def eye(
     N: int,
     M: int | None = None,
     k: int = 0,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "C",
     *,
-    device: Any = None,
+    device: Device | None = None,
     like: Any = None,
 ) -> Array:
     """Return a matrix with ones on one diagonal and zeros elsewhere.
@@ -476,7 +477,7 @@ def meshgrid(
 
 
 @fastpath.whole(np.tril)
-def tril(m: Any, k: int = 0) -> Array:
+def tril(m: ArrayLike, k: int = 0) -> Array:
     """Return the lower triangle of a matrix, or of each in a stack; the rest is zeros.
 
     Parameters
@@ -504,7 +505,7 @@ def tril(m: Any, k: int = 0) -> Array:
 
 @fastpath.whole(np.triu)
 @described_like(tril, {"above which": "below which"})
-def triu(m: Any, k: int = 0) -> Array:
+def triu(m: ArrayLike, k: int = 0) -> Array:
     """Return the upper triangle of a matrix, or of each in a stack; the rest is zeros.
 
     >>> xp.triu(xp.ones((2, 3), dtype=xp.int8))

@@ -30,7 +30,8 @@ from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
 
 if TYPE_CHECKING:
-    from ..core.types import DType
+    from ..core._methods import Device
+    from ..core.types import ArrayLike, DType, DTypeLike
 
 __all__ = [
     "astype",
@@ -67,7 +68,9 @@ KINDS = {
 
 
 @fastpath.whole(None, "astype")
-def astype(x: Any, dtype: Any, /, *, copy: builtins.bool = True, device: Any = None) -> Array:
+def astype(
+    x: ArrayLike, dtype: DTypeLike, /, *, copy: builtins.bool = True, device: Device | None = None
+) -> Array:
     """Return an array with another dtype.
 
     Parameters
@@ -170,7 +173,7 @@ def _info_of(dtype: np.dtype) -> FloatInfo:
     return FloatInfo(np.finfo(dtype))
 
 
-def finfo(dtype: Any) -> FloatInfo:
+def finfo(dtype: DTypeLike) -> FloatInfo:
     """Return the limits of a floating-point dtype.
 
     Parameters
@@ -224,7 +227,7 @@ def iinfo(int_type: Any) -> np.iinfo:
     return np.iinfo(dtype)
 
 
-def isdtype(dtype: Any, kind: Any) -> builtins.bool:
+def isdtype(dtype: DTypeLike, kind: Any) -> builtins.bool:
     """Say whether a dtype is of a kind.
 
     Parameters

@@ -18,7 +18,7 @@ from ..dispatch.elementwise_calls import binary, composed, unary
 from ..dispatch.ufuncs import make_ufunc
 
 if TYPE_CHECKING:
-    from ..core.types import Binary
+    from ..core.types import ArrayLike, Binary, Out
 
 __all__ = [
     "abs",
@@ -332,7 +332,7 @@ make_ufunc(pow, np.power)
 
 
 @composed(np.positive)
-def positive(x: Any, /) -> Array:
+def positive(x: ArrayLike, /) -> Array:
     """Return a copy of a numeric array.
 
     Parameters
@@ -391,7 +391,7 @@ def imag(val: Any) -> Array:
 
 
 @fastpath.whole(np.round)
-def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
+def round(a: ArrayLike, decimals: int = 0, out: Out = None) -> Array:
     """Round each element to the nearest number with `decimals` decimals, halves to the even one.
 
     Parameters
@@ -423,10 +423,10 @@ def round(a: Any, decimals: int = 0, out: Any = None) -> Array:
 
 @fastpath.whole(np.clip)
 def clip(
-    a: Any,
+    a: ArrayLike,
     min: Any = None,
     max: Any = None,
-    out: Any = None,
+    out: Out = None,
     *,
     a_min: Any = None,
     a_max: Any = None,
@@ -532,7 +532,7 @@ logical_xor = _logical(
 
 
 @composed(np.logical_not)
-def logical_not(x: Any, /) -> Array:
+def logical_not(x: ArrayLike, /) -> Array:
     """Return whether each element is false.
 
     Parameters

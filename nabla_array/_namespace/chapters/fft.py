@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from . import elementwise as e
 from .manipulation import roll
+
+if TYPE_CHECKING:
+    from ..core._methods import Device
+    from ..core.types import ArrayLike, DTypeLike
 
 __all__ = [
     "fft",
@@ -156,7 +160,7 @@ def _each(
 
 @fastpath.whole(p.along("fft"))
 @takes_out
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+def fft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along an axis.
 
     Parameters
@@ -188,7 +192,7 @@ def fft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -
 @fastpath.whole(p.along("ifft"))
 @takes_out
 @described_like(fft, _INVERSE)
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse discrete Fourier transform along an axis.
 
     >>> xp.fft.ifft(xp.asarray([1.0, 1.0, 1.0, 1.0]))
@@ -199,7 +203,7 @@ def ifft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
 
 @fastpath.whole(_over_axes("fftn"))
 @takes_out
-def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
+def fftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along several axes.
 
     Parameters
@@ -235,7 +239,7 @@ def fftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backwa
 @fastpath.whole(_over_axes("ifftn"))
 @takes_out
 @described_like(fftn, _INVERSE_OF_SEVERAL)
-def ifftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
+def ifftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the inverse discrete Fourier transform along several axes.
 
     >>> xp.fft.ifftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
@@ -249,7 +253,7 @@ def ifftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backw
 @fastpath.whole(p.along("rfft"))
 @takes_out
 @described_like(fft, _REAL)
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+def rfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the first half of the discrete Fourier transform of real numbers along an axis.
 
     Returns
@@ -283,7 +287,7 @@ def rfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
         "Complex, of": "Real, of",
     },
 )
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse of `rfft`: real numbers from the first half of their transform.
 
     >>> xp.fft.irfft(xp.asarray([1.0, 1.0, 1.0]))
@@ -295,7 +299,7 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
 @fastpath.whole(_over_axes("rfftn"))
 @takes_out
 @described_like(fftn, _REAL)
-def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
+def rfftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return half of the discrete Fourier transform of real numbers along several axes.
 
     Returns
@@ -332,7 +336,7 @@ def rfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backw
         "Complex, of": "Real, of",
     },
 )
-def irfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
+def irfftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the inverse of `rfftn`.
 
     >>> xp.fft.irfftn(xp.asarray([[1.0, 1.0], [1.0, 1.0]]))
@@ -356,7 +360,7 @@ def irfftn(a: Any, s: Integers = None, axes: Integers = None, norm: Norm = "back
         "n, its square root, or nothing": "nothing, the square root of n, or n",
     },
 )
-def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+def hfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform of a signal given by the first half, which is real.
 
     >>> xp.fft.hfft(xp.asarray([1.0, 0.0, 0.0]))
@@ -368,7 +372,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") 
 
 @takes_out
 @described_like(rfft, _INVERSE)
-def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
+def ihfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
     """Return the inverse of `hfft`: the first half of the signal.
 
     Returns
@@ -383,7 +387,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: Norm = "backward")
     return apply(conj, y)
 
 
-def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
+def fftfreq(n: int, d: Any = 1.0, device: Device | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """Return the frequencies of the elements of a transform, in cycles per unit of `d`.
 
     Parameters
@@ -421,7 +425,7 @@ def fftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> A
 
 
 @described_like(fftfreq)
-def rfftfreq(n: int, d: Any = 1.0, device: Any = None, *, dtype: Any = None) -> Array:
+def rfftfreq(n: int, d: Any = 1.0, device: Device | None = None, *, dtype: DTypeLike | None = None) -> Array:
     """Return the frequencies of the elements of `rfft`, in cycles per unit of `d`.
 
     Returns
@@ -454,7 +458,7 @@ def _frequencies(function: str, cycles: np.ndarray, n: int, d: Any, dtype: Any, 
 
 
 @fastpath.whole(np.fft.fftshift)
-def fftshift(x: Any, axes: int | Integers = None) -> Array:
+def fftshift(x: ArrayLike, axes: int | Integers = None) -> Array:
     """Move the element of frequency 0 to the middle of each axis.
 
     Parameters
@@ -476,7 +480,7 @@ def fftshift(x: Any, axes: int | Integers = None) -> Array:
 
 @fastpath.whole(np.fft.ifftshift)
 @described_like(fftshift)
-def ifftshift(x: Any, axes: int | Integers = None) -> Array:
+def ifftshift(x: ArrayLike, axes: int | Integers = None) -> Array:
     """Undo `fftshift`: move the element in the middle of each axis to its start.
 
     >>> xp.fft.ifftshift(xp.asarray([-0.5, -0.25, 0.0, 0.25]))

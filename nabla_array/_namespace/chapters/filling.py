@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,10 @@ from ..core.views import layout
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .creation import number_dtype
+
+if TYPE_CHECKING:
+    from ..core._methods import Device
+    from ..core.types import ArrayLike, DTypeLike, Shape
 
 __all__ = [
     "empty",
@@ -30,12 +34,12 @@ __all__ = [
 
 @fastpath.whole(np.full, "make")
 def full(
-    shape: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    shape: Shape,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "C",
     *,
-    device: Any = None,
+    device: Device | None = None,
     like: Any = None,
 ) -> Array:
     """Return an array filled with one value; a scalar takes no memory.
@@ -103,7 +107,14 @@ def _filled(function: str, shape: tuple[int, ...], value: Any, dtype: Any) -> Ar
 
 
 @fastpath.whole(np.zeros, "make")
-def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def zeros(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    order: str = "C",
+    *,
+    device: Device | None = None,
+    like: Any = None,
+) -> Array:
     """Return an array of zeros, which takes no memory.
 
     Parameters
@@ -131,7 +142,14 @@ def zeros(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
 @fastpath.whole(np.ones, "make")
 @described_like(zeros)
-def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def ones(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    order: str = "C",
+    *,
+    device: Device | None = None,
+    like: Any = None,
+) -> Array:
     """Return an array of ones, which takes no memory.
 
     >>> xp.ones((2, 3), dtype=xp.int8)
@@ -143,7 +161,14 @@ def ones(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None,
 
 @fastpath.whole(np.zeros, "make")
 @described_like(zeros)
-def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None) -> Array:
+def empty(
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    order: str = "C",
+    *,
+    device: Device | None = None,
+    like: Any = None,
+) -> Array:
     """Return an array whose elements mean nothing (they are zeros).
 
     >>> xp.empty((2, 3)).shape
@@ -154,14 +179,14 @@ def empty(shape: Any, dtype: Any = None, order: str = "C", *, device: Any = None
 
 @fastpath.whole(np.full_like)
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    device: Any = None,
+    device: Device | None = None,
 ) -> Array:
     """Return an array of the shape of `a` filled with one value.
 
@@ -205,13 +230,13 @@ def _like(function: str, x: Any, value: Any, dtype: Any, order: str, shape: Any,
 
 @fastpath.whole(np.zeros_like)
 def zeros_like(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    device: Any = None,
+    device: Device | None = None,
 ) -> Array:
     """Return zeros in the shape of `a`.
 
@@ -236,13 +261,13 @@ def zeros_like(
 @fastpath.whole(np.ones_like)
 @described_like(zeros_like)
 def ones_like(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    device: Any = None,
+    device: Device | None = None,
 ) -> Array:
     """Return ones in the shape of `a`.
 
@@ -256,12 +281,12 @@ def ones_like(
 @described_like(zeros_like, {"a : Array": "prototype : Array", "of `a`": "of `prototype`"})
 def empty_like(
     prototype: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: Shape | None = None,
     *,
-    device: Any = None,
+    device: Device | None = None,
 ) -> Array:
     """Return an array in the shape of `prototype` whose elements mean nothing (they are zeros).
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..core.promotion import as_array, astype, axis_or_flat, broadcast_shapes, b
 from ..dispatch import eager, fastpath
 from ..dispatch.docstrings import specify
 from .elementwise import clip, remainder
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Out
 
 __all__ = ["take", "take_along_axis"]
 
@@ -51,7 +54,9 @@ def _few(x: Array, indices: Any, axis: Any) -> Array | None:
 
 
 @fastpath.whole(np.take)
-def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Array:
+def take(
+    a: ArrayLike, indices: ArrayLike, axis: int | None = None, out: Out = None, mode: str = "raise"
+) -> Array:
     """Return the elements at some indices along an axis.
 
     Parameters
@@ -105,7 +110,7 @@ def take(a: Any, indices: Any, axis: int | None = None, out: Any = None, mode: s
 
 
 @fastpath.whole(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Array:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: int | None = -1) -> Array:
     """Return the elements at indices that differ from row to row, as `argsort` and `argmax` give them.
 
     Parameters

@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..core.promotion import as_array, axis_or_flat, normalize_axis, normalize_s
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .indexing_functions import take
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, DTypeLike, Out
 
 __all__ = [
     "concat",
@@ -35,9 +38,9 @@ __all__ = [
 def concat(
     arrays: Any,
     axis: int | None = 0,
-    out: Any = None,
+    out: Out = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     casting: Any = "same_kind",
 ) -> Array:
     """Return arrays joined along an axis that they have.
@@ -99,9 +102,9 @@ def join(
 def concatenate(
     arrays: Any,
     axis: int | None = 0,
-    out: Any = None,
+    out: Out = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     casting: Any = "same_kind",
 ) -> Array:
     """Return arrays joined along an axis that they have: NumPy's name for `concat`.
@@ -151,7 +154,7 @@ def _concat_into(
     },
 )
 def stack(
-    arrays: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: Any = "same_kind"
+    arrays: Any, axis: int = 0, out: Out = None, *, dtype: DTypeLike | None = None, casting: Any = "same_kind"
 ) -> Array:
     """Return arrays joined along a new axis.
 
@@ -171,7 +174,7 @@ def stack(
     return apply(concat_p, *[apply(reshape_p, x, shape=shape) for x in xs], axis=along)
 
 
-def unstack(x: Any, *, axis: int = 0) -> tuple[Array, ...]:
+def unstack(x: ArrayLike, *, axis: int = 0) -> tuple[Array, ...]:
     """Return the arrays that lie along an axis, without that axis, as views.
 
     Parameters
@@ -207,7 +210,7 @@ def repeated(a: Any, repeats: Any, *more: Any, **options: Any) -> int:
 
 
 @fastpath.whole(np.repeat, elements=repeated)
-def repeat(a: Any, repeats: Any, axis: int | None = None) -> Array:
+def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Array:
     """Return an array with each element repeated.
 
     Parameters

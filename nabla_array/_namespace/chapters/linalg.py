@@ -110,7 +110,7 @@ class SVDResult(NamedTuple):
 
 
 @fastpath.whole(np.linalg.cholesky)
-def cholesky(a: Any, *, upper: bool = False) -> Array:
+def cholesky(a: ArrayLike, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of Hermitian, positive-definite matrices.
 
     Parameters
@@ -144,7 +144,7 @@ def _numpys_det(a: Any) -> Any:
 
 
 @fastpath.whole(_numpys_det)
-def det(a: Any) -> Array:
+def det(a: ArrayLike) -> Array:
     """Return the determinant of square matrices.
 
     Parameters
@@ -168,7 +168,7 @@ def det(a: Any) -> Array:
     return apply(p.det, lapack("det", a, square=True))
 
 
-def eig(a: Any) -> EigResult:
+def eig(a: ArrayLike) -> EigResult:
     """Return the eigenvalues and right eigenvectors of square matrices.
 
     Parameters
@@ -194,7 +194,7 @@ def eig(a: Any) -> EigResult:
     return EigResult(*fallible_many("eig", p.eig, lapack("eig", a, square=True)))
 
 
-def eigh(a: Any, UPLO: str = "L") -> EighResult:
+def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Return the eigenvalues and eigenvectors of Hermitian (or symmetric) matrices.
 
     Parameters
@@ -224,7 +224,7 @@ def eigh(a: Any, UPLO: str = "L") -> EighResult:
 
 
 @described_like(eig)
-def eigvals(a: Any) -> Array:
+def eigvals(a: ArrayLike) -> Array:
     """Return the eigenvalues of square matrices.
 
     Returns
@@ -241,7 +241,7 @@ def eigvals(a: Any) -> Array:
 
 @fastpath.whole(np.linalg.eigvalsh)
 @described_like(eigh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Array:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian (or symmetric) matrices.
 
     Returns
@@ -270,7 +270,7 @@ def _triangle(function: str, uplo: str) -> str:
         "not square.": "not square; on evaluation, if one is singular.",
     },
 )
-def inv(a: Any) -> Array:
+def inv(a: ArrayLike) -> Array:
     """Return the inverse of square matrices.
 
     >>> xp.linalg.inv(xp.asarray([[2.0, 0.0], [0.0, 4.0]]))
@@ -325,7 +325,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 @fastpath.whole(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the (Moore-Penrose) pseudo-inverse of matrices.
 
     Parameters
@@ -398,7 +398,7 @@ def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
 def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
 @overload
 def qr(a: ArrayLike, mode: Literal["raw"]) -> tuple[Array, Array]: ...
-def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
+def qr(a: ArrayLike, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
     """Return the QR decomposition of matrices.
 
     Parameters
@@ -435,7 +435,7 @@ def qr(a: Any, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> 
 
 
 @described_like(det)
-def slogdet(a: Any) -> SlogdetResult:
+def slogdet(a: ArrayLike) -> SlogdetResult:
     """Return the sign and the logarithm of the magnitude of the determinant of square matrices.
 
     Returns
@@ -450,7 +450,7 @@ def slogdet(a: Any) -> SlogdetResult:
 
 
 @fastpath.whole(np.linalg.solve)
-def solve(a: Any, b: Any) -> Array:
+def solve(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the solutions of systems of linear equations, ``a @ out = b``.
 
     Parameters
@@ -501,7 +501,7 @@ def svd(
 ) -> Array: ...
 @overload
 def svd(a: ArrayLike, full_matrices: bool, compute_uv: Literal[False], hermitian: bool = False) -> Array: ...
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition of matrices, ``a = U @ diag(S) @ Vh``.
 
     Parameters
@@ -556,7 +556,7 @@ def _decomposed(function: str, x: Array, full: bool, hermitian: bool) -> tuple[A
     return u, e.abs(w), apply(conj, turned) if turned.dtype.kind == "c" else turned
 
 
-def svdvals(x: Any, /) -> Array:
+def svdvals(x: ArrayLike, /) -> Array:
     """Return the singular values of matrices.
 
     Parameters

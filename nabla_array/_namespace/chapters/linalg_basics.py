@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.linalg import LinAlgError
@@ -33,6 +33,9 @@ from ..dispatch.docstrings import specify
 from . import elementwise as e
 from .linear_algebra import axis_last
 from .statistical import total_dtype
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, DTypeLike
 
 __all__ = ["cross", "diagonal", "matrix_norm", "matrix_power", "outer", "trace", "vector_norm"]
 
@@ -86,7 +89,7 @@ def fallible_many(function: str, prim: Primitive, x: Array, **params: Any) -> tu
     return out
 
 
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Array:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Array:
     """Return the cross product of vectors in space.
 
     Parameters
@@ -132,7 +135,7 @@ def _column(x: Array, i: int) -> Array:
     return apply(slice_, x, start=(*[0] * lead, i), size=(*x.shape[:-1], 1), step=(1,) * x.ndim)
 
 
-def diagonal(x: Any, /, *, offset: int = 0) -> Array:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Array:
     """Return a diagonal of each matrix, as a view that cannot be written to.
 
     Parameters
@@ -158,7 +161,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Array:
     return view(matrices("diagonal", x), diagonal_p, offset=operator.index(offset))
 
 
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Return the sum of a diagonal of each matrix.
 
     Parameters
@@ -188,7 +191,7 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Array:
     return apply(reduce_sum, astype(y, total_dtype(y, dtype)), axes=(y.ndim - 1,))
 
 
-def outer(x1: Any, x2: Any, /) -> Array:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Return the products of each element of one vector with each of another.
 
     Parameters
@@ -217,7 +220,7 @@ def outer(x1: Any, x2: Any, /) -> Array:
 
 
 @fastpath.whole(np.linalg.matrix_power)
-def matrix_power(a: Any, n: int) -> Array:
+def matrix_power(a: ArrayLike, n: int) -> Array:
     """Return square matrices to an integer power.
 
     Parameters
@@ -263,7 +266,7 @@ def matrix_power(a: Any, n: int) -> Array:
         square = apply(matmul_p, square, square)
 
 
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """Return a norm of each matrix.
 
     Parameters
@@ -311,7 +314,7 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
 
 def vector_norm(
-    x: Any, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
+    x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Array:
     """Return a norm of vectors.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..dispatch.docstrings import specify
 from ..dispatch.ufuncs import make_ufunc
 from .manipulation import expand_dims, moveaxis
 
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, DTypeLike, Out
+
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 
 # Bytes of a matrix that no core's cache holds.
@@ -29,7 +32,9 @@ _FAR = 1 << 25
 
 
 @fastpath.product(np.matmul)
-def matmul(x1: Any, x2: Any, /, out: Any = None, *, dtype: Any = None, **options: Any) -> Array:
+def matmul(
+    x1: ArrayLike, x2: ArrayLike, /, out: Out = None, *, dtype: DTypeLike | None = None, **options: Any
+) -> Array:
     """Return the matrix product.
 
     Parameters
@@ -103,7 +108,7 @@ def _passes_by(x: Array) -> bool:
     )
 
 
-def matrix_transpose(x: Any, /) -> Array:
+def matrix_transpose(x: ArrayLike, /) -> Array:
     """Return each matrix with its two axes swapped, as a view.
 
     Parameters
@@ -143,7 +148,7 @@ def _uncontracted(a: Any, b: Any, axes: Any = 2, **_: Any) -> float:
 
 
 @fastpath.whole(np.tensordot, elements=_uncontracted)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Array:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     """Return the sum of products over some axes of both arrays.
 
     Parameters
@@ -207,7 +212,14 @@ def _contracted(a: Array, b: Array, axes: Any) -> tuple[tuple[int, ...], tuple[i
 
 @fastpath.whole(np.vecdot)
 def vecdot(
-    x1: Any, x2: Any, /, out: Any = None, *, axis: int = -1, dtype: Any = None, **options: Any
+    x1: ArrayLike,
+    x2: ArrayLike,
+    /,
+    out: Out = None,
+    *,
+    axis: int = -1,
+    dtype: DTypeLike | None = None,
+    **options: Any,
 ) -> Array:
     """Return the dot product of vectors, the first one conjugated.
 

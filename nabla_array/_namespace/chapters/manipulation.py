@@ -21,7 +21,7 @@ from ..dispatch.docstrings import described_like, specify
 from .statistical import reduced_axes
 
 if TYPE_CHECKING:
-    from ..core.types import ArrayLike
+    from ..core.types import ArrayLike, Axis, Shape
 
 __all__ = [
     "atleast_1d",
@@ -70,7 +70,7 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 @fastpath.moving("broadcast", broadcast)
-def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Array:
+def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
     """Return a read-only view of an array in a larger shape.
 
     Parameters
@@ -132,7 +132,9 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
 
 
 @fastpath.moving("reshape", reshape_p)
-def reshape(a: Any, shape: Any, order: Literal["C", "F", "A"] = "C", *, copy: bool | None = None) -> Array:
+def reshape(
+    a: ArrayLike, shape: Shape, order: Literal["C", "F", "A"] = "C", *, copy: bool | None = None
+) -> Array:
     """Return the elements of an array in another shape: a view where NumPy gives one, else a copy.
 
     Parameters
@@ -172,7 +174,7 @@ def reshape(a: Any, shape: Any, order: Literal["C", "F", "A"] = "C", *, copy: bo
     return apply(reshape_p, y, shape=target)
 
 
-def ravel(a: Any, order: Literal["C", "F", "A", "K"] = "C") -> Array:
+def ravel(a: ArrayLike, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     """Return the elements of an array along one axis: a view where NumPy gives one, else a copy.
 
     Parameters
@@ -209,7 +211,7 @@ def _is_fortran(x: Array) -> bool:
 
 
 @fastpath.moving("grow", reshape_p)
-def expand_dims(a: Any, axis: Any) -> Array:
+def expand_dims(a: ArrayLike, axis: Axis) -> Array:
     """Return a view with new axes of size 1.
 
     Parameters
@@ -241,7 +243,7 @@ def expand_dims(a: Any, axis: Any) -> Array:
 
 
 @fastpath.moving("drop", reshape_p)
-def squeeze(a: Any, axis: Any = None) -> Array:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
     """Return a view without axes of size 1.
 
     Parameters
@@ -319,7 +321,7 @@ def atleast_2d(*arrays: Any) -> Any:
 
 
 @fastpath.moving("permute", permute)
-def permute_dims(a: Any, axes: Any = None) -> Array:
+def permute_dims(a: ArrayLike, axes: Any = None) -> Array:
     """Return a view with the axes in another order.
 
     Parameters
@@ -356,7 +358,7 @@ def _permuted(function: str, a: Any, axes: Any) -> Array:
 
 @fastpath.moving("permute", permute)
 @described_like(permute_dims)
-def transpose(a: Any, axes: Any = None) -> Array:
+def transpose(a: ArrayLike, axes: Any = None) -> Array:
     """Return a view with the axes in another order, reversed where `axes` is None.
 
     >>> xp.transpose(xp.ones((2, 3, 4))).shape
@@ -366,7 +368,7 @@ def transpose(a: Any, axes: Any = None) -> Array:
 
 
 @fastpath.moving("move", permute)
-def moveaxis(a: Any, source: Any, destination: Any) -> Array:
+def moveaxis(a: ArrayLike, source: Any, destination: Any) -> Array:
     """Return a view with some axes at other places; the others keep their order.
 
     Parameters
@@ -400,7 +402,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Array:
 
 
 @fastpath.moving("swap", permute)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     """Return a view with two axes swapped.
 
     Parameters
@@ -422,7 +424,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Array:
     return view(y, permute, axes=tuple(order))
 
 
-def flip(m: Any, axis: Any = None) -> Array:
+def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """Return a view with the elements in reverse order.
 
     Parameters
@@ -453,7 +455,7 @@ def flip(m: Any, axis: Any = None) -> Array:
 
 
 @fastpath.whole(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Array:
+def roll(a: ArrayLike, shift: Any, axis: Shape | None = None) -> Array:
     """Return an array with its elements shifted; those that leave at one end enter at the other.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from ..core.promotion import (
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .statistical import chosen, count, reduce
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis, DTypeLike, Out
 
 __all__ = ["mean", "std", "var"]
 
@@ -51,13 +54,13 @@ def _divide(total: Array, n: float) -> Array:
 
 @fastpath.whole(np.ndarray.mean, "reduce")
 def mean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the arithmetic mean of the elements along axes.
 
@@ -163,14 +166,14 @@ def _spread(
 
 @fastpath.whole(np.ndarray.var, "reduce")
 def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Array:
@@ -212,14 +215,14 @@ def var(
 @fastpath.whole(np.ndarray.std, "reduce")
 @described_like(var)
 def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     ddof: float = 0,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
     mean: Any = None,
     correction: float | None = None,
 ) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..core.promotion import (
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .statistical import total_dtype
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, DTypeLike, Out
 
 __all__ = ["cumprod", "cumsum", "cumulative_prod", "cumulative_sum"]
 
@@ -41,12 +44,12 @@ def _cumulative(
 
 
 def cumulative_sum(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
     axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     include_initial: bool = False,
 ) -> Array:
     """Return the sums of the elements up to each one along an axis.
@@ -80,12 +83,12 @@ def cumulative_sum(
 
 @described_like(cumulative_sum, {"sum in": "multiply in", "with 0": "with 1"})
 def cumulative_prod(
-    x: Any,
+    x: ArrayLike,
     /,
     *,
     axis: int | None = None,
-    dtype: Any = None,
-    out: Any = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     include_initial: bool = False,
 ) -> Array:
     """Return the products of the elements up to each one along an axis.
@@ -106,7 +109,7 @@ def _flat_scan(name: str, prim: Primitive, first: int, a: Any, axis: Any, dtype:
 
 
 @fastpath.whole(np.ndarray.cumsum)
-def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Out = None) -> Array:
     """Return the sums of the elements up to each one, NumPy's way: of the flattened array by default.
 
     Parameters
@@ -131,7 +134,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) 
 
 @fastpath.whole(np.ndarray.cumprod)
 @described_like(cumsum, {"sum in": "multiply in"})
-def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Out = None) -> Array:
     """Return the products of the elements up to each one, NumPy's way: of the flattened array by default.
 
     >>> xp.cumprod([[1, 2], [3, 4]])

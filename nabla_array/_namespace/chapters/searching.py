@@ -29,7 +29,7 @@ from ..dispatch.docstrings import described_like, specify
 from .statistical import kept, reduce, reduced_axes
 
 if TYPE_CHECKING:
-    from ..core.types import ArrayLike
+    from ..core.types import ArrayLike, Axis, Out
 
 __all__ = ["argmax", "argmin", "count_nonzero", "nonzero", "searchsorted", "where"]
 
@@ -46,7 +46,7 @@ def _extreme_index(name: str, prim: Primitive, x: Any, axis: int | None, out: An
 
 
 @fastpath.whole(np.ndarray.argmax)
-def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def argmax(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> Array:
     """Return the index of the largest element along an axis, the first of equal ones.
 
     Parameters
@@ -77,7 +77,7 @@ def argmax(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
 
 @fastpath.whole(np.ndarray.argmin)
 @described_like(argmax, {"largest": "smallest"})
-def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+def argmin(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> Array:
     """Return the index of the smallest element along an axis, the first of equal ones.
 
     >>> xp.argmin(xp.asarray([[1, 5], [4, 2]]), axis=1)
@@ -87,7 +87,7 @@ def argmin(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool =
 
 
 @fastpath.whole(np.count_nonzero)
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Array:
     """Count the elements that are not zero along axes.
 
     Parameters
@@ -110,7 +110,7 @@ def count_nonzero(a: Any, axis: Any = None, *, keepdims: bool = False) -> Array:
     return reduce(p.reduce_count, x, reduced_axes("count_nonzero", axis, x.ndim), keepdims)
 
 
-def nonzero(a: Any) -> tuple[Array, ...]:
+def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, in row-major order.
 
     The result's shape depends on the elements, so they are evaluated.
@@ -140,7 +140,7 @@ def nonzero(a: Any) -> tuple[Array, ...]:
 
 
 @fastpath.whole(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Array:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = None) -> Array:
     """Return where each element of `v` would go into the sorted `a` so that it stays sorted.
 
     Parameters
@@ -192,7 +192,7 @@ def where(condition: ArrayLike, /) -> tuple[Array, ...]: ...
 @overload
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array: ...
 @fastpath.whole(np.where)
-def where(condition: Any, x1: Any = _MISSING, x2: Any = _MISSING, /) -> Any:
+def where(condition: ArrayLike, x1: ArrayLike = _MISSING, x2: ArrayLike = _MISSING, /) -> Any:
     """Return elements of `x1` where the condition is true, and of `x2` elsewhere.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from ..core.promotion import as_array, full, promote
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .indexing_functions import take
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 __all__ = ["isin", "unique_all", "unique_counts", "unique_inverse", "unique_values"]
 
@@ -45,8 +48,8 @@ class UniqueInverseResult(NamedTuple):
 
 @fastpath.whole(np.isin)
 def isin(
-    element: Any,
-    test_elements: Any,
+    element: ArrayLike,
+    test_elements: ArrayLike,
     assume_unique: bool = False,
     invert: bool = False,
     *,
@@ -81,7 +84,7 @@ def isin(
     return apply(not_, out) if invert else out
 
 
-def unique_all(x: Any, /) -> UniqueAllResult:
+def unique_all(x: ArrayLike, /) -> UniqueAllResult:
     """Return the distinct elements, where each occurs first, how to rebuild `x`, and how many there are.
 
     Parameters
@@ -101,7 +104,7 @@ def unique_all(x: Any, /) -> UniqueAllResult:
 
 
 @described_like(unique_all)
-def unique_counts(x: Any, /) -> UniqueCountsResult:
+def unique_counts(x: ArrayLike, /) -> UniqueCountsResult:
     """Return the distinct elements and how many there are of each.
 
     Returns
@@ -117,7 +120,7 @@ def unique_counts(x: Any, /) -> UniqueCountsResult:
 
 
 @described_like(unique_all)
-def unique_inverse(x: Any, /) -> UniqueInverseResult:
+def unique_inverse(x: ArrayLike, /) -> UniqueInverseResult:
     """Return the distinct elements and the indices into them that rebuild `x`.
 
     Returns
@@ -133,7 +136,7 @@ def unique_inverse(x: Any, /) -> UniqueInverseResult:
 
 
 @described_like(unique_all)
-def unique_values(x: Any, /) -> Array:
+def unique_values(x: ArrayLike, /) -> Array:
     """Return the distinct elements, ascending.
 
     Returns

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from ..core.array import Array, apply
 from ..core.promotion import axis_or_flat
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 __all__ = ["argsort", "sort"]
 
@@ -47,7 +50,7 @@ def _numpys_argsort(a: np.ndarray, axis: int | None = -1, *, stable: bool | None
 
 @fastpath.whole(_numpys_argsort)
 def argsort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,
@@ -94,7 +97,7 @@ def argsort(
     argsort, {"; the default is True.": _STABLE, "dtype intp, in the shape": "the dtype and shape"}
 )
 def sort(
-    a: Any,
+    a: ArrayLike,
     axis: int | None = -1,
     kind: str | None = None,
     order: None = None,

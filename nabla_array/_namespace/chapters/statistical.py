@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +27,9 @@ from ..core.promotion import (
 from ..dispatch import eager, fastpath
 from ..dispatch.contracting import sum_of_product
 from ..dispatch.docstrings import described_like, specify
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis, DTypeLike, Out
 
 __all__ = ["max", "min", "prod", "sum"]
 
@@ -141,12 +144,12 @@ def _total(
 
 @fastpath.whole(np.ndarray.max, "reduce")
 def max(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the largest element along axes.
 
@@ -183,12 +186,12 @@ def max(
 @fastpath.whole(np.ndarray.min, "reduce")
 @described_like(max)
 def min(
-    a: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the smallest element along axes.
 
@@ -200,13 +203,13 @@ def min(
 
 @fastpath.whole(np.ndarray.sum, "reduce", pending=sum_of_product)
 def sum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the sum of the elements along axes.
 
@@ -240,13 +243,13 @@ def sum(
 @fastpath.whole(np.ndarray.prod, "reduce")
 @described_like(sum, {"sum in": "multiply in", "sums; 0": "products; 1", "to sum.": "to multiply."})
 def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     keepdims: bool = False,
     initial: Any = None,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the product of the elements along axes.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
 from .statistical import chosen, reduce, reduced_axes
 
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis, Out
+
 __all__ = ["all", "any", "diff"]
 
 
@@ -29,7 +32,9 @@ def _truth(name: str, prim: Primitive, x: Any, axis: Any, out: Any, keepdims: bo
 
 
 @fastpath.whole(np.ndarray.all, "reduce")
-def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
+def all(
+    a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> Array:
     """Test whether all elements along axes are true.
 
     Parameters
@@ -58,7 +63,9 @@ def all(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, wh
 
 @fastpath.whole(np.ndarray.any, "reduce")
 @described_like(all, {"True where": "False where"})
-def any(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, *, where: Any = True) -> Array:
+def any(
+    a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: ArrayLike = True
+) -> Array:
     """Test whether any element along axes is true.
 
     >>> xp.any(xp.asarray([[True, False], [False, False]]), axis=1)
@@ -94,7 +101,7 @@ def _numpys_diff(a: Any, n: int = 1, *args: Any, **options: Any) -> Any:
 
 
 @fastpath.whole(_numpys_diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Array:
     """Return the differences of neighbours along an axis.
 
     Parameters

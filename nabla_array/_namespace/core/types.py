@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, TypeVarTuple, overload
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Protocol, SupportsIndex, TypeAlias, TypeVar, TypeVarTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike as ArrayLike
@@ -17,9 +17,10 @@ Ts = TypeVarTuple("Ts")
 DType: TypeAlias = np.dtype[Any]  # which one, is known when the program runs
 # Where a result goes: NumPy takes a tuple of one array, too.
 Out: TypeAlias = Array | tuple[Array] | None
-Axis: TypeAlias = int | tuple[int, ...] | None
+Axis: TypeAlias = SupportsIndex | tuple[SupportsIndex, ...] | None
 Casting: TypeAlias = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
 Order: TypeAlias = Literal["K", "A", "C", "F"] | None
+Shape: TypeAlias = SupportsIndex | Sequence[SupportsIndex]
 
 
 class Ufunc(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ..chapters.manipulation import moveaxis, reshape
 from ..core.array import Array
 from ..core.promotion import as_array, astype, axis_or_flat, full
 from .described import eager_numpys
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 _BYTE = np.dtype(np.uint8)
 _BIG = np.arange(7, -1, -1).astype(np.uint8)
@@ -34,7 +37,7 @@ def _fitted(x: Array, n: int) -> Array:
 
 
 @eager_numpys(large=np.packbits)
-def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array:
+def packbits(a: ArrayLike, /, axis: int | None = None, bitorder: str = "big") -> Array:
     """Return bytes, each of eight elements that are zero or not.
 
     >>> xp.packbits([1, 0, 0, 0, 0, 0, 0, 1])
@@ -51,7 +54,9 @@ def packbits(a: Any, /, axis: int | None = None, bitorder: str = "big") -> Array
 
 
 @eager_numpys(large=np.unpackbits)
-def unpackbits(a: Any, /, axis: int | None = None, count: int | None = None, bitorder: str = "big") -> Array:
+def unpackbits(
+    a: ArrayLike, /, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Array:
     """Return the bits of bytes, an element each.
 
     >>> xp.unpackbits(xp.asarray([129], dtype=xp.uint8))

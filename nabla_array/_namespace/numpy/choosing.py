@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,6 +41,9 @@ from ..dispatch import eager
 from .described import eager_numpys, numpys
 from .joining import flat, repeated
 
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, DTypeLike, Out, Shape
+
 _BOOL = np.dtype(np.bool)
 _INTP = np.dtype(np.intp)
 
@@ -71,7 +74,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
 
 
 @eager_numpys()
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Array:
+def choose(a: ArrayLike, choices: Any, out: Out = None, mode: str = "raise") -> Array:
     """Return for each index the element of the array that it names.
 
     >>> xp.choose([0, 1, 0], [[1, 2, 3], [10, 20, 30]])
@@ -110,7 +113,7 @@ def _within(index: Array, n: int, mode: str, wrong: Exception, lowest: int = 0) 
 
 
 @eager_numpys()
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
+def piecewise(x: ArrayLike, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Array:
     """Return values of the function whose condition is true; of one more, where none is.
 
     >>> x = xp.asarray([-2.0, 3.0])
@@ -144,7 +147,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Ar
 
 
 @eager_numpys(large=np.extract)
-def extract(condition: Any, arr: Any) -> Array:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Array:
     """Return the elements where a condition is true.
 
     >>> xp.extract([True, False, True], [1, 2, 3])
@@ -156,7 +159,7 @@ def extract(condition: Any, arr: Any) -> Array:
 
 
 @eager_numpys(large=np.compress)
-def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -> Array:
+def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: Out = None) -> Array:
     """Return the slices along an axis where a condition is true.
 
     >>> xp.compress([0, 1], [[1, 2], [3, 4]], axis=0)
@@ -170,7 +173,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: Any = None) -
 
 
 @numpys
-def argwhere(a: Any) -> Array:
+def argwhere(a: ArrayLike) -> Array:
     """Return the indices of the elements that are not zero, one row each.
 
     >>> xp.argwhere([[0, 1], [2, 0]])
@@ -181,7 +184,7 @@ def argwhere(a: Any) -> Array:
 
 
 @eager_numpys()
-def flatnonzero(a: Any) -> Array:
+def flatnonzero(a: ArrayLike) -> Array:
     """Return the indices into the flattened array of the elements that are not zero.
 
     >>> xp.flatnonzero([[0, 1], [2, 0]])
@@ -194,7 +197,7 @@ def flatnonzero(a: Any) -> Array:
 
 
 @numpys
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Return the diagonals in the plane of two axes, along a new last axis: a read-only view.
 
     >>> xp.diagonal([[1, 2], [3, 4]])
@@ -215,7 +218,12 @@ def _plane(function: str, x: Array, axis1: int, axis2: int) -> Array:
 
 @eager_numpys()
 def trace(
-    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None
+    a: ArrayLike,
+    offset: int = 0,
+    axis1: int = 0,
+    axis2: int = 1,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
 ) -> Array:
     """Return the sums of diagonals in the plane of two axes.
 
@@ -257,7 +265,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 @numpys
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Array, ...]:
+def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Array, ...]:
     """Return indices into the flattened array as indices along its axes.
 
     >>> xp.unravel_index([2, 4], (2, 3))
@@ -318,7 +326,7 @@ def _safely(function: str, value: Any, x: Array) -> Array:
 
 
 @numpys
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: ArrayLike = True) -> None:
     """Write the elements of an array into another one, where a mask is true.
 
     >>> x = xp.zeros(3)
@@ -343,7 +351,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 @numpys
-def putmask(a: Any, /, mask: Any, values: Any) -> None:
+def putmask(a: ArrayLike, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Write values where a mask is true: each element its own, repeated as needed.
 
     >>> x = xp.arange(4)
@@ -366,7 +374,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 
 
 @numpys
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     """Write values where a mask is true: the first one at the first such place, and so on.
 
     >>> x = xp.arange(4)
@@ -389,7 +397,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @numpys
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Write values at indices into the flattened array.
 
     >>> x = xp.zeros(3)
@@ -423,7 +431,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 
 @numpys
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> None:
+def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: int | None) -> None:
     """Write values at indices that differ from row to row.
 
     >>> x = xp.asarray([[3, 1], [7, 9]])
@@ -453,7 +461,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None) -> Non
 
 
 @numpys
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     """Write values on the main diagonal.
 
     >>> x = xp.zeros((2, 2))
@@ -481,7 +489,9 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 @numpys
-def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Array:
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any
+) -> Array:
     """Call a function on each vector along an axis.
 
     >>> xp.apply_along_axis(lambda v: v[0] + v[-1], 1, [[1, 2], [3, 4]])
@@ -505,7 +515,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
 
 
 @numpys
-def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Array:
+def apply_over_axes(func: Callable[..., Any], a: ArrayLike, axes: Any) -> Array:
     """Call a function ``func(x, axis)`` for one axis after another.
 
     >>> xp.apply_over_axes(xp.sum, xp.ones((2, 3)), [0, 1])

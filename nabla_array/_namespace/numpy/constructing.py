@@ -27,13 +27,13 @@ from .joining import along, with_axes
 from .numbers import i0
 
 if TYPE_CHECKING:
-    from ..core.types import DTypeLike, T
+    from ..core.types import ArrayLike, DTypeLike, T
 
 _F64 = np.dtype(np.float64)
 
 
 @numpys
-def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """Return a copy of an array.
 
     >>> xp.copy([1, 2])
@@ -43,7 +43,7 @@ def copy(a: Any, order: str = "K", subok: bool = False) -> Array:
 
 
 @numpys
-def asanyarray(a: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Array:
+def asanyarray(a: Any, dtype: DTypeLike | None = None, order: Any = None, **kwargs: Any) -> Array:
     """Return an array of what is given; an array itself.
 
     >>> xp.asanyarray([1, 2])
@@ -61,7 +61,9 @@ def frombuffer(
     buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0, *, like: Any = None
 ) -> Array | np.ndarray: ...
 @numpys
-def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0, *, like: Any = None) -> Any:
+def frombuffer(
+    buffer: Any, dtype: DTypeLike = float, count: int = -1, offset: int = 0, *, like: Any = None
+) -> Any:
     """Return a copy of a buffer that cannot be written to, and NumPy's array on the memory of one that can.
 
     >>> xp.frombuffer(b"ab", dtype=xp.uint8)
@@ -91,7 +93,7 @@ asfortranarray = _in_order("asfortranarray", "F", _SUMMARY.format("Fortran's"))
 
 
 @numpys
-def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Array:
+def asarray_chkfinite(a: ArrayLike, dtype: DTypeLike | None = None, order: Any = None) -> Array:
     """Return an array; raises ValueError where an element is infinite or nan.
 
     >>> xp.asarray_chkfinite([1, 2])
@@ -111,7 +113,9 @@ _KINDS = {word: word[0] for word in _REQUIREMENTS.split()}
 
 
 @numpys
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Array:
+def require(
+    a: ArrayLike, dtype: DTypeLike | None = None, requirements: Any = None, *, like: Any = None
+) -> Array:
     """Return an array, or a copy where NumPy's, to fulfil requirements on its memory, would be one.
 
     >>> xp.require([1, 2], requirements=["C"])
@@ -127,7 +131,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 @numpys
-def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
+def identity(n: int, dtype: DTypeLike | None = None, *, like: Any = None) -> Array:
     """Return the identity matrix.
 
     >>> xp.identity(2)
@@ -138,7 +142,7 @@ def identity(n: int, dtype: Any = None, *, like: Any = None) -> Array:
 
 
 @numpys
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: Any = None) -> Array:
+def tri(N: int, M: int | None = None, k: int = 0, dtype: DTypeLike = float, *, like: Any = None) -> Array:
     """Return a matrix with ones at and below a diagonal.
 
     >>> xp.tri(2, 3)
@@ -149,7 +153,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = float, *, like: A
 
 
 @eager_numpys(elements=lambda x, N=None, *_, **__: fastpath.size(x) * (fastpath.size(x) if N is None else N))
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Array:
     """Return a Vandermonde matrix: powers of the elements, in columns.
 
     >>> xp.vander([1, 2, 3], 3)
@@ -178,7 +182,7 @@ def logspace(
     num: int = 50,
     endpoint: bool = True,
     base: Any = 10.0,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
 ) -> Array:
     """Return numbers whose logarithms are evenly spaced.
@@ -197,7 +201,7 @@ def logspace(
 
 @numpys
 def geomspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DTypeLike | None = None, axis: int = 0
 ) -> Array:
     """Return numbers each a constant multiple of the one before.
 
@@ -229,7 +233,7 @@ def indices(
     dimensions: Iterable[int], dtype: DTypeLike = int, *, sparse: Literal[True]
 ) -> tuple[Array, ...]: ...
 @numpys
-def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+def indices(dimensions: Any, dtype: DTypeLike = int, sparse: bool = False) -> Any:
     """Return the indices of a grid: an array for each axis, stacked unless they are sparse.
 
     >>> xp.indices((2, 2))[1]
@@ -262,7 +266,7 @@ def fromfunction(
 
 
 @eager_numpys(elements=lambda v, k=0: (fastpath.size(v) + abs(k)) ** 2 if np.ndim(v) == 1 else 0)
-def diag(v: Any, k: int = 0) -> Array:
+def diag(v: ArrayLike, k: int = 0) -> Array:
     """Return a matrix with a vector on its diagonal, or the diagonal of a matrix: a read-only view.
 
     >>> xp.diag([1, 2])
@@ -285,7 +289,7 @@ def diag(v: Any, k: int = 0) -> Array:
 
 
 @numpys
-def diagflat(v: Any, k: int = 0) -> Array:
+def diagflat(v: ArrayLike, k: int = 0) -> Array:
     """Return a matrix with the flattened elements on its diagonal.
 
     >>> xp.diagflat([[1, 2]])
@@ -306,7 +310,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Array, ...]:
 
 
 @numpys
-def diag_indices_from(arr: Any) -> tuple[Array, ...]:
+def diag_indices_from(arr: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the main diagonal of an array.
 
     >>> xp.diag_indices_from(xp.eye(2))

@@ -21,7 +21,7 @@ from ..core.promotion import as_array, astype, axis_or_flat, listed, normalize_a
 from .described import eager_numpys, numpys
 
 if TYPE_CHECKING:
-    from ..core.types import ArrayLike, Axis, T
+    from ..core.types import ArrayLike, Axis, DTypeLike, T
 
 _ALL = slice(None)
 
@@ -38,7 +38,7 @@ def along(axis: int, key: Any) -> tuple[Any, ...]:
 
 
 @eager_numpys()
-def append(arr: Any, values: Any, axis: int | None = None) -> Array:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Array:
     """Return an array with more elements at its end.
 
     >>> xp.append([1, 2], [[3], [4]])
@@ -84,7 +84,7 @@ def _several(function: str, arrays: Any) -> Any:
 
 
 @eager_numpys()
-def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+def vstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Any = "same_kind") -> Array:
     """Join arrays along the first axis; vectors count as rows.
 
     >>> xp.vstack(([1, 2], [3, 4]))
@@ -96,7 +96,7 @@ def vstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
 
 
 @eager_numpys()
-def hstack(tup: Any, *, dtype: Any = None, casting: Any = "same_kind") -> Array:
+def hstack(tup: Any, *, dtype: DTypeLike | None = None, casting: Any = "same_kind") -> Array:
     """Join arrays along the second axis, vectors along the first.
 
     >>> xp.hstack(([1, 2], [3]))
@@ -263,7 +263,7 @@ def _of_axes(function: str, x: Any, fewest: int) -> Array:
 
 
 @eager_numpys()
-def delete(arr: Any, obj: Any, axis: int | None = None) -> Array:
+def delete(arr: ArrayLike, obj: Any, axis: int | None = None) -> Array:
     """Return an array without some places along an axis.
 
     >>> xp.delete([1, 2, 3, 4], [0, -1])
@@ -278,7 +278,7 @@ def _of_numpys(obj: Any) -> Any:
 
 
 @eager_numpys()
-def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
+def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None) -> Array:
     """Return an array with values put in before some places along an axis.
 
     >>> xp.insert([1, 2, 3], 1, 9)
@@ -311,7 +311,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
 
 
 @numpys
-def resize(a: Any, new_shape: Any) -> Array:
+def resize(a: ArrayLike, new_shape: Any) -> Array:
     """Return an array of another size, filled with repeated copies of the elements.
 
     >>> xp.resize([1, 2, 3], (2, 2))
@@ -370,7 +370,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 
 @numpys
-def fliplr(m: Any) -> Array:
+def fliplr(m: ArrayLike) -> Array:
     """Reverse the second axis, as a view.
 
     >>> xp.fliplr([[1, 2], [3, 4]])
@@ -381,7 +381,7 @@ def fliplr(m: Any) -> Array:
 
 
 @numpys
-def flipud(m: Any) -> Array:
+def flipud(m: ArrayLike) -> Array:
     """Reverse the first axis, as a view.
 
     >>> xp.flipud([1, 2])
@@ -391,7 +391,7 @@ def flipud(m: Any) -> Array:
 
 
 @numpys
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
+def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Array:
     """Turn an array by 90 degrees in the plane of two axes, `k` times, from the first to the second.
 
     >>> xp.rot90([[1, 2], [3, 4]])
@@ -416,7 +416,7 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Array:
 
 
 @numpys
-def rollaxis(a: Any, axis: int, start: int = 0) -> Array:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Array:
     """Move an axis to before another one, as a view.
 
     >>> xp.rollaxis(xp.ones((2, 3, 4)), 2).shape

@@ -35,7 +35,7 @@ from ..dispatch.ufuncs import Function, host_hook, late_hook
 from . import homes
 
 if TYPE_CHECKING:
-    from ..core.types import Casting, DTypeLike
+    from ..core.types import ArrayLike, Casting, DTypeLike, Out
 
 Theirs = TypeVar("Theirs", bound=np.ndarray)
 
@@ -126,7 +126,7 @@ def astype(
 def astype(
     self: Array,
     /,
-    dtype: Any,
+    dtype: DTypeLike,
     order: str = "K",
     casting: Any = "unsafe",
     subok: bool = True,
@@ -172,7 +172,7 @@ def view_as(self: Array, /, dtype: Any = None, type: Any = None) -> Any:
     return _host(self, "view", dtype) if wanted is None else view_dtype(self, wanted)
 
 
-def setfield(self: Array, /, val: Any, dtype: Any, offset: int = 0) -> None:
+def setfield(self: Array, /, val: Any, dtype: DTypeLike, offset: int = 0) -> None:
     """Write values of a dtype into each element's bytes from an offset on."""
     setitem(field(self, dtype, offset), ..., val)
 
@@ -208,7 +208,7 @@ def fill(self: Array, /, value: Any) -> None:
 
 
 @fastpath.whole(np.ndarray.clip)
-def clip(self: Array, /, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Array:
+def clip(self: Array, /, min: Any = None, max: Any = None, out: Out = None, **options: Any) -> Array:
     """Limit each element to the range from `min` to `max`."""
     return elementwise.clip(self, min, max, out, **options)
 
@@ -218,17 +218,17 @@ def conj(self: Array, /, out: Any = None) -> Array:
     return elementwise.conj(self, out) if self.dtype.kind == "c" or out is not None else self
 
 
-def choose(self: Array, /, *choices: Any, out: Any = None, mode: str = "raise") -> Array:
+def choose(self: Array, /, *choices: Any, out: Out = None, mode: str = "raise") -> Array:
     """Return for each element the one that stands there in the array of this number."""
     return _find("choose")(self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
-def compress(self: Array, /, condition: Any, axis: int | None = None, out: Any = None) -> Array:
+def compress(self: Array, /, condition: ArrayLike, axis: int | None = None, out: Out = None) -> Array:
     """Return the elements, or slices along an axis, where a condition is true."""
     return _find("compress")(condition, self, axis, out)
 
 
-def put(self: Array, /, indices: Any, values: Any, mode: str = "raise") -> None:
+def put(self: Array, /, indices: ArrayLike, values: ArrayLike, mode: str = "raise") -> None:
     """Write values at indices into the flattened array."""
     _find("put")(self, indices, values, mode)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from ..dispatch import fastpath
 from .described import numpys_in
 from .numbers import inexact
 
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis, Out
+
 numpys = numpys_in("numpy.linalg", np.linalg)
 _LinAlgError = np.linalg.LinAlgError
 _RANK = np.dtype(np.intc)  # LAPACK's
@@ -40,7 +43,7 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 @fastpath.whole(np.linalg.norm, large=_norm)
 @numpys
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Array:
+def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """Return the norm of a vector or a matrix, or of those along axes.
 
     >>> xp.linalg.norm([3.0, 4.0])
@@ -76,7 +79,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 @fastpath.whole(np.linalg.cond)
 @numpys
-def cond(x: Any, p: Any = None) -> Array:
+def cond(x: ArrayLike, p: ArrayLike | None = None) -> Array:
     """Return the condition number of a matrix.
 
     >>> xp.linalg.cond(xp.eye(2))
@@ -106,7 +109,7 @@ def cond(x: Any, p: Any = None) -> Array:
 
 
 @numpys
-def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
     """Return the least-squares solution of a system, its residuals, the rank and the singular values.
 
     >>> xp.linalg.lstsq([[1.0, 0.0], [0.0, 2.0]], [3.0, 4.0])[0]
@@ -141,7 +144,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[Array, Array, Array, Array
 
 
 @numpys
-def multi_dot(arrays: Any, *, out: Any = None) -> Array:
+def multi_dot(arrays: Any, *, out: Out = None) -> Array:
     """Return the product of several matrices, in the order that takes the least work.
 
     >>> xp.linalg.multi_dot([xp.ones((1, 2)), xp.ones((2, 3)), xp.ones((3, 1))])
@@ -186,7 +189,7 @@ def _ordered_product(xs: list[Array]) -> Array:
 
 
 @numpys
-def tensorinv(a: Any, ind: int = 2) -> Array:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Array:
     """Return the inverse of an array with respect to `tensordot` over its first `ind` axes.
 
     >>> xp.linalg.tensorinv(xp.eye(4).reshape(2, 2, 2, 2)).shape
@@ -200,7 +203,7 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
 
 
 @numpys
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Array:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Any = None) -> Array:
     """Return the solution of ``tensordot(a, x, x.ndim) == b``.
 
     >>> xp.linalg.tensorsolve(xp.eye(4).reshape(2, 2, 2, 2), xp.ones((2, 2)))

@@ -45,7 +45,7 @@ from .described import eager_numpys, numpys, of_family
 from .joining import along, flat
 
 if TYPE_CHECKING:
-    from ..core.types import ArrayLike
+    from ..core.types import ArrayLike, Axis, Out
 
 _F64 = np.dtype(np.float64)
 
@@ -60,7 +60,7 @@ def inexact(function: str, x: Any) -> Array:
 
 
 @numpys
-def angle(z: Any, deg: bool = False) -> Array:
+def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angles of complex numbers.
 
     >>> xp.angle([1.0, 1j], deg=True)
@@ -72,7 +72,7 @@ def angle(z: Any, deg: bool = False) -> Array:
 
 
 @numpys
-def fix(x: Any, out: Any = None) -> Array:
+def fix(x: ArrayLike, out: Out = None) -> Array:
     """Round towards zero.
 
     >>> xp.fix([2.5, -2.5])
@@ -82,7 +82,7 @@ def fix(x: Any, out: Any = None) -> Array:
 
 
 @eager_numpys()
-def sinc(x: Any) -> Array:
+def sinc(x: ArrayLike) -> Array:
     """Return ``sin(pi x) / (pi x)``, and 1 at 0.
 
     >>> xp.sinc([0.0, 1.0]).round(12)
@@ -133,7 +133,7 @@ def _chebyshev(x: Array, coefficients: tuple[float, ...]) -> Array:
 
 
 @eager_numpys()
-def i0(x: Any) -> Array:
+def i0(x: ArrayLike) -> Array:
     """Return the modified Bessel function of the first kind, of order 0.
 
     >>> xp.i0([0.0, 1.0])
@@ -151,7 +151,9 @@ def i0(x: Any) -> Array:
 
 
 @eager_numpys()
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Array:
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Array:
     """Return an array with numbers in place of nan and infinities.
 
     >>> xp.nan_to_num([1.0, xp.nan])
@@ -176,7 +178,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 @numpys
-def real_if_close(a: Any, tol: float = 100) -> Array:
+def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     """Return the real parts, if all imaginary ones are close to zero.
 
     >>> xp.real_if_close([1 + 1e-14j])
@@ -209,7 +211,7 @@ isneginf = _infinite("isneginf", -np.inf, "Test for negative infinity.", "array(
 
 
 @numpys
-def iscomplex(x: Any) -> Array:
+def iscomplex(x: ArrayLike) -> Array:
     """Test for an imaginary part that is not zero.
 
     >>> xp.iscomplex([1 + 1j, 1])
@@ -220,7 +222,7 @@ def iscomplex(x: Any) -> Array:
 
 
 @numpys
-def isreal(x: Any) -> Array:
+def isreal(x: ArrayLike) -> Array:
     """Test for an imaginary part that is zero.
 
     >>> xp.isreal([1 + 1j, 1])
@@ -232,7 +234,9 @@ def isreal(x: Any) -> Array:
 
 @eager_numpys()
 @unheard()
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
+def isclose(
+    a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Array:
     """Test which elements are equal within tolerances: ``abs(a - b) <= atol + rtol * abs(b)``.
 
     >>> xp.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
@@ -249,7 +253,9 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 
 
 @eager_numpys()
-def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> bool:
     """Test whether all elements are equal within tolerances.
 
     >>> xp.allclose([1.0, 2.0], [1.0, 2.0 + 1e-9])
@@ -320,7 +326,7 @@ def gradient(
     f: ArrayLike, *varargs: ArrayLike, axis: tuple[int, ...] | None = None, edge_order: int = 1
 ) -> Array | tuple[Array, ...]: ...
 @eager_numpys()
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Return the slopes along axes, from differences of second order inside.
 
     >>> xp.gradient([1.0, 2.0, 4.0, 7.0])
@@ -397,7 +403,7 @@ def _slopes(x: Array, h: Any, edge_order: int) -> Array:
 
 
 @numpys
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: Any = 1.0, axis: int = -1) -> Array:
     """Return integrals along an axis by the trapezoidal rule.
 
     >>> xp.trapezoid([1, 2, 3])
@@ -415,7 +421,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 
 
 @eager_numpys()
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Array:
+def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2 * math.pi) -> Array:
     """Return angles without jumps: differences of more than half a period are undone.
 
     >>> xp.unwrap([0, 4, 8], period=6)
@@ -442,7 +448,9 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * mat
 
 
 @eager_numpys(large=np.interp)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Array:
+def interp(
+    x: ArrayLike, xp: ArrayLike, fp: ArrayLike, left: Any = None, right: Any = None, period: Any = None
+) -> Array:
     """Return values between samples, on straight lines.
 
     >>> xp.interp(2.5, [1, 2, 3], [3, 2, 0])
@@ -528,7 +536,7 @@ def _signals(function: str, a: Any, v: Any) -> list[Array]:
 
 
 @eager_numpys()
-def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
+def convolve(a: ArrayLike, v: ArrayLike, mode: Any = "full") -> Array:
     """Return the convolution of two sequences.
 
     >>> xp.convolve([1, 2, 3], [0, 1, 0.5])
@@ -541,7 +549,7 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Array:
 
 
 @eager_numpys()
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Array:
+def correlate(a: ArrayLike, v: ArrayLike, mode: Any = "valid") -> Array:
     """Return the cross-correlation of two sequences.
 
     >>> xp.correlate([1, 2, 3], [0, 1, 0.5])

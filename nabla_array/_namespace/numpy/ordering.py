@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from ..chapters.sorting import argsort, sort
 from ..core.array import Array, apply
 from ..core.promotion import as_array, astype, axis_or_flat, full
 from .described import eager_numpys, numpys
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 _INTP = np.dtype(np.intp)
 
@@ -55,7 +58,9 @@ def _partitioned(prim: Primitive, a: Any, kth: Any, axis: int | None, kind: str)
 
 
 @eager_numpys()
-def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None) -> Array:
+def partition(
+    a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+) -> Array:
     """Return a copy in which the k-th element is in its place, and smaller ones before it.
 
     >>> xp.partition([3, 1, 2], 1)
@@ -66,7 +71,7 @@ def partition(a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect"
 
 @eager_numpys()
 def argpartition(
-    a: Any, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
+    a: ArrayLike, kth: Any, axis: int | None = -1, kind: str = "introselect", order: Any = None
 ) -> Array:
     """Return the indices that partition an array.
 
@@ -77,7 +82,7 @@ def argpartition(
 
 
 @numpys
-def sort_complex(a: Any) -> Array:
+def sort_complex(a: ArrayLike) -> Array:
     """Return a sorted copy as complex numbers, by their real parts first.
 
     >>> xp.sort_complex([3, 1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from ..core.promotion import as_array, astype, broadcast_to, full
 from .described import eager_numpys
 from .joining import along
 from .statistics import median as median_
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike
 
 _STATISTICS: dict[str, Callable[..., Array]] = {
     "maximum": max_,
@@ -110,7 +113,7 @@ def _ends(
 
 
 @eager_numpys()
-def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
+def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Array:
     """Return an array with more elements around it.
 
     >>> xp.pad([1, 2, 3], (1, 2), mode="edge")

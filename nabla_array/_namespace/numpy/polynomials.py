@@ -46,7 +46,7 @@ def _vector(function: str, p: Any) -> Array:
 
 
 @numpys
-def poly(seq_of_zeros: Any) -> Array:
+def poly(seq_of_zeros: ArrayLike) -> Array:
     """Return the coefficients of the polynomial with the given roots, or of a matrix's characteristic one.
 
     >>> xp.poly([1.0, 2.0])
@@ -71,7 +71,7 @@ def poly(seq_of_zeros: Any) -> Array:
 
 
 @eager_numpys()
-def roots(p: Any) -> Array:
+def roots(p: ArrayLike) -> Array:
     """Return the roots of a polynomial.
 
     >>> xp.roots([1.0, -3.0, 2.0])
@@ -103,7 +103,7 @@ def polyval(p: ArrayLike, x: np.poly1d) -> np.poly1d: ...
 @overload
 def polyval(p: ArrayLike, x: ArrayLike) -> Array: ...
 @numpys
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     """Return the values of a polynomial.
 
     >>> xp.polyval([3, 0, 1], 5)
@@ -194,7 +194,7 @@ def polydiv(u: ArrayLike, v: np.poly1d) -> tuple[np.poly1d, np.poly1d]: ...
 @overload
 def polydiv(u: ArrayLike, v: ArrayLike) -> tuple[Array, Array]: ...
 @numpys
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """Return quotient and remainder of two polynomials.
 
     >>> xp.polydiv([3.0, 5.0, 2.0], [2.0, 1.0])
@@ -224,7 +224,7 @@ def polyder(p: np.poly1d, m: int = 1) -> np.poly1d: ...
 @overload
 def polyder(p: ArrayLike, m: int = 1) -> Array: ...
 @numpys
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Any:
     """Return the derivative of a polynomial.
 
     >>> xp.polyder([1, 1, 1])
@@ -243,7 +243,7 @@ def polyint(p: np.poly1d, m: int = 1, k: ArrayLike | None = None) -> np.poly1d: 
 @overload
 def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Array: ...
 @numpys
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: Any = None) -> Any:
     """Return an antiderivative of a polynomial.
 
     >>> xp.polyint([3.0, 2.0, 1.0])
@@ -296,7 +296,13 @@ def polyfit(
 ) -> tuple[Array, Array, int, Array, float]: ...
 @eager_numpys()
 def polyfit(
-    x: Any, y: Any, deg: Any, rcond: float | None = None, full: bool = False, w: Any = None, cov: Any = False
+    x: ArrayLike,
+    y: ArrayLike,
+    deg: Any,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: Any = False,
 ) -> Any:
     """Return the coefficients of the polynomial that fits points best, by least squares.
 

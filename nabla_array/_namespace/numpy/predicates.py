@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,9 +15,12 @@ from ..core.promotion import normalize_axis
 from ..core.views import Flags
 from .described import numpys
 
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis
+
 
 @numpys
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     """Return the number of axes.
 
     >>> xp.ndim([[1, 2]])
@@ -28,7 +31,7 @@ def ndim(a: Any) -> int:
 
 
 @numpys
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the shape.
 
     >>> xp.shape([[1, 2]])
@@ -39,7 +42,7 @@ def shape(a: Any) -> tuple[int, ...]:
 
 
 @numpys
-def size(a: Any, axis: Any = None) -> int:
+def size(a: ArrayLike, axis: Axis = None) -> int:
     """Return the number of elements, or that along axes.
 
     >>> xp.size([[1, 2]])
@@ -53,7 +56,7 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 @numpys
-def isscalar(element: Any) -> bool:
+def isscalar(element: ArrayLike) -> bool:
     """Test for a number or a string, Python's or NumPy's; an array without axes is what those are here.
 
     >>> xp.isscalar(3.1), xp.isscalar(xp.ones(2).sum()), xp.isscalar(xp.ones(2))
@@ -63,7 +66,7 @@ def isscalar(element: Any) -> bool:
 
 
 @numpys
-def iterable(y: Any) -> bool:
+def iterable(y: ArrayLike) -> bool:
     """Test whether one can iterate over an object.
 
     >>> xp.iterable([1, 2]), xp.iterable(2)
@@ -73,7 +76,7 @@ def iterable(y: Any) -> bool:
 
 
 @numpys
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     """Test for a complex dtype.
 
     >>> xp.iscomplexobj([1j])
@@ -84,7 +87,7 @@ def iscomplexobj(x: Any) -> bool:
 
 
 @numpys
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     """Test for a dtype that is not complex.
 
     >>> xp.isrealobj([1.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -35,10 +35,13 @@ from ..dispatch.ufuncs import make_ufunc
 from .described import eager_numpys, numpys
 from .joining import flat
 
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, DTypeLike, Out
+
 
 @fastpath.product(np.dot)
 @numpys
-def dot(a: Any, b: Any, out: Any = None) -> Array:
+def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     """Return the sum of products over the last axis of `a` and the last but one of `b`.
 
     >>> xp.dot([[1, 2], [3, 4]], [1, 10])
@@ -64,7 +67,7 @@ def _inner_size(a: Any, b: Any) -> float:
 
 
 @eager_numpys(elements=_inner_size)
-def inner(a: Any, b: Any, /) -> Array:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Return the sum of products over the last axes.
 
     >>> xp.inner([1, 2, 3], [0, 1, 0])
@@ -79,7 +82,7 @@ def inner(a: Any, b: Any, /) -> Array:
 
 
 @eager_numpys(elements=fastpath.pairs)
-def outer(a: Any, b: Any, out: Any = None) -> Array:
+def outer(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
     """Return the products of each element of one array with each of another, both flattened.
 
     >>> xp.outer([1, 2], [1, 10])
@@ -91,7 +94,7 @@ def outer(a: Any, b: Any, out: Any = None) -> Array:
 
 
 @eager_numpys()
-def vdot(a: Any, b: Any, /) -> Array:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Array:
     """Return the dot product of the flattened arrays, the first one conjugated.
 
     >>> xp.vdot([1 + 1j, 2], [1, 1])
@@ -104,7 +107,7 @@ def vdot(a: Any, b: Any, /) -> Array:
 
 
 @eager_numpys(elements=fastpath.pairs)
-def kron(a: Any, b: Any) -> Array:
+def kron(a: ArrayLike, b: ArrayLike) -> Array:
     """Return the Kronecker product: blocks of the second array scaled by the elements of the first.
 
     >>> xp.kron([1, 10], [1, 2])
@@ -120,7 +123,7 @@ def kron(a: Any, b: Any) -> Array:
 
 @eager_numpys()
 def cross(
-    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+    a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Array:
     """Return the cross product of vectors in space (or, as it was once, in the plane).
 
@@ -393,8 +396,8 @@ def _einsum_size(subscripts: Any, *operands: Any, **options: Any) -> float:
 @eager_numpys(elements=_einsum_size)
 def einsum(
     *operands: Any,
-    out: Any = None,
-    dtype: Any = None,
+    out: Out = None,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     casting: Any = "safe",
     optimize: Any = False,
@@ -440,7 +443,7 @@ def einsum_path(
 
 
 @numpys
-def matvec(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Array:
+def matvec(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, **options: Any) -> Array:
     """Return the products of matrices and vectors.
 
     >>> xp.matvec([[1, 2], [3, 4]], [1, 10])
@@ -456,7 +459,7 @@ def matvec(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Array:
 
 
 @numpys
-def vecmat(x1: Any, x2: Any, /, out: Any = None, **options: Any) -> Array:
+def vecmat(x1: ArrayLike, x2: ArrayLike, /, out: Out = None, **options: Any) -> Array:
     """Return the products of vectors, conjugated, and matrices.
 
     >>> xp.vecmat([1, 10], [[1, 2], [3, 4]])

@@ -45,14 +45,14 @@ from .described import eager_numpys, numpys, of_family
 from .numbers import inexact
 
 if TYPE_CHECKING:
-    from ..core.types import ArrayLike, Axis
+    from ..core.types import ArrayLike, Axis, DTypeLike, Out
 
 _F64 = np.dtype(np.float64)
 _INTP = np.dtype(np.intp)
 
 
 @eager_numpys()
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Array:
+def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False) -> Array:
     """Return the range of the elements along axes: the largest less the smallest.
 
     >>> xp.ptp([[1, 5], [4, 2]], axis=1)
@@ -83,7 +83,12 @@ def average(
 ) -> tuple[Array, Array]: ...
 @eager_numpys()
 def average(
-    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False
+    a: ArrayLike,
+    axis: Axis = None,
+    weights: ArrayLike | None = None,
+    returned: bool = False,
+    *,
+    keepdims: bool = False,
 ) -> Any:
     """Return the mean along axes, of weighted elements if weights are given.
 
@@ -253,7 +258,7 @@ percentile = quantiles(
 
 @eager_numpys()
 def median(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
     """Return the middle element along axes, or the mean of the two in the middle.
 
@@ -277,15 +282,15 @@ def median(
 
 @eager_numpys()
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
     fweights: Any = None,
     aweights: Any = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Array:
     """Return the covariance matrix of variables, each a row of observations.
 
@@ -343,7 +348,9 @@ def _cov_weights(fweights: Any, aweights: Any, n: int) -> Array | None:
 
 
 @eager_numpys()
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Array:
+def corrcoef(
+    x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None
+) -> Array:
     """Return the correlation coefficients of variables, each a row of observations.
 
     >>> xp.corrcoef([[0.0, 1.0, 2.0], [2.0, 1.0, 0.0]])
@@ -364,7 +371,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 
 
 @eager_numpys(large=np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Array:
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> Array:
     """Return how often each integer from 0 on occurs, or the sum of the weights that it has.
 
     >>> xp.bincount([0, 2, 2])
@@ -404,7 +411,7 @@ def added_at(x: Array, index: Array, values: Array) -> Array:
 
 
 @eager_numpys()
-def digitize(x: Any, bins: Any, right: bool = False) -> Array:
+def digitize(x: ArrayLike, bins: Any, right: bool = False) -> Array:
     """Return the numbers of the bins that elements fall into.
 
     >>> xp.digitize([0.2, 6.4, 3.0], [0.0, 1.0, 2.5, 4.0])
@@ -426,7 +433,9 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Array:
 
 
 @numpys
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Array:
+def histogram_bin_edges(
+    a: ArrayLike, bins: Any = 10, range: Any = None, weights: ArrayLike | None = None
+) -> Array:
     """Return the edges of the bins of a histogram.
 
     >>> xp.histogram_bin_edges([0.0, 4.0], bins=4)
@@ -447,7 +456,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 @eager_numpys()
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    a: ArrayLike, bins: Any = 10, range: Any = None, density: Any = None, weights: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Return how many elements fall into each bin, and the edges of the bins.
 
@@ -514,7 +523,7 @@ def _weighed(x: Array, bounds: Array, w: Array) -> Array:
 
 @numpys
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: ArrayLike | None = None
 ) -> tuple[Array, list[Array]]:
     """Return how many points fall into each cell of a grid, and the edges of the cells.
 
@@ -536,7 +545,12 @@ def histogramdd(
 
 @numpys
 def histogram2d(
-    x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None
+    x: ArrayLike,
+    y: ArrayLike,
+    bins: Any = 10,
+    range: Any = None,
+    density: Any = None,
+    weights: ArrayLike | None = None,
 ) -> tuple[Array, Array, Array]:
     """Return how many points fall into each cell of a grid, and the edges along both axes.
 

@@ -28,7 +28,7 @@ from ..dispatch.ufuncs import ufunc as ufunc
 from .described import describe, of_family
 
 if TYPE_CHECKING:
-    from ..core.types import MakesUfunc, Unary
+    from ..core.types import ArrayLike, MakesUfunc, Unary
 
 _F64 = np.dtype(np.float64)
 
@@ -105,7 +105,7 @@ def floats_of(like: np.ufunc, x: Any) -> Array:
 
 
 @numpys
-def fabs(x: Any, /) -> Array:
+def fabs(x: ArrayLike, /) -> Array:
     """Return the absolute value of each element, as a float.
 
     >>> xp.fabs([-1, 2])
@@ -133,7 +133,7 @@ rad2deg, degrees = [_turning(name, *_TO_DEGREES) for name in ("rad2deg", "degree
 
 
 @numpys
-def float_power(x1: Any, x2: Any, /) -> Array:
+def float_power(x1: ArrayLike, x2: ArrayLike, /) -> Array:
     """Return powers, in double precision or more.
 
     >>> xp.float_power([2, 4], -1)
@@ -144,7 +144,7 @@ def float_power(x1: Any, x2: Any, /) -> Array:
 
 
 @numpys
-def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
+def divmod(x1: ArrayLike, x2: ArrayLike, /) -> tuple[Array, Array]:
     """Return quotients, rounded down, and remainders.
 
     >>> xp.divmod([7, -7], 3)
@@ -155,7 +155,7 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Array, Array]:
 
 
 @numpys
-def modf(x: Any, /) -> tuple[Array, Array]:
+def modf(x: ArrayLike, /) -> tuple[Array, Array]:
     """Return fractions and whole parts, both with the sign of the element.
 
     >>> xp.modf([1.25, -3.5])
@@ -168,7 +168,7 @@ def modf(x: Any, /) -> tuple[Array, Array]:
 
 
 @numpys
-def frexp(x: Any, /) -> tuple[Array, Array]:
+def frexp(x: ArrayLike, /) -> tuple[Array, Array]:
     """Return mantissas, from 0.5 to 1 in size, and exponents of 2.
 
     >>> xp.frexp([8.0, 3.0])

@@ -67,7 +67,7 @@ def unique(
 ) -> tuple[Array, ...]: ...
 @eager_numpys()
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -114,7 +114,9 @@ def intersect1d(
 ) -> tuple[Array, Array, Array]: ...
 @fastpath.whole(_unless_floats(np.intersect1d))
 @numpys
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+def intersect1d(
+    ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False
+) -> Any:
     """Return the elements that both arrays have, ascending.
 
     >>> xp.intersect1d([1, 3, 4, 3], [3, 1, 2])
@@ -133,7 +135,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @eager_numpys()
-def union1d(ar1: Any, ar2: Any) -> Array:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Array:
     """Return the elements that either array has, ascending.
 
     >>> xp.union1d([1, 2], [2, 3])
@@ -143,7 +145,7 @@ def union1d(ar1: Any, ar2: Any) -> Array:
 
 
 @numpys
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the elements that one array alone has, ascending.
 
     >>> xp.setxor1d([1, 2], [2, 3])
@@ -161,7 +163,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
 
 @fastpath.whole(_unless_floats(np.setdiff1d))
 @numpys
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Array:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Array:
     """Return the elements of the first array that the second has not.
 
     >>> xp.setdiff1d([1, 2, 3], [2])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -49,6 +49,9 @@ from .statistics import (
     quantiles,
     quantiles_on_host,
 )
+
+if TYPE_CHECKING:
+    from ..core.types import ArrayLike, Axis, DTypeLike, Out
 
 _F64 = np.dtype(np.float64)
 _ALL_NAN = "All-NaN slice encountered"
@@ -157,7 +160,12 @@ def _joined(like: np.ufunc) -> Callable[..., Any]:
 
 @eager_numpys(large=_joined(np.fmax))
 def nanmax(
-    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the largest element along axes that is not nan.
 
@@ -169,7 +177,12 @@ def nanmax(
 
 @eager_numpys(large=_joined(np.fmin))
 def nanmin(
-    a: Any, axis: Any = None, out: Any = None, keepdims: bool = False, initial: Any = None, where: Any = True
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the smallest element along axes that is not nan.
 
@@ -215,13 +228,13 @@ def _counted(x: Array, lacking: Array, axis: Any, keepdims: bool, mask: Any) -> 
 
 @eager_numpys()
 def nanmean(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
     keepdims: bool = False,
     *,
-    where: Any = True,
+    where: ArrayLike = True,
 ) -> Array:
     """Return the mean along axes of the elements that are not nan.
 
@@ -381,7 +394,7 @@ nanpercentile = quantiles(
 
 @numpys
 def nanmedian(
-    a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: bool = False
+    a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
     """Return the middle element along axes of those that are not nan.
 
