@@ -40,14 +40,16 @@ CLASSES = (
     Class(
         "Byte order and long doubles",
         r"[<>][fiuc]\d|longdouble|float128|clongdouble|complex256|byteorder|newbyteorder",
-        "Arrays are in the machine's byte order, and of 64 bits (complex: 128) at most.",
+        "Arrays are in the machine's byte order, and of 64 bits (complex: 128) at most. A dtype of the other "
+        "order that is asked for gives NumPy's array.",
     ),
     Class(
         "Memory",
         r"bytes-like|memoryview|C_CONTIGUOUS|OWNDATA|strides|flags|contiguous|_base|buffer|refcount|read-only"
         r"|object __array__ method not producing|overlap|shares_memory|ctypes|interface|__array_struct__",
         "The test looks at memory: alignment, ownership, who shares it. `np.array(memoryview(x), copy=None)` "
-        "is a copy here; a view (`x[...]`) shares elements with its base, as `x.data` and `x.ctypes` do.",
+        "is a copy here; a view (`x[...]`) shares elements with its base. What C writes to `x.data` or to "
+        "`x.ctypes` is in `x`; an array that is written to afterwards has memory of its own.",
     ),
     Class(
         "Private to NumPy",
@@ -80,7 +82,8 @@ CLASSES = (
     Class(
         "Too long",
         r"Timeout|not run:",
-        "A test takes longer than 20 seconds; or the time for the file was over, and (the rest) did not run.",
+        "A test takes longer than 20 seconds (most of these need gigabytes); or the time for the file was "
+        "over, and (the rest) did not run.",
     ),
     Class(
         "Values",

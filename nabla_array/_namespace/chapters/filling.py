@@ -224,7 +224,8 @@ def _like(function: str, x: Any, value: Any, dtype: Any, order: str, shape: Any,
     axes = backwards(len(target)) if name == "F" and len(target) > 1 else None
     if name in "AK" and like._view is not None and len(target) == like.ndim:
         axes = axes_of(layout(like), name)
-    out = _lying(function, target, value, number_dtype(function, dtype, like.dtype), axes)
+    given = x.dtype if isinstance(x, np.ndarray) else like.dtype
+    out = _lying(function, target, value, number_dtype(function, dtype, given), axes)
     return placed(out, like.device if device is None else device)
 
 

@@ -552,7 +552,8 @@ def _decomposed(function: str, x: Array, full: bool, hermitian: bool) -> tuple[A
     # As NumPy orders equal ones.
     order = argsort(e.abs(w))[..., ::-1]
     w, u = take_along_axis(w, order), take_along_axis(vectors, order[..., None, :])
-    turned = e.multiply(u, e.sign(w)[..., None, :]).mT
+    signs = e.copysign(w.dtype.type(1), w)  # a row is no zero where its singular value is
+    turned = e.multiply(u, signs[..., None, :]).mT
     return u, e.abs(w), apply(conj, turned) if turned.dtype.kind == "c" else turned
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -318,8 +319,12 @@ def _places(name: str, axes: Any, like: np.ufunc) -> list[tuple[int, ...]]:
     if len(axes) != like.nargs and not (len(axes) == like.nin and like.signature.endswith("()")):
         raise ValueError(f"{name}: axes has {len(axes)} entries for {like.nargs} operands")
     places = [a if isinstance(a, tuple) else (a,) for a in axes]
-    if len(places) == like.nargs and like.signature.endswith("()") and axes[-1] != ():
-        raise np.exceptions.AxisError(f"{name}: the result has no core axes, and axes names {axes[-1]} of it")
+    cores = [core.split(",") if core else [] for core in re.findall(r"\(([^)]*)\)", like.signature)]
+    for k, (place, core) in enumerate(zip(places, cores, strict=False)):
+        if len(place) != len(core) and "?" not in like.signature:
+            raise np.exceptions.AxisError(
+                f"{name}: operand {k} has {len(core)} core dimensions, and axes names {axes[k]!r}"
+            )
     return places
 
 

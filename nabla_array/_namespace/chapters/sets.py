@@ -64,7 +64,7 @@ def isin(
         Of no effect; NumPy has it.
     invert : bool, optional
         Test whether it is not.
-    kind : str, optional
+    kind : {"sort", "table"}, optional
         Of no effect; NumPy has it.
 
     Returns
@@ -75,6 +75,8 @@ def isin(
     >>> xp.isin(xp.asarray([1, 2, 3]), xp.asarray([3, 1]))
     array([ True, False,  True])
     """
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"isin: no kind {kind!r}; None, 'sort' or 'table' would work")
     try:
         a, among = promote("isin", element, test_elements)
     except OverflowError:  # a Python integer beyond the other's dtype is not among its elements

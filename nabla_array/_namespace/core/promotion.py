@@ -108,8 +108,12 @@ def checked(function: str, value: np.ndarray) -> np.ndarray:
 
 
 def native(function: str, dtype: Any) -> np.dtype:
-    """Return a dtype that is asked for; raises UnheldDtypeError for another byte order than the machine's."""
+    """Return a dtype that is asked for; raises UnheldDtypeError for another byte order, or a subarray's."""
     wanted = np.dtype(dtype)
+    if wanted.subdtype is not None:
+        raise UnheldDtypeError(
+            f"{function}: no arrays of a subarray dtype, {wanted}; {wanted.base} would work"
+        )
     if not wanted.isnative:
         raise UnheldDtypeError(f"{function}: no arrays of dtype {wanted.str}; {wanted.name} would work")
     return wanted

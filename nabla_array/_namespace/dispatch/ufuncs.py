@@ -76,6 +76,8 @@ def make_ufunc(function: Function, like: np.ufunc) -> None:
     """Give a function the attributes and the methods of a ufunc of NumPy's."""
     shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes")
     function.__dict__.update({name: getattr(like, name) for name in shared})
+    if "__wrapped__" in function.__dict__:  # which tells of operands alone
+        function.__dict__["__signature__"] = getattr(like, "__signature__", None)  # NumPy 2.4 has it
     call_it(function, "nabla_array", like.__name__)
     function.__qualname__ = ALIASES.get(like.__name__, like.__name__)  # where pickle finds it
     for method in ("reduce", "accumulate", "reduceat", "outer", "at"):

@@ -23,6 +23,8 @@ _BIG = np.arange(7, -1, -1).astype(np.uint8)
 
 
 def _shifts(bitorder: str) -> np.ndarray:
+    if not isinstance(bitorder, str):
+        raise TypeError(f"'bitorder' must be str, not {type(bitorder).__name__}")
     if bitorder not in ("big", "little"):
         raise ValueError(f"'bitorder' must be either 'little' or 'big' (got {bitorder!r})")
     return _BIG if bitorder == "big" else _BIG[::-1]

@@ -239,6 +239,16 @@ def trace(
     return deliver("trace", out, y)
 
 
+def _whole(name: str, indices: Any) -> Array:
+    """Return indices as an array; raises TypeError where they are no integers."""
+    x = as_array(name, indices)
+    if not x.size and not hasattr(indices, "dtype"):
+        raise TypeError(f"{name}: indices must be integral: the provided empty sequence was of floats")
+    if x.dtype.kind not in "biu":
+        raise TypeError(f"{name}: only int indices permitted, not {x.dtype}")
+    return x
+
+
 @numpys
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     """Return indices along several axes as indices into the flattened array.
@@ -249,11 +259,9 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     shape = tuple(map(operator.index, dims)) if isinstance(dims, tuple | list) else (operator.index(dims),)
     fits("ravel_multi_index", shape)
     modes = (mode,) * len(shape) if isinstance(mode, str) else tuple(mode)
-    indices = [as_array("ravel_multi_index", i) for i in multi_index]
+    indices = [_whole("ravel_multi_index", i) for i in multi_index]
     if len(indices) != len(shape):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(shape)}")
-    if any(i.dtype.kind not in "biu" for i in indices):
-        raise TypeError("only int indices permitted")
     if order not in ("C", "F"):
         raise ValueError(f"ravel_multi_index: order is {order!r}; 'C' and 'F' would work")
     out: Any = 0
@@ -273,12 +281,7 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     """
     sizes = tuple(map(operator.index, listed(shape)))
     fits("unravel_index", sizes)
-    index = as_array("unravel_index", indices)
-    if not index.size and not hasattr(indices, "dtype"):
-        raise TypeError(
-            "unravel_index: indices must be integral: the provided empty sequence was inferred as float"
-        )
-    value: Any = index._value()
+    value: Any = _whole("unravel_index", indices)._value()
     places = np.unravel_index(value, sizes, order)  # type: ignore[call-overload]
     return tuple([from_value(np.asarray(i)) for i in places])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import operator
 import pickle
 from functools import lru_cache, update_wrapper
 from importlib import import_module
@@ -240,7 +241,7 @@ def sort(self: Array, /, axis: int = -1, kind: Any = None, order: Any = None, *,
 
 def partition(self: Array, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
     """Put the k-th element in its place, and smaller ones before it, in place."""
-    write(self, _find("partition")(self, kth, axis, kind, order))
+    write(self, _find("partition")(self, kth, operator.index(axis), kind, order))
 
 
 # -- bytes -----------------------------------------------------------------------------------------

@@ -101,8 +101,6 @@ def _ends(
             if length is not None and length < 0:
                 raise ValueError("index can't contain negative values")
             length = n if length is None or length > n else length
-            if length == 0 and mode in ("maximum", "minimum"):
-                raise ValueError("stat_length of 0 yields no value for padding")
             near = getitem(x, along(axis, slice(0, length) if front else slice(n - length, None)))
             stat = _STATISTICS[mode](near, axis=axis, keepdims=True)
             if x.dtype.kind in "iu" and mode in ("mean", "median"):
@@ -140,6 +138,8 @@ def pad(array: ArrayLike, pad_width: Any, mode: Any = "constant", **kwargs: Any)
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {wrong}")
     values = _pairs(kwargs.get("constant_values", kwargs.get("end_values", 0)), x.ndim)
     lengths = _pairs(kwargs.get("stat_length"), x.ndim)
+    if mode in ("maximum", "minimum") and any([0 in pair for pair in lengths]):
+        raise ValueError("stat_length of 0 yields no value for padding")
     for k, (before, after) in enumerate(widths):
         if not before and not after:
             continue

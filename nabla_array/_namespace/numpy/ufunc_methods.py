@@ -92,7 +92,16 @@ def with_options(
     operands = [x if type(x) in SCALARS else as_array(name, x) for x in args]
     if all(type(x) is not Array for x in operands):
         operands = [as_array(name, x) for x in operands]
-    kinds = [x.dtype if type(x) is Array else _BOOL if type(x) is bool else type(x) for x in operands]
+    kinds = [
+        a.dtype
+        if isinstance(a, np.ndarray)
+        else x.dtype
+        if type(x) is Array
+        else _BOOL
+        if type(x) is bool
+        else type(x)
+        for a, x in zip(args, operands, strict=True)
+    ]
     if dtype is not None:
         is_class = isinstance(dtype, type) and issubclass(dtype, np.dtype)  # np.dtypes.Float64DType
         signature = (None,) * like.nin + (dtype() if is_class else np.dtype(dtype),) * like.nout
@@ -199,6 +208,8 @@ def reduce(
         raise ValueError(f"{name}: has no identity, so 'where' needs 'initial'")
     if len(axes) > 1 and (like not in _ASSOCIATIVE or like is np.lcm):
         raise ValueError(f"{name}: the order of elements matters, so at most one axis may be given")
+    if initial is None and 0 in [x.shape[k] for k in axes]:
+        raise ValueError(f"zero-size array to reduction operation {like.__name__} which has no identity")
     own = _REDUCTIONS.get(like)
     if own is None and where is True and initial is np._NoValue:
         found = _numpys(function, like, "reduce", result, x, axis=axes, dtype=dtype, keepdims=keepdims)
@@ -368,7 +379,8 @@ def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, 
         told = "needed for ufunc" if b is None else "provided when ufunc is unary"
         raise ValueError(f"second operand {told}")
     if type(a) is not Array:
-        like.at(a, np.asarray(indices) if type(indices) is Array else indices, np.asarray(b))
+        given = () if b is None else (np.asarray(b),)
+        like.at(a, np.asarray(indices) if type(indices) is Array else indices, *given)
         return
     name = f"{like.__name__}.at"
     if _is_done_at_once(like, a, indices, b):
