@@ -203,10 +203,11 @@ def array_methods() -> Iterator[str]:
             modules.add(f"from {'.' if folder == 'core' else f'..{folder}'} import {module}")
             lines.append(f"    {name} = {module}.{home[1]}")
     yield from ["from typing import TypeAlias", *sorted(modules)]
+    yield "from ._operators import Operators"
     yield "from ...distributed.mesh import DeviceMesh"
     yield from ["from ...distributed.specs import ShardingSpec", ""]
     yield from ["Device: TypeAlias = str | DeviceMesh", "Sharding: TypeAlias = ShardingSpec"]
-    yield from ["", "class Methods:", *lines]
+    yield from ["", "class Methods(Operators):", *lines]
 
 
 # The stubs by their paths in the package.

@@ -16,13 +16,14 @@ from ..numpy import choosing
 from ..numpy import methods
 from ..numpy import ordering
 from ..numpy import products
+from ._operators import Operators
 from ...distributed.mesh import DeviceMesh
 from ...distributed.specs import ShardingSpec
 
 Device: TypeAlias = str | DeviceMesh
 Sharding: TypeAlias = ShardingSpec
 
-class Methods:
+class Methods(Operators):
     all = utility.all
     any = utility.any
     argmax = searching.argmax
