@@ -9,9 +9,10 @@ import pytest
 from hatchling.builders.wheel import WheelBuilder
 
 import nabla_array as xp
+from nabla_array import transforms
 from nabla_array._namespace.core.array import Array
 
-from .stubs import PLATFORMS, ROOT, STUBS, text
+from .stubs import PLATFORMS, ROOT, STUBS, chapters, text
 
 STALE = "nabla_array/{} is out of date; `python -m tests.typing.stubs` writes it"
 
@@ -78,3 +79,26 @@ def defined_in(path: str) -> set[str]:
 def test_stubs_are_shipped() -> None:
     files = {f.relative_path for f in WheelBuilder(str(ROOT.parent)).recurse_included_files()}
     assert {f"nabla_array/{path}" for path in ("py.typed", *STUBS)} <= files
+
+
+# What gives whatever it was given, or found in a file.
+ANYTHING = {"tree_unflatten", "tree_transpose", "call"}
+
+
+@pytest.mark.parametrize("folder", ["_namespace/chapters", "_namespace/numpy", "transforms"])
+def test_no_public_function_gives_any(folder: str) -> None:
+    public = {*chapters(), *xp.fft.__all__, *xp.linalg.__all__, *dir(transforms)} - ANYTHING
+    wrong = []
+    for path in (ROOT / folder).glob("*.py"):
+        if path.stem == "ufunc_methods":  # of which `Ufunc` in core/types.py tells
+            continue
+        functions = [f for f in ast.parse(path.read_text()).body if isinstance(f, ast.FunctionDef)]
+        overloaded = {
+            f.name for f in functions if any(ast.unparse(d) == "overload" for d in f.decorator_list)
+        }
+        wrong += [
+            f"{path.stem}.{f.name}"
+            for f in functions
+            if f.name in public - overloaded and (f.returns is None or ast.unparse(f.returns) == "Any")
+        ]
+    assert not wrong
