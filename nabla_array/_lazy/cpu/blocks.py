@@ -125,6 +125,8 @@ def _rows_on_threads(prim: Primitive, x: np.ndarray, **params: Any) -> np.ndarra
     axis = next((a for a, label in enumerate(own) if label >= 0 and label in made and x.shape[a] > 1), None)
     if threads() == 1 or (axis is None and prim.joined is None):
         return as_value(prim.host(x, **params))
+    if prim.shortcut is not None and (found := prim.shortcut(x, **params)) is not None:
+        return as_value(found)
     if axis is None:
         return _joined_on_threads(prim, x, **params)
     result = prim.aval(aval, **params)
@@ -142,8 +144,6 @@ def _rows_on_threads(prim: Primitive, x: np.ndarray, **params: Any) -> np.ndarra
 
 def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:
     """Run a call on several threads, which take parts of the axis that it needs whole."""
-    if prim.shortcut is not None and (found := prim.shortcut(x, axis=axis, **params)) is not None:
-        return as_value(found)
     before = (slice(None),) * axis
     cuts = _cuts(x.shape[axis], threads())
 

@@ -41,7 +41,21 @@ def _transform(
         after = before if x.shape[axis] == result(x, n)[0] else tuple(-2 if a < 0 else a for a in before)
         return before, after
 
-    return Primitive(name, aval, host, batch=shift("axis"), dims=dims, transpose=transpose, by_rows=True)
+    def shortcut(x: np.ndarray, norm: str, **params: Any) -> np.ndarray | None:
+        own = _has_scipys(x, norm) and x.nbytes >= _THREADED  # threads, which need no copies of rows
+        value: np.ndarray | None = host(x, norm=norm, **params) if own else None
+        return value
+
+    return Primitive(
+        name,
+        aval,
+        host,
+        batch=shift("axis"),
+        dims=dims,
+        transpose=transpose,
+        by_rows=True,
+        shortcut=shortcut,
+    )
 
 
 def _fitted(x: Node, axis: int, n: int) -> Node:
@@ -60,6 +74,17 @@ MANY, _THREADED = 512, 1 << 20
 _SCIPYS = "scipy.fft._pocketfft"
 
 
+def _has_scipys(x: np.ndarray, norm: str | None) -> bool:
+    """Say whether SciPy's transforms are there, and do as NumPy's with an array, but faster."""
+    return (
+        type(x) is np.ndarray
+        and x.dtype.char in "dD"
+        and x.size >= MANY
+        and norm != "ortho"
+        and _SCIPYS in sys.modules
+    )
+
+
 def along(name: str) -> Callable[..., np.ndarray]:
     """Return what transforms NumPy's arrays along an axis as its function of that name does.
 
@@ -74,8 +99,7 @@ def along(name: str) -> Callable[..., np.ndarray]:
     ) -> np.ndarray:
         if a.dtype.kind in "biu":
             a = a.astype(np.float64)
-        is_like = type(a) is np.ndarray and a.dtype.char in "dD" and a.size >= MANY and norm != "ortho"
-        scipy = sys.modules.get(_SCIPYS) if is_like else None
+        scipy = sys.modules[_SCIPYS] if _has_scipys(a, norm) else None
         if is_full and a.dtype.kind == "f":
             points = a.shape[axis] if n is None else n
             is_mirrored = name == "fft" and points >= MIRRORED
