@@ -378,7 +378,8 @@ def at_hand(x: Array) -> np.ndarray | None:
     return None if active.settings["mode"] == "max" else _moved(x)
 
 
-def _evaluated(x: Array) -> np.ndarray | None:
+def evaluated(x: Array) -> np.ndarray | None:
+    """Return the elements as `at_hand` does; those of small arrays are computed, unless a transform runs."""
     value = at_hand(x)
     if value is not None or active.settings["mode"] == "max" or x.nbytes >= PART or x._levels:
         return value
@@ -393,7 +394,7 @@ def numpys(
     What has faults is left to be recorded. `at_once`: faults are told of here, and small arrays are evaluated
     unless a transform runs: what would be recorded is a long chain.
     """
-    look = _evaluated if at_once else at_hand
+    look = evaluated if at_once else at_hand
     values = {id(x): look(x) for x in (*args, *kwargs.values()) if type(x) is Array}
     if any([v is None for v in values.values()]):
         return None

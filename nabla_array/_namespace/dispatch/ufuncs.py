@@ -72,10 +72,16 @@ def call_it(function: Function, module: str, name: str) -> Function:
     return function
 
 
+# The last two are for compilers of loops, such as Numba.
+_SHARED = (
+    *("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes"),
+    *("_resolve_dtypes_and_context", "_get_strided_loop"),
+)
+
+
 def make_ufunc(function: Function, like: np.ufunc) -> None:
     """Give a function the attributes and the methods of a ufunc of NumPy's."""
-    shared = ("nin", "nout", "nargs", "ntypes", "types", "identity", "signature", "resolve_dtypes")
-    function.__dict__.update({name: getattr(like, name) for name in shared})
+    function.__dict__.update({name: getattr(like, name) for name in _SHARED})
     if "__wrapped__" in function.__dict__:  # which tells of operands alone
         function.__dict__["__signature__"] = getattr(like, "__signature__", None)  # NumPy 2.4 has it
     call_it(function, "nabla_array", like.__name__)

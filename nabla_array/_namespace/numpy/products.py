@@ -408,6 +408,8 @@ def einsum(
     array([21, 43])
     """
     wanted = check_order(order)
+    if casting != "safe":
+        np.can_cast(np.bool_, np.bool_, casting)  # raises for what is no kind of cast
     spelled = _spelled(operands)
     sizes = _sizes(spelled)
     first, labels, output = spelled.operands[0], spelled.inputs[0], spelled.output

@@ -76,7 +76,7 @@ def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tup
 
 def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: str) -> None:
     """Warn, where that is wanted, if slices have so many numbers at most, and that is known."""
-    found = eager.at_hand(lacking) if active.settings["float_warnings"] else None
+    found = eager.evaluated(lacking) if active.settings["float_warnings"] else None
     if found is not None and ((~found).sum(axes) <= most).any():
         warn_of_shape(message)
 
@@ -87,13 +87,13 @@ def _total(
     """Return `nansum` or `nanprod`."""
 
     def call(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
+        a: ArrayLike,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Out = None,
         keepdims: bool = False,
         initial: Any = None,
-        where: Any = True,
+        where: ArrayLike = True,
     ) -> Array:
         x, _ = _filled(name, a, neutral)
         return reduce(x, axis, dtype, out, keepdims, initial, where)
@@ -110,7 +110,7 @@ def _scan(
 ) -> Callable[..., Array]:
     """Return `nancumsum` or `nancumprod`."""
 
-    def call(a: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Array:
+    def call(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Out = None) -> Array:
         return scan(_filled(name, a, neutral)[0], axis, dtype, out)
 
     return numpys(of_family(call, name, summary, "[3.0, xp.nan, 2.0]", result))
@@ -195,7 +195,7 @@ def nanmin(
 def _place(name: str, find: Callable[..., Array], summary: str, result: str) -> Callable[..., Array]:
     """Return `nanargmax` or `nanargmin`."""
 
-    def call(a: Any, axis: int | None = None, out: Any = None, *, keepdims: bool = False) -> Array:
+    def call(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> Array:
         x, lacking = _filled(name, a, -np.inf if name == "nanargmax" else np.inf)
         if lacking is not None and x.size and bool(all_(lacking, axis).any()):
             raise ValueError(_ALL_NAN)
@@ -274,14 +274,14 @@ def _variance(name: str, summary: str) -> Callable[..., Array]:
     """Return `nanvar` or `nanstd`."""
 
     def call(
-        a: Any,
-        axis: Any = None,
-        dtype: Any = None,
-        out: Any = None,
+        a: ArrayLike,
+        axis: Axis = None,
+        dtype: DTypeLike | None = None,
+        out: Out = None,
         ddof: float = 0,
         keepdims: bool = False,
         *,
-        where: Any = True,
+        where: ArrayLike = True,
         mean: Any = None,
         correction: float | None = None,
     ) -> Array:

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.filterwarnings(
 # Code that both NumPy and we run, as `np`.
 _REFUSED = [
     "np.einsum('ij->j', [[1, 2]], casting='blah')",
+    "np.einsum('', 0, casting='blah')",
     "np.einsum('i', [1, 2], order='W')",
     "np.einsum('ij,jk', np.ones((2, 3)), np.ones((4, 5)))",
     "np.einsum(np.ones((2, 3)), [0, 52])",

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.native import compiled
 
 from .comparing import compare
 
@@ -107,7 +108,8 @@ def test_division_of_integers_warns_at_once(name: str) -> None:
 
 
 def test_what_a_ufunc_tells_of_itself() -> None:
-    assert xp.add.__signature__ == inspect.signature(xp.add)
+    if compiled is not None:  # Python's own functions have no such attribute
+        assert xp.add.__signature__ == inspect.signature(xp.add)
     for name in ("frexp", "divmod", "matvec"):  # of those made of other functions, what NumPy 2.4 tells
         theirs = getattr(getattr(np, name), "__signature__", None)
         assert theirs is None or inspect.signature(getattr(xp, name)) == theirs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from typing import Any
 
@@ -104,3 +105,11 @@ def test_the_median_of_complex_numbers_leaves_out_nan(x: Any, axis: int | None) 
 def test_a_median_of_complex_nan_warns_as_of_real_ones(dtype: Any) -> None:
     with xp.config(float_warnings=True), pytest.warns(RuntimeWarning, match="All-NaN slice"):
         xp.nanmedian(xp.full((2, 2), np.nan, dtype=dtype), axis=0)
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "cumsum", "cumprod", "argmax", "argmin", "max", "min", "mean"]
+)
+def test_functions_with_and_without_nan_take_the_same(name: str) -> None:
+    plain, without = (inspect.signature(getattr(xp, n)) for n in (name, f"nan{name}"))
+    assert [str(p) for p in plain.parameters.values()] == [str(p) for p in without.parameters.values()]
