@@ -26,9 +26,9 @@ from .steps import STEPS, Step, load, mixture, photograph, standard_scores
 
 PARTS = (
     "A NumPy script, unchanged",
-    "SciPy and scikit-learn, unchanged",
-    "A function with branches, for many",
-    "The gradient of its misfit",
+    "SciPy, scikit-learn, unchanged",
+    "A function with branches",
+    "Its gradient",
     "Two devices",
 )
 # How far finite differences may be off.
@@ -61,11 +61,13 @@ class Demo:
 
     def script(self) -> None:
         """Part 1: the script, in processes of its own."""
-        path = photograph(self.folder, self.quick)
+        picture = photograph(self.quick)
         with TemporaryDirectory() as folder:
+            path = Path(folder, "photograph.npy")
+            np.save(path, picture)
 
             def run(name: str, *options: str) -> Run:
-                result = self.folder / f"developed-by-{name}.png"
+                result = self.folder / f"developed-by-{name}.jpg"
                 command = [*options, str(SCRIPT), str(path), str(result)]
                 done = run_apart(command, b"", Path(folder, f"{len(os.listdir(folder))}"), show=False)
                 if done.status:
@@ -75,7 +77,7 @@ class Demo:
                 return done.seconds, (np.asarray(Image.open(result)), np.array(done.printed))
 
             self.race(0, "develop.py", lambda: run("numpy", "--numpy"), lambda: run("nabla_array"))
-        self.theirs |= load(path, self.quick)
+        self.theirs |= load(picture, self.quick)
         self.ours |= {name: xp.asarray(value) for name, value in self.theirs.items()}
 
     def libraries(self) -> None:

@@ -51,7 +51,8 @@ class Outcome:
 
 HEAD = ("", "results agree", "NumPy", "nabla_array", "ratio")
 CAPTION = (
-    "Differences: relative to the largest value. Times: the best of a few. Below 1x is faster than NumPy."
+    "Differences: relative to the largest value. Times: the best of a few. Ratio: below 1x is faster than "
+    "NumPy; for several lines it is the geometric mean."
 )
 
 

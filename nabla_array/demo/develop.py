@@ -1,4 +1,4 @@
-"""Develop a photograph as a camera does: python develop.py PHOTOGRAPH RESULT.
+"""Develop what a camera's sensor has counted: python develop.py PHOTOGRAPH.npy RESULT.jpg.
 
 A NumPy script that knows nothing of nabla_array; the demo runs it with `python -m nabla_array run`.
 """
@@ -45,7 +45,8 @@ def develop(raw: np.ndarray) -> np.ndarray:
 
 
 if __name__ == "__main__":
-    picture = develop(np.asarray(Image.open(sys.argv[1])))
+    picture = develop(np.load(sys.argv[1]))
+    small = picture[::4, ::4]
     print("rows, columns, colours:", picture.shape)
-    print("brightest:", picture.max(axis=(0, 1)), "darkest:", picture.min(axis=(0, 1)))
-    Image.fromarray(picture[::4, ::4]).save(sys.argv[2])
+    print("mean:", small.mean(axis=(0, 1)).round(3), "standard deviation:", small.std(axis=(0, 1)).round(3))
+    Image.fromarray(small).save(sys.argv[2])

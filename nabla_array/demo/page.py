@@ -132,7 +132,7 @@ def write(
     from PIL import Image
 
     photographs = "".join(
-        _image(np.asarray(Image.open(path.parent / f"developed-by-{name}.png")), f"By {name}")
+        _image(np.asarray(Image.open(path.parent / f"developed-by-{name}.jpg")), f"By {name}")
         for name in ("numpy", "nabla_array")
     )
     script = f"<pre>{escape(SCRIPT.read_text(encoding='utf-8').rstrip())}</pre>"
@@ -145,12 +145,12 @@ def write(
     parts = [
         f"<h1>nabla_array beside NumPy</h1><p>{escape(machine)}</p>{_table(outcomes)}",
         _part("A NumPy script, unchanged", _SCRIPT, photographs + script),
-        _part("SciPy and scikit-learn, unchanged", _LIBRARIES, groups),
-        _part("A function with branches, for many", _BRANCHES, star_seen),
-        _part("The gradient of its misfit", _GRADIENT, slopes),
+        _part("SciPy, scikit-learn, unchanged", _LIBRARIES, groups),
+        _part("A function with branches", _BRANCHES, star_seen),
+        _part("Its gradient", _GRADIENT, slopes),
         _part("Two devices", devices, f"<pre>{moves}</pre>{shown['cut']._repr_svg_()}"),
         _part("The graph", _GRAPH, shown["graph"]._repr_svg_()),
-        _part("Tiers", _TIERS, f"<pre>{escape(str(shown['report']))}</pre>"),
+        _part("Tiers", _TIERS, shown["report"]._repr_html_()),
     ]
     path.write_text(
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>nabla_array beside NumPy</title>'

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -127,33 +126,30 @@ STEPS = (
 )
 
 
-def photograph(folder: Path, quick: bool) -> Path:
-    """Save scikit-learn's photograph, as large as a camera's, for the script; returns where."""
+def photograph(quick: bool) -> np.ndarray:
+    """Return scikit-learn's photograph, as large as a camera's."""
     from PIL import Image
     from sklearn.datasets import load_sample_image
 
     image = Image.fromarray(load_sample_image("china.jpg"))
-    if not quick:
-        image = image.resize((4 * image.width, 4 * image.height))
-    path = folder / "photograph.jpg"
-    image.save(path, quality=95)
-    return path
+    return np.asarray(image if quick else image.resize((6 * image.width, 6 * image.height)))
 
 
-def load(path: Path, quick: bool) -> dict[str, np.ndarray]:
+def load(picture: np.ndarray, quick: bool) -> dict[str, np.ndarray]:
     """Return the photograph in grey, its pixels by colour, and its patches of 8 x 8 as rows.
 
     A little noise, as a sensor has it, keeps patches of the sky from being all of one value.
     """
     from PIL import Image
 
-    image = Image.open(path)
-    colours = np.asarray(image.resize((64, 42) if quick else (640, 427))) / 255
+    image = Image.fromarray(picture)
+    width, height = (64, 42) if quick else (640, 427)
+    colours = np.asarray(image.resize((width, height))) / 255
     grey = colours.mean(axis=2)
     noisy = grey + np.random.default_rng(0).normal(scale=0.01, size=grey.shape)
     patches = np.lib.stride_tricks.sliding_window_view(noisy, (8, 8))[:, ::2]
     return {
-        "photo": np.asarray(image.convert("L").reduce(2)) / 255,
+        "photo": np.asarray(image.convert("L").resize((4 * width, 4 * height))) / 255,
         "pixels": np.ascontiguousarray(colours.reshape(-1, 3)),
         "patches": patches.reshape(-1, 64),
     }

@@ -13,6 +13,8 @@ from ..inspect.text import bytes_text
 
 # With more operations than this, a picture would be too large to be read.
 _DRAWN = 200
+# JupyterLab shows what is preformatted in the font of the text around it, where columns do not line up.
+_FONT = "font-family: var(--jp-code-font-family, monospace)"
 
 
 def html(x: Array) -> str | None:
@@ -23,12 +25,14 @@ def html(x: Array) -> str | None:
     if x._levels or not x.ndim:
         return None
     plan = explain(x)  # before it is computed
-    parts = [f"<pre>{escape(repr(x))}</pre>", f"<small>{escape(_told(x))}</small>"]
+    parts = [f'<pre style="{_FONT}">{escape(repr(x))}</pre>', f"<small>{escape(_told(x))}</small>"]
     if 0 < plan.operations() <= _DRAWN:
-        parts.append(f"<details><summary>{escape(plan.header()[-1])}</summary>{_image(plan)}</details>")
+        parts.append(
+            f"<details><summary>{escape(plan.header()[-1])}</summary>{_image(plan, 'graph')}</details>"
+        )
     if x.sharding is not None:
-        distributed = import_module("..distributed", __package__)
-        parts.append(f"<div>{_image(distributed.visualize_sharding(x))}</div>")
+        shards = import_module("..distributed", __package__).visualize_sharding(x)
+        parts.append(f"<div>{_image(shards, shards.title)}</div>")
     return f"<div>{''.join(parts)}</div>"
 
 
@@ -37,6 +41,7 @@ def _told(x: Array) -> str:
     return f"{shape}, {x.dtype}, {bytes_text(x.nbytes)}, {x.device}"
 
 
-def _image(picture: Any) -> str:
+def _image(picture: Any, alt: str) -> str:
     """Return a picture that keeps its styles from those of the page."""
-    return f'<img src="data:image/svg+xml;base64,{b64encode(picture._repr_svg_().encode()).decode()}">'
+    data = b64encode(picture._repr_svg_().encode()).decode()
+    return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{data}">'
