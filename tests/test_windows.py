@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 PROGRAM = """
+import asyncio  # which knows this system as what it is
 import pathlib
 import pkgutil
 

@@ -33,6 +33,7 @@ def _says(error: Exception, words: str) -> None:
         assert at == 0 if word.endswith(":") else at >= 0, f"{word!r} is not in {str(error)!r}"
 
 
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # of NumPy 2.5
 @pytest.mark.parametrize(("code", "words"), NUMPY_MISTAKES, ids=[c for c, _ in NUMPY_MISTAKES])
 def test_a_mistake_in_numpys_names(code: str, words: str) -> None:
     error = _error(code, ours)

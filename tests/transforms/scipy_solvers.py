@@ -139,7 +139,7 @@ MORE: dict[str, dict[str, Entry]] = {
             lambda y: optimize.curve_fit(
                 lambda t, p, q: p * module(p).exp(-q * t),
                 _TIMES,
-                y + np.exp(-_TIMES),
+                y / 10 + np.exp(-_TIMES),
                 p0=[1.0, 1.0],
                 method="trf",
                 jac="3-point",

@@ -36,9 +36,11 @@ def recorded(x: Any) -> Recorded | None:
 def keep(x: Any, *record: Any) -> None:
     """Let an interpolator remember values, and have coefficients that follow them, or refuse to leave."""
     made = x.__dict__["_recorded"] = Recorded(*record)
-    if hasattr(x, "_c"):
-        like = made.build(np.eye(made.values.shape[0]))._c
-        x._c = np.tensordot(like, made.values, axes=(like.ndim - 1, 0))
+    within = x.__dict__.get("_delegate_to")  # since SciPy 1.18, another object holds the coefficients
+    holder, name = (x, "_c") if within is None else (within, "c")
+    if hasattr(holder, name):
+        like = made.build(np.eye(made.values.shape[0])).c
+        setattr(holder, name, np.tensordot(like, made.values, axes=(like.ndim - 1, 0)))
 
 
 def _refusal(name: str) -> TypeError:

@@ -77,7 +77,7 @@ def _milp(original: Any, c: Any, integrality: Any, **options: Any) -> Any:
     return found
 
 
-def _linear_sum_assignment(original: Any, args: Any, **options: Any) -> Any:
+def _linear_sum_assignment(original: Any, args: Any = (), **options: Any) -> Any:
     """The places of the assignment are integers."""
     return original(*map(plain, args), **{k: plain(v) for k, v in options.items()})
 

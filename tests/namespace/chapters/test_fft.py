@@ -215,7 +215,7 @@ def test_answers_do_not_depend_on_whether_scipy_is_loaded(dtype, norm, monkeypat
         return [getattr(xp.fft, name)(xp.asarray(x), axis=axis, norm=norm) for x, axis, name in calls]
 
     loaded = [np.asarray(x) for x in transformed()]
-    monkeypatch.delitem(sys.modules, "scipy.fft._pocketfft")
+    monkeypatch.delitem(sys.modules, "scipy.fft._pocketfft", raising=False)
     for (x, *call), found, wanted in zip(calls, transformed(), loaded, strict=True):
         np.testing.assert_array_equal(np.asarray(found), wanted, err_msg=f"{x.shape} {call}", strict=True)
 
@@ -237,6 +237,7 @@ def test_what_answers_for_several_axes_has_numpys_bits(dtype, monkeypatch):
 
 
 def test_large_transforms_have_threads(monkeypatch):
+    pytest.importorskip("scipy.fft._pocketfft", reason="since SciPy 1.18, its transforms have other bits")
     asked = []
     theirs = scipy.fft._pocketfft.fft
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import fractions
 import math
 import sqlite3
 import statistics
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -19,12 +21,13 @@ from . import comparing
 
 
 @pytest.fixture
-def _names(monkeypatch: pytest.MonkeyPatch) -> None:
+def _names(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let calls name modules beside the arrays."""
     arrays = comparing.data
-    modules = {"Fraction": fractions.Fraction, "statistics": statistics}
-    modules |= {"database": sqlite3.connect(":memory:")}
-    monkeypatch.setattr(comparing, "data", lambda: {**arrays(), **modules})
+    with contextlib.closing(sqlite3.connect(":memory:")) as database:
+        modules = {"Fraction": fractions.Fraction, "statistics": statistics, "database": database}
+        monkeypatch.setattr(comparing, "data", lambda: {**arrays(), **modules})
+        yield
 
 
 # Python's own numbers and bytes made of arrays.
