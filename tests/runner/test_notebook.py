@@ -31,6 +31,15 @@ def test_an_array_shows_its_shape_dtype_and_elements() -> None:
     assert not pictures(html)
 
 
+def test_ipython_shows_what_was_pending() -> None:
+    formatter = pytest.importorskip("IPython.core.formatters").DisplayFormatter()
+    formatter.active_types = formatter.format_types
+    shown_by_ipython, _ = formatter.format(xp.exp(xp.ones(100_000)) + 1)
+    assert len(pictures(shown_by_ipython["text/html"])) == 1
+    assert shown_by_ipython["text/plain"].startswith("array([3.71828183, ")
+    assert set(formatter.format(xp.sum(xp.ones(3)))[0]) == {"text/plain"}
+
+
 def test_what_was_pending_shows_its_operations() -> None:
     x = xp.exp(xp.ones(100_000)) + 1
     html = shown(x)

@@ -315,6 +315,11 @@ class Array(Methods):
     def _repr_html_(self) -> str | None:
         return html_hook[0](self)
 
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        """Return the same for IPython, which asks for this before it prints and so computes the array."""
+        html = self._repr_html_()
+        return {} if html is None else {"text/html": html}
+
     def __dir__(self) -> list[str]:
         return [name for name in object.__dir__(self) if name[0] != "_" or name[:2] == "__"]
 
