@@ -129,6 +129,8 @@ o = np.zeros(3); ({f}.reduce({a}, 0, None, o), o)
 DIFFERENT = (
     *(f"np.floor_divide.{m}" for m in ("reduce(i, dtype=float", "accumulate(i, dtype=float")),
     "np.power.reduce(i, where=b",
+    # NumPy 2.4 passes over numbers of contiguous rows, and compiled code asks it.
+    *(f"np.{name}.reduce({a}, axis={k}" for name in ("power", "arctan2") for a in "xif" for k in (1, -1)),
 )
 
 
