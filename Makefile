@@ -1,24 +1,21 @@
-# `make demo`, `make test`, `make test-slow` and `make docs` each make what they need of a virtual environment in
-# .venv first.
+# `make demo`, `make test` and `make docs` each make what they need of a virtual environment in .venv first.
 # PYTHON=python3.12 picks another interpreter (3.11 or later).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-slow docs clean
+.PHONY: demo test docs clean
 
 demo: $(VENV)/demo.stamp
 	$(BIN)/python -m nabla_array demo
 
+# SLOW=1 adds what compiles hundreds of programs with MAX, runs under sanitizers, runs whole programs, or waits for
+# processes.
 test: $(VENV)/test.stamp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m "not slow"
-
-# What compiles hundreds of programs with MAX, runs under sanitizers, or runs whole programs again.
-test-slow: $(VENV)/test.stamp
-	$(BIN)/python -m pytest -n 2 --dist loadfile -q -m slow
+	$(BIN)/python -m pytest -n 2 --dist loadfile -q $(if $(SLOW),,-m "not slow")
 
 # The site is docs/_build/html/index.html. Warnings, broken links and names without a page are errors.
 docs: $(VENV)/docs.stamp

@@ -19,6 +19,8 @@ from nabla_array.transforms import scan, while_loop
 from .clusters import mesh_of, processes, tasks_of, threads, until
 from .test_loops import CASES
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 
 

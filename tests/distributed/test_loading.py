@@ -352,6 +352,7 @@ def test_members_of_groups_are_sources(far: DeviceMesh, tmp_path: Path) -> None:
         load(group["names"], far, P("x"))
 
 
+@pytest.mark.slow
 def test_this_process_holds_no_part_of_large_data(tmp_path: Path) -> None:
     """What it holds is the same for 2 MB and for 32 MB: files are read, computed with, and written there."""
     peaks = []

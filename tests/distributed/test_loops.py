@@ -178,6 +178,7 @@ def _flat(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_on_all_meshes(name: str) -> None:
     function, values = CASES[name]

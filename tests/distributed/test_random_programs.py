@@ -99,6 +99,7 @@ def check(inputs: list[np.ndarray], instructions: Any, kept: set[int], mesh: Dev
         assert_close(np.asarray(got), want)
 
 
+@pytest.mark.slow
 @settings(max_examples=1000)
 @given(leaves(), INSTRUCTIONS, NUMBERS, meshes, st.integers(0, 1 << 30))
 def test_random_programs(

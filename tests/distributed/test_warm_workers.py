@@ -36,6 +36,7 @@ def _run_until_compiled(client: Client) -> None:
     assert until(is_compiled, 60)
 
 
+@pytest.mark.slow
 def test_nothing_is_compiled_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = tmp_path / "batches"
     monkeypatch.setenv("FAKE_LOG", str(log))

@@ -19,6 +19,7 @@ NEEDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NEEDS)
 def test_a_script_is_the_same_with_our_arrays(name: str, tmp_path: Path) -> None:
     pytest.importorskip(NEEDS[name])

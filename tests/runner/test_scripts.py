@@ -28,6 +28,7 @@ def test_there_are_ten() -> None:
     assert [script.stem for script in SCRIPTS] == sorted(FIGURES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
 def test_a_script_is_the_same(script: Path, tmp_path: Path) -> None:
     text = script.read_text(encoding="utf-8")

@@ -80,6 +80,7 @@ def test_classes_of_refusals() -> None:
     assert class_of("a", "AssertionError: TypeError not raised").name == "More is taken"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tests", ["scipy.special.tests.test_logsumexp", "sklearn.utils.tests.test_stats"])
 def test_what_scipy_and_sklearn_bring(tests: str) -> None:
     command = [sys.executable, "-m", "tests.upstream", tests.partition(".")[0], tests, "-k", "nabla_array"]

@@ -9,6 +9,7 @@ from .page import PAGE
 from .results import Result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["fft/tests/test_helper.py", "lib/tests/test_ufunclike.py"])
 def test_a_small_file(file: str) -> None:
     mine, theirs = run(file, True).counts(), run(file, False).counts()

@@ -139,6 +139,7 @@ def test_a_worker_killed_from_outside(cache: Path) -> None:
     assert compilations(cache) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -180,6 +181,7 @@ def damaged(text: bytes, how: str) -> bytes:
     return text[:k] + bytes([text[k] ^ (1 << rng.randrange(8))]) + text[k + 1 :]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["one bit", "truncated", "foreign"])
 @pytest.mark.parametrize("kind", ["mef", "json"])
 def test_a_damaged_file_is_compiled_again(kind: str, how: str, warm: Path) -> None:

@@ -288,6 +288,7 @@ DEATHS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", DEATHS)
 def test_a_program_that_is_the_end_of_workers(how: str, compiler: Compiler, store: Store, log: Path) -> None:
     keys = ["ok:1", f"{how}:a", "ok:2"]

@@ -24,6 +24,7 @@ for n in range(40):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs the limits of Linux")
 @pytest.mark.parametrize("compiled", ["1", "0"])
 @pytest.mark.parametrize("seed", [0, 1])

@@ -172,6 +172,7 @@ def _chain(steps: int, size: int) -> tuple[Array, int]:
     return x, most
 
 
+@pytest.mark.slow
 def test_long_chains_bound_themselves() -> None:
     before = sum(type(o) is Node for o in gc.get_objects())
     x, most = _chain(100_000, 10)
