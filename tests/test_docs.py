@@ -67,6 +67,7 @@ def test_examples_run(page: Path) -> None:
         assert picture.read_text(encoding="utf-8") == names["svg"], f"write `svg` to {picture.name} again"
 
 
+@pytest.mark.slow
 def test_the_tutorial_runs() -> None:
     """Its cells in one namespace, as the notebook's; the site shows what they print and draw."""
     pytest.importorskip("matplotlib").use("Agg")
@@ -113,6 +114,7 @@ def script(name: str) -> ModuleType:
 
 # Parts of the package that users run, or that hold what they find elsewhere, and import nothing of.
 _UNLISTED = {"__main__", "cache_command", "demo", "inspect", "lib", "runner", "typing", "version"}
+_GONE = {"row_stack"}  # which NumPy 2.5 lists no longer
 _FOREIGN = {"Any", "ModuleType", "TYPE_CHECKING", "annotations", "import_module"}
 
 
@@ -126,7 +128,7 @@ def test_each_public_module_and_name_has_a_page() -> None:
         module = listed.module(part)
         public = {n for n in dir(module) if not n.startswith("_") and _is_ours(getattr(module, n))}
         if part in ("", "transforms"):  # the others have an `__all__`
-            assert public - modules <= set(listed.names(part))
+            assert public - modules - _GONE <= set(listed.names(part))
         assert {*getattr(module, "__all__", ())} - _FOREIGN <= {*listed.names(part)} | modules
     assert sorted(n for names in listed.contents("").values() for n in names) == listed.names("")
     index = (ROOT / "docs" / "reference" / "index.md").read_text(encoding="utf-8")

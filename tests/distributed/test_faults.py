@@ -26,6 +26,8 @@ from nabla_array.distributed import dask_graph as graphs
 
 from .clusters import mesh_of, processes, tasks_of, threads, until
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 ROOT = Path(__file__).parents[2]
 

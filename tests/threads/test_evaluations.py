@@ -94,6 +94,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["auto", "host"])
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_arrays_of_their_own(program: str, mode: Any) -> None:

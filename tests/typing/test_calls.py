@@ -75,6 +75,7 @@ def checked(folder: Path, *command: str) -> None:
     assert run.returncode == 0, run.stdout + run.stderr
 
 
+@pytest.mark.slow
 def test_mypy_finds_these_types(tmp_path: Path) -> None:
     (tmp_path / "empty.ini").write_text("[mypy]\n")
     options = ("--strict", "--config-file", "empty.ini", "--cache-dir", str(CACHE))

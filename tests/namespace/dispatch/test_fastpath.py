@@ -375,6 +375,7 @@ def assert_alike(short: Any, long: Any, is_exact: bool) -> None:
     np.testing.assert_allclose(x, y, 1e-6, 1e-6 * size if dtype.kind in "fc" else 0)
 
 
+@pytest.mark.slow
 @needs_compiled
 @pytest.mark.parametrize("name", SHORT + SUMS)
 @settings(max_examples=30)
