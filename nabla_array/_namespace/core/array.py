@@ -254,7 +254,7 @@ class Array(Methods):
 
     def __bool__(self) -> bool:
         is_work = self._levels or tapes or self._node.value is None
-        if probing and is_work and sys._getframe(1).f_globals.get("__name__") in probing:
+        if probing and is_work and self.size == 1 and sys._getframe(1).f_globals.get("__name__") in probing:
             return answer_for_laziness(self)
         return bool(self._value())
 

@@ -235,7 +235,7 @@ def _own_memory(x: Array) -> np.ndarray | None:
 
 def _memory(x: Array, new: Any) -> np.ndarray | None:
     """Return memory for `x` that `new` may be written to; None where that must be recorded."""
-    current(x)
+    current(x)  # where its owner has moved to other memory, it is a part of that now
     target = _target(x, new)
     return _own_memory(x) if target is None else target
 

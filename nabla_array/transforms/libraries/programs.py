@@ -78,7 +78,7 @@ def _milp(original: Any, c: Any, integrality: Any, **options: Any) -> Any:
 
 
 def _linear_sum_assignment(original: Any, args: Any = (), **options: Any) -> Any:
-    """The places of the assignment are integers."""
+    """The places of the assignment are integers. Before SciPy 1.18 no signature names the arguments."""
     return original(*map(plain, args), **{k: plain(v) for k, v in options.items()})
 
 
