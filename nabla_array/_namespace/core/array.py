@@ -9,8 +9,7 @@ import weakref
 from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,14 +21,14 @@ from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.native import compiled
 from ..._lazy.ops.elementwise import imag, real
 from ..._lazy.ops.placement import finders, in_use, transfer
-from ..._lazy.ops.structure import permute, project, reinterpret, reshape, slice_
+from ..._lazy.ops.structure import permute, project
 from ..._lazy.rules.concretization import differentiating, is_traced
 from ..._lazy.rules.levels import Levels, bind
 from ..._lazy.run.claims import lock
 from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import evaluate, value_of
-from .keys import one_an_axis, selected, width
-from .order import Axes, Order, inverse, lying
+from .order import Axes, inverse, lying
+from .steps import NO_LEVELS, Step, View, add_step, order_step, same_part
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -38,89 +37,6 @@ if TYPE_CHECKING:
     from .types import DType
 else:
     Methods = object
-
-NO_LEVELS: Levels = ()
-
-
-class Step(NamedTuple):
-    """One operation of a view: a primitive that moves elements, its params, and indices that are arrays."""
-
-    prim: Primitive
-    params: dict[str, Any]
-    indices: tuple[Array, ...] = ()
-
-    def shown(self, memory: np.ndarray, at: Callable[[Array], int]) -> np.ndarray:
-        """Return the view that NumPy would have of memory; `at` says what an index that is an array is.
-
-        The elements are not read: there may be none behind what only shows shapes and strides. Where NumPy
-        would have to copy them for another shape, the view is of an array of that shape in C order.
-        """
-        if self.prim.reshapes is not None:
-            shape, size = self.prim.reshapes(**self.params), memory.itemsize
-            try:
-                return memory.reshape(shape, copy=False)
-            except ValueError:  # NumPy would copy
-                steps = [size * math.prod(shape[i + 1 :]) for i in range(len(shape))]
-                return np.lib.stride_tricks.as_strided(memory, shape, steps)
-        if not self.indices:
-            return self.prim.host(memory, **self.params)
-        places = dict(zip(self.params["axes"], map(at, self.indices), strict=True))
-        return memory[tuple([places.get(a, slice(None)) for a in range(memory.ndim)])]
-
-
-class View:
-    """What a view looks at: the array that owns the elements, and how it gets from there to here.
-
-    `seen` is the owner's node that the view's own node was made from, along `levels` (not set where there are
-    none); once the owner has another one (somebody wrote to it), the view makes its node anew. A view that
-    was read at once (dispatch/eager.py) knows the array and the key (or the last step) instead of the steps,
-    until these are asked for.
-    """
-
-    __slots__ = ("_part", "_steps", "base", "levels", "seen")
-
-    def __init__(
-        self,
-        base: Array,
-        steps: tuple[Step, ...] | None,
-        seen: Node,
-        part: tuple[Array | View, Any, tuple[int, ...]] | None = None,
-    ) -> None:
-        self.base = base
-        self.seen = seen
-        self._steps = steps
-        self._part = part
-        if base._levels:
-            self.levels = base._levels
-
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The operations that lead from the owner to here."""
-        parts = []
-        view: Array | View | None = self
-        while type(view) is View and view._steps is None:
-            assert view._part is not None
-            parts.append(view._part)
-            view = view._part[0]
-        if not parts:
-            assert self._steps is not None
-            return self._steps
-        done = view._steps or () if type(view) is View else ()
-        for _, key, shape in reversed(parts):
-            for step in (key,) if type(key) is Step else _steps_to(key, shape):
-                done = add_step(done, step)
-        self._steps = done
-        return done
-
-    @property
-    def order(self) -> Axes | None:
-        """The axes of the base that are those of an array which owns its elements: nobody else has that."""
-        steps = self.steps
-        return steps[0].params["axes"] if len(steps) == 1 and type(steps[0].params) is Order else None
-
-    def is_part(self, x: Array, key: Any) -> bool:
-        """Say whether this is of what was read as ``x[key]``, with that very key."""
-        return self._part is not None and self._part[1] is key and self._part[0] is (x._view or x)
 
 
 class NoLengthError(TypeError, AttributeError):
@@ -391,14 +307,14 @@ def _renew(x: Array) -> None:
         return
     owned, node, levels = seen.base._node, seen.base._node, seen.base._levels
     if type(x._node) is Part and not (levels or x._levels or tapes) and active.settings["mode"] != "max":
-        part = _same_part(x._node.value, seen.seen.value, owned.value)
+        part = same_part(x._node.value, seen.seen.value, owned.value)
         if part is not None:
             x._node = Part(part)
             x._view = View(seen.base, seen._steps, owned, seen._part)
             return
     steps = seen.steps
     if node.aval is not seen.seen.aval:
-        back = _back(seen)
+        back = seen.back()
         if back is None:  # the owner was resized and has let go of what this looks at
             x._view = None
             return
@@ -408,37 +324,6 @@ def _renew(x: Array) -> None:
         node, levels = bind(step.prim, ((node, levels), *indices), step.params)
     x._node, x._levels = node, levels
     x._view = View(seen.base, steps, owned)
-
-
-def _same_part(part: np.ndarray, was: np.ndarray, now: np.ndarray | None) -> np.ndarray | None:
-    """Return the part of new elements that lies as one of others; None where that is not so simple."""
-    if now is None or not part.size or not part.flags.writeable:
-        return None
-    if not (now.flags.owndata and now.flags.c_contiguous):
-        return None
-    if part.base is None or part.base is not (was if was.base is None else was.base):
-        return None
-    if (was.shape, was.strides, was.dtype) != (now.shape, now.strides, now.dtype):
-        return None
-    offset = part.__array_interface__["data"][0] - was.__array_interface__["data"][0]
-    found: np.ndarray = np.ndarray(part.shape, part.dtype, now, offset, part.strides)
-    return found
-
-
-def _back(seen: View) -> tuple[Step, ...] | None:
-    """Return what leads from an owner to the shape and dtype that it had when a view of it was made.
-
-    Somebody may have set them since; None where it has other memory now.
-    """
-    base, was = seen.base, seen.seen.aval
-    shape: tuple[int, ...] = was.shape[len(getattr(seen, "levels", NO_LEVELS)) :]
-    n = math.prod(shape)
-    if n * was.dtype.itemsize != base.nbytes:
-        return None
-    there = Step(reshape, {"shape": shape})
-    if was.dtype != base.dtype:
-        return Step(reshape, {"shape": (base.size,)}), Step(reinterpret, {"dtype": was.dtype}), there
-    return () if shape == base.shape else (there,)
 
 
 def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
@@ -497,12 +382,6 @@ def from_value(value: np.ndarray) -> Array:
     return Array(Part(value) if is_tiny else leaf(value))
 
 
-@lru_cache(1024)
-def order_step(axes: Axes) -> Step:
-    """Return the step from elements in the order of their axes to an array whose axes are these of them."""
-    return Step(permute, Order(axes=axes))
-
-
 def ordered(owner: Array, axes: Axes) -> Array:
     """Return an array that owns its elements, in another order: of these axes of one that nobody else has."""
     x = view(owner, permute, axes=axes)
@@ -528,24 +407,6 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
     if frozen and id(x) in frozen:
         freeze(out)
     return out
-
-
-def _steps_to(key: Any, shape: tuple[int, ...]) -> Iterator[Step]:
-    """Yield the steps that lead from an array of a shape to the part with a plain key."""
-    many = key if type(key) is tuple else (key,)
-    part, out = selected("getitem", one_an_axis("getitem", many, map(width, many), len(shape)), shape)
-    is_whole = part["size"] == shape and all(s == 1 for s in part["step"])
-    if not is_whole:
-        yield Step(slice_, part)
-    if is_whole or part["size"] != out:
-        yield Step(reshape, {"shape": out})
-
-
-def add_step(steps: tuple[Step, ...], new: Step) -> tuple[Step, ...]:
-    """Append a step to a view's; two slices in a row are one."""
-    if not steps or steps[-1].prim is not new.prim or new.prim.merge is None:
-        return (*steps, new)
-    return (*steps[:-1], Step(new.prim, new.prim.merge(steps[-1].params, new.params)))
 
 
 # The arrays, by id, that must not be written to, and whether that is for good.

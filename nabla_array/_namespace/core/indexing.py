@@ -15,7 +15,7 @@ from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather, scatter
 from ..._lazy.ops.structure import permute, reshape, slice_
 from ..._lazy.rules.concretization import is_traced
-from .array import Array, Step, apply, check_writable, current, from_value, rewrite, view, write
+from .array import Array, apply, check_writable, current, from_value, rewrite, view, write
 from .evaluation import fresh_value
 from .keys import in_bounds, is_plain, is_plain_slice, one_an_axis, selected, width
 from .promotion import (
@@ -29,6 +29,7 @@ from .promotion import (
     full,
     is_foreign,
 )
+from .steps import Step
 
 _INTP = np.dtype(np.intp)
 _ALL = slice(None)

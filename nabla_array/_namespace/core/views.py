@@ -22,9 +22,6 @@ from ..._lazy.run.claims import lock, locked
 from ..._lazy.run.devices import CPU
 from .array import (
     Array,
-    Step,
-    View,
-    add_step,
     apply,
     check_leaves,
     current,
@@ -42,6 +39,7 @@ from .evaluation import fresh_value
 from .indexing import setitem
 from .order import Axes, Order, axes_of, backwards, check_order, copy_of, inverse
 from .promotion import full, normalize_shape, sizes_of
+from .steps import Step, View, add_step
 
 
 def _anywhere(index: Array) -> int:

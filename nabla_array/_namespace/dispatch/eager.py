@@ -31,9 +31,7 @@ from ..._lazy.run.claims import lock, locked
 from ..._lazy.run.devices import CPU, device_of
 from ..._lazy.run.evaluator import value_of
 from ..core.array import (
-    NO_LEVELS,
     Array,
-    View,
     check_writable,
     current,
     from_value,
@@ -47,6 +45,7 @@ from ..core.evaluation import fresh_value
 from ..core.indexing import as_integers, put_hook
 from ..core.keys import PLAIN, is_plain
 from ..core.order import inverse, lying
+from ..core.steps import NO_LEVELS, View
 
 # Bytes from which on parts are recorded: only there do blocks and threads gain what recording costs.
 PART = 1 << 22

@@ -23,8 +23,9 @@ from ..._lazy.ops.creation import scalar_node
 from ..._lazy.ops.structure import slice_
 from ..._lazy.rules.levels import seeing
 from ..._lazy.stats import stats
-from ..core.array import TINY, Array, Step, View, defaults, frozen, limit_hook, order_step
+from ..core.array import TINY, Array, defaults, frozen, limit_hook
 from ..core.promotion import list_hook
+from ..core.steps import Step, View, order_step
 from ..core.views import openers
 from ..core.weak import weak
 from . import eager

@@ -28,8 +28,9 @@ from ..chapters import (
 )
 from ..chapters.indexing_functions import take
 from ..core import promotion
-from ..core.array import Array, Step, apply, current, from_value, view, write
+from ..core.array import Array, apply, current, from_value, view, write
 from ..core.indexing import setitem, warn_of_discard
+from ..core.steps import Step
 from ..core.views import Flags, check_bits, copied, field, held_dtype, in_order, in_turn, view_dtype
 from ..dispatch import fastpath
 from ..dispatch.ufuncs import Function, host_hook, late_hook

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array import transforms
 from nabla_array._lazy.ops.structure import reshape
-from nabla_array._namespace.core.array import Step
+from nabla_array._namespace.core.steps import Step
 
 ORDERS = ("C", "F", "A", "K")
 Case = Callable[[Any, Any, Any], Any]
