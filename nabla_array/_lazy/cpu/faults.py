@@ -167,6 +167,7 @@ def tell(order: Iterable[Node] = ()) -> None:
     silenced = _silenced_by_others()
     for message, node in dict.fromkeys(heard):
         kind, name = message.removeprefix("Warning: ").rstrip().split(" encountered in ")
+        name = name.removeprefix("scalar ")  # of NumPy's numbers, whose powers ours without axes take
         if _KINDS[kind][0] in silenced:
             continue
         nodes = [

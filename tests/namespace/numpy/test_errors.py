@@ -45,6 +45,8 @@ np.array([1j]) / 0
 big.astype(np.float32)
 w.astype(int)
 big[0] * big[1]
+big[0] ** big[1]
+z[0] ** -big[0]
 np.linalg.norm(w)
 np.corrcoef(z, z)
 np.tan(w)
