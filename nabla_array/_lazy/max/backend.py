@@ -166,7 +166,7 @@ def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path
 
 def build_kernels(folder: Path) -> list[Path]:
     """Compile our Mojo kernels into `folder`; returns what `compile_programs` takes."""
-    from mojo.run import subprocess_run_mojo  # type: ignore[import-untyped]
+    from mojo.run import subprocess_run_mojo
 
     out = folder / "nabla_kernels.mojoc"
     done = subprocess_run_mojo(["precompile", str(_KERNELS), "-o", str(out)], capture_output=True, text=True)
