@@ -44,11 +44,12 @@ img = (np.arange(16 * 16 * 3).reshape(16, 16, 3) % 251).astype(np.uint8)
 f, n = v[1], i[0]
 """
 
-# Compiled types that take their own kind alone and ask nothing: their errors cannot name a conversion, so the
-# page says which line, of those below, to write in the place of one.
+# Compiled code that takes its own kind alone and asks nothing, or (`time.sleep`, since Python 3.14) puts its
+# own words in the place of ours: its errors cannot name a conversion, so the page says which line to write.
 INSTEAD = {
     "datetime.timedelta(days=v.sum())": "datetime.timedelta(days=float(v.sum()))",
     "decimal.Decimal(v.sum())": "decimal.Decimal(float(v.sum()))",
+    "time.sleep(f * 0)": "time.sleep(float(f * 0))",
     "pa.Tensor.from_numpy(x).shape": "pa.Tensor.from_numpy(x.__array__()).shape",
 }
 
@@ -65,6 +66,7 @@ LIBRARIES = {
             "decimal.Decimal(v.sum())",
             "decimal.Decimal(float(v.sum()))",
             "time.sleep(f * 0)",
+            "time.sleep(float(f * 0))",
             'struct.pack("<d", f), struct.pack("<i", n)',
             'array.array("d", v).tolist()',
             'array.array("d", v.tobytes())',

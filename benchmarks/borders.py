@@ -111,7 +111,7 @@ def run(name: str) -> list[Line]:
 
 def is_fair(line: Line) -> bool:
     """Say whether a line is right everywhere, or says what to write; for `INSTEAD`, the page does."""
-    allowed = {RIGHT, RAISES} if line.code in INSTEAD else {RIGHT, TOLD}
+    allowed = {RIGHT, TOLD, RAISES} if line.code in INSTEAD else {RIGHT, TOLD}
     return {*line.outcomes.values()} <= allowed
 
 

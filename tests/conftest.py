@@ -14,6 +14,7 @@ from _pytest.doctest import DoctestItem
 from hypothesis import HealthCheck, settings
 
 from nabla_array import config
+from nabla_array._lazy.native import compiled
 
 from .optional import (  # noqa: F401
     pytest_make_collect_report,
@@ -35,6 +36,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("default")
+
+if compiled is None:  # the header of the report says so, not each process that a test starts
+    os.environ["NABLA_ARRAY_COMPILED"] = "0"
 
 # Programs that tests run in processes of their own: to import them is to run them.
 collect_ignore_glob = ["namespace/programs/*", "runner/scripts/*"]

@@ -10,9 +10,11 @@ from importlib.util import find_spec
 
 import pytest
 
+from nabla_array._lazy.native import compiled
+
 # What a test may need beside NumPy, and beside what runs tests.
 LIBRARIES = (
-    "array_api_strict dask distributed h5py hatchling IPython llvmlite matplotlib max mypy ndindex "
+    "PIL array_api_strict dask distributed h5py hatchling IPython llvmlite matplotlib max mypy ndindex "
     "pandas psutil pytest_jsonreport scipy setuptools sklearn sympy zarr"
 )
 MISSING = {name for name in LIBRARIES.split() if find_spec(name) is None}
@@ -55,8 +57,7 @@ def pytest_make_collect_report(
     return report
 
 
-def pytest_report_header() -> str | None:
+def pytest_report_header() -> list[str]:
     """Say what is left out."""
-    if not MISSING:
-        return None
-    return f"tests of {', '.join(sorted(MISSING))} are left out: not installed"
+    said = [f"tests of {', '.join(sorted(MISSING))} are left out: not installed"] if MISSING else []
+    return said if compiled is not None else [*said, "tests of compiled code are left out: it is not there"]

@@ -25,6 +25,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 def test_a_loop_that_speeds_up(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="Matplotlib, which draws, is optional")
     picture = tmp_path / "tiers.png"
     environment = {
         **os.environ,
@@ -102,6 +103,7 @@ def run_example(name: str, *options: str, slow: str = "$^") -> str:
 
 
 def test_mandelbrot(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="Matplotlib, which draws, is optional")
     picture = tmp_path / "mandelbrot.png"
     told = run_example("mandelbrot.py", "--width", "60", "--height", "40", "--plot", str(picture))
     assert told.startswith("2400 points under vmap: ")
@@ -114,6 +116,7 @@ def test_the_picture_of_mandelbrot_is_small() -> None:
 
 
 def test_hessian_of_a_log_density() -> None:
+    pytest.importorskip("scipy", reason="SciPy, whose densities these are, is optional")
     told = run_example("hessian_of_a_log_density.py")
     ours, theirs = re.findall(r"-\d+\.\d+", told.splitlines()[0])
     assert ours == theirs
@@ -199,6 +202,7 @@ def test_out_of_core(engine: str) -> None:
 
 
 def test_weak_scaling(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="Matplotlib, which draws, is optional")
     picture = tmp_path / "scaling.svg"
     told = run_example("distributed/weak_scaling.py", "--largest", "64", "--plot", str(picture))
     assert "stencil on 64 devices: " in told

@@ -7,9 +7,10 @@ import subprocess
 import sys
 
 PROGRAM = """
-import asyncio  # which knows this system as what it is
+import asyncio  # which knows this system as what it is, as `shutil` does
 import pathlib
 import pkgutil
+import shutil
 
 from tests.without import as_on_windows
 

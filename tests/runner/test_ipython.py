@@ -38,6 +38,7 @@ assert cell("import numpy as np; np").__name__ == "nabla_array"
 
 def test_cells(tmp_path: Path) -> None:
     pytest.importorskip("IPython")
+    pytest.importorskip("scipy", reason="SciPy, a library that imports NumPy itself, is optional")
     (tmp_path / "helper.py").write_text("import numpy as np\n")
     (tmp_path / "cells.py").write_text(CELLS)
     done = python("cells.py", folder=tmp_path)

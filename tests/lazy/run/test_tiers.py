@@ -386,6 +386,7 @@ print([m for m in ("max", "subprocess", "nabla_array._lazy.max.backend") if m in
 
 
 def test_max_imported_in_the_background_leaves_quietly() -> None:
+    pytest.importorskip("max", reason="MAX is not installed")
     code = (
         "import sys, threading\n"
         "from nabla_array._lazy.max import backend\n"
@@ -399,6 +400,7 @@ def test_max_imported_in_the_background_leaves_quietly() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_does_not_wait_for_threads_of_max() -> None:
+    pytest.importorskip("max", reason="MAX is not installed")
     code = """
         import os, warnings
         from nabla_array._lazy.max import backend

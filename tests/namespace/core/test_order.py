@@ -44,6 +44,11 @@ def both(case: Case, n: int = 3) -> tuple[Any, Any]:
     return results[0], results[1]
 
 
+def zeroed(x: Any) -> Any:
+    x[...] = 0
+    return x
+
+
 MADE: dict[str, Case] = {
     "array": lambda m, b, f: m.array(b, order="F"),
     "array of a list": lambda m, b, f: m.array([[1, 2], [3, 4]], order="F"),
@@ -69,7 +74,7 @@ MADE: dict[str, Case] = {
     "ones_like, C": lambda m, b, f: m.ones_like(f, order="C"),
     "full_like, F": lambda m, b, f: m.full_like(b, 3, order="F"),
     "full_like of a view": lambda m, b, f: m.full_like(b.T, 3),
-    "empty_like, another shape": lambda m, b, f: m.empty_like(f, shape=(4, 5)) * 0,
+    "empty_like, another shape": lambda m, b, f: zeroed(m.empty_like(f, shape=(4, 5))),
     "one axis of length 1": lambda m, b, f: m.ones((2, 1, 3), order="F"),
     "nothing": lambda m, b, f: m.ones((0, 3), order="F"),
     "copy.copy": lambda m, b, f: copy.copy(f),
@@ -83,7 +88,8 @@ SEEN: dict[str, Case] = {
     "T": lambda m, b, f: f.T,
     "ravel": lambda m, b, f: f.ravel("K"),
     "real": lambda m, b, f: f.real,
-    "pickle": lambda m, b, f: pickle.loads(pickle.dumps(f)),
+    # Of protocol 5, Python 3.14's default, NumPy makes arrays whose memory is a `bytearray`'s.
+    "pickle": lambda m, b, f: pickle.loads(pickle.dumps(f, 4)),
 }
 COMPUTED: dict[str, Case] = {
     "add": lambda m, b, f: f + 1,

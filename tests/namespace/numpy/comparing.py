@@ -48,9 +48,10 @@ def run(call: str, namespace: Any, names: dict[str, Any]) -> Any:
     """Evaluate a call; several statements end in one that is the result."""
     *before, last = [part.strip() for part in call.split(";")]
     scope = {"np": namespace, **names}
-    for statement in before:
-        exec(statement, scope)
-    return eval(last, scope)
+    # In a function: of names elsewhere Python 3.14 counts a reference more, so that NumPy refuses to resize.
+    lines = [f"def call({', '.join(names)}):", *before, f"return ({last})"]
+    exec("\n    ".join(lines), scope)
+    return scope["call"](**names)
 
 
 def outcome(call: str, namespace: Any, names: dict[str, Any]) -> Any:

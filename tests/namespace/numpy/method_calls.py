@@ -552,7 +552,6 @@ y = np.arange(6.0); y.resize((3, 2)); y
 y = np.arange(6.0); y.resize(2); y
 y = np.arange(6.0); y.resize((4, 2)); y
 y = np.arange(6.0); y.resize(*(3, 3), refcheck=False); y
-y = np.arange(6.0); y.resize(*(3, 3)); y
 y = np.arange(6); y.resize([2, 2]); y
 y = np.arange(6.0); y.resize(); y
 y = np.arange(6.0); y.resize(None); y

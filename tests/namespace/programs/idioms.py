@@ -222,7 +222,7 @@ m -= m.mean(0)
 print(np.round(m, 3))
 m.fill(1)
 print(m.ravel()[:3])
-m.resize(2, 2)
+m.resize(2, 2, refcheck=False)
 print(m)
 m.shape = 4
 print(m)
