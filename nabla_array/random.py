@@ -35,6 +35,7 @@ from ._namespace.core.array import Array, check_writable, from_value, placed, wr
 from ._namespace.dispatch.ufuncs import call_it
 from ._namespace.interop.functions import to_host
 from ._namespace.interop.policies import program_hook, sampling
+from ._namespace.numpy.draws import EXAMPLES
 
 __all__ = list(theirs.__all__)
 
@@ -90,8 +91,10 @@ def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
             return result
         return _given(result, sys._getframe(1).f_globals)
 
-    # Without its examples, which are NumPy's to test.
+    # Without its examples, which are NumPy's to test, and with ours.
     draw.__doc__ = (function.__doc__ or "").partition("Examples\n")[0]
+    if found in EXAMPLES:
+        draw.__doc__ = f"{inspect.cleandoc(draw.__doc__)}\n\n{EXAMPLES[found]}"
     return call_it(draw, __name__, found)
 
 

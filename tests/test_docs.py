@@ -152,6 +152,19 @@ def test_each_public_module_and_name_has_a_page() -> None:
         assert f"api/{listed.module(part).__name__}\n" in index
 
 
+def test_each_public_function_and_class_of_ours_has_an_example() -> None:
+    listed = script("api_names")
+    shows_the_machine = {"show_config", "show_runtime", "test"}
+    for part in ("", *listed.MODULES):
+        if part == "special":  # one line each, which leads to SciPy's documentation
+            continue
+        for name in {*listed.names(part)} - shows_the_machine:
+            value = getattr(listed.module(part), name)
+            home = str(getattr(value, "__module__", None) or type(value).__module__)
+            if home.startswith("nabla_array") and not inspect.ismodule(value):
+                assert ">>>" in str(value.__doc__), f"{listed.module(part).__name__}.{name}"
+
+
 def _is_ours(value: Any) -> bool:
     home = getattr(value, "__module__", None)
     return isinstance(home, str) and home.startswith("nabla_array") and not inspect.ismodule(value)

@@ -30,6 +30,12 @@ class Machine(NamedTuple):
         Operations on numbers a second.
     memory_bandwidth
         Bytes a second that a device reads and writes.
+
+    Examples
+    --------
+    >>> from nabla_array.distributed import Machine
+    >>> Machine(bandwidth=2.5e9)  # a link of 20 gigabits a second
+    Machine(bandwidth=2500000000.0, latency=1e-05, flops=100000000000.0, memory_bandwidth=50000000000.0)
     """
 
     bandwidth: float = 1e10

@@ -61,6 +61,15 @@ class CacheInfo(NamedTuple):
         Calls that ran the function because it looks at values, or changes captured arrays.
     maxsize, currsize
         How many programs are kept, and how many there are.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import compile
+    >>> f = compile(lambda x: xp.sin(x) * 2)
+    >>> y = f(xp.ones(3)), f(xp.zeros(3))
+    >>> f.cache_info()
+    CacheInfo(hits=1, misses=1, fallbacks=0, maxsize=64, currsize=1)
     """
 
     hits: int
@@ -77,6 +86,16 @@ class Lowered:
     ----------
     program
         The equations.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import compile
+    >>> print(compile(lambda x: xp.sin(x) * x).lower(xp.ones(3)))
+    program(%0: float64[3]):
+      %1: float64[3] = sin(%0)
+      %2: float64[3] = mul(%1, %0)
+      return %2
     """
 
     def __init__(self, recipe: Recipe) -> None:

@@ -24,6 +24,14 @@ class ValueLeftWarning(UserWarning):
 
     What comes of the number is a constant for the derivative, which may be wrong by it. See
     ``docs/concepts/when-values-leave.md``.
+
+    >>> import warnings
+    >>> from nabla_array.transforms import ValueLeftWarning, grad
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always", ValueLeftWarning)
+    ...     slope = grad(lambda x: x * float(x))(3.0)  # of x * x it is 6
+    >>> slope, told[0].category.__name__
+    (np.float64(3.0), 'ValueLeftWarning')
     """
 
 

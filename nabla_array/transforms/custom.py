@@ -72,6 +72,21 @@ class SymbolicZero:
     ----------
     shape : tuple of int
     dtype : numpy.dtype
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import SymbolicZero, custom_jvp, grad
+    >>> @custom_jvp
+    ... def product(x, y):
+    ...     return x * y
+    >>> def rule(primals, tangents):
+    ...     (x, y), (dx, dy) = primals, tangents
+    ...     assert type(dy) is SymbolicZero  # nobody differentiates by y below
+    ...     return x * y, dx * y
+    >>> _ = product.defjvp(rule, symbolic_zeros=True)
+    >>> grad(product)(2.0, 3.0)
+    np.float64(3.0)
     """
 
     def __init__(self, shape: Sequence[int], dtype: Any) -> None:
@@ -90,6 +105,19 @@ class CustomVJPPrimal:
     value : array or number
     perturbed : bool
         Whether a derivative by it may be wanted.
+
+    Examples
+    --------
+    >>> from nabla_array.transforms import custom_vjp, grad
+    >>> @custom_vjp
+    ... def product(x, y):
+    ...     return x * y
+    >>> def forward(x, y):
+    ...     assert (x.perturbed, y.perturbed) == (True, False)  # nobody differentiates by y below
+    ...     return x.value * y.value, y.value
+    >>> _ = product.defvjp(forward, lambda y, ct: (ct * y, None), symbolic_zeros=True)
+    >>> grad(product)(2.0, 3.0)
+    np.float64(3.0)
     """
 
     def __init__(self, value: Any, perturbed: bool) -> None:

@@ -38,7 +38,12 @@ __all__ = [
 
 
 class ExpectedConnectionType(Enum):
-    """What an input or output of a gradient graph stands for."""
+    """What an input or output of a gradient graph stands for.
+
+    >>> from nabla_array.transforms import ExpectedConnectionType
+    >>> list(ExpectedConnectionType)
+    [<ExpectedConnectionType.Fwd: 'Fwd'>, <ExpectedConnectionType.FwdGrad: 'FwdGrad'>]
+    """
 
     Fwd = "Fwd"
     """A value of the forward graph."""
@@ -50,7 +55,15 @@ _FWD = ExpectedConnectionType.Fwd
 
 
 class ExpectedConnection(NamedTuple):
-    """What an input or output of a gradient graph has to do with which value of the forward graph."""
+    """What an input or output of a gradient graph has to do with which value of the forward graph.
+
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import autodiff, trace
+    >>> graph = trace(lambda x: xp.sin(x) * x, xp.ones(3))
+    >>> connection = autodiff(graph).expected_inputs[0]
+    >>> connection.connection_type.name, connection.fwd_tensor is graph.outputs[0]
+    ('FwdGrad', True)
+    """
 
     connection_type: ExpectedConnectionType
     fwd_tensor: GraphTensor
@@ -96,6 +109,18 @@ class GradGraphInfo:
     expected_outputs : tuple of ExpectedConnection
         For each output the input of the forward graph by which it is the gradient, in the order of
         `grads_required`.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import autodiff, call, call_with_info, trace
+    >>> graph = trace(lambda x: xp.sin(x) * x, xp.ones(3))
+    >>> info = autodiff(graph)
+    >>> info.expected_inputs[0], info.expected_outputs
+    ((FwdGrad, out: float64[3]), ((FwdGrad, x: float64[3]),))
+    >>> y, site = call_with_info(graph, xp.zeros(3))
+    >>> call(info.graph, xp.ones(3), inputs_dict=info.inputs_dict(site))
+    (array([0., 0., 0.]),)
     """
 
     graph: Graph

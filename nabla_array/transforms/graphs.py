@@ -52,6 +52,14 @@ class GraphTensor:
         The graph that it belongs to.
     name : str
         Its name in the printed graph.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import trace
+    >>> graph = trace(lambda x: xp.sin(x) * x, xp.ones(3))
+    >>> graph.inputs[0], graph.inputs[0].shape, graph.inputs[0].graph is graph
+    (x: float64[3], (3,), True)
     """
 
     __slots__ = ("__weakref__", "_aval", "_number", "graph", "name")
@@ -103,6 +111,17 @@ class Graph:
         The function's.
     inputs, outputs : tuples of GraphTensor
         One for each array among the arguments, and among what the function returned.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import trace
+    >>> graph = trace(lambda x: xp.sin(x) * x, xp.ones(3))
+    >>> print(graph)
+    graph <lambda>(x: float64[3]):
+      %1: float64[3] = sin(x)
+      out: float64[3] = mul(%1, x)
+      return out
     """
 
     def __init__(
@@ -470,6 +489,15 @@ class CallSiteInfo:
         The graph.
     inputs, outputs : tuples of arrays
         What it was given, and what it gave: one array for each input and output of the graph.
+
+    Examples
+    --------
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import call_with_info, trace
+    >>> graph = trace(lambda x: xp.sin(x) * x, xp.ones(3))
+    >>> y, info = call_with_info(graph, xp.zeros(3))
+    >>> info.inputs, info.graph_to_parent(graph.outputs[0])
+    ((array([0., 0., 0.]),), array([0., 0., 0.]))
     """
 
     called_graph: Graph

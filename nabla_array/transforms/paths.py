@@ -34,7 +34,13 @@ class _Key:
 
 
 class SequenceKey(_Key):
-    """A step to an entry of a list or tuple: ``[idx]``."""
+    """A step to an entry of a list or tuple: ``[idx]``.
+
+    >>> from nabla_array.transforms import SequenceKey, keystr, tree_leaves_with_path
+    >>> [(path, leaf)] = tree_leaves_with_path([3.0])
+    >>> path == (SequenceKey(0),), path[0].idx, keystr(path)
+    (True, 0, '[0]')
+    """
 
     __slots__ = ()
     _attribute, _text = "idx", "[{}]"
@@ -42,7 +48,13 @@ class SequenceKey(_Key):
 
 
 class DictKey(_Key):
-    """A step to an entry of a dict: ``[key]``."""
+    """A step to an entry of a dict: ``[key]``.
+
+    >>> from nabla_array.transforms import DictKey, keystr, tree_leaves_with_path
+    >>> [(path, leaf)] = tree_leaves_with_path({"w": 3.0})
+    >>> path == (DictKey("w"),), path[0].key, keystr(path)
+    (True, 'w', "['w']")
+    """
 
     __slots__ = ()
     _attribute, _text = "key", "[{!r}]"
@@ -50,7 +62,14 @@ class DictKey(_Key):
 
 
 class GetAttrKey(_Key):
-    """A step to a field of a dataclass or named tuple: ``.name``."""
+    """A step to a field of a dataclass or named tuple: ``.name``.
+
+    >>> from collections import namedtuple
+    >>> from nabla_array.transforms import GetAttrKey, keystr, tree_leaves_with_path
+    >>> [(path, leaf)] = tree_leaves_with_path(namedtuple("Layer", "w")(3.0))
+    >>> path == (GetAttrKey("w"),), path[0].name, keystr(path)
+    (True, 'w', '.w')
+    """
 
     __slots__ = ()
     _attribute, _text = "name", ".{}"
@@ -58,7 +77,13 @@ class GetAttrKey(_Key):
 
 
 class FlattenedIndexKey(_Key):
-    """A step to a child of what was registered without names for its children."""
+    """A step to a child of what was registered without names for its children.
+
+    >>> from nabla_array.transforms import FlattenedIndexKey, keystr
+    >>> key = FlattenedIndexKey(1)
+    >>> key.key, keystr((key,))
+    (1, '[<flat index 1>]')
+    """
 
     __slots__ = ()
     _attribute, _text = "key", "[<flat index {}>]"

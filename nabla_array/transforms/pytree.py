@@ -57,6 +57,15 @@ class TreeDef(NamedTuple):
         What the class needs beside the children: a dict's keys, say.
     children
         The structures of the children.
+
+    Examples
+    --------
+    >>> from nabla_array.transforms import tree_structure
+    >>> structure = tree_structure([1.0, {"a": 2.0}])
+    >>> structure, structure.num_leaves
+    (list(*, dict(('a',): *)), 2)
+    >>> structure == tree_structure([0, {"a": 0}])
+    True
     """
 
     type: type | None
@@ -375,7 +384,12 @@ def _flatten(tree: Any, leaves: list[Any], is_leaf: _IsLeaf = None) -> TreeDef:
 
 
 def tree_unflatten(treedef: TreeDef, leaves: Iterable[Any]) -> Any:
-    """Return the pytree of this structure and these leaves; raises ValueError unless their number fits."""
+    """Return the pytree of this structure and these leaves; raises ValueError unless their number fits.
+
+    >>> from nabla_array.transforms import tree_structure, tree_unflatten
+    >>> tree_unflatten(tree_structure([1.0, {"a": 2.0}]), [3, 4])
+    [3, {'a': 4}]
+    """
     return _put_together(treedef, leaves) if compiled is None else compiled.unflatten(treedef, leaves)
 
 
@@ -428,12 +442,22 @@ def take(leaves: Sequence[Any], tree: TreeDef, wanted: Callable[[Any], bool]) ->
 
 
 def tree_leaves(tree: Any, is_leaf: _IsLeaf = None) -> list[Any]:
-    """Return the leaves of a pytree."""
+    """Return the leaves of a pytree.
+
+    >>> from nabla_array.transforms import tree_leaves
+    >>> tree_leaves([1.0, {"a": 2.0, "b": (3.0, None)}])
+    [1.0, 2.0, 3.0]
+    """
     return tree_flatten(tree, is_leaf)[0]
 
 
 def tree_structure(tree: Any, is_leaf: _IsLeaf = None) -> TreeDef:
-    """Return the structure of a pytree."""
+    """Return the structure of a pytree.
+
+    >>> from nabla_array.transforms import tree_structure
+    >>> tree_structure([1.0, {"a": 2.0}])
+    list(*, dict(('a',): *))
+    """
     return tree_flatten(tree, is_leaf)[1]
 
 

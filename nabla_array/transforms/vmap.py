@@ -32,7 +32,17 @@ Cut = Callable[[Node], Node]  # hashable, and equal where it does the same
 
 
 class SplitWarning(UserWarning):
-    """Under `vmap`, a look at values, or a write to what is captured, has led to examples run one by one."""
+    """Under `vmap`, a look at values, or a write to what is captured, has led to examples run one by one.
+
+    >>> import warnings
+    >>> import nabla_array as xp
+    >>> from nabla_array.transforms import SplitWarning, vmap
+    >>> with warnings.catch_warnings(record=True) as told:
+    ...     warnings.simplefilter("always", SplitWarning)
+    ...     y = vmap(lambda x: xp.asarray(float(x)))(xp.arange(3.0))
+    >>> told[0].category.__name__
+    'SplitWarning'
+    """
 
 
 class OutsideVmap(RuntimeError):

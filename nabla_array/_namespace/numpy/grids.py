@@ -25,7 +25,18 @@ def _points(piece: slice) -> Array:
 
 
 class _Grid(Generic[T]):
-    """NumPy's ``mgrid`` (dense) or ``ogrid`` (open): coordinates of a grid, by slices."""
+    """NumPy's ``mgrid`` (dense) or ``ogrid`` (open): coordinates of a grid, by slices.
+
+    >>> import nabla_array as xp
+    >>> xp.mgrid[0:2, 0:3]
+    array([[[0, 0, 0],
+            [1, 1, 1]],
+    <BLANKLINE>
+           [[0, 1, 2],
+            [0, 1, 2]]])
+    >>> [axis.shape for axis in xp.ogrid[0:2, 0:3]]
+    [(2, 1), (1, 3)]
+    """
 
     def __init__(self, name: str, sparse: bool) -> None:
         self.name, self.sparse = name, sparse
@@ -52,7 +63,15 @@ ogrid: _Grid[Array | tuple[Array, ...]] = _Grid("ogrid", True)
 
 
 class _Joined:
-    """NumPy's ``r_`` and ``c_``: arrays, numbers and ranges joined along an axis."""
+    """NumPy's ``r_`` and ``c_``: arrays, numbers and ranges joined along an axis.
+
+    >>> import nabla_array as xp
+    >>> xp.r_[0, xp.asarray([5, 6]), 1:3]
+    array([0, 5, 6, 1, 2])
+    >>> xp.c_[xp.asarray([1, 2]), xp.asarray([3, 4])]
+    array([[1, 3],
+           [2, 4]])
+    """
 
     def __init__(self, name: str, axis: int = 0, ndmin: int = 1, trans1d: int = -1) -> None:
         self.name, self.options = name, (axis, ndmin, trans1d)
