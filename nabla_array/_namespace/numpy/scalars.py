@@ -47,6 +47,10 @@ def _of_scalar(name: str, is_exact: bool = False) -> Callable[..., Any]:
     return method
 
 
+def _of_kinds(name: str, is_exact: bool = False) -> Callable[..., Any]:
+    return OfScalars(_of_scalar(name, is_exact))
+
+
 def _whole(name: str) -> property:
     def part(self: Array) -> int:
         if self.shape or self.dtype.kind not in "iu":
@@ -92,6 +96,22 @@ class OfManyAxes(OfAxes):
         return None
 
 
+class OfScalars(OfAxes):
+    """A method of arrays without axes, and of those dtypes alone whose scalars have it in NumPy.
+
+    Python's `Fraction` asks by `hasattr` alone what a number can give.
+    """
+
+    def __get__(self, x: Array | None, kind: type[Array]) -> Any:
+        if x is None:
+            return self
+        name = self._function.__name__
+        if x.shape or not hasattr(x.dtype.type, name):
+            what = f"an array of shape {x.shape}" if x.shape else f"a number of dtype {x.dtype}"
+            raise AttributeError(f"{name}: only arrays without axes have it, as NumPy's scalars, not {what}")
+        return MethodType(self._function, x)
+
+
 _METHODS = {
     "__len__": fastpath.of_axes(Array.__len__, "length", "len", OfAxes),
     "__iter__": fastpath.of_axes(Array.__iter__, "iter", "iter", OfManyAxes),
@@ -101,8 +121,9 @@ _METHODS = {
     "denominator": _whole("denominator"),
     "numerator": _whole("numerator"),
     "__round__": round_,
-    **{n: _of_scalar(n) for n in ("__trunc__", "bit_count", "is_integer")},
-    **{n: _of_scalar(n, is_exact=True) for n in ("as_integer_ratio", "hex")},
+    "__trunc__": _of_scalar("__trunc__"),
+    **{n: _of_kinds(n) for n in ("bit_count", "is_integer")},
+    **{n: _of_kinds(n, is_exact=True) for n in ("as_integer_ratio", "hex")},
 }
 for _name, _method in _METHODS.items():
     setattr(Array, _name, _method)

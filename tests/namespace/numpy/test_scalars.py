@@ -115,7 +115,22 @@ def test_round_to_digits_is_numpys(number: float, digits: int) -> None:
     assert math.trunc(xp.asarray(number)) == math.trunc(number)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", ["as_integer_ratio", "bit_count", "hex", "is_integer"])
+@pytest.mark.parametrize("char", "?bBhHiIqQefdFD")
+def test_numbers_lack_the_methods_that_numpys_lack(name: str, char: str) -> None:
+    for x in (np.dtype(char).type(1), np.ones(1, char)):
+        assert hasattr(xp.asarray(x), name) == hasattr(x, name)
+
+
+@pytest.mark.parametrize("name", ["as_integer_ratio", "bit_count", "hex", "is_integer"])
+def test_the_error_says_whose_methods_these_are(name: str) -> None:
+    with pytest.raises(AttributeError, match=rf"{name}: .*not an array of shape \(2,\)"):
+        getattr(xp.asarray([1.0, 2.0]), name)
+    with pytest.raises(AttributeError, match=rf"{name}: .*not a number of dtype complex128"):
+        getattr(xp.asarray(2j), name)
+
+
+@pytest.mark.parametrize("name", ["__hash__", "__round__", "__trunc__"])
 def test_arrays_with_axes_are_no_numbers(name: str) -> None:
     with pytest.raises(TypeError, match=r"without axes|unhashable"):
         getattr(xp.asarray([1.0, 2.0]), name)()
