@@ -83,10 +83,11 @@ def rendered(doc: str, part: str, parameters: set[str], borrowed: str = "") -> s
     return str(text).strip() + "".join(see_also(url, what) for url, what in pages)
 
 
-def quoted(doc: str, url: str) -> str:
-    """Return a docstring of NumPy's as reStructuredText: what it does, parameters and results."""
+def quoted(doc: str, url: str, examples: str = "") -> str:
+    """Return a docstring of NumPy's as reStructuredText: what it does, parameters, results; and examples."""
     text = parsed(foreign(doc))
     for name in list(text):
         if name not in ("Signature", "Summary", *BORROWED):
             text[name] = type(text[name])()
-    return str(text).strip() + see_also(url)
+    shown = f"\n\n.. rubric:: Examples\n\n{examples}" if examples else ""
+    return str(text).strip() + shown + see_also(url)

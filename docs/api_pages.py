@@ -18,6 +18,8 @@ import api_names
 import numpy as np
 from api_docstrings import foreign, linked, quoted, rendered, see_also, text_of
 
+from nabla_array._namespace.numpy.draws import EXAMPLES
+
 FOLDER = Path(__file__).parent / "reference"
 API = FOLDER / "api"
 NUMPY = "https://numpy.org/doc/stable/reference/"
@@ -88,6 +90,8 @@ def is_ours(part: str, name: str, value: Any) -> bool:
     """Tell whether something is documented here, and not only by NumPy."""
     if part not in ("", "random"):
         return True
+    if part == "random" and name in EXAMPLES:  # the examples alone are ours
+        return False
     home, doc = getattr(value, "__module__", None) or type(value).__module__, text_of(value)
     changed = part == "" and doc != text_of(getattr(np, name, None))
     return home.startswith("nabla_array") and (changed or "nabla_array" in doc)
@@ -127,7 +131,8 @@ def theirs(part: str, name: str, value: Any) -> str:
         return f"NumPy's class.\n\n{foreign(first)}" + see_also(NUMPY + path, f"`numpy.{name}`")
     if callable(value):
         path = f"random/generated/numpy.random.{name}.html" if part else f"generated/numpy.{name}.html"
-        return quoted(text_of(value), NUMPY + path)
+        examples = EXAMPLES.get(name, "") if part == "random" else ""
+        return quoted(text_of(value), NUMPY + path, examples.partition("---\n")[2])
     shown = repr(value)
     return f"``{shown}``" if len(shown) < 60 else f"NumPy's {type(value).__name__} ``numpy.{name}``."
 
