@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._lazy.config import active, config, threads
-from .._lazy.cpu import blas, blocks
+from .._lazy.cpu import blas, sharing
 from .._lazy.cpu.faults import listener, listening
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
@@ -291,7 +291,7 @@ def run_program(
         env[program.outputs[n]] = place
     inputs.clear()
     tiers.run(tiers.planned(program), env, frozenset())
-    return [blocks.as_value(env[i]) for i in program.outputs]
+    return [sharing.as_value(env[i]) for i in program.outputs]
 
 
 def joined(

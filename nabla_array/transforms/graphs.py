@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.cpu.blocks import as_value
+from .._lazy.cpu.sharing import as_value
 from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.bodies import batched
 from .._lazy.graph.node import NO_PARAMS, Node, record

@@ -9,7 +9,7 @@ from unittest.mock import patch
 import numpy as np
 
 from nabla_array._lazy.config import config
-from nabla_array._lazy.cpu import blocks
+from nabla_array._lazy.cpu import blocks, spreading
 from nabla_array._lazy.run import evaluator
 from nabla_array._lazy.schedule import tiling
 from nabla_array._lazy.schedule.plan_cache import plans
@@ -23,7 +23,7 @@ def in_blocks(elements: int = 4, threads: int = 1) -> Iterator[None]:
         patch.dict(plans, clear=True),  # which were made with another
         patch.object(evaluator, "MEDIUM_WEIGHT", 0),
         patch.object(blocks, "BLOCK", elements),
-        patch.object(blocks, "_PARALLEL", 1),
+        patch.object(spreading, "PARALLEL", 1),
         patch.object(blocks, "compiled", None),  # which has blocks of its own: test_loops.py
         config(threads=threads),
     ):

@@ -11,30 +11,25 @@ from collections.abc import Callable, Iterable
 from contextlib import nullcontext
 from functools import lru_cache, partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..config import threads
-from ..forks import at_fork
-from ..graph.aval import Aval, aval_of
+from ..graph.aval import Aval
 from ..graph.primitive import Primitive
 from ..graph.program import Program
 from ..interrupts import Uninterrupted
 from ..native import compiled
-from ..schedule.steps import Call, Fused
-from .faults import listener
+from ..schedule.steps import Call, Fused, Schedule
 from .kernels import job_of
-
-if TYPE_CHECKING:
-    from .pool import Pool
+from .sharing import as_value, whole
+from .spreading import spread, workers_for
+from .turned import is_turned, turned
 
 # Elements of a block: larger ones fall out of the cache, smaller ones leave threads to wait for Python.
 BLOCK = 1 << 16
 # Bytes up to which a buffer is kept for the next fusion group.
 _KEPT = BLOCK * 16
-# Blocks from which a fusion group is worth a second thread.
-_PARALLEL = 4
 # Elements up to which the partial results of a reduction are kept apart, to be joined pairwise.
 _APART = 1024
 
@@ -44,13 +39,6 @@ quiet = contextvars.Context()
 quiet.run(np.seterr, all="ignore")
 if compiled is not None:
     quiet.run(compiled.keep_memory)
-
-
-def as_value(result: Any) -> Any:
-    """Return what a host rule gave as an ndarray (NumPy gives scalars for 0-d), or a tuple of them."""
-    if type(result) is np.ndarray:
-        return result
-    return tuple(map(np.asarray, result)) if isinstance(result, tuple) else np.asarray(result)
 
 
 # What the values, not the program, can make wrong; LinAlgError is a ValueError.
@@ -99,126 +87,6 @@ def run_call(program: Program, step: Call, drop: tuple[int, ...], env: list[Any]
             env[step.eqn] = as_value(function(*[env[i] for i in eqn.ins], **params))
     except DATA_ERRORS as error:
         raise StepFailed(error, step.eqn) from error
-
-
-# Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
-_SHARED = 1 << 24
-# The same for a call that goes row by row, which takes longer; and bytes of the rows that are done at once.
-_SHARED_ROWS, _ROWS_AT_ONCE = 1 << 19, 1 << 19
-
-
-def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
-    """Return what runs `prim` over the whole of its operands, of which `x` is the first."""
-    if prim.by_rows and x.nbytes >= _SHARED_ROWS:
-        return partial(_rows_on_threads, prim)
-    if prim.kind == "reduce" and x.nbytes >= _SHARED_ROWS and x.flags.c_contiguous:
-        exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
-        if exact or (prim.reducer is np.add and x.dtype.char in "fd"):
-            return partial(_reduce_on_threads, prim)
-    return prim.host
-
-
-def _rows_on_threads(prim: Primitive, x: np.ndarray, **params: Any) -> np.ndarray:
-    """Run a call on several threads, which take rows along an axis that it need not have whole."""
-    aval = aval_of(x.shape, x.dtype)
-    own, made = prim.dims(aval, **params)  # type: ignore[misc]
-    axis = next((a for a, label in enumerate(own) if label >= 0 and label in made and x.shape[a] > 1), None)
-    if threads() == 1 or (axis is None and prim.joined is None):
-        return as_value(prim.host(x, **params))
-    if prim.shortcut is not None and (found := prim.shortcut(x, **params)) is not None:
-        return as_value(found)
-    if axis is None:
-        return _joined_on_threads(prim, x, **params)
-    result = prim.aval(aval, **params)
-    out = np.empty(result.shape, result.dtype)
-    before, after = (slice(None),) * axis, (slice(None),) * made.index(own[axis])
-    many = max(_PARALLEL * threads(), x.nbytes // _ROWS_AT_ONCE)
-
-    def fill(parts: Iterable[slice]) -> None:
-        for part in parts:
-            out[(*after, part)] = prim.host(x[(*before, part)], **params)
-
-    spread(fill, _cuts(x.shape[axis], many), in_order=False)
-    return out
-
-
-def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:
-    """Run a call on several threads, which take parts of the axis that it needs whole."""
-    before = (slice(None),) * axis
-    cuts = _cuts(x.shape[axis], threads())
-
-    def run(parts: Iterable[slice]) -> list[np.ndarray]:
-        return [prim.host(x[(*before, part)], axis=axis, **params) for part in parts]
-
-    parts = [y for some in spread(run, cuts, least=1) for y in some]
-    return as_value(prim.joined(x, parts, axis, **params))  # type: ignore[misc]
-
-
-def _cuts(n: int, many: int) -> list[slice]:
-    """Cut an axis into so many parts, but no empty ones."""
-    many = min(n, many)
-    return [slice(n * i // many, n * (i + 1) // many) for i in range(many)]
-
-
-def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Reduce a contiguous array on several threads; to the bits that one call gives, but for short rows."""
-    if axes == tuple(range(len(axes))) and axes and math.prod(x.shape[len(axes) :]) > 1:
-        return _reduce_first(prim, x, axes)
-    if x.nbytes < _SHARED:
-        return prim.host(x, axes)
-    many = 4 << (threads() - 1).bit_length()
-    rows = math.prod(x.shape[: axes[0]]) if axes else 0
-    if axes != tuple(range(x.ndim))[-len(axes) :] or threads() == 1 or 1 < rows < many:
-        return prim.host(x, axes)
-    reduce = partial(prim.reducer.reduce, dtype=x.dtype)  # type: ignore[union-attr]
-    if rows > 1:
-        table = x.reshape(rows, -1)
-        out = np.empty(rows, x.dtype)
-        cuts = [rows * i // many for i in range(many + 1)]
-
-        def fill(parts: Iterable[tuple[int, int]]) -> None:
-            for a, b in parts:
-                reduce(table[a:b], axis=1, out=out[a:b])
-
-        spread(fill, list(itertools.pairwise(cuts)), in_order=False)
-        return out.reshape(x.shape[: axes[0]])
-    # NumPy sums pairwise: a half that is a multiple of 8 elements, and the rest, each in the same way.
-    flat = [x.reshape(-1)]
-    while len(flat) < many:
-        flat = [half for part in flat for half in (part[: part.size // 16 * 8], part[part.size // 16 * 8 :])]
-    sums = [s for part in spread(lambda parts: [reduce(p) for p in parts], flat) for s in part]
-    while len(sums) > 1:
-        sums = [prim.reducer(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]  # type: ignore[misc]
-    return np.asarray(sums[0]).reshape(x.shape[: axes[0]])
-
-
-# Elements that a row should have where rows are added up: an element of a short one takes NumPy longer.
-_WIDE = 512
-
-
-def _reduce_first(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Reduce the first axes of a contiguous array.
-
-    Threads take columns of a wide table, which has the bits of one call. Short rows are joined to wider ones,
-    of which several are reduced at once.
-    """
-    shape = x.shape[len(axes) :]
-    width, rows = math.prod(shape), math.prod(x.shape[: len(axes)])
-    many = max(1, _WIDE // width)
-    if rows < 16 * many:
-        return prim.host(x, axes)
-    reduce = partial(prim.reducer.reduce, axis=0, dtype=x.dtype)  # type: ignore[union-attr]
-    table = x.reshape(rows, width)
-    if many == 1:
-        columns = _cuts(width, min(threads(), 2 * width // _WIDE))
-        found = spread(lambda some: [reduce(table[:, part]) for part in some], columns, least=1)
-        return np.concatenate([y for some in found for y in some]).reshape(shape)
-    whole = rows // many * many
-    wide = table[:whole].reshape(-1, many * width)
-    cuts = _cuts(len(wide), min(64, max(1, x.nbytes // _ROWS_AT_ONCE)))  # however many threads there are
-    parts = spread(lambda some: [reduce(wide[part]) for part in some], cuts)
-    joined = [y.reshape(many, width) for some in parts for y in some]
-    return reduce(np.concatenate([*joined, table[whole:]])).reshape(shape)
 
 
 def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: set[int]) -> bool:
@@ -299,6 +167,7 @@ class _Kernel:
         self.rows = max(1, BLOCK * (1 + reduces) * math.prod(group.lead) // widest)
         self.slots = self._assign()
         self.job = None if compiled is None else job_of(program, group)
+        self.turned: Schedule | None = None
         self.donors = self._donors()
         shapes = {self.avals[k].shape for k in group.outputs}
         # Of what is elementwise over one shape, results may lie in memory as operands do.
@@ -403,8 +272,8 @@ class _Kernel:
             lead = tuple([s.stop - s.start for s in block])
             if lead != ready:
                 (registers, calls), ready = self.bind(lead), lead
-            for k, whole in moving:
-                registers[k] = whole[block]
+            for k, every in moving:
+                registers[k] = every[block]
             k = -1
             try:
                 for k, keep, function, get in calls:
@@ -473,6 +342,10 @@ def run_fused(program: Program, step: Fused, drop: tuple[int, ...], env: list[An
     A result for which `env` has an array already is written there.
     """
     kernel = _kernel(program, step)
+    if _run_turned(kernel, env):
+        for call in step.frames:
+            run_call(program, call, (), env, owned)
+        return
     base = len(program.inputs)
     outs: dict[int, np.ndarray] = {}
     taken: dict[int, int] = {}
@@ -524,6 +397,33 @@ def run_fused(program: Program, step: Fused, drop: tuple[int, ...], env: list[An
         run_call(program, call, (), env, owned)
 
 
+def _run_turned(kernel: _Kernel, env: list[Any]) -> bool:
+    """Run a fusion group over tables whose columns are rows in memory; returns whether they are that."""
+    job = kernel.job
+    leaves = None if job is None or not job.length else job.read(env)
+    if job is None or leaves is None or not is_turned(leaves):
+        return False
+    if kernel.turned is None:
+        kernel.turned = turned(job, leaves)
+    program, steps = kernel.turned.program, kernel.turned.steps
+    own: list[Any] = [*[x.T for x in leaves], *[None] * len(program.eqns)]
+    try:
+        for step, drop in zip(steps, kernel.turned.drops, strict=True):
+            run: Callable[..., None] = run_fused if isinstance(step, Fused) else run_call
+            run(program, step, drop, own, set())
+            for i in drop:
+                own[i] = None
+    except StepFailed as failure:
+        raise StepFailed(failure.error, job.origins[failure.eqn - len(leaves)]) from failure.error
+    for k in kernel.group.outputs:
+        found = own[job.places[k] + len(leaves)].T.reshape(kernel.avals[k].shape)
+        if env[k] is None:
+            env[k] = found
+        else:
+            env[k][...] = found
+    return True
+
+
 def _place(
     program: Program, step: Fused, drop: tuple[int, ...], env: list[Any]
 ) -> list[tuple[np.ndarray, int]]:
@@ -556,56 +456,4 @@ def blocks_and_threads(program: Program, step: Fused) -> tuple[int, int]:
     if kernel.job is not None:
         return 0, kernel.job.threads()
     blocks = len(_blocks(step.lead, kernel.rows))
-    return blocks, _workers(blocks)
-
-
-def _workers(blocks: int, least: int | None = None) -> int:
-    return max(1, min(threads(), blocks // (least or _PARALLEL)))
-
-
-def spread(
-    work: Callable[[Iterable[Any]], Any], blocks: list[Any], in_order: bool = True, least: int | None = None
-) -> list[Any]:
-    """Have threads work on blocks, at least so many each; returns what each gives.
-
-    In order, each gets a run of them, and the results are in the blocks' order. Else each takes the next
-    one that is left, so that a thread which does not get a core holds nobody up.
-    """
-    n = _workers(len(blocks), least)
-    if n == 1:
-        return [work(blocks)]
-    cuts = [len(blocks) * t // n for t in range(n + 1)]
-    left = iter(blocks)
-    parts = [blocks[a:b] if in_order else left for a, b in itertools.pairwise(cuts)]
-    pool = _pool(max(threads() - 1, 1))
-    tasks = [pool.submit(contextvars.copy_context().run, _with_faults, work, part) for part in parts[1:]]
-    try:
-        first = work(parts[0])
-    finally:
-        for task in tasks:  # after an error too: nobody may read on in what the caller then changes
-            task.wait() if in_order else task.drop()
-    results = [first]
-    for task in tasks:
-        if (found := task.result()) is not None:
-            results.append(found[0])
-            listener.heard += found[1]
-    return results
-
-
-def _with_faults(work: Callable[[Any], Any], part: Any) -> tuple[Any, list[Any]]:
-    """Return what a thread of the pool gives, and the faults that were heard there."""
-    try:
-        return work(part), listener.heard
-    finally:
-        listener.heard = []
-
-
-@lru_cache(1)
-def _pool(workers: int) -> Pool:
-    from .pool import Pool
-
-    return Pool(workers)
-
-
-# A forked child has none of its parent's threads.
-at_fork(after_in_child=_pool.cache_clear)
+    return blocks, workers_for(blocks)

@@ -23,7 +23,7 @@ from ..schedule.steps import Fused
 from .faults import tell_at_once
 
 # What a step does, as `native/blocks.h` numbers it.
-EACH, _REDUCE, _SPREAD, _JOIN, _FOLD = range(5)
+EACH, REDUCE, SPREAD, JOIN, FOLD = range(5)
 
 # Reductions in which it is no matter what meets what first.
 _EXACT = (np.maximum, np.minimum)
@@ -97,9 +97,11 @@ class Job:
         self.size = math.prod(self.whole)
         self.leaves: list[tuple[int, Callable[..., Any], tuple[int, ...]]] = []
         self.made: list[_Step] = []
+        self.origins: list[int] = []
         self.places: dict[int, int] = {}  # the numbers of values; those of leaves are below 0 to begin with
         for k, eqn in self.eqns.items():
             self._add(k, eqn)
+            self.origins += [k] * (len(self.made) - len(self.origins))
         many = len(self.made)
 
         def number(i: int) -> int:
@@ -174,16 +176,16 @@ class Job:
                 reducer in _EXACT or dtype.kind in "iub" or (reducer, dtype.kind) == (np.add, "f")
             ):
                 raise Unfit
-            return self._step(reducer, (place,), dtype, _FOLD, False)
+            return self._step(reducer, (place,), dtype, FOLD, False)
         if k not in self.group.joined:
             if narrow or reduced != axes[-1:]:
                 raise Unfit
-            return self._step(reducer, (place,), dtype, _REDUCE, True)
+            return self._step(reducer, (place,), dtype, REDUCE, True)
         if not narrow and reduced == axes:
-            place, narrow = self._step(reducer, (place,), dtype, _REDUCE, True), True
+            place, narrow = self._step(reducer, (place,), dtype, REDUCE, True), True
         elif reduced != axes[: len(self.lead)]:
             raise Unfit
-        return self._step(reducer, (place,), dtype, _JOIN, narrow)
+        return self._step(reducer, (place,), dtype, JOIN, narrow)
 
     def _look(self, k: int, eqn: Eqn, shape: tuple[int, ...]) -> int:
         """Look at a value of the fusion group as one of another shape."""
@@ -199,7 +201,7 @@ class Job:
             return self._operand(i)
         if not self._is_narrow(_core(source)) or self._is_narrow(shape) or axes != own[:-1]:
             raise Unfit
-        return self._step(None, (self._operand(i),), eqn.aval.dtype, _SPREAD, False)
+        return self._step(None, (self._operand(i),), eqn.aval.dtype, SPREAD, False)
 
     def _check_outputs(self) -> None:
         """See to it that each output is a step's, and nobody else's."""
@@ -208,7 +210,7 @@ class Job:
             raise Unfit
         for k in self.group.outputs:
             kind = self.steps[self.places[k]][3]
-            if (kind in (_JOIN, _FOLD)) != (k in self.group.joined) or kind == _SPREAD:
+            if (kind in (JOIN, FOLD)) != (k in self.group.joined) or kind == SPREAD:
                 raise Unfit
         joined = {self.places[k] for k in self.group.joined}
         if any(i in joined for step in self.steps for i in step[1]):
@@ -221,10 +223,8 @@ class Job:
         found: int = compiled.count_threads([step[0] for step in self.steps], first, self.size)
         return found
 
-    def arrays(
-        self, env: Sequence[Any], outs: Mapping[int, np.ndarray]
-    ) -> tuple[list[np.ndarray], list[Any]] | None:
-        """Return what it reads, and for each step where that writes to; None where Python must run it."""
+    def read(self, env: Sequence[Any]) -> list[np.ndarray] | None:
+        """Return what it reads; None where Python must run it."""
         leaves = []
         for i, look, shape in self.leaves:
             seen = look(env[i])
@@ -232,8 +232,17 @@ class Job:
             if leaf is None:
                 return None
             leaves.append(leaf)
+        return leaves
+
+    def arrays(
+        self, env: Sequence[Any], outs: Mapping[int, np.ndarray]
+    ) -> tuple[list[np.ndarray], list[Any]] | None:
+        """Return what it reads, and for each step where that writes to; None where Python must run it."""
+        leaves = self.read(env)
+        if leaves is None:
+            return None
         kept: list[Any] = [None] * len(self.steps)
-        last = [*[x for x in leaves if 0 not in x.strides], leaves[0]][0]
+        last: Any = [*[x for x in leaves if 0 not in x.strides], leaves[0]][0]
         for k, out in outs.items():
             shape = (self.rows,) if self.steps[self.places[k]][4] else (self.rows, self.length)
             last = _as(out, shape if self.length else self.whole)

@@ -20,7 +20,7 @@ import numpy as np
 from numpy import ndarray
 
 from ..config import active
-from ..cpu import blocks
+from ..cpu import blocks, sharing
 from ..cpu.faults import heard_of, hearing, listener, one_by_one, tell
 from ..graph.aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
 from ..graph.node import NO_PARAMS, Node, Part, evaluate_hook, located
@@ -208,7 +208,7 @@ def _run_shallow(node: Node) -> Any:
     except blocks.DATA_ERRORS as error:
         raise located(error, node) from None
     if type(value) is not ndarray:
-        value = blocks.as_value(value)
+        value = sharing.as_value(value)
     if node.value is None:  # as in `_settle`, which would be a call
         node.value = value
         node.inputs = ()
@@ -234,10 +234,10 @@ def _run_one(node: Node) -> Any:
                 function, writes = partial(function, out=node.inputs[place].value), True
                 break
     elif prim.kind == "reduce":
-        function = blocks.whole(prim, node.inputs[0].value)
+        function = sharing.whole(prim, node.inputs[0].value)
     with Uninterrupted() if writes else nullcontext():
         try:
-            value = blocks.as_value(function(*[i.value for i in node.inputs], **node.params))
+            value = sharing.as_value(function(*[i.value for i in node.inputs], **node.params))
         except blocks.DATA_ERRORS as error:
             raise located(error, node) from None
         _settle(node, value)

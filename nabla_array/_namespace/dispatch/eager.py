@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.config import active
-from ..._lazy.cpu import blocks
+from ..._lazy.cpu import blocks, sharing
 from ..._lazy.cpu.faults import heard, listener, tell, tell_here
 from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
@@ -554,7 +554,7 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
     if any([v is None for v in values]):
         return None
     try:
-        value = blocks.as_value(heard(prim.host, *values, **params))
+        value = sharing.as_value(heard(prim.host, *values, **params))
     except blocks.DATA_ERRORS:  # told where it is looked at
         listener.heard.clear()
         return None
@@ -567,7 +567,7 @@ def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
     """Return what a primitive that moves no elements gives for a part; None where it must be recorded."""
     assert node.value is not None
     try:
-        value = blocks.as_value(prim.host(node.value, **params))
+        value = sharing.as_value(prim.host(node.value, **params))
     except blocks.DATA_ERRORS:  # told elsewhere, in our words
         return None
     # As in `apply`: what is spread to something large is for blocks.

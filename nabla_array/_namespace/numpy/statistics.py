@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from ..._lazy.cpu.blocks import quiet, spread
+from ..._lazy.cpu.blocks import quiet
 from ..._lazy.cpu.faults import unheard
+from ..._lazy.cpu.spreading import spread
 from ..._lazy.graph.node import tapes
 from ..._lazy.ops.indexing import scatter
 from ..._lazy.rules.concretization import differentiating

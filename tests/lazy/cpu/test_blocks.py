@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -18,14 +16,14 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array._lazy.config import config
 from nabla_array._lazy.cpu import blocks
-from nabla_array._lazy.cpu.blocks import StepFailed, as_value, run_call, run_fused, spread, writer
-from nabla_array._lazy.cpu.faults import listener
+from nabla_array._lazy.cpu.blocks import StepFailed, run_call, run_fused, writer
+from nabla_array._lazy.cpu.sharing import as_value
 from nabla_array._lazy.graph.aval import aval_of_value
 from nabla_array._lazy.graph.primitive import Primitive
 from nabla_array._lazy.graph.program import Eqn, Program
 from nabla_array._lazy.ops import elementwise as e
-from nabla_array._lazy.ops import fourier, indexing, ordering, reduction, structure
-from nabla_array._lazy.ops.reduction import reduce_max, reduce_prod, reduce_sum
+from nabla_array._lazy.ops import indexing, structure
+from nabla_array._lazy.ops.reduction import reduce_sum
 from nabla_array._lazy.schedule.groups import fusion_groups
 from nabla_array._lazy.schedule.steps import Call, Fused
 
@@ -54,20 +52,6 @@ def as_numpy(program: Program, inputs: list[np.ndarray]) -> list[np.ndarray]:
     for eqn in program.eqns:
         env.append(as_value(eqn.prim.host(*[env[i] for i in eqn.ins], **dict(eqn.params))))
     return env
-
-
-# -- values ------------------------------------------------------------------------------------------------
-
-
-def test_what_numpy_gives_are_arrays_or_tuples_of_them() -> None:
-    x = np.ones(3)
-    assert as_value(x) is x
-    one = as_value(np.float32(2.5))
-    assert type(one) is np.ndarray
-    assert (one.shape, one.dtype, one[()]) == ((), np.float32, 2.5)
-    pair = as_value((x, np.int8(3)))
-    assert pair[0] is x
-    assert [type(y) for y in pair] == [np.ndarray] * 2
 
 
 # -- calls -------------------------------------------------------------------------------------------------
@@ -180,35 +164,6 @@ def test_only_memory_of_its_own_is_written_to() -> None:
     assert not blocks.can_write(x)
 
 
-# -- large reductions --------------------------------------------------------------------------------------
-
-REDUCED = [
-    (reduce_sum, "float64"),
-    (reduce_sum, "float32"),
-    (reduce_sum, "int64"),
-    (reduce_max, "float32"),
-    (reduce_prod, "uint8"),
-    (reduce_sum, "complex128"),
-]
-
-
-@pytest.mark.parametrize("threads", [1, 2, 5])
-@pytest.mark.parametrize(("prim", "dtype"), REDUCED, ids=str)
-def test_reductions_on_threads_have_the_bits_of_one_call(prim: Primitive, dtype: str, threads: int) -> None:
-    rng = np.random.default_rng(threads)
-    for shape in ((30_001,), (1, 9_999), (100, 301), (40, 17, 30), (3, 10_000), (2, 3, 4_000), (70_000, 1)):
-        x = (rng.standard_normal(shape) * 100).astype(dtype)
-        if dtype[0] == "f":
-            x.flat[7] = -0.0
-        for n in range(x.ndim + 1):
-            for axes in itertools.combinations(range(x.ndim), n):
-                with patch.multiple(blocks, _SHARED=0, _SHARED_ROWS=0), config(threads=threads):
-                    got = as_value(blocks.whole(prim, x)(x, axes=axes))
-                width = math.prod(x.shape[n:])  # rows of more than half of what is wide stay as they are
-                is_exact = axes != tuple(range(n)) or n == x.ndim or 2 * width > blocks._WIDE
-                assert_same(got, as_value(prim.host(x, axes=axes)), is_exact)
-
-
 def test_reductions_of_nothing_and_of_one_element() -> None:
     with config(threads=2):
         for shape in ((0,), (0, 5), (5, 0), (1,), (1, 1), ()):
@@ -217,18 +172,6 @@ def test_reductions_of_nothing_and_of_one_element() -> None:
             env = env_of(program, [x])
             run_call(program, Call(1, (0,)), (0,), env, set())
             assert_same(env[1], np.asarray(np.sum(x)))
-
-
-def test_what_is_small_or_strided_or_would_be_rounded_otherwise_is_one_call() -> None:
-    x = np.ones((100, 100))
-    assert blocks.whole(reduce_sum, x) is reduce_sum.host
-    with patch.object(blocks, "_SHARED_ROWS", 0):
-        assert blocks.whole(reduce_sum, x) is not reduce_sum.host
-        assert blocks.whole(reduce_sum, x.T) is reduce_sum.host
-        assert blocks.whole(reduce_sum, x[:, ::2]) is reduce_sum.host
-        assert blocks.whole(reduce_sum, x.astype(np.float16)) is reduce_sum.host
-        assert blocks.whole(reduce_prod, x) is reduce_prod.host
-        assert blocks.whole(e.exp, x) is e.exp.host
 
 
 # -- blocks ------------------------------------------------------------------------------------------------
@@ -486,98 +429,3 @@ def test_buffers_are_kept_for_each_thread_and_grow() -> None:
     assert not np.shares_memory(first, seen[0])
     large = blocks._scratch.array(99, (blocks._KEPT + 8,), np.dtype("u1"))
     assert large.flags.owndata
-
-
-# -- threads -----------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("in_order", [True, False])
-@pytest.mark.parametrize("threads", [1, 2, 7])
-def test_each_block_is_worked_on_once(threads: int, in_order: bool) -> None:
-    with config(threads=threads):
-        found = spread(list, list(range(100)), in_order)
-    every = [k for part in found for k in part]
-    assert (every if in_order else sorted(every)) == [*range(100)]
-    assert len(found) <= threads
-
-
-def test_few_blocks_stay_here() -> None:
-    here = threading.current_thread()
-    with config(threads=8):
-        assert spread(lambda some: threading.current_thread(), [1, 2, 3]) == [here]
-        assert spread(list, []) == [[]]
-
-
-@pytest.mark.parametrize("at", [0, 99])
-@pytest.mark.parametrize("in_order", [True, False])
-def test_an_error_is_raised_once_every_thread_is_done(at: int, in_order: bool) -> None:
-    at_work: list[int] = []
-
-    def work(some: Iterable[int]) -> None:
-        at_work.append(1)
-        for k in some:
-            time.sleep(1e-3)
-            if k == at:
-                at_work.pop()
-                raise ValueError(f"block {k}")
-        at_work.pop()
-
-    with config(threads=3), pytest.raises(ValueError, match=f"block {at}"):
-        spread(work, list(range(100)), in_order)
-    assert not at_work
-
-
-def test_threads_have_the_callers_error_state_and_tell_it_their_faults() -> None:
-    states = []
-
-    def work(some: Iterable[int]) -> None:
-        states.append(np.geterr()["divide"])
-        if 99 in some:
-            listener.heard.append(("told", 99))
-
-    with config(threads=2), np.errstate(divide="raise"):
-        before = listener.heard
-        listener.heard = []
-        try:
-            spread(work, list(range(100)))
-            heard = listener.heard
-        finally:
-            listener.heard = before
-    assert states == ["raise"] * 2
-    assert heard == [("told", 99)]
-
-
-@pytest.mark.parametrize("char", "fdilB")
-@pytest.mark.parametrize("shape", [(40_000, 20), (700_003, 1), (90, 50, 211), (3, 400_000)])
-def test_first_axes_are_reduced_on_threads(char: str, shape: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(0)
-    x = (100 * rng.standard_normal(shape)).astype(char)
-    for prim in (reduction.reduce_sum, reduction.reduce_max):
-        for axes in {(0,), tuple(range(len(shape) - 1))}:
-            found = blocks.whole(prim, x)(x, axes=axes)
-            expected = prim.host(x, axes)
-            assert found.dtype == expected.dtype
-            if prim is reduction.reduce_sum and char in "fd":
-                exact = x.astype(np.longdouble).sum(axes)
-                assert np.abs(found - exact).max() <= max(np.abs(expected - exact).max(), 1e-9)
-            else:
-                np.testing.assert_array_equal(found, expected)
-
-
-@pytest.mark.parametrize("shape", [(300_000,), (7, 40_000), (40_000, 7), (3, 500, 200)])
-def test_calls_by_rows_give_on_threads_what_they_give_whole(shape: tuple[int, ...]) -> None:
-    rng = np.random.default_rng(0)
-    many = rng.integers(-1000, 1000, shape).astype(float)
-    many.reshape(-1)[::1001] = np.nan
-    for axis in range(len(shape)):
-        for descending in (False, True):
-            for prim in (ordering.sort, ordering.argsort):
-                params = {"axis": axis, "descending": descending, "stable": True}
-                found = blocks.whole(prim, many)(many, **params)
-                np.testing.assert_array_equal(found, prim.host(many, **params))
-        params = {"n": shape[axis] - 1, "axis": axis, "norm": "ortho"}
-        clean = np.nan_to_num(many)
-        found = blocks.whole(fourier.rfft, clean)(clean, **params)
-        np.testing.assert_allclose(found, fourier.rfft.host(clean, **params), atol=1e-9)
-        found = blocks.whole(reduction.cumsum, clean)(clean, axis=axis)
-        np.testing.assert_array_equal(found, reduction.cumsum.host(clean, axis=axis))

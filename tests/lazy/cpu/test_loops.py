@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array import Array, transforms
 from nabla_array._lazy.cpu import loops
-from nabla_array._lazy.cpu.blocks import as_value
 from nabla_array._lazy.cpu.loops import Loop
+from nabla_array._lazy.cpu.sharing import as_value
 from nabla_array._lazy.graph import primitive
 from nabla_array._lazy.graph.aval import Aval, aval_of_value
 from nabla_array._lazy.graph.bodies import holes, written

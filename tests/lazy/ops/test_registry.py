@@ -14,7 +14,7 @@ import pytest
 
 import nabla_array
 from nabla_array._lazy import ops
-from nabla_array._lazy.cpu.blocks import as_value
+from nabla_array._lazy.cpu.sharing import as_value
 from nabla_array._lazy.graph.aval import Aval, aval_of
 from nabla_array._lazy.graph.node import Node, leaf, record
 from nabla_array._lazy.graph.primitive import Primitive
