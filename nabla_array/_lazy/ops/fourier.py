@@ -7,8 +7,9 @@ way round, "ortho" by the square root of n both ways.
 
 from __future__ import annotations
 
+import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,8 @@ def _fitted(x: Node, axis: int, n: int) -> Node:
 
 # Points from which half of the transform of real numbers is mirrored: it saves more than Python takes.
 MIRRORED = 512
+# The same for transforms along several axes, which save less.
+MIRRORED_OVER = 1 << 14
 # Elements from which SciPy's transforms are taken, and bytes from which they are to have threads.
 MANY, _THREADED = 512, 1 << 20
 # Where these are, once `scipy.fft` is loaded, which looks for a namespace and a backend at each call.
@@ -85,7 +88,7 @@ def _has_scipys(x: np.ndarray, norm: str | None) -> bool:
     )
 
 
-def along(name: str) -> Callable[..., np.ndarray]:
+def along(name: str, over: bool = False) -> Callable[..., np.ndarray]:
     """Return what transforms NumPy's arrays along an axis as its function of that name does.
 
     Where SciPy is loaded, its transforms, which know threads, do the same, to the bit, for double precision
@@ -95,7 +98,10 @@ def along(name: str) -> Callable[..., np.ndarray]:
     is_full = name in ("fft", "ifft")
 
     def transform(
-        a: np.ndarray, n: int | None = None, axis: int = -1, norm: str | None = "backward"
+        a: np.ndarray,
+        n: int | None = None,
+        axis: int = -1,
+        norm: str | None = "backward",
     ) -> np.ndarray:
         if a.dtype.kind in "biu":
             a = a.astype(np.float64)
@@ -104,28 +110,66 @@ def along(name: str) -> Callable[..., np.ndarray]:
             points = a.shape[axis] if n is None else n
             is_mirrored = name == "fft" and points >= MIRRORED
             if is_mirrored and scipy is None:
-                return _mirrored(_rfft(a, n, axis, norm), points, axis)
+                return _mirrored(_rfft(a, n, axis, norm), points, axis % a.ndim)
             if not is_mirrored and scipy is not None:
                 a = a.astype(np.complex128)  # SciPy would mirror what is real
         if scipy is None:
             value: np.ndarray = theirs(a, n, axis, norm)
             return value
-        value = getattr(scipy, name)(a, n, axis, norm, workers=threads() if a.nbytes >= _THREADED else None)
+        value = getattr(scipy, name)(a, n, axis, norm, over, workers=_workers(a))
         return value
 
     return transform
 
 
-def _mirrored(half: np.ndarray, n: int, axis: int) -> np.ndarray:
-    """Return all points of a transform of real numbers, of which these are the first half."""
-    half = np.moveaxis(half, axis, -1)
-    out = np.empty((*half.shape[:-1], n), half.dtype)
-    out[..., : n // 2 + 1] = half
-    np.conjugate(half[..., (n - 1) // 2 : 0 : -1], out=out[..., n // 2 + 1 :])
-    return np.moveaxis(out, -1, axis)
+def _workers(a: np.ndarray) -> int | None:
+    return threads() if a.nbytes >= _THREADED else None
+
+
+def _turned_round(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return what has element -k where `x` has element k along axes, which the first element leads."""
+    return np.roll(np.flip(x, axes), 1, axes)
+
+
+def _mirrored(half: np.ndarray, n: int, axis: int, others: tuple[int, ...] = ()) -> np.ndarray:
+    """Return all points of a transform of real numbers along an axis, and others, of which these are half."""
+    out = np.empty((*half.shape[:axis], n, *half.shape[axis + 1 :]), half.dtype)
+    before = (slice(None),) * axis
+    out[(*before, slice(n // 2 + 1))] = half
+    image = _turned_round(half, others) if others else half
+    np.conjugate(image[(*before, slice((n - 1) // 2, 0, -1))], out=out[(*before, slice(n // 2 + 1, None))])
+    for k in {0, n // 2} if others and n % 2 == 0 else {0} if others else ():
+        plane = out[(*before, slice(k, k + 1))]  # whose own half is mirrored, as SciPy does
+        number = np.arange(plane.size).reshape(plane.shape)
+        is_later = number >= _turned_round(number, others)
+        plane[...] = np.where(is_later, _turned_round(plane, others).conj(), plane)
+    return out
 
 
 _fft, _ifft, _rfft, _irfft = map(along, ("fft", "ifft", "rfft", "irfft"))
+_further = along("fft", over=True)
+
+
+def mirrored_over(a: np.ndarray, pairs: Sequence[tuple[int | None, int]], norm: str | None) -> Any:
+    """Return the transform of many real numbers along several axes, of which half is mirrored, else None.
+
+    `pairs`: how many points (None for those there are), and which axis. The last bits may differ from those
+    of one axis after the other.
+    """
+    *others, (last, end) = [(a.shape[k] if n is None else n, k % a.ndim) for n, k in pairs]
+    others.reverse()
+    axes = [*[k for _, k in others], end]
+    if a.dtype.kind != "f" or len({*axes}) < max(len(axes), 2):
+        return None
+    if last * math.prod([n for n, _ in others]) < MIRRORED_OVER:
+        return None
+    if _has_scipys(a, norm) and norm != "forward":
+        sizes = [*[n for n, _ in others], last]
+        return sys.modules[_SCIPYS].fftn(a, sizes, axes, norm, workers=_workers(a))
+    half = _rfft(a, last, end, norm)
+    for n, k in others:
+        half = _further(half, n, k, norm)
+    return _mirrored(half, last, end, tuple(axes[:-1]))
 
 
 def _fft_host(x: np.ndarray, n: int, axis: int, norm: str, inverse: bool) -> np.ndarray:

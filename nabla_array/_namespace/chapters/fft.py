@@ -128,8 +128,14 @@ def _over_axes(name: str) -> Callable[..., np.ndarray | None]:
 
     It gives None where NumPy warns of sizes, or refuses them.
     """
-    full = p.along("ifft" if name[0] == "i" else "fft")
+    kind = "ifft" if name[0] == "i" else "fft"
+    full, further = p.along(kind), p.along(kind, over=True)
     last = p.along(name[:-1])
+
+    def each(a: np.ndarray, pairs: Iterable[tuple[int | None, int]], norm: Norm, over: bool) -> np.ndarray:
+        for n, axis in pairs:
+            a, over = (further if over else full)(a, n, axis, norm), True
+        return a
 
     def host(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
         if axes is None:
@@ -142,20 +148,19 @@ def _over_axes(name: str) -> Callable[..., np.ndarray | None]:
             return None
         if not len(axes):
             return None
-        *others, (n, end) = [(a.shape[k] if n == -1 else n, k) for n, k in zip(s, axes, strict=True)]
-        if name != "irfftn":
-            return _each(full, last(a, n, end, norm), reversed(others), norm)
-        return last(_each(full, a, others, norm), n, end, norm)
+        pairs = [(a.shape[k] if n == -1 else n, k) for n, k in zip(s, axes, strict=True)]
+        *others, (n, end) = pairs
+        if name == "irfftn":
+            return last(each(a, others, norm, over=False), n, end, norm)
+        found = p.mirrored_over(a, pairs, norm) if name == "fftn" else None
+        return each(last(a, n, end, norm), reversed(others), norm, over=True) if found is None else found
 
     return host
 
 
-def _each(
-    function: Callable[..., np.ndarray], a: np.ndarray, pairs: Iterable[tuple[int | None, int]], norm: Norm
-) -> np.ndarray:
-    for n, axis in pairs:
-        a = function(a, n, axis, norm)
-    return a
+def _several(name: str) -> Callable[[fastpath.F], fastpath.F]:
+    host = _over_axes(name)
+    return fastpath.whole(host, large=host)
 
 
 @fastpath.whole(p.along("fft"))
@@ -201,7 +206,7 @@ def ifft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "backw
     return _fft("ifft", _complex("ifft", a), [(n, axis)], norm, inverse=True)
 
 
-@fastpath.whole(_over_axes("fftn"))
+@_several("fftn")
 @takes_out
 def fftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
     """Return the discrete Fourier transform along several axes.
@@ -236,7 +241,7 @@ def fftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "
     return _fft("fftn", y if pairs else _complex("fftn", y), reversed(pairs), norm, inverse=False)
 
 
-@fastpath.whole(_over_axes("ifftn"))
+@_several("ifftn")
 @takes_out
 @described_like(fftn, _INVERSE_OF_SEVERAL)
 def ifftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -296,7 +301,7 @@ def irfft(a: ArrayLike, n: int | None = None, axis: int = -1, norm: Norm = "back
     return _along("irfft", p.irfft, _complex("irfft", a), n, axis, _norm("irfft", norm))
 
 
-@fastpath.whole(_over_axes("rfftn"))
+@_several("rfftn")
 @takes_out
 @described_like(fftn, _REAL)
 def rfftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = "backward") -> Array:
@@ -324,7 +329,7 @@ def rfftn(a: ArrayLike, s: Integers = None, axes: Integers = None, norm: Norm = 
     return _fft("rfftn", y, reversed(pairs[:-1]), norm, inverse=False)
 
 
-@fastpath.whole(_over_axes("irfftn"))
+@_several("irfftn")
 @takes_out
 @described_like(
     fftn,

@@ -236,6 +236,40 @@ def test_what_answers_for_several_axes_has_numpys_bits(dtype, monkeypatch):
         monkeypatch.delitem(sys.modules, "scipy.fft._pocketfft", raising=False)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int16"])
+def test_real_numbers_are_mirrored_along_several_axes(dtype, monkeypatch):
+    calls = [
+        (random(shape, dtype), s, axes, norm)
+        for shape, s, axes in [
+            ((130, 140), None, None),
+            ((131, 141), None, (1, 0)),
+            ((130, 140), (200, 99), (-1, -2)),
+            ((20, 3, 31, 30), (-1, 32, 33), (0, 2, 3)),
+        ]
+        for norm in ("backward", "forward", "ortho")
+    ]
+    loaded = [over_axes("fftn")(*call) for call in calls]
+    for (x, s, axes, norm), found in zip(calls, loaded, strict=True):
+        wanted = np.fft.fftn(x, s, (0, 1) if axes is None else axes, norm)
+        assert (found.shape, found.dtype) == (wanted.shape, wanted.dtype)
+        epsilon = 20 * np.finfo(wanted.dtype).eps
+        np.testing.assert_allclose(found, wanted, rtol=0, atol=epsilon * np.abs(wanted).max())
+        lazily = np.asarray(xp.fft.fftn(xp.asarray(x), s, (0, 1) if axes is None else axes, norm))
+        np.testing.assert_allclose(lazily, wanted, rtol=0, atol=epsilon * np.abs(wanted).max())
+    monkeypatch.delitem(sys.modules, "scipy.fft._pocketfft", raising=False)
+    for call, wanted in zip(calls, loaded, strict=True):
+        np.testing.assert_array_equal(over_axes("fftn")(*call), wanted, strict=True)
+
+
+def test_several_axes_leave_what_they_are_given_alone():
+    for dtype, name in itertools.product(["float64", "complex128"], ["fftn", "ifftn", "rfftn", "irfftn"]):
+        if (dtype, name) != ("complex128", "rfftn"):
+            x = random((30, 40, 50), dtype)
+            kept = x.copy()
+            over_axes(name)(x)
+            np.testing.assert_array_equal(x, kept)
+
+
 def test_large_transforms_have_threads(monkeypatch):
     pytest.importorskip("scipy.fft._pocketfft", reason="since SciPy 1.18, its transforms have other bits")
     asked = []
