@@ -293,11 +293,97 @@ count_evaluation(void)
     Py_XDECREF(after);
 }
 
+/* Say whether an array is a view of one that has another node by now. */
+static inline int
+is_stale(PyObject *x)
+{
+    PyObject *view = SLOT(x, x_view);
+    return view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen);
+}
+
+/* Return the part of an owner's new elements that lies as a view's did in those of before (a new reference); NULL where
+ * that is not so simple. `same_part` in Python is the meaning.
+ */
+static PyArrayObject *
+same_part(PyArrayObject *part, PyArrayObject *was, PyArrayObject *now)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(part);
+    int ndim = PyArray_NDIM(was), axes[NPY_MAXDIMS];
+    PyObject *found, *memory = PyArray_BASE(was) != NULL ? PyArray_BASE(was) : (PyObject *)was;
+    if (PyArray_SIZE(part) == 0 || !PyArray_ISWRITEABLE(part) || PyArray_BASE(part) != memory ||
+        !PyArray_CHKFLAGS(now, NPY_ARRAY_OWNDATA) || PyArray_DESCR(was) != PyArray_DESCR(now) || !lying(now, axes) ||
+        ndim != PyArray_NDIM(now) || !PyArray_CompareLists(PyArray_DIMS(was), PyArray_DIMS(now), ndim) ||
+        !PyArray_CompareLists(PyArray_STRIDES(was), PyArray_STRIDES(now), ndim)) {
+        return NULL;
+    }
+    Py_INCREF(dtype);
+    found = PyArray_NewFromDescr(&PyArray_Type, dtype, PyArray_NDIM(part), PyArray_DIMS(part), PyArray_STRIDES(part),
+                                 PyArray_BYTES(now) + (PyArray_BYTES(part) - PyArray_BYTES(was)),
+                                 PyArray_FLAGS(now) & NPY_ARRAY_WRITEABLE, NULL);
+    if (found != NULL && PyArray_SetBaseObject((PyArrayObject *)found, Py_NewRef((PyObject *)now)) < 0) {
+        Py_CLEAR(found);
+    }
+    PyErr_Clear();
+    return (PyArrayObject *)found;
+}
+
+/* Return the elements (a new reference) that a stale view is to have; NULL where Python must see to it. */
+static PyArrayObject *
+renewed(PyObject *x)
+{
+    PyObject *view = SLOT(x, x_view), *base, *was, *now;
+    if (!is_stale(x) || Py_TYPE(NODE(x)) != Part || PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
+        return NULL;
+    }
+    base = SLOT(view, v_base);
+    was = VALUE_OF(SLOT(view, v_seen));
+    now = VALUE_OF(NODE(base));
+    if (PyTuple_GET_SIZE(SLOT(base, x_levels)) != 0 || was == NULL || now == NULL || !PyArray_CheckExact(was) ||
+        !PyArray_CheckExact(now)) {
+        return NULL;
+    }
+    return same_part((PyArrayObject *)VALUE_OF(NODE(x)), (PyArrayObject *)was, (PyArrayObject *)now);
+}
+
+/* Give a view of what is known the elements that its owner has now, which may run anything; nothing where Python must. */
+static void
+renew(PyObject *x)
+{
+    PyObject *node, *view, *old, *value;
+    if (!is_stale(x) || is_watched() || mode() == MAX_MODE || Py_TYPE(NODE(x)) != Part) {
+        return;
+    }
+    node = make_object(Part, &nodes, 0);
+    view = make_object(View, &views, 1); /* a collection may come of it: what is looked at is looked at afterwards */
+    value = node == NULL || view == NULL ? NULL : (PyObject *)renewed(x);
+    if (value != NULL) {
+        old = SLOT(x, x_view);
+        SLOT(node, n_aval) = Py_NewRef(SLOT(NODE(x), n_aval));
+        SLOT(node, n_value) = value;
+        SLOT(view, v_base) = Py_NewRef(SLOT(old, v_base));
+        SLOT(view, v_seen) = Py_NewRef(NODE(SLOT(old, v_base)));
+        SLOT(view, v_steps) = Py_XNewRef(SLOT(old, v_steps));
+        SLOT(view, v_part) = Py_XNewRef(SLOT(old, v_part));
+        old = NODE(x);
+        NODE(x) = node;
+        Py_SETREF(SLOT(x, x_view), view);
+        Py_DECREF(old);
+        return;
+    }
+    PyErr_Clear();
+    Py_XDECREF(node);
+    Py_XDECREF(view);
+}
+
 /* Return the elements of an array (borrowed) if they are known and up to date, or can be computed here at once. */
 static PyArrayObject *
 fresh(PyObject *x)
 {
     PyArrayObject *value = seen(x);
+    if (value == NULL && is_stale(x)) {
+        renew(x);
+        return seen(x);
+    }
     if (value == NULL && has_loop(NODE(x)) && run_loops(NODE(x))) {
         count_evaluation();
         value = seen(x);

@@ -464,7 +464,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
     if (plain == NULL && (tiny() == 0 || (plain = array_key(key, others + 1, &many)) == NULL)) {
         return 0;
     }
-    memory = target(x, others, 1 + many, &owner);
+    memory = memory_of(x, others, 1 + many, &owner);
     new = IS_ARRAY(y) ? seen(y) : NULL;
     done = 0;
     if (memory != NULL && (new != NULL || !IS_ARRAY(y))) {

@@ -268,7 +268,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         return value;
     }
     /* What is pending first: to compute it may run anything. To look at `y` runs nothing, so `a` stays what it is. */
-    if (y != NULL && IS_ARRAY(y) && has_loop(NODE(y))) {
+    if (y != NULL && IS_ARRAY(y) && (has_loop(NODE(y)) || is_stale(y))) {
         fresh(y);
     }
     if ((IS_ARRAY(x) && (a = fresh(x)) == NULL) ||
@@ -450,6 +450,56 @@ target(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
     return value;
 }
 
+/* Give an array that shares its elements with others memory of its own, if it is small; of a view, the owner gets it. It
+ * may run anything. Returns 0 where Python must see to it: `_own_memory` there is the meaning.
+ */
+static int
+own_memory(PyObject *x)
+{
+    PyArrayObject *value = fresh(x);
+    PyObject *owner, *held, *copy, *node;
+    int done = 0;
+    if (value == NULL || (SLOT(x, x_view) != Py_None && !PyArray_ISWRITEABLE(value))) {
+        return 0;
+    }
+    owner = SLOT(x, x_view) == Py_None ? x : SLOT(SLOT(x, x_view), v_base);
+    held = NODE(owner);
+    if (PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || !is_ours(owner) || VALUE_OF(held) == NULL ||
+        !PyArray_CheckExact(VALUE_OF(held)) || PyArray_NBYTES((PyArrayObject *)VALUE_OF(held)) >= part_bytes) {
+        return 0;
+    }
+    Py_INCREF(owner);
+    Py_INCREF(held);
+    node = make_object(Node, &nodes, 0);
+    copy = node == NULL ? NULL : PyArray_NewCopy((PyArrayObject *)VALUE_OF(held), NPY_KEEPORDER);
+    if (copy != NULL && NODE(owner) == held) {
+        SLOT(node, n_aval) = Py_NewRef(SLOT(held, n_aval));
+        SLOT(node, n_value) = copy;
+        SLOT(node, n_prim) = Py_NewRef(Py_None);
+        SLOT(node, n_inputs) = Py_NewRef(no_levels);
+        SLOT(node, n_params) = Py_NewRef(no_params);
+        SLOT(node, n_depth) = PyLong_FromLong(0);
+        Py_SETREF(NODE(owner), node);
+        done = 1;
+    }
+    else {
+        PyErr_Clear();
+        Py_XDECREF(copy);
+        Py_XDECREF(node);
+    }
+    Py_DECREF(held);
+    Py_DECREF(owner);
+    return done;
+}
+
+/* Do what `target` does, in memory of its own where others hold the elements: `_memory` in Python is the meaning. */
+static PyArrayObject *
+memory_of(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner)
+{
+    PyArrayObject *value = target(x, others, n, owner);
+    return value == NULL && tiny() > 0 && own_memory(x) ? target(x, others, n, owner) : value;
+}
+
 /* Do an operator on arrays of middling size and write to `out`; NULL, without an error, if that is not so simple. */
 static PyObject *
 record_into(Fast *f, PyObject *x, PyObject *y, PyObject *out, int *failed)
@@ -561,7 +611,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     if ((found = record_into(f, x, y, x, &failed)) != NULL || failed) {
         return found;
     }
-    memory = target(x, &y, 1, &owner);
+    memory = SLOT(x, x_view) == Py_None ? target(x, &y, 1, &owner) : memory_of(x, &y, 1, &owner);
     if (SLOT(x, x_view) == Py_None && is_ours(x) && (memory == NULL || PyArray_NDIM(memory) == 0)) {
         if ((found = compute(f, x, y, NULL, &failed)) == NULL) {
             return NULL;

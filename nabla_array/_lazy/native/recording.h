@@ -168,9 +168,8 @@ broadcast_dims(npy_intp *dims, int ndim, const npy_intp *others, int many)
 static inline PyObject *
 operand(PyObject *x)
 {
-    PyObject *view = SLOT(x, x_view), *node = NODE(x), *value;
-    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
-        (view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen))) {
+    PyObject *node = NODE(x), *value;
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 || is_stale(x)) {
         return NULL;
     }
     if (has_loop(node)) {
@@ -297,6 +296,12 @@ record_operator(Fast *f, PyObject *x, PyObject *y)
         f = square; /* as NumPy's operator */
         y = NULL;
     }
+    if (IS_ARRAY(x)) {
+        renew(x);
+    }
+    if (y != NULL && IS_ARRAY(y)) {
+        renew(y);
+    }
     if (!f->is_strict || (IS_ARRAY(x) && (m = operand(x)) == NULL) ||
         (y != NULL && IS_ARRAY(y) && (n = operand(y)) == NULL) || (m == NULL && n == NULL)) {
         return NULL;
@@ -349,8 +354,7 @@ nodes_of(PyObject *const *xs, Py_ssize_t n, PyObject **avals)
     PyObject *found = PyTuple_New(n);
     for (Py_ssize_t i = 0; found != NULL && i < n; i++) {
         PyObject *view = IS_ARRAY(xs[i]) ? SLOT(xs[i], x_view) : NULL, *node;
-        if (view == NULL || PyTuple_GET_SIZE(SLOT(xs[i], x_levels)) != 0 ||
-            (view != Py_None && NODE(SLOT(view, v_base)) != SLOT(view, v_seen))) {
+        if (view == NULL || PyTuple_GET_SIZE(SLOT(xs[i], x_levels)) != 0 || is_stale(xs[i])) {
             Py_CLEAR(found);
             break;
         }

@@ -144,14 +144,15 @@ def order_step(axes: Axes) -> Step:
 
 def same_part(part: np.ndarray, was: np.ndarray, now: np.ndarray | None) -> np.ndarray | None:
     """Return the part of new elements that lies as one of others; None where that is not so simple."""
-    if now is None or not part.size or not part.flags.writeable:
-        return None
-    if not (now.flags.owndata and now.flags.c_contiguous):
+    if now is None or not part.size or not part.flags.writeable or not now.flags.owndata:
         return None
     if part.base is None or part.base is not (was if was.base is None else was.base):
         return None
     if (was.shape, was.strides, was.dtype) != (now.shape, now.strides, now.dtype):
         return None
+    flat = now.ravel("K")
+    if flat.base is not now:  # a copy: there are gaps between the elements
+        return None
     offset = part.__array_interface__["data"][0] - was.__array_interface__["data"][0]
-    found: np.ndarray = np.ndarray(part.shape, part.dtype, now, offset, part.strides)
+    found: np.ndarray = np.ndarray(part.shape, part.dtype, flat, offset, part.strides)
     return found

@@ -226,7 +226,7 @@ def _own_memory(x: Array) -> np.ndarray | None:
     node = owner._node
     if node.value is None or (node.aval.nbytes >= PART and not is_literal(node)):
         return None
-    owner._node = leaf(node.value.copy())
+    owner._node = leaf(node.value.copy("K"))  # in the order in memory that views know
     if x is not owner:
         value_of(current(x))
     return _target(x, None)

@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array import transforms as T
 from nabla_array._lazy.graph.node import Part
+from nabla_array._namespace.core import array as core_array
 from nabla_array._namespace.dispatch import eager, fastpath
 from nabla_array._namespace.interop.functions import HostFallbackWarning
 
@@ -168,6 +169,90 @@ def test_views_are_those_of_the_python_behind_them(data: st.DataObject) -> None:
         whole[1] = xp.logical_not(whole[1])
         seen.append((outcomes, outcome(lambda x=x: x), outcome(lambda whole=whole: whole)))
     assert seen[0] == seen[1]
+
+
+# Owners of what several views look at, made of NumPy's arrays: in each order in memory, literal, and shared.
+OWNERS: dict[str, Callable[[np.ndarray], Any]] = {
+    "own": lambda a: xp.asarray(a, copy=True),
+    "turned": lambda a: xp.asarray(np.asarray(a).T.copy(), copy=True).T.copy(),
+    "computed": lambda a: xp.asarray(a, copy=True) * 1,
+    "literal": lambda a: xp.full(a.shape, 2.0),
+    "spread": lambda a: xp.broadcast_to(xp.asarray(a[0], copy=True), a.shape).copy(),
+}
+VIEWS = [0, -1, slice(1, 3), (slice(None), 1), (..., slice(None, None, 2)), (slice(None, None, -1),), None]
+
+
+@given(st.data())
+def test_views_of_one_array_see_what_is_written_through_each(data: st.DataObject) -> None:
+    value = np.arange(600.0).reshape(3, 200)  # large enough to be recorded
+    owner = data.draw(st.sampled_from(list(OWNERS)))
+    keys = data.draw(st.lists(st.sampled_from(VIEWS), min_size=1, max_size=3))
+    turns = data.draw(st.lists(st.sampled_from(["", "T", "reshape"]), min_size=len(keys), max_size=len(keys)))
+    steps = data.draw(
+        st.lists(
+            st.tuples(st.integers(-1, len(keys) - 1), st.sampled_from(sorted(WRITES)), st.integers(-1, 2)),
+            min_size=1,
+            max_size=6,
+        )
+    )
+    found = []
+    for made in (OWNERS[owner], lambda a: np.full_like(a, 2.0) if owner == "literal" else a.copy()):
+        whole: Any = made(value if owner != "spread" else np.broadcast_to(value[0], value.shape))
+        views = [whole[k] for k in keys]
+        views = [v.T if t == "T" else v.reshape(-1) if t else v for v, t in zip(views, turns, strict=True)]
+        seen = []
+        for at, write, other in steps:
+            x = whole if at < 0 else views[at]
+            y = views[other] if 0 <= other < len(views) else whole
+            try:
+                WRITES[write](x, y)
+            except ValueError as error:
+                seen.append(type(error))
+            seen.append(np.asarray(x + 0.5).tolist())
+        found.append((seen, [np.asarray(v).tolist() for v in (whole, *views)]))
+    assert found[0] == found[1]
+
+
+def some(x: Any) -> Any:
+    """Return a mask that some of the elements are chosen by."""
+    return x % 3 == 1
+
+
+def spread_sum(x: Any, y: Any) -> None:
+    x += y
+
+
+WRITES: dict[str, Callable[[Any, Any], Any]] = {
+    "number": lambda x, y: operator.setitem(x, slice(0, 2), 7.0),
+    "element": lambda x, y: operator.setitem(x, (0,) * x.ndim, y.sum()),
+    "mask": lambda x, y: operator.setitem(x, some(x), -0.5),
+    "chosen": lambda x, y: operator.setitem(x, some(x), x[some(x)] - 1000.0),
+    "places": lambda x, y: operator.setitem(x, np.array([0, 0, -1]), 3.0),
+    "other": lambda x, y: operator.setitem(x, ..., y),
+    "itself": lambda x, y: operator.setitem(x, slice(None, None, -1), x),
+    "add": lambda x, y: operator.iadd(x, 1),
+    "multiply": lambda x, y: operator.imul(x, x),
+    "sum": spread_sum,
+    "pending": lambda x, y: operator.setitem(x, ..., x * 2 - 1),
+}
+
+
+@needs_compiled
+def test_views_are_written_to_and_renewed_without_python() -> None:
+    whole = xp.asarray(np.arange(3000.0).reshape(3, 1000))
+    views = [*whole]
+    mask = xp.asarray(np.arange(1000) % 3 == 0)
+
+    def never(*args: Any) -> Any:
+        raise AssertionError("Python was asked")
+
+    with patch.object(eager, "put", never), patch.object(core_array, "_renew", never):
+        for x in views:
+            x[mask] = -1.0
+            x += 1
+        total = views[0] + views[1]
+        assert float(views[2][0]) == 0.0
+    assert float(total[1]) == 1.0 + 1001.0 + 2
 
 
 # Functions that give views, with arguments that suit some arrays.
