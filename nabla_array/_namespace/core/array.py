@@ -332,6 +332,7 @@ def apply(prim: Primitive, *arrays: Array, **params: Any) -> Array:
     levels = [x._levels for x in arrays]
     if not any(levels):
         if not tapes and (is_direct(prim, nodes) or takes_little(prim, nodes, params)):
+            found: Array | None
             found = part_hook[0](prim, nodes, prim.aval(*[n.aval for n in nodes], **params), params)
             if found is not None:
                 return found
@@ -362,6 +363,9 @@ def takes_little(prim: Primitive, nodes: Sequence[Node], params: dict[str, Any])
 
 def apply_many(prim: Primitive, *arrays: Array, **params: Any) -> tuple[Array, ...]:
     """Record a primitive that has several results."""
+    found: tuple[Array, ...] | None = part_hook[2](prim, arrays, params)
+    if found is not None:
+        return found
     node, levels = bind(prim, [(current(x), x._levels) for x in arrays], params or NO_PARAMS)
     return tuple(Array(record(project, (node,), {"index": i}), levels) for i in range(len(node.aval)))
 
@@ -613,8 +617,9 @@ number_hook: list[Callable[[Array], None]] = []
 limit_hook: list[Callable[[], None]] = []
 # And what is told that a library asked whether it may look, and heard no.
 asked_hook: list[Callable[[], None]] = []
-# `direct` puts here what applies a primitive to parts of arrays at once, if it can, and what gives views.
-part_hook: list[Callable[..., Array | None]] = []
+# `direct` puts here what applies a primitive to parts of arrays at once, if it can, what gives views, and
+# what gives several results at once.
+part_hook: list[Callable[..., Any]] = []
 
 
 # The package puts itself here once it is whole; `Array` cannot import it. And what notebooks show.

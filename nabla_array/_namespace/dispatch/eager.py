@@ -550,6 +550,27 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
     # What parts are spread to, on the way to something large, is for blocks.
     if aval.nbytes >= LARGE and not any([n.aval.nbytes >= LARGE for n in nodes]):
         return None
+    value = _computed(prim, nodes, aval, params)
+    return None if value is None else _anew(value, aval)
+
+
+def apply_many(prim: Primitive, arrays: Sequence[Array], params: dict[str, Any]) -> tuple[Array, ...] | None:
+    """Return what a primitive with several results, a library's call, gives for what is known and not large.
+
+    What loops give for its operands is known, as it is to compiled code (`whole`).
+    """
+    if active.settings["mode"] == "max" or any([fresh_value(x) is None for x in arrays]):
+        return None
+    nodes = [x._node for x in arrays]
+    avals = prim.aval(*[n.aval for n in nodes], **params)
+    if sum([n.aval.nbytes for n in nodes]) >= PART or not all(map(_is_small, avals)):
+        return None
+    values = _computed(prim, nodes, avals, params)
+    return None if values is None else tuple(map(_anew, values, avals))
+
+
+def _computed(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, Any]) -> Any:
+    """Return the value, or the values, of what is known; None where it is not, or the data are wrong."""
     values = [n.value for n in nodes]  # numbers have theirs from the start
     if any([v is None for v in values]):
         return None
@@ -560,7 +581,7 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
         return None
     if listener.heard:
         tell([Node(prim, tuple(nodes), params, aval, 0)])
-    return _anew(value, aval)
+    return value
 
 
 def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
@@ -576,5 +597,5 @@ def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
     return known(value, aval_of(value.shape, value.dtype))
 
 
-part_hook += [apply, view]
+part_hook += [apply, view, apply_many]
 put_hook.append(put)

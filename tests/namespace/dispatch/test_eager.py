@@ -372,3 +372,26 @@ def test_what_is_large_is_recorded_though_it_comes_from_little(code: str) -> Non
     np.testing.assert_allclose(eval(code, few), expected, rtol=1e-12)
     if compiled is not None or "vander" not in code:  # compiled code asks NumPy for it, Python records it
         assert xp.explain(eval(code.replace("3000", "3"), few)).operations() == 0
+
+
+@pytest.mark.parametrize("name", ["eigh", "eig", "svd", "qr", "slogdet"])
+def test_several_results_of_what_is_known_are_there_at_once(name: str) -> None:
+    value = np.array([[4.0, 1.0, 0.5], [1.0, 3.0, 0.25], [0.5, 0.25, 2.0]])
+    function, wanted = getattr(xp.linalg, name), getattr(np.linalg, name)(value)
+    for x in (xp.asarray(value), xp.asarray(value * 2) * 0.5):
+        found = function(x)
+        assert all(y._node.value is not None for y in found)
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(np.asarray(a), b, rtol=1e-14)
+        if name != "eig":  # NumPy gives parts of complex results, which happen to be real
+            assert [y.flags.f_contiguous for y in found] == [y.flags.f_contiguous for y in wanted]
+    with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: needs"):
+        function(xp.ones(3))
+    rows = vmap(lambda m: function(m)[0])(xp.stack([xp.asarray(value)] * 2))
+    np.testing.assert_allclose(np.asarray(rows)[1], wanted[0], rtol=1e-14)
+
+
+def test_wrong_data_are_told_of_where_several_results_are_looked_at() -> None:
+    found = xp.linalg.eig(xp.asarray([[np.nan, 1.0], [1.0, 1.0]]))
+    with pytest.raises(np.linalg.LinAlgError, match="^eig "):
+        print(found.eigenvalues)
