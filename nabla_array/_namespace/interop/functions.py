@@ -196,7 +196,8 @@ def _places(
         return None
     given = their_names.bind(*range(count), **dict(zip(names, names, strict=True)))
     positional: list[Any] = []
-    keywords, lacking = {}, []
+    keywords: dict[str, Any] = {}
+    lacking = []
     our_kinds = {p.kind for p in our_names.parameters.values()}
     operands = [p for p in our_names.parameters.values() if p.kind is p.POSITIONAL_ONLY]
     for place, (name, source) in enumerate(given.arguments.items()):
@@ -204,6 +205,8 @@ def _places(
         name = _PARAMETERS.get(name, name)
         if parameter.kind is parameter.VAR_POSITIONAL and parameter.kind in our_kinds:
             positional.extend(source)
+        elif parameter.kind is parameter.VAR_KEYWORD and parameter.kind in our_kinds:
+            keywords.update(source)
         elif parameter.kind is parameter.VAR_POSITIONAL or parameter.kind is parameter.VAR_KEYWORD:
             return None
         elif place < len(operands):
@@ -212,6 +215,14 @@ def _places(
             keywords[name] = source
         else:
             lacking.append((source, parameter.default))
+    for parameter in [*our_names.parameters.values()][len(positional) :]:
+        # What was given by its place is so again, if it can be: compiled code knows the first argument so.
+        if (
+            parameter.kind is not parameter.POSITIONAL_OR_KEYWORD
+            or type(keywords.get(parameter.name)) is not int
+        ):
+            break
+        positional.append(keywords.pop(parameter.name))
     try:
         our_names.bind(*positional, **keywords)
     except TypeError:
@@ -252,6 +263,12 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
 
 def array_function(self: Array, /, function: Callable[..., Any], types: Any, args: Any, kwargs: Any) -> Any:
     """Answer a NumPy function called with one of our arrays among its arguments."""
+    ours = _taker(function, len(args), *kwargs)
+    if ours is not None:
+        try:
+            return ours(*args, **kwargs)
+        except UnheldDtypeError:  # NumPy may hold it
+            pass
     if function.__name__ in _SHARED:
         return function(*to_host(function.__name__, args), **to_host(function.__name__, kwargs))
     ours = _own_function(function)
@@ -260,13 +277,21 @@ def array_function(self: Array, /, function: Callable[..., Any], types: Any, arg
     if ours is not None:
         call = _translate(function, ours, args, plain)
         if call is not None:
-            with suppress(UnheldDtypeError):  # NumPy may hold it
+            with suppress(UnheldDtypeError):
                 result = ours(*call[0], **call[1])
                 return deliver(function.__name__, out, result)
     module = function.__module__.removeprefix("numpy").lstrip(".")
     name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
     result = host_call(function, name, args, plain)
     return deliver(function.__name__, out, result)
+
+
+@lru_cache(1 << 12)
+def _taker(function: Callable[..., Any], count: int, *names: str) -> Callable[..., Any] | None:
+    """Return our function for one of NumPy's, if it takes a call with these arguments as it is."""
+    ours = None if function.__name__ in _SHARED or "out" in names else _own_function(function)
+    places = None if ours is None else _places(function, ours, count, names)
+    return ours if places == (([*range(count)], {k: k for k in names}), []) else None
 
 
 # The package puts its public names here once it is whole.

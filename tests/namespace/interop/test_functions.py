@@ -243,3 +243,36 @@ def test_casts_that_keep_values(n: int) -> None:
     assert x.astype(xp.int32, casting="same_value").dtype == np.int32
     with pytest.raises(ValueError, match="same_value"):
         (x / 2).astype(xp.int32, casting="same_value")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.sum(x),
+        lambda x: np.std(x, axis=0, ddof=1),
+        lambda x: np.clip(x, 1.0, 2.0),
+        lambda x: np.moveaxis(x, 0, 1),
+        lambda x: np.concatenate((x, x), axis=1),
+        lambda x: np.pad(x, [(1, 0), (0, 2)], mode="constant", constant_values=(3.0, 4.0)),
+        lambda x: np.pad(x, 1, "reflect", reflect_type="odd"),
+        lambda x: np.linalg.norm(x, axis=1),
+        lambda x: np.zeros_like(x, dtype=np.int8),
+    ],
+)
+def test_calls_of_numpys_functions_are_calls_of_ours(call: Callable[[Any], Any]) -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    before = dict(xp.report().fallbacks)
+    for _ in range(2):  # how arguments are taken is kept
+        found = call(xp.asarray(x))
+        assert type(found) is xp.Array
+        np.testing.assert_array_equal(np.asarray(found), call(x), strict=True)
+    assert dict(xp.report().fallbacks) == before
+
+
+def test_what_we_cannot_hold_is_numpys_again_and_again() -> None:
+    words = np.array(["a", "b"])
+    for _ in range(2):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = np.take(words, xp.asarray([1, 0]))
+        assert np.asarray(found).tolist() == ["b", "a"]
