@@ -333,6 +333,38 @@ is_own_dtype(PyObject *x, PyObject *value)
     return is_same;
 }
 
+/* Say whether a cast is told of nowhere: it loses nothing, or wraps integers round, or asks what is not zero. */
+static inline int
+is_quiet_cast(PyArray_Descr *from, PyArray_Descr *to)
+{
+    return PyArray_CanCastTypeTo(from, to, NPY_SAFE_CASTING) || to->type_num == NPY_BOOL ||
+           ((PyTypeNum_ISINTEGER(from->type_num) || from->type_num == NPY_BOOL) && PyTypeNum_ISNUMBER(to->type_num) &&
+            to->type_num != NPY_HALF);
+}
+
+/* Return an array of another dtype with the elements of one that is known, and little; NULL, without an error, where that
+ * is not so simple.
+ */
+static PyObject *
+cast_array(PyObject *x, PyObject *dtype)
+{
+    PyArray_Descr *wanted = NULL;
+    PyArrayObject *value;
+    PyObject *found = NULL;
+    if (!is_watched() && is_dtype(dtype) && (value = fresh(x)) != NULL && PyArray_NBYTES(value) < tiny() &&
+        PyArray_IS_C_CONTIGUOUS(value) && PyArray_DescrConverter(dtype, &wanted) == NPY_SUCCEED &&
+        PyArray_ISNBO(wanted->byteorder) && is_quiet_cast(PyArray_DESCR(value), wanted)) {
+        Py_INCREF(wanted);
+        found = PyArray_CastToType(value, wanted, 0);
+    }
+    if (found != NULL && !(PyArray_CheckExact(found) && is_held((PyArrayObject *)found))) {
+        Py_CLEAR(found);
+    }
+    Py_XDECREF(wanted);
+    PyErr_Clear(); /* told elsewhere */
+    return found == NULL ? NULL : known_array(found, NULL);
+}
+
 /* asarray(x, dtype=None, copy=None, device=None) */
 static PyObject *
 call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -363,38 +395,24 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
     if (!IS_ARRAY(args[0])) {
         return copy == Py_None && !is_watched() ? copied(args[0], dtype) : NULL;
     }
-    if ((device != Py_None && seen(args[0]) == NULL) || (dtype != NULL && !is_own_dtype(args[0], dtype))) {
+    if (device != Py_None && seen(args[0]) == NULL) {
         return NULL;
+    }
+    if (dtype != NULL && !is_own_dtype(args[0], dtype)) {
+        return copy == Py_False ? NULL : cast_array(args[0], dtype);
     }
     return same_or_copy(args[0], copy == Py_True);
 }
 
-/* astype(x, dtype, copy=True): a cast of little that loses nothing */
+/* astype(x, dtype, copy=True) */
 static PyObject *
 call_astype(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    PyArray_Descr *wanted = NULL;
-    PyArrayObject *value;
-    PyObject *found = NULL;
     int copies = keywords == 0 || args[n] == Py_True;
     if (n != 2 || !IS_ARRAY(args[0]) || part_bytes == 0 || !is_dtype(args[1]) ||
         !(keywords == 0 || (keywords == 1 && is_named(PyTuple_GET_ITEM(names, 0), "copy") && PyBool_Check(args[n])))) {
         return NULL;
     }
-    if (is_own_dtype(args[0], args[1])) {
-        return same_or_copy(args[0], copies);
-    }
-    if (!is_watched() && (value = fresh(args[0])) != NULL && PyArray_NBYTES(value) < tiny() &&
-        PyArray_IS_C_CONTIGUOUS(value) && PyArray_DescrConverter(args[1], &wanted) == NPY_SUCCEED &&
-        PyArray_ISNBO(wanted->byteorder) && PyArray_CanCastTypeTo(PyArray_DESCR(value), wanted, NPY_SAFE_CASTING)) {
-        Py_INCREF(wanted);
-        found = PyArray_CastToType(value, wanted, 0);
-    }
-    if (found != NULL && !(PyArray_CheckExact(found) && is_held((PyArrayObject *)found))) {
-        Py_CLEAR(found);
-    }
-    Py_XDECREF(wanted);
-    PyErr_Clear(); /* told elsewhere */
-    return found == NULL ? NULL : known_array(found, NULL);
+    return is_own_dtype(args[0], args[1]) ? same_or_copy(args[0], copies) : cast_array(args[0], args[1]);
 }

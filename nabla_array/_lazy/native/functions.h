@@ -2,12 +2,6 @@
 
 enum { LONGEST = 64 };
 
-static inline int
-is_nested(PyObject *o)
-{
-    return PyList_CheckExact(o) || PyTuple_CheckExact(o);
-}
-
 /* Say whether this names a dtype in a way that NumPy shares. */
 static inline int
 is_dtype(PyObject *o)
@@ -27,7 +21,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, int *is_near, 
 {
     if (IS_ARRAY(arg)) {
         PyArrayObject *value = fresh(arg);
-        if (value == NULL || PyArray_SIZE(value) == 0 || !is_usual(f, value) ||
+        if (value == NULL || !is_usual(f, value) ||
             (*bytes += PyArray_NBYTES(value)) >= part_bytes) {
             return 0;
         }
@@ -39,7 +33,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, int *is_near, 
     }
     if (PyArray_CheckExact(arg)) { /* of NumPy's own */
         PyArrayObject *value = (PyArrayObject *)arg;
-        if (PyArray_SIZE(value) == 0 || PyArray_NBYTES(value) >= tiny() || !is_held(value) || !is_usual(f, value) ||
+        if (PyArray_NBYTES(value) >= tiny() || !is_held(value) || !is_usual(f, value) ||
             !PyArray_ISBEHAVED_RO(value)) {
             return 0;
         }

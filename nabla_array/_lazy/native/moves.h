@@ -1,12 +1,20 @@
 /* Views that move no elements: x.T, x.reshape(shape), and functions such as moveaxis(x, 0, 1). */
 
-/* Return the elements of an array in a shape, given as arguments of `reshape`; NULL where that is not so simple. */
+static inline int
+is_nested(PyObject *o)
+{
+    return PyList_CheckExact(o) || PyTuple_CheckExact(o);
+}
+
+/* Return the elements of an array in a shape, given as arguments of `reshape`, perhaps copied; NULL where that is not so
+ * simple.
+ */
 static PyObject *
 reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
 {
     npy_intp dims[NPY_MAXDIMS];
     PyArray_Dims shape = {dims, 0};
-    PyObject *part, *memory = PyArray_BASE(value) != NULL ? PyArray_BASE(value) : (PyObject *)value;
+    PyObject *part;
     if (n == 1 && PyTuple_CheckExact(args[0])) {
         n = PyTuple_GET_SIZE(args[0]);
         args = &PyTuple_GET_ITEM(args[0], 0);
@@ -21,11 +29,16 @@ reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
         dims[shape.len] = PyLong_AsSsize_t(args[shape.len]);
     }
     part = PyErr_Occurred() ? NULL : PyArray_Newshape(value, &shape, NPY_CORDER);
-    if (part != NULL && PyArray_BASE((PyArrayObject *)part) != memory) { /* a copy */
-        Py_CLEAR(part);
-    }
     PyErr_Clear(); /* told elsewhere, in our words */
     return part;
+}
+
+/* Say whether what NumPy made of an array is no view of it. */
+static inline int
+is_copy(PyObject *part, PyArrayObject *value)
+{
+    PyObject *memory = PyArray_BASE(value) != NULL ? PyArray_BASE(value) : (PyObject *)value;
+    return PyArray_BASE((PyArrayObject *)part) != memory;
 }
 
 /* Say whether an array's elements lie as NumPy's do, so that NumPy copies them where it does there.
@@ -88,11 +101,11 @@ read_order(char kind, PyObject *const *args, Py_ssize_t n, int ndim, npy_intp *o
         return n == 0;
     }
     if (kind == 'p') { /* permute_dims(x, axes) */
-        if (n != 1 || !PyTuple_CheckExact(args[0]) || PyTuple_GET_SIZE(args[0]) != ndim) {
+        if (n != 1 || !is_nested(args[0]) || PySequence_Fast_GET_SIZE(args[0]) != ndim) {
             return 0;
         }
         for (int i = 0; i < ndim; i++) {
-            if (!is_axis(PyTuple_GET_ITEM(args[0], i), ndim, &from) || taken[from]++) {
+            if (!is_axis(PySequence_Fast_GET_ITEM(args[0], i), ndim, &from) || taken[from]++) {
                 return 0;
             }
             order[i] = from;
@@ -186,7 +199,9 @@ step_of(Fast *f, PyObject *params)
     return step;
 }
 
-/* Put into `*part` what a function makes of an array; returns the step to it, NULL where that is not so simple. */
+/* Put into `*part` what a function makes of an array; returns the step to it, NULL where that is not so simple, or where it
+ * is a copy, as `reshape` and `ravel` make of what lies in another order.
+ */
 static PyObject *
 shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssize_t n, PyObject **part)
 {
@@ -220,12 +235,13 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
             if (f->kind == 'n' || (f->kind == 'r' && n == 1)) {
                 *part = n == 0 ? NULL : reshaped(value, args, n);
             }
-            else if (f->kind == 'a' && n == 0 && PyArray_IS_C_CONTIGUOUS(value)) { /* `ravel` copies others */
+            else if (f->kind == 'a' && n == 0) {
                 *part = PyArray_Ravel(value, NPY_CORDER);
             }
         }
     }
-    return *part == NULL ? NULL
+    return *part == NULL || is_copy(*part, value)
+               ? NULL
                          : step_of(f, Py_BuildValue("{sN}", "shape", tuple_of(PyArray_NDIM((PyArrayObject *)*part),
                                                                               PyArray_DIMS((PyArrayObject *)*part))));
 }
@@ -256,6 +272,9 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     if ((step = shown(f, args[0], value, args + 1, n - 1, &part)) != NULL) {
         out = view_of(args[0], node, Py_NewRef(part), step);
         Py_DECREF(step);
+    }
+    else if (part != NULL && !PyErr_Occurred() && is_copy(part, value)) {
+        out = known_array(Py_NewRef(part), NULL);
     }
     else {
         PyErr_Clear(); /* told elsewhere, in our words */

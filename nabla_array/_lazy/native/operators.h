@@ -4,8 +4,9 @@
 static inline int
 is_number(PyObject *o, PyArrayObject *with)
 {
-    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) ||
-           (Py_TYPE(o) == &PyDoubleArrType_Type && PyArray_DESCR(with)->type_num == NPY_DOUBLE);
+    int type = PyArray_DESCR(with)->type_num;
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || (PyBool_Check(o) && type == NPY_BOOL) ||
+           (Py_TYPE(o) == &PyDoubleArrType_Type && type == NPY_DOUBLE);
 }
 
 /* Say whether this is another number, which NumPy promotes as the package does. */
@@ -333,7 +334,9 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     if (number != NULL && !is_mixed) {
         int type = PyArray_DESCR(some)->type_num;
-        is_mixed = type == NPY_BOOL || (PyTypeNum_ISINTEGER(type) && !PyLong_CheckExact(number));
+        is_mixed = PyBool_Check(number) ? 0
+                   : type == NPY_BOOL   ? 1
+                                        : PyTypeNum_ISINTEGER(type) && !PyLong_CheckExact(number);
         if (is_mixed && (into != NULL || !is_promoted(f, number))) {
             return NULL;
         }

@@ -313,6 +313,7 @@ def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") ->
     return apply(reshape, out, shape=(*out.shape, 1, 1)) if keepdims else out
 
 
+@fastpath.whole(np.linalg.vector_norm)
 def vector_norm(
     x: ArrayLike, /, *, axis: int | tuple[int, ...] | None = None, keepdims: bool = False, ord: Any = 2
 ) -> Array:

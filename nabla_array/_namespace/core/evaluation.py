@@ -60,7 +60,7 @@ def eval(*arrays: Any) -> Any:  # type: ignore[misc]  # mypy takes `*Any` for le
     """
     if len(arrays) == 1 and type(arrays[0]) is Array and not in_use:  # the usual case, often of small arrays
         value_of(current(arrays[0]))
-    else:
+    elif len(arrays) != 1 or not isinstance(arrays[0], np.ndarray | np.generic | float):
         evaluate([current(x) for x in arrays_in(arrays)])
     return arrays[0] if len(arrays) == 1 else arrays
 

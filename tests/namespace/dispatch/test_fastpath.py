@@ -31,7 +31,25 @@ needs_compiled = pytest.mark.skipif(fastpath.compiled is None, reason="nothing i
 DTYPES = list("?bhilBHILfdFD")
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -7.0, 127.0, 255.0, 1e30, np.inf, -np.inf, np.nan]
 USUAL = [0.0, 1.0, -1.0, 2.5, -7.0, 100.0]
-NUMBERS = [0, 1, -1, 3, 40, 200, -129, 2**40, 0.0, -0.0, 0.5, -2.0, np.inf, np.nan, np.float64(1.5)]
+NUMBERS = [
+    True,
+    False,
+    0,
+    1,
+    -1,
+    3,
+    40,
+    200,
+    -129,
+    2**40,
+    0.0,
+    -0.0,
+    0.5,
+    -2.0,
+    np.inf,
+    np.nan,
+    np.float64(1.5),
+]
 SHAPES = [(), (3,), (1,), (2, 3), (3, 1), (0,)]
 
 
@@ -264,7 +282,15 @@ MOVES: dict[str, list[tuple[tuple[Any, ...], dict[str, Any]]]] = {
         (([-1],), {}),
         (((-1,),), {"copy": True}),
     ],
-    "permute_dims": [(((1, 0),), {}), ((), {"axes": (0,)}), (((0, -2),), {}), (((0, 0),), {}), ((), {})],
+    "permute_dims": [
+        (((1, 0),), {}),
+        (([1, 0],), {}),
+        (([0, 0],), {}),
+        ((), {"axes": (0,)}),
+        (((0, -2),), {}),
+        (((0, 0),), {}),
+        ((), {}),
+    ],
     "moveaxis": [((0, 1), {}), ((-1, 0), {}), ((0, 0), {}), (((0, 1), (1, 0)), {}), ((0, 2), {})],
     "swapaxes": [((0, 1), {}), ((-1, -1), {}), ((0, 3), {})],
     "expand_dims": [((0,), {}), ((), {"axis": -1}), ((1,), {}), (((0, 1),), {}), ((5,), {}), ((True,), {})],
@@ -330,6 +356,18 @@ def test_what_is_asked_of_arrays_is_what_python_says(data: st.DataObject) -> Non
         assert outcome(lambda: x[()]) == outcome(lambda: read(value)[()])
         with pytest.raises(TypeError, match="not iterable"):
             iter(x)
+
+
+@needs_compiled
+@settings(max_examples=200)
+@given(st.data())
+def test_casts_give_what_the_python_behind_them_gives(data: st.DataObject) -> None:
+    value = part(data.draw)
+    dtype = data.draw(st.sampled_from([*map(np.dtype, DTYPES), np.float16, bool, int, float, complex, "f8"]))
+    options = data.draw(st.sampled_from([{}, {"copy": True}, {"copy": False}]))
+    for function in (xp.astype, xp.asarray):
+        call, slow = [partial(f, **options) for f in (function, fastpath.behind(function))]
+        assert outcome(call, read(value), dtype) == outcome(slow, read(value), dtype)
 
 
 def test_attributes_under_vmap_are_those_of_an_example() -> None:
