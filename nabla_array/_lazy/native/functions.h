@@ -9,6 +9,7 @@ is_dtype(PyObject *o)
     return PyArray_DescrCheck(o) ||
            (PyType_Check(o) && (o == (PyObject *)&PyFloat_Type || o == (PyObject *)&PyLong_Type ||
                                 o == (PyObject *)&PyBool_Type || o == (PyObject *)&PyComplex_Type ||
+                                o == (PyObject *)&PyBoolArrType_Type ||
                                 PyType_IsSubtype((PyTypeObject *)o, &PyNumberArrType_Type)));
 }
 
@@ -128,7 +129,7 @@ is_for_numpy(Fast *f, PyObject *const *given, Py_ssize_t n, int is_near)
 {
     npy_intp product = 1;
     switch (f->kind) {
-    case 'm': return !is_near && tiny() > 0 && is_little(given, 1, &product) && !(n > 1 && is_nested(given[1]));
+    case 'm': return tiny() > 0 && is_little(given, 1, &product) && !(n > 1 && is_nested(given[1]));
     case 'c': return !is_near && tiny() > 0 && is_little(given, n, &product);
     case 'l': return is_nested(given[0]) && (is_near || (tiny() > 0 && PySequence_Fast_GET_SIZE(given[0]) <= LONGEST));
     default: return is_near;

@@ -45,6 +45,7 @@
 #include "reductions.h"
 #include "functions.h"
 #include "attributes.h"
+#include "making.h"
 #include "pytrees.h"
 
 static void
@@ -242,7 +243,7 @@ static const struct {
 } ways[] = {
     {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
-    {"view", call_view},         {"whole", call_whole},        {"make", call_whole},
+    {"view", call_view},         {"whole", call_whole},        {"make", call_make},
     {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
@@ -288,9 +289,10 @@ wrap(PyObject *module, PyObject *args)
     f.is_strict = f.is_ufunc && f.prim != Py_None && is_elementwise(f.prim, f.host) &&
                   learn_loops(f.prim, (PyUFuncObject *)f.host, f.types) && !is_mixed((PyUFuncObject *)f.host);
     f.is_where = strcmp(name, "where") == 0;
+    f.fills = name[0];
     f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
     f.kind = f.way == call_asarray                ? 'l' /* of a list, in other cases */
-             : f.way == call_whole ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
+             : f.way == call_whole || f.way == call_make ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
            : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
     made = new_fast(slow, &f);

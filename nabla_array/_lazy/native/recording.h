@@ -96,6 +96,10 @@ number_node(PyObject *aval, PyObject *number)
         kind = 'i';
         value.real = PyLong_AsDouble(number);
     }
+    else if (PyBool_Check(number)) {
+        kind = 'b';
+        value.real = number == Py_True;
+    }
     else if (PyComplex_CheckExact(number)) {
         kind = 'c';
         value = PyComplex_AsCComplex(number);

@@ -70,7 +70,7 @@ def fill_like(x: Node, value: object) -> Node:
 
 _scalars: dict[tuple[Aval, type, Any], Node] = {}
 # The kinds of dtypes that take a Python number.
-_TAKEN_BY = {int: "iufc", float: "fc", complex: "c"}
+_TAKEN_BY = {bool: "b", int: "iufc", float: "fc", complex: "c"}
 
 
 def scalar_node(aval: Aval, value: Any) -> Node | None:

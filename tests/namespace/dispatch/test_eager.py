@@ -393,5 +393,5 @@ def test_several_results_of_what_is_known_are_there_at_once(name: str) -> None:
 
 def test_wrong_data_are_told_of_where_several_results_are_looked_at() -> None:
     found = xp.linalg.eig(xp.asarray([[np.nan, 1.0], [1.0, 1.0]]))
-    with pytest.raises(np.linalg.LinAlgError, match="^eig "):
+    with pytest.raises(np.linalg.LinAlgError, match=r"^eig "):
         print(found.eigenvalues)
