@@ -37,25 +37,29 @@ asking(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
+/* Return the name (borrowed) of the module of the code that runs; NULL, without an error, where there is none. */
+static PyObject *
+asking_module(void)
+{
+    PyObject *globals = PyEval_GetGlobals(); /* no frame is made for it, as for `PyEval_GetFrame` */
+    PyObject *name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name);
+    PyErr_Clear();
+    return name;
+}
+
 /* Say whether the code that runs is of one of some modules. */
 static int
 is_asked_by(PyObject *modules)
 {
-    PyFrameObject *frame;
-    PyObject *globals, *name;
+    PyObject *name;
     int found = 1;
     if (modules == NULL || PySet_GET_SIZE(modules) == 0) {
         return modules == NULL;
     }
-    if ((frame = PyEval_GetFrame()) == NULL) {
-        return 1;
-    }
-    globals = PyFrame_GetGlobals(frame);
-    if (globals != NULL && (name = PyDict_GetItemWithError(globals, s_name)) != NULL) {
+    if ((name = asking_module()) != NULL) {
         found = PySet_Contains(modules, name) != 0;
+        PyErr_Clear();
     }
-    PyErr_Clear();
-    Py_XDECREF(globals);
     return found;
 }
 
@@ -63,9 +67,7 @@ is_asked_by(PyObject *modules)
 static PyObject *
 class_of(PyObject *aval, PyObject *shape)
 {
-    PyFrameObject *frame = PyEval_GetFrame(); /* of what calls `isinstance` */
-    PyObject *globals = frame == NULL || number_class == NULL ? NULL : PyFrame_GetGlobals(frame), *dtype, *kind, *found = NULL;
-    PyObject *name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name);
+    PyObject *name = number_class == NULL ? NULL : asking_module(), *dtype, *kind, *found = NULL; /* who asks `isinstance` */
     int is_number = PyTuple_GET_SIZE(shape) == 0;
     if (name != NULL && !(is_number && PyList_GET_SIZE(program_hook) != 0) &&
         PySet_Contains(is_number ? told_of_numbers : told_of_arrays, name) == 0) {
@@ -81,7 +83,6 @@ class_of(PyObject *aval, PyObject *shape)
         }
     }
     PyErr_Clear();
-    Py_XDECREF(globals);
     return found;
 }
 

@@ -277,6 +277,8 @@ def squeeze(a: ArrayLike, axis: Axis = None) -> Array:
 
 
 def _at_least(function: str, arrays: tuple[Any, ...], ndim: int) -> Any:
+    if len(arrays) == 1 and type(arrays[0]) is Array and arrays[0].ndim >= ndim:  # the usual case
+        return arrays[0]
     xs = [as_array(function, a) for a in arrays]
     out = tuple(x if x.ndim >= ndim else expand_dims(x, tuple(range(ndim - x.ndim))) for x in xs)
     return out[0] if len(out) == 1 else out
