@@ -108,7 +108,7 @@ class OfScalars(OfAxes):
         name = self._function.__name__
         if x.shape or not hasattr(x.dtype.type, name):
             what = f"an array of shape {x.shape}" if x.shape else f"a number of dtype {x.dtype}"
-            raise AttributeError(f"{name}: only arrays without axes have it, as NumPy's scalars, not {what}")
+            raise AttributeError(f"{name}: only numbers have it, of the dtypes as in NumPy; this is {what}")
         return MethodType(self._function, x)
 
 

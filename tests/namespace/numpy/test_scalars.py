@@ -124,9 +124,9 @@ def test_numbers_lack_the_methods_that_numpys_lack(name: str, char: str) -> None
 
 @pytest.mark.parametrize("name", ["as_integer_ratio", "bit_count", "hex", "is_integer"])
 def test_the_error_says_whose_methods_these_are(name: str) -> None:
-    with pytest.raises(AttributeError, match=rf"{name}: .*not an array of shape \(2,\)"):
+    with pytest.raises(AttributeError, match=rf"{name}: .*this is an array of shape \(2,\)"):
         getattr(xp.asarray([1.0, 2.0]), name)
-    with pytest.raises(AttributeError, match=rf"{name}: .*not a number of dtype complex128"):
+    with pytest.raises(AttributeError, match=rf"{name}: .*this is a number of dtype complex128"):
         getattr(xp.asarray(2j), name)
 
 
