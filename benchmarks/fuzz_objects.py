@@ -34,7 +34,7 @@ from nabla_array._lazy.graph.node import tapes
 
 from .odd_objects import World
 
-# Calls of one world, worlds of one process, seconds that a call may take.
+# Calls of one world, worlds of one process, seconds that a world may take on a busy machine.
 _CALLS, _WORLDS, _SECONDS = 20, 100, 20
 # What touches files, settings or the terminal, or is no function of arrays; grids of bins, which may be huge.
 _LEFT_OUT = frozenset(

@@ -300,9 +300,13 @@ def test_ctrl_c_ends_a_loop() -> None:
     x = np.array(1.0)
     forever = of_eqns([x], (fill, (), {"value": Literal(np.bool_(True)), "shape": ()}))
     loop = Loop(of_eqns([x], (e.add, (0, 0), {})), 1, 0, forever)
-    threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
-    with pytest.raises(KeyboardInterrupt):
+
+    def run() -> None:
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
         loop.run([x], [], (), range(0))
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
 
 
 @pytest.mark.parametrize("n", [130, 700])

@@ -8,7 +8,9 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import Iterator
+from _thread import get_ident
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
@@ -35,12 +37,28 @@ def slowly(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
 
 
 @pytest.fixture
-def slow_host(monkeypatch: pytest.MonkeyPatch) -> None:
+def takes(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Put a clock in the place of the trials' that goes where a test says so: this machine may be busy."""
+    clock: defaultdict[int, float] = defaultdict(float)  # of each thread
+
+    def seconds() -> float:
+        clock[get_ident()] += 1e-6
+        return clock[get_ident()]
+
+    def take(seconds: float) -> None:
+        clock[get_ident()] += seconds
+
+    monkeypatch.setattr(tiers, "perf_counter", seconds)
+    return take
+
+
+@pytest.fixture
+def slow_host(monkeypatch: pytest.MonkeyPatch, takes: Callable[[float], None]) -> None:
     """Make the host lose every trial."""
     on_host = tiers.Runner.on_host
 
     def late(self: tiers.Runner, ins: list[object]) -> list[object]:
-        time.sleep(0.05)
+        takes(0.05)
         return on_host(self, ins)
 
     monkeypatch.setattr(tiers.Runner, "on_host", late)
@@ -140,16 +158,18 @@ def test_the_loser_is_not_used_again() -> None:
 
 
 @pytest.mark.parametrize(("seconds", "tier"), [(0.02, "MAX"), (0.06, "host")])
-def test_one_slow_run_decides_nothing(monkeypatch: pytest.MonkeyPatch, seconds: float, tier: str) -> None:
+def test_one_slow_run_decides_nothing(
+    monkeypatch: pytest.MonkeyPatch, takes: Callable[[float], None], seconds: float, tier: str
+) -> None:
     """The host takes 40 ms and MAX so many seconds, but for one run of each that something else held up."""
     on_host, delays = tiers.Runner.on_host, {"host": iter([0.04, 0.3]), "MAX": iter([0.3, seconds, 0.15])}
 
     def late(self: tiers.Runner, ins: list[object]) -> list[object]:
-        time.sleep(next(delays["host"], 0.04))
+        takes(next(delays["host"], 0.04))
         return on_host(self, ins)
 
     def late_max(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
-        time.sleep(next(delays["MAX"], seconds))
+        takes(next(delays["MAX"], seconds))
         return execute(key, *inputs)
 
     monkeypatch.setattr(tiers.Runner, "on_host", late)
@@ -164,11 +184,11 @@ def test_one_slow_run_decides_nothing(monkeypatch: pytest.MonkeyPatch, seconds: 
 
 
 @pytest.mark.usefixtures("slow_host")
-def test_a_loser_has_another_chance() -> None:
+def test_a_loser_has_another_chance(takes: Callable[[float], None]) -> None:
     busy = [True]
 
     def at_first_slowly(key: str, *inputs: np.ndarray) -> list[np.ndarray]:
-        time.sleep(0.3 if busy else 0)
+        takes(0.3 if busy else 0)
         return execute(key, *inputs)
 
     with numpy_as_max(at_first_slowly), xp.config(mode="auto", compile_after=0.0):
