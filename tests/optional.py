@@ -5,6 +5,7 @@ In a full installation nothing is: what is there is imported, and its errors are
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Generator
 from importlib.util import find_spec
 
@@ -17,6 +18,9 @@ LIBRARIES = (
     "PIL array_api_strict dask distributed h5py hatchling IPython llvmlite matplotlib max mypy ndindex "
     "pandas psutil pytest_jsonreport scipy setuptools sklearn sympy zarr"
 )
+# Python's own classes can offer memory to C code since 3.12.
+HAS_BUFFERS = compiled is not None or sys.version_info >= (3, 12)
+NO_BUFFERS = "before Python 3.12, only compiled code can offer buffers"
 MISSING = {name for name in LIBRARIES.split() if find_spec(name) is None}
 
 

@@ -19,12 +19,13 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.native import compiled
 from nabla_array._namespace.core.array import probing
 from nabla_array._namespace.core.views import borrowing
 from nabla_array._namespace.interop.functions import HostFallbackWarning
 from nabla_array._namespace.interop.policies import ROWS, Row, floats, giving
 from nabla_array.transforms import compile, grad, trace, vmap
+
+from ...optional import HAS_BUFFERS, NO_BUFFERS
 
 V = {
     "A": np.array([3.0, 1.0, 3.0, 2.0, 5.0, 1.0]),
@@ -465,8 +466,8 @@ def test_every_row_has_a_test() -> None:
 
 @pytest.mark.parametrize("module", CALLS)
 def test_a_library_does_the_same_with_our_arrays(module: str) -> None:
-    if module == "wave" and compiled is None:
-        pytest.skip("Python can give no buffers, without the compiled module")
+    if module == "wave" and not HAS_BUFFERS:
+        pytest.skip(NO_BUFFERS)
     for ours, numpys in zip(outcomes(module, xp.asarray), outcomes(module, lambda a: a), strict=True):
         assert ours == numpys
 
@@ -477,8 +478,8 @@ def test_it_would_not_without_the_row(row: Row) -> None:
         pytest.skip("it takes others since SciPy 1.18")
     if row.module == "fractions" and sys.version_info >= (3, 14):
         pytest.skip("`Fraction` asks for `as_integer_ratio` alone since Python 3.14")
-    if row.module == "wave" and compiled is None:
-        pytest.skip("Python can give no buffers, without the compiled module")
+    if row.module == "wave" and not HAS_BUFFERS:
+        pytest.skip(NO_BUFFERS)
     wanted = [str(found) for found in outcomes(row.module, xp.asarray)]
     row.told.remove(row.module)
     try:

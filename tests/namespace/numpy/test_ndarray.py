@@ -10,7 +10,6 @@ import hashlib
 import io
 import pickle
 import struct
-import sys
 import zlib
 from collections.abc import Callable
 from typing import Any, get_type_hints
@@ -20,7 +19,8 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import transforms as t
-from nabla_array._lazy.native import compiled
+
+from ...optional import HAS_BUFFERS, NO_BUFFERS
 
 X = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -106,10 +106,7 @@ def test_c_writes_where_ctypes_points() -> None:
     assert x.data.readonly
 
 
-_HAS_BUFFERS = hasattr(xp.Array, "__buffer__") and (compiled is not None or sys.version_info >= (3, 12))
-buffers = pytest.mark.skipif(
-    not _HAS_BUFFERS, reason="before Python 3.12, only compiled code can offer buffers"
-)
+buffers = pytest.mark.skipif(not HAS_BUFFERS, reason=NO_BUFFERS)
 
 READERS: dict[str, Callable[[Any], Any]] = {
     "hashlib": lambda x: hashlib.sha256(x).hexdigest(),
