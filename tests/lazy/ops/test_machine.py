@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from nabla_array._lazy.cpu.kernels import Unfit
 from nabla_array._lazy.cpu.machine import Machine
 from nabla_array._lazy.graph.aval import aval_of_value
+from nabla_array._lazy.native import compiled
 from nabla_array._lazy.ops import elementwise, indexing, linalg, reduction
 from nabla_array._lazy.ops.contraction import matmul
 
 from ..cpu.test_loops import of_eqns, of_row
 from ..cpu.test_machine import check, scanned
 from ..registry import ROWS, Row
+
+pytestmark = pytest.mark.skipif(compiled is None, reason="machine code calls the compiled module")
 
 # What is NumPy's for some plain dtypes, or where there is no loop.
 LEFT = ("cast", "cholesky", "floor_divide", "inv", "matmul", "round", "solve")
