@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.cpu.faults import copied
+
 Axes = tuple[int, ...]
 
 
@@ -58,5 +60,5 @@ def lying(value: np.ndarray) -> Axes | None:
 def copy_of(value: np.ndarray, dtype: np.dtype, axes: Axes | None) -> np.ndarray:
     """Return a copy of NumPy's in the order of these axes in memory."""
     if axes is None:
-        return value.astype(dtype, "C")
+        return copied(value) if value.dtype == dtype else value.astype(dtype, "C")
     return value.transpose(axes).astype(dtype, "C").transpose(inverse(axes))

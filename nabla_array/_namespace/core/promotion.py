@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.cpu.faults import copied
 from ..._lazy.graph.aval import TooBigError, aval_of, check_size
 from ..._lazy.graph.primitive import Primitive, resolve
 from ..._lazy.graph.program import is_literal
@@ -90,6 +91,8 @@ def host_array(function: str, x: Any, dtype: Any, copy: bool | None, order: Any 
         x = np.from_dlpack(x)
     if dtype is None and isinstance(x, np.ndarray) and x.dtype.kind == "O":
         raise UnheldDtypeError(f"{function}: no arrays of dtype object; numbers and booleans would work")
+    if copy and dtype is None and type(x) is np.ndarray and x.dtype.isnative:
+        return copied(checked(function, x), order)
     try:
         return checked(function, np.array(x, dtype=dtype, copy=copy, order=order))
     except OverflowError as error:

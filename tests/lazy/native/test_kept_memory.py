@@ -67,6 +67,20 @@ def test_results_are_kept_and_arrays_of_users_are_not() -> None:
     assert get_handler_name(np.ones(50_000)) == "default_allocator"
 
 
+def test_copies_at_borders_are_of_kept_memory() -> None:
+    values = np.arange(400_000.0).reshape(500, 800)
+    for given in (values, values.T, values[::2], values.astype(">f8"), values.astype(np.complex64)):
+        x = na.asarray(given)
+        out = np.asarray(x)
+        np.testing.assert_array_equal(out, given)
+        assert out.flags.writeable
+        assert out.flags.owndata or not given.flags.c_contiguous
+        out[:] = -1.0
+        np.testing.assert_array_equal(np.asarray(x), given)
+    assert get_handler_name(np.asarray(na.asarray(values))) == "nabla_array"
+    assert get_handler_name(np.asarray(na.asarray(values[:10]))) == "default_allocator"
+
+
 def test_threads_do_not_share_a_block() -> None:
     wrong: list[int] = []
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy import fft, ndimage
+from scipy import fft, integrate, ndimage, signal
+from scipy.cluster import vq
 
 import nabla_array as xp
 
@@ -35,6 +36,15 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "rotate": lambda x: ndimage.rotate(x, 30),
     "spline_filter": lambda x: ndimage.spline_filter(x, 3),
     "map_coordinates": lambda x: ndimage.map_coordinates(x, like(x, PLACES), order=3),
+    "simpson": lambda x: integrate.simpson(x, axis=0),
+    "cumulative_simpson": lambda x: integrate.cumulative_simpson(x, dx=0.5),
+    "simpson between places": lambda x: integrate.simpson(x.ravel(), x=x.ravel() * 0.1),
+    "vq": lambda x: vq.vq(x, x[:5])[1],
+    "kmeans2": lambda x: vq.kmeans2(x, x[:3], minit="matrix")[0],
+    "csd": lambda x: signal.csd(x, x[::-1], nperseg=64)[1],
+    "periodogram": lambda x: signal.periodogram(x, detrend="linear")[1],
+    "spectrogram": lambda x: signal.spectrogram(x.ravel())[2],
+    "stft": lambda x: signal.stft(x.ravel(), detrend="constant")[2],
     "dct": lambda x: fft.dct(x, axis=0),
     "idstn": fft.idstn,
 }
