@@ -24,20 +24,33 @@ def _mirrored(x: np.ndarray) -> np.ndarray:
     return np.negative(x) if x.dtype.kind in "fc" else np.invert(x)
 
 
+# Elements along an axis, of each kind of dtype, and in all, from which NumPy's way with vectors is shorter;
+# of integers, more are equal. And sorted runs along an axis up to which its stable way is, which merges them.
+_LONG, _MANY, _RUNS = {"f": 128, "i": 512, "u": 512}, 1 << 13, 16
+
+
+def _is_for_vectors(x: np.ndarray, axis: int) -> bool:
+    """Say whether NumPy would sort with vector instructions, were equal elements left in any order."""
+    n = x.shape[axis]
+    is_long = x.size >= _MANY and x.dtype.itemsize >= 4 and n >= _LONG.get(x.dtype.kind, n + 1)
+    # With a nan, NumPy does not use vectors either.
+    if not is_long or (x.dtype.kind == "f" and np.isnan(x).any()):
+        return False
+    x = np.moveaxis(x, axis, -1)
+    return bool(np.count_nonzero(x[..., 1:] < x[..., :-1]) >= _RUNS * (x.size // n))
+
+
 def _sort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
-    kind: Any = "stable" if stable else None
+    # Equal numbers are one number, but for the signs of zeros.
+    is_free = not stable or (
+        _is_for_vectors(x, axis) and not (x.dtype.kind == "f" and np.signbit(x[x == 0]).any())
+    )
+    kind: Any = None if is_free else "stable"
     if not descending:
         return np.sort(x, axis=axis, kind=kind)
     keys = _mirrored(x)
     keys.sort(axis=axis, kind=kind)
     return _mirrored(keys)
-
-
-def _sort_joined(x: np.ndarray, parts: list[np.ndarray], axis: int, descending: bool, stable: bool) -> Any:
-    """Merge what is sorted, which NumPy's stable way does in one go."""
-    whole = np.concatenate(parts, axis)
-    parts.clear()  # before there is another copy
-    return _sort_host(whole, axis, descending, stable=True)
 
 
 def _argsort_joined(x: np.ndarray, parts: list[np.ndarray], axis: int, descending: bool, stable: bool) -> Any:
@@ -48,12 +61,6 @@ def _argsort_joined(x: np.ndarray, parts: list[np.ndarray], axis: int, descendin
     return np.take_along_axis(order, merged, axis)
 
 
-# Elements along an axis, of each kind of dtype, and in all, from which the way round below is the shorter
-# one: of integers, more are equal. And sorted runs along an axis up to which NumPy's stable way, which merges
-# these, is the shorter one.
-_LONG, _MANY, _RUNS = {"f": 128, "i": 512, "u": 512}, 1 << 13, 16
-
-
 def stable_argsort(x: np.ndarray, axis: int | None = -1) -> np.ndarray:
     """Return what ``np.argsort(x, axis, "stable")`` gives, often in less time.
 
@@ -62,14 +69,10 @@ def stable_argsort(x: np.ndarray, axis: int | None = -1) -> np.ndarray:
     """
     if axis is None or x.ndim == 0:
         return stable_argsort(x.reshape(-1))
-    n = x.shape[axis]
-    is_long = x.size >= _MANY and x.dtype.itemsize >= 4 and n >= _LONG.get(x.dtype.kind, n + 1)
-    # With a nan, NumPy does not use vectors either.
-    if not is_long or (x.dtype.kind == "f" and np.isnan(x).any()):
+    if not _is_for_vectors(x, axis):
         return np.argsort(x, axis, "stable")
+    n = x.shape[axis]
     x = np.moveaxis(x, axis, -1)
-    if np.count_nonzero(x[..., 1:] < x[..., :-1]) < _RUNS * (x.size // n):
-        return np.moveaxis(np.argsort(x, -1, "stable"), -1, axis)
     order = np.argsort(x, -1)
     y = np.take_along_axis(x, order, -1)
     is_new = y[..., 1:] != y[..., :-1]
@@ -173,7 +176,6 @@ sort = Primitive(
     batch=shift("axis"),
     dims=whole("axis"),
     by_rows=True,
-    joined=_sort_joined,
     jvp=_sort_jvp,
 )
 argsort = Primitive(

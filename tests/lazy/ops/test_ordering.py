@@ -118,6 +118,29 @@ def test_vectors_that_do_not_fit_are_told(texts: tuple[str, ...]) -> None:
         isin.aval(x, vectors)
 
 
+@pytest.mark.parametrize("dtype", ["?", "b", "h", "i", "L", "e", "f", "d", "F"])
+@pytest.mark.parametrize("shape", [(20_000,), (30, 700), (700, 30)], ids=str)
+def test_a_stable_sort_has_the_bits_of_numpys(dtype: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    plain = (rng.standard_normal(shape) * 100).astype(dtype)
+    cases = [plain, np.abs(plain), np.sort(plain, axis=-1), np.zeros(shape, dtype)]
+    if dtype in "efdF":
+        zeros = plain.copy()
+        zeros[rng.uniform(size=shape) < 0.1] = 0.0
+        zeros[rng.uniform(size=shape) < 0.1] = -0.0
+        cases += [zeros, np.where(rng.uniform(size=shape) < 0.01, np.nan, zeros).astype(dtype)]
+    for x in cases:
+        for axis in range(x.ndim):
+            for threads in (1, 2):
+                with config(threads=threads):
+                    found = whole(sort, x)(x, axis=axis, descending=False, stable=True)
+                assert_same(found, np.sort(x, axis=axis, kind="stable"))
+                last = whole(sort, x)(x, axis=axis, descending=True, stable=True)
+                keys = np.negative(x) if dtype in "efdF" else np.invert(x)
+                keys.sort(axis=axis, kind="stable")
+                assert_same(last, np.negative(keys) if dtype in "efdF" else np.invert(keys))
+
+
 @pytest.mark.parametrize("dtype", ["?", "b", "B", "h", "H", "i", "I", "l", "L"])
 @pytest.mark.parametrize(
     "wanted", [(False,) * 3, (True,) * 3, (False, True, False), (False, False, True)], ids=str
