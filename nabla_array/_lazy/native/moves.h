@@ -69,11 +69,11 @@ is_axis(PyObject *o, int ndim, int *axis)
     return 1;
 }
 
-/* Return the axis in a tuple of one, which `moveaxis` takes; anything else as it is. */
+/* Return the axis in a tuple of one, which all but `swapaxes` take; anything else as it is. */
 static inline PyObject *
 only_axis(char kind, PyObject *axes)
 {
-    return kind == 'm' && PyTuple_CheckExact(axes) && PyTuple_GET_SIZE(axes) == 1 ? PyTuple_GET_ITEM(axes, 0) : axes;
+    return kind != 's' && PyTuple_CheckExact(axes) && PyTuple_GET_SIZE(axes) == 1 ? PyTuple_GET_ITEM(axes, 0) : axes;
 }
 
 /* Read a length of a shape: an integer of Python's or NumPy's; returns 0 for anything else. */
@@ -141,7 +141,7 @@ stretched(char kind, PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     npy_intp dims[NPY_MAXDIMS];
     PyArray_Dims shape = {dims, 0};
     int ndim = PyArray_NDIM(value), more = kind == 'g', axis;
-    if (n != 1 || ndim + more > NPY_MAXDIMS || !is_axis(args[0], ndim + more, &axis) ||
+    if (n != 1 || ndim + more > NPY_MAXDIMS || !is_axis(only_axis(kind, args[0]), ndim + more, &axis) ||
         (!more && PyArray_DIM(value, axis) != 1)) {
         return NULL;
     }
