@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from functools import partial, wraps
-from types import BuiltinFunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +39,8 @@ def shared(x: Array) -> Any:
 class Door(NamedTuple):
     """A module, names of its functions (or of methods, `Class.method`), what they are given, and why.
 
-    The name `*` stands for all compiled functions of the module.
+    The name `*` stands for all compiled functions of the module; `function.method` for a method of what the
+    function returns, where its class is compiled and keeps its methods.
     """
 
     module: str
@@ -69,6 +70,7 @@ DOORS = (
         "pyarrow.lib", "array scalar table chunked_array record_batch", copy, "knows numbers of NumPy's alone"
     ),
     Door("scipy.ndimage._ni_label", "_label", shared, "compiled code writes to no others"),
+    Door("scipy.sparse.linalg._dsolve.linsolve", "splu.solve spilu.solve", copy, "compiled; takes no others"),
     Door("statsmodels.tsa.ar_model", "AutoReg.__init__", number, "takes others for several lags"),
     Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
     Door("sympy.tensor.array.dense_ndim_array", "MutableDenseNDimArray.__new__", copy, "goes into numbers"),
@@ -103,6 +105,29 @@ def door(function: Callable[..., Any], give: Callable[[Array], Any]) -> Callable
     return call
 
 
+class _Returned:
+    """What a function returned, with a door in the place of one of its methods."""
+
+    __class__ = property(lambda self: type(self._returned))
+
+    def __init__(self, returned: Any, method: str, give: Callable[[Array], Any]) -> None:
+        self._returned = returned
+        setattr(self, method, door(getattr(returned, method), give))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._returned, name)
+
+
+def _returning(function: Callable[..., Any], method: str, give: Callable[[Array], Any]) -> Callable[..., Any]:
+    """Return a function of whose result a method is a door."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return _Returned(function(*args, **kwargs), method, give)
+
+    return call
+
+
 def put_in(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> None:
     """Put functions in the places of a module's own, also where its package has them under other names."""
     after = {id(getattr(module, name)): function for name, function in functions.items()}
@@ -121,6 +146,9 @@ def _open(row: Door, module: ModuleType) -> None:
     put_in(module, {n: door(getattr(module, n), row.give) for n in names if "." not in n})
     for kind, _, name in (n.partition(".") for n in names if "." in n):
         owner = getattr(module, kind)
+        if isinstance(owner, FunctionType):
+            put_in(module, {kind: _returning(owner, name, row.give)})
+            continue
         made = door(getattr(owner, name), row.give)
         is_static = isinstance(inspect.getattr_static(owner, name), staticmethod) or name == "__new__"
         setattr(owner, name, staticmethod(made) if is_static else made)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pickle
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -75,7 +75,23 @@ def test_a_door_stands_where_the_row_says(row: Any) -> None:
     module = importlib.import_module(row.module)
     for name in row.names.split() if row.names != "*" else ["cvtColor", "line"]:
         owner, _, last = name.rpartition(".")
-        assert hasattr(getattr(getattr(module, owner) if owner else module, last), "__wrapped__"), name
+        home = getattr(module, owner) if owner else module
+        stands = home if isinstance(home, FunctionType) else getattr(home, last)
+        assert hasattr(stands, "__wrapped__"), name
+
+
+def test_sparse_factors_solve_with_our_arrays() -> None:
+    pytest.importorskip("scipy", reason="SciPy is optional")
+    from scipy.sparse import csc_array
+    from scipy.sparse.linalg import SuperLU, factorized, spilu, splu
+
+    a, b = csc_array([[4.0, 1, 0], [1, 4, 1], [0, 1, 4]]), np.asarray([1.0, 2.0, 3.0])
+    for make in (splu, spilu):
+        factors = make(a)
+        assert isinstance(factors, SuperLU)
+        assert factors.shape == (3, 3)
+        assert np.array_equal(factors.solve(xp.asarray(b), trans="T"), factors.solve(b, trans="T"))
+    assert np.array_equal(factorized(a)(xp.asarray(b)), factorized(a)(b))
 
 
 def test_a_class_with_a_door_pickles() -> None:
