@@ -38,20 +38,29 @@ def _sklearn() -> None:
 
 
 # SciPy skips it for each library it knows whose values can be read, as ours can.
-_FOR_LAZY = "_lib/tests/test__util.py::TestContainsNaN::test_array_api_lazy"
+_FOR_LAZY = "::TestContainsNaN::test_array_api_lazy["
 # How our namespace is put in, and which tests take one.
 PROJECTS = {
-    "scipy": (_scipy, ("-m", "array_api_backends", "--deselect", _FOR_LAZY)),
+    "scipy": (_scipy, ("-m", "array_api_backends")),
     "sklearn": (_sklearn, ("-k", f"{OURS} or array_api")),
 }
 
 
-class _Namespaces:
-    def __init__(self, project: str) -> None:
-        self._project = project
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that `main` says a project by, in this process and in those of pytest-xdist."""
+    parser.addoption("--dispatched", choices=PROJECTS)
 
-    def pytest_configure(self) -> None:
-        PROJECTS[self._project][0]()
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Put our namespace in before tests are collected."""
+    PROJECTS[config.getoption("--dispatched")][0]()
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what is for lazy libraries, by a part of its name: the rest depends on what is collected."""
+    for_lazy = [item for item in items if _FOR_LAZY in item.nodeid]
+    items[:] = [item for item in items if item not in for_lazy]
+    config.hook.pytest_deselected(items=for_lazy)
 
 
 def main(project: str, *arguments: str) -> int:
@@ -59,7 +68,5 @@ def main(project: str, *arguments: str) -> int:
     os.environ["SCIPY_ARRAY_API"] = "1"
     named = [a for a in arguments if a.split(".")[0] == project]  # modules, in the place of all
     others = [a for a in arguments if a not in named]
-    options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, *PROJECTS[project][1]]
-    return int(
-        pytest.main([*options, *others, "--pyargs", *(named or [project])], plugins=[_Namespaces(project)])
-    )
+    options = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "-p", __name__, "--dispatched", project]
+    return int(pytest.main([*options, *PROJECTS[project][1], *others, "--pyargs", *(named or [project])]))
