@@ -334,12 +334,21 @@ read_places(PyObject *x, PyObject *key)
     return known_array(part, NULL);
 }
 
+/* Say whether a plain key is an integer of Python's, which `*place` becomes, for which there is no place. */
+static inline int
+is_outside(PyArrayObject *value, PyObject *key, npy_intp *place)
+{
+    return PyArray_NDIM(value) > 0 && as_index(key, place) &&
+           (*place >= PyArray_DIM(value, 0) || *place < -PyArray_DIM(value, 0));
+}
+
 /* x[key] */
 static PyObject *
 read_part(PyObject *x, PyObject *key)
 {
     PyArrayObject *value;
     PyObject *plain, *part, *out = NULL, *node;
+    npy_intp place;
     char *data;
     if (is_watched() || (value = fresh(x)) == NULL) {
         return NULL;
@@ -356,6 +365,11 @@ read_part(PyObject *x, PyObject *key)
         goto done;
     }
     if (is_frozen(x)) {
+        goto done;
+    }
+    if (is_outside(value, plain, &place)) { /* as at the end of every iteration */
+        PyErr_Format(PyExc_IndexError, "getitem: index %zd is out of bounds for axis 0 with size %zd", (Py_ssize_t)place,
+                     (Py_ssize_t)PyArray_DIM(value, 0));
         goto done;
     }
     node = Py_NewRef(NODE(x));

@@ -38,6 +38,7 @@
 #include "tanh.h"
 #include "row_tiles.h"
 #include "loops.h"
+#include "elements.h"
 #include "operators.h"
 #include "masks.h"
 #include "indexing.h"

@@ -96,25 +96,6 @@ are_integers(Fast *f, PyObject *x, PyObject *y)
             ((m && PyFloat_CheckExact(y)) || (n && PyFloat_CheckExact(x))));
 }
 
-/* Compute a function of numbers that are floats to it, or of arrays of NumPy's (`y` may be NULL); NULL, without an
- * error, if it is not so.
- */
-static PyObject *
-compute_foreign(Fast *f, PyObject *x, PyObject *y)
-{
-    PyObject *args[2] = {x, y}, *value;
-    int is_array = is_numpys(f, x), is_other = y == NULL || is_numpys(f, y);
-    if (!f->is_ufunc || !(are_integers(f, x, y) || ((f->types >> NPY_DOUBLE & 1) && (is_array || is_double(f, x)) &&
-                                                    (is_other || is_double(f, y))))) {
-        return NULL;
-    }
-    value = call_host(f->host, args, y == NULL ? 1 : 2, NULL, 0);
-    if (value != NULL && forget_heard()) {
-        Py_CLEAR(value);
-    }
-    return value == NULL ? NULL : known_array(value, NULL);
-}
-
 /* Return the elements of an array (a new reference) if they are known, or lie in a known one; NULL if not. */
 static PyArrayObject *
 moved(PyObject *x)
@@ -175,67 +156,29 @@ is_large_product(PyArrayObject *a, PyArrayObject *b)
            PyArray_NBYTES(a) / PyArray_DIM(a, m - 1) * PyArray_DIM(b, n - 1) >= part_bytes;
 }
 
-/* Return the power of one floating-point number, as NumPy computes it; NULL, without an error, where it tells of it. */
-static PyObject *
-power_of(PyArray_Descr *dtype, const void *x, const void *y, PyObject *aval)
-{
-    int is_double = dtype->type_num == NPY_DOUBLE;
-    double p = is_double ? *(const double *)x : *(const float *)x, q = is_double ? *(const double *)y : *(const float *)y;
-    double out = is_double ? pow(p, q) : powf((float)p, (float)q);
-    float narrow = (float)out;
-    if (!isfinite(out) && !(isinf(p) && isfinite(q))) { /* NumPy's arrays take a root for 0.5: of -inf that is nan */
-        return NULL;
-    }
-    return known_number(dtype, is_double ? (void *)&out : &narrow, aval);
-}
-
-/* Return what a ufunc gives for one element, or for two of one dtype; NULL, without an error, where that is not so simple,
- * or there is a fault to be told of. `a` and `b` are the elements, NULL for a number of Python's.
+/* Compute a function of numbers that are floats to it, or of arrays of NumPy's (`y` may be NULL); NULL, without an
+ * error, if it is not so.
  */
 static PyObject *
-number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b, PyObject *aval)
+compute_foreign(Fast *f, PyObject *x, PyObject *y)
 {
-    PyArray_Descr *dtype = PyArray_DESCR(a != NULL ? a : b);
-    PyObject *given[2] = {x, y};
-    PyArrayObject *arrays[2] = {a, b};
-    npy_uint64 numbers[3][2];
-    npy_intp one = 1, size = PyDataType_ELSIZE(dtype), strides[3] = {size, size, size};
-    char *data[3] = {(char *)numbers[0], (char *)numbers[1], (char *)numbers[2]};
-    int type = dtype->type_num, is_power = f->op == POW && (type == NPY_DOUBLE || type == NPY_FLOAT), result;
-    if (!is_power && f->number_type != type) {
-        PyUFuncObject *ufunc = (PyUFuncObject *)f->host;
-        f->number_step.many = 0;
-        if (f->is_ufunc && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
-            !set_loop(&f->number_step, ufunc, type)) {
-            f->number_step.many = 0;
+    PyObject *args[2] = {x, y}, *value;
+    int is_array = is_numpys(f, x), is_other = y == NULL || is_numpys(f, y);
+    if (!f->is_ufunc || !(are_integers(f, x, y) || ((f->types >> NPY_DOUBLE & 1) && (is_array || is_double(f, x)) &&
+                                                    (is_other || is_double(f, y))))) {
+        return NULL;
+    }
+    if (!is_array && f->op != POW && is_double(f, x) && (y == NULL || is_double(f, y))) {
+        value = number_of(f, x, NULL, y, NULL, double_dtype, NULL);
+        if (value != NULL || PyErr_Occurred()) {
+            return value;
         }
-        f->number_type = type;
     }
-    if (!is_power && f->number_step.many == 0) {
-        return NULL;
+    value = call_host(f->host, args, y == NULL ? 1 : 2, NULL, 0);
+    if (value != NULL && forget_heard()) {
+        Py_CLEAR(value);
     }
-    for (int i = 0; i < f->nin; i++) {
-        if (arrays[i] != NULL ? !PyArray_ISBEHAVED_RO(arrays[i]) : type == NPY_BOOL || !store_number(type, given[i], data[i])) {
-            return NULL;
-        }
-        data[i] = arrays[i] != NULL ? PyArray_BYTES(arrays[i]) : data[i];
-    }
-    if (is_power) {
-        return power_of(dtype, data[0], data[1], aval);
-    }
-    result = f->number_step.result;
-    if (result != type && result != NPY_BOOL && result != NPY_DOUBLE) {
-        return NULL;
-    }
-    data[f->nin] = (char *)numbers[2];
-    strides[f->nin] = result == type ? size : result == NPY_BOOL ? 1 : (npy_intp)sizeof(double);
-    take_faults();
-    f->number_step.loop(data, &one, strides, f->number_step.data);
-    if (take_faults() & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) && !f->number_step.is_quiet) {
-        return NULL;
-    }
-    return result == type ? known_number(dtype, numbers[2], aval)
-                          : known_number(result == NPY_BOOL ? truth_dtype : double_dtype, numbers[2], NULL);
+    return value == NULL ? NULL : known_array(value, NULL);
 }
 
 /* Say whether this divides integers, which is done at once, as NumPy tells of zeros and of what does not fit. */
@@ -301,7 +244,15 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     if (into == NULL && PyArray_NDIM(some) == 0 && SLOT(m, n_aval) == SLOT(n, n_aval) &&
         (f->op == POW || is_usual(f, some) || becomes_float(f, some))) {
-        value = number_of(f, x, a, y, b, SLOT(m, n_aval));
+        value = number_of(f, x, a, y, b, PyArray_DESCR(some), SLOT(m, n_aval));
+        if (value != NULL || PyErr_Occurred()) {
+            *failed = value == NULL;
+            return value;
+        }
+    }
+    if (into == NULL && f->op != POW && (PyArray_NDIM(some) != 0 || (b != NULL && PyArray_NDIM(b) != 0)) &&
+        is_usual(f, some)) {
+        value = few_of(f, x, a, m, y, b, n);
         if (value != NULL || PyErr_Occurred()) {
             *failed = value == NULL;
             return value;

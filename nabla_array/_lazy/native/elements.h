@@ -1,0 +1,134 @@
+/* Ufuncs on one element, or on few: NumPy's own call of a loop takes longer than the loop. */
+
+/* Return the power of one floating-point number, as NumPy computes it; NULL, without an error, where it tells of it. */
+static PyObject *
+power_of(PyArray_Descr *dtype, const void *x, const void *y, PyObject *aval)
+{
+    int is_double = dtype->type_num == NPY_DOUBLE;
+    double p = is_double ? *(const double *)x : *(const float *)x, q = is_double ? *(const double *)y : *(const float *)y;
+    double out = is_double ? pow(p, q) : powf((float)p, (float)q);
+    float narrow = (float)out;
+    if (!isfinite(out) && !(isinf(p) && isfinite(q))) { /* NumPy's arrays take a root for 0.5: of -inf that is nan */
+        return NULL;
+    }
+    return known_number(dtype, is_double ? (void *)&out : &narrow, aval);
+}
+
+/* Find what a ufunc does to elements of a dtype, which `number_step` becomes; returns 0 if it has no loop for that. */
+static int
+has_step(Fast *f, int type)
+{
+    if (f->number_type != type) {
+        PyUFuncObject *ufunc = (PyUFuncObject *)f->host;
+        f->number_step.many = 0;
+        if (f->is_ufunc && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
+            !set_loop(&f->number_step, ufunc, type)) {
+            f->number_step.many = 0;
+        }
+        f->number_type = type;
+    }
+    return f->number_step.many != 0;
+}
+
+/* Run `number_step`; returns 0 if there is a fault to be told of. */
+static int
+run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
+{
+    take_faults();
+    f->number_step.loop(data, &n, strides, f->number_step.data);
+    return !(take_faults() & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)) || f->number_step.is_quiet;
+}
+
+/* Return what a ufunc gives for one element of a dtype, or for two; NULL, without an error, where that is not so simple,
+ * or there is a fault to be told of. `a` and `b` are the elements, NULL for a number of Python's; `aval` is that of the
+ * dtype, or NULL for doubles.
+ */
+static PyObject *
+number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b, PyArray_Descr *dtype, PyObject *aval)
+{
+    PyObject *given[2] = {x, y};
+    PyArrayObject *arrays[2] = {a, b};
+    npy_uint64 numbers[3][2];
+    npy_intp size = PyDataType_ELSIZE(dtype), strides[3] = {size, size, size};
+    char *data[3] = {(char *)numbers[0], (char *)numbers[1], (char *)numbers[2]};
+    int type = dtype->type_num, is_power = f->op == POW && (type == NPY_DOUBLE || type == NPY_FLOAT), result;
+    if (!is_power && !has_step(f, type)) {
+        return NULL;
+    }
+    for (int i = 0; i < f->nin; i++) {
+        if (arrays[i] != NULL ? !PyArray_ISBEHAVED_RO(arrays[i]) : type == NPY_BOOL || !store_number(type, given[i], data[i])) {
+            return NULL;
+        }
+        data[i] = arrays[i] != NULL ? PyArray_BYTES(arrays[i]) : data[i];
+    }
+    if (is_power) {
+        return power_of(dtype, data[0], data[1], aval);
+    }
+    result = f->number_step.result;
+    if (result != type && result != NPY_BOOL && result != NPY_DOUBLE) {
+        return NULL;
+    }
+    data[f->nin] = (char *)numbers[2];
+    strides[f->nin] = result == type ? size : result == NPY_BOOL ? 1 : (npy_intp)sizeof(double);
+    if (!run_step(f, data, 1, strides)) {
+        return NULL;
+    }
+    return result == type ? known_number(dtype, numbers[2], aval)
+                          : known_number(result == NPY_BOOL ? truth_dtype : double_dtype, numbers[2], NULL);
+}
+
+/* Return what a ufunc gives for few elements of one dtype, in a row, or for those and one more; NULL, without an error,
+ * where that is not so simple, or there is a fault to be told of. `m` and `n` are the nodes of `a` and `b`, which are NULL
+ * for a number of Python's.
+ */
+static PyObject *
+few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArrayObject *b, PyObject *n)
+{
+    PyArrayObject *many = a != NULL && PyArray_NDIM(a) > 0 ? a : b, *arrays[2] = {a, b};
+    PyObject *given[2] = {x, y}, *aval = SLOT(many == a ? m : n, n_aval), *value;
+    PyArray_Descr *dtype = PyArray_DESCR(many);
+    npy_uint64 numbers[2][2];
+    npy_intp strides[3] = {0, 0, 0};
+    char *data[3];
+    int type = dtype->type_num, ndim = PyArray_NDIM(many), result;
+    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !has_step(f, type)) {
+        return NULL;
+    }
+    for (int i = 0; i < f->nin; i++) {
+        PyArrayObject *array = arrays[i];
+        if (array == NULL) {
+            data[i] = (char *)numbers[i];
+            if (type == NPY_BOOL || !store_number(type, given[i], data[i])) {
+                return NULL;
+            }
+            continue;
+        }
+        if (PyArray_DESCR(array) != dtype || !PyArray_ISBEHAVED_RO(array)) {
+            return NULL;
+        }
+        data[i] = PyArray_BYTES(array);
+        if (PyArray_NDIM(array) != 0) {
+            if (SLOT(i == 0 ? m : n, n_aval) != aval || !(ndim == 1 || PyArray_IS_C_CONTIGUOUS(array))) {
+                return NULL;
+            }
+            strides[i] = ndim == 1 ? PyArray_STRIDE(array, 0) : PyArray_ITEMSIZE(array);
+        }
+    }
+    result = f->number_step.result;
+    if (result != type && result != NPY_BOOL && result != NPY_DOUBLE) {
+        return NULL;
+    }
+    dtype = result == type ? dtype : result == NPY_BOOL ? truth_dtype : double_dtype;
+    Py_INCREF(dtype);
+    value = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, PyArray_DIMS(many), NULL, NULL, 0, NULL);
+    if (value == NULL) {
+        return NULL;
+    }
+    data[f->nin] = PyArray_BYTES((PyArrayObject *)value);
+    strides[f->nin] = PyDataType_ELSIZE(dtype);
+    if (!run_step(f, data, PyArray_SIZE(many), strides)) {
+        Py_DECREF(value);
+        return NULL;
+    }
+    return result == type ? known(value, Py_NewRef(aval)) : known_array(value, NULL);
+}

@@ -1,0 +1,60 @@
+"""Operators on few elements run NumPy's loops without NumPy's calls; they give what those give."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+
+TABLE = (np.arange(24) % 5).reshape(4, 6)
+KEYS: list[Any] = [
+    (0,),
+    (0, slice(None, None, -1)),
+    (slice(None), 1),
+    (slice(1, 3), slice(2)),
+    (slice(0),),
+    (0, 0),
+]
+
+
+def assert_alike(mine: Any, wanted: Any) -> None:
+    assert (mine.dtype, mine.shape) == (wanted.dtype, wanted.shape)
+    assert np.asarray(mine).tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("dtype", list("?bhilBHILfdFD"))
+@pytest.mark.parametrize("key", KEYS)
+@np.errstate(all="ignore")
+def test_they_are_numpys_however_they_lie(dtype: str, key: Any) -> None:
+    table = TABLE.astype(dtype)
+    ours = xp.asarray(table)
+    a, x, one, mine = table[key], ours[key], table[1, 2], ours[1, 2]
+    for f in (operator.mul, operator.truediv, operator.lt, operator.ne):
+        for b, y in ((a, x), (one, mine), (2, 2)):
+            assert_alike(f(x, y), f(a, b))
+            assert_alike(f(y, x), f(b, a))
+        assert_alike(f(x.T, x.T), f(a.T, a.T))
+    assert_alike(xp.abs(x), np.abs(a))
+    assert_alike(xp.sin(x.T), np.sin(a.T))
+
+
+def test_they_tell_of_faults() -> None:
+    xp.seterr(divide="raise")
+    try:
+        with pytest.raises(FloatingPointError, match="divide by zero"):
+            bool((1.0 / xp.asarray([1.0, 0.0]))[0])
+    finally:
+        xp.seterr(divide="warn")
+
+
+def test_iterations_end_as_numpys() -> None:
+    for x in (xp.asarray([1.0, 2.0]), xp.ones((2, 3)), xp.ones(0)):
+        assert len(list(x)) == x.shape[0]
+        with pytest.raises(IndexError, match=rf"^getitem: index {x.shape[0]} is out of bounds for axis 0"):
+            x[x.shape[0]]
+        with pytest.raises(IndexError, match=r"^getitem: index -9 is out of bounds for axis 0"):
+            x[-9]
