@@ -1,6 +1,6 @@
 """Run other people's scripts, unchanged, on our arrays and on NumPy's, and compare what they do.
 
-    python -m tests.upstream scripts --source FOLDER [--keep FOLDER] [SCRIPT ...]
+    python -m tests.upstream scripts --source FOLDER [--keep FOLDER] [--seconds N] [SCRIPT ...]
 
 FOLDER/programs.txt names the scripts, one a line, as FIELD/PROJECT/.../script.py; modules may lie beside a
 script or at the root of its project. Each runs in two processes of its own. Right is a script that prints the
@@ -25,7 +25,7 @@ import numpy as np
 
 from nabla_array.runner import figures, texts
 
-SECONDS, PATIENCE = 30, 4  # that a script may take with NumPy, and how many times that with us
+PATIENCE = 4  # how many times the seconds that a script may take with NumPy it may take with us
 RIGHT, DIFFERS, OURS, BOTH, UNSTABLE, SILENT = (
     "right",
     "differs",
@@ -59,14 +59,14 @@ class Verdict(NamedTuple):
     ours: float = 0.0
 
 
-def run(source: Path, script: str, folder: Path, *numpy: str) -> Run:
+def run(source: Path, script: str, folder: Path, seconds: int, *numpy: str) -> Run:
     """Run a script in a process of its own."""
     folder.mkdir()
     root = source / Path(*Path(script).parts[:2])
     path = os.pathsep.join([str(Path.cwd()), str(root), os.environ.get("PYTHONPATH", "")])
     environment = {**os.environ, "PYTHONPATH": path, "MPLBACKEND": "Agg", "PYTHONHASHSEED": "0"}
     command = [sys.executable, "-m", "tests.upstream.script", str(folder), str(source / script), *numpy]
-    limit = SECONDS if numpy else SECONDS * PATIENCE
+    limit = seconds if numpy else seconds * PATIENCE
     try:
         done = subprocess.run(
             command,
@@ -88,24 +88,24 @@ def run(source: Path, script: str, folder: Path, *numpy: str) -> Run:
     )
 
 
-def judge(source: Path, script: str) -> Verdict:
+def judge(source: Path, script: str, seconds: int = 30) -> Verdict:
     """Run a script both ways, and compare."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        theirs = run(source, script, folder / "numpy", "--numpy")
+        theirs = run(source, script, folder / "numpy", seconds, "--numpy")
         if theirs.status != 0:
             return Verdict(script, BOTH, theirs.error)
         drawn = figures.first_difference(folder / "numpy", folder / "numpy")[0]
         if not (drawn or numbers(theirs.left) or any(c.isdigit() for c in theirs.printed)):
             return Verdict(script, SILENT)
-        ours = run(source, script, folder / "ours")
+        ours = run(source, script, folder / "ours", seconds)
         times = theirs.seconds, ours.seconds
         if ours.status != 0:
             return Verdict(script, OURS, ours.error, *times)
         why = _difference(ours, theirs, folder / "ours", folder / "numpy")
         if not why:
             return Verdict(script, RIGHT, "", *times)
-        again = run(source, script, folder / "again", "--numpy")
+        again = run(source, script, folder / "again", seconds, "--numpy")
         if _difference(again, theirs, folder / "again", folder / "numpy"):
             return Verdict(script, UNSTABLE, why)
         return Verdict(script, DIFFERS, why, *times)
@@ -179,24 +179,25 @@ def main(argv: list[str]) -> None:
     parser.add_argument("scripts", nargs="*", metavar="SCRIPT", help="a part of a script's path")
     parser.add_argument("--source", type=Path, required=True, help="the folder of programs.txt")
     parser.add_argument("--keep", type=Path, help="a folder for results: what is there is not run again")
+    parser.add_argument("--seconds", type=int, default=30, help="that a script may take with NumPy")
     args = parser.parse_args(argv)
     source = args.source.resolve()
     listed = (source / "programs.txt").read_text(encoding="utf-8").split("\n")
     verdicts = []
     for script in filter(None, listed):
         if not args.scripts or any(part in script for part in args.scripts):
-            verdicts.append(_kept(source, script, args.keep))
+            verdicts.append(_kept(source, script, args.keep, args.seconds))
             v = verdicts[-1]
             print(f"{script}: {v.kind} {v.why} [{v.theirs:.3g} s, {v.ours:.3g} s]", flush=True)
     print(table(verdicts))
     print(f"our time, NumPy's being 1: {ratio(verdicts):.3f} (geometric mean)")
 
 
-def _kept(source: Path, script: str, keep: Path | None) -> Verdict:
+def _kept(source: Path, script: str, keep: Path | None, seconds: int) -> Verdict:
     if keep is None:
-        return judge(source, script)
+        return judge(source, script, seconds)
     file = keep / f"{script.replace('/', '_')}.pickle"
     if not file.exists():
         keep.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(pickle.dumps(tuple(judge(source, script))))
+        file.write_bytes(pickle.dumps(tuple(judge(source, script, seconds))))
     return Verdict(*pickle.loads(file.read_bytes()))
