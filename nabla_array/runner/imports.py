@@ -12,7 +12,7 @@ from types import FrameType, ModuleType
 from typing import Any
 
 from .._namespace.core.views import openers
-from .._namespace.interop.policies import program_hook
+from .._namespace.interop.policies import program_files, program_hook
 
 _PACKAGE = Path(__file__).parents[1]
 _INSTALLED = [Path(folder) for folder in set(sysconfig.get_paths().values())]
@@ -35,13 +35,13 @@ class Own:
         self._project = _project(self._folder)
         # A program in the folder of an environment is not a part of it.
         self._installed = [f for f in _INSTALLED if not self._folder.is_relative_to(f)]
-        self._known: dict[str, bool] = {}
+        self.known: dict[str, bool] = {}  # of files that were asked for
 
     def file(self, name: str) -> bool:
         """Say whether this is a file of the program's."""
-        if name not in self._known:
-            self._known[name] = self._look(Path(name).resolve())
-        return self._known[name]
+        if name not in self.known:
+            self.known[name] = self._look(Path(name).resolve())
+        return self.known[name]
 
     def _look(self, path: Path) -> bool:
         if any(path.is_relative_to(f) for f in (_PACKAGE, *self._installed)):
@@ -79,13 +79,15 @@ class Redirect:
 
     def __init__(self, own: Own) -> None:
         self.own = own
+        self._names = own.names
         self._import = builtins.__import__
         self._import_module: Callable[..., ModuleType] = importlib.import_module
 
     def on(self) -> None:
         """Begin."""
-        program_hook.append(self.own.names)
-        openers.append(self.own.names)
+        program_hook.append(self._names)
+        program_files.append(self.own.known)
+        openers.append(self._names)
         self._import, builtins.__import__ = builtins.__import__, self._statement
         self._import_module, importlib.import_module = importlib.import_module, self._function
 
@@ -93,8 +95,9 @@ class Redirect:
         """End: what is imported from now on is what it says."""
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
-        program_hook.remove(self.own.names)
-        openers.remove(self.own.names)
+        program_hook.remove(self._names)
+        program_files[:] = [files for files in program_files if files is not self.own.known]
+        openers.remove(self._names)
 
     def _statement(
         self,

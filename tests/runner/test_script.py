@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import signal
+import sys
 from pathlib import Path
 
 import pytest
+
+from nabla_array._lazy.native import compiled
 
 from .running import python, run
 
@@ -250,3 +253,36 @@ def test_the_programs_own_code_sees_addresses(tmp_path: Path) -> None:
     done = run("memory.py", folder=tmp_path)
     assert done.stderr == ""
     assert done.stdout.splitlines() == ["True 16 False", "(6,) True False"]
+
+
+ASKING = """
+import helper, installed
+import numpy as np
+
+x, s = np.arange(3.0), np.arange(3.0)[1]
+for module in (installed, helper, installed, helper):
+    print(module.shows(x), module.shows(s), isinstance(s, float), module.is_float(s), module.listed([s, s]))
+"""
+ASKED = """
+import numpy
+def shows(x):
+    try:
+        return memoryview(x).nbytes
+    except (BufferError, TypeError):
+        return None
+is_float = lambda x: isinstance(x, float)
+listed = lambda xs: numpy.array(xs).tolist()
+"""
+
+
+def test_only_the_programs_own_modules_see_memory_and_floats(tmp_path: Path) -> None:
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "installed.py").write_text(ASKED)
+    (tmp_path / "helper.py").write_text(ASKED)
+    (tmp_path / "asking.py").write_text('import sys\nsys.path.append("site-packages")\n' + ASKING)
+    done = run("asking.py", folder=tmp_path)
+    assert done.stderr == ""
+    shown = "None None" if compiled is None and sys.version_info < (3, 12) else "24 8"
+    told = ["None None True False [1.0, 1.0]", f"{shown} True True [1.0, 1.0]"]
+    assert done.stdout.splitlines() == told * 2

@@ -30,6 +30,7 @@ def asking(
     borrowing: set[str],
     giving: set[str],
     program_hook: list[Any],
+    program_files: list[dict[str, bool]],
     number_class: Callable[[str], type],
     from_shared: Callable[[Any], Any],
 ) -> None: ...

@@ -11,27 +11,29 @@ typedef struct {
  * has axes, and what gives the class of a number. So does whether it has `__array_interface__`, and whether NumPy is given
  * a copy of it.
  */
-static PyObject *told_of_arrays, *told_of_numbers, *told_of_interfaces, *program_hook, *number_class;
+static PyObject *told_of_arrays, *told_of_numbers, *told_of_interfaces, *number_class;
 static PyObject *told_of_memory[3], *giving, *from_shared;
 
-/* asking(*modules, list, function, function): what `policies.py` has for `__class__`, for
+/* asking(*modules, list, list, function, function): what `policies.py` has for `__class__`, for
  * `__array_interface__`, in three sets, for `__array__`, and for what becomes ours
  */
 static PyObject *
 asking(PyObject *module, PyObject *args)
 {
-    PyObject *sets[7], *hook, *class_of, *share;
+    PyObject *sets[7], *hook, *files, *class_of, *share;
     PyObject **where[7] = {&told_of_arrays,    &told_of_numbers,   &told_of_interfaces,
                            &told_of_memory[0], &told_of_memory[1], &told_of_memory[2], &giving};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!OO", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!OO", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
                           &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5],
-                          &PySet_Type, &sets[6], &PyList_Type, &hook, &class_of, &share)) {
+                          &PySet_Type, &sets[6], &PyList_Type, &hook, &PyList_Type, &files, &class_of,
+                          &share)) {
         return NULL;
     }
     for (int i = 0; i < 7; i++) {
         Py_XSETREF(*where[i], Py_NewRef(sets[i]));
     }
     Py_XSETREF(program_hook, Py_NewRef(hook));
+    Py_XSETREF(program_files, Py_NewRef(files));
     Py_XSETREF(number_class, Py_NewRef(class_of));
     Py_XSETREF(from_shared, Py_NewRef(share));
     Py_RETURN_NONE;
@@ -69,7 +71,7 @@ class_of(PyObject *aval, PyObject *shape)
 {
     PyObject *name = number_class == NULL ? NULL : asking_module(), *dtype, *kind, *found = NULL; /* who asks `isinstance` */
     int is_number = PyTuple_GET_SIZE(shape) == 0;
-    if (name != NULL && !(is_number && PyList_GET_SIZE(program_hook) != 0) &&
+    if (name != NULL && (!is_number || is_foreign()) &&
         PySet_Contains(is_number ? told_of_numbers : told_of_arrays, name) == 0) {
         if (!is_number) {
             found = Py_NewRef((PyObject *)Array);
@@ -107,8 +109,7 @@ attribute_get(PyObject *self, PyObject *x, PyObject *type)
     Attribute *a = (Attribute *)self;
     PyObject *aval, *shape;
     Py_ssize_t n, lead, size = 1;
-    if (a->kind == 'i' && x != NULL && IS_ARRAY(x) && program_hook != NULL && PyList_GET_SIZE(program_hook) == 0 &&
-        !is_asked_by(told_of_interfaces)) {
+    if (a->kind == 'i' && x != NULL && IS_ARRAY(x) && is_foreign() && !is_asked_by(told_of_interfaces)) {
         PyErr_SetObject(PyExc_AttributeError, s_interface);
         return NULL;
     }

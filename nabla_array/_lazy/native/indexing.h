@@ -446,6 +446,13 @@ write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *
     return 1;
 }
 
+/* Say whether this is an array of NumPy's own that is written as ours are. */
+static inline int
+is_numpys_own(PyObject *y)
+{
+    return PyArray_CheckExact(y) && is_held((PyArrayObject *)y) && PyArray_NBYTES((PyArrayObject *)y) < part_bytes;
+}
+
 /* x[key] = y; returns 1 if that is done, 0 if the package must do it, -1 for an error. */
 static int
 write_part(PyObject *x, PyObject *key, PyObject *y)
@@ -479,7 +486,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
         return 0;
     }
     memory = memory_of(x, others, 1 + many, &owner);
-    new = IS_ARRAY(y) ? seen(y) : NULL;
+    new = IS_ARRAY(y) ? seen(y) : is_numpys_own(y) ? (PyArrayObject *)y : NULL;
     done = 0;
     if (memory != NULL && (new != NULL || !IS_ARRAY(y))) {
         Py_INCREF(memory);

@@ -508,6 +508,7 @@ static const struct {
     const char *name;
 } names[] = {
     {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
+    {&s_file, "__file__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_divide, "divide"}, {&s_over, "over"}, {&s_invalid, "invalid"},
     {&s_warnings, "float_warnings"},

@@ -77,7 +77,42 @@ view_let_go(PyObject *self)
     let_go(self, &views, view_let_go);
 }
 
+static PyObject *s_name, *s_file;
+static PyObject *program_hook; /* list: what says whether global names are of the program that is run, if one is */
+static PyObject *program_files; /* list: the dict of what it has said so far, by the modules' files */
+
+/* Say whether the code that runs is known to be of no program that is run: `Own.names` in Python is the meaning. */
+static int
+is_foreign(void)
+{
+    PyObject *globals, *name, *file;
+    int found = 0;
+    if (program_hook == NULL || PyList_GET_SIZE(program_hook) == 0) {
+        return program_hook != NULL;
+    }
+    if (PyList_GET_SIZE(program_hook) != 1 || PyList_GET_SIZE(program_files) != 1) {
+        return 0;
+    }
+    globals = PyEval_GetGlobals();
+    name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name);
+    file = name == NULL ? NULL : PyDict_GetItemWithError(globals, s_file);
+    if (file != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__main__") != 0) {
+        found = PyDict_GetItemWithError(PyList_GET_ITEM(program_files, 0), file) == Py_False;
+    }
+    PyErr_Clear();
+    return found;
+}
+
 static PyObject *openers; /* list: not empty while some code's `memoryview` is answered */
+
+/* Say whether the code that runs may not have what a `memoryview` shows. */
+static inline int
+is_refused(void)
+{
+    Py_ssize_t n = PyList_GET_SIZE(openers);
+    return n == 0 || (n == 1 && program_hook != NULL && PyList_GET_SIZE(program_hook) == 1 &&
+                      PyList_GET_ITEM(openers, 0) == PyList_GET_ITEM(program_hook, 0) && is_foreign());
+}
 
 /* Give C code the elements of an array, by the method `__buffer__` (a `memoryview`), which Python itself asks from 3.12
  * on. What NumPy asks for, before it asks `__array__`, is refused here where nobody may have it, for speed.
@@ -88,7 +123,7 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
     PyObject *memory = NULL;
     int out = -1;
     view->obj = NULL;
-    if (flags == PyBUF_FULL_RO && PyList_GET_SIZE(openers) == 0) {
+    if (flags == PyBUF_FULL_RO && is_refused()) {
         PyErr_SetString(PyExc_BufferError,
                         "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes");
     }

@@ -107,6 +107,8 @@ ROWS = (
 )
 # The runner puts here what says whether global names are of the program that runs.
 program_hook: list[Callable[[dict[str, Any]], bool]] = []
+# What that has found of modules so far, by their files: compiled code asks there first.
+program_files: list[dict[str, bool]] = []
 
 _NUMBERS = {"i": numbers.Integral, "u": numbers.Integral, "f": numbers.Real, "c": numbers.Complex}
 # The module of `numpy.isscalar`, which asks for its caller.
@@ -210,7 +212,7 @@ class_hook.append(_class_of)
 Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
 if compiled is not None:
     _sets = (_ask_of_arrays, _ask_of_numbers, interfaces, writing, reading, borrowing, giving)
-    compiled.asking(*_sets, program_hook, _number, from_shared)
+    compiled.asking(*_sets, program_hook, program_files, _number, from_shared)
     Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
         "interface", vars(Array)["__array_interface__"]
     )
