@@ -306,6 +306,16 @@ large_view(PyObject *x, PyObject *node, PyArrayObject *part, PyObject *key)
     return out;
 }
 
+/* Say whether a key that is NumPy's integers takes little of a large array: `_takes_few` in Python is the meaning. */
+static int
+takes_few(PyArrayObject *value, PyObject *key)
+{
+    PyArrayObject *places = (PyArrayObject *)key;
+    return PyArray_CheckExact(key) && PyTypeNum_ISINTEGER(PyArray_DESCR(places)->type_num) && PyArray_NDIM(value) > 0 &&
+           PyArray_DIM(value, 0) > 0 &&
+           PyArray_SIZE(places) < large_bytes / (PyArray_NBYTES(value) / PyArray_DIM(value, 0) + 1);
+}
+
 /* x[key] where arrays in the key choose elements, or say where they are */
 static PyObject *
 read_places(PyObject *x, PyObject *key)
@@ -313,11 +323,10 @@ read_places(PyObject *x, PyObject *key)
     PyArrayObject *value = seen(x);
     PyObject *arrays[MOST_KEYS], *plain, *part = NULL;
     Py_ssize_t many;
-    if (value == NULL || PyArray_NBYTES(value) >= part_bytes || tiny() == 0 ||
-        (plain = array_key(key, arrays, &many)) == NULL) {
+    if (value == NULL || tiny() == 0 || (plain = array_key(key, arrays, &many)) == NULL) {
         return NULL;
     }
-    if ((value = seen(x)) != NULL) {
+    if ((value = seen(x)) != NULL && (PyArray_NBYTES(value) < part_bytes || takes_few(value, plain))) {
         Py_INCREF(value);
         part = PyArray_CheckExact(plain) ? take_chosen(value, (PyArrayObject *)plain) : NULL;
         if (part == NULL) {

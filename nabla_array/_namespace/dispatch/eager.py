@@ -121,6 +121,15 @@ def _gives_little(aval: Aval, key: Any) -> bool:
         return False
 
 
+def _takes_few(aval: Aval, key: Any) -> bool:
+    """Say whether a key with arrays is for a small array, or is integers that take little of a large one."""
+    if aval.nbytes < LARGE:
+        return True
+    if type(key) is not np.ndarray or key.dtype.kind not in "iu" or not aval.shape or not aval.shape[0]:
+        return False
+    return key.size < LARGE // (aval.nbytes // aval.shape[0] + 1)
+
+
 def _like(aval: Aval) -> np.ndarray:
     """Return an array that takes no memory."""
     return np.ndarray(aval.shape, aval.dtype, bytes(aval.dtype.itemsize), strides=(0,) * aval.ndim)
@@ -141,7 +150,7 @@ def read(x: Array, key: Any) -> Array | None:
     if x._levels:  # a write has given the owner some
         return None
     seen, node = x._view, x._node
-    if not plain and (key is None or (type(node) is not Part and node.aval.nbytes >= LARGE)):
+    if not plain and (key is None or not (type(node) is Part or _takes_few(node.aval, key))):
         return None
     if value is None:
         # Whoever reads a small part of what is pending will read others, but for who tries whether one can.

@@ -58,3 +58,20 @@ def test_iterations_end_as_numpys() -> None:
             x[x.shape[0]]
         with pytest.raises(IndexError, match=r"^getitem: index -9 is out of bounds for axis 0"):
             x[-9]
+
+
+def test_few_elements_of_a_large_array_are_taken_at_once() -> None:
+    n = 1_000_000
+    theirs = np.arange(n)
+    x = xp.asarray(theirs)
+    for places in (np.arange(0, n, 70_001), np.array([[0, -1], [5, n - 1]]), np.array([], dtype=int)):
+        for key in (places, xp.asarray(places)):
+            taken = x[key]
+            assert xp.explain(taken).operations() == 0
+            assert_alike(taken, theirs[places])
+            x[key] -= x[key] // 7
+            theirs[places] -= theirs[places] // 7
+    assert xp.explain(x[np.arange(n)]).operations() > 0
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[np.array([n])] + 1
+    assert np.array_equal(x, theirs)
