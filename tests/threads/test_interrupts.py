@@ -83,35 +83,6 @@ def moments(work: Callable[[], object], at: int = -1) -> int:
     return count
 
 
-def interrupted(program: Program, given: np.ndarray, wanted: list[np.ndarray], times: int) -> int:
-    """Interrupt evaluations at random moments, and see what comes of the arrays; returns how many it hit."""
-    rng, hits = random.Random(times), 0
-    many = 0
-    for _ in range(3):  # the first ones plan
-        pending = program(xp, xp.asarray(given))
-        many = moments(lambda pending=pending: xp.eval(*pending))  # type: ignore[misc]
-    for _ in range(times):
-        pending = program(xp, xp.asarray(given))
-        try:
-            moments(lambda pending=pending: xp.eval(*pending), rng.randint(1, many))  # type: ignore[misc]
-        except KeyboardInterrupt:
-            hits += 1
-        for got, right in zip(pending, wanted, strict=True):
-            np.testing.assert_allclose(np.asarray(got), right, rtol=1e-12)
-    return hits
-
-
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("mode", ["auto", "host"])
-def test_values_after_an_interrupt(program: Program, mode: Any) -> None:
-    given = np.random.default_rng(0).random(N)
-    wanted = [
-        np.asarray(w) for w in program(np if program is not sorted_and_multiplied else xp, given.copy())
-    ]
-    with xp.config(mode=mode):
-        assert interrupted(program, given, wanted, 20) > 15
-
-
 def _leaves_locks_taken() -> bool:
     """Say whether this Python may enter a `with` block and not leave it, when Ctrl-C comes (GH-148874)."""
     other = threading.Lock()
@@ -130,6 +101,38 @@ def _leaves_locks_taken() -> bool:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def interrupted(program: Program, given: np.ndarray, wanted: list[np.ndarray], times: int) -> int:
+    """Interrupt evaluations at random moments, and see what comes of the arrays; returns how many it hit."""
+    rng, hits = random.Random(times), 0
+    many = 0
+    for _ in range(3):  # the first ones plan
+        pending = program(xp, xp.asarray(given))
+        many = moments(lambda pending=pending: xp.eval(*pending))  # type: ignore[misc]
+    for _ in range(times):
+        pending = program(xp, xp.asarray(given))
+        try:
+            moments(lambda pending=pending: xp.eval(*pending), rng.randint(1, many))  # type: ignore[misc]
+        except KeyboardInterrupt:
+            hits += 1
+        while lock._is_owned():  # or the threads of later tests would wait for ever
+            assert _leaves_locks_taken()
+            lock.release()
+        for got, right in zip(pending, wanted, strict=True):
+            np.testing.assert_allclose(np.asarray(got), right, rtol=1e-12)
+    return hits
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("mode", ["auto", "host"])
+def test_values_after_an_interrupt(program: Program, mode: Any) -> None:
+    given = np.random.default_rng(0).random(N)
+    wanted = [
+        np.asarray(w) for w in program(np if program is not sorted_and_multiplied else xp, given.copy())
+    ]
+    with xp.config(mode=mode):
+        assert interrupted(program, given, wanted, 20) > 15
 
 
 def test_values_after_an_interrupt_beside_another_thread() -> None:
