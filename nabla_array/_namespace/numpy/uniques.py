@@ -94,11 +94,12 @@ def _both(function: str, *operands: Any) -> list[Array]:
 
 
 def _unless_floats(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return what does the same, but None for integers of which NumPy makes floats, several one."""
+    """Return what does the same, but None where integers become floats: several of them may become one."""
 
     def host(ar1: Any, ar2: Any, *args: Any, **options: Any) -> Any:
         x, y = np.asarray(ar1), np.asarray(ar2)
-        becomes_float = x.dtype.kind in "iu" and y.dtype.kind in "iu" and np.result_type(x, y).kind == "f"
+        has_integers = x.dtype.kind in "iu" or y.dtype.kind in "iu"
+        becomes_float = has_integers and np.result_type(x.dtype, y.dtype).kind in "fc"
         return None if becomes_float else function(ar1, ar2, *args, **options)
 
     return host

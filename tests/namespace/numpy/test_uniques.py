@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import nabla_array as xp
+
 from .comparing import compare
 
 CALLS = """
@@ -39,3 +41,9 @@ np.setxor1d(f, 2.5)
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_a_call_is_numpys(call: str) -> None:
     compare(call)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float32", "float64", "complex64"])
+def test_integers_that_become_one_float_are_not_in_both(dtype: str) -> None:
+    x, y = xp.asarray([2**64 - 2, 2**64 - 4, 5], dtype="uint64"), xp.asarray([5], dtype=dtype)
+    assert xp.intersect1d(x, y).tolist() == [5]
