@@ -16,11 +16,7 @@ from hypothesis import HealthCheck, settings
 from nabla_array import config
 from nabla_array._lazy.native import compiled
 
-from .optional import (  # noqa: F401
-    pytest_make_collect_report,
-    pytest_report_header,
-    pytest_runtest_makereport,
-)
+from . import optional
 from .recorded import everything_recorded
 
 # `deadline` off: the first example of a test may load what later ones find. No database: the tree stays
@@ -42,6 +38,11 @@ if compiled is None:  # the header of the report says so, not each process that 
 
 # Programs that tests run in processes of their own: to import them is to run them.
 collect_ignore_glob = ["namespace/programs/*", "runner/scripts/*"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Skip examples of the package that want a missing library: this file's own hooks see tests alone."""
+    config.pluginmanager.register(optional, "optional")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

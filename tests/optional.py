@@ -27,6 +27,9 @@ MISSING = {name for name in LIBRARIES.split() if find_spec(name) is None}
 def missing_of(error: BaseException | None) -> str | None:
     """Return the library for want of which an error was raised, directly or in a process that a test ran."""
     while error is not None:
+        if isinstance(error, BaseExceptionGroup):  # Hypothesis's, of several examples
+            names = [missing_of(e) for e in error.exceptions]
+            return names[0] if all(names) else None
         if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] in MISSING:
             return (error.name or "").partition(".")[0]
         error = error.__cause__ or error.__context__

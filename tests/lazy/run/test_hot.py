@@ -23,6 +23,8 @@ from nabla_array.transforms import fori_loop, grad, scan, vmap, while_loop
 
 from ..cpu.test_loops import of_eqns
 
+pytest.importorskip("llvmlite", reason="llvmlite, which makes machine code, is not installed")
+
 
 @pytest.fixture(autouse=True)
 def _anew() -> Iterator[None]:
