@@ -17,6 +17,7 @@ import nabla_array as xp
 from nabla_array import transforms
 from nabla_array._lazy.cpu import faults
 from nabla_array._lazy.cpu.machine import Machine
+from nabla_array._lazy.native import compiled
 from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.run import hot
 from nabla_array.transforms import fori_loop, grad, scan, vmap, while_loop
@@ -24,6 +25,7 @@ from nabla_array.transforms import fori_loop, grad, scan, vmap, while_loop
 from ..cpu.test_loops import of_eqns
 
 pytest.importorskip("llvmlite", reason="llvmlite, which makes machine code, is not installed")
+pytestmark = pytest.mark.skipif(compiled is None, reason="machine code calls the compiled module")
 
 
 @pytest.fixture(autouse=True)
