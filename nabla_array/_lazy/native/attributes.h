@@ -355,7 +355,8 @@ cast_array(PyObject *x, PyObject *dtype)
     PyObject *found = NULL;
     if (!is_watched() && is_dtype(dtype) && (value = fresh(x)) != NULL && PyArray_NBYTES(value) < tiny() &&
         PyArray_IS_C_CONTIGUOUS(value) && PyArray_DescrConverter(dtype, &wanted) == NPY_SUCCEED &&
-        PyArray_ISNBO(wanted->byteorder) && is_quiet_cast(PyArray_DESCR(value), wanted)) {
+        PyArray_ISNBO(wanted->byteorder) && wanted->type_num != PyArray_DESCR(value)->type_num && /* `float`, say */
+        is_quiet_cast(PyArray_DESCR(value), wanted)) {
         Py_INCREF(wanted);
         found = PyArray_CastToType(value, wanted, 0);
     }
