@@ -33,12 +33,15 @@ reshaped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     return part;
 }
 
-/* Say whether what NumPy made of an array is no view of it. */
+/* Say whether what NumPy made of an array by another shape is no view of it: views begin where the array does.
+ *
+ * Their bases do not tell: NumPy follows an array's base to the one that owns the memory, and that of a broadcast value
+ * may not be it.
+ */
 static inline int
 is_copy(PyObject *part, PyArrayObject *value)
 {
-    PyObject *memory = PyArray_BASE(value) != NULL ? PyArray_BASE(value) : (PyObject *)value;
-    return PyArray_BASE((PyArrayObject *)part) != memory;
+    return PyArray_BYTES((PyArrayObject *)part) != PyArray_BYTES(value);
 }
 
 /* Say whether an array's elements lie as NumPy's do, so that NumPy copies them where it does there.

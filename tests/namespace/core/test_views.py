@@ -157,6 +157,24 @@ w = u.T.reshape(-1)
 w[0] = 8
 r = (u, v, w)
 
+u = np.ones((), bool)
+u[()] = 2.5
+v = u.reshape(())
+v[()] = 0
+r = u
+
+u = np.ones((1, 1), np.int8)
+u[...] = 2.5
+v = u.ravel()
+v[0] = 3
+r = u
+
+u = np.zeros(3)
+u[...] = 2.5
+v = np.expand_dims(u, 0)
+v[0, 1] = 3
+r = u
+
 u = np.arange(4)
 v = np.array(u)
 w = np.asarray(u)
