@@ -329,6 +329,7 @@ class _Terminal(io.StringIO):
 def test_a_bar_on_long_work(client: Client, monkeypatch: pytest.MonkeyPatch, stream: Any) -> None:
     monkeypatch.setattr(waiting, "_PATIENCE", 0.05)
     monkeypatch.setattr(waiting, "_TICK", 0.05)
+    monkeypatch.setenv("TERM", "xterm")  # rich draws no bars on a dumb terminal
     monkeypatch.setattr("sys.stderr", shown := stream())
     slow(monkeypatch, 0.4)
     x = shard(np.arange(8.0), mesh_of(client, 4), P("x"))
