@@ -13,8 +13,8 @@ static const Reduction reductions[] = {
     {"all", "logical_and", 0}, {"mean", "add", 'm'}, {"var", "add", 'v'},     {"std", "add", 's'},
 };
 
-/* Bytes of an array whose deviations are made as a whole: those of larger ones are for blocks. */
-enum { MOST_DEVIATIONS = 1 << 17 };
+/* Deviations that are made at a time: they stay in the nearest cache. */
+enum { DEVIATIONS_AT_ONCE = 1 << 11 };
 
 /* Return the reduction that a function does; NULL if it does none. */
 static const Reduction *
@@ -131,24 +131,31 @@ divide(char *sums, npy_intp n, int type, double by, int has_root)
     }
 }
 
+/* Numbers of either type. */
+typedef union {
+    npy_double as_double[DEVIATIONS_AT_ONCE];
+    npy_float as_float[DEVIATIONS_AT_ONCE];
+} Numbers;
+
+/* Sums of the squares of deviations in the making. */
+typedef struct {
+    const Step *add;
+    int type;
+    npy_intp itemsize;
+    Numbers means, squares;
+} Deviations;
+
 #define DEVIATIONS(type)                                                                                             \
-    for (npy_intp i = 0; i < cut->outer; i++) {                                                                      \
-        const type *means = (const type *)center + i * cut->inner;                                                   \
-        for (npy_intp row = 0; row < cut->many; row++) {                                                             \
-            const type *x = (const type *)from + (i * cut->many + row) * cut->inner;                                 \
-            type *out = (type *)to + (i * cut->many + row) * cut->inner;                                             \
-            for (npy_intp j = 0; j < cut->inner; j++) {                                                              \
-                type off = x[j] - means[j];                                                                          \
-                out[j] = off * off;                                                                                  \
-            }                                                                                                        \
-        }                                                                                                            \
+    for (npy_intp i = 0; i < n; i++) {                                                                               \
+        npy_##type off = ((const npy_##type *)from)[i] - d->means.as_##type[are_own ? i : 0];                        \
+        d->squares.as_##type[i] = off * off;                                                                         \
     }
 
-/* Write the squares of what elements are off the means of their tables. */
+/* Write the squares of what elements are off means: their own, or the first for all. */
 static void
-square_deviations(const Cut *cut, const char *from, const char *center, char *to, int type)
+square_deviations(Deviations *d, const char *from, npy_intp n, int are_own)
 {
-    if (type == NPY_DOUBLE) {
+    if (d->type == NPY_DOUBLE) {
         DEVIATIONS(double)
     }
     else {
@@ -156,29 +163,65 @@ square_deviations(const Cut *cut, const char *from, const char *center, char *to
     }
 }
 
-/* Write what a reduction gives; returns 0 where memory is short. */
-static int
+/* Add up the squares of what elements are off the first mean: pairwise, halved where NumPy's loop of all would halve them.
+ */
+static void
+add_deviations(Deviations *d, char *from, npy_intp n, char *to)
+{
+    npy_intp half = n / 2, one = 1, strides[3] = {d->itemsize, d->itemsize, d->itemsize};
+    npy_double rest;
+    char *data[3] = {to, (char *)&rest, to};
+    if (n <= DEVIATIONS_AT_ONCE) {
+        square_deviations(d, from, n, 0);
+        reduce_to(d->add, to, (char *)&d->squares, d->itemsize, n, d->itemsize);
+        return;
+    }
+    half -= half % 8;
+    add_deviations(d, from, half, to);
+    add_deviations(d, from + half * d->itemsize, n - half, (char *)&rest);
+    d->add->loop(data, &one, strides, d->add->data);
+}
+
+/* Put in the place of means the sums of the squares of what elements are off them. */
+static void
+sum_deviations(const Step *add, const Cut *cut, char *from, char *to, npy_intp itemsize, int type)
+{
+    Deviations d = {.add = add, .type = type, .itemsize = itemsize};
+    npy_intp width = cut->inner * itemsize, strides[3] = {itemsize, itemsize, itemsize};
+    for (npy_intp i = 0; i < cut->outer; i++, from += cut->many * width, to += width) {
+        if (cut->inner == 1) {
+            memcpy(&d.means, to, (size_t)itemsize);
+            add_deviations(&d, from, cut->many, to);
+            continue;
+        }
+        for (npy_intp start = 0; start < cut->inner; start += DEVIATIONS_AT_ONCE) {
+            npy_intp n = cut->inner - start < DEVIATIONS_AT_ONCE ? cut->inner - start : DEVIATIONS_AT_ONCE;
+            char *sums = to + start * itemsize;
+            memcpy(&d.means, sums, (size_t)(n * itemsize));
+            memset(sums, 0, (size_t)(n * itemsize));
+            for (npy_intp row = 0; row < cut->many; row++) {
+                char *data[3] = {sums, (char *)&d.squares, sums};
+                square_deviations(&d, from + row * width + start * itemsize, n, 1);
+                add->loop(data, &n, strides, add->data);
+            }
+        }
+    }
+}
+
+/* Write what a reduction gives. */
+static void
 reduce_array(const Reduction *r, const Step *step, const Cut *cut, PyArrayObject *x, double correction, char *to)
 {
     npy_intp itemsize = PyArray_ITEMSIZE(x), n = cut->outer * cut->inner;
     int type = PyArray_DESCR(x)->type_num;
-    char *squares;
     reduce_tables(step, cut, PyArray_BYTES(x), to, itemsize);
-    if (r->moment == 0) {
-        return 1;
+    if (r->moment != 0) {
+        divide(to, n, type, (double)cut->many, 0);
     }
-    divide(to, n, type, (double)cut->many, 0);
-    if (r->moment == 'm') {
-        return 1;
+    if (r->moment == 'v' || r->moment == 's') {
+        sum_deviations(step, cut, PyArray_BYTES(x), to, itemsize, type);
+        divide(to, n, type, (double)cut->many - correction, r->moment == 's');
     }
-    if ((squares = PyMem_RawMalloc((size_t)PyArray_NBYTES(x))) == NULL) {
-        return 0;
-    }
-    square_deviations(cut, PyArray_BYTES(x), to, squares, type);
-    reduce_tables(step, cut, squares, to, itemsize);
-    divide(to, n, type, (double)cut->many - correction, r->moment == 's');
-    PyMem_RawFree(squares);
-    return 1;
 }
 
 /* Read the arguments of a reduction behind the array; returns 0 for what is not so simple. */
@@ -251,8 +294,7 @@ reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names
     int keeps;
     Cut cut;
     if (x == NULL || PyArray_SIZE(x) == 0 || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISBEHAVED_RO(x) ||
-        PyArray_NBYTES(x) >= (r->moment == 'v' || r->moment == 's' ? MOST_DEVIATIONS : part_bytes) ||
-        !(is_at_hand(NODE(args[0])) || tiny() > 0)) {
+        PyArray_NBYTES(x) >= part_bytes || !(is_at_hand(NODE(args[0])) || tiny() > 0)) {
         return NULL;
     }
     dtype = PyArray_DESCR(x);
@@ -264,8 +306,8 @@ reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names
     value = PyArray_NewFromDescr(&PyArray_Type, dtype, cut.ndim, cut.dims, NULL, NULL, 0, NULL);
     if (value != NULL) {
         take_faults();
-        if (!reduce_array(r, step, &cut, x, correction, PyArray_BYTES((PyArrayObject *)value)) ||
-            (take_faults() && !step->is_quiet)) {
+        reduce_array(r, step, &cut, x, correction, PyArray_BYTES((PyArrayObject *)value));
+        if (take_faults() && !step->is_quiet) {
             Py_CLEAR(value);
         }
     }

@@ -164,7 +164,7 @@ def _spread(
     return _variance(name, x, axis, ddof, keepdims, center)
 
 
-@fastpath.whole(np.ndarray.var, "reduce")
+@fastpath.whole(np.var, "reduce")  # which takes `correction`, as its method does not
 def var(
     a: ArrayLike,
     axis: Axis = None,
@@ -212,7 +212,7 @@ def var(
     return deliver("var", out, y, "unsafe", exact=True)
 
 
-@fastpath.whole(np.ndarray.std, "reduce")
+@fastpath.whole(np.std, "reduce")
 @described_like(var)
 def std(
     a: ArrayLike,

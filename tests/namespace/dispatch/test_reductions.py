@@ -52,6 +52,21 @@ def test_bits(name: str, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["var", "std"])
+@pytest.mark.parametrize("dtype", ["f", "d"])
+@pytest.mark.parametrize(
+    "shape", [(2048,), (2049,), (5000,), (100_003,), (3, 5001), (5001, 3), (2, 2050, 4), (4, 3, 2049)]
+)
+def test_bits_of_more_deviations_than_are_made_at_once(name: str, dtype: str, shape: tuple[int, ...]) -> None:
+    a = (np.random.default_rng(0).standard_normal(shape) + 3).astype(dtype)
+    turned = np.asfortranarray(a)
+    for axis in axes_of(shape):
+        wanted = getattr(np, name)(a, axis=axis, correction=1)
+        same(getattr(xp, name)(xp.asarray(a), axis=axis, correction=1), wanted)
+        found = getattr(xp, name)(xp.asarray(turned), axis=axis, correction=1)
+        same(found, getattr(np, name)(turned, axis=axis, correction=1), bits=False)
+
+
+@pytest.mark.parametrize("name", ["var", "std"])
 @pytest.mark.parametrize("word", ["ddof", "correction"])
 def test_corrections(name: str, word: str) -> None:
     a = np.random.default_rng(0).standard_normal((6, 5))
