@@ -260,6 +260,20 @@ call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     return PyArray_NewCopy(value, NPY_CORDER);
 }
 
+/* Say whether an array owns its memory, or is all of another's that nobody else has, and may be written to. */
+static int
+is_sole_owner(PyArrayObject *array)
+{
+    PyObject *base = PyArray_BASE(array);
+    if (!PyArray_ISWRITEABLE(array)) {
+        return 0;
+    }
+    return PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) ||
+           (base != NULL && PyArray_CheckExact(base) && Py_REFCNT(base) == 1 && PyArray_IS_C_CONTIGUOUS(array) &&
+            PyArray_CHKFLAGS((PyArrayObject *)base, NPY_ARRAY_OWNDATA) &&
+            PyArray_NBYTES((PyArrayObject *)base) == PyArray_NBYTES(array));
+}
+
 /* Return what `asarray` makes of a number, of a small array of NumPy's, or of a large one that is given away; NULL for
  * anything else, perhaps with an error.
  */
@@ -275,8 +289,7 @@ copied(PyObject *given, PyObject *dtype)
             return NULL;
         }
         if (PyArray_NBYTES(array) >= tiny()) {
-            int is_given = giving != NULL && PyArray_ISWRITEABLE(array) && PyArray_CHKFLAGS(array, NPY_ARRAY_OWNDATA) &&
-                           is_asked_by(giving);
+            int is_given = giving != NULL && is_sole_owner(array) && is_asked_by(giving);
             return is_given ? PyObject_CallOneArg(from_shared, given) : NULL;
         }
         value = PyArray_NewCopy(array, NPY_KEEPORDER);

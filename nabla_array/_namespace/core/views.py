@@ -412,6 +412,8 @@ writing: set[str] = set()
 reading: set[str] = set()
 # ... or to read at once and let go of, which needs no memory of its own.
 borrowing: set[str] = set()
+# ... which may be written to, for all that NumPy says: their C code copies what may not.
+trusted: set[str] = set()
 
 
 def array(self: Array, /, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -419,18 +421,20 @@ def array(self: Array, /, dtype: Any = None, copy: bool | None = None) -> np.nda
 
     With ``copy=False`` it is the same memory, read-only, since a pending computation may need it.
     """
+    is_trusted = False
     if copy is None and dtype is None:
         caller = sys._getframe(1).f_globals.get("__name__")
         if caller in writing or caller in reading:
             return memory(self, caller in writing)
         copy = False if caller in borrowing else None
+        is_trusted = caller in trusted
     check_leaves("numpy.asarray", self)
     value = self._value()
     wanted = value.dtype if dtype is None else np.dtype(dtype)
     if copy is False:
         if wanted != value.dtype:
             raise ValueError(f"__array__: {value.dtype} as {wanted} needs a copy")
-        return read_only(value)
+        return value if is_trusted else read_only(value)
     has_order = self._view is not None and value.ndim > 1
     return copy_of(value, wanted, axes_of(layout(self), "K") if has_order else None)
 

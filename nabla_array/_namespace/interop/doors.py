@@ -36,6 +36,11 @@ def shared(x: Array) -> Any:
     return memory(x) if x.shape else np.asarray(x)[()]
 
 
+def lent(x: Array) -> Any:
+    """Return NumPy's array on the memory of ours, which is read at once and let go of."""
+    return np.asarray(x, copy=False) if x.shape else np.asarray(x)[()]
+
+
 class Door(NamedTuple):
     """A module, names of its functions (or of methods, `Class.method`), what they are given, and why.
 
@@ -70,6 +75,12 @@ DOORS = (
         "pyarrow.lib", "array scalar table chunked_array record_batch", copy, "knows numbers of NumPy's alone"
     ),
     Door("scipy.ndimage._ni_label", "_label", shared, "compiled code writes to no others"),
+    Door(
+        "scipy.signal._spectral_py",
+        "csd",
+        lent,
+        "transforms twice what is no longer one array after `asarray`",
+    ),
     Door("scipy.sparse.linalg._dsolve.linsolve", "splu.solve spilu.solve", copy, "compiled; takes no others"),
     Door("statsmodels.tsa.ar_model", "AutoReg.__init__", number, "takes others for several lags"),
     Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
@@ -81,16 +92,21 @@ DOORS = (
 )
 
 
-def _given(x: Any, give: Callable[[Array], Any]) -> Any:
-    """Return an argument with what `give` makes of our arrays in it; itself where there are none."""
+def _given(x: Any, give: Callable[[Array], Any], known: dict[int, Any]) -> Any:
+    """Return an argument with what `give` makes of our arrays in it; itself where there are none.
+
+    What it has made of an array that is given more than once is `known`: it stays one array.
+    """
     kind = type(x)
     if kind is Array:
-        return give(x)
+        if id(x) not in known:
+            known[id(x)] = give(x)
+        return known[id(x)]
     if kind is list or kind is tuple:
-        made = [_given(i, give) for i in x]
+        made = [_given(i, give, known) for i in x]
         return kind(made) if any([a is not b for a, b in zip(made, x, strict=True)]) else x
     if kind is dict:
-        return {k: _given(v, give) for k, v in x.items()}
+        return {k: _given(v, give, known) for k, v in x.items()}
     return x
 
 
@@ -99,8 +115,9 @@ def door(function: Callable[..., Any], give: Callable[[Array], Any]) -> Callable
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = [_given(a, give) for a in args]
-        return function(*given, **{k: _given(v, give) for k, v in kwargs.items()})
+        known: dict[int, Any] = {}
+        given = [_given(a, give, known) for a in args]
+        return function(*given, **{k: _given(v, give, known) for k, v in kwargs.items()})
 
     return call
 

@@ -18,12 +18,12 @@ import numpy as np
 
 from ..._lazy.native import compiled
 from ..core.array import Array, class_hook, error_hook, from_shared, probing
-from ..core.views import borrowing, memory, openers, reading, writing
+from ..core.views import borrowing, memory, openers, reading, trusted, writing
 from .floats import number
 from .imports import after_import
 
-# The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing` and
-# `borrowing` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
+# The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing`,
+# `borrowing` and `trusted` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
 arrays: set[str] = set()
 # ... one without axes is an instance of the class of NumPy's scalars, ...
 scalars: set[str] = set()
@@ -78,10 +78,17 @@ ROWS = (
     Row("_pytest.python_api", unscalars, "the home of `approx` before pytest 9.2"),
     Row("scipy.fft._realtransforms_backend", giving, "hands over what its C code made"),
     Row("scipy.ndimage._support_alternative_backends", giving, "hands over what its C code made"),
+    Row("scipy.signal._signaltools", giving, "hands over what its C code, or NumPy, made"),
     Row("scipy.cluster.vq", borrowing, "hands it to C code, which reads"),
     Row("scipy.integrate._quadrature", borrowing, "computes with it by NumPy, and keeps none"),
     Row("scipy.ndimage._filters", borrowing, "hands it to C code, which reads"),
     Row("scipy.ndimage._interpolation", borrowing, "hands it to C code, which reads"),
+    Row("scipy.signal._signaltools", borrowing, "hands it to C code, which reads (`detrend`: registered.py)"),
+    Row(
+        "scipy.signal._signaltools",
+        trusted,
+        "writes to no argument; C code copies what it might not write to",
+    ),
     Row("scipy.signal._spectral_py", borrowing, "computes with it by NumPy, and keeps none"),
     Row("scipy.ndimage._fourier", writing, "hands `output` to C code, which writes to it"),
     Row("scipy.ndimage._morphology", writing, "hands `distances` and `indices` to C code, too"),

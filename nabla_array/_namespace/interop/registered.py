@@ -17,6 +17,7 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.views import layout, memory
+from .doors import put_in
 from .imports import after_import
 
 
@@ -96,6 +97,19 @@ def _jax(array: ModuleType) -> None:
     sharded[Array] = lambda xs, *more: sharded[np.ndarray]([np.asarray(x) for x in xs], *more)
 
 
+def _detrend(signaltools: ModuleType) -> None:
+    """Let `detrend` overwrite no array of ours, whose memory it only borrows (policies.py)."""
+    behind = signaltools.detrend
+
+    @wraps(behind)
+    def detrend(
+        data: Any, axis: Any = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False
+    ) -> Any:
+        return behind(data, axis, type, bp, overwrite_data and not isinstance(data, Array))
+
+    put_in(signaltools, {"detrend": detrend})
+
+
 def _numba(numba: ModuleType) -> None:
     """Let compiled functions have the memory of our arrays, and numbers of those without axes."""
     from numba.core import types
@@ -163,6 +177,7 @@ for _module, _tell in {
     "torch.utils.data._utils.collate": _torch_collate,
     "jax._src.array": _jax,
     "numba": _numba,
+    "scipy.signal._signaltools": _detrend,
 }.items():
     after_import(_module, partial(_register, _tell))
 Array.__jax_array__ = _as_jax  # type: ignore[attr-defined]

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._namespace.interop.doors import DOORS, copy, door, number, put_in, shared
+from nabla_array._namespace.interop.doors import DOORS, copy, door, lent, number, put_in, shared
 from nabla_array.transforms import grad
 
 
@@ -30,6 +30,13 @@ def test_arrays_are_found_in_lists_tuples_and_dicts() -> None:
     assert (b[1][1], c, named) == ("t", 1, {"d": {"e": 3.0}})
 
 
+def test_an_array_that_is_given_twice_stays_one() -> None:
+    x, y = xp.asarray([1.0, 2.0]), xp.asarray([1.0, 2.0])
+    (a, (b, c)), named = door(given, copy)(x, [x, y], d=x)
+    assert a is b is named["d"]
+    assert a is not c
+
+
 def test_what_holds_no_array_of_ours_is_handed_on_itself() -> None:
     things = ([1, [2]], (3, "four"), np.ones(2), "text")
     assert all(a is b for a, b in zip(door(given, copy)(*things)[0], things, strict=True))
@@ -41,6 +48,8 @@ def test_what_is_given() -> None:
     assert type(number(x[0])) is np.float64
     copy(x)[0] = 5
     assert x.tolist() == [1.0, 2.0]
+    assert lent(x).tolist() == [1.0, 2.0]
+    assert not lent(x).flags.writeable
     shared(x)[0] = 5
     assert x.tolist() == [5.0, 2.0]
     assert type(shared(x[0])) is np.float64

@@ -17,11 +17,18 @@ from scipy.cluster import vq
 import nabla_array as xp
 
 LARGE = np.random.default_rng(0).standard_normal((200, 150))  # more than is copied without a thought
+# Filters, which SciPy takes of the same library as what is filtered.
+B, A = np.array([0.1, 0.2]), np.array([1.0, -0.5])
+SECTIONS = np.array([[0.1, 0.2, 0.1, 1.0, -0.5, 0.1]])
 PLACES = np.random.default_rng(1).uniform(0, 100, (2, 5000))
 
 
 def like(x: Any, a: np.ndarray) -> Any:
     return xp.asarray(a) if type(x) is xp.Array else a
+
+
+def like_all(x: Any, *arrays: np.ndarray) -> list[Any]:
+    return [like(x, a) for a in arrays]
 
 
 CALLS: dict[str, Callable[[Any], Any]] = {
@@ -45,6 +52,20 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "periodogram": lambda x: signal.periodogram(x, detrend="linear")[1],
     "spectrogram": lambda x: signal.spectrogram(x.ravel())[2],
     "stft": lambda x: signal.stft(x.ravel(), detrend="constant")[2],
+    "csd of one with itself": lambda x: signal.csd(x, x, nperseg=64)[1],
+    "welch": lambda x: signal.welch(x.ravel(), nperseg=64)[1],
+    "lfilter": lambda x: signal.lfilter(*like_all(x, B, A), x),
+    "lfilter of a part": lambda x: signal.lfilter(*like_all(x, B, A), x[::2, 1:], axis=0),
+    "lfilter without feedback": lambda x: signal.lfilter(*like_all(x, B, A[:1]), x),
+    "sosfilt": lambda x: signal.sosfilt(*like_all(x, SECTIONS), x),
+    "sosfilt along columns": lambda x: signal.sosfilt(*like_all(x, SECTIONS), x, axis=0),
+    "filtfilt": lambda x: signal.filtfilt(*like_all(x, B, A), x),
+    "detrend": signal.detrend,
+    "detrend, constant": lambda x: signal.detrend(x, 0, "constant"),
+    "convolve2d": lambda x: signal.convolve2d(x, x[:3, :3]),
+    "correlate": lambda x: signal.correlate(x, x[:3, :3], method="direct"),
+    "medfilt2d": signal.medfilt2d,
+    "decimate": lambda x: signal.decimate(x, 2),
     "dct": lambda x: fft.dct(x, axis=0),
     "idstn": fft.idstn,
 }
@@ -64,6 +85,31 @@ def test_results_are_of_their_own(call: Callable[[Any], Any]) -> None:
     np.testing.assert_array_equal(np.asarray(before), LARGE + 1.0)
     np.testing.assert_array_equal(np.asarray(later), LARGE * 2.0)
     assert not np.asarray(x).any()
+
+
+def test_one_array_given_twice_stays_one() -> None:
+    x, a = xp.asarray(LARGE), LARGE
+    for call in (lambda x: signal.welch(x, nperseg=64)[1], lambda x: signal.csd(x, x, nperseg=64)[1]):
+        assert np.asarray(call(x)).dtype == call(a).dtype == np.float64
+        np.testing.assert_array_equal(np.asarray(call(x)), call(a))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (30000,), (200, 150)])
+def test_nothing_lent_is_overwritten(shape: tuple[int, ...]) -> None:
+    a = np.resize(LARGE, shape)
+    x = xp.asarray(a)
+    kept = x.copy()
+    for kind in ("linear", "constant"):
+        try:
+            wanted: Any = signal.detrend(a.copy(), type=kind, overwrite_data=True)
+        except (ValueError, IndexError) as error:
+            with pytest.raises(type(error)):
+                signal.detrend(x, type=kind, overwrite_data=True)
+        else:
+            found = signal.detrend(x, -1, kind, 0, True)
+            np.testing.assert_array_equal(np.asarray(found), wanted)
+    np.testing.assert_array_equal(np.asarray(x), a)
+    np.testing.assert_array_equal(np.asarray(kept), a)
 
 
 def test_results_in_place() -> None:
@@ -93,6 +139,22 @@ def test_nothing_is_copied() -> None:
         if compiled is not None:
             assert np.shares_memory(current(here["given"]).value, made)
         assert not np.shares_memory(current(xp.asarray(made)).value, made)
+
+        from scipy.signal import _signaltools
+
+        exec("seen = np.asarray(x)", vars(_signaltools) | (here := {"x": x}), here)
+        assert np.shares_memory(here["seen"], current(x).value)
+        assert here["seen"].flags.writeable
+        for code, is_shared in (
+            ("np.ones((200, 150)).reshape(150, 200)", True),
+            ("np.ones((200, 150)).T", False),
+            ("np.ones((200, 150))[1:]", False),
+            ("made.reshape(150, 200)", False),
+        ):
+            here = {"xp": xp, "made": made}
+            exec(f"view = {code}; given = xp.asarray(view)", vars(_signaltools) | here, here)
+            if compiled is not None:
+                assert np.shares_memory(current(here["given"]).value, here["view"]) == is_shared, code
         assert type(ndimage.sobel(x)) is type(x)
     """
     subprocess.run(

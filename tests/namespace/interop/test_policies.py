@@ -20,7 +20,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace.core.array import probing
-from nabla_array._namespace.core.views import borrowing
+from nabla_array._namespace.core.views import borrowing, trusted
 from nabla_array._namespace.interop.functions import HostFallbackWarning
 from nabla_array._namespace.interop.policies import ROWS, Row, floats, giving
 from nabla_array.transforms import compile, grad, trace, vmap
@@ -349,7 +349,9 @@ ELSEWHERE = {"_pytest.python_api": "_pytest.approx", "pandas.core.common": "pand
 # ... or for what has tests of its own: `is_lazy_array`, below.
 ELSEWHERE |= {row.module: "test_is_lazy_array" for row in ROWS if row.told is probing}
 ELSEWHERE |= {row.module: "test_floats.py" for row in ROWS if row.told is floats}
-ELSEWHERE |= {row.module: "test_lent.py" for row in ROWS if row.told is borrowing or row.told is giving}
+ELSEWHERE |= {
+    row.module: "test_lent.py" for row in ROWS if any(row.told is t for t in (borrowing, trusted, giving))
+}
 
 
 def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:
