@@ -34,7 +34,16 @@ LATE = {
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
 LATE_OWN = {
     f"nabla_array._lazy.{name}"
-    for name in ("run.accelerator", "max.artifacts", "max.compiler", "max.backend", "cpu.pool", "run.tiers")
+    for name in (
+        "run.accelerator",
+        "max.artifacts",
+        "max.compiler",
+        "max.backend",
+        "cpu.pool",
+        "run.early",
+        "run.planning",
+        "run.tiers",
+    )
 }
 # What most programs do without.
 LATE_OWN |= {

@@ -17,7 +17,7 @@ from .._lazy.cpu import blas, sharing
 from .._lazy.cpu.faults import listener, listening
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Program
-from .._lazy.run import tiers
+from .._lazy.run import early, planning
 from .layouts import Box, Move, Piece, apply_pieces, indices, volume
 from .sources import opened
 
@@ -290,7 +290,7 @@ def run_program(
     for n, place in places.items():
         env[program.outputs[n]] = place
     inputs.clear()
-    tiers.run(tiers.planned(program), env, frozenset())
+    early.run(planning.planned(program), env, frozenset())
     return [sharing.as_value(env[i]) for i in program.outputs]
 
 

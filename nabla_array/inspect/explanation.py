@@ -14,7 +14,7 @@ from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import Node
 from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, pending_order
 from .._lazy.ops.placement import in_use, is_resident
-from .._lazy.run import tiers
+from .._lazy.run import planning, tiers
 from .._lazy.run.claims import lock
 from .._lazy.run.control import told_of_loop
 from .._lazy.run.devices import CPU, device_of
@@ -294,7 +294,7 @@ def _explain(roots: list[Node]) -> Explanation:
             small = _told(program, "small", pending_eqns, range(len(program.inputs)), pending_eqns)
             return Explanation(program, (small,) if order else (), results, loops=_loops(program))
         if device == CPU:
-            plan = tiers.planned(program)
+            plan = planning.planned(program)
             schedule = tiers.foreseen(plan)
             runners = plan.runners or ()
         else:

@@ -15,7 +15,7 @@ from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import NO_PARAMS, Node
 from .._lazy.graph.program import Program
 from .._lazy.ops.placement import in_use
-from .._lazy.run import tiers
+from .._lazy.run import early, planning
 from .._lazy.run.claims import lock
 from .._lazy.run.evaluator import value_of
 from .._lazy.run.hot import Function
@@ -115,7 +115,7 @@ def _planned(program: Program, captured: list[np.ndarray], backend: str | None) 
         env = [*values, *captured, *[None] * len(program.eqns)]
         with lock, config(mode=backend) if backend is not None else nullcontext():
             try:
-                tiers.run(tiers.planned(program), env, frozenset())
+                early.run(planning.planned(program), env, frozenset())
             except StepFailed as failure:
                 raise failure.error from None
         return [env[i] for i in program.outputs]

@@ -16,7 +16,7 @@ from ..graph.node import Node, evaluate_hook
 from ..graph.primitive import Primitive
 from ..graph.program import Eqn, Program
 from ..ops.control import COTANGENT, ROW, Axes, Roles, scan, switch, while_, with_axis
-from . import tiers
+from . import early, planning
 from .evaluator import evaluate
 from .hot import hot_of, run_operation
 
@@ -46,7 +46,7 @@ def _run_large(program: Program, state: list[Any], rest: Sequence[Any] = ()) -> 
     env = [*state, *rest, *[None] * len(program.eqns)]
     passed = {k: env[k] for k in program.outputs if k < len(program.inputs)}
     try:
-        tiers.run(tiers.planned(_computed(program)), env, frozenset(range(len(state))))
+        early.run(planning.planned(_computed(program)), env, frozenset(range(len(state))))
     except StepFailed as failure:
         raise failure.error from None
     return [passed[k] if k in passed else env[k] for k in program.outputs]

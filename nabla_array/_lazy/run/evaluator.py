@@ -284,9 +284,9 @@ def _planned(key: Hashable, order: list[Node]) -> tuple[Callable[..., None], Pla
         line = None if not everything and _is_alone(order) else scheduled(order)
         found = None
         if line is not None:
-            from . import tiers
+            from . import early, planning
 
-            found = tiers.run, tiers.planned(line.program), line.numbers
+            found = early.run, planning.planned(line.program), line.numbers
         if key is not None:
             keep((everything, key), found)
     return found

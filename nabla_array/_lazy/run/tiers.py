@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from time import perf_counter
 from typing import Any
 
-from ..config import active, config, threads
-from ..cpu import blas
+from ..config import active, config
 from ..cpu.blocks import StepFailed
 from ..graph.program import Program
 from ..max.canonical import Canonical, canonicalize
 from ..max.trials import Trial, agree, compile_and_wait, kernel
 from ..schedule.parts import parts
-from ..schedule.plan_cache import Planned, keep, plans
+from ..schedule.plan_cache import Planned
 from ..schedule.steps import Part, Schedule
 from ..stats import stats
 from .executors import execute, execute_part
+from .planning import planned, schedule_of
 
 _NONE: frozenset[int] = frozenset()
 
@@ -147,12 +147,6 @@ class Runner:
         return out
 
 
-def planned(program: Program) -> Planned:
-    """Return how a program is run in the mode in force."""
-    key = active.settings["mode"] == "max", program
-    return plans.get(key) or keep(key, Planned(program))
-
-
 def runners_of(plan: Planned) -> tuple[Runner, ...]:
     """Return what could run each of the parts that a program is cut into for MAX, in the mode in force."""
     if plan.runners is None:
@@ -162,6 +156,8 @@ def runners_of(plan: Planned) -> tuple[Runner, ...]:
                 for part in parts(plan.program, active.settings["mode"] == "max")
             ]
         )
+        if plan.seconds:
+            _count(plan.runners, _NONE, plan.seconds)
     return plan.runners
 
 
@@ -172,7 +168,7 @@ def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
         mode = "host"
         _gathering.keys[-1].update([r.canonical.key for r in runners_of(plan) if r.canonical is not None])
     if mode == "host":
-        execute(_schedule(plan, _NONE), env, owned)
+        execute(schedule_of(plan), env, owned)
         return
     runners = runners_of(plan)
     if mode == "max":
@@ -182,11 +178,11 @@ def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
     is_hosts: bool = trial.next_on_host if isinstance(trial, Trial) else trial
     on_max = _NONE if is_hosts else wanted
     if len(on_max) == len(runners):
-        execute(_schedule(plan, on_max), env, owned)
+        execute(schedule_of(plan, on_max), env, owned)
         return
     before = sum([runners[n].seconds for n in on_max])
     start = perf_counter()
-    execute(_schedule(plan, on_max), env, owned)
+    execute(schedule_of(plan, on_max), env, owned)
     seconds = perf_counter() - start
     if isinstance(trial, Trial):
         trial.add(seconds, is_hosts)
@@ -198,16 +194,12 @@ def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
 def foreseen(plan: Planned) -> Schedule:
     """Return the schedule that `run` would take now."""
     on_max = _on_max(runners_of(plan)) if active.settings["mode"] != "host" else _NONE
-    return _schedule(plan, _NONE if _trial(plan, on_max) is True else on_max)
+    return schedule_of(plan, _NONE if _trial(plan, on_max) is True else on_max)
 
 
 def on_host(program: Program) -> Schedule:
     """Return the schedule in which the host runs all of a program."""
-    return _schedule(planned(program), _NONE)
-
-
-def _schedule(plan: Planned, on_max: frozenset[int]) -> Schedule:
-    return plan.schedule(on_max, plan.may_tile and threads() > 1 and blas.is_controlled())
+    return schedule_of(planned(program))
 
 
 def _on_max(runners: Iterable[Runner]) -> frozenset[int]:
@@ -221,7 +213,7 @@ def _trial(plan: Planned, on_max: frozenset[int]) -> Trial | bool:
     """
     if not on_max or active.settings["mode"] == "max" or not plan.may_tile:
         return False
-    if not all([runners_of(plan)[n].is_faster for n in on_max]) or not _schedule(plan, _NONE).tiled:
+    if not all([runners_of(plan)[n].is_faster for n in on_max]) or not schedule_of(plan).tiled:
         return False
     found: Trial | bool = plan.trials.setdefault(on_max, Trial())
     return found

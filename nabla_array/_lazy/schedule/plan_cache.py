@@ -35,17 +35,20 @@ class Planned:
     ----------
     runners
         What could run each of the parts that the program is cut into for MAX; None until somebody asks.
+    seconds
+        How long it ran before.
     may_tile
         Whether threads might share its rows.
     trials
         For sets of parts on MAX, whether the host alone, with tiles, is faster, or the trial that will tell.
     """
 
-    __slots__ = ("_schedules", "may_tile", "program", "runners", "trials")
+    __slots__ = ("_schedules", "may_tile", "program", "runners", "seconds", "trials")
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.runners: tuple[Any, ...] | None = None
+        self.seconds = 0.0
         self.trials: dict[frozenset[int], Any] = {}
         self.may_tile = may_tile(program)
         self._schedules: dict[tuple[frozenset[int], bool], Schedule] = {}

@@ -14,7 +14,7 @@ from nabla_array._lazy.cpu import row_tiling
 from nabla_array._lazy.cpu.kernels import Unfit
 from nabla_array._lazy.graph.program import Program, linearize, pending_order
 from nabla_array._lazy.native import compiled
-from nabla_array._lazy.run import tiers
+from nabla_array._lazy.run import planning, tiers
 from nabla_array._lazy.schedule import plan_cache
 from nabla_array._lazy.schedule.plan_cache import MOST, Planned, keep, plans
 from nabla_array._lazy.schedule.steps import Compiled, Tiled
@@ -49,9 +49,9 @@ def test_it_does_not_grow_without_bound() -> None:
 def test_equal_programs_have_one_plan() -> None:
     one, other = program_of(xp.asarray(X) * 2.0 + 1.0), program_of(xp.asarray(X + 1) * 2.0 + 1.0)
     assert one is not other
-    assert tiers.planned(one) is tiers.planned(other)
+    assert planning.planned(one) is planning.planned(other)
     assert tiers.on_host(one) is tiers.on_host(other)
-    assert tiers.planned(program_of(xp.asarray(X) * 2.0 + 3.0)) is not tiers.planned(one)
+    assert planning.planned(program_of(xp.asarray(X) * 2.0 + 3.0)) is not planning.planned(one)
 
 
 def test_the_mode_max_has_plans_of_its_own() -> None:
@@ -59,7 +59,7 @@ def test_the_mode_max_has_plans_of_its_own() -> None:
     found = []
     for mode in ("host", "auto", "max"):
         with xp.config(mode=mode):
-            found.append(tiers.planned(program))
+            found.append(planning.planned(program))
     host, auto, of_max = found
     assert host is auto is not of_max
 
@@ -78,7 +78,7 @@ def test_graphs_with_one_key_are_partitioned_once() -> None:
 def test_what_is_ready_on_max_is_part_of_the_key() -> None:
     program = program_of(xp.sort(xp.asarray(X) * 2.0 + 1.0) * 3.0 + 1.0)
     with numpy_as_max(), xp.config(mode="auto"):
-        plan = tiers.planned(program)
+        plan = planning.planned(program)
         assert tiers.foreseen(plan) is tiers.on_host(program)
         first, second = [r.kernel for r in tiers.runners_of(plan) if r.kernel is not None]
         first.state = "ready"
@@ -125,7 +125,7 @@ def test_a_forked_child_begins_anew() -> None:
     if not hasattr(os, "fork"):
         pytest.skip("this system cannot fork")
     np.asarray(layer())
-    tiers.planned(program_of(layer()))
+    planning.planned(program_of(layer()))
     assert plans
     child = os.fork()
     if not child:
