@@ -391,6 +391,29 @@ fresh(PyObject *x)
     return value;
 }
 
+/* Say whether two arrays surely have other parts of each stretch of memory, of so many bytes, as columns of one table have.
+ */
+static int
+are_apart_in(PyArrayObject *const *both, npy_intp stretch)
+{
+    npy_intp widths[2], between;
+    char *first[2];
+    for (int i = 0; i < 2; i++) {
+        first[i] = PyArray_BYTES(both[i]);
+        widths[i] = PyArray_ITEMSIZE(both[i]);
+        for (int axis = 0; axis < PyArray_NDIM(both[i]); axis++) {
+            npy_intp step = PyArray_STRIDE(both[i], axis), way = (PyArray_DIM(both[i], axis) - 1) * step;
+            if (step % stretch != 0) {
+                first[i] += way < 0 ? way : 0;
+                widths[i] += way < 0 ? -way : way;
+            }
+        }
+    }
+    between = (first[1] - first[0]) % stretch;
+    between += between < 0 ? stretch : 0;
+    return between >= widths[0] && between + widths[1] <= stretch;
+}
+
 /* Say whether the elements of an array are those of another, or surely none of them. */
 static int
 is_apart_or_same(PyArrayObject *a, PyArrayObject *b)
@@ -411,25 +434,21 @@ is_apart_or_same(PyArrayObject *a, PyArrayObject *b)
     if (same || ends[0][1] <= ends[1][0] || ends[1][1] <= ends[0][0]) {
         return 1;
     }
-    /* Columns, say: all steps are of a length, and one array's elements lie between those of the other. */
-    npy_intp step = 0, between;
+    npy_intp longest = 0, common = 0;
     for (int i = 0; i < 2; i++) {
         for (int axis = 0; axis < PyArray_NDIM(both[i]); axis++) {
             npy_intp other = PyArray_DIM(both[i], axis) == 1 ? 0 : PyArray_STRIDE(both[i], axis);
             other = other < 0 ? -other : other;
+            longest = other > longest ? other : longest;
             while (other != 0) {
-                npy_intp rest = step % other;
-                step = other;
+                npy_intp rest = common % other;
+                common = other;
                 other = rest;
             }
         }
     }
-    if (step == 0) {
-        return 0;
-    }
-    between = (PyArray_BYTES(b) - PyArray_BYTES(a)) % step;
-    between += between < 0 ? step : 0;
-    return between >= PyArray_ITEMSIZE(a) && between + PyArray_ITEMSIZE(b) <= step;
+    /* Some columns each of rows that long; or one array's elements lie between those of the other. */
+    return longest != 0 && (are_apart_in(both, longest) || are_apart_in(both, common));
 }
 
 /* Return a view that repeats the elements of an array. */

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import os
 import threading
+import tracemalloc
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -232,6 +233,45 @@ def test_arrays_of_one_row_or_column_are_repeated() -> None:
     with recorded_from(1):
         found = expression(*mine)  # type: ignore[arg-type]
         np.testing.assert_array_equal(found, expression(rows, columns, x))
+
+
+def test_parts_of_one_array_are_written_with_what_others_make() -> None:
+    rng = np.random.default_rng(6)
+    for _ in range(400):
+        shape = tuple(rng.integers(1, 13, size=rng.integers(1, 4)))
+        x = rng.standard_normal(shape)
+        keys: list[list[slice]] = [[], []]
+        for n in shape:
+            step = int(rng.choice([-3, -2, -1, 1, 1, 2, 3]))
+            many = int(rng.integers(1, (n - 1) // abs(step) + 2))
+            for key in keys:
+                first = int(rng.integers(0, n - (many - 1) * abs(step)))
+                last = first + (many - 1) * abs(step)
+                key.append(
+                    slice(first, last + 1, step)
+                    if step > 0
+                    else slice(last, first - 1 if first else None, step)
+                )
+        into, of = (tuple(key) for key in keys)
+        mine = xp.asarray(x)
+        with recorded_from(1):
+            mine[into] = mine[of] * 0.5 + mine[of]
+            mine[into] += mine[of]
+        x[into] = x[of] * 0.5 + x[of]
+        x[into] += x[of]
+        assert np.asarray(mine).tobytes() == x.tobytes(), (shape, into, of)
+
+
+def test_columns_beside_those_that_are_read_are_written_in_place() -> None:
+    mine = xp.asarray(np.random.default_rng(7).random((2000, 12)))
+    mine[:, 8:12] = mine[:, 0:4] * 2.0  # it has memory of its own now
+    tracemalloc.start()
+    try:
+        mine[:, 4:8] = mine[:, 0:4] * 2.0
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 2000 * 4 * 8 or compiled is None
 
 
 def test_what_lies_in_another_order_is_as_numpys() -> None:
