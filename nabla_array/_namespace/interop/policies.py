@@ -80,6 +80,7 @@ ROWS = (
     Row("scipy.ndimage._support_alternative_backends", giving, "hands over what its C code made"),
     Row("scipy.signal._signaltools", giving, "hands over what its C code, or NumPy, made"),
     Row("scipy.cluster.vq", borrowing, "hands it to C code, which reads"),
+    Row("scipy.fft._realtransforms_backend", borrowing, "hands it to C code, which reads (registered.py)"),
     Row("scipy.integrate._quadrature", borrowing, "computes with it by NumPy, and keeps none"),
     Row("scipy.ndimage._filters", borrowing, "hands it to C code, which reads"),
     Row("scipy.ndimage._interpolation", borrowing, "hands it to C code, which reads"),

@@ -110,6 +110,20 @@ def _detrend(signaltools: ModuleType) -> None:
     put_in(signaltools, {"detrend": detrend})
 
 
+def _real_transforms(backend: ModuleType) -> None:
+    """Let `dct` and its like overwrite no array of ours, whose memory they only borrow (policies.py)."""
+    behind = backend._execute
+
+    @wraps(behind)
+    def execute(
+        function: Any, x: Any, type: Any, s: Any, axes: Any, norm: Any, overwrite_x: Any, *more: Any
+    ) -> Any:
+        overwrites = overwrite_x and not isinstance(x, Array)
+        return behind(function, x, type, s, axes, norm, overwrites, *more)
+
+    put_in(backend, {"_execute": execute})
+
+
 def _numba(numba: ModuleType) -> None:
     """Let compiled functions have the memory of our arrays, and numbers of those without axes."""
     from numba.core import types
@@ -177,6 +191,7 @@ for _module, _tell in {
     "torch.utils.data._utils.collate": _torch_collate,
     "jax._src.array": _jax,
     "numba": _numba,
+    "scipy.fft._realtransforms_backend": _real_transforms,
     "scipy.signal._signaltools": _detrend,
 }.items():
     after_import(_module, partial(_register, _tell))

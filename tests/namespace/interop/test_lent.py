@@ -67,6 +67,9 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "medfilt2d": signal.medfilt2d,
     "decimate": lambda x: signal.decimate(x, 2),
     "dct": lambda x: fft.dct(x, axis=0),
+    "dctn of a part": lambda x: fft.dctn(x[::2, 1:]),
+    "dctn along no axis": lambda x: fft.dctn(x, axes=()),
+    "dst of complex numbers": lambda x: fft.dst(x * 1j),
     "idstn": fft.idstn,
 }
 
@@ -108,6 +111,18 @@ def test_nothing_lent_is_overwritten(shape: tuple[int, ...]) -> None:
         else:
             found = signal.detrend(x, -1, kind, 0, True)
             np.testing.assert_array_equal(np.asarray(found), wanted)
+    np.testing.assert_array_equal(np.asarray(x), a)
+    np.testing.assert_array_equal(np.asarray(kept), a)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c16", "i8"])
+def test_real_transforms_overwrite_nothing_lent(dtype: str) -> None:
+    a = (LARGE * 10).astype(dtype)
+    x = xp.asarray(a)
+    kept = x.copy()
+    for call in (fft.dct, fft.idst, fft.dctn, fft.idstn):
+        found = call(x, overwrite_x=True)
+        np.testing.assert_array_equal(np.asarray(found), call(a))
     np.testing.assert_array_equal(np.asarray(x), a)
     np.testing.assert_array_equal(np.asarray(kept), a)
 
