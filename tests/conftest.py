@@ -5,6 +5,7 @@ import os
 os.environ["SCIPY_ARRAY_API"] = "1"  # before anybody imports SciPy: its functions take our arrays
 
 import doctest
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,6 +36,9 @@ settings.load_profile("default")
 
 if compiled is None:  # the header of the report says so, not each process that a test starts
     os.environ["NABLA_ARRAY_COMPILED"] = "0"
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a job in the background of a script
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Programs that tests run in processes of their own: to import them is to run them.
 collect_ignore_glob = ["namespace/programs/*", "runner/scripts/*"]

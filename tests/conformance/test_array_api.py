@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pytest
 
+from nabla_array._lazy.max import backend
+
 from .suite import EXAMPLES, ROOT, needs_checkout, run_suite
 
 # What MAX can take part in.
@@ -42,6 +44,15 @@ def test_conformance_on_a_mesh(tmp_path: Path) -> None:
     """The same with new arrays cut over three devices along their first axis."""
     options = ("-n", "auto", f"--max-examples={EXAMPLES}", "-p", "tests.conformance.sharding")
     run_suite(tmp_path / "report.xml", *options, NABLA_ARRAY_MODE="host")
+
+
+@needs_checkout
+@pytest.mark.timeout(3600)
+@pytest.mark.skipif(not backend.accelerators(), reason="MAX finds no accelerator on this machine")
+def test_conformance_on_an_accelerator(tmp_path: Path) -> None:
+    """The same with new arrays on the first accelerator."""
+    options = ("-n", "auto", f"--max-examples={EXAMPLES}", "-p", "tests.conformance.accelerating")
+    run_suite(tmp_path / "report.xml", *options, NABLA_ARRAY_MODE="auto")
 
 
 _PREPARE = """
