@@ -23,8 +23,9 @@ from .contestants import Contestant, contestants
 from .libraries_cases import Case, scipy_cases
 from .libraries_learn import learn_cases
 
-# Seconds after which no further call is made.
-_ENOUGH = 1.5
+# Seconds after which no further call is made, and those that calls go on for: of short ones, one in three is
+# interrupted by something.
+_ENOUGH, _AT_LEAST = 1.5, 0.05
 # Elements of a result that are compared.
 _COMPARED = 500
 
@@ -59,7 +60,7 @@ def _timed(c: Contestant, case: Case, n: int, calls: int) -> dict[str, Any]:
     seconds: list[float] = []
     found: Any = None
     with sklearn.config_context(array_api_dispatch=True):
-        while len(seconds) < calls and sum(seconds) < _ENOUGH:
+        while sum(seconds) < (_ENOUGH if len(seconds) < calls else _AT_LEAST if calls > 1 else 0.0):
             found = None
             start = perf_counter()
             found = case.call(*given)
