@@ -12,6 +12,7 @@ from rich.console import Console
 import nabla_array  # noqa: F401  (before NumPy, as docs/concepts/laziness.md says)
 
 from . import (
+    accelerator,
     auto,
     borders,
     calls,
@@ -53,6 +54,7 @@ def main(argv: list[str] | None = None) -> int:
     """Run the benchmarks named on the command line; returns 1 where a target is missed."""
     argv = sys.argv[1:] if argv is None else argv
     others = {
+        "accelerator": accelerator.main,
         "borders": borders.main,
         "distributed": distributed.main,
         "fuzz-numpy": fuzz_numpy.main,

@@ -12,7 +12,7 @@ import nabla_array
 from nabla_array._lazy.max import trials
 from nabla_array._lazy.run import tiers
 
-from .contestants import JIT, contestants
+from .contestants import JIT, Contestant, contestants
 from .elementwise import chain, choice, row_variance, softmax, stencil
 from .measure import OURS, Claim, Row, geometric_mean, race
 
@@ -122,22 +122,23 @@ def mixed_cases(quick: bool) -> list[Case]:
     ]
 
 
-def compile_all(*some: tuple[str, list[Case]]) -> None:
+def compile_all(*some: tuple[str, list[Case]], device: str = "cpu") -> None:
     """Have MAX compile what each mode ("auto" or "max") has it run of the cases, all together."""
     wanted: set[str] = set()
     for mode, every in some:
         with tiers.gather() as keys, nabla_array.config(mode=mode):
             for _, function, args in every:
-                nabla_array.eval(function(nabla_array, *[nabla_array.asarray(a) for a in args]))
+                own = [nabla_array.asarray(a, device=device) for a in args]
+                nabla_array.eval(function(nabla_array, *own))
         wanted |= keys
     trials.prepare(wanted)
 
 
-def measure(case: Case, rounds: int, *claims: Claim) -> Row:
-    """Time a case: ours on the tier in force, NumPy, and jax.jit."""
+def measure(case: Case, rounds: int, *claims: Claim, ours: Contestant | None = None) -> Row:
+    """Time a case: ours on the tier in force, or as it is given, NumPy, and jax.jit."""
     name, function, args = case
     calls = {}
-    for c in contestants(OURS, "numpy", JIT):
+    for c in [ours or found if found.name == OURS else found for found in contestants(OURS, "numpy", JIT)]:
         own = [c.asarray(a) for a in args]
         prepared = c.prepare(partial(function, c.xp))
         calls[c.name] = partial(_once, prepared, own, c.evaluate)

@@ -28,6 +28,7 @@ def test_every_suite_has_its_place_in_the_docs():
     page = (Path(__file__).parents[1] / "docs" / "reference" / "benchmarks.md").read_text()
     for suite in (
         *SUITES,
+        "accelerator",
         "npbench",
         "distributed",
         "distributed-dask",
@@ -50,6 +51,11 @@ def test_distributed_runs(engine, capsys):
     assert "k-means step" in told
     assert "finds" not in told  # another result than ours
     assert ("tasks by nabla_array" in told) == (engine == "dask")
+
+
+def test_accelerator_runs(capsys):
+    assert main(["accelerator", "--quick"]) == 0
+    assert "Black-Scholes, float32" in capsys.readouterr().out
 
 
 def test_distributed_wants_a_case(capsys):

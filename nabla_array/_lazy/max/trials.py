@@ -239,7 +239,10 @@ _kernels: WeakValueDictionary[str, Kernel] = WeakValueDictionary()
 
 def kernel(key: str, target: str = "") -> Kernel:
     """Return the one kernel of a canonical program for the CPU, or for an accelerator."""
-    key = for_target(key, target) if target else key
+    return _kernel(for_target(key, target) if target else key, target)
+
+
+def _kernel(key: str, target: str) -> Kernel:
     return _kernels.get(key) or _kernels.setdefault(key, Kernel(key, target))
 
 
@@ -265,7 +268,7 @@ def _is_worth_max() -> bool:
 
 def prepare(keys: Iterable[str]) -> list[Kernel]:
     """Have programs compiled, together, where they are not yet; returns their kernels."""
-    wanted = [kernel(key) for key in keys]
+    wanted = [_kernel(key, parse(key).target) for key in keys]
     compile_and_wait(wanted)
     return wanted
 

@@ -15,7 +15,7 @@ from ..schedule.parts import parts, runs_on_max
 from ..schedule.plan_cache import keep, plans
 from ..schedule.steps import Compiled, Part, Schedule
 from .executors import execute
-from .tiers import Runner
+from .tiers import Runner, is_gathered
 
 
 def names() -> tuple[list[str], str]:
@@ -91,9 +91,13 @@ class Accelerator:
     def run(self, program: Program, env: list[Any]) -> None:
         """Run a program over `env`, whose values are on the device."""
         found = self.schedule(program, env)
+        runners = [s.runner for s in found.steps if isinstance(s, Compiled)]
+        if is_gathered(runners):
+            with config(mode="host"):
+                execute(found, env)
+            return
         if config.mode == "max":
-            kernels = [s.runner.kernel for s in found.steps if isinstance(s, Compiled)]
-            compile_and_wait([k for k in kernels if k is not None])
+            compile_and_wait([r.kernel for r in runners if r.kernel is not None])
         execute(found, env)
 
     def schedule(self, program: Program, inputs: Sequence[Any] = ()) -> Schedule:

@@ -30,7 +30,7 @@ def devices(order: Iterable[Node]) -> dict[int, Hashable]:
         if node.prim.role == "transfer":  # type: ignore[union-attr]
             found[id(node)] = node.params["device"]
             continue
-        where = [_device(i) if is_resident(i) else found.get(id(i)) or _of_known(i) for i in node.inputs]
+        where = [found.get(id(i)) or device_here(i) for i in node.inputs]
         there = {*where} - {CPU}
         if node.prim is reshard and there:
             there.add(node.params["spec"].mesh)
@@ -59,7 +59,10 @@ def _placed(node: Node, device: Hashable) -> str:
     return f"{node.aval} on {device}" if spec is None else f"{node.aval} cut by {spec}"
 
 
-def _of_known(node: Node) -> Hashable:
+def device_here(node: Node) -> Hashable:
+    """Return the device of a node that has a value, or whose device somebody has asked for."""
+    if is_resident(node):
+        return _device(node)
     return CPU if node.value is not None else _known.get(node, CPU)
 
 

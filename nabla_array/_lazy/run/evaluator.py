@@ -31,8 +31,7 @@ from ..ops.placement import host_value, in_use
 from ..schedule.plan_cache import Planned, keep, plans
 from ..stats import stats
 from .claims import Claim, claim_below, claims, lock, lock_within, wait_for
-from .devices import CPU
-from .settling import Move, There, first
+from .settling import Move, There, begin
 
 
 def _pending(nodes: Sequence[Node]) -> list[Node]:
@@ -85,14 +84,12 @@ def _end(begun: Sequence[_Deep | There | Move]) -> None:
         evaluation.claim.end()
 
 
-def _next(roots: list[Node]) -> list[_Deep | There | Move]:
+def _next(roots: list[Node]) -> Sequence[_Deep | There | Move]:
     """Return what evaluates the first of pending nodes, with the lock; what is small is evaluated at once."""
     if in_use:
-        device, roots, where = first(roots)
-        if where is None:
-            return [Move(roots[0])]
-        if device != CPU:
-            return [There(roots, device, where)]
+        begun, roots = begin(roots)
+        if begun:
+            return begun
     return [_Deep(roots)] if roots and _are_deep(roots) else []
 
 

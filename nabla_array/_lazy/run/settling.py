@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 from ..cpu.blocks import StepFailed
 from ..cpu.faults import heard_of
 from ..graph.node import Node, located
-from ..graph.program import held_outside, linearize, pending_order
+from ..graph.program import Program, held_outside, linearize, pending_order, written
 from ..ops.placement import host_value, in_use, is_resident, settle_as
+from ..schedule.plan_cache import keep, plans
 from .claims import Claim, lock_within
-from .devices import CPU, devices
+from .devices import CPU, device_here, devices
 
 
-def first(roots: Sequence[Node]) -> tuple[Hashable, list[Node], dict[int, Hashable] | None]:
+def begin(roots: list[Node]) -> tuple[list[Move | There], list[Node]]:
+    """Return what evaluates pending nodes on a device, or those that the host evaluates next."""
+    key, order, leaves, _ = written(roots)
+    spot = tuple([device_here(n) for n in leaves]), key
+    found: _Found | None = plans.get(spot) if key is not None else None
+    if found is not None:
+        return [There(order, leaves, found)], []
+    del order, leaves  # `held_outside` counts references
+    device, nodes, where = _first(roots)
+    if where is None:
+        return [Move(nodes[0])], []
+    if device == CPU:
+        return [], nodes
+    order, leaves, found = _found_for(nodes, device, where)
+    if key is not None and nodes == roots:
+        keep(spot, found)
+    return [There(order, leaves, found)], []
+
+
+def _first(roots: Sequence[Node]) -> tuple[Hashable, list[Node], dict[int, Hashable] | None]:
     """Return a device, pending nodes that it computes next, and by id the device of each below them.
 
     Below these nothing moves between devices any more. Without the last, the node is a move to the device.
@@ -50,30 +71,53 @@ class Move:
             settle_as(self.node, held)
 
 
-class There:
-    """An evaluation of nodes below which all is on one device, or goes along with what is."""
+class _Found(NamedTuple):
+    """The program of nodes below which all is on one device, or goes along with what is.
 
-    def __init__(self, roots: list[Node], device: Hashable, where: dict[int, Hashable]) -> None:
-        order = pending_order(roots)
-        alive = held_outside(order, order)
-        self.is_there = [where[id(n)] == device for n in order]
-        # Of the host's values that only go along with an operand, no result is kept.
-        kept = [n for n, more, there in zip(order, alive, self.is_there, strict=True) if more and there]
-        self.line = linearize(order, kept)
+    Attributes
+    ----------
+    numbers, is_there
+        Of each node the number of its value, and whether it is on the device: of the host's values that only
+        go along with an operand, no result is kept.
+    """
+
+    device: Hashable
+    program: Program
+    numbers: list[int]
+    is_there: list[bool]
+
+
+def _found_for(
+    roots: list[Node], device: Hashable, where: dict[int, Hashable]
+) -> tuple[list[Node], list[Node], _Found]:
+    order = pending_order(roots)
+    alive = held_outside(order, order)
+    is_there = [where[id(n)] == device for n in order]
+    kept = [n for n, more, there in zip(order, alive, is_there, strict=True) if more and there]
+    line = linearize(order, kept)
+    return order, line.inputs, _Found(device, line.program, line.numbers, is_there)
+
+
+class There:
+    """An evaluation of nodes on a device."""
+
+    def __init__(self, order: list[Node], leaves: list[Node], found: _Found) -> None:
         self.order = order
-        self.device = device
+        self.leaves = leaves
+        self.found = found
         self.claim = Claim(order, donates=False)
 
     def run(self) -> None:
         """Compute the nodes on the device."""
-        line, there = self.line, in_use[self.device]
-        env = [n.params["value"] if is_resident(n) else there.place(n.value) for n in line.inputs]
-        env += [None] * len(line.program.eqns)
+        device, program, numbers, is_there = self.found
+        there = in_use[device]
+        env = [n.params["value"] if is_resident(n) else there.place(n.value) for n in self.leaves]
+        env += [None] * len(program.eqns)
         try:
-            heard_of(self.order, there.run, line.program, env)
+            heard_of(self.order, there.run, program, env)
         except StepFailed as failure:
-            raise located(failure.error, self.order[line.numbers.index(failure.eqn)]) from None
+            raise located(failure.error, self.order[numbers.index(failure.eqn)]) from None
         with lock_within():
-            for node, k, is_there in zip(self.order, line.numbers, self.is_there, strict=True):
-                if env[k] is not None and is_there:
+            for node, k, is_kept in zip(self.order, numbers, is_there, strict=True):
+                if env[k] is not None and is_kept:
                     settle_as(node, env[k])

@@ -48,6 +48,14 @@ def gather() -> Iterator[set[str]]:
             _gathering.keys.pop()
 
 
+def is_gathered(runners: Iterable[Runner]) -> bool:
+    """Note what MAX could run, where that is gathered; says whether it is."""
+    if not _gathering.keys:
+        return False
+    _gathering.keys[-1].update([r.kernel.key for r in runners if r.kernel is not None])
+    return True
+
+
 class Runner:
     """What runs a part of a program on either tier.
 
@@ -164,10 +172,7 @@ def runners_of(plan: Planned) -> tuple[Runner, ...]:
 def run(plan: Planned, env: list[Any], owned: frozenset[int]) -> None:
     """Run a program over `env`, as `execute` does, on the tiers that are best for its parts."""
     mode = active.settings["mode"]
-    if _gathering.keys:
-        mode = "host"
-        _gathering.keys[-1].update([r.canonical.key for r in runners_of(plan) if r.canonical is not None])
-    if mode == "host":
+    if mode == "host" or is_gathered(runners_of(plan)):
         execute(schedule_of(plan), env, owned)
         return
     runners = runners_of(plan)

@@ -18,7 +18,8 @@ from nabla_array._lazy.max import backend, trials
 from nabla_array._lazy.max.artifacts import Store
 from nabla_array._lazy.max.canonical import for_target, parse
 from nabla_array._lazy.max.compiler import Compiler
-from nabla_array._lazy.run import accelerator
+from nabla_array._lazy.native import compiled
+from nabla_array._lazy.run import accelerator, settling, tiers
 from nabla_array._lazy.run.tiers import Runner
 from nabla_array._lazy.schedule.steps import Compiled
 from nabla_array._lazy.stats import stats
@@ -83,6 +84,31 @@ def test_regions_run_from_max_and_results_stay_in_its_buffers() -> None:
     assert any(k.faster for k in found)
     assert sum(k.hits for k in found) > sum(hits)
     assert report().uploaded == stats.uploaded
+
+
+def test_a_graph_like_another_is_planned_once_on_each_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    monkeypatch.setattr(settling, "linearize", lambda *args: calls.append(args) or linearize(*args))
+    with accelerators(GPU, "gpu:1"):
+        for k in range(3):
+            for device in (GPU, "gpu:1", GPU):
+                x = xp.asarray([1.0, 2.0 + k], device=device)
+                y = xp.eval(xp.exp(x) * 7 + np.asarray([1.0, k]))
+                assert y.device == device
+                np.testing.assert_array_equal(np.asarray(y), np.exp([1.0, 2.0 + k]) * 7 + [1.0, k])
+    assert len(calls) == (2 if compiled is not None else 9)
+
+
+@pytest.mark.usefixtures("_stand_in")
+def test_what_it_could_run_is_gathered() -> None:
+    x = xp.linspace(0, 1, 3000, device=GPU)
+    with tiers.gather() as keys:
+        y = xp.eval(xp.sin(x) * 5 - x)
+    a = np.linspace(0, 1, 3000)
+    np.testing.assert_array_equal(np.asarray(y), np.sin(a) * 5 - a)
+    (key,) = keys
+    (kernel,) = [k for k in trials.kernels() if k.key == key]
+    assert kernel.target == parse(key).target == backend.accelerators()[GPU]
 
 
 @pytest.mark.usefixtures("_stand_in")
