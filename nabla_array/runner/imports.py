@@ -27,6 +27,8 @@ def _project(folder: Path) -> Path | None:
 class Own:
     """What code is a program's own: the files of its folder, and those of the project that this is in.
 
+    Files that are in no project are its own where they lie below a folder above its own in ``sys.path``.
+
     Installed libraries, the standard library and this package never are, wherever they are.
     """
 
@@ -50,7 +52,11 @@ class Own:
             return False
         if path.is_relative_to(self._folder):
             return True
-        return self._project is not None and _project(path.parent) == self._project
+        project = _project(path.parent)
+        if project is not None:
+            return project == self._project
+        folders = [Path(folder).resolve() for folder in sys.path]
+        return any(path.is_relative_to(f) and self._folder.is_relative_to(f) for f in folders)
 
     def names(self, names: dict[str, Any]) -> bool:
         """Say whether these are the global names of a module of the program's, or of its `__main__`."""

@@ -116,6 +116,21 @@ def test_modules_of_the_same_project_are_own(folder: Path) -> None:
     assert (done.stdout, done.stderr) == ("nabla_array numpy\n", "")
 
 
+def test_modules_above_in_no_project_are_own(folder: Path) -> None:
+    for name in ("scripts/deep", "utils", "other"):
+        (folder / name).mkdir(parents=True)
+    (folder / "other" / "setup.py").touch()
+    (folder / "other" / "another.py").write_text("import numpy as np\n")
+    (folder / "utils" / "angle.py").write_text("import numpy as np\n")
+    (folder / "scripts" / "beside.py").write_text("import numpy as np\n")
+    (folder / "scripts" / "deep" / "script.py").write_text(
+        "import sys; sys.path += ['.', 'other', 'scripts']; import utils.angle, another, beside\n"
+        "print(utils.angle.np.__name__, another.np.__name__, beside.np.__name__)\n"
+    )
+    done = run("scripts/deep/script.py", folder=folder)
+    assert (done.stdout, done.stderr) == ("nabla_array numpy nabla_array\n", "")
+
+
 @pytest.mark.parametrize("command", [["plain.py", "--mode", "x"], ["./plain.py"]])
 def test_arguments_names_and_input(command: list[str], folder: Path) -> None:
     ours, plain = run(*command, folder=folder, stdin="given"), python(*command, folder=folder, stdin="given")
