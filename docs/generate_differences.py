@@ -67,6 +67,7 @@ DIFFERENCES = {
         Difference(
             "np.__version__ == numpy.__version__", "True", "False", "ours; `numpy.__version__` is NumPy's"
         ),
+        Difference("np.__name__", "'numpy'", "'nabla_array'", "the module's own"),
     ],
     "Results without axes": [
         Difference(
@@ -80,6 +81,12 @@ DIFFERENCES = {
             "True",
             "False",
             "the same; `np.issubdtype(x.dtype, np.floating)` is true",
+        ),
+        Difference(
+            "isinstance(np.ones(2)[0], np.ndarray)",
+            "False",
+            "True",
+            "the same; False under the runner, but not with `type(np.ones(2))` in place of `np.ndarray`",
         ),
         Difference(
             "datetime.timedelta(seconds=np.ones(2)[0])",

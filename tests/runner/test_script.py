@@ -196,6 +196,7 @@ assert isinstance(x.any(), np.bool_)
 assert isinstance(i, numbers.Integral)
 assert not isinstance(x, float)
 assert isinstance(x, np.ndarray)
+assert not isinstance(x[1], np.ndarray)
 assert x[1].__class__ is np.float64
 match x[2]:
     case float():
