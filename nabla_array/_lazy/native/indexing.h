@@ -426,12 +426,46 @@ write_pending(PyObject *x, PyObject *key, PyObject *node)
     return done;
 }
 
+/* Write the whole part of a floating-point number to the integer that a plain key names, as NumPy casts; returns 0 where
+ * that is not so simple, or there is a fault to be told of.
+ */
+static int
+write_whole(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *new)
+{
+    int kind = new == NULL ? NPY_NOTYPE : PyArray_DESCR(new)->type_num, done;
+    PyObject *whole;
+    char *data;
+    double real;
+    if (!PyTypeNum_ISINTEGER(PyArray_DESCR(memory)->type_num) || !PyArray_ISBEHAVED(memory)) {
+        return 0;
+    }
+    if (new == NULL && (PyFloat_CheckExact(y) || Py_TYPE(y) == &PyDoubleArrType_Type)) {
+        real = PyFloat_AS_DOUBLE(y);
+    }
+    else if ((kind == NPY_DOUBLE || kind == NPY_FLOAT) && PyArray_NDIM(new) == 0 && PyArray_ISBEHAVED_RO(new)) {
+        real = kind == NPY_DOUBLE ? *(double *)PyArray_DATA(new) : *(float *)PyArray_DATA(new);
+    }
+    else {
+        return 0;
+    }
+    if (!isfinite(real) || (data = element(memory, plain)) == NULL || (whole = PyLong_FromDouble(real)) == NULL) {
+        PyErr_Clear(); /* told elsewhere, in our words */
+        return 0;
+    }
+    done = write_number(PyArray_DESCR(memory), data, whole, NULL);
+    Py_DECREF(whole);
+    return done;
+}
+
 /* Write to where a plain key, or one of NumPy's arrays, says; returns 1 if that is done, 0 if the package must. */
 static int
 write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *new)
 {
     int type = PyArray_DESCR(memory)->type_num;
     char *data = NULL;
+    if (write_whole(memory, plain, y, new)) {
+        return 1;
+    }
     if (new == NULL ? !is_number(y, memory) && !(type == NPY_BOOL && PyBool_Check(y))
                     : !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING)) {
         return 0;

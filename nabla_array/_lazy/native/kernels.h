@@ -194,6 +194,53 @@ is_extremum(const char *name)
     return strncmp(name, "max", 3) == 0 || strncmp(name, "min", 3) == 0;
 }
 
+#if defined(__x86_64__)
+/* A loop of NumPy's, and its data. */
+typedef struct {
+    PyUFuncGenericFunction loop;
+    void *data;
+} Told;
+
+/* Return the faults in the status word of the x87, and forget them. */
+static inline unsigned int
+take_old_faults(void)
+{
+    unsigned short state;
+    __asm__ __volatile__("fnstsw %0" : "=a"(state));
+    if (state & 0x3f) {
+        __asm__ __volatile__("fnclex");
+    }
+    return state & 0x1d;
+}
+
+/* Run a loop that tells of overflow by glibc's `feraiseexcept`, which leaves it to the x87: let `take_faults` see that. */
+static void
+run_told(char **data, npy_intp const *n, npy_intp const *strides, void *given)
+{
+    const Told *told = given;
+    unsigned int found;
+    take_old_faults();
+    told->loop(data, n, strides, told->data);
+    found = take_old_faults();
+    if (found) {
+        _mm_setcsr(_mm_getcsr() | found);
+    }
+}
+
+/* Have a step tell of what `exp` of single or double precision overflows. */
+static void
+tell_of_overflow(Step *step, int type)
+{
+    static Told told[2]; /* written once, with the interpreter's lock */
+    Told *own = &told[type == NPY_DOUBLE];
+    if (own->loop == NULL) {
+        *own = (Told){step->loop, step->data};
+    }
+    step->loop = run_told;
+    step->data = own;
+}
+#endif
+
 /* Let a step be what a ufunc does for operands of one dtype; returns 0 if it has no loop for them. */
 static int
 set_loop(Step *step, PyUFuncObject *ufunc, int type)
@@ -210,6 +257,11 @@ set_loop(Step *step, PyUFuncObject *ufunc, int type)
     step->result = ufunc->types[loop * ufunc->nargs + ufunc->nin];
     step->is_quiet = step->result == NPY_BOOL;
     step->is_slow_on_one = is_extremum(ufunc->name);
+#if defined(__x86_64__)
+    if (strcmp(ufunc->name, "exp") == 0 && (type == NPY_FLOAT || type == NPY_DOUBLE)) {
+        tell_of_overflow(step, type);
+    }
+#endif
     return 1;
 }
 

@@ -283,6 +283,18 @@ def _fitting(value: Any, dtype: np.dtype) -> Any:
     return None
 
 
+def _whole(value: Any, dtype: np.dtype) -> int | None:
+    """Return what NumPy's assignment to integers makes of one floating-point number, if they hold it."""
+    if type(value) is Array:
+        value = None if value._levels or value.ndim else value_of(current(value))
+    if dtype.kind not in "iu" or not isinstance(value, float | np.floating | np.ndarray):
+        return None
+    number, limits = np.asarray(value), np.iinfo(dtype)
+    if number.ndim or number.dtype.kind != "f" or not limits.min <= float(number) <= limits.max:
+        return None
+    return int(number)
+
+
 def put(x: Array, key: Any, value: Any) -> bool:
     """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
     if not is_plain(key):
@@ -302,7 +314,10 @@ def put(x: Array, key: Any, value: Any) -> bool:
 def _put(x: Array, key: Any, value: Any) -> bool:
     if not _is_ready(x, key):
         return False
-    fitting = _fitting(value, x._node.aval.dtype)
+    dtype = x._node.aval.dtype
+    fitting = _fitting(value, dtype)
+    if fitting is None:
+        fitting = _whole(value, dtype)
     if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART):
         return False
     target = _memory(x, value)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import operator
+import warnings
 from collections import deque
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import nabla_array as xp
 
@@ -253,3 +256,25 @@ def test_arrays_beside_a_mask_of_nothing_are_not_checked(value: Any) -> None:
         assert x[of.asarray([[False]]), ..., of.asarray([[5]])].shape == (1, 0, 2)
     with pytest.raises(IndexError):
         xp.zeros((1, 1, 2, 0))[xp.asarray([[True]]), ..., xp.asarray([[5]])] = xp.asarray(value)
+
+
+KINDS = ["float", "f4", "f8", "ours f4", "ours f8"]
+
+
+@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("is_filled", [False, True])
+@given(st.floats(-130, 300) | st.floats(width=32), st.sampled_from(KINDS))
+def test_floats_are_written_to_integers_as_numpy_casts(
+    dtype: str, is_filled: bool, value: float, kind: str
+) -> None:
+    number: Any = value if kind == "float" else np.dtype(kind[-2:]).type(value)
+    x = np.full((2, 3), 5, dtype) if is_filled else np.arange(6).reshape(2, 3).astype(dtype)
+    y = xp.full((2, 3), 5, dtype=x.dtype) if is_filled else xp.asarray(x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            x[1, 2] = number
+        except (RuntimeWarning, ValueError, OverflowError):
+            return  # what does not fit is stored as whatever the machine makes of it
+        y[1, 2] = xp.asarray(number) if kind.startswith("ours") else number
+    np.testing.assert_array_equal(np.asarray(y), x, strict=True)

@@ -150,6 +150,14 @@ def test_functions(
     )
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (40_000,)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_exp_tells_of_overflow(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.full(shape, 1000, dtype)
+    _compare(lambda: xp.exp(xp.asarray(x)), lambda: np.exp(x))
+    _compare(lambda: xp.exp(xp.asarray(x) * 0.5) + 1, lambda: np.exp(x * 0.5) + 1)
+
+
 @pytest.mark.parametrize("key", [np.int8(1), np.uint64(1), np.int64(-1), np.int64(7), np.bool(True)])
 def test_numpys_scalars_are_keys(key: Any) -> None:
     x = np.arange(6.0).reshape(2, 3)
