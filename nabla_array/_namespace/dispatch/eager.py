@@ -295,8 +295,11 @@ def _whole(value: Any, dtype: np.dtype) -> int | None:
     return int(number)
 
 
-def put(x: Array, key: Any, value: Any) -> bool:
-    """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded."""
+def put(x: Array, key: Any, value: Any, cuts: bool = True) -> bool:
+    """Do ``x[key] = value``; returns False, having done nothing, where it must be recorded.
+
+    `cuts`: also if of a floating-point number the whole part is written.
+    """
     if not is_plain(key):
         if type(key) is Array and not in_use and x.nbytes < LARGE and _is_mask(key, x):
             value_of(current(key))  # to record the write would take longer
@@ -308,15 +311,15 @@ def put(x: Array, key: Any, value: Any) -> bool:
         check_writable(x)
         return True  # Python's last step of ``x[key] += v``, which has been written
     with lock:
-        return _put(x, key, value)
+        return _put(x, key, value, cuts)
 
 
-def _put(x: Array, key: Any, value: Any) -> bool:
+def _put(x: Array, key: Any, value: Any, cuts: bool) -> bool:
     if not _is_ready(x, key):
         return False
     dtype = x._node.aval.dtype
     fitting = _fitting(value, dtype)
-    if fitting is None:
+    if fitting is None and cuts:
         fitting = _whole(value, dtype)
     if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART):
         return False

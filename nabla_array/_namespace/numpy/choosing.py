@@ -342,7 +342,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: ArrayLike = Tr
         if type(src) is Array and src.dtype is x.dtype:
             x[...] = src
             return
-        if x.nbytes < eager.PART and eager.put(x, (), src):
+        if x.nbytes < eager.PART and eager.put(x, (), src, cuts=False):
             return
     new = src if isinstance(src, bool | int | float | complex) else as_array("copyto", src)
     weak = type(src) is int and x.dtype.kind != "b"
