@@ -244,6 +244,7 @@ call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     PyArrayObject *value;
+    PyObject *copy;
     if (n < 1 || n > 2 || !IS_ARRAY(args[0]) || is_watched() || (value = fresh(args[0])) == NULL ||
         !PyArray_IS_C_CONTIGUOUS(value) || PyArray_NBYTES(value) >= part_bytes || is_asked_by(told_of_memory[0]) ||
         is_asked_by(told_of_memory[1]) || (PyArray_NBYTES(value) >= tiny() && is_asked_by(told_of_memory[2]))) {
@@ -257,7 +258,12 @@ call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
             return NULL;
         }
     }
-    return PyArray_NewCopy(value, NPY_CORDER);
+    Py_INCREF(PyArray_DESCR(value));
+    copy = new_array(PyArray_DESCR(value), PyArray_NDIM(value), PyArray_DIMS(value));
+    if (copy != NULL && PyArray_CopyInto((PyArrayObject *)copy, value) < 0) {
+        Py_CLEAR(copy);
+    }
+    return copy;
 }
 
 /* Say whether an array owns its memory, or is all of another's that nobody else has, and may be written to. */

@@ -78,6 +78,7 @@ def test_copies_at_borders_are_of_kept_memory() -> None:
         out[:] = -1.0
         np.testing.assert_array_equal(np.asarray(x), given)
     assert get_handler_name(np.asarray(na.asarray(values))) == "nabla_array"
+    assert get_handler_name(np.asarray(na.asarray(values[:50_000]))) == "nabla_array"  # by compiled code
     assert get_handler_name(np.asarray(na.asarray(values[:10]))) == "default_allocator"
 
 
