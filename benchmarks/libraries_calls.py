@@ -23,8 +23,7 @@ from .contestants import Contestant, contestants
 from .libraries_cases import Case, scipy_cases
 from .libraries_learn import learn_cases
 
-# Seconds after which no further call is made, and those that calls go on for: of short ones, one in three is
-# interrupted by something.
+# Seconds after which no further call is made, and for which short calls are repeated, since single ones vary.
 _ENOUGH, _AT_LEAST = 1.5, 0.05
 # Elements of a result that are compared.
 _COMPARED = 500
