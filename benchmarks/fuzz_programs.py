@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nabla_array._lazy.cpu.blocks import DATA_ERRORS
+from nabla_array._lazy.cpu.calls import DATA_ERRORS
 from nabla_array._lazy.cpu.sharing import as_value
 from nabla_array._lazy.graph.aval import Aval, aval_of
 from nabla_array._lazy.graph.node import Node, leaf, record

@@ -14,26 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from ._lazy.config import config as config
 from ._namespace.chapters.creation import *  # noqa: F403
-from ._namespace.chapters.data_types import *  # noqa: F403
 from ._namespace.chapters.elementwise import *  # noqa: F403
-from ._namespace.chapters.filling import *  # noqa: F403
-from ._namespace.chapters.indexing_functions import *  # noqa: F403
-from ._namespace.chapters.joining import *  # noqa: F403
-from ._namespace.chapters.linear_algebra import *  # noqa: F403
-from ._namespace.chapters.manipulation import *  # noqa: F403
-from ._namespace.chapters.scans import *  # noqa: F403
-from ._namespace.chapters.sorting import *  # noqa: F403
-from ._namespace.chapters.statistical import *  # noqa: F403
-from ._namespace.chapters.utility import *  # noqa: F403
 from ._namespace.core import array as _array
 from ._namespace.core.array import Array as Array
 from ._namespace.core.evaluation import *  # noqa: F403
 from ._namespace.dispatch import fastpath as _fastpath
-from ._namespace.interop import doors as _doors  # noqa: F401
 from ._namespace.interop import functions as _interop
+from ._namespace.interop import imports as _imports
 from ._namespace.interop import policies as _policies  # noqa: F401
-from ._namespace.interop import registered as _registered  # noqa: F401
-from ._namespace.interop import tables as _tables  # noqa: F401
 from ._namespace.numpy import methods as _methods  # noqa: F401
 from ._namespace.numpy import modules as _numpy_modules
 from ._namespace.numpy import operators as _operators  # noqa: F401
@@ -86,6 +74,8 @@ _interop.namespace_names.update(
 
 
 sys.meta_path.append(_numpy_modules.Finder())
+for _name in _imports.KNOWN:
+    _imports.before_import(_name, lambda: import_module("._namespace.interop.libraries", __name__))
 
 # Imported when they are first named: most programs never do.
 _LATE_MODULES = ("fft", "lib", "linalg", "random", "special", "typing")

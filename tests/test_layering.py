@@ -27,7 +27,7 @@ FOLDERS = {
 }
 # What is imported inside functions, where it is used: it is slow to import, or optional.
 LATE = {
-    *("PIL", "concurrent", "dask", "distributed", "h5py", "importlib", "jax", "matplotlib"),
+    *("PIL", "bisect", "concurrent", "dask", "distributed", "h5py", "importlib", "jax", "matplotlib"),
     *("llvmlite", "max", "mojo", "mpmath", "numba", "pyarrow", "rich", "scipy", "sklearn", "sympy"),
     *("threadpoolctl",),
 }
@@ -40,8 +40,11 @@ LATE_OWN = {
         "max.compiler",
         "max.backend",
         "cpu.pool",
+        "cpu.sharing",
         "run.early",
         "run.planning",
+        "run.settling",
+        "schedule.plan_cache",
         "run.tiers",
     )
 }
@@ -49,6 +52,7 @@ LATE_OWN = {
 LATE_OWN |= {
     "nabla_array.distributed.dask_engine",
     "nabla_array._lazy.rules.autodiff",
+    "nabla_array._namespace.interop.floats",
     "nabla_array._namespace.numpy.flat",
     "nabla_array._namespace.chapters.special",
 }

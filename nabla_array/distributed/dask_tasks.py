@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.config import config
-from .._lazy.cpu.blocks import StepFailed
+from .._lazy.cpu.calls import StepFailed
 from .._lazy.graph.program import Program
 from ..version import __version__
 from . import pickling  # noqa: F401  tells pickle how to send programs

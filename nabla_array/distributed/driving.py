@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.cpu.blocks import StepFailed
+from .._lazy.cpu.calls import StepFailed
 from .._lazy.graph.aval import aval_of
 from .._lazy.graph.program import Program
 from .._lazy.ops.control import scan, switch, while_

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from .._lazy.config import active, config, threads
-from .._lazy.cpu import blas, sharing
+from .._lazy.cpu import blas
 from .._lazy.cpu.faults import listener, listening
 from .._lazy.graph.aval import Aval
+from .._lazy.graph.primitive import as_value
 from .._lazy.graph.program import Program
 from .._lazy.run import early, planning
 from .layouts import Box, Move, Piece, apply_pieces, indices, volume
@@ -291,7 +292,7 @@ def run_program(
         env[program.outputs[n]] = place
     inputs.clear()
     early.run(planning.planned(program), env, frozenset())
-    return [sharing.as_value(env[i]) for i in program.outputs]
+    return [as_value(env[i]) for i in program.outputs]
 
 
 def joined(

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from .._lazy.cpu.blocks import StepFailed
+from .._lazy.cpu.calls import StepFailed
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.program import Eqn, Program
 from .._lazy.ops.placement import reshard, transfer

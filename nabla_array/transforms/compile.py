@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, overload
 import numpy as np
 
 from .._lazy.config import MODES, active, config
-from .._lazy.cpu.blocks import DATA_ERRORS, quiet
+from .._lazy.cpu.calls import DATA_ERRORS, quiet
 from .._lazy.cpu.loops import Loop, is_small
 from .._lazy.graph.bodies import Body, hole_for
 from .._lazy.graph.node import Node, tapes

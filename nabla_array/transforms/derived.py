@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.config import active
-from .._lazy.cpu.blocks import DATA_ERRORS
+from .._lazy.cpu.calls import DATA_ERRORS
 from .._lazy.cpu.faults import heard_of, names_heard
 from .._lazy.cpu.loops import is_small
 from .._lazy.graph import bodies

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.config import config
-from .._lazy.cpu.blocks import StepFailed
+from .._lazy.cpu.calls import StepFailed
 from .._lazy.cpu.loops import is_small
 from .._lazy.graph.aval import Aval
 from .._lazy.graph.node import NO_PARAMS, Node

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._lazy.cpu.sharing import as_value
 from .._lazy.graph.aval import Aval, aval_of
 from .._lazy.graph.bodies import batched
 from .._lazy.graph.node import NO_PARAMS, Node, record
-from .._lazy.graph.primitive import Primitive
+from .._lazy.graph.primitive import Primitive, as_value
 from .._lazy.graph.program import Program, is_literal, program_of, run
 from .._lazy.graph.tape import Entry, Tape, taping
 from .._lazy.ops.control import pulled, pushed

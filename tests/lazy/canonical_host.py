@@ -10,9 +10,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from nabla_array._lazy.cpu.blocks import quiet
-from nabla_array._lazy.cpu.sharing import as_value
+from nabla_array._lazy.cpu.calls import quiet
 from nabla_array._lazy.graph.aval import Aval
+from nabla_array._lazy.graph.primitive import as_value
 from nabla_array._lazy.graph.program import Eqn, Program
 from nabla_array._lazy.max import artifacts, backend, compiler, trials
 from nabla_array._lazy.max.backend import primitives

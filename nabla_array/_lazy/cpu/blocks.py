@@ -1,11 +1,9 @@
-"""The host tier: NumPy, in whole calls and in cache-sized blocks."""
+"""The host tier: fusion groups by NumPy in cache-sized blocks, or by our kernels."""
 
 from __future__ import annotations
 
-import contextvars
 import itertools
 import math
-import sys
 from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Iterable
 from contextlib import nullcontext
@@ -16,13 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..graph.aval import Aval
-from ..graph.primitive import Primitive
+from ..graph.primitive import Primitive, as_value
 from ..graph.program import Program
 from ..interrupts import Uninterrupted
 from ..native import compiled
-from ..schedule.steps import Call, Fused, Schedule
+from ..schedule.steps import Fused, Schedule
+from .calls import DATA_ERRORS, StepFailed, is_free, run_call
 from .kernels import job_of
-from .sharing import as_value, whole
 from .spreading import spread, workers_for
 from .turned import is_turned, turned
 
@@ -32,85 +30,6 @@ BLOCK = 1 << 16
 _KEPT = BLOCK * 16
 # Elements up to which the partial results of a reduction are kept apart, to be joined pairwise.
 _APART = 1024
-
-
-# A context without NumPy's floating-point warnings.
-quiet = contextvars.Context()
-quiet.run(np.seterr, all="ignore")
-if compiled is not None:
-    quiet.run(compiled.keep_memory)
-
-
-# What the values, not the program, can make wrong; LinAlgError is a ValueError.
-DATA_ERRORS = (ArithmeticError, IndexError, ValueError)
-
-
-class StepFailed(Exception):
-    """An error of an equation's host rule, with the equation's number."""
-
-    def __init__(self, error: Exception, eqn: int) -> None:
-        self.error = error
-        self.eqn = eqn
-
-
-def _sole(env: list[Any], i: int) -> int:
-    return sys.getrefcount(env[i])
-
-
-_SOLE = _sole([object()], 0)
-
-
-def _behind(view: np.ndarray) -> int:
-    return sys.getrefcount(view.base)
-
-
-_ONE_BEHIND = _behind(np.empty(1)[:])
-
-
-def run_call(program: Program, step: Call, drop: tuple[int, ...], env: list[Any], owned: set[int]) -> None:
-    """Run one equation whole, over an operand's memory where nobody can tell."""
-    base = len(program.inputs)
-    eqn = program.eqns[step.eqn - base]
-    prim, params = eqn.prim, dict(eqn.params)
-    try:
-        if (
-            prim.inplace is not None
-            and eqn.ins.count(eqn.ins[0]) == 1
-            and _is_free(eqn.ins[0], env, drop, base, owned)
-        ):
-            if eqn.ins[0] in owned:
-                owned.add(step.eqn)
-            with Uninterrupted():
-                env[step.eqn] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
-        else:
-            function = whole(prim, env[eqn.ins[0]]) if eqn.ins else prim.host
-            env[step.eqn] = as_value(function(*[env[i] for i in eqn.ins], **params))
-    except DATA_ERRORS as error:
-        raise StepFailed(error, step.eqn) from error
-
-
-def _is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: set[int]) -> bool:
-    """Say whether nobody but this step will ever look at a value's memory again.
-
-    An owned input's, and what was written over it, is held by the input's node, too.
-    """
-    mine = i in drop and (i >= base or i in owned)
-    if not mine or _sole(env, i) != _SOLE + (i in owned):
-        return False
-    return can_write(env[i]) or (i >= base and _sees_all(env[i]))
-
-
-def can_write(value: np.ndarray) -> bool:
-    """Say whether the array's memory is its own, so that its only holder may write to it."""
-    return value.flags.owndata and value.flags.writeable
-
-
-def _sees_all(view: np.ndarray) -> bool:
-    """Say whether the only holder of a view may write to it: all of memory that nobody else looks at."""
-    flags = view.flags
-    if flags.owndata or not (flags.c_contiguous and flags.writeable) or type(view.base) is not np.ndarray:
-        return False
-    return _behind(view) == _ONE_BEHIND and view.nbytes == view.base.nbytes and can_write(view.base)
 
 
 def _blocks(lead: tuple[int, ...], rows: int) -> list[tuple[slice, ...]]:
@@ -368,7 +287,7 @@ def run_fused(program: Program, step: Fused, drop: tuple[int, ...], env: list[An
             continue
         for i in kernel.donors.get(k, ()):
             in_order = pattern is not None or env[i].flags.c_contiguous
-            if i not in taken and in_order and _is_free(i, env, drop, base, owned):
+            if i not in taken and in_order and is_free(i, env, drop, base, owned):
                 outs[k] = env[i]
                 taken[i] = k
                 break

@@ -12,33 +12,22 @@ import numpy as np
 
 from ..config import threads
 from ..graph.aval import aval_of
-from ..graph.primitive import Primitive
+from ..graph.primitive import Primitive, as_value
 from .spreading import PARALLEL, spread
-
-
-def as_value(result: Any) -> Any:
-    """Return what a host rule gave as an ndarray (NumPy gives scalars for 0-d), or a tuple of them."""
-    if type(result) is np.ndarray:
-        return result
-    return tuple(map(np.asarray, result)) if isinstance(result, tuple) else np.asarray(result)
-
 
 # Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
 _SHARED = 1 << 24
-# The same for a call that goes row by row, which takes longer; and bytes of the rows that are done at once.
-_SHARED_ROWS, _ROWS_AT_ONCE = 1 << 19, 1 << 19
+# Bytes of the rows that are done at once, of a call that goes row by row.
+_ROWS_AT_ONCE = 1 << 19
 
 
-def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
-    """Return what runs `prim` over the whole of its operands, of which `x` is the first."""
-    if prim.by_rows and x.nbytes >= _SHARED_ROWS:
+def shared(prim: Primitive, x: Any) -> Callable[..., Any]:
+    """Return what runs a reduction, or a call that goes by rows, on threads, where that pays."""
+    if prim.by_rows:
         return partial(_rows_on_threads, prim)
-    if prim.kind == "reduce" and x.nbytes >= _SHARED_ROWS:
-        exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
-        order = _order(x) if exact or (prim.reducer is np.add and x.dtype.char in "fd") else None
-        if order is not None:
-            return partial(_reduce_in_order, prim, order)
-    return prim.host
+    exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
+    order = _order(x) if exact or (prim.reducer is np.add and x.dtype.char in "fd") else None
+    return prim.host if order is None else partial(_reduce_in_order, prim, order)
 
 
 def _order(x: np.ndarray) -> list[int] | None:

@@ -198,6 +198,13 @@ class Primitive:
 _DEFAULTS = {name: vars(Primitive)[name] for name in Primitive.__annotations__ if name in vars(Primitive)}
 
 
+def as_value(result: Any) -> Any:
+    """Return what a host rule gave as an ndarray (NumPy gives scalars for 0-d), or a tuple of them."""
+    if type(result) is np.ndarray:
+        return result
+    return tuple(map(np.asarray, result)) if isinstance(result, tuple) else np.asarray(result)
+
+
 def resolve(prim: Primitive, kinds: tuple[Any, ...], function: str | None = None) -> tuple[np.dtype, ...]:
     """Return the dtypes that the operation takes and gives for operands of the given ones.
 

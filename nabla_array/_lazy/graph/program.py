@@ -207,12 +207,13 @@ def numbered(
     return compiled.number(roots, sources, with_role["resident"], with_role["literal"], members, own)
 
 
-class Line(NamedTuple):
+class Line:  # a named tuple's class takes long to make
     """A program made from nodes: the nodes that are its inputs, and the number of each node's value."""
 
-    program: Program
-    inputs: list[Node]
-    numbers: list[int]
+    __slots__ = ("inputs", "numbers", "program")
+
+    def __init__(self, program: Program, inputs: list[Node], numbers: list[int]) -> None:
+        self.program, self.inputs, self.numbers = program, inputs, numbers
 
 
 def linearize(order: Sequence[Node], outputs: Sequence[Node]) -> Line:

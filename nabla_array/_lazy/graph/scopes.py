@@ -8,7 +8,6 @@ made in a scope are marked with its number, which tells the two apart.
 from __future__ import annotations
 
 from _thread import _local as local  # `threading` takes a millisecond to import
-from bisect import insort
 from itertools import count
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -44,6 +43,8 @@ class Scope:
         self.line = ""  # the user's that was about to write
 
     def __enter__(self) -> Self:
+        from bisect import insort
+
         self.number = _next()
         _running.stack.append(self)
         insort(scopes, self.number)

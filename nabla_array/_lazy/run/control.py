@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..cpu.blocks import StepFailed
+from ..cpu.calls import StepFailed
 from ..cpu.loops import Loop, is_small, makes_small
 from ..graph.aval import LARGE, Aval
 from ..graph.bodies import Flags, is_writing

@@ -11,7 +11,7 @@ from time import perf_counter
 from typing import Any
 
 from ..config import active, config
-from ..schedule.plan_cache import Planned
+from ..schedule.planned import Planned
 from .executors import execute
 from .planning import schedule_of
 

@@ -14,24 +14,27 @@ from collections.abc import Callable, Hashable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy import ndarray
 
 from ..config import active
-from ..cpu import blocks, sharing
+from ..cpu import calls
 from ..cpu.faults import heard_of, hearing, listener, one_by_one, tell
 from ..graph.aval import LARGE, MEDIUM, MEDIUM_WEIGHT, Aval
 from ..graph.node import NO_PARAMS, Node, Part, evaluate_hook, located
+from ..graph.primitive import as_value
 from ..graph.program import Line, held_outside, is_pending, linearize, written
 from ..interrupts import Uninterrupted
 from ..native import compiled
 from ..ops.placement import host_value, in_use
-from ..schedule.plan_cache import Planned, keep, plans
 from ..stats import stats
 from .claims import Claim, claim_below, claims, lock, lock_within, wait_for
-from .settling import Move, There, begin
+
+if TYPE_CHECKING:
+    from ..schedule.planned import Planned
+    from .settling import Move, There
 
 
 def _pending(nodes: Sequence[Node]) -> list[Node]:
@@ -87,6 +90,8 @@ def _end(begun: Sequence[_Deep | There | Move]) -> None:
 def _next(roots: list[Node]) -> Sequence[_Deep | There | Move]:
     """Return what evaluates the first of pending nodes, with the lock; what is small is evaluated at once."""
     if in_use:
+        from .settling import begin
+
         begun, roots = begin(roots)
         if begun:
             return begun
@@ -165,7 +170,7 @@ _ALONE = _alone()
 
 def _is_dying(node: Node, place: int) -> bool:
     """Say whether only `node` will ever look at that input, so that it may write over it."""
-    return _refs(node, place) == _ALONE and blocks.can_write(node.inputs[place].value)
+    return _refs(node, place) == _ALONE and calls.can_write(node.inputs[place].value)
 
 
 def _settle(node: Node, value: Any) -> None:
@@ -202,10 +207,10 @@ def _run_shallow(node: Node) -> Any:
         x = _run_shallow(first)
     try:
         value = node.prim.host(x) if y is None else node.prim.host(x, y)  # type: ignore[union-attr]
-    except blocks.DATA_ERRORS as error:
+    except calls.DATA_ERRORS as error:
         raise located(error, node) from None
     if type(value) is not ndarray:
-        value = sharing.as_value(value)
+        value = as_value(value)
     if node.value is None:  # as in `_settle`, which would be a call
         node.value = value
         node.inputs = ()
@@ -231,11 +236,11 @@ def _run_one(node: Node) -> Any:
                 function, writes = partial(function, out=node.inputs[place].value), True
                 break
     elif prim.kind == "reduce":
-        function = sharing.whole(prim, node.inputs[0].value)
+        function = calls.whole(prim, node.inputs[0].value)
     with Uninterrupted() if writes else nullcontext():
         try:
-            value = sharing.as_value(function(*[i.value for i in node.inputs], **node.params))
-        except blocks.DATA_ERRORS as error:
+            value = as_value(function(*[i.value for i in node.inputs], **node.params))
+        except calls.DATA_ERRORS as error:
             raise located(error, node) from None
         _settle(node, value)
     return value
@@ -275,6 +280,8 @@ def _planned(key: Hashable, order: list[Node]) -> tuple[Callable[..., None], Pla
 
     None: they are run one by one.
     """
+    from ..schedule.plan_cache import keep, plans
+
     everything = active.settings["mode"] == "max"
     found: tuple[Callable[..., None], Planned, list[int]] | None = plans.get((everything, key), _UNKNOWN)
     if found is _UNKNOWN:
@@ -327,7 +334,7 @@ class _Deep:
 
         try:
             heard_of(self.order, run, plan, env, frozenset(self.alone))
-        except blocks.StepFailed as failure:
+        except calls.StepFailed as failure:
             raise located(failure.error, self.order[numbers.index(failure.eqn)]) from None
         finally:
             try:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..cpu.blocks import StepFailed, run_call, run_fused
+from ..cpu.blocks import run_fused
+from ..cpu.calls import StepFailed, run_call
 from ..cpu.kernels import Unfit
 from ..cpu.row_tiling import run_tiles
 from ..graph.program import Program

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ..config import active, threads
 from ..cpu import blas
 from ..graph.program import Program
-from ..schedule.plan_cache import Planned, keep, plans
+from ..schedule.plan_cache import keep, plans
+from ..schedule.planned import Planned
 from ..schedule.steps import Schedule
 
 _NONE: frozenset[int] = frozenset()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
-from ..cpu.blocks import StepFailed
+from ..cpu.calls import StepFailed
 from ..cpu.faults import heard_of
 from ..graph.node import Node, located
 from ..graph.program import Program, held_outside, linearize, pending_order, written

@@ -10,12 +10,12 @@ from time import perf_counter
 from typing import Any
 
 from ..config import active, config
-from ..cpu.blocks import StepFailed
+from ..cpu.calls import StepFailed
 from ..graph.program import Program
 from ..max.canonical import Canonical, canonicalize
 from ..max.trials import Trial, agree, compile_and_wait, kernel
 from ..schedule.parts import parts
-from ..schedule.plan_cache import Planned
+from ..schedule.planned import Planned
 from ..schedule.steps import Part, Schedule
 from ..stats import stats
 from .executors import execute, execute_part

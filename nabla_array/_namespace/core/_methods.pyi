@@ -54,7 +54,7 @@ class Methods(Operators):
     partition = methods.partition
     prod = statistical.prod
     put = methods.put
-    ravel = manipulation.ravel
+    ravel = methods.ravel
     repeat = joining.repeat
     reshape = methods.reshape
     round = elementwise.round

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -48,18 +48,25 @@ class _Fresh:
         self.zeros = zeros
 
 
-class _Key(NamedTuple):
+class _Key:  # a named tuple's class takes long to make
     """A key taken apart: a slice and a reshape, then perhaps index arrays on axes of their result.
 
     Where the arrays stood side by side in the key, their axes stay at that place, else they come first.
     """
 
-    slice: dict[str, tuple[int, ...]]
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-    arrays: tuple[Array, ...]
-    side_by_side: bool
-    element: bool
+    __slots__ = ("arrays", "axes", "element", "shape", "side_by_side", "slice")
+
+    def __init__(
+        self,
+        slice: dict[str, tuple[int, ...]],
+        shape: tuple[int, ...],
+        axes: tuple[int, ...],
+        arrays: tuple[Array, ...],
+        side_by_side: bool,
+        element: bool,
+    ) -> None:
+        self.slice, self.shape, self.axes = slice, shape, axes
+        self.arrays, self.side_by_side, self.element = arrays, side_by_side, element
 
 
 def _items(function: str, key: Any, shape: tuple[int, ...]) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-import threading
+from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,7 +15,7 @@ from .array import Array
 Decision = tuple[str, Any, Any, str]
 
 
-class _Watched(threading.local):
+class _Watched(local):
     decisions: list[Decision] | None = None
 
 

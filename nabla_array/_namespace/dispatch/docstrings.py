@@ -5,14 +5,12 @@ At a function, its example comes last, after a blank line. What its name tells i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from inspect import cleandoc
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_SECTION = re.compile(r"\n\n(?=\w+\n---)")
 NUMPYS = "https://numpy.org/doc/stable/reference/generated/"
 _STANDARD = "https://data-apis.org/array-api/2025.12/"
 _FUNCTIONS = "API_specification/generated/array_api."
@@ -23,11 +21,28 @@ _NUMPY_ONLY = {
 }
 
 
+def _dedented(docstring: str) -> str:
+    """Return what `inspect.cleandoc` does, at once where the last line is the margin."""
+    margin = docstring.rpartition("\n")[2]
+    return docstring.replace(f"\n{margin}", "\n").strip() if margin.isspace() else cleandoc(docstring)
+
+
 def _parts(docstring: str) -> tuple[str, dict[str, str], str]:
     """Return the summary of a docstring, its sections by their titles, and its example."""
-    text, _, example = cleandoc(docstring).partition("\n\n>>> ")
-    summary, *sections = _SECTION.split(text)
-    return summary, {s.partition("\n")[0]: s for s in sections}, f">>> {example}\n"
+    text, _, example = _dedented(docstring).partition("\n\n>>> ")
+    summary, *more = text.split("\n\n")
+    sections: dict[str, str] = {}
+    title = ""
+    for paragraph in more:
+        first, _, rest = paragraph.partition("\n")
+        if rest.startswith("---"):
+            title = first
+            sections[title] = paragraph
+        elif title:
+            sections[title] += f"\n\n{paragraph}"
+        else:
+            summary += f"\n\n{paragraph}"
+    return summary, sections, f">>> {example}\n"
 
 
 def described_like(other: Callable[..., Any], changes: dict[str, str] | None = None) -> Callable[[F], F]:

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.config import active
-from ..._lazy.cpu import blocks, sharing
+from ..._lazy.cpu import calls
 from ..._lazy.cpu.faults import heard, listener, tell, tell_here
 from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
 from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, tapes
-from ..._lazy.graph.primitive import Primitive
+from ..._lazy.graph.primitive import Primitive, as_value
 from ..._lazy.graph.program import is_literal
 from ..._lazy.graph.scopes import scopes
 from ..._lazy.graph.tape import is_taping
@@ -212,7 +212,7 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
     """Return the memory of `x` to write `new` to, if nobody else would see that who should not."""
     view = x._view
     owner = x if view is None else view.base
-    if owner._node.value is None or not blocks.can_write(owner._node.value):
+    if owner._node.value is None or not calls.can_write(owner._node.value):
         return None
     # Beside the owner, a view of it knows its node and uses its memory.
     users = 0
@@ -427,7 +427,7 @@ def numpys(
     named = {k: values.get(id(x), x) for k, x in kwargs.items()}
     try:
         found = heard(function, *[values.get(id(x), x) for x in args], **named)
-    except (TypeError, *blocks.DATA_ERRORS):  # told elsewhere, in our words
+    except (TypeError, *calls.DATA_ERRORS):  # told elsewhere, in our words
         found = None
     if at_once and found is not None:
         tell_here()
@@ -602,8 +602,8 @@ def _computed(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[st
     if any([v is None for v in values]):
         return None
     try:
-        value = sharing.as_value(heard(prim.host, *values, **params))
-    except blocks.DATA_ERRORS:  # told where it is looked at
+        value = as_value(heard(prim.host, *values, **params))
+    except calls.DATA_ERRORS:  # told where it is looked at
         listener.heard.clear()
         return None
     if listener.heard:
@@ -615,8 +615,8 @@ def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
     """Return what a primitive that moves no elements gives for a part; None where it must be recorded."""
     assert node.value is not None
     try:
-        value = sharing.as_value(prim.host(node.value, **params))
-    except blocks.DATA_ERRORS:  # told elsewhere, in our words
+        value = as_value(prim.host(node.value, **params))
+    except calls.DATA_ERRORS:  # told elsewhere, in our words
         return None
     # As in `apply`: what is spread to something large is for blocks.
     if value.nbytes >= PART or value.nbytes >= LARGE > node.aval.nbytes:

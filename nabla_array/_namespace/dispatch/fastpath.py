@@ -47,11 +47,15 @@ def _tell(prim: Primitive, nodes: tuple[Node, ...], result: aval.Aval) -> None:
     faults.tell([Node(prim, nodes, NO_PARAMS, result, 0)])
 
 
-@lru_cache(None)
 def _types(function: np.ufunc) -> tuple[int, ...]:
     """Return the dtypes, by NumPy's number, of which a ufunc takes operands as they are."""
-    loops = {t[0] for t in function.types if t[: function.nin] == t[0] * function.nin}
-    return tuple([_HELD[t] for t in loops if t in _HELD])
+    return _numbers(function.nin, " ".join(function.types))
+
+
+@lru_cache(None)  # many ufuncs have the same loops
+def _numbers(operands: int, loops: str) -> tuple[int, ...]:
+    alike = {t[0] for t in loops.split() if t[:operands] == t[0] * operands}
+    return tuple([_HELD[t] for t in alike if t in _HELD])
 
 
 def wrap(

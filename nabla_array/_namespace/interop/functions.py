@@ -17,7 +17,7 @@ import numpy as np
 
 from ..._lazy.graph.node import user_frame
 from ..._lazy.stats import stats
-from ..chapters import elementwise, linear_algebra
+from ..chapters import elementwise
 from ..core.array import Array, check_leaves, from_value, placed, read_only, write
 from ..core.outputs import deliver
 from ..core.promotion import UnheldDtypeError, is_foreign
@@ -28,7 +28,7 @@ from ..dispatch.ufuncs import ALIASES, call_it, host_hook, make_ufunc
 Namespace = Mapping[str, Any]
 
 # Files of installed libraries and of Python's, and NumPy's own wrappers.
-_INSTALLED = re.compile(r"[/\\]((site|dist)-packages|lib[/\\]python3\.\d+)[/\\]|^<__array_function__")
+_INSTALLED = r"[/\\]((site|dist)-packages|lib[/\\]python3\.\d+)[/\\]|^<__array_function__"
 # What finds a name of NumPy's (of a part of it) among our modules for these; `numpy.homes` puts it here.
 find_hook: list[Callable[..., Any]] = []
 
@@ -46,8 +46,6 @@ _NOT_OURS = {"cumulative_sum", "cumulative_prod", "matrix_rank", "pinv"}
 _UFUNCS: dict[np.ufunc, Callable[..., Any]] = {
     prim.ufunc: function for function, prim in PRIMITIVES.items() if prim.ufunc is not None
 }
-for _function in ("matmul", "vecdot"):
-    _UFUNCS[getattr(np, _function)] = getattr(linear_algebra, _function)
 for _function in ("positive", "logical_and", "logical_or", "logical_xor", "logical_not"):
     _UFUNCS[getattr(np, _function)] = getattr(elementwise, _function)
 
@@ -83,7 +81,7 @@ def from_host(x: Any) -> Any:
 def _line_of_user() -> FrameType | None:
     """Return the innermost frame that the user can change: of no installed library, if there is one."""
     frame: FrameType | None = user_frame()
-    while frame is not None and _INSTALLED.search(frame.f_code.co_filename):
+    while frame is not None and re.search(_INSTALLED, frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
@@ -160,9 +158,12 @@ def array_ufunc(self: Array, /, ufunc: np.ufunc, method: str, *inputs: Any, **kw
 
 @lru_cache(None)
 def _late_ufunc(ufunc: np.ufunc) -> Callable[..., Any] | None:
-    """Return our function for a ufunc of NumPy's that the standard does not have."""
+    """Return our function for a ufunc of NumPy's that has not been used yet."""
     name = ufunc.__name__
-    return find_hook[0](name) if getattr(np, name, None) is ufunc else None
+    found: Callable[..., Any] | None = find_hook[0](name) if getattr(np, name, None) is ufunc else None
+    if found is not None:
+        _UFUNCS[ufunc] = found
+    return found
 
 
 def _scipys(ufunc: np.ufunc) -> Callable[..., Any] | None:
@@ -330,11 +331,11 @@ def numpy_name(name: str) -> Any:
 
     Raises AttributeError for what NumPy does not have, and for submodules that are not for its users.
     """
-    own = find_hook[0](ALIASES.get(name, name))
+    if name in ALIASES:
+        return _alias(name)
+    own = find_hook[0](name)
     if own is not None:
         return or_host(own, name) if name in TAKE_ANY_DTYPE else own
-    if name in ALIASES and name not in _NOT_OURS:
-        return _alias(name)
     missing = f"module 'nabla_array' has no attribute {name!r}"
     if name.startswith("_") or name in _NO_ATTRIBUTES:
         raise AttributeError(missing)
@@ -350,9 +351,15 @@ def numpy_name(name: str) -> Any:
     return on_host(found, name)
 
 
+def _ours(name: str) -> Callable[..., Any]:
+    """Return our function under a name of the standard."""
+    function: Callable[..., Any] = namespace_names.get(name) or numpy_name(name)
+    return function
+
+
 def _alias(name: str) -> Callable[..., Any]:
     """Return our function under NumPy's name for it, which its errors start with, too."""
-    function, standard = namespace_names[ALIASES[name]], f"{ALIASES[name]}: "
+    function, standard = _ours(ALIASES[name]), f"{ALIASES[name]}: "
     behind = fastpath.behind(function)
 
     @wraps(function)

@@ -1,4 +1,4 @@
-"""What is done with a module as soon as a program has imported it."""
+"""What is done before a program imports a module, and as soon as it has."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
+# The packages that `libraries` knows.
+KNOWN = (
+    *("astropy", "cv2", "dask", "einops", "h5py", "jax", "json", "matplotlib", "numba", "pandas", "polars"),
+    *("pyarrow", "scipy", "statsmodels", "sympy", "torch"),
+)
 Then = Callable[[ModuleType], object]
 
 
@@ -36,6 +41,8 @@ class _Finder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if name in _coming:
+            _coming.pop(name)()
         if name not in _waiting:
             return None
         for finder in sys.meta_path:
@@ -48,6 +55,7 @@ class _Finder:
 
 
 _waiting: dict[str, list[Then]] = {}
+_coming: dict[str, Callable[[], object]] = {}
 sys.meta_path.insert(0, _Finder())
 
 
@@ -57,3 +65,11 @@ def after_import(name: str, then: Then) -> None:
         then(sys.modules[name])
     else:
         _waiting.setdefault(name, []).append(then)
+
+
+def before_import(name: str, then: Callable[[], object]) -> None:
+    """Call `then` before a module of this name is imported; at once, where it is there."""
+    if name in sys.modules:
+        then()
+    else:
+        _coming[name] = then

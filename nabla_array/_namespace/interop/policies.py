@@ -12,14 +12,13 @@ import sys
 from collections.abc import Callable
 from functools import lru_cache, partial
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..._lazy.native import compiled
 from ..core.array import Array, class_hook, error_hook, from_shared, probing
 from ..core.views import borrowing, memory, openers, reading, trusted, writing
-from .floats import number
 from .imports import after_import
 
 # The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing`,
@@ -43,12 +42,13 @@ shown: set[str] = set()
 sampling: set[str] = set()
 
 
-class Row(NamedTuple):
+class Row:  # a named tuple's class takes longer to make than all rows
     """A module (or package, in `sampling`), what it is told, and why."""
 
-    module: str
-    told: set[str]
-    reason: str
+    __slots__ = ("module", "reason", "told")
+
+    def __init__(self, module: str, told: set[str], reason: str) -> None:
+        self.module, self.told, self.reason = module, told, reason
 
 
 ROWS = (
@@ -209,6 +209,8 @@ def _put_on(row: Row, module: ModuleType) -> None:
         if row.told is told:
             asking.add(row.module)
     if row.told is floats:
+        from .floats import number
+
         vars(module)["float"] = number  # the classes' own name is looked up behind the module's
     if row.told is shown and _is_shown not in openers:
         openers.append(_is_shown)

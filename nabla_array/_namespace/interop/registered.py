@@ -183,7 +183,8 @@ def _register(tell: Callable[[ModuleType], None], module: ModuleType) -> None:
         warnings.warn(message, RuntimeWarning, stacklevel=2)
 
 
-for _module, _tell in {
+# What is done with a module, once it is there.
+TOLD = {
     "json.encoder": _json,
     "einops._backends": _einops,
     "dask.array.chunk_types": _dask,
@@ -193,7 +194,8 @@ for _module, _tell in {
     "numba": _numba,
     "scipy.fft._realtransforms_backend": _real_transforms,
     "scipy.signal._signaltools": _detrend,
-}.items():
+}
+for _module, _tell in TOLD.items():
     after_import(_module, partial(_register, _tell))
 Array.__jax_array__ = _as_jax  # type: ignore[attr-defined]
 Array.__arrow_array__ = _as_arrow  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ from ..core.array import Array
 from .doors import put_in
 from .imports import after_import
 
+TOLD = "pandas._libs.lib"
 # Functions of its `lib` that say what an object is: the kinds of dtype that each says yes to.
 _KINDS = {"is_bool": "b", "is_float": "f", "is_int_or_none": "iu", "is_integer": "iu", "is_scalar": "biufc"}
 
@@ -57,4 +58,4 @@ def _mapping(function: Callable[..., Any]) -> Callable[..., Any]:
     return mapping
 
 
-after_import("pandas._libs.lib", take_numbers)
+after_import(TOLD, take_numbers)

@@ -54,11 +54,27 @@ CHAPTERS = {
         "nanquantile nanstd nansum nanvar"
     ),
 }
-# Chapters of the standard that many programs do without.
+# Chapters of the standard; the two that arrays themselves need come with the package.
 STANDARD = {
+    ".chapters.data_types": (
+        "astype bool can_cast complex128 complex64 finfo float32 float64 iinfo int16 int32 "
+        "int64 int8 isdtype result_type uint16 uint32 uint64 uint8"
+    ),
+    ".chapters.filling": "empty empty_like full full_like ones ones_like zeros zeros_like",
+    ".chapters.indexing_functions": "take take_along_axis",
+    ".chapters.joining": "concat concatenate repeat stack tile unstack",
+    ".chapters.linear_algebra": "matmul matrix_transpose tensordot vecdot",
+    ".chapters.manipulation": (
+        "atleast_1d atleast_2d broadcast_arrays broadcast_shapes broadcast_to expand_dims flip moveaxis "
+        "permute_dims ravel reshape roll squeeze swapaxes transpose"
+    ),
     ".chapters.moments": "mean std var",
+    ".chapters.scans": "cumprod cumsum cumulative_prod cumulative_sum",
     ".chapters.searching": "argmax argmin count_nonzero nonzero searchsorted where",
     ".chapters.sets": "isin unique_all unique_counts unique_inverse unique_values",
+    ".chapters.sorting": "argsort sort",
+    ".chapters.statistical": "max min prod sum",
+    ".chapters.utility": "all any diff",
 }
 LINALG = {"more_linalg": "cond lstsq multi_dot norm tensorinv tensorsolve"}
 FFT = {"more_fft": "fft2 ifft2 irfft2 rfft2"}

@@ -17,16 +17,7 @@ from ..._lazy.native import compiled
 from ..._lazy.ops.structure import permute, reinterpret, slice_
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..._lazy.run.claims import lock
-from ..chapters import (
-    elementwise,
-    joining,
-    manipulation,
-    scans,
-    sorting,
-    statistical,
-    utility,
-)
-from ..chapters.indexing_functions import take
+from ..chapters import elementwise
 from ..core import promotion
 from ..core.array import Array, apply, current, from_value, view, write
 from ..core.indexing import setitem, warn_of_discard
@@ -90,14 +81,20 @@ def _as_method(function: Any) -> Any:
 @fastpath.whole(np.ndarray.flatten)
 def flatten(self: Array, /, order: Any = "C") -> Array:
     """Return the elements in one axis, as a copy."""
-    return manipulation.ravel(self, order).copy()
+    return ravel(self, order).copy()
+
+
+def ravel(self: Array, /, order: Any = "C") -> Array:
+    """Return the elements in one axis, as a view where that can be."""
+    found: Array = _find("ravel")(self, order)
+    return found
 
 
 def reshape(self: Array, /, *shape: Any, order: Any = "C", copy: bool | None = None) -> Array:
     """Return the array with another shape, given as one tuple or as several ints."""
     if not shape:
         raise TypeError("reshape() takes exactly 1 argument (0 given)")
-    return manipulation.reshape(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
+    return _find("reshape")(self, shape[0] if len(shape) == 1 else shape, order, copy=copy)
 
 
 def transpose(self: Array, /, *axes: Any) -> Array:
@@ -105,7 +102,7 @@ def transpose(self: Array, /, *axes: Any) -> Array:
     if not axes or (len(axes) == 1 and axes[0] is None):
         return self.T
     order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-    return manipulation.transpose(self, tuple(order))
+    return _find("transpose")(self, tuple(order))
 
 
 # -- dtype -----------------------------------------------------------------------------------------
@@ -237,7 +234,7 @@ def put(self: Array, /, indices: ArrayLike, values: ArrayLike, mode: str = "rais
 
 def sort(self: Array, /, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     """Sort in place along an axis."""
-    write(self, sorting.sort(self, axis, kind, order, stable=stable))
+    write(self, _find("sort")(self, axis, kind, order, stable=stable))
 
 
 def partition(self: Array, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
@@ -307,7 +304,7 @@ def array_wrap(self: Array, /, value: Any, context: Any = None, return_scalar: b
 def contains(self: Array, /, value: Any) -> bool:
     """Say whether any element equals `value`."""
     found = self == value
-    return bool((utility if type(found) is Array else np).any(found))
+    return bool(_find("any")(found) if type(found) is Array else np.any(found))
 
 
 def delitem(self: Array, /, key: Any) -> None:
@@ -327,15 +324,13 @@ def set_flat(self: Array, /, value: Any) -> None:
     flat(self)[...] = value
 
 
-_LATE = "argmax argmin argpartition diagonal dot mean nonzero searchsorted std trace var"
-_OURS = (
-    *(utility.all, utility.any, sorting.argsort, scans.cumprod, scans.cumsum),
-    *(statistical.max, statistical.min, statistical.prod, statistical.sum),
-    *(joining.repeat, elementwise.round, manipulation.squeeze, manipulation.swapaxes, take),
+_LATE = (
+    "all any argmax argmin argpartition argsort cumprod cumsum diagonal dot max mean min nonzero prod repeat "
+    "searchsorted squeeze std sum swapaxes take trace var"
 )
 _METHODS: dict[str, Any] = {
     **{name: _Late(name) for name in _LATE.split()},
-    **{function.__name__: _Late(function.__name__, function) for function in _OURS},
+    "round": _Late("round", elementwise.round),
     "__array_wrap__": array_wrap,
     "__class_getitem__": classmethod(GenericAlias),
     "__contains__": contains,
@@ -357,7 +352,7 @@ _METHODS: dict[str, Any] = {
     "getfield": field,
     "partition": partition,
     "put": put,
-    "ravel": fastpath.wrap("view", manipulation.ravel, "all", reshape_p, Step),
+    "ravel": fastpath.wrap("view", ravel, "all", reshape_p, Step),
     "reshape": fastpath.wrap("view", reshape, "new shape", reshape_p, Step),
     "setfield": setfield,
     "sort": sort,

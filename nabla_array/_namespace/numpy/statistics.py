@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 
-from ..._lazy.cpu.blocks import quiet
+from ..._lazy.cpu.calls import quiet
 from ..._lazy.cpu.faults import unheard
 from ..._lazy.cpu.spreading import spread
 from ..._lazy.graph.node import tapes

@@ -21,11 +21,11 @@ import nabla_array as xp
 from nabla_array import Array, transforms
 from nabla_array._lazy.cpu import loops
 from nabla_array._lazy.cpu.loops import Loop
-from nabla_array._lazy.cpu.sharing import as_value
 from nabla_array._lazy.graph import primitive
 from nabla_array._lazy.graph.aval import Aval, aval_of_value
 from nabla_array._lazy.graph.bodies import holes, written
 from nabla_array._lazy.graph.node import Node
+from nabla_array._lazy.graph.primitive import as_value
 from nabla_array._lazy.graph.program import Eqn, Program, run
 from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops import structure

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from nabla_array._lazy.config import config
-from nabla_array._lazy.cpu import sharing
-from nabla_array._lazy.cpu.sharing import as_value
-from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.cpu import calls, sharing
+from nabla_array._lazy.cpu.calls import whole
+from nabla_array._lazy.graph.primitive import Primitive, as_value
 from nabla_array._lazy.ops import elementwise as e
 from nabla_array._lazy.ops import fourier, ordering, reduction
 from nabla_array._lazy.ops.reduction import reduce_max, reduce_prod, reduce_sum
@@ -53,8 +53,12 @@ def test_reductions_on_threads_have_the_bits_of_one_call(prim: Primitive, dtype:
             for axes in itertools.combinations(range(x.ndim), n):
                 for order in itertools.permutations(range(x.ndim)):
                     y, own = x.transpose(order), tuple([order.index(a) for a in axes])
-                    with patch.multiple(sharing, _SHARED=0, _SHARED_ROWS=0), config(threads=threads):
-                        got = as_value(sharing.whole(prim, y)(y, axes=own))
+                    with (
+                        patch.object(sharing, "_SHARED", 0),
+                        patch.object(calls, "_SHARED", 0),
+                        config(threads=threads),
+                    ):
+                        got = as_value(whole(prim, y)(y, axes=own))
                     width = math.prod(x.shape[n:])  # rows of more than half of what is wide stay as they are
                     is_exact = axes != tuple(range(n)) or n == x.ndim or 2 * width > sharing._WIDE
                     assert_same(got, as_value(prim.host(y, axes=own)), is_exact)
@@ -62,14 +66,14 @@ def test_reductions_on_threads_have_the_bits_of_one_call(prim: Primitive, dtype:
 
 def test_what_is_small_or_strided_or_would_be_rounded_otherwise_is_one_call() -> None:
     x = np.ones((100, 100))
-    assert sharing.whole(reduce_sum, x) is reduce_sum.host
-    with patch.object(sharing, "_SHARED_ROWS", 0):
-        assert sharing.whole(reduce_sum, x) is not reduce_sum.host
-        assert sharing.whole(reduce_sum, x.T) is not reduce_sum.host
-        assert sharing.whole(reduce_sum, x[:, ::2]) is reduce_sum.host
-        assert sharing.whole(reduce_sum, x.astype(np.float16)) is reduce_sum.host
-        assert sharing.whole(reduce_prod, x) is reduce_prod.host
-        assert sharing.whole(e.exp, x) is e.exp.host
+    assert whole(reduce_sum, x) is reduce_sum.host
+    with patch.object(calls, "_SHARED", 0):
+        assert whole(reduce_sum, x) is not reduce_sum.host
+        assert whole(reduce_sum, x.T) is not reduce_sum.host
+        assert whole(reduce_sum, x[:, ::2]) is reduce_sum.host
+        assert whole(reduce_sum, x.astype(np.float16)) is reduce_sum.host
+        assert whole(reduce_prod, x) is reduce_prod.host
+        assert whole(e.exp, x) is e.exp.host
 
 
 @pytest.mark.parametrize("char", "fdilB")
@@ -79,7 +83,7 @@ def test_first_axes_are_reduced_on_threads(char: str, shape: tuple[int, ...]) ->
     x = (100 * rng.standard_normal(shape)).astype(char)
     for prim in (reduction.reduce_sum, reduction.reduce_max):
         for axes in {(0,), tuple(range(len(shape) - 1))}:
-            found = sharing.whole(prim, x)(x, axes=axes)
+            found = whole(prim, x)(x, axes=axes)
             expected = prim.host(x, axes)
             assert found.dtype == expected.dtype
             if prim is reduction.reduce_sum and char in "fd":
@@ -98,11 +102,11 @@ def test_calls_by_rows_give_on_threads_what_they_give_whole(shape: tuple[int, ..
         for descending in (False, True):
             for prim in (ordering.sort, ordering.argsort):
                 params = {"axis": axis, "descending": descending, "stable": True}
-                found = sharing.whole(prim, many)(many, **params)
+                found = whole(prim, many)(many, **params)
                 np.testing.assert_array_equal(found, prim.host(many, **params))
         params = {"n": shape[axis] - 1, "axis": axis, "norm": "ortho"}
         clean = np.nan_to_num(many)
-        found = sharing.whole(fourier.rfft, clean)(clean, **params)
+        found = whole(fourier.rfft, clean)(clean, **params)
         np.testing.assert_allclose(found, fourier.rfft.host(clean, **params), atol=1e-9)
-        found = sharing.whole(reduction.cumsum, clean)(clean, axis=axis)
+        found = whole(reduction.cumsum, clean)(clean, axis=axis)
         np.testing.assert_array_equal(found, reduction.cumsum.host(clean, axis=axis))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._lazy.cpu.sharing import as_value
 from nabla_array._lazy.graph.aval import aval_of
 from nabla_array._lazy.graph.node import Node, leaf, record
+from nabla_array._lazy.graph.primitive import as_value
 from nabla_array._lazy.graph.program import Program, held_outside, linearize, pending_order, run
 from nabla_array._lazy.ops.creation import Literal, fill_node
 from nabla_array._lazy.ops.elementwise import add, mul

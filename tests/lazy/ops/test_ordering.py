@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from nabla_array._lazy.config import config
-from nabla_array._lazy.cpu.sharing import whole
+from nabla_array._lazy.cpu.calls import whole
 from nabla_array._lazy.graph.node import leaf
 from nabla_array._lazy.ops.ordering import (
     argsort,

@@ -14,10 +14,9 @@ import pytest
 
 import nabla_array
 from nabla_array._lazy import ops
-from nabla_array._lazy.cpu.sharing import as_value
 from nabla_array._lazy.graph.aval import Aval, aval_of
 from nabla_array._lazy.graph.node import Node, leaf, record
-from nabla_array._lazy.graph.primitive import Primitive
+from nabla_array._lazy.graph.primitive import Primitive, as_value
 from nabla_array._lazy.ops.elementwise import cast, pow_
 from nabla_array._lazy.ops.structure import project
 from nabla_array._lazy.rules.levels import bind

@@ -9,7 +9,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy.cpu.blocks import StepFailed
+from nabla_array._lazy.cpu.calls import StepFailed
 from nabla_array._lazy.graph.program import Program, linearize, pending_order
 from nabla_array._lazy.run.executors import EXECUTORS, execute, execute_part
 from nabla_array._lazy.schedule.partition import partition

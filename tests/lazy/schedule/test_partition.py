@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array import Array
-from nabla_array._lazy.cpu.blocks import quiet, run_call
-from nabla_array._lazy.cpu.sharing import as_value
+from nabla_array._lazy.cpu.calls import quiet, run_call
+from nabla_array._lazy.graph.primitive import as_value
 from nabla_array._lazy.graph.program import Program, linearize, pending_order
 from nabla_array._lazy.graph.program import run as fold
 from nabla_array._lazy.native import compiled

@@ -1,0 +1,110 @@
+"""The host tier's whole calls: one equation by NumPy, over an operand's memory where nobody can tell."""
+
+from __future__ import annotations
+
+import contextvars
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..graph.primitive import as_value
+from ..interrupts import Uninterrupted
+from ..native import compiled
+
+if TYPE_CHECKING:
+    from ..graph.primitive import Primitive
+    from ..graph.program import Program
+    from ..schedule.steps import Call
+
+# A context without NumPy's floating-point warnings.
+quiet = contextvars.Context()
+quiet.run(np.seterr, all="ignore")
+if compiled is not None:
+    quiet.run(compiled.keep_memory)
+
+
+# What the values, not the program, can make wrong; LinAlgError is a ValueError.
+DATA_ERRORS = (ArithmeticError, IndexError, ValueError)
+
+
+class StepFailed(Exception):
+    """An error of an equation's host rule, with the equation's number."""
+
+    def __init__(self, error: Exception, eqn: int) -> None:
+        self.error = error
+        self.eqn = eqn
+
+
+# Bytes from which on threads may share a reduction, or a call that goes row by row.
+_SHARED = 1 << 19
+
+
+def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
+    """Return what runs `prim` over the whole of its operands, of which `x` is the first."""
+    if (prim.by_rows or prim.kind == "reduce") and x.nbytes >= _SHARED:
+        from .sharing import shared
+
+        return shared(prim, x)
+    return prim.host
+
+
+def _sole(env: list[Any], i: int) -> int:
+    return sys.getrefcount(env[i])
+
+
+_SOLE = _sole([object()], 0)
+
+
+def _behind(view: np.ndarray) -> int:
+    return sys.getrefcount(view.base)
+
+
+_ONE_BEHIND = _behind(np.empty(1)[:])
+
+
+def run_call(program: Program, step: Call, drop: tuple[int, ...], env: list[Any], owned: set[int]) -> None:
+    """Run one equation whole, over an operand's memory where nobody can tell."""
+    base = len(program.inputs)
+    eqn = program.eqns[step.eqn - base]
+    prim, params = eqn.prim, dict(eqn.params)
+    try:
+        if (
+            prim.inplace is not None
+            and eqn.ins.count(eqn.ins[0]) == 1
+            and is_free(eqn.ins[0], env, drop, base, owned)
+        ):
+            if eqn.ins[0] in owned:
+                owned.add(step.eqn)
+            with Uninterrupted():
+                env[step.eqn] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
+        else:
+            function = whole(prim, env[eqn.ins[0]]) if eqn.ins else prim.host
+            env[step.eqn] = as_value(function(*[env[i] for i in eqn.ins], **params))
+    except DATA_ERRORS as error:
+        raise StepFailed(error, step.eqn) from error
+
+
+def is_free(i: int, env: list[Any], drop: tuple[int, ...], base: int, owned: set[int]) -> bool:
+    """Say whether nobody but this step will ever look at a value's memory again.
+
+    An owned input's, and what was written over it, is held by the input's node, too.
+    """
+    mine = i in drop and (i >= base or i in owned)
+    if not mine or _sole(env, i) != _SOLE + (i in owned):
+        return False
+    return can_write(env[i]) or (i >= base and _sees_all(env[i]))
+
+
+def can_write(value: np.ndarray) -> bool:
+    """Say whether the array's memory is its own, so that its only holder may write to it."""
+    return value.flags.owndata and value.flags.writeable
+
+
+def _sees_all(view: np.ndarray) -> bool:
+    """Say whether the only holder of a view may write to it: all of memory that nobody else looks at."""
+    flags = view.flags
+    if flags.owndata or not (flags.c_contiguous and flags.writeable) or type(view.base) is not np.ndarray:
+        return False
+    return _behind(view) == _ONE_BEHIND and view.nbytes == view.base.nbytes and can_write(view.base)
