@@ -13,7 +13,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ._lazy.config import config as config
-from ._namespace.chapters.creation import *  # noqa: F403
 from ._namespace.chapters.elementwise import *  # noqa: F403
 from ._namespace.core import array as _array
 from ._namespace.core.array import Array as Array

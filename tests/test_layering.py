@@ -52,7 +52,6 @@ LATE_OWN = {
 LATE_OWN |= {
     "nabla_array.distributed.dask_engine",
     "nabla_array._lazy.rules.autodiff",
-    "nabla_array._namespace.interop.floats",
     "nabla_array._namespace.numpy.flat",
     "nabla_array._namespace.chapters.special",
 }

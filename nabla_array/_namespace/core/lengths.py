@@ -10,6 +10,7 @@ from typing import Any
 
 from ..._lazy.graph.node import is_ours
 from .array import Array
+from .promotion import lengths
 
 # ``(operation, left, right, repr(outcome))``: left and right are numbers, or such tuples without outcome.
 Decision = tuple[str, Any, Any, str]
@@ -115,6 +116,7 @@ def _leaving(name: str) -> Callable[..., Any]:
     return method
 
 
+lengths.add(Length)
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     setattr(Length, f"__{_name}__", _binary(_name, False, False))
     setattr(Length, f"__r{_name}__", _binary(_name, True, False))

@@ -130,6 +130,8 @@ def _holds_array(items: Any) -> bool:
     return nested and any(isinstance(i, list | tuple) and _holds_array(i) for i in items)
 
 
+# The class of the lengths that a traced function is told: `core.lengths` puts it here.
+lengths: set[type] = set()
 # What makes an array of a sequence of what is known, or None where that is not so simple: `dispatch.fastpath`
 # puts it here.
 list_hook: list[Callable[[Any], Array | None]] = []

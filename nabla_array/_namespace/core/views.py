@@ -406,10 +406,10 @@ def memory(x: Array, is_written: bool = True) -> np.ndarray:
     return shown
 
 
-# Modules of other libraries, from the table in policies.py: `numpy.asarray` gives them an array's memory, to
-# write to or to read.
+# Modules of other libraries, from the table in interop/rows.py: `numpy.asarray` gives them an array's memory,
+# to write to or to read. NumPy's `as_strided` counts on the strides that we tell.
 writing: set[str] = set()
-reading: set[str] = set()
+reading: set[str] = {"numpy.lib._stride_tricks_impl"}
 # ... or to read at once and let go of, which needs no memory of its own.
 borrowing: set[str] = set()
 # ... which may be written to, for all that NumPy says: their C code copies what may not.

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-# The packages that `libraries` knows.
+# The packages, and the other modules, that `libraries` knows.
 KNOWN = (
-    *("astropy", "cv2", "dask", "einops", "h5py", "jax", "json", "matplotlib", "numba", "pandas", "polars"),
-    *("pyarrow", "scipy", "statsmodels", "sympy", "torch"),
+    *("PIL", "_pytest", "array_api_compat", "astropy", "cv2", "dask", "einops", "fractions", "h5py", "jax"),
+    *("json", "matplotlib", "numba", "numpy.ctypeslib", "pandas", "polars", "pyarrow", "scipy", "sklearn"),
+    *("statsmodels", "sympy", "torch", "wave", "xarray", "zarr"),
 )
 Then = Callable[[ModuleType], object]
 

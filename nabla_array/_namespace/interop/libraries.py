@@ -2,4 +2,5 @@
 
 from . import doors as doors
 from . import registered as registered
+from . import rows as rows
 from . import tables as tables

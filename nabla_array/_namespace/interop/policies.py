@@ -1,8 +1,8 @@
 """What other libraries are told of our arrays, where they ask for NumPy's and no protocol meets them.
 
-Everybody is told the truth but the modules in `ROWS`: they ask in Python, and then do with our arrays what
-they do with NumPy's. A row is on once its module is imported; while none is, `isinstance` does not look who
-asks.
+Everybody is told the truth but the modules in the table of `rows`: they ask in Python, and then do with our
+arrays what they do with NumPy's. A row is on once its module is imported; while none is, `isinstance` does
+not look who asks.
 """
 
 from __future__ import annotations
@@ -10,16 +10,14 @@ from __future__ import annotations
 import numbers
 import sys
 from collections.abc import Callable
-from functools import lru_cache, partial
-from types import ModuleType
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..._lazy.native import compiled
-from ..core.array import Array, class_hook, error_hook, from_shared, probing
-from ..core.views import borrowing, memory, openers, reading, trusted, writing
-from .imports import after_import
+from ..core.array import Array, class_hook, error_hook, from_shared
+from ..core.views import borrowing, memory, reading, writing
 
 # The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing`,
 # `borrowing` and `trusted` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
@@ -42,77 +40,6 @@ shown: set[str] = set()
 sampling: set[str] = set()
 
 
-class Row:  # a named tuple's class takes longer to make than all rows
-    """A module (or package, in `sampling`), what it is told, and why."""
-
-    __slots__ = ("module", "reason", "told")
-
-    def __init__(self, module: str, told: set[str], reason: str) -> None:
-        self.module, self.told, self.reason = module, told, reason
-
-
-ROWS = (
-    Row("astropy.table.table", arrays, "makes columns of no others, nor takes them for keys"),
-    Row("h5py._hl.selections", arrays, "takes no others for masks"),
-    Row("jax._src.numpy.indexing", arrays, "takes no others for indices"),
-    Row("jax._src.numpy.indexing", scalars, "takes no others for an index"),
-    Row("matplotlib.streamplot", arrays, "`color` and `linewidth` vary if they are NumPy's"),
-    Row("numpy.ctypeslib._ctypeslib", arrays, "`ndpointer` takes no others"),
-    Row("pandas.core.algorithms", arrays, "`factorize` asks others to do it themselves"),
-    Row("pandas.core.common", arrays, "masks and lists are NumPy's, before pandas 3"),
-    Row("pandas.core.frame", arrays, "`set_index` takes others for names of columns"),
-    Row("pandas.core.groupby.grouper", arrays, "`groupby` takes others for functions"),
-    Row("scipy.ndimage._interpolation", arrays, "takes the shape of `output` from no others"),
-    Row("scipy.ndimage._measurements", arrays, "takes no others for `output`"),
-    Row("scipy.ndimage._morphology", arrays, "writes its results to no others"),
-    Row("scipy.sparse.linalg._interface", arrays, "`aslinearoperator` takes no others"),
-    Row("sklearn.model_selection._search", arrays, "`ParameterGrid` takes no others"),
-    Row("sklearn.utils._param_validation", arrays, "parameters that may be arrays must be NumPy's"),
-    Row("statsmodels.tools.data", arrays, "models take no others"),
-    Row("xarray.core.dataset", arrays, "`interp` takes no others"),
-    Row("fractions", scalars, "takes `float` for what has a ratio, as NumPy's numbers are"),
-    Row("xarray.core.variable", scalars, "takes others for keys with axes"),
-    Row("xarray.core.indexing", scalars, "takes no others for an index"),
-    Row("zarr.core.common", scalars, "takes no others for lengths"),
-    Row("_pytest.approx", unscalars, "takes what has a length for a sequence, if it is no array"),
-    Row("_pytest.python_api", unscalars, "the home of `approx` before pytest 9.2"),
-    Row("scipy.fft._realtransforms_backend", giving, "hands over what its C code made"),
-    Row("scipy.ndimage._support_alternative_backends", giving, "hands over what its C code made"),
-    Row("scipy.signal._signaltools", giving, "hands over what its C code, or NumPy, made"),
-    Row("scipy.cluster.vq", borrowing, "hands it to C code, which reads"),
-    Row("scipy.fft._realtransforms_backend", borrowing, "hands it to C code, which reads (registered.py)"),
-    Row("scipy.integrate._quadrature", borrowing, "computes with it by NumPy, and keeps none"),
-    Row("scipy.ndimage._filters", borrowing, "hands it to C code, which reads"),
-    Row("scipy.ndimage._interpolation", borrowing, "hands it to C code, which reads"),
-    Row("scipy.signal._signaltools", borrowing, "hands it to C code, which reads (`detrend`: registered.py)"),
-    Row(
-        "scipy.signal._signaltools",
-        trusted,
-        "writes to no argument; C code copies what it might not write to",
-    ),
-    Row("scipy.signal._spectral_py", borrowing, "computes with it by NumPy, and keeps none"),
-    Row("scipy.ndimage._fourier", writing, "hands `output` to C code, which writes to it"),
-    Row("scipy.ndimage._morphology", writing, "hands `distances` and `indices` to C code, too"),
-    Row("scipy.ndimage._ni_support", writing, "hands `output` to C code, which writes to it"),
-    Row("numpy.lib._stride_tricks_impl", reading, "`as_strided` counts on the strides that we tell"),
-    Row("PIL.Image", interfaces, "`fromarray` takes arrays by this protocol only, which NumPy would prefer"),
-    Row("wave", shown, "writes what `memoryview` shows"),
-    Row("sympy.core.sympify", symbolic, "leaves operators to what it cannot convert, if it hears so"),
-    Row("sklearn.metrics._classification", floats, "makes `float` of losses and scores"),
-    Row("sklearn.metrics._ranking", floats, "makes `float` of areas, losses and gains"),
-    Row("sklearn.metrics._regression", floats, "makes `float` of errors and scores"),
-    Row("scipy", sampling, "computes with what it draws by NumPy, in compiled code"),
-    Row("sklearn", sampling, "computes with what it draws by NumPy, in compiled code"),
-    *[
-        Row(f"{package}.common._helpers", probing, "tries `bool` to see whether values can be looked at")
-        for package in (
-            "array_api_compat",
-            "scipy._external.array_api_compat",
-            "scipy._lib.array_api_compat",
-            "sklearn.externals.array_api_compat",
-        )
-    ],
-)
 # The runner puts here what says whether global names are of the program that runs.
 program_hook: list[Callable[[dict[str, Any]], bool]] = []
 # What that has found of modules so far, by their files: compiled code asks there first.
@@ -195,33 +122,18 @@ def _as_symbol(self: Array) -> Callable[[], Any]:
 
 
 # Modules that compiled code leaves to `_class_of`, of arrays with axes and without.
-_ask_of_arrays = {"abc"}
-_ask_of_numbers = {"abc", _ISSCALAR}
+ask_of_arrays = {"abc"}
+ask_of_numbers = {"abc", _ISSCALAR}
 
 
-def _is_shown(names: dict[str, Any]) -> bool:
+def is_shown(names: dict[str, Any]) -> bool:
     return names.get("__name__") in shown
 
 
-def _put_on(row: Row, module: ModuleType) -> None:
-    row.told.add(row.module)
-    for told, asking in ((arrays, _ask_of_arrays), (scalars, _ask_of_numbers)):
-        if row.told is told:
-            asking.add(row.module)
-    if row.told is floats:
-        from .floats import number
-
-        vars(module)["float"] = number  # the classes' own name is looked up behind the module's
-    if row.told is shown and _is_shown not in openers:
-        openers.append(_is_shown)
-
-
-for _row in ROWS:
-    after_import(_row.module, partial(_put_on, _row))
 class_hook.append(_class_of)
 Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
 if compiled is not None:
-    _sets = (_ask_of_arrays, _ask_of_numbers, interfaces, writing, reading, borrowing, giving)
+    _sets = (ask_of_arrays, ask_of_numbers, interfaces, writing, reading, borrowing, giving)
     compiled.asking(*_sets, program_hook, program_files, _number, from_shared)
     Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
         "interface", vars(Array)["__array_interface__"]

@@ -14,8 +14,7 @@ from ..._lazy.ops.elementwise import pow_ as pow_p
 from ..chapters import elementwise as e
 from ..core.array import Array, current, write
 from ..core.indexing import fitted, getitem, setitem
-from ..core.lengths import Length
-from ..core.promotion import UnheldDtypeError, as_array, full, is_operand
+from ..core.promotion import UnheldDtypeError, as_array, full, is_operand, lengths
 from ..dispatch import eager, fastpath
 from ..dispatch.elementwise_calls import PRIMITIVES, binary_call, unary_call
 from ..dispatch.ufuncs import host_hook
@@ -108,7 +107,7 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
                 if type(other) is list or type(other) is tuple:
                     other = as_array(name, other)
                 return function(other, self) if reflected else function(self, other)
-        elif type(other) is Length:
+        elif type(other) in lengths:
             return function(other.value, self) if reflected else function(self, other.value)
         elif name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text

@@ -11,7 +11,8 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace.interop.floats import number
-from nabla_array._namespace.interop.policies import ROWS, floats
+from nabla_array._namespace.interop.policies import floats
+from nabla_array._namespace.interop.rows import ROWS
 from nabla_array.transforms import grad
 
 metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is optional")

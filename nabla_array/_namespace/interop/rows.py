@@ -1,0 +1,115 @@
+"""The modules that `policies` tell of our arrays what holds of NumPy's, each with the reason.
+
+A row is on once its module is imported.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from types import ModuleType
+
+from ..core.array import probing
+from ..core.views import borrowing, openers, trusted, writing
+from .floats import number
+from .imports import after_import
+from .policies import (
+    arrays,
+    ask_of_arrays,
+    ask_of_numbers,
+    floats,
+    giving,
+    interfaces,
+    is_shown,
+    sampling,
+    scalars,
+    shown,
+    symbolic,
+    unscalars,
+)
+
+
+class Row:  # a named tuple's class takes longer to make than all rows
+    """A module (or package, in `sampling`), what it is told, and why."""
+
+    __slots__ = ("module", "reason", "told")
+
+    def __init__(self, module: str, told: set[str], reason: str) -> None:
+        self.module, self.told, self.reason = module, told, reason
+
+
+ROWS = (
+    Row("astropy.table.table", arrays, "makes columns of no others, nor takes them for keys"),
+    Row("h5py._hl.selections", arrays, "takes no others for masks"),
+    Row("jax._src.numpy.indexing", arrays, "takes no others for indices"),
+    Row("jax._src.numpy.indexing", scalars, "takes no others for an index"),
+    Row("matplotlib.streamplot", arrays, "`color` and `linewidth` vary if they are NumPy's"),
+    Row("numpy.ctypeslib._ctypeslib", arrays, "`ndpointer` takes no others"),
+    Row("pandas.core.algorithms", arrays, "`factorize` asks others to do it themselves"),
+    Row("pandas.core.common", arrays, "masks and lists are NumPy's, before pandas 3"),
+    Row("pandas.core.frame", arrays, "`set_index` takes others for names of columns"),
+    Row("pandas.core.groupby.grouper", arrays, "`groupby` takes others for functions"),
+    Row("scipy.ndimage._interpolation", arrays, "takes the shape of `output` from no others"),
+    Row("scipy.ndimage._measurements", arrays, "takes no others for `output`"),
+    Row("scipy.ndimage._morphology", arrays, "writes its results to no others"),
+    Row("scipy.sparse.linalg._interface", arrays, "`aslinearoperator` takes no others"),
+    Row("sklearn.model_selection._search", arrays, "`ParameterGrid` takes no others"),
+    Row("sklearn.utils._param_validation", arrays, "parameters that may be arrays must be NumPy's"),
+    Row("statsmodels.tools.data", arrays, "models take no others"),
+    Row("xarray.core.dataset", arrays, "`interp` takes no others"),
+    Row("fractions", scalars, "takes `float` for what has a ratio, as NumPy's numbers are"),
+    Row("xarray.core.variable", scalars, "takes others for keys with axes"),
+    Row("xarray.core.indexing", scalars, "takes no others for an index"),
+    Row("zarr.core.common", scalars, "takes no others for lengths"),
+    Row("_pytest.approx", unscalars, "takes what has a length for a sequence, if it is no array"),
+    Row("_pytest.python_api", unscalars, "the home of `approx` before pytest 9.2"),
+    Row("scipy.fft._realtransforms_backend", giving, "hands over what its C code made"),
+    Row("scipy.ndimage._support_alternative_backends", giving, "hands over what its C code made"),
+    Row("scipy.signal._signaltools", giving, "hands over what its C code, or NumPy, made"),
+    Row("scipy.cluster.vq", borrowing, "hands it to C code, which reads"),
+    Row("scipy.fft._realtransforms_backend", borrowing, "hands it to C code, which reads (registered.py)"),
+    Row("scipy.integrate._quadrature", borrowing, "computes with it by NumPy, and keeps none"),
+    Row("scipy.ndimage._filters", borrowing, "hands it to C code, which reads"),
+    Row("scipy.ndimage._interpolation", borrowing, "hands it to C code, which reads"),
+    Row("scipy.signal._signaltools", borrowing, "hands it to C code, which reads (`detrend`: registered.py)"),
+    Row(
+        "scipy.signal._signaltools",
+        trusted,
+        "writes to no argument; C code copies what it might not write to",
+    ),
+    Row("scipy.signal._spectral_py", borrowing, "computes with it by NumPy, and keeps none"),
+    Row("scipy.ndimage._fourier", writing, "hands `output` to C code, which writes to it"),
+    Row("scipy.ndimage._morphology", writing, "hands `distances` and `indices` to C code, too"),
+    Row("scipy.ndimage._ni_support", writing, "hands `output` to C code, which writes to it"),
+    Row("PIL.Image", interfaces, "`fromarray` takes arrays by this protocol only, which NumPy would prefer"),
+    Row("wave", shown, "writes what `memoryview` shows"),
+    Row("sympy.core.sympify", symbolic, "leaves operators to what it cannot convert, if it hears so"),
+    Row("sklearn.metrics._classification", floats, "makes `float` of losses and scores"),
+    Row("sklearn.metrics._ranking", floats, "makes `float` of areas, losses and gains"),
+    Row("sklearn.metrics._regression", floats, "makes `float` of errors and scores"),
+    Row("scipy", sampling, "computes with what it draws by NumPy, in compiled code"),
+    Row("sklearn", sampling, "computes with what it draws by NumPy, in compiled code"),
+    *[
+        Row(f"{package}.common._helpers", probing, "tries `bool` to see whether values can be looked at")
+        for package in (
+            "array_api_compat",
+            "scipy._external.array_api_compat",
+            "scipy._lib.array_api_compat",
+            "sklearn.externals.array_api_compat",
+        )
+    ],
+)
+
+
+def _put_on(row: Row, module: ModuleType) -> None:
+    row.told.add(row.module)
+    for told, asking in ((arrays, ask_of_arrays), (scalars, ask_of_numbers)):
+        if row.told is told:
+            asking.add(row.module)
+    if row.told is floats:
+        vars(module)["float"] = number  # the classes' own name is looked up behind the module's
+    if row.told is shown and is_shown not in openers:
+        openers.append(is_shown)
+
+
+for _row in ROWS:
+    after_import(_row.module, partial(_put_on, _row))
