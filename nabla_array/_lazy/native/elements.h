@@ -14,6 +14,41 @@ power_of(PyArray_Descr *dtype, const void *x, const void *y, PyObject *aval)
     return known_number(dtype, is_double ? (void *)&out : &narrow, aval);
 }
 
+/* Comparisons of one element with another: NumPy's loops take care of faults, which nobody is told of here. */
+#define COMPARE(name, type, how)                                                                                     \
+    static void name(char **data, npy_intp const *n, npy_intp const *strides, void *unused)                          \
+    {                                                                                                                \
+        *(npy_bool *)data[2] = *(const type *)data[0] how *(const type *)data[1];                                    \
+    }
+#define COMPARISON(name, how) COMPARE(name##_doubles, double, how) COMPARE(name##_longs, npy_long, how)
+COMPARISON(less, <)
+COMPARISON(less_equal, <=)
+COMPARISON(greater, >)
+COMPARISON(greater_equal, >=)
+COMPARISON(equal, ==)
+COMPARISON(not_equal, !=)
+
+static const struct {
+    const char *name;
+    PyUFuncGenericFunction doubles, longs;
+} comparisons[] = {
+    {"less", less_doubles, less_longs},          {"less_equal", less_equal_doubles, less_equal_longs},
+    {"greater", greater_doubles, greater_longs}, {"greater_equal", greater_equal_doubles, greater_equal_longs},
+    {"equal", equal_doubles, equal_longs},       {"not_equal", not_equal_doubles, not_equal_longs},
+};
+
+/* Return the loop for one element of a ufunc: `loop`, or ours where it compares. */
+static PyUFuncGenericFunction
+loop_for_one(const char *name, int type, PyUFuncGenericFunction loop)
+{
+    for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++) {
+        if ((type == NPY_DOUBLE || type == NPY_LONG) && strcmp(name, comparisons[i].name) == 0) {
+            return type == NPY_DOUBLE ? comparisons[i].doubles : comparisons[i].longs;
+        }
+    }
+    return loop;
+}
+
 /* Find what a ufunc does to elements of a dtype, which `number_step` becomes; returns 0 if it has no loop for that. */
 static int
 has_step(Fast *f, int type)
@@ -24,6 +59,9 @@ has_step(Fast *f, int type)
         if (f->is_ufunc && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
             !set_loop(&f->number_step, ufunc, type)) {
             f->number_step.many = 0;
+        }
+        if (f->number_step.many != 0) {
+            f->number_loop = loop_for_one(ufunc->name, type, f->number_step.loop);
         }
         f->number_type = type;
     }
@@ -37,6 +75,25 @@ run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
     take_faults();
     f->number_step.loop(data, &n, strides, f->number_step.data);
     return !(take_faults() & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)) || f->number_step.is_quiet;
+}
+
+/* Do the same for one element. Where the result is finite, or a truth value, there is none, so that none is looked for:
+ * that takes longer than most loops.
+ */
+static int
+run_element(Fast *f, char **data, npy_intp *strides)
+{
+    npy_intp n = 1;
+    const char *out = data[f->nin];
+    int type = f->number_step.result;
+    if (f->number_step.is_quiet || type == NPY_DOUBLE || type == NPY_FLOAT) {
+        f->number_loop(data, &n, strides, f->number_step.data);
+        if (f->number_step.is_quiet ||
+            (type == NPY_DOUBLE ? isfinite(*(const double *)out) : isfinite(*(const float *)out))) {
+            return 1;
+        }
+    }
+    return run_step(f, data, 1, strides);
 }
 
 /* Return what a ufunc gives for one element of a dtype, or for two; NULL, without an error, where that is not so simple,
@@ -70,7 +127,7 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
     }
     data[f->nin] = (char *)numbers[2];
     strides[f->nin] = result == type ? size : result == NPY_BOOL ? 1 : (npy_intp)sizeof(double);
-    if (!run_step(f, data, 1, strides)) {
+    if (!run_element(f, data, strides)) {
         return NULL;
     }
     return result == type ? known_number(dtype, numbers[2], aval)

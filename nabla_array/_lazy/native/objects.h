@@ -35,6 +35,14 @@ make_object(PyTypeObject *type, Layout *layout, int is_tracked)
     return self;
 }
 
+/* Say whether somebody has a weak reference to an object. */
+static inline int
+has_weakrefs(PyObject *self)
+{
+    Py_ssize_t weak = Py_TYPE(self)->tp_weaklistoffset; /* below 0 where Python keeps them before the object */
+    return weak != 0 && SLOT(self, weak) != NULL;
+}
+
 /* Do what Python's deallocation of a class with slots does. Long chains of them go through tuples, which see to it
  * that the stack suffices.
  */
@@ -42,9 +50,8 @@ static inline void
 let_go(PyObject *self, Layout *layout, destructor own)
 {
     PyTypeObject *type = Py_TYPE(self);
-    Py_ssize_t weak = type->tp_weaklistoffset;
     PyObject_GC_UnTrack(self);
-    if (weak < 0 || (weak > 0 && SLOT(self, weak) != NULL)) {
+    if (has_weakrefs(self)) {
         PyObject_ClearWeakRefs(self);
     }
     for (int i = 0; i < layout->n_slots; i++) {
@@ -59,10 +66,14 @@ let_go(PyObject *self, Layout *layout, destructor own)
     Py_DECREF(type);
 }
 
+static int keep_number(PyObject *self);
+
 static void
 array_let_go(PyObject *self)
 {
-    let_go(self, &arrays, array_let_go);
+    if (!keep_number(self)) {
+        let_go(self, &arrays, array_let_go);
+    }
 }
 
 static void

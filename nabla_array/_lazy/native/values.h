@@ -322,6 +322,72 @@ known_array(PyObject *value, PyObject *node)
     return known(value, find_aval(ndim, PyArray_DIMS(new), PyArray_DESCR(new)));
 }
 
+/* Arrays of one element that died with all that they are made of, by dtype: the next number is written into one. */
+enum { KEPT_NUMBERS = MOST_KEPT / 2, NUMBER_TYPES = NPY_CDOUBLE + 1 };
+static struct {
+    int n;
+    PyObject *kept[KEPT_NUMBERS + 1];
+} numbers_of[NUMBER_TYPES];
+
+/* Say whether an array, which dies, is one element whose node and memory nobody else has. */
+static int
+is_sole_number(PyObject *x)
+{
+    PyObject *node = NODE(x), *value;
+    if (Py_TYPE(x) != Array || SLOT(x, x_view) != Py_None || SLOT(x, x_levels) != no_levels || SLOT(x, x_born) != NULL ||
+        node == NULL || Py_TYPE(node) != Part || Py_REFCNT(node) != 1 || has_weakrefs(x) || has_weakrefs(node)) {
+        return 0;
+    }
+    value = VALUE_OF(node);
+    return value != NULL && PyArray_CheckExact(value) && Py_REFCNT(value) == 1 && !has_weakrefs(value) &&
+           PyArray_NDIM((PyArrayObject *)value) == 0 &&
+           PyArray_FLAGS((PyArrayObject *)value) == (NPY_ARRAY_CARRAY | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_OWNDATA);
+}
+
+/* Keep an array that dies for the next number of its dtype; returns 0 where it must be let go of. */
+static int
+keep_number(PyObject *x)
+{
+    int type;
+    if (!is_sole_number(x)) {
+        return 0;
+    }
+    type = PyArray_DESCR((PyArrayObject *)VALUE_OF(NODE(x)))->type_num;
+    if (type >= NUMBER_TYPES || numbers_of[type].n == KEPT_NUMBERS) {
+        return 0;
+    }
+    PyObject_GC_UnTrack(x);
+    PyObject_GC_UnTrack(NODE(x)); /* a collection that runs may be about to clear it, too */
+    numbers_of[type].kept[numbers_of[type].n++] = x;
+    Py_DECREF(Array);
+    return 1;
+}
+
+/* Return an array that was kept, with an element of a dtype and an aval; NULL, without an error, if there is none. */
+static inline PyObject *
+kept_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
+{
+    int type = dtype->type_num;
+    PyObject *x, *node;
+    if (type >= NUMBER_TYPES || numbers_of[type].n == 0) {
+        return NULL;
+    }
+    x = numbers_of[type].kept[numbers_of[type].n - 1];
+    node = NODE(x);
+    if (PyArray_DESCR((PyArrayObject *)VALUE_OF(node)) != dtype) { /* of another byte order, or with metadata */
+        return NULL;
+    }
+    numbers_of[type].n--;
+    PyObject_Init(x, Array);
+    if (SLOT(node, n_aval) != aval) {
+        Py_SETREF(SLOT(node, n_aval), Py_NewRef(aval));
+    }
+    memcpy(PyArray_DATA((PyArrayObject *)VALUE_OF(node)), data, (size_t)PyDataType_ELSIZE(dtype));
+    SLOT(x, x_born) = birth();
+    PyObject_GC_Track(x);
+    return x;
+}
+
 /* Return a new array of one element, which `data` points to; `aval` is borrowed, or NULL for that of a truth value. */
 static PyObject *
 known_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
@@ -333,6 +399,9 @@ known_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
             return NULL;
         }
         aval = *own;
+    }
+    if ((value = kept_number(dtype, data, aval)) != NULL) {
+        return value;
     }
     Py_INCREF(dtype);
     value = PyArray_NewFromDescr(&PyArray_Type, dtype, 0, NULL, NULL, NULL, 0, NULL);
