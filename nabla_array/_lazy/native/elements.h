@@ -54,9 +54,9 @@ static int
 has_step(Fast *f, int type)
 {
     if (f->number_type != type) {
-        PyUFuncObject *ufunc = (PyUFuncObject *)f->host;
+        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : PyTypeNum_ISINTEGER(type) ? f->integers : NULL;
         f->number_step.many = 0;
-        if (f->is_ufunc && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
+        if (ufunc != NULL && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
             !set_loop(&f->number_step, ufunc, type)) {
             f->number_step.many = 0;
         }

@@ -296,6 +296,13 @@ wrap(PyObject *module, PyObject *args)
              : f.way == call_whole || f.way == call_make ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
            : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
+    if (f.op == DIVIDE && !f.is_ufunc && f.prim != Py_None) {
+        f.integers = (PyUFuncObject *)PyObject_GetAttrString(f.prim, "ufunc");
+        if (f.integers == NULL) {
+            return NULL;
+        }
+        Py_DECREF(f.integers);
+    }
     made = new_fast(slow, &f);
     if (made != NULL && f.is_strict && square == NULL && strcmp(name, "square") == 0) {
         square = (Fast *)Py_NewRef(made);
@@ -514,6 +521,7 @@ static const struct {
     {&s_warnings, "float_warnings"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},  {&s_interface, "__array_interface__"},
     {&s_seen, "seen"},        {&s_is_constant, "is_constant"}, {&s_rules, "rules"}, {&s_batch, "batch"},
+    {&s_axes, "axes"},        {&s_shape, "shape"},
     {&s_role, "role"},        {&s_projection, "projection"},
 };
 

@@ -187,6 +187,17 @@ spread_to(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     return part;
 }
 
+/* Return the last step of a view (a new reference) as `View.steps` takes it for one with that param (stolen), which most
+ * views are never asked for: a primitive, and the param's name.
+ */
+static PyObject *
+move_of(Fast *f, PyObject *name, PyObject *numbers)
+{
+    PyObject *move = numbers == NULL ? NULL : PyTuple_Pack(3, f->prim, name, numbers);
+    Py_XDECREF(numbers);
+    return move;
+}
+
 /* Return the last step of a view (a new reference): a primitive with its params. */
 static PyObject *
 step_of(Fast *f, PyObject *params)
@@ -218,7 +229,7 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
         if (!read_order(f->kind, args, n, order.len, numbers) || (*part = PyArray_Transpose(value, &order)) == NULL) {
             return NULL;
         }
-        return step_of(f, Py_BuildValue("{sN}", "axes", tuple_of(order.len, numbers)));
+        return move_of(f, s_axes, tuple_of(order.len, numbers));
     case 'b':
         if ((*part = spread_to(value, args, n)) == NULL) {
             return NULL;
@@ -245,8 +256,7 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
     }
     return *part == NULL || is_copy(*part, value)
                ? NULL
-                         : step_of(f, Py_BuildValue("{sN}", "shape", tuple_of(PyArray_NDIM((PyArrayObject *)*part),
-                                                                              PyArray_DIMS((PyArrayObject *)*part))));
+               : move_of(f, s_shape, tuple_of(PyArray_NDIM((PyArrayObject *)*part), PyArray_DIMS((PyArrayObject *)*part)));
 }
 
 /* Say whether the one keyword of a call, if it has any, is that of the function's last parameter. */

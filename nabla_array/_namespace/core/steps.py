@@ -87,7 +87,7 @@ class View:
             return self._steps
         done = view._steps or () if type(view) is View else ()
         for _, key, shape in reversed(parts):
-            for step in (key,) if type(key) is Step else _steps_to(key, shape):
+            for step in _steps_to(key, shape):
                 done = add_step(done, step)
         self._steps = done
         return done
@@ -119,8 +119,19 @@ class View:
 
 
 def _steps_to(key: Any, shape: tuple[int, ...]) -> Iterator[Step]:
-    """Yield the steps that lead from an array of a shape to the part with a plain key."""
+    """Yield the steps that lead from an array of a shape to the part with a plain key.
+
+    In the key's place there may be a step, or a primitive with the name and the value of its one param, which
+    is what compiled code makes.
+    """
+    if type(key) is Step:
+        yield key
+        return
     many = key if type(key) is tuple else (key,)
+    if many and type(many[0]) is Primitive:
+        prim, name, value = many
+        yield Step(prim, {name: value})
+        return
     part, out = selected("getitem", one_an_axis("getitem", many, map(width, many), len(shape)), shape)
     is_whole = part["size"] == shape and all(s == 1 for s in part["step"])
     if not is_whole:
