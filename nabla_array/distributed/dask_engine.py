@@ -221,7 +221,7 @@ class Dask:
         told = self.fetch(
             [Shard(s, d, many, many + 1, SAVED) for d, s in sources.items()], "floating-point errors"
         )
-        listener.heard += [(message, None) for messages in told for message in messages]
+        listener.take([(message, None) for messages in told for message in messages])
 
     def _near(self, shards: list[Shard], device: int) -> list[Shard]:
         """Return shards that may be read by a device without what else their tasks have made."""

@@ -260,7 +260,7 @@ class Local:
         with blas.one_thread() if share["threads"] == 1 else nullcontext():
             results = [f.result() for f in [self._pool.submit(hearing, call, share) for call in calls]]
         for _, heard in results:
-            listener.heard += heard
+            listener.take(heard)
         return [result for result, _ in results]
 
 

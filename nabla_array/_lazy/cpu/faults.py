@@ -58,7 +58,13 @@ class _Listener(local):
         self.order: Iterable[Node] = ()
 
     def write(self, message: str) -> None:
-        self.heard.append((message, _node_at(sys._getframe(1))))
+        self.take([(message, _node_at(sys._getframe(1)))])
+
+    def take(self, heard: list[tuple[str, Node | None]]) -> None:
+        """Hear what this thread heard just now, or another one did for it."""
+        self.heard += heard
+        if heard and compiled is not None:
+            compiled.hear()
 
 
 listener = _Listener()

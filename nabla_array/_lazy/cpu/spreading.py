@@ -49,7 +49,7 @@ def spread(
     for task in tasks:
         if (found := task.result()) is not None:
             results.append(found[0])
-            listener.heard += found[1]
+            listener.take(found[1])
     return results
 
 

@@ -317,12 +317,6 @@ copied(PyObject *given, PyObject *dtype)
     return value == NULL ? NULL : known_array(value, NULL);
 }
 
-static inline int
-is_named(PyObject *name, const char *wanted)
-{
-    return name != NULL && PyUnicode_CompareWithASCIIString(name, wanted) == 0;
-}
-
 /* Say whether a device is the CPU, or any. */
 static inline int
 is_cpu(PyObject *device)

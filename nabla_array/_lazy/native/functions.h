@@ -2,6 +2,12 @@
 
 enum { LONGEST = 64 };
 
+static inline int
+is_named(PyObject *name, const char *wanted)
+{
+    return name != NULL && PyUnicode_CompareWithASCIIString(name, wanted) == 0;
+}
+
 /* Say whether this names a dtype in a way that NumPy shares. */
 static inline int
 is_dtype(PyObject *o)
@@ -236,6 +242,97 @@ is_own_product(PyObject *x)
     return has_loop(node) && SLOT(node, n_prim) == product && Py_REFCNT(node) == 1 && Py_REFCNT(x) == 1;
 }
 
+/* Return the dtype that NumPy has for a number of Python's, or has for one of its own or of ours that is known; -1 where it
+ * is neither a float64 nor an int64.
+ */
+static int
+number_type(PyObject *o)
+{
+    PyArrayObject *value;
+    if (PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type) {
+        return NPY_DOUBLE;
+    }
+    if (PyLong_CheckExact(o)) {
+        return is_integer(o) ? NPY_LONG : -1;
+    }
+    value = IS_ARRAY(o) ? seen(o) : NULL;
+    return value != NULL && PyArray_NDIM(value) == 0 && PyArray_ISNBO(PyArray_DESCR(value)->byteorder) &&
+                   (PyArray_DESCR(value)->type_num == NPY_DOUBLE || PyArray_DESCR(value)->type_num == NPY_LONG)
+               ? PyArray_DESCR(value)->type_num
+               : -1;
+}
+
+/* Write numbers, which `number_type` knows, as elements of a dtype one after another. */
+static void
+store_numbers(PyObject *list, int type, char *data)
+{
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++, data += sizeof(double)) {
+        PyObject *o = PySequence_Fast_GET_ITEM(list, i);
+        int is_ours = IS_ARRAY(o), own = number_type(o);
+        long integer = own != NPY_LONG ? 0 : is_ours ? *(npy_long *)PyArray_DATA(seen(o)) : PyLong_AsLong(o);
+        if (type == NPY_LONG) {
+            *(npy_long *)data = integer;
+        }
+        else {
+            *(double *)data = own == NPY_LONG ? (double)integer
+                              : is_ours       ? *(double *)PyArray_DATA(seen(o))
+                                              : PyFloat_AS_DOUBLE(o);
+        }
+    }
+}
+
+/* Return an array of few numbers, or of lists of as many, as NumPy makes it; NULL, without an error, where that is not so
+ * simple. It runs nothing, so that no list changes meanwhile.
+ */
+static PyObject *
+listed(PyObject *list, PyObject *dtype)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(list), row = 1;
+    int is_table = n > 0 && is_nested(PySequence_Fast_GET_ITEM(list, 0)), type = NPY_LONG;
+    npy_intp dims[2] = {n, 0};
+    PyObject *value;
+    if (dtype != Py_None && dtype != (PyObject *)&PyFloat_Type && dtype != (PyObject *)double_dtype) {
+        return NULL;
+    }
+    if (is_table) {
+        dims[1] = row = PySequence_Fast_GET_SIZE(PySequence_Fast_GET_ITEM(list, 0));
+    }
+    if (n == 0 || row == 0 || n > LONGEST || row > LONGEST) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(list, i);
+        if (is_table && !(is_nested(item) && PySequence_Fast_GET_SIZE(item) == row)) {
+            return NULL;
+        }
+        for (Py_ssize_t k = 0; k < row; k++) {
+            int own = number_type(is_table ? PySequence_Fast_GET_ITEM(item, k) : item);
+            if (own < 0) {
+                return NULL;
+            }
+            type = own == NPY_DOUBLE ? own : type;
+        }
+    }
+    type = dtype == Py_None ? type : NPY_DOUBLE;
+    value = PyArray_SimpleNew(1 + is_table, dims, type);
+    for (Py_ssize_t i = 0; value != NULL && i < (is_table ? n : 1); i++) {
+        store_numbers(is_table ? PySequence_Fast_GET_ITEM(list, i) : list, type,
+                      PyArray_BYTES((PyArrayObject *)value) + i * row * (npy_intp)sizeof(double));
+    }
+    return value == NULL ? NULL : known_array(value, NULL);
+}
+
+/* Return the dtype that a call gives besides a list; NULL where it gives anything else. */
+static PyObject *
+only_dtype(PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    return n + keywords == 1                                                                       ? Py_None
+           : n == 2 && keywords == 0                                                               ? args[1]
+           : n == 1 && keywords == 1 && is_named(PyTuple_GET_ITEM(names, 0), "dtype") ? args[1]
+                                                                                                   : NULL;
+}
+
 /* A function of arrays, one of them at least at hand, or of numbers, whose result NumPy gives as the package does. */
 static PyObject *
 call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -257,6 +354,12 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     }
     if (f->reduction != NULL && (value = reduced(f->reduction, args, n, names)) != NULL) {
         return value;
+    }
+    if (f->kind == 'l' && is_nested(args[0]) && tiny() > 0) {
+        PyObject *dtype = only_dtype(args, n, names);
+        if (dtype != NULL && ((value = listed(args[0], dtype)) != NULL || PyErr_Occurred())) {
+            return value;
+        }
     }
     /* Nothing is written to: `out` is for the package. */
     while (ready < n + keywords && !(ready < n ? ready == f->out : lets_write(PyTuple_GET_ITEM(names, ready - n))) &&

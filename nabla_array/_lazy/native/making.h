@@ -63,15 +63,31 @@ full_of(PyObject *shape, PyObject *number, PyObject *given)
     return node == NULL ? NULL : array_of(node);
 }
 
+/* Return a little array of a shape full of a number; NULL, without an error, where that is not so simple. */
+static PyObject *
+little_full_of(PyObject *shape, PyObject *number, PyObject *given)
+{
+    npy_intp dims[MOST_DIMS], product = 1;
+    int ndim = is_little(&shape, 1, &product) ? read_shape(shape, dims) : -1;
+    PyArray_Descr *dtype = ndim < 0 ? NULL : dtype_of(given, number);
+    PyObject *value = dtype == NULL ? NULL : PyArray_Zeros(ndim, dims, dtype, 0);
+    if (value != NULL && !(PyLong_CheckExact(number) && PyLong_AsLong(number) == 0) &&
+        PyArray_FillWithScalar((PyArrayObject *)value, number) < 0) {
+        Py_CLEAR(value);
+    }
+    PyErr_Clear(); /* told elsewhere, in our words */
+    return value == NULL ? NULL : known_array(value, NULL);
+}
+
 /* zeros(shape, dtype=None, order="C", device=None, like=None), and so on; of little, NumPy makes the elements */
 static PyObject *
 call_make(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     int takes_value = ((Fast *)self)->fills == 'f', most = takes_value ? 3 : 2;
-    PyObject *found = call_whole(self, args, nargsf, names), *dtype = Py_None, *number = NULL;
-    if (found != NULL || PyErr_Occurred() || is_watched() || n == 0 || n > most) {
-        return found;
+    PyObject *found, *dtype = Py_None, *number = NULL;
+    if (is_watched() || n == 0 || n > most) {
+        return NULL;
     }
     for (Py_ssize_t i = 1; i < n + keywords; i++) {
         PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
@@ -82,14 +98,19 @@ call_make(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
             number = args[i];
         }
         else if (!(is_named(name, "device") && is_cpu(args[i])) && args[i] != Py_None) {
-            return NULL;
+            return call_whole(self, args, nargsf, names);
         }
     }
-    if (takes_value) {
-        return full_of(args[0], Py_XNewRef(number), dtype);
+    if (takes_value && number == NULL) {
+        return NULL;
     }
-    if (dtype == Py_None) {
-        dtype = (PyObject *)double_dtype;
+    if (!takes_value) {
+        number = ((Fast *)self)->fills == 'o' ? one : zero;
+        dtype = dtype == Py_None ? (PyObject *)double_dtype : dtype;
     }
-    return full_of(args[0], PyLong_FromLong(((Fast *)self)->fills == 'o'), dtype);
+    if (tiny() > 0 && (found = little_full_of(args[0], number, dtype)) != NULL) {
+        return found;
+    }
+    found = call_whole(self, args, nargsf, names);
+    return found != NULL || PyErr_Occurred() ? found : full_of(args[0], Py_NewRef(number), dtype);
 }

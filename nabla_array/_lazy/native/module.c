@@ -486,6 +486,7 @@ static PyMethodDef methods[] = {
     {"choose", choose, METH_VARARGS, "Return the elements of an array where a mask is true."},
     {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
+    {"hear", hear, METH_NOARGS, "Count that a thread hears of faults."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"attribute", attribute, METH_VARARGS, "Return a property of arrays in the place of Python's."},
     {"asking", asking, METH_VARARGS, "Say which modules are told of other classes than an array's own."},
@@ -534,6 +535,8 @@ PyInit__fast(void)
     no_levels = PyTuple_New(0);
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
     double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
+    zero = PyLong_FromLong(0);
+    one = PyLong_FromLong(1);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if ((*names[i].where = PyUnicode_InternFromString(names[i].name)) == NULL) {
             return NULL;
