@@ -333,6 +333,29 @@ only_dtype(PyObject *const *args, Py_ssize_t n, PyObject *names)
                                                                                                    : NULL;
 }
 
+/* Return what a ufunc gives for a known array without axes, or for two, or one and a number; NULL, without an error, where
+ * that is not so simple.
+ */
+static PyObject *
+whole_number(Fast *f, PyObject *const *args)
+{
+    PyArrayObject *a[2] = {NULL, NULL}, *some = NULL;
+    PyObject *node = NULL;
+    for (int i = 0; i < f->nin; i++) {
+        if (IS_ARRAY(args[i])) {
+            a[i] = fresh(args[i]);
+            if (a[i] == NULL || PyArray_NDIM(a[i]) != 0 || (some != NULL && PyArray_DESCR(a[i]) != PyArray_DESCR(some))) {
+                return NULL;
+            }
+            some = a[i];
+            node = NODE(args[i]);
+        }
+    }
+    return some == NULL || tiny() == 0 || !is_usual(f, some)
+               ? NULL
+               : number_of(f, args[0], a[0], f->nin == 1 ? NULL : args[1], a[1], PyArray_DESCR(some), SLOT(node, n_aval));
+}
+
 /* A function of arrays, one of them at least at hand, or of numbers, whose result NumPy gives as the package does. */
 static PyObject *
 call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -353,6 +376,10 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
         Py_CLEAR(value);
     }
     if (f->reduction != NULL && (value = reduced(f->reduction, args, n, names)) != NULL) {
+        return value;
+    }
+    if (f->is_ufunc && keywords == 0 && n == f->nin && n <= 2 &&
+        ((value = whole_number(f, args)) != NULL || PyErr_Occurred())) {
         return value;
     }
     if (f->kind == 'l' && is_nested(args[0]) && tiny() > 0) {

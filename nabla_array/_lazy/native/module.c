@@ -284,6 +284,9 @@ wrap(PyObject *module, PyObject *args)
     f.reflected = strcmp(way, "reflected") == 0;
     f.nin = strcmp(way, "unary") == 0 ? 1 : 2;
     f.is_ufunc = strcmp(Py_TYPE(f.host)->tp_name, "numpy.ufunc") == 0;
+    if (f.is_ufunc && f.way == call_whole) {
+        f.nin = ((PyUFuncObject *)f.host)->nin;
+    }
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(types); i++) {
         f.types |= (npy_uint64)1 << PyLong_AsLong(PyTuple_GET_ITEM(types, i));
     }

@@ -17,7 +17,12 @@ store_number(int type, PyObject *o, void *data)
     if (!is_real) {
         integer = PyLong_AsLongLongAndOverflow(o, &overflow);
     }
-    real = is_real ? PyFloat_AS_DOUBLE(o) : (double)integer;
+    real = is_real ? PyFloat_AS_DOUBLE(o) : overflow && type == NPY_DOUBLE ? PyLong_AsDouble(o) : (double)integer;
+    if (overflow && type == NPY_DOUBLE) {
+        *(double *)data = real;
+        PyErr_Clear(); /* one that no double comes near */
+        return real != -1;
+    }
     if (overflow || (is_real && type != NPY_DOUBLE && type != NPY_FLOAT)) {
         return 0;
     }

@@ -26,7 +26,11 @@ make_object(PyTypeObject *type, Layout *layout, int is_tracked)
 {
     PyObject *self;
     if (layout->n_kept == 0) {
-        return type->tp_alloc(type, 0);
+        self = type->tp_alloc(type, 0);
+        if (self != NULL && !is_tracked) {
+            PyObject_GC_UnTrack(self);
+        }
+        return self;
     }
     self = PyObject_Init(layout->kept[--layout->n_kept], type);
     if (is_tracked) {

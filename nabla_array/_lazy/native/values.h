@@ -137,9 +137,9 @@ seen(PyObject *x)
 
 /* Return a new array with a node (stolen). */
 static PyObject *
-array_of(PyObject *node)
+array_with(PyObject *node, int is_tracked)
 {
-    PyObject *x = make_object(Array, &arrays, 1);
+    PyObject *x = make_object(Array, &arrays, is_tracked);
     if (x == NULL) {
         Py_DECREF(node);
         return NULL;
@@ -151,7 +151,15 @@ array_of(PyObject *node)
     return x;
 }
 
-/* Return a new array with a node, an aval and a value, which is stolen, as the aval is. */
+static PyObject *
+array_of(PyObject *node)
+{
+    return array_with(node, 1);
+}
+
+/* Return a new array with a node, an aval and a value, which is stolen, as the aval is. One that has nothing else is in no
+ * cycle, so that no collection need look at it.
+ */
 static PyObject *
 known(PyObject *value, PyObject *aval)
 {
@@ -163,7 +171,7 @@ known(PyObject *value, PyObject *aval)
     }
     SLOT(node, n_aval) = aval;
     SLOT(node, n_value) = value;
-    return array_of(node);
+    return array_with(node, 0);
 }
 
 /* Return numbers as a tuple. */
@@ -384,7 +392,6 @@ kept_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
     }
     memcpy(PyArray_DATA((PyArrayObject *)VALUE_OF(node)), data, (size_t)PyDataType_ELSIZE(dtype));
     SLOT(x, x_born) = birth();
-    PyObject_GC_Track(x);
     return x;
 }
 
