@@ -551,16 +551,43 @@ call_setitem(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
     return NULL;
 }
 
-/* bool(x), float(x), int(x), operator.index(x) of one element */
+/* Return what NumPy's scalar of one element gives; NULL, without an error, where the package must say what is wrong. */
+static PyObject *
+of_scalar(char kind, PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *number = PyArray_Scalar(PyArray_DATA(value), PyArray_DESCR(value), (PyObject *)value), *out = NULL;
+    Py_hash_t hash;
+    if (number != NULL && n == 1 + (kind == 'F')) {
+        switch (kind) {
+        case 'h': out = (hash = PyObject_Hash(number)) == -1 ? NULL : PyLong_FromSsize_t(hash); break;
+        case 's': out = PyObject_Str(number); break;
+        case 'r': out = PyObject_Repr(number); break;
+        case 'c': out = PyObject_CallOneArg((PyObject *)&PyComplex_Type, number); break;
+        default: out = PyObject_Format(number, args[1]);
+        }
+    }
+    Py_XDECREF(number);
+    PyErr_Clear();
+    return out;
+}
+
+/* bool(x), float(x), int(x), operator.index(x), complex(x), hash(x), str(x), repr(x), format(x, spec) of one element */
 static PyObject *
 call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     PyArrayObject *value;
     Fast *f = (Fast *)self;
-    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && IS_ARRAY(args[0]) && !is_watched() &&
-        (value = fresh(args[0])) != NULL && PyArray_NDIM(value) == 0) {
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    if ((n == 1 || n == 2) && names == NULL && IS_ARRAY(args[0]) && !is_watched() && (value = fresh(args[0])) != NULL &&
+        PyArray_NDIM(value) == 0) {
         int type = PyArray_DESCR(value)->type_num;
         PyObject *number, *out = NULL;
+        if (strchr("hsrcF", f->kind) != NULL) {
+            return of_scalar(f->kind, value, args, n);
+        }
+        if (n != 1) {
+            return NULL;
+        }
         if (type == NPY_BOOL && f->kind == 'b') { /* one byte, aligned anyway */
             return PyBool_FromLong(*(npy_bool *)PyArray_DATA(value));
         }

@@ -296,7 +296,8 @@ wrap(PyObject *module, PyObject *args)
     f.fills = name[0];
     f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
     f.kind = f.way == call_asarray                ? 'l' /* of a list, in other cases */
-             : f.way == call_whole || f.way == call_make ? way[0] : strcmp(name, "index") == 0 ? 'x' : name[0];
+             : f.way == call_whole || f.way == call_make ? way[0] : strcmp(name, "index") == 0 ? 'x'
+             : strcmp(name, "format") == 0 ? 'F' : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
            : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
     if (f.op == DIVIDE && !f.is_ufunc && f.prim != Py_None) {

@@ -212,8 +212,7 @@ class Array(Methods):
         return self._shown(repr)
 
     def __str__(self) -> str:
-        current(self)
-        return self._batched() if self._levels else str(self._value())
+        return self._shown(str)
 
     def _shown(self, show: Callable[[Any], str]) -> str:
         """Return what `show` makes of the value; without axes that is a number, as a sum is in NumPy."""

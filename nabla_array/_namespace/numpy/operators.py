@@ -209,5 +209,5 @@ _install("__getitem__", fastpath.wrap("getitem", _getitem, "getitem"))
 _install(
     "__setitem__", fastpath.wrap("setitem", lambda self, key, value: setitem(self, key, value), "setitem")
 )
-for _name in ("bool", "float", "int", "index"):
+for _name in ("bool", "complex", "float", "format", "index", "int", "repr", "str"):
     _install(f"__{_name}__", fastpath.wrap("scalar", getattr(Array, f"__{_name}__"), _name))

@@ -117,7 +117,7 @@ _METHODS = {
     "__iter__": fastpath.of_axes(Array.__iter__, "iter", "iter", OfManyAxes),
     "__bytes__": bytes_,
     "__conform__": conform,
-    "__hash__": hash_,
+    "__hash__": fastpath.wrap("scalar", hash_, "hash"),
     "denominator": _whole("denominator"),
     "numerator": _whole("numerator"),
     "__round__": round_,
