@@ -403,7 +403,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     }
     if (ready == n + keywords && is_for_numpy(f, given, n, is_near) && !(f->is_where && !has_dtypes(given, n)) &&
         !spreads(given, n)) {
-        value = call_any(f->host, given, n, names, 0);
+        value = f->kind == 'c' ? call_quietly(f->host, given, n, names) : call_any(f->host, given, n, names, 0);
     }
     while (ready > 0) {
         Py_DECREF(given[--ready]);

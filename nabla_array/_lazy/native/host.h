@@ -113,6 +113,17 @@ call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, i
     return value;
 }
 
+/* Do what `call_any` does for a function of integers of Python's, which has no faults. */
+static PyObject *
+call_quietly(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    PyObject *value = PyObject_Vectorcall(host, args, (size_t)n, names);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_Exception) && !PyErr_ExceptionMatches(PyExc_MemoryError)) {
+        PyErr_Clear();
+    }
+    return value;
+}
+
 /* Do what `call_any` does for a function that gives one array. */
 static PyObject *
 call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int is_writing)
