@@ -238,6 +238,23 @@ names_dtype(PyObject *value, PyArray_Descr *dtype)
     return value == (PyObject *)dtype || (PyType_Check(value) && value == (PyObject *)dtype->typeobj);
 }
 
+/* Say whether NumPy copies an array in the order of its axes: they lie so in NumPy's memory, perhaps with gaps. */
+static int
+is_copied_in_order(PyObject *x, PyArrayObject *value)
+{
+    npy_intp above = NPY_MAX_INTP;
+    if (PyArray_IS_C_CONTIGUOUS(value)) {
+        return 1;
+    }
+    for (int i = 0; i < PyArray_NDIM(value); i++) {
+        if (PyArray_STRIDE(value, i) < 1 || PyArray_STRIDE(value, i) > above) {
+            return 0;
+        }
+        above = PyArray_STRIDE(value, i);
+    }
+    return lies_as_numpys(x, value);
+}
+
 /* x.__array__(dtype=None, copy=None), as `numpy.asarray` calls it: a copy of what is not large */
 static PyObject *
 call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -246,7 +263,7 @@ call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     PyArrayObject *value;
     PyObject *copy;
     if (n < 1 || n > 2 || !IS_ARRAY(args[0]) || is_watched() || (value = fresh(args[0])) == NULL ||
-        !PyArray_IS_C_CONTIGUOUS(value) || PyArray_NBYTES(value) >= part_bytes || is_asked_by(told_of_memory[0]) ||
+        !is_copied_in_order(args[0], value) || PyArray_NBYTES(value) >= part_bytes || is_asked_by(told_of_memory[0]) ||
         is_asked_by(told_of_memory[1]) || (PyArray_NBYTES(value) >= tiny() && is_asked_by(told_of_memory[2]))) {
         return NULL;
     }
