@@ -32,6 +32,7 @@ import numpy as np
 import numpy.random as theirs
 
 from ._namespace.core.array import Array, check_writable, from_value, placed, write
+from ._namespace.dispatch import fastpath
 from ._namespace.dispatch.ufuncs import call_it
 from ._namespace.interop.functions import to_host
 from ._namespace.interop.policies import program_hook, sampling
@@ -95,7 +96,8 @@ def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
     draw.__doc__ = (function.__doc__ or "").partition("Examples\n")[0]
     if found in EXAMPLES:
         draw.__doc__ = f"{inspect.cleandoc(draw.__doc__)}\n\n{EXAMPLES[found]}"
-    return call_it(draw, __name__, found)
+    call_it(draw, __name__, found)
+    return fastpath.wrap("draw", draw, name, _given, function)
 
 
 def _known(function: str, seed: Any) -> Any:

@@ -419,6 +419,39 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     return value;
 }
 
+/* A function or method of numpy.random's, given no arrays; what it draws is handed on with the caller's global names. Such
+ * methods call each other, and each other's draws stay NumPy's.
+ */
+static PyObject *
+call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    static _Thread_local int drawing;
+    PyObject *drawn, *globals;
+    if (drawing) {
+        return PyObject_Vectorcall(f->host, args, nargsf, names);
+    }
+    if (names != NULL) {
+        return NULL;
+    }
+    for (Py_ssize_t i = 0; i < n; i++) { /* of a method, the first is the generator */
+        if (i == 0 ? PySequence_Check(args[0])
+                   : !(PyLong_CheckExact(args[i]) || PyFloat_CheckExact(args[i]) || args[i] == Py_None)) {
+            return NULL;
+        }
+    }
+    drawing = 1;
+    drawn = PyObject_Vectorcall(f->host, args, (size_t)n, NULL);
+    drawing = 0;
+    if (drawn == NULL || !PyArray_CheckExact(drawn)) {
+        return drawn;
+    }
+    globals = PyEval_GetGlobals();
+    Py_SETREF(drawn, PyObject_CallFunctionObjArgs(f->prim, drawn, globals == NULL ? no_params : globals, NULL));
+    return drawn;
+}
+
 /* numpy.add(x, y) and the like, for which NumPy asks `x.__array_ufunc__(numpy.add, "__call__", x, y)` */
 static PyObject *
 call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)

@@ -229,7 +229,7 @@ new_fast(PyObject *slow, const Fast *model)
     Fast *f = PyObject_GC_New(Fast, &FastType);
     if (f != NULL) {
         memcpy((char *)f + front, (const char *)model + front, sizeof(Fast) - front);
-        f->call = f->way == call_record ? call_free : call_fast;
+        f->call = f->way == call_record || f->way == call_draw ? call_free : call_fast;
         f->slow = Py_NewRef(slow);
         Py_INCREF(f->prim);
         Py_INCREF(f->host);
@@ -249,7 +249,7 @@ static const struct {
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
     {"length", call_length},     {"array", call_array},
-    {"astype", call_astype},        {"record", call_record},
+    {"draw", call_draw},         {"astype", call_astype},        {"record", call_record},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */
