@@ -49,7 +49,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, int *is_near, 
         return 1;
     }
     if (arg == Py_None || PyBool_Check(arg) || PyLong_CheckExact(arg) || PyFloat_CheckExact(arg) ||
-        PyUnicode_CheckExact(arg) || is_dtype(arg)) {
+        PyUnicode_CheckExact(arg) || PyArray_IsScalar(arg, Number) || PyArray_IsScalar(arg, Bool) || is_dtype(arg)) {
         *out = Py_NewRef(arg);
         return 1;
     }
@@ -333,8 +333,16 @@ only_dtype(PyObject *const *args, Py_ssize_t n, PyObject *names)
                                                                                                    : NULL;
 }
 
-/* Return what a ufunc gives for a known array without axes, or for two, or one and a number; NULL, without an error, where
- * that is not so simple.
+/* Say whether a number of Python's is a float64 to a ufunc. */
+static inline int
+is_float_for(Fast *f, PyObject *o)
+{
+    return PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type ||
+           (PyLong_CheckExact(o) && find_loop((PyUFuncObject *)f->host, NPY_LONG) < 0);
+}
+
+/* Return what a ufunc gives for a known array without axes, or for two, or one and a number, or for numbers that are floats
+ * to it; NULL, without an error, where that is not so simple.
  */
 static PyObject *
 whole_number(Fast *f, PyObject *const *args)
@@ -350,6 +358,9 @@ whole_number(Fast *f, PyObject *const *args)
             some = a[i];
             node = NODE(args[i]);
         }
+    }
+    if (some == NULL && tiny() > 0 && is_float_for(f, args[0]) && (f->nin == 1 || is_float_for(f, args[1]))) {
+        return number_of(f, args[0], NULL, f->nin == 1 ? NULL : args[1], NULL, double_dtype, NULL);
     }
     return some == NULL || tiny() == 0 || !is_usual(f, some)
                ? NULL
