@@ -87,7 +87,7 @@ call_make(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     int takes_value = ((Fast *)self)->fills == 'f', most = takes_value ? 3 : 2;
     PyObject *found, *dtype = Py_None, *number = NULL;
     if (is_watched() || n == 0 || n > most) {
-        return NULL;
+        return call_whole(self, args, nargsf, names);
     }
     for (Py_ssize_t i = 1; i < n + keywords; i++) {
         PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
