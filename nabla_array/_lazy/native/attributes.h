@@ -307,25 +307,20 @@ copied(PyObject *given, PyObject *dtype)
     PyObject *value;
     if (PyArray_CheckExact(given)) {
         PyArrayObject *array = (PyArrayObject *)given;
-        if (!is_held(array) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder) ||
-            !(dtype == NULL || names_dtype(dtype, PyArray_DESCR(array)))) {
-            return NULL;
-        }
-        if (PyArray_NBYTES(array) >= tiny()) {
-            int is_given = giving != NULL && is_sole_owner(array) && is_asked_by(giving);
-            return is_given ? PyObject_CallOneArg(from_shared, given) : NULL;
-        }
-        value = PyArray_NewCopy(array, NPY_KEEPORDER);
+        int is_simple = is_held(array) && PyArray_ISNBO(PyArray_DESCR(array)->byteorder) &&
+                        (dtype == NULL || names_dtype(dtype, PyArray_DESCR(array)));
+        return !is_simple                       ? NULL
+               : PyArray_NBYTES(array) < tiny() ? copy_of_numpys(array)
+               : giving != NULL && is_sole_owner(array) && is_asked_by(giving)
+                   ? PyObject_CallOneArg(from_shared, given)
+                   : NULL;
     }
-    else {
-        int is_number = PyFloat_CheckExact(given) || PyLong_CheckExact(given) || PyBool_Check(given) ||
-                        PyArray_IsScalar(given, Generic);
-        if (!is_number || tiny() == 0 || (dtype != NULL && PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL)) {
-            PyErr_Clear();
-            return NULL;
-        }
-        value = PyArray_FromAny(given, wanted, 0, 0, NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY, NULL);
+    if (!(PyFloat_CheckExact(given) || PyLong_CheckExact(given) || PyBool_Check(given) || PyArray_IsScalar(given, Generic)) ||
+        tiny() == 0 || (dtype != NULL && PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL)) {
+        PyErr_Clear();
+        return NULL;
     }
+    value = PyArray_FromAny(given, wanted, 0, 0, NPY_ARRAY_DEFAULT | NPY_ARRAY_ENSURECOPY, NULL);
     if (value != NULL && !(PyArray_CheckExact(value) && is_held((PyArrayObject *)value) &&
                            PyArray_ISNBO(PyArray_DESCR((PyArrayObject *)value)->byteorder))) {
         Py_CLEAR(value);

@@ -152,6 +152,22 @@ is_held(PyArrayObject *a)
            : type == NPY_BOOL;
 }
 
+/* Return one of ours for a little array of NumPy's own: a copy, since whoever has that may write to it. NULL, without an
+ * error, for another.
+ */
+static PyObject *
+copy_of_numpys(PyArrayObject *array)
+{
+    PyObject *copy;
+    if (PyArray_NBYTES(array) >= tiny() || !is_held(array) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder)) {
+        return NULL;
+    }
+    copy = PyArray_NewCopy(array, NPY_KEEPORDER);
+    copy = copy == NULL ? NULL : known_array(copy, NULL);
+    PyErr_Clear(); /* of memory, told elsewhere */
+    return copy;
+}
+
 /* Return whether NumPy noted faults, having forgotten them: the package, which knows the operation, tells of them. */
 static int
 forget_heard(void)

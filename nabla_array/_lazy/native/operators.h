@@ -66,13 +66,15 @@ is_double(Fast *f, PyObject *o)
     return PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type || (PyLong_CheckExact(o) && makes_floats(f));
 }
 
-/* Say whether this is a little array of NumPy's own that a function takes as it takes ours. */
-static int
-is_numpys(Fast *f, PyObject *o)
+/* Put one of ours in the place of a little array of NumPy's own, and return it, which the caller lets go of; NULL for
+ * another operand.
+ */
+static inline PyObject *
+adopt(PyObject **o)
 {
-    PyArrayObject *a = (PyArrayObject *)o;
-    return PyArray_CheckExact(o) && f->is_ufunc && f->op != MATMUL && PyArray_NBYTES(a) < tiny() && is_held(a) &&
-           PyArray_ISBEHAVED_RO(a) && (is_usual(f, a) || becomes_float(f, a));
+    PyObject *made = *o != NULL && PyArray_CheckExact(*o) ? copy_of_numpys((PyArrayObject *)*o) : NULL;
+    *o = made != NULL ? made : *o;
+    return made;
 }
 
 /* Say whether this is an integer of Python's that has a dtype. */
@@ -156,19 +158,16 @@ is_large_product(PyArrayObject *a, PyArrayObject *b)
            PyArray_NBYTES(a) / PyArray_DIM(a, m - 1) * PyArray_DIM(b, n - 1) >= part_bytes;
 }
 
-/* Compute a function of numbers that are floats to it, or of arrays of NumPy's (`y` may be NULL); NULL, without an
- * error, if it is not so.
- */
+/* Compute a function of numbers that are floats to it (`y` may be NULL); NULL, without an error, if they are not. */
 static PyObject *
-compute_foreign(Fast *f, PyObject *x, PyObject *y)
+compute_numbers(Fast *f, PyObject *x, PyObject *y)
 {
     PyObject *args[2] = {x, y}, *value;
-    int is_array = is_numpys(f, x), is_other = y == NULL || is_numpys(f, y);
-    if (!f->is_ufunc || !(are_integers(f, x, y) || ((f->types >> NPY_DOUBLE & 1) && (is_array || is_double(f, x)) &&
-                                                    (is_other || is_double(f, y))))) {
+    int are_doubles = (f->types >> NPY_DOUBLE & 1) && is_double(f, x) && (y == NULL || is_double(f, y));
+    if (!f->is_ufunc || !(are_doubles || are_integers(f, x, y))) {
         return NULL;
     }
-    if (!is_array && f->op != POW && is_double(f, x) && (y == NULL || is_double(f, y))) {
+    if (are_doubles && f->op != POW) {
         value = number_of(f, x, NULL, y, NULL, double_dtype, NULL);
         if (value != NULL || PyErr_Occurred()) {
             return value;
@@ -221,7 +220,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     }
     some = a != NULL ? a : b;
     if (some == NULL) {
-        value = into == NULL ? compute_foreign(f, x, y) : NULL;
+        value = into == NULL ? compute_numbers(f, x, y) : NULL;
         *failed = value == NULL && PyErr_Occurred() != NULL;
         return value;
     }
@@ -229,8 +228,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     n = NODE(b != NULL ? y : x);
     number = a == NULL ? x : b == NULL ? y : NULL;
     if (number != NULL && !is_number(number, some)) {
-        if (into != NULL || !(is_promoted(f, number) || (is_numpys(f, number) && is_at_hand(m) &&
-                                                         is_small(some, m, (PyArrayObject *)number, m)))) {
+        if (into != NULL || !is_promoted(f, number)) {
             return NULL;
         }
         is_mixed = 1;
@@ -540,8 +538,11 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     else if (n == f->nin) {
         PyObject *x = args[n == 2 && f->reflected], *y = n == 1 ? NULL : args[!f->reflected];
+        PyObject *own_x = adopt(&x), *own_y = adopt(&y);
         found = is_recorded(x) || (y != NULL && is_recorded(y)) ? record_seen(f, x, y, &failed)
                                                                 : compute(f, x, y, NULL, &failed);
+        Py_XDECREF(own_x);
+        Py_XDECREF(own_y);
     }
     else if (n == f->nin + 1 && IS_ARRAY(args[n - 1])) {
         found = record_into(f, args[0], n == 3 ? args[1] : NULL, args[n - 1], &failed);
@@ -551,17 +552,11 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
 
 /* x += y: into the memory, where nobody else looks at that; an array that owns its elements may get new ones. */
 static PyObject *
-call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+compute_in_place(Fast *f, PyObject *x, PyObject *y)
 {
-    Fast *f = (Fast *)self;
-    PyObject *x, *y, *owner, *found;
+    PyObject *owner, *found;
     PyArrayObject *memory;
     int failed = 0;
-    if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(args[0]) || is_frozen(args[0])) {
-        return NULL;
-    }
-    x = args[0];
-    y = args[1];
     if ((found = record_into(f, x, y, x, &failed)) != NULL || failed) {
         return found;
     }
@@ -587,4 +582,18 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     Py_DECREF(found);
     return Py_NewRef(x);
+}
+
+static PyObject *
+call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyObject *y, *own_y, *found;
+    if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !IS_ARRAY(args[0]) || is_frozen(args[0])) {
+        return NULL;
+    }
+    y = args[1];
+    own_y = adopt(&y);
+    found = compute_in_place((Fast *)self, args[0], y);
+    Py_XDECREF(own_y);
+    return found;
 }
