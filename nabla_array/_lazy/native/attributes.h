@@ -340,10 +340,15 @@ is_cpu(PyObject *device)
 static PyObject *
 same_or_copy(PyObject *x, int copies)
 {
+    PyArrayObject *value;
     if (!copies) {
         return Py_NewRef(x);
     }
-    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 || (SLOT(x, x_view) != Py_None && seen(x) == NULL)) {
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
+        return NULL;
+    }
+    if (SLOT(x, x_view) != Py_None && /* whose order the copy keeps */
+        ((value = seen(x)) == NULL || !(PyArray_NDIM(value) < 2 || PyArray_IS_C_CONTIGUOUS(value)))) {
         return NULL;
     }
     return array_of(Py_NewRef(NODE(x)));
@@ -393,12 +398,12 @@ cast_array(PyObject *x, PyObject *dtype)
     return found == NULL ? NULL : known_array(found, NULL);
 }
 
-/* asarray(x, dtype=None, copy=None, device=None) */
+/* asarray(x, dtype=None, copy=None, device=None), and array, whose `copy` is True */
 static PyObject *
 call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
-    PyObject *dtype = NULL, *copy = Py_None, *device = Py_None;
+    PyObject *dtype = NULL, *copy = ((Fast *)self)->copies ? Py_True : Py_None, *device = Py_None;
     if (n == 0 || n > 2 || (!IS_ARRAY(args[0]) && is_nested(args[0]))) {
         return call_whole(self, args, nargsf, names);
     }
@@ -421,7 +426,7 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         }
     }
     if (!IS_ARRAY(args[0])) {
-        return copy == Py_None && !is_watched() ? copied(args[0], dtype) : NULL;
+        return copy != Py_False && !is_watched() ? copied(args[0], dtype) : NULL;
     }
     if (device != Py_None && seen(args[0]) == NULL) {
         return NULL;

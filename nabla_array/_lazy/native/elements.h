@@ -96,6 +96,29 @@ run_element(Fast *f, char **data, npy_intp *strides)
     return run_step(f, data, 1, strides);
 }
 
+/* Let `*data`, which is the memory for one element of a dtype, be that of an array without axes, or write a number there;
+ * returns 0 where that is not so simple.
+ */
+static inline int
+place_element(PyArray_Descr *dtype, PyObject *number, PyArrayObject *array, char **data)
+{
+    if (array == NULL) {
+        return dtype->type_num != NPY_BOOL && store_number(dtype->type_num, number, *data);
+    }
+    if (!PyArray_ISBEHAVED_RO(array)) {
+        return 0;
+    }
+    if (PyArray_DESCR(array) == dtype) {
+        *data = PyArray_BYTES(array);
+        return 1;
+    }
+    if (dtype->type_num != NPY_DOUBLE || !PyTypeNum_ISINTEGER(PyArray_DESCR(array)->type_num)) {
+        return 0;
+    }
+    *(double *)*data = as_double(array);
+    return 1;
+}
+
 /* Return what a ufunc gives for one element of a dtype, or for two; NULL, without an error, where that is not so simple,
  * or there is a fault to be told of. `a` and `b` are the elements, NULL for a number of Python's; `aval` is that of the
  * dtype, or NULL for doubles.
@@ -113,10 +136,9 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
         return NULL;
     }
     for (int i = 0; i < f->nin; i++) {
-        if (arrays[i] != NULL ? !PyArray_ISBEHAVED_RO(arrays[i]) : type == NPY_BOOL || !store_number(type, given[i], data[i])) {
+        if (!place_element(dtype, given[i], arrays[i], &data[i])) {
             return NULL;
         }
-        data[i] = arrays[i] != NULL ? PyArray_BYTES(arrays[i]) : data[i];
     }
     if (is_power) {
         return power_of(dtype, data[0], data[1], aval);
@@ -148,27 +170,24 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     npy_intp strides[3] = {0, 0, 0};
     char *data[3];
     int type = dtype->type_num, ndim = PyArray_NDIM(many), result;
-    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !has_step(f, type)) {
+    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || !has_step(f, type)) {
         return NULL;
     }
     for (int i = 0; i < f->nin; i++) {
         PyArrayObject *array = arrays[i];
-        if (array == NULL) {
-            data[i] = (char *)numbers[i];
-            if (type == NPY_BOOL || !store_number(type, given[i], data[i])) {
+        data[i] = (char *)numbers[i];
+        if (array == NULL || PyArray_NDIM(array) == 0) {
+            if (!place_element(dtype, given[i], array, &data[i])) {
                 return NULL;
             }
-            continue;
         }
-        if (PyArray_DESCR(array) != dtype || !PyArray_ISBEHAVED_RO(array)) {
-            return NULL;
-        }
-        data[i] = PyArray_BYTES(array);
-        if (PyArray_NDIM(array) != 0) {
-            if (SLOT(i == 0 ? m : n, n_aval) != aval || !(ndim == 1 || PyArray_IS_C_CONTIGUOUS(array))) {
-                return NULL;
-            }
+        else if (PyArray_DESCR(array) == dtype && PyArray_ISBEHAVED_RO(array) && SLOT(i == 0 ? m : n, n_aval) == aval &&
+                 (ndim == 1 || PyArray_IS_C_CONTIGUOUS(array))) {
+            data[i] = PyArray_BYTES(array);
             strides[i] = ndim == 1 ? PyArray_STRIDE(array, 0) : PyArray_ITEMSIZE(array);
+        }
+        else {
+            return NULL;
         }
     }
     result = f->number_step.result;

@@ -347,24 +347,30 @@ is_float_for(Fast *f, PyObject *o)
 static PyObject *
 whole_number(Fast *f, PyObject *const *args)
 {
-    PyArrayObject *a[2] = {NULL, NULL}, *some = NULL;
-    PyObject *node = NULL;
-    for (int i = 0; i < f->nin; i++) {
-        if (IS_ARRAY(args[i])) {
-            a[i] = fresh(args[i]);
-            if (a[i] == NULL || PyArray_NDIM(a[i]) != 0 || (some != NULL && PyArray_DESCR(a[i]) != PyArray_DESCR(some))) {
-                return NULL;
-            }
-            some = a[i];
-            node = NODE(args[i]);
-        }
+    PyObject *x = args[0], *y = f->nin == 1 ? NULL : args[1], *number;
+    PyArrayObject *a, *b;
+    PyArray_Descr *dtype;
+    if (tiny() == 0) {
+        return NULL;
     }
-    if (some == NULL && tiny() > 0 && is_float_for(f, args[0]) && (f->nin == 1 || is_float_for(f, args[1]))) {
-        return number_of(f, args[0], NULL, f->nin == 1 ? NULL : args[1], NULL, double_dtype, NULL);
+    if (y != NULL && IS_ARRAY(y)) {
+        fresh(y); /* which may run anything: `a` is looked at afterwards */
     }
-    return some == NULL || tiny() == 0 || !is_usual(f, some)
+    a = IS_ARRAY(x) ? fresh(x) : NULL;
+    b = y != NULL && IS_ARRAY(y) ? seen(y) : NULL;
+    if (a == NULL && b == NULL) {
+        return is_float_for(f, x) && (y == NULL || is_float_for(f, y)) ? number_of(f, x, NULL, y, NULL, double_dtype, NULL)
+                                                                      : NULL;
+    }
+    if ((a == NULL && IS_ARRAY(x)) || (b == NULL && y != NULL && IS_ARRAY(y)) || (a != NULL && PyArray_NDIM(a) != 0) ||
+        (b != NULL && PyArray_NDIM(b) != 0)) {
+        return NULL;
+    }
+    number = y == NULL || (a != NULL && b != NULL) ? NULL : a == NULL ? x : y;
+    dtype = element_dtype(f, a, b, number);
+    return dtype == NULL || dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1)
                ? NULL
-               : number_of(f, args[0], a[0], f->nin == 1 ? NULL : args[1], a[1], PyArray_DESCR(some), SLOT(node, n_aval));
+               : number_of(f, x, a, y, b, dtype, dtype == double_dtype ? NULL : SLOT(NODE(a != NULL ? x : y), n_aval));
 }
 
 /* A function of arrays, one of them at least at hand, or of numbers, whose result NumPy gives as the package does. */

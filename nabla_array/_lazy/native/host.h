@@ -13,6 +13,7 @@ typedef struct {
     Py_ssize_t out;   /* the place of the argument that `whole` would write to */
     const struct reduction *reduction; /* what it does to an array at hand; NULL for what is none */
     int is_where;     /* whether it is NumPy's `where`, which takes integers that a dtype has not */
+    int copies;       /* whether it is `array`, which copies an array that it is given */
     char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x', 'F'ormat, ...; of functions, the way: 'w'hole, ... */
     char fills;       /* of functions that make arrays full of a number: 'z'eros, 'e'mpty, 'o'nes, 'f'ull */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */

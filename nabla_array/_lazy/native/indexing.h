@@ -183,11 +183,26 @@ part_of(PyArrayObject *value, PyObject *key)
 
 enum { MOST_KEYS = 8 };
 
-/* Return NumPy's array for one of the package's that is a mask, or says places, if it is known; NULL if not. */
+/* Say whether this is an array of NumPy's own that is read or written as ours are. */
+static inline int
+is_numpys_own(PyObject *y)
+{
+    return PyArray_CheckExact(y) && is_held((PyArrayObject *)y) && PyArray_NBYTES((PyArrayObject *)y) < part_bytes;
+}
+
+/* Return NumPy's array for one of the package's that is a mask, or says places, if it is known, or one of NumPy's own that
+ * has axes and is not large; NULL if not.
+ */
 static PyArrayObject *
 places_in(PyObject *item)
 {
-    PyArrayObject *value = IS_ARRAY(item) ? fresh(item) : NULL;
+    PyArrayObject *value = NULL;
+    if (IS_ARRAY(item)) {
+        value = fresh(item);
+    }
+    else if (is_numpys_own(item) && PyArray_NDIM((PyArrayObject *)item) > 0 && PyArray_ISBEHAVED_RO((PyArrayObject *)item)) {
+        value = (PyArrayObject *)item;
+    }
     int type = value == NULL ? NPY_DOUBLE : PyArray_DESCR(value)->type_num;
     return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL ? value : NULL;
 }
@@ -487,13 +502,6 @@ write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *
         return 0;
     }
     return 1;
-}
-
-/* Say whether this is an array of NumPy's own that is written as ours are. */
-static inline int
-is_numpys_own(PyObject *y)
-{
-    return PyArray_CheckExact(y) && is_held((PyArrayObject *)y) && PyArray_NBYTES((PyArrayObject *)y) < part_bytes;
 }
 
 /* x[key] = y; returns 1 if that is done, 0 if the package must do it, -1 for an error. */

@@ -9,13 +9,14 @@ static int
 store_number(int type, PyObject *o, void *data)
 {
     int is_real = PyFloat_CheckExact(o) || (type == NPY_DOUBLE && Py_TYPE(o) == &PyDoubleArrType_Type), overflow = 0;
+    int is_numpys = Py_TYPE(o) == &PyLongArrType_Type && (type == NPY_DOUBLE || type == NPY_LONG);
     long long integer = 0;
     double real;
-    if (!is_real && !PyLong_CheckExact(o) && !(type == NPY_BOOL && PyBool_Check(o))) {
+    if (!is_real && !is_numpys && !PyLong_CheckExact(o) && !(type == NPY_BOOL && PyBool_Check(o))) {
         return 0;
     }
     if (!is_real) {
-        integer = PyLong_AsLongLongAndOverflow(o, &overflow);
+        integer = is_numpys ? PyArrayScalar_VAL(o, Long) : PyLong_AsLongLongAndOverflow(o, &overflow);
     }
     real = is_real ? PyFloat_AS_DOUBLE(o) : overflow && type == NPY_DOUBLE ? PyLong_AsDouble(o) : (double)integer;
     if (overflow && type == NPY_DOUBLE) {
@@ -44,6 +45,23 @@ store_number(int type, PyObject *o, void *data)
     STORE_INTEGER(NPY_UINT16, npy_uint16);
     STORE_INTEGER(NPY_UINT32, npy_uint32);
     default: return 0;
+    }
+}
+
+/* Return an element of an array without axes, of integers, as a double: what NumPy's cast makes of it. */
+static inline double
+as_double(PyArrayObject *a)
+{
+    const void *data = PyArray_DATA(a);
+    switch (PyArray_DESCR(a)->type_num) {
+    case NPY_INT8: return *(const npy_int8 *)data;
+    case NPY_INT16: return *(const npy_int16 *)data;
+    case NPY_INT32: return *(const npy_int32 *)data;
+    case NPY_UINT8: return *(const npy_uint8 *)data;
+    case NPY_UINT16: return *(const npy_uint16 *)data;
+    case NPY_UINT32: return *(const npy_uint32 *)data;
+    case NPY_UINT64: return (double)*(const npy_uint64 *)data;
+    default: return (double)*(const npy_int64 *)data;
     }
 }
 

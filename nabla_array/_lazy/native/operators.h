@@ -6,7 +6,8 @@ is_number(PyObject *o, PyArrayObject *with)
 {
     int type = PyArray_DESCR(with)->type_num;
     return PyFloat_CheckExact(o) || PyLong_CheckExact(o) || (PyBool_Check(o) && type == NPY_BOOL) ||
-           (Py_TYPE(o) == &PyDoubleArrType_Type && type == NPY_DOUBLE);
+           (Py_TYPE(o) == &PyDoubleArrType_Type && type == NPY_DOUBLE) ||
+           (Py_TYPE(o) == &PyLongArrType_Type && (type == NPY_DOUBLE || type == NPY_LONG));
 }
 
 /* Say whether this is another number, which NumPy promotes as the package does. */
@@ -180,6 +181,26 @@ compute_numbers(Fast *f, PyObject *x, PyObject *y)
     return value == NULL ? NULL : known_array(value, NULL);
 }
 
+/* Return the dtype in which a function takes single elements, and perhaps a number (borrowed): theirs, or float64 if that is
+ * what integers meet or become; NULL where that is not so simple. One of `a` and `b` may be NULL.
+ */
+static PyArray_Descr *
+element_dtype(Fast *f, PyArrayObject *a, PyArrayObject *b, PyObject *number)
+{
+    PyArray_Descr *p = PyArray_DESCR(a != NULL ? a : b), *q = PyArray_DESCR(b != NULL ? b : a);
+    if (p != q) {
+        return (p == double_dtype && PyTypeNum_ISINTEGER(q->type_num)) ||
+                       (q == double_dtype && PyTypeNum_ISINTEGER(p->type_num))
+                   ? double_dtype
+                   : NULL;
+    }
+    return p->type_num == NPY_LONG &&
+                   ((number != NULL && (PyFloat_CheckExact(number) || Py_TYPE(number) == &PyDoubleArrType_Type)) ||
+                    makes_floats(f))
+               ? double_dtype
+               : p;
+}
+
 /* Say whether this divides integers, which is done at once, as NumPy tells of zeros and of what does not fit. */
 static inline int
 divides_integers(Fast *f, PyArrayObject *some)
@@ -227,6 +248,16 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     m = NODE(a != NULL ? x : y);
     n = NODE(b != NULL ? y : x);
     number = a == NULL ? x : b == NULL ? y : NULL;
+    if (into == NULL && PyArray_NDIM(some) == 0 && (b == NULL || PyArray_NDIM(b) == 0)) {
+        PyArray_Descr *dtype = element_dtype(f, a, b, number);
+        if (dtype != NULL && (f->op == POW || (dtype->type_num < 64 && f->types >> dtype->type_num & 1))) {
+            value = number_of(f, x, a, y, b, dtype, dtype == double_dtype ? NULL : SLOT(m, n_aval));
+            if (value != NULL || PyErr_Occurred()) {
+                *failed = value == NULL;
+                return value;
+            }
+        }
+    }
     if (number != NULL && !is_number(number, some)) {
         if (into != NULL || !is_promoted(f, number)) {
             return NULL;
@@ -240,16 +271,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         !(f->is_ufunc && (is_usual(f, b) || becomes_float(f, b)))) {
         return NULL;
     }
-    if (into == NULL && PyArray_NDIM(some) == 0 && SLOT(m, n_aval) == SLOT(n, n_aval) &&
-        (f->op == POW || is_usual(f, some) || becomes_float(f, some))) {
-        value = number_of(f, x, a, y, b, PyArray_DESCR(some), SLOT(m, n_aval));
-        if (value != NULL || PyErr_Occurred()) {
-            *failed = value == NULL;
-            return value;
-        }
-    }
-    if (into == NULL && f->op != POW && (PyArray_NDIM(some) != 0 || (b != NULL && PyArray_NDIM(b) != 0)) &&
-        is_usual(f, some)) {
+    if (into == NULL && f->op != POW && (PyArray_NDIM(some) != 0 || (b != NULL && PyArray_NDIM(b) != 0))) {
         value = few_of(f, x, a, m, y, b, n);
         if (value != NULL || PyErr_Occurred()) {
             *failed = value == NULL;

@@ -176,7 +176,7 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
     return placed(from_shared(checked("from_dlpack", np.from_dlpack(x, **options))), device)
 
 
-@fastpath.whole(np.array, "list")
+@fastpath.whole(np.array, "asarray")
 def array(
     object: Any,
     dtype: DTypeLike | None = None,

@@ -26,6 +26,7 @@ from numpy import (
 from ..core.array import Array, check_device, placed
 from ..core.promotion import UnheldDtypeError, as_array, result_dtype
 from ..core.promotion import astype as cast
+from ..core.views import in_turn
 from ..dispatch import fastpath
 from ..dispatch.docstrings import specify
 
@@ -101,8 +102,8 @@ def astype(
     if a.dtype.kind == "c" and wanted.kind in "iuf":
         raise TypeError(f"astype: {a.dtype} does not fit into {wanted}; real(x) or imag(x) would")
     if a.dtype == wanted:
-        return a.copy() if copy else a
-    return cast(a, wanted)
+        return a.copy("K") if copy else a
+    return in_turn(a, lambda y: cast(y, wanted))
 
 
 def _dtype(x: Any) -> np.dtype:
