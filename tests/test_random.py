@@ -98,9 +98,9 @@ def methods(kind: type) -> set[str]:
     return {n for n, m in vars(kind).items() if callable(m) and not n.startswith("_")}
 
 
-def draw(call: str, source: Any, namespace: ModuleType) -> Any:
+def draw(call: str, source: Any, namespace: ModuleType, module: str = "a_module") -> Any:
     names = {name: getattr(source, name) for name in [call.partition("(")[0]]}
-    return eval(call, {**names, "a": namespace.asarray})
+    return eval(call, {**names, "a": namespace.asarray, "__name__": module})
 
 
 def same(ours: Any, theirs: Any) -> None:
@@ -117,25 +117,26 @@ def same(ours: Any, theirs: Any) -> None:
 @pytest.mark.parametrize("call", calls(BOTH + NEW))
 def test_generator(call: str) -> None:
     ours, theirs = xp.random.default_rng(11), np.random.default_rng(11)
-    for _ in range(2):
-        same(draw(call, ours, xp), draw(call, theirs, np))
+    for module in ("a_module", "__main__"):
+        same(draw(call, ours, xp, module), draw(call, theirs, np, module))
     assert ours.random() == theirs.random()
 
 
 @pytest.mark.parametrize("call", calls(BOTH + LEGACY))
 def test_random_state(call: str) -> None:
     ours, theirs = xp.random.RandomState(11), np.random.RandomState(11)
-    for _ in range(2):
-        same(draw(call, ours, xp), draw(call, theirs, np))
+    for module in ("a_module", "__main__"):
+        same(draw(call, ours, xp, module), draw(call, theirs, np, module))
     assert ours.random() == theirs.random()
 
 
 @pytest.mark.parametrize("call", [c for c in calls(BOTH + LEGACY + ALIASES) if "tomaxint" not in c])
 def test_the_functions(call: str) -> None:
-    xp.random.seed(11)
-    ours = draw(call, xp.random, xp)
-    np.random.seed(11)
-    same(ours, draw(call, np.random, np))
+    for module in ("a_module", "__main__"):
+        xp.random.seed(11)
+        ours = draw(call, xp.random, xp, module)
+        np.random.seed(11)
+        same(ours, draw(call, np.random, np))
 
 
 def test_the_tables_are_whole() -> None:

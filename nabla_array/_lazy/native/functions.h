@@ -129,6 +129,21 @@ is_little(PyObject *const *args, Py_ssize_t n, npy_intp *product)
     return 1;
 }
 
+/* Say whether a range from one number to another, which may be floats, by steps of a third, has few elements. */
+static int
+is_short_range(PyObject *const *args, Py_ssize_t n)
+{
+    double bounds[3] = {0, 0, 1}, count;
+    for (Py_ssize_t i = 0; i < n; i++) {
+        double *bound = &bounds[n == 1 ? 1 : i];
+        if (n > 3 || !store_number(NPY_DOUBLE, args[i], bound)) {
+            return 0;
+        }
+    }
+    count = (bounds[1] - bounds[0]) / bounds[2];
+    return isfinite(count) && count * (double)sizeof(npy_cdouble) < tiny();
+}
+
 /* Say whether a function is for NumPy: an array is at hand, or what it makes of numbers is small. */
 static int
 is_for_numpy(Fast *f, PyObject *const *given, Py_ssize_t n, int is_near)
@@ -136,7 +151,8 @@ is_for_numpy(Fast *f, PyObject *const *given, Py_ssize_t n, int is_near)
     npy_intp product = 1;
     switch (f->kind) {
     case 'm': return tiny() > 0 && is_little(given, 1, &product) && !(n > 1 && is_nested(given[1]));
-    case 'c': return !is_near && tiny() > 0 && is_little(given, n, &product);
+    case 'c': return !is_near && tiny() > 0 && is_short_range(given, n);
+    case 'n': return !is_near && tiny() > 0 && is_little(given, n, &product);
     case 'l': return is_nested(given[0]) && (is_near || (tiny() > 0 && PySequence_Fast_GET_SIZE(given[0]) <= LONGEST));
     default: return is_near;
     }
@@ -436,37 +452,84 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     return value;
 }
 
-/* A function or method of numpy.random's, given no arrays; what it draws is handed on with the caller's global names. Such
- * methods call each other, and each other's draws stay NumPy's.
- */
+/* Say whether this is a number, a text or a dtype, or few numbers in a list: what NumPy draws with as it is. */
+static int
+is_for_draws(PyObject *o)
+{
+    if (is_nested(o)) {
+        Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            PyObject *item = PySequence_Fast_GET_ITEM(o, i);
+            if (!PyLong_CheckExact(item) && !PyFloat_CheckExact(item)) {
+                return 0;
+            }
+        }
+        return n <= LONGEST;
+    }
+    return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) || o == Py_None || PyUnicode_CheckExact(o) ||
+           PyArray_IsScalar(o, Number) || is_dtype(o);
+}
+
+/* Say whether an array that is drawn is known to be ours: for the main module, or one of the program that is run. */
+static int
+is_drawn_for(PyObject *globals)
+{
+    PyObject *name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name), *file;
+    int found = name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__main__") == 0;
+    if (name != NULL && !found && PyList_GET_SIZE(program_hook) == 1 && PyList_GET_SIZE(program_files) == 1) {
+        file = PyDict_GetItemWithError(globals, s_file);
+        found = file != NULL && PyDict_GetItemWithError(PyList_GET_ITEM(program_files, 0), file) == Py_True;
+    }
+    PyErr_Clear();
+    return found;
+}
+
+/* Return what the caller is given for an array that was drawn (stolen): `_given` in Python is the meaning. */
+static PyObject *
+drawn_for(Fast *f, PyObject *drawn)
+{
+    PyObject *globals = PyEval_GetGlobals();
+    PyArrayObject *array = (PyArrayObject *)drawn;
+    if (part_bytes != 0 && program_hook != NULL && PyArray_BASE(array) == NULL && is_held(array) &&
+        PyArray_NBYTES(array) < tiny() && is_drawn_for(globals)) {
+        return known_array(drawn, NULL);
+    }
+    Py_SETREF(drawn, PyObject_CallFunctionObjArgs(f->prim, drawn, globals == NULL ? no_params : globals, NULL));
+    return drawn;
+}
+
+/* A function or method of numpy.random's, given numbers. Such methods call each other, and each other's draws stay NumPy's. */
 static PyObject *
 call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Fast *f = (Fast *)self;
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names)), ready = 0;
     static _Thread_local int drawing;
-    PyObject *drawn, *globals;
+    PyObject *drawn = NULL, *given[MOST] = {NULL};
     if (drawing) {
         return PyObject_Vectorcall(f->host, args, nargsf, names);
     }
-    if (names != NULL) {
+    if (all > MOST) {
         return NULL;
     }
-    for (Py_ssize_t i = 0; i < n; i++) { /* of a method, the first is the generator */
-        if (i == 0 ? PySequence_Check(args[0])
-                   : !(PyLong_CheckExact(args[i]) || PyFloat_CheckExact(args[i]) || args[i] == Py_None)) {
-            return NULL;
+    for (; ready < all; ready++) {
+        PyObject *o = args[ready];
+        PyArrayObject *value = IS_ARRAY(o) && !is_watched() ? fresh(o) : NULL;
+        if (value != NULL ? PyArray_NDIM(value) != 0
+                          : !is_for_draws(o) && !(ready == 0 && n > 0 && !PySequence_Check(o))) { /* of a method: its object */
+            break;
         }
+        given[ready] = Py_NewRef(value != NULL ? (PyObject *)value : o);
     }
-    drawing = 1;
-    drawn = PyObject_Vectorcall(f->host, args, (size_t)n, NULL);
-    drawing = 0;
-    if (drawn == NULL || !PyArray_CheckExact(drawn)) {
-        return drawn;
+    if (ready == all) {
+        drawing = 1;
+        drawn = PyObject_Vectorcall(f->host, given, (size_t)n, names);
+        drawing = 0;
     }
-    globals = PyEval_GetGlobals();
-    Py_SETREF(drawn, PyObject_CallFunctionObjArgs(f->prim, drawn, globals == NULL ? no_params : globals, NULL));
-    return drawn;
+    while (ready > 0) {
+        Py_DECREF(given[--ready]);
+    }
+    return drawn == NULL || !PyArray_CheckExact(drawn) ? drawn : drawn_for(f, drawn);
 }
 
 /* numpy.add(x, y) and the like, for which NumPy asks `x.__array_ufunc__(numpy.add, "__call__", x, y)` */

@@ -245,7 +245,7 @@ static const struct {
     {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
     {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
     {"view", call_view},         {"whole", call_whole},        {"make", call_make},
-    {"count", call_whole},       {"list", call_whole},         {"array_ufunc", call_array_ufunc},
+    {"count", call_whole},       {"numbers", call_whole},      {"list", call_whole},       {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
     {"length", call_length},     {"array", call_array},

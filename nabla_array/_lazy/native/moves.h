@@ -137,13 +137,23 @@ read_order(char kind, PyObject *const *args, Py_ssize_t n, int ndim, npy_intp *o
     return 1;
 }
 
-/* Return the elements of an array with one axis of length 1 more, or less; NULL where that is not so simple. */
+/* Return the elements of an array with one axis of length 1 more, or less, or without all such axes; NULL where that is not
+ * so simple.
+ */
 static PyObject *
 stretched(char kind, PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
 {
     npy_intp dims[NPY_MAXDIMS];
     PyArray_Dims shape = {dims, 0};
     int ndim = PyArray_NDIM(value), more = kind == 'g', axis;
+    if (n == 0 && !more) {
+        for (int i = 0; i < ndim; i++) {
+            if (PyArray_DIM(value, i) != 1) {
+                dims[shape.len++] = PyArray_DIM(value, i);
+            }
+        }
+        return shape.len == ndim ? NULL : PyArray_Newshape(value, &shape, NPY_CORDER);
+    }
     if (n != 1 || ndim + more > NPY_MAXDIMS || !is_axis(only_axis(kind, args[0]), ndim + more, &axis) ||
         (!more && PyArray_DIM(value, axis) != 1)) {
         return NULL;

@@ -388,6 +388,7 @@ def _spaced(
     return astype(y, dtype if wanted is None else wanted), step
 
 
+@fastpath.whole(np.eye, "numbers")
 def eye(
     N: int,
     M: int | None = None,

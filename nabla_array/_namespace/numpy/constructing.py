@@ -130,7 +130,7 @@ def require(
     return copied(x, "A") if is_foreign else x
 
 
-@numpys
+@eager_numpys(way="numbers")
 def identity(n: int, dtype: DTypeLike | None = None, *, like: Any = None) -> Array:
     """Return the identity matrix.
 
