@@ -515,7 +515,7 @@ static struct PyModuleDef definition = {
     .m_methods = methods,
 };
 
-/* Names that are looked up. */
+/* Names that are looked up, and a text. */
 static const struct {
     PyObject **where;
     const char *name;
@@ -527,8 +527,9 @@ static const struct {
     {&s_warnings, "float_warnings"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},  {&s_interface, "__array_interface__"},
     {&s_seen, "seen"},        {&s_is_constant, "is_constant"}, {&s_rules, "rules"}, {&s_batch, "batch"},
-    {&s_axes, "axes"},        {&s_shape, "shape"},
+    {&s_axes, "axes"},        {&s_shape, "shape"},   {&s_real, "real"},   {&s_imag, "imag"},
     {&s_role, "role"},        {&s_projection, "projection"},
+    {&refusal, "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes"},
 };
 
 PyMODINIT_FUNC

@@ -152,7 +152,7 @@ stretched(char kind, PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
                 dims[shape.len++] = PyArray_DIM(value, i);
             }
         }
-        return shape.len == ndim ? NULL : PyArray_Newshape(value, &shape, NPY_CORDER);
+        return PyArray_Newshape(value, &shape, NPY_CORDER);
     }
     if (n != 1 || ndim + more > NPY_MAXDIMS || !is_axis(only_axis(kind, args[0]), ndim + more, &axis) ||
         (!more && PyArray_DIM(value, axis) != 1)) {
@@ -250,6 +250,13 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
         }
         return step_of(f, Py_BuildValue("{sNsN}", "shape", tuple_of((int)n, PyArray_DIMS((PyArrayObject *)*part)), "axes",
                                         tuple_of(order.len, numbers)));
+    case 'R':
+    case 'I':
+        if (n != 0 || !PyArray_ISCOMPLEX(value)) {
+            return NULL;
+        }
+        *part = PyObject_GetAttr((PyObject *)value, f->kind == 'R' ? s_real : s_imag);
+        return *part == NULL || !PyArray_CheckExact(*part) ? NULL : step_of(f, PyDict_New());
     case 'g':
     case 'd':
         *part = stretched(f->kind, value, args, n);
@@ -278,6 +285,19 @@ names_last(Fast *f, PyObject *names)
                              PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), last) == 0);
 }
 
+/* Say whether a function of an array alone gives that itself: the real part of what is real, and all axes but those of length
+ * 1 where there are none.
+ */
+static int
+is_same(char kind, PyArrayObject *value)
+{
+    int same = kind == 'd' || (kind == 'R' && !PyArray_ISCOMPLEX(value));
+    for (int i = 0; kind == 'd' && i < PyArray_NDIM(value); i++) {
+        same &= PyArray_DIM(value, i) != 1;
+    }
+    return same;
+}
+
 /* A view of a part, or of what is known and not large */
 static PyObject *
 call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -290,6 +310,9 @@ call_view(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
         is_frozen(args[0]) || (value = fresh(args[0])) == NULL ||
         !(Py_TYPE(NODE(args[0])) == Part || (tiny() > 0 && PyArray_NBYTES(value) < part_bytes))) {
         return NULL;
+    }
+    if (n == 1 && is_same(f->kind, value)) {
+        return Py_NewRef(args[0]);
     }
     node = Py_NewRef(NODE(args[0]));
     if ((step = shown(f, args[0], value, args + 1, n - 1, &part)) != NULL) {

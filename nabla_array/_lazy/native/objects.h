@@ -118,6 +118,7 @@ is_foreign(void)
     return found;
 }
 
+static PyObject *refusal; /* what an array says that gives no buffer: made once, since NumPy asks for one first */
 static PyObject *openers; /* list: not empty while some code's `memoryview` is answered */
 
 /* Say whether the code that runs may not have what a `memoryview` shows. */
@@ -139,8 +140,7 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
     int out = -1;
     view->obj = NULL;
     if (flags == PyBUF_FULL_RO && is_refused()) {
-        PyErr_SetString(PyExc_BufferError,
-                        "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes");
+        PyErr_SetObject(PyExc_BufferError, refusal);
     }
     else if ((memory = PyObject_CallMethod(self, "__buffer__", "i", flags)) != NULL) {
         if (PyMemoryView_Check(memory) && PyMemoryView_GET_BASE(memory) != NULL) {

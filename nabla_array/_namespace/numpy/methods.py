@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 import numpy as np
 
 from ..._lazy.native import compiled
+from ..._lazy.ops.elementwise import imag as imag_p
+from ..._lazy.ops.elementwise import real as real_p
 from ..._lazy.ops.structure import permute, reinterpret, slice_
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..._lazy.run.claims import lock
@@ -363,9 +365,13 @@ _METHODS: dict[str, Any] = {
     "view": view_as,
 }
 
+_real: Any = Array.real
+_imag: Any = Array.imag
 _ATTRIBUTES = {
     "T": property(fastpath.wrap("view", Array.T.fget, "T", permute, Step)),  # type: ignore[attr-defined]
     "flat": property(flat, set_flat),
+    "imag": property(fastpath.wrap("view", _imag.fget, "Imag", imag_p, Step), _imag.fset),
+    "real": property(fastpath.wrap("view", _real.fget, "Real", real_p, Step), _real.fset),
 }
 
 for _name, _method in (_METHODS | _ATTRIBUTES).items():
