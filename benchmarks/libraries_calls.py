@@ -1,7 +1,8 @@
 """Calls of libraries in forked processes: `python -m benchmarks.libraries_calls CONTESTANT SIZE CALLS`.
 
-A process imports everything, calls nothing, and forks for each case that a line of the input numbers, so that
-first calls meet a process that has computed nothing before. The environment is to have ``SCIPY_ARRAY_API=1``.
+A process imports everything, what first uses import included, calls nothing, and forks for each case that a
+line of the input numbers: first calls meet a process that has computed nothing before. The environment is to
+have ``SCIPY_ARRAY_API=1``.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import Any
 import numpy as np
 import sklearn
 
-from .contestants import Contestant, contestants
+from .contestants import Contestant, contestants, import_late
 from .libraries_cases import Case, scipy_cases
 from .libraries_learn import learn_cases
 
@@ -81,6 +82,7 @@ def main() -> None:
     """Answer each number of a case on a line of the input with a line of JSON."""
     name, size, calls = sys.argv[1:]
     (c,) = contestants(name)
+    import_late()
     cases = all_cases()
     gc.collect()
     gc.freeze()
