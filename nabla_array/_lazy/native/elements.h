@@ -28,22 +28,39 @@ COMPARISON(greater_equal, >=)
 COMPARISON(equal, ==)
 COMPARISON(not_equal, !=)
 
+/* What takes one element, without NumPy's look at the processor's flags. */
+static void
+negative_doubles(char **data, npy_intp const *n, npy_intp const *strides, void *unused)
+{
+    *(double *)data[1] = -*(const double *)data[0];
+}
+
+static void
+absolute_doubles(char **data, npy_intp const *n, npy_intp const *strides, void *unused)
+{
+    *(double *)data[1] = fabs(*(const double *)data[0]);
+}
+
 static const struct {
     const char *name;
     PyUFuncGenericFunction doubles, longs;
-} comparisons[] = {
+} loops_for_one[] = {
+    {"negative", negative_doubles, NULL},        {"absolute", absolute_doubles, NULL},
     {"less", less_doubles, less_longs},          {"less_equal", less_equal_doubles, less_equal_longs},
     {"greater", greater_doubles, greater_longs}, {"greater_equal", greater_equal_doubles, greater_equal_longs},
     {"equal", equal_doubles, equal_longs},       {"not_equal", not_equal_doubles, not_equal_longs},
 };
 
-/* Return the loop for one element of a ufunc: `loop`, or ours where it compares. */
+/* Return the loop for one element of a ufunc: `loop`, or ours if there is one. */
 static PyUFuncGenericFunction
 loop_for_one(const char *name, int type, PyUFuncGenericFunction loop)
 {
-    for (size_t i = 0; i < sizeof(comparisons) / sizeof(comparisons[0]); i++) {
-        if ((type == NPY_DOUBLE || type == NPY_LONG) && strcmp(name, comparisons[i].name) == 0) {
-            return type == NPY_DOUBLE ? comparisons[i].doubles : comparisons[i].longs;
+    for (size_t i = 0; i < sizeof(loops_for_one) / sizeof(loops_for_one[0]); i++) {
+        if (strcmp(name, loops_for_one[i].name) == 0) {
+            PyUFuncGenericFunction own = type == NPY_DOUBLE ? loops_for_one[i].doubles
+                                         : type == NPY_LONG ? loops_for_one[i].longs
+                                                            : NULL;
+            return own != NULL ? own : loop;
         }
     }
     return loop;
@@ -54,7 +71,7 @@ static int
 has_step(Fast *f, int type)
 {
     if (f->number_type != type) {
-        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : PyTypeNum_ISINTEGER(type) ? f->integers : NULL;
+        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : f->plain;
         f->number_step.many = 0;
         if (ufunc != NULL && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
             !set_loop(&f->number_step, ufunc, type)) {
@@ -94,6 +111,13 @@ run_element(Fast *f, char **data, npy_intp *strides)
         }
     }
     return run_step(f, data, 1, strides);
+}
+
+/* Say whether an element is finite. */
+static inline int
+is_finite(int type, const char *data)
+{
+    return type == NPY_DOUBLE ? isfinite(*(const double *)data) : type == NPY_FLOAT ? isfinite(*(const float *)data) : 1;
 }
 
 /* Let `*data`, which is the memory for one element of a dtype, be that of an array without axes, or write a number there;
@@ -143,6 +167,9 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
     if (is_power) {
         return power_of(dtype, data[0], data[1], aval);
     }
+    if (!f->is_ufunc && !(is_finite(type, data[0]) && is_finite(type, data[1]))) {
+        return NULL;
+    }
     result = f->number_step.result;
     if (result != type && result != NPY_BOOL && result != NPY_DOUBLE) {
         return NULL;
@@ -170,7 +197,8 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     npy_intp strides[3] = {0, 0, 0};
     char *data[3];
     int type = dtype->type_num, ndim = PyArray_NDIM(many), result;
-    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || !has_step(f, type)) {
+    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || !has_step(f, type) ||
+        !(f->is_ufunc || PyTypeNum_ISINTEGER(type))) {
         return NULL;
     }
     for (int i = 0; i < f->nin; i++) {

@@ -129,6 +129,20 @@ is_little(PyObject *const *args, Py_ssize_t n, npy_intp *product)
     return 1;
 }
 
+/* Say whether this is a list of few numbers, or of few such lists. */
+static int
+is_short_list(PyObject *list)
+{
+    Py_ssize_t n = is_nested(list) ? PySequence_Fast_GET_SIZE(list) : 0;
+    int is_short = n > 0 && n <= LONGEST;
+    for (Py_ssize_t i = 0; is_short && i < n; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(list, i);
+        is_short = is_nested(item) ? is_short_list(item)
+                                   : PyFloat_CheckExact(item) || PyLong_CheckExact(item) || PyArray_CheckExact(item);
+    }
+    return is_short;
+}
+
 /* Say whether a range from one number to another, which may be floats, by steps of a third, has few elements. */
 static int
 is_short_range(PyObject *const *args, Py_ssize_t n)
@@ -154,7 +168,7 @@ is_for_numpy(Fast *f, PyObject *const *given, Py_ssize_t n, int is_near)
     case 'c': return !is_near && tiny() > 0 && is_short_range(given, n);
     case 'n': return !is_near && tiny() > 0 && is_little(given, n, &product);
     case 'l': return is_nested(given[0]) && (is_near || (tiny() > 0 && PySequence_Fast_GET_SIZE(given[0]) <= LONGEST));
-    default: return is_near;
+    default: return is_near || (tiny() > 0 && is_short_list(given[0]));
     }
 }
 

@@ -18,7 +18,7 @@ typedef struct {
     char fills;       /* of functions that make arrays full of a number: 'z'eros, 'e'mpty, 'o'nes, 'f'ull */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */
     int number_type;  /* the last dtype of which it was asked for one element, -1 at first */
-    PyUFuncObject *integers; /* NumPy's, of which this is another for floats alone; the primitive holds it */
+    PyUFuncObject *plain; /* NumPy's, of which this is another where floats are infinite; the primitive holds it */
     Step number_step; /* what it does to one, or to few; with no operands, where there is no such loop */
     PyUFuncGenericFunction number_loop; /* what it does to one */
 } Fast;

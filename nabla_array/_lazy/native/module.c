@@ -302,11 +302,11 @@ wrap(PyObject *module, PyObject *args)
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
            : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
     if (f.op == DIVIDE && !f.is_ufunc && f.prim != Py_None) {
-        f.integers = (PyUFuncObject *)PyObject_GetAttrString(f.prim, "ufunc");
-        if (f.integers == NULL) {
+        f.plain = (PyUFuncObject *)PyObject_GetAttrString(f.prim, "ufunc");
+        if (f.plain == NULL) {
             return NULL;
         }
-        Py_DECREF(f.integers);
+        Py_DECREF(f.plain);
     }
     made = new_fast(slow, &f);
     if (made != NULL && f.is_strict && square == NULL && strcmp(name, "square") == 0) {

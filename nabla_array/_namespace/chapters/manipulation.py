@@ -174,6 +174,7 @@ def reshape(
     return apply(reshape_p, y, shape=target)
 
 
+@fastpath.moving("all", reshape_p)
 def ravel(a: ArrayLike, order: Literal["C", "F", "A", "K"] = "C") -> Array:
     """Return the elements of an array along one axis: a view where NumPy gives one, else a copy.
 

@@ -149,3 +149,29 @@ def test_indices_of_numpys(a: np.ndarray, data: st.DataObject) -> None:
         x[np.array([9])]
     with pytest.raises(IndexError):
         x[np.array([True, False])]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_elements_divide_as_arrays_do(dtype: str) -> None:
+    special = np.array([0.0, -0.0, 1.0, -2.5, 7.25, np.inf, -np.inf, np.nan], dtype)
+    x = xp.asarray(special)
+    with np.errstate(all="ignore"):
+        for call in (operator.floordiv, operator.mod, lambda a, b: divmod(a, b)[0]):
+            table = np.asarray(call(x[:, None], x[None, :]))
+            for i in range(special.size):
+                for k in range(special.size):
+                    np.testing.assert_array_equal(np.asarray(call(x[i], x[k])), table[i, k])
+                    np.testing.assert_array_equal(np.signbit(call(x[i], x[k])), np.signbit(table[i, k]))
+
+
+LISTS: tuple[Any, ...] = ([1.0, 2.0, 4.0], [3, 1, 2], [[1, 2], [3, 5]], (1, 2.5), [True, False])
+OF_LISTS = (
+    "sum max min mean std var argmax argmin prod cumsum sort argsort diff ravel diag round sqrt isnan any all"
+)
+
+
+@pytest.mark.parametrize("values", LISTS, ids=str)
+@pytest.mark.parametrize("name", OF_LISTS.split())
+def test_functions_of_lists(name: str, values: Any) -> None:
+    compare(lambda m, v: getattr(m, name)(v), [values], [values])
+    compare(lambda m, v: m.linalg.norm(v), [values], [values])
