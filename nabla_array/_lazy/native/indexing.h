@@ -481,7 +481,7 @@ write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *
     if (write_whole(memory, plain, y, new)) {
         return 1;
     }
-    if (new == NULL ? !is_number(y, memory) && !(type == NPY_BOOL && PyBool_Check(y))
+    if (new == NULL ? !is_number(y, memory) && !PyBool_Check(y)
                     : !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING)) {
         return 0;
     }

@@ -12,7 +12,7 @@ store_number(int type, PyObject *o, void *data)
     int is_numpys = Py_TYPE(o) == &PyLongArrType_Type && (type == NPY_DOUBLE || type == NPY_LONG);
     long long integer = 0;
     double real;
-    if (!is_real && !is_numpys && !PyLong_CheckExact(o) && !(type == NPY_BOOL && PyBool_Check(o))) {
+    if (!is_real && !is_numpys && !PyLong_CheckExact(o) && !PyBool_Check(o)) {
         return 0;
     }
     if (!is_real) {

@@ -268,7 +268,7 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
         n = m;
     }
     if (a != NULL && b != NULL && PyArray_DESCR(a) != PyArray_DESCR(b) &&
-        !(f->is_ufunc && (is_usual(f, b) || becomes_float(f, b)))) {
+        !((f->is_ufunc || f->op == MATMUL) && (is_usual(f, b) || becomes_float(f, b)))) {
         return NULL;
     }
     if (into == NULL && f->op != POW && (PyArray_NDIM(some) != 0 || (b != NULL && PyArray_NDIM(b) != 0))) {
