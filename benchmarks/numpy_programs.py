@@ -316,9 +316,9 @@ def known(result: Any) -> None:
 
 
 def own(result: Any) -> Any:
-    return (
-        type(result)(map(own, result)) if isinstance(result, tuple | list) else xp.asarray(result, copy=True)
-    )
+    if isinstance(result, tuple | list):
+        return type(result)(map(own, result))
+    return xp.array(result, order="C")
 
 
 def in_order(result: Any) -> Any:
