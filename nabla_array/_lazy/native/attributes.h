@@ -297,11 +297,11 @@ is_sole_owner(PyArrayObject *array)
             PyArray_NBYTES((PyArrayObject *)base) == PyArray_NBYTES(array));
 }
 
-/* Return what `asarray` makes of a number, of a small array of NumPy's, or of a large one that is given away; NULL for
- * anything else, perhaps with an error.
+/* Return what `asarray` makes of a number, of a small array of NumPy's, or of a large one that is given away, unless that is
+ * to be copied; NULL for anything else, perhaps with an error.
  */
 static PyObject *
-copied(PyObject *given, PyObject *dtype)
+copied(PyObject *given, PyObject *dtype, int copies)
 {
     PyArray_Descr *wanted = NULL;
     PyObject *value;
@@ -311,7 +311,7 @@ copied(PyObject *given, PyObject *dtype)
                         (dtype == NULL || names_dtype(dtype, PyArray_DESCR(array)));
         return !is_simple                       ? NULL
                : PyArray_NBYTES(array) < tiny() ? copy_of_numpys(array)
-               : giving != NULL && is_sole_owner(array) && is_asked_by(giving)
+               : !copies && giving != NULL && is_sole_owner(array) && is_asked_by(giving)
                    ? PyObject_CallOneArg(from_shared, given)
                    : NULL;
     }
@@ -426,7 +426,7 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         }
     }
     if (!IS_ARRAY(args[0])) {
-        return copy != Py_False && !is_watched() ? copied(args[0], dtype) : NULL;
+        return copy != Py_False && !is_watched() ? copied(args[0], dtype, copy == Py_True) : NULL;
     }
     if (device != Py_None && seen(args[0]) == NULL) {
         return NULL;
