@@ -285,13 +285,14 @@ names_last(Fast *f, PyObject *names)
                              PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), last) == 0);
 }
 
-/* Say whether a function of an array alone gives that itself: the real part of what is real, and all axes but those of length
- * 1 where there are none.
+/* Say whether a function of an array alone gives that itself: the real part of what is real, all axes but those of length 1
+ * where there are none, and one, two or three axes or more (`atleast_1d`) where there are as many.
  */
 static int
 is_same(char kind, PyArrayObject *value)
 {
-    int same = kind == 'd' || (kind == 'R' && !PyArray_ISCOMPLEX(value));
+    int same = kind == 'd' || (kind == 'R' && !PyArray_ISCOMPLEX(value)) ||
+               (kind >= '1' && kind <= '3' && PyArray_NDIM(value) >= kind - '0');
     for (int i = 0; kind == 'd' && i < PyArray_NDIM(value); i++) {
         same &= PyArray_DIM(value, i) != 1;
     }

@@ -289,6 +289,7 @@ def _at_least(function: str, arrays: tuple[Any, ...], ndim: int) -> Any:
 def atleast_1d(array: ArrayLike, /) -> Array: ...
 @overload
 def atleast_1d(first: ArrayLike, second: ArrayLike, /, *more: ArrayLike) -> tuple[Array, ...]: ...
+@fastpath.moving("1 axes or more", reshape_p)
 def atleast_1d(*arrays: Any) -> Any:
     """Return arrays with one axis or more, as views.
 
@@ -311,6 +312,7 @@ def atleast_2d(array: ArrayLike, /) -> Array: ...
 @overload
 def atleast_2d(first: ArrayLike, second: ArrayLike, /, *more: ArrayLike) -> tuple[Array, ...]: ...
 @described_like(atleast_1d)
+@fastpath.moving("2 axes or more", reshape_p)
 def atleast_2d(*arrays: Any) -> Any:
     """Return arrays with two axes or more, as views.
 
