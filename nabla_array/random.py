@@ -23,9 +23,10 @@ array([8, 2, 5, 6])
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import lru_cache, wraps
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,8 @@ from ._namespace.numpy.draws import EXAMPLES
 
 __all__ = list(theirs.__all__)
 
+# How far the lines of NumPy's docstrings are indented.
+_INDENTATION = re.compile("\n +(?=\\S)")
 # Arguments that hold no array.
 _SIMPLE: set[type] = {type(None), bool, int, float, str}
 
@@ -64,18 +67,24 @@ def _given(sample: np.ndarray, names: dict[str, Any]) -> Any:
     return placed(from_value(sample if sample.base is None else sample.copy()), None)
 
 
+@lru_cache(None)
+def _place(function: Callable[..., Any], name: str) -> int:
+    """Return the place of an argument, or one that no argument has."""
+    names = list(inspect.signature(function).parameters)
+    return names.index(name) if name in names else len(names)
+
+
 def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
     """Let a function or method of numpy.random's take our arrays, write to them, and return them."""
     name = function.__name__
-    parameters = list(inspect.signature(function).parameters)
     written = "x" if name == "shuffle" else "out"
-    place = parameters.index(written) if written in parameters else len(parameters)
 
     @wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and _SIMPLE.issuperset(map(type, args)):
             result = function(*args)
             return result if type(result) is not np.ndarray else _given(result, sys._getframe(1).f_globals)
+        place = _place(function, written)
         target: Any = args[place] if len(args) > place else kwargs.get(written)
         if type(target) is Array:
             check_writable(target)  # before anything is drawn
@@ -95,7 +104,9 @@ def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
     # Without its examples, which are NumPy's to test, and with ours.
     draw.__doc__ = (function.__doc__ or "").partition("Examples\n")[0]
     if found in EXAMPLES:
-        draw.__doc__ = f"{inspect.cleandoc(draw.__doc__)}\n\n{EXAMPLES[found]}"
+        indentation = _INDENTATION.search(draw.__doc__)
+        plain = draw.__doc__.replace(indentation.group() if indentation else "\n", "\n").strip()
+        draw.__doc__ = f"{plain}\n\n{EXAMPLES[found]}"
     call_it(draw, __name__, found)
     return fastpath.wrap("draw", draw, name, _given, function)
 
