@@ -167,8 +167,10 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
     if (is_power) {
         return power_of(dtype, data[0], data[1], aval);
     }
-    if (!f->is_ufunc && !(is_finite(type, data[0]) && is_finite(type, data[1]))) {
-        return NULL;
+    for (int i = 0; !f->is_ufunc && i < f->nin; i++) {
+        if (!is_finite(type, data[i])) {
+            return NULL;
+        }
     }
     result = f->number_step.result;
     if (result != type && result != NPY_BOOL && result != NPY_DOUBLE) {

@@ -484,9 +484,9 @@ is_for_draws(PyObject *o)
            PyArray_IsScalar(o, Number) || is_dtype(o);
 }
 
-/* Say whether an array that is drawn is known to be ours: for the main module, or one of the program that is run. */
+/* Say whether global names are known to be those of the main module, or of another of the program that is run. */
 static int
-is_drawn_for(PyObject *globals)
+are_programs(PyObject *globals)
 {
     PyObject *name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name), *file;
     int found = name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__main__") == 0;
@@ -505,11 +505,40 @@ drawn_for(Fast *f, PyObject *drawn)
     PyObject *globals = PyEval_GetGlobals();
     PyArrayObject *array = (PyArrayObject *)drawn;
     if (part_bytes != 0 && program_hook != NULL && PyArray_BASE(array) == NULL && is_held(array) &&
-        PyArray_NBYTES(array) < tiny() && is_drawn_for(globals)) {
+        PyArray_NBYTES(array) < tiny() && are_programs(globals)) {
         return known_array(drawn, NULL);
     }
     Py_SETREF(drawn, PyObject_CallFunctionObjArgs(f->prim, drawn, globals == NULL ? no_params : globals, NULL));
     return drawn;
+}
+
+/* Give the program that is run, or the C code that it calls, the memory of an array that owns its elements, which nobody else
+ * has: NumPy asks for it where one of its arrays is indexed by ours. Returns 0, without an error, where that is not so
+ * simple: `memory` in Python is the meaning.
+ */
+static int
+lend(PyObject *self, Py_buffer *view, int flags)
+{
+    PyArrayObject *value;
+    int done = 0;
+    if (!try_lock()) {
+        return 0;
+    }
+    if (IS_ARRAY(self) && SLOT(self, x_view) == Py_None && !is_watched() && PyList_GET_SIZE(scopes) == 0 && !is_frozen(self) &&
+        program_hook != NULL && PyList_GET_SIZE(program_hook) == 1 && PyList_GET_SIZE(openers) == 1 &&
+        PyList_GET_ITEM(openers, 0) == PyList_GET_ITEM(program_hook, 0) && are_programs(PyEval_GetGlobals()) &&
+        (value = fresh(self)) != NULL && PyArray_CHKFLAGS(value, NPY_ARRAY_CARRAY | NPY_ARRAY_OWNDATA)) {
+        PyObject *node = NODE(self);
+        if (Py_TYPE(node) == Part && Py_REFCNT(node) == 1 && Py_REFCNT(value) == 1) {
+            Py_INCREF(Exported);
+            Py_SET_TYPE(node, Exported); /* of one layout */
+            Py_DECREF(Part);
+        }
+        done = Py_TYPE(node) == Exported && PyObject_GetBuffer((PyObject *)value, view, flags) == 0;
+        PyErr_Clear(); /* told elsewhere */
+    }
+    unlock();
+    return done;
 }
 
 /* A function or method of numpy.random's, given numbers. Such methods call each other, and each other's draws stay NumPy's. */

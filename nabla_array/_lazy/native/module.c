@@ -301,12 +301,13 @@ wrap(PyObject *module, PyObject *args)
              : strcmp(name, "format") == 0 ? 'F' : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
            : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
-    if (f.op == DIVIDE && !f.is_ufunc && f.prim != Py_None) {
-        f.plain = (PyUFuncObject *)PyObject_GetAttrString(f.prim, "ufunc");
-        if (f.plain == NULL) {
+    if (f.way == call_operator && !f.is_ufunc && f.prim != Py_None) {
+        PyObject *ufunc = PyObject_GetAttrString(f.prim, "ufunc");
+        if (ufunc == NULL) {
             return NULL;
         }
-        Py_DECREF(f.plain);
+        f.plain = PyObject_TypeCheck(ufunc, &PyUFunc_Type) ? (PyUFuncObject *)ufunc : NULL;
+        Py_DECREF(ufunc);
     }
     made = new_fast(slow, &f);
     if (made != NULL && f.is_strict && square == NULL && strcmp(name, "square") == 0) {

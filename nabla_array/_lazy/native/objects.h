@@ -130,6 +130,8 @@ is_refused(void)
                       PyList_GET_ITEM(openers, 0) == PyList_GET_ITEM(program_hook, 0) && is_foreign());
 }
 
+static int lend(PyObject *self, Py_buffer *view, int flags);
+
 /* Give C code the elements of an array, by the method `__buffer__` (a `memoryview`), which Python itself asks from 3.12
  * on. What NumPy asks for, before it asks `__array__`, is refused here where nobody may have it, for speed.
  */
@@ -141,6 +143,9 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
     view->obj = NULL;
     if (flags == PyBUF_FULL_RO && is_refused()) {
         PyErr_SetObject(PyExc_BufferError, refusal);
+    }
+    else if (flags == PyBUF_FULL_RO && lend(self, view, flags)) {
+        out = 0;
     }
     else if ((memory = PyObject_CallMethod(self, "__buffer__", "i", flags)) != NULL) {
         if (PyMemoryView_Check(memory) && PyMemoryView_GET_BASE(memory) != NULL) {

@@ -67,13 +67,22 @@ is_double(Fast *f, PyObject *o)
     return PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type || (PyLong_CheckExact(o) && makes_floats(f));
 }
 
-/* Put one of ours in the place of a little array of NumPy's own, and return it, which the caller lets go of; NULL for
- * another operand.
+static PyObject *listed(PyObject *list, PyObject *dtype);
+
+/* Put one of ours in the place of a little array of NumPy's own, or of a list of few numbers, and return it, which the caller
+ * lets go of; NULL for another operand.
  */
 static inline PyObject *
 adopt(PyObject **o)
 {
-    PyObject *made = *o != NULL && PyArray_CheckExact(*o) ? copy_of_numpys((PyArrayObject *)*o) : NULL;
+    PyObject *made = NULL;
+    if (*o != NULL && PyArray_CheckExact(*o)) {
+        made = copy_of_numpys((PyArrayObject *)*o);
+    }
+    else if (*o != NULL && (PyList_CheckExact(*o) || PyTuple_CheckExact(*o)) && tiny() > 0) {
+        made = listed(*o, Py_None);
+        PyErr_Clear(); /* of memory, told elsewhere */
+    }
     *o = made != NULL ? made : *o;
     return made;
 }
@@ -165,14 +174,14 @@ compute_numbers(Fast *f, PyObject *x, PyObject *y)
 {
     PyObject *args[2] = {x, y}, *value;
     int are_doubles = (f->types >> NPY_DOUBLE & 1) && is_double(f, x) && (y == NULL || is_double(f, y));
-    if (!f->is_ufunc || !(are_doubles || are_integers(f, x, y))) {
-        return NULL;
-    }
     if (are_doubles && f->op != POW) {
         value = number_of(f, x, NULL, y, NULL, double_dtype, NULL);
         if (value != NULL || PyErr_Occurred()) {
             return value;
         }
+    }
+    if (!f->is_ufunc || !(are_doubles || are_integers(f, x, y))) {
+        return NULL;
     }
     value = call_host(f->host, args, y == NULL ? 1 : 2, NULL, 0);
     if (value != NULL && forget_heard()) {

@@ -175,3 +175,27 @@ OF_LISTS = (
 def test_functions_of_lists(name: str, values: Any) -> None:
     compare(lambda m, v: getattr(m, name)(v), [values], [values])
     compare(lambda m, v: m.linalg.norm(v), [values], [values])
+
+
+@pytest.mark.parametrize("name", ["add", "multiply", "dot", "matmul", "less", "hypot"])
+@pytest.mark.parametrize("values", [[1.5, 2.5], (3, 4), [1, 2.5]], ids=str)
+def test_lists_beside_arrays_and_each_other(name: str, values: Any) -> None:
+    a = np.array([0.5, 4.0])
+    function = lambda m, p, q: getattr(m, name)(p, q)  # noqa: E731
+    compare(function, [values, values], [values, values])
+    compare(function, [xp.asarray(a), values], [a, values])
+    compare(function, [values, xp.asarray(a)], [values, a])
+    compare(lambda m, p, q: p - q, [xp.asarray(a), values], [a, values])
+    compare(lambda m, p, q: q - p, [xp.asarray(a), values], [a, values])
+
+
+@pytest.mark.parametrize("name", ["tanh", "expm1"])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_elements_of_functions_that_differ_for_complex_numbers(name: str, dtype: str) -> None:
+    special = np.array([0.0, -0.0, 0.3, -2.5, 800.0, np.inf, -np.inf, np.nan], dtype)
+    with np.errstate(all="ignore"):
+        wanted = getattr(np, name)(special)
+        for i, x in enumerate(xp.asarray(special)):
+            np.testing.assert_array_equal(np.asarray(getattr(xp, name)(x)), wanted[i])
+            if dtype == "f8":
+                np.testing.assert_array_equal(np.asarray(getattr(xp, name)(float(x))), wanted[i])
