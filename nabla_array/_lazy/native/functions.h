@@ -585,7 +585,7 @@ call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject 
         PyObject *own = PyDict_GetItemWithError(((Fast *)self)->host, args[1]);
         if (own != NULL && PyObject_TypeCheck(own, &FastType) && ((Fast *)own)->nin == n - 3) {
             int failed = 0;
-            PyObject *x = args[3], *y = n == 5 ? args[4] : NULL, *own_x = adopt(&x), *own_y = adopt(&y);
+            PyObject *x = args[3], *y = n == 5 ? args[4] : NULL, *own_x = adopt(&x, y), *own_y = adopt(&y, x);
             PyObject *found = compute((Fast *)own, x, y, NULL, &failed);
             Py_XDECREF(own_x);
             Py_XDECREF(own_y);

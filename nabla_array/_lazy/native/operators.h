@@ -70,16 +70,17 @@ is_double(Fast *f, PyObject *o)
 static PyObject *listed(PyObject *list, PyObject *dtype);
 
 /* Put one of ours in the place of a little array of NumPy's own, or of a list of few numbers, and return it, which the caller
- * lets go of; NULL for another operand.
+ * lets go of; NULL for another operand. A list beside a number may be one to repeat.
  */
 static inline PyObject *
-adopt(PyObject **o)
+adopt(PyObject **o, PyObject *other)
 {
     PyObject *made = NULL;
     if (*o != NULL && PyArray_CheckExact(*o)) {
         made = copy_of_numpys((PyArrayObject *)*o);
     }
-    else if (*o != NULL && (PyList_CheckExact(*o) || PyTuple_CheckExact(*o)) && tiny() > 0) {
+    else if (*o != NULL && (PyList_CheckExact(*o) || PyTuple_CheckExact(*o)) && tiny() > 0 &&
+             !(other != NULL && IS_ARRAY(other) && is_single(other))) {
         made = listed(*o, Py_None);
         PyErr_Clear(); /* of memory, told elsewhere */
     }
@@ -569,7 +570,7 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     else if (n == f->nin) {
         PyObject *x = args[n == 2 && f->reflected], *y = n == 1 ? NULL : args[!f->reflected];
-        PyObject *own_x = adopt(&x), *own_y = adopt(&y);
+        PyObject *own_x = adopt(&x, y), *own_y = adopt(&y, x);
         found = is_recorded(x) || (y != NULL && is_recorded(y)) ? record_seen(f, x, y, &failed)
                                                                 : compute(f, x, y, NULL, &failed);
         Py_XDECREF(own_x);
@@ -623,7 +624,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         return NULL;
     }
     y = args[1];
-    own_y = adopt(&y);
+    own_y = adopt(&y, args[0]);
     found = compute_in_place((Fast *)self, args[0], y);
     Py_XDECREF(own_y);
     return found;

@@ -505,9 +505,9 @@ def _quickly(prim: Primitive, of: Aval, x: Any, y: Any) -> Any:
         return None
 
 
-def is_told_at_once(prim: Primitive, of: Aval) -> bool:
-    """Say whether this divides integers, or raises them to powers, which NumPy tells of at once."""
-    if not (prim.divides or prim.raises) or of.dtype.kind not in "iu" or of.nbytes >= PART:
+def divides_integers(prim: Primitive, of: Aval) -> bool:
+    """Say whether this divides integers, which is done at once: NumPy tells of zeros then."""
+    if not prim.divides or of.dtype.kind not in "iu" or of.nbytes >= PART:
         return False
     return active.settings["mode"] != "max"
 

@@ -102,7 +102,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         aval = a.aval
         out = rules.get(aval if b.aval is aval else (aval, b.aval))
         if out is not None:
-            at_once = not out.shape or type(a) is Part or type(b) is Part or eager.is_told_at_once(prim, out)
+            at_once = not out.shape or type(a) is Part or type(b) is Part or eager.divides_integers(prim, out)
             if at_once and not tapes and not levels:
                 found = eager.elementwise(prim, out, a, b)
                 if found is not None:
@@ -203,7 +203,7 @@ def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     if node.prim is prim and len(node.inputs) == len(operands):
         _learn(prim, tuple([n.aval for n in node.inputs]), node.aval)
         is_known = not tapes and not y._levels and all([n.value is not None for n in node.inputs])
-        if is_known and eager.is_told_at_once(prim, node.aval):
+        if is_known and eager.divides_integers(prim, node.aval):
             value_of(node)
     elif type(node) is Part:  # done at once, so what it was given is not known any more
         avals = tuple([x._node.aval for x in operands if type(x) is Array])

@@ -58,7 +58,7 @@ def compare(call: Any, ours: list[Any], theirs: list[Any]) -> None:
             wanted = call(np, *theirs)
         except (TypeError, ValueError):
             with pytest.raises((TypeError, ValueError)):
-                call(xp, *ours)
+                np.asarray(call(xp, *ours))  # an integer's first power is told of late
             return
         found = call(xp, *ours)
     if any(type(x) is xp.Array for x in ours):
