@@ -19,6 +19,14 @@ is_dtype(PyObject *o)
                                 PyType_IsSubtype((PyTypeObject *)o, &PyNumberArrType_Type)));
 }
 
+/* Say whether this is a number, a text, a dtype or None, which NumPy's functions take as it is. */
+static inline int
+is_option(PyObject *o)
+{
+    return o == Py_None || PyBool_Check(o) || PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyUnicode_CheckExact(o) ||
+           PyArray_IsScalar(o, Number) || PyArray_IsScalar(o, Bool) || is_dtype(o);
+}
+
 /* Put into `*out` (a new reference) what NumPy's function is given for an argument; returns 0 for one not so simple.
  *
  * `*bytes` counts those of the arrays; `*is_near` becomes 1 if their elements are at hand.
@@ -48,8 +56,7 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, int *is_near, 
         *out = Py_NewRef(arg);
         return 1;
     }
-    if (arg == Py_None || PyBool_Check(arg) || PyLong_CheckExact(arg) || PyFloat_CheckExact(arg) ||
-        PyUnicode_CheckExact(arg) || PyArray_IsScalar(arg, Number) || PyArray_IsScalar(arg, Bool) || is_dtype(arg)) {
+    if (is_option(arg)) {
         *out = Py_NewRef(arg);
         return 1;
     }
@@ -480,8 +487,7 @@ is_for_draws(PyObject *o)
         }
         return n <= LONGEST;
     }
-    return PyLong_CheckExact(o) || PyFloat_CheckExact(o) || PyBool_Check(o) || o == Py_None || PyUnicode_CheckExact(o) ||
-           PyArray_IsScalar(o, Number) || is_dtype(o);
+    return is_option(o);
 }
 
 /* Say whether global names are known to be those of the main module, or of another of the program that is run. */

@@ -1,11 +1,5 @@
 /* Views that move no elements: x.T, x.reshape(shape), and functions such as moveaxis(x, 0, 1). */
 
-static inline int
-is_nested(PyObject *o)
-{
-    return PyList_CheckExact(o) || PyTuple_CheckExact(o);
-}
-
 /* Return the elements of an array in a shape, given as arguments of `reshape`, perhaps copied; NULL where that is not so
  * simple.
  */
@@ -286,13 +280,13 @@ names_last(Fast *f, PyObject *names)
 }
 
 /* Say whether a function of an array alone gives that itself: the real part of what is real, all axes but those of length 1
- * where there are none, and one, two or three axes or more (`atleast_1d`) where there are as many.
+ * where there are none, and one or two axes or more (`atleast_1d`) where there are as many.
  */
 static int
 is_same(char kind, PyArrayObject *value)
 {
     int same = kind == 'd' || (kind == 'R' && !PyArray_ISCOMPLEX(value)) ||
-               (kind >= '1' && kind <= '3' && PyArray_NDIM(value) >= kind - '0');
+               ((kind == '1' || kind == '2') && PyArray_NDIM(value) >= kind - '0');
     for (int i = 0; kind == 'd' && i < PyArray_NDIM(value); i++) {
         same &= PyArray_DIM(value, i) != 1;
     }

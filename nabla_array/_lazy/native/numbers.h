@@ -2,6 +2,13 @@
 
 enum op { POW, MATMUL, DIVIDE, OTHER }; /* the operators that are not like others here */
 
+/* Say whether this is a list or a tuple, and of no derived class. */
+static inline int
+is_nested(PyObject *o)
+{
+    return PyList_CheckExact(o) || PyTuple_CheckExact(o);
+}
+
 /* Write a number of Python's as an element of a dtype; returns 0 for one that the dtype has not, or of which NumPy would
  * tell.
  */

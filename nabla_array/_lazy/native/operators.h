@@ -79,7 +79,7 @@ adopt(PyObject **o, PyObject *other)
     if (*o != NULL && PyArray_CheckExact(*o)) {
         made = copy_of_numpys((PyArrayObject *)*o);
     }
-    else if (*o != NULL && (PyList_CheckExact(*o) || PyTuple_CheckExact(*o)) && tiny() > 0 &&
+    else if (*o != NULL && is_nested(*o) && tiny() > 0 &&
              !(other != NULL && IS_ARRAY(other) && is_single(other))) {
         made = listed(*o, Py_None);
         PyErr_Clear(); /* of memory, told elsewhere */

@@ -289,7 +289,7 @@ def _at_least(function: str, arrays: tuple[Any, ...], ndim: int) -> Any:
 def atleast_1d(array: ArrayLike, /) -> Array: ...
 @overload
 def atleast_1d(first: ArrayLike, second: ArrayLike, /, *more: ArrayLike) -> tuple[Array, ...]: ...
-@fastpath.moving("1 axes or more", reshape_p)
+@fastpath.moving("1 axis or more", reshape_p)
 def atleast_1d(*arrays: Any) -> Any:
     """Return arrays with one axis or more, as views.
 

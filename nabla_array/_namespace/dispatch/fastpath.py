@@ -72,7 +72,7 @@ def wrap(
         The primitive's; that of a class, which `scalar` makes; what `view` is, which its first letter tells:
         "T", "all" (one axis, as `ravel`), "new shape" (sizes, as the method), "reshape", "permute", "move",
         "swap" (two axes), "grow" (by an axis of length 1), "drop" (one, or all), "broadcast", "Real",
-        "Imag", "1 axes or more" (`atleast_1d`).
+        "Imag", "1 axis or more" (`atleast_1d`).
     prim
         Of the operator; what `whole` asks before about a pending product.
     host
