@@ -71,7 +71,8 @@ static int
 has_step(Fast *f, int type)
 {
     if (f->number_type != type) {
-        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : f->plain;
+        /* `is_finite` knows real numbers alone. */
+        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : PyTypeNum_ISCOMPLEX(type) ? NULL : f->plain;
         f->number_step.many = 0;
         if (ufunc != NULL && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
             !set_loop(&f->number_step, ufunc, type)) {

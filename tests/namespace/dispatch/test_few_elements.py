@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._namespace.chapters import elementwise
 
 TABLE = (np.arange(24) % 5).reshape(4, 6)
 KEYS: list[Any] = [
@@ -40,6 +42,37 @@ def test_they_are_numpys_however_they_lie(dtype: str, key: Any) -> None:
         assert_alike(f(x.T, x.T), f(a.T, a.T))
     assert_alike(xp.abs(x), np.abs(a))
     assert_alike(xp.sin(x.T), np.sin(a.T))
+
+
+REALS = [0.0, -0.0, 0.3, -2.5, 800.0, np.inf, -np.inf, np.nan]
+GRIDS = {"f": np.array(REALS, "f"), "d": np.array(REALS)}
+GRIDS |= {dtype: np.empty((8, 8), dtype) for dtype in "FD"}
+for grid in (GRIDS["F"], GRIDS["D"]):
+    grid.real, grid.imag = np.meshgrid(REALS, REALS)
+
+
+@pytest.mark.parametrize("dtype", GRIDS)
+@pytest.mark.parametrize("name", elementwise.__all__)
+@np.errstate(all="ignore")
+def test_one_special_value_gives_what_it_gives_among_many(name: str, dtype: str) -> None:
+    function, grid = getattr(xp, name), GRIDS[dtype].reshape(-1)
+    given = [
+        p
+        for p in signature(function).parameters.values()
+        if p.default is p.empty and p.kind < p.VAR_POSITIONAL
+    ]
+    operands = (grid, grid[::-1].copy())[: len(given)]
+    try:
+        many = np.asarray(function(*map(xp.asarray, operands)))
+    except TypeError:
+        with pytest.raises(TypeError):
+            function(*(xp.asarray(x[0]) for x in operands))
+        return
+    for _ in range(2):  # natively from the second call on
+        ones = [function(*map(xp.asarray, xs)) for xs in zip(*operands, strict=True)]
+        got = np.asarray([np.asarray(one) for one in ones])
+        assert got.dtype == many.dtype
+        np.testing.assert_allclose(got, many, rtol=16 * np.finfo(dtype).eps)
 
 
 def test_they_tell_of_faults() -> None:
