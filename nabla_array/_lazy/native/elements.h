@@ -71,8 +71,8 @@ static int
 has_step(Fast *f, int type)
 {
     if (f->number_type != type) {
-        /* `is_finite` knows real numbers alone. */
-        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : PyTypeNum_ISCOMPLEX(type) ? NULL : f->plain;
+        int is_looked_at = type <= NPY_DOUBLE; /* by `are_finite`, which knows no other floats, nor complex numbers */
+        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : is_looked_at ? f->plain : NULL;
         f->number_step.many = 0;
         if (ufunc != NULL && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
             !set_loop(&f->number_step, ufunc, type)) {
@@ -114,11 +114,15 @@ run_element(Fast *f, char **data, npy_intp *strides)
     return run_step(f, data, 1, strides);
 }
 
-/* Say whether an element is finite. */
+/* Say whether elements are finite. */
 static inline int
-is_finite(int type, const char *data)
+are_finite(int type, const char *data, npy_intp n, npy_intp stride)
 {
-    return type == NPY_DOUBLE ? isfinite(*(const double *)data) : type == NPY_FLOAT ? isfinite(*(const float *)data) : 1;
+    int all = 1;
+    for (; (type == NPY_DOUBLE || type == NPY_FLOAT) && n > 0 && all; n--, data += stride) {
+        all = type == NPY_DOUBLE ? isfinite(*(const double *)data) : isfinite(*(const float *)data);
+    }
+    return all;
 }
 
 /* Let `*data`, which is the memory for one element of a dtype, be that of an array without axes, or write a number there;
@@ -169,7 +173,7 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
         return power_of(dtype, data[0], data[1], aval);
     }
     for (int i = 0; !f->is_ufunc && i < f->nin; i++) {
-        if (!is_finite(type, data[i])) {
+        if (!are_finite(type, data[i], 1, 0)) {
             return NULL;
         }
     }
@@ -200,8 +204,7 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     npy_intp strides[3] = {0, 0, 0};
     char *data[3];
     int type = dtype->type_num, ndim = PyArray_NDIM(many), result;
-    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || !has_step(f, type) ||
-        !(f->is_ufunc || PyTypeNum_ISINTEGER(type))) {
+    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || !has_step(f, type)) {
         return NULL;
     }
     for (int i = 0; i < f->nin; i++) {
@@ -218,6 +221,9 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
             strides[i] = ndim == 1 ? PyArray_STRIDE(array, 0) : PyArray_ITEMSIZE(array);
         }
         else {
+            return NULL;
+        }
+        if (!f->is_ufunc && !are_finite(type, data[i], strides[i] == 0 ? 1 : PyArray_SIZE(many), strides[i])) {
             return NULL;
         }
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from inspect import signature
 from typing import Any
@@ -45,10 +46,24 @@ def test_they_are_numpys_however_they_lie(dtype: str, key: Any) -> None:
 
 
 REALS = [0.0, -0.0, 0.3, -2.5, 800.0, np.inf, -np.inf, np.nan]
-GRIDS = {"f": np.array(REALS, "f"), "d": np.array(REALS)}
+GRIDS = {dtype: np.array(REALS, dtype) for dtype in "efd"}
 GRIDS |= {dtype: np.empty((8, 8), dtype) for dtype in "FD"}
+# Functions that are not NumPy's where numbers are infinite.
+ODD = [("floor_divide", c) for c in "efd"] + [(name, c) for name in ("tanh", "expm1") for c in GRIDS]
 for grid in (GRIDS["F"], GRIDS["D"]):
     grid.real, grid.imag = np.meshgrid(REALS, REALS)
+
+
+@pytest.mark.parametrize(("name", "dtype"), ODD)
+@np.errstate(all="ignore")
+def test_few_special_values_give_what_each_gives_alone(name: str, dtype: str) -> None:
+    function, grid = getattr(xp, name), GRIDS[dtype].reshape(-1)
+    others = [(y,) for y in grid] if name == "floor_divide" else [()]
+    for i, other in itertools.product(range(grid.size - 2), others):
+        few = grid[i : i + 3]
+        got = np.asarray(function(*map(xp.asarray, (few, *other))))
+        wanted = [np.asarray(function(*map(xp.asarray, (x, *other)))) for x in few]
+        np.testing.assert_allclose(got, np.asarray(wanted), rtol=16 * np.finfo(dtype).eps)
 
 
 @pytest.mark.parametrize("dtype", GRIDS)
