@@ -203,6 +203,12 @@ def of_axes(slow: F, way: str, name: str, lacking: Callable[[F], Any]) -> Any:
     return made
 
 
+def fill_slots() -> None:
+    """Let the operators of arrays, which have their methods by now, be called without being looked up."""
+    if compiled is not None:
+        compiled.fill_slots()
+
+
 def limit() -> None:
     """Let what is compiled record, or not, what `direct` does now."""
     if compiled is not None:

@@ -1,0 +1,116 @@
+/* What Python calls for `x + y`, `x < y` and `x[key]`: the methods that the class has under those names, which are known
+ * here, so that none is looked up. Python puts its own functions back where a method is replaced, and into classes that
+ * derive from `Array`.
+ */
+
+enum { FORWARD, REFLECTED, WAYS };
+
+static PyObject *
+call_method(PyObject *method, PyObject *x, PyObject *y)
+{
+    PyObject *args[2] = {x, y};
+    return ((Fast *)method)->call(method, args, 2, NULL);
+}
+
+/* Python asks the other operand, if its class is another, where this returns NotImplemented. */
+static PyObject *
+call_binary(PyObject *const *methods, PyObject *x, PyObject *y)
+{
+    if (Py_TYPE(x) == Array) {
+        return call_method(methods[FORWARD], x, y);
+    }
+    if (Py_TYPE(y) == Array) {
+        return call_method(methods[REFLECTED], y, x);
+    }
+    Py_RETURN_NOTIMPLEMENTED;
+}
+
+#define BINARY_SLOTS(BINARY)                                                                                         \
+    BINARY(nb_add, "add")                                                                                            \
+    BINARY(nb_subtract, "sub")                                                                                       \
+    BINARY(nb_multiply, "mul")                                                                                       \
+    BINARY(nb_true_divide, "truediv")                                                                                \
+    BINARY(nb_floor_divide, "floordiv")                                                                              \
+    BINARY(nb_remainder, "mod")                                                                                      \
+    BINARY(nb_matrix_multiply, "matmul")                                                                             \
+    BINARY(nb_and, "and")                                                                                            \
+    BINARY(nb_or, "or")
+
+#define BINARY(slot, name)                                                                                           \
+    static PyObject *slot##_methods[WAYS];                                                                           \
+    static PyObject *call_##slot(PyObject *x, PyObject *y) { return call_binary(slot##_methods, x, y); }
+BINARY_SLOTS(BINARY)
+#undef BINARY
+
+static const struct {
+    PyObject **methods;
+    binaryfunc call;
+    size_t place; /* in PyNumberMethods */
+    const char *names[WAYS];
+} binary_slots[] = {
+#define BINARY(slot, name) {slot##_methods, call_##slot, offsetof(PyNumberMethods, slot), {"__" name "__", "__r" name "__"}},
+    BINARY_SLOTS(BINARY)
+#undef BINARY
+};
+
+static PyObject *compare_methods[Py_GE + 1], *getitem_method;
+
+static PyObject *
+call_compare(PyObject *x, PyObject *y, int op)
+{
+    return call_method(compare_methods[op], x, y);
+}
+
+static PyObject *
+call_subscript(PyObject *x, PyObject *key)
+{
+    return call_method(getitem_method, x, key);
+}
+
+static PyObject *
+call_item(PyObject *x, Py_ssize_t i)
+{
+    PyObject *key = PyLong_FromSsize_t(i), *found = key == NULL ? NULL : call_method(getitem_method, x, key);
+    Py_XDECREF(key);
+    return found;
+}
+
+/* Put into `*where` a compiled method of arrays; returns whether it is one. */
+static int
+has_method(PyObject **where, const char *name)
+{
+    PyObject *method = PyDict_GetItemString(Array->tp_dict, name);
+    if (method == NULL || Py_TYPE(method) != &FastType) {
+        return 0;
+    }
+    Py_XSETREF(*where, Py_NewRef(method));
+    return 1;
+}
+
+/* fill_slots(): call the methods that the class of arrays has now without looking them up */
+static PyObject *
+fill_slots(PyObject *module, PyObject *unused)
+{
+    static const char *const compared[] = {"__lt__", "__le__", "__eq__", "__ne__", "__gt__", "__ge__"};
+    PyHeapTypeObject *heap = (PyHeapTypeObject *)Array;
+    int many = 0;
+    for (size_t i = 0; i < sizeof(binary_slots) / sizeof(binary_slots[0]); i++) {
+        PyObject **methods = binary_slots[i].methods;
+        if (has_method(&methods[FORWARD], binary_slots[i].names[FORWARD]) &&
+            has_method(&methods[REFLECTED], binary_slots[i].names[REFLECTED])) {
+            *(binaryfunc *)((char *)&heap->as_number + binary_slots[i].place) = binary_slots[i].call;
+        }
+    }
+    for (int op = Py_LT; op <= Py_GE; op++) {
+        many += has_method(&compare_methods[op], compared[op]);
+    }
+    if (many == Py_GE + 1) {
+        Array->tp_richcompare = call_compare;
+    }
+    if (has_method(&getitem_method, "__getitem__")) {
+        heap->as_mapping.mp_subscript = call_subscript;
+        heap->as_sequence.sq_item = call_item;
+    }
+    PyType_Modified(Array);
+    Py_RETURN_NONE;
+}
