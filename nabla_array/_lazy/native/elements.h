@@ -90,9 +90,14 @@ has_step(Fast *f, int type)
 static int
 run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
 {
+    int found;
     take_faults();
     f->number_step.loop(data, &n, strides, f->number_step.data);
-    return !(take_faults() & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID)) || f->number_step.is_quiet;
+    found = take_faults() & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
+    if (f->op == DIVIDE && PyTypeNum_ISINTEGER(f->number_step.result) && fetestexcept(FE_OVERFLOW)) {
+        found = feclearexcept(FE_OVERFLOW) | FE_OVERFLOW; /* of the least integer by -1, which libm sets where SSE does not */
+    }
+    return !found || f->number_step.is_quiet;
 }
 
 /* Do the same for one element. Where the result is finite, or a truth value, there is none, so that none is looked for:

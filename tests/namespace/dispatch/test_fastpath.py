@@ -734,3 +734,33 @@ def test_functions_of_pythons_numbers_are_numpys() -> None:
         for x in numbers:
             assert _found(getattr(xp, name), x) == _found(getattr(np, name), x), (name, x)
     assert _found(xp.clip, 2.5, 0, 1) == _found(np.clip, 2.5, 0, 1)
+
+
+def test_methods_that_are_replaced_are_called(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = xp.asarray([1.0, 2.0])
+    for name, use in {
+        "__add__": lambda: x + 1,
+        "__rsub__": lambda: 1 - x,
+        "__lt__": lambda: x < 1,
+        "__getitem__": lambda: x[0],
+    }.items():
+        with monkeypatch.context() as within:
+            within.setattr(xp.Array, name, lambda self, other, name=name: name)
+            assert use() == name
+        assert type(use()) is xp.Array
+
+
+def test_classes_that_derive_from_arrays_have_their_own_operators() -> None:
+    class Derived(xp.Array):
+        def __radd__(self, other: Any) -> str:
+            return "theirs"
+
+        def __getitem__(self, key: Any) -> str:
+            return "item"
+
+    x = xp.asarray([1.0, 2.0])
+    y = Derived(x._node)
+    assert x + y == 1 + y == "theirs"
+    assert y[0] == next(iter(y)) == "item"
+    assert np.asarray(y * x).tolist() == [1.0, 4.0]
+    assert np.asarray(x > y).tolist() == [False, False]

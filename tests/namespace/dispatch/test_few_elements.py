@@ -99,6 +99,18 @@ def test_they_tell_of_faults() -> None:
         xp.seterr(divide="warn")
 
 
+@pytest.mark.parametrize("dtype", list("bhil"))
+def test_the_least_integer_divided_by_minus_one_overflows(dtype: str) -> None:
+    x = xp.full(3, np.iinfo(dtype).min, dtype=dtype)
+    y = xp.full(3, -1, dtype=dtype)
+    with xp.config(float_warnings=True):
+        for _ in range(2):
+            for a, b in ((x, y), (x, y[0]), (x[0], y), (x[0], y[0])):
+                with pytest.warns(RuntimeWarning, match="overflow"):
+                    found = np.asarray(a // b)
+                assert (found == np.iinfo(dtype).min).all()
+
+
 def test_iterations_end_as_numpys() -> None:
     for x in (xp.asarray([1.0, 2.0]), xp.ones((2, 3)), xp.ones(0)):
         assert len(list(x)) == x.shape[0]
