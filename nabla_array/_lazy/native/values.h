@@ -330,7 +330,9 @@ known_array(PyObject *value, PyObject *node)
     return known(value, find_aval(ndim, PyArray_DIMS(new), PyArray_DESCR(new)));
 }
 
-/* Arrays of one element that died with all that they are made of, by dtype: the next number is written into one. */
+/* Arrays of one element that died with all that they are made of, by dtype: the next number is written into one. There
+ * are enough of them for the lists of numbers that loops make and drop.
+ */
 enum { KEPT_NUMBERS = MOST_KEPT * 16, NUMBER_TYPES = NPY_CDOUBLE + 1 };
 static struct {
     int n;
