@@ -214,8 +214,9 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     }
     for (int i = 0; i < f->nin; i++) {
         PyArrayObject *array = arrays[i];
+        int is_one = array == NULL || PyArray_NDIM(array) == 0;
         data[i] = (char *)numbers[i];
-        if (array == NULL || PyArray_NDIM(array) == 0) {
+        if (is_one) {
             if (!place_element(dtype, given[i], array, &data[i])) {
                 return NULL;
             }
@@ -228,7 +229,7 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
         else {
             return NULL;
         }
-        if (!f->is_ufunc && !are_finite(type, data[i], strides[i] == 0 ? 1 : PyArray_SIZE(many), strides[i])) {
+        if (!f->is_ufunc && !are_finite(type, data[i], is_one ? 1 : PyArray_SIZE(many), strides[i])) {
             return NULL;
         }
     }
