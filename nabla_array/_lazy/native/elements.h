@@ -95,7 +95,8 @@ run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
     f->number_step.loop(data, &n, strides, f->number_step.data);
     found = take_faults() & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
     if (f->op == DIVIDE && PyTypeNum_ISINTEGER(f->number_step.result) && fetestexcept(FE_OVERFLOW)) {
-        found = feclearexcept(FE_OVERFLOW) | FE_OVERFLOW; /* of the least integer by -1, which libm sets where SSE does not */
+        feclearexcept(FE_OVERFLOW);
+        found |= FE_OVERFLOW; /* of the least integer by -1: libm sets it where SSE's flags, which are taken, are not */
     }
     return !found || f->number_step.is_quiet;
 }

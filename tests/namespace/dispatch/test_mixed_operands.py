@@ -56,9 +56,13 @@ def compare(call: Any, ours: list[Any], theirs: list[Any]) -> None:
     with np.errstate(all="ignore"):
         try:
             wanted = call(np, *theirs)
-        except (TypeError, ValueError, OverflowError):
-            with pytest.raises((TypeError, ValueError, OverflowError)):
+        except (TypeError, ValueError):
+            with pytest.raises((TypeError, ValueError)):
                 np.asarray(call(xp, *ours))  # an integer's first power is told of late
+            return
+        except OverflowError:
+            with pytest.raises(OverflowError):
+                call(xp, *ours)
             return
         found = call(xp, *ours)
     if any(type(x) is xp.Array for x in ours):
