@@ -298,7 +298,7 @@ class _Run(Frame):
     def numbers(self) -> np.ndarray:
         """Return the numbers of the examples that go this way."""
         rows = np.arange(self.size) if self.rows is None else self.rows
-        return rows if self.active is None else rows[self.active.any(axis=tuple(range(1, self.active.ndim)))]
+        return rows if self.active is None else rows[_any_after_first(self.active)]
 
     def meet(self, function: str) -> None:
         """Take note that a collective uses all examples; raises ValueError where they have parted."""
@@ -399,12 +399,15 @@ def _check_among(x: Array, running: Sequence[Frame]) -> None:
 
 def _value_for_all(x: Array) -> np.ndarray:
     """Return the one value that a batched array has for all entries that go on together; the others wait."""
-    runs = [f for f in frames() if isinstance(f, _Run)]
-    _check_among(x, runs)
-    run = runs[-1]
-    place = len(run.seen)
-    run.seen.append(run.known[place] if place < len(run.known) else _looked_at(run, x))
-    return run.seen[-1]
+    running = frames()
+    run = running[-1] if running else None
+    if not (len(running) == 1 and isinstance(run, _Run) and x._levels == (run.level,)):
+        runs = [f for f in running if isinstance(f, _Run)]
+        _check_among(x, runs)
+        run = runs[-1]
+    value = run.known[len(run.seen)] if run.is_behind() else _looked_at(run, x)
+    run.seen.append(value)
+    return value
 
 
 def _looked_at(run: _Run, x: Array) -> np.ndarray:
@@ -485,7 +488,7 @@ def _follow_most(run: _Run, kinds: np.ndarray, levels: Levels, value: np.ndarray
     for kind in found[::-1]:
         if kind != chosen:
             wanted = active & (spread == kind)
-            rows = wanted.any(axis=tuple(range(1, wanted.ndim)))  # the run's own level is the newest: axis 0
+            rows = _any_after_first(wanted)  # the run's own level is the newest: axis 0
             known = (*run.seen, _row(value, int(np.argmax(kinds == kind)), kinds.ndim))
             if run.has_met:  # the collective is to have all examples again
                 run.deferred.append(_Run(run.axis, None, wanted, union[1:], known))
@@ -508,7 +511,13 @@ def _counted(kinds: np.ndarray, active: np.ndarray) -> tuple[np.ndarray, np.ndar
     return found.astype(bool), counts[found]
 
 
+def _any_after_first(mask: np.ndarray) -> np.ndarray:
+    return mask if mask.ndim == 1 else np.asarray(mask.any(axis=tuple(range(1, mask.ndim))))
+
+
 def _spread(x: np.ndarray, levels: Levels, union: Levels, shape: tuple[int, ...]) -> np.ndarray:
+    if levels == union:
+        return x.reshape(shape)
     full = [n if level in levels else 1 for n, level in zip(shape, union, strict=True)]
     return np.broadcast_to(x.reshape(full), shape)
 
@@ -541,7 +550,6 @@ def _gathered(runs: Sequence[_Run], level: int, size: int, out_axes: Any) -> Any
 
 
 def _check_alike(one: _Run, other: _Run) -> None:
-    told = [_told(one), _told(other)]
     if one.tree != other.tree:
         what = f"structures: {one.tree} and {other.tree}"
     elif wrong := [
@@ -553,7 +561,7 @@ def _check_alike(one: _Run, other: _Run) -> None:
         what = f"results: {x.dtype} of shape {x.shape} and {y.dtype} of shape {y.shape}"
     else:
         return
-    raise ValueError(f"vmap: examples {told[0]} and {told[1]} give different {what}")
+    raise ValueError(f"vmap: examples {_told(one)} and {_told(other)} give different {what}")
 
 
 def _told(run: _Run) -> str:
@@ -574,8 +582,9 @@ def _merged(runs: Sequence[_Run], i: int, level: int, size: int) -> Array:
         if run.active is not None and not run.active.all():
             node = _take(node, np.flatnonzero(run.active))
         nodes.append(node)
-    order = np.argsort(np.concatenate([r.numbers() for r in runs]))
-    return Array(_take(concat(*nodes, axis=0), order), levels)
+    place = np.empty(size, np.intp)  # of each example among the results
+    place[np.concatenate([r.numbers() for r in runs])] = np.arange(size)
+    return Array(_take(concat(*nodes, axis=0), place), levels)
 
 
 def _chosen(runs: Sequence[_Run], outs: Sequence[Array], level: int, size: int) -> Array:
