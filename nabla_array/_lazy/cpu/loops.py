@@ -341,11 +341,31 @@ class _Step(Binder):
     # -- operations ------------------------------------------------------------------------------------
 
     def _step(self, step: Step) -> None:
-        if isinstance(step, Fused) and self._is_job(step):
+        if isinstance(step, Call):
+            self._equation(step.eqn, self.program.eqns[step.eqn - self.base], self._dropping)
             return
-        drop = self._dropping if isinstance(step, Call) else ()
-        for k in step.eqns if isinstance(step, Fused) else step.outputs:
-            self._equation(k, self.program.eqns[k - self.base], drop)
+        assert isinstance(step, Fused)
+        for group in self._apart(step):
+            if not self._is_job(group):
+                for k in group.eqns:
+                    self._equation(k, self.program.eqns[k - self.base], ())
+
+    def _apart(self, group: Fused) -> list[Fused]:
+        """Take from a group of rows what reduces all axes: row by row, it would add in another order."""
+        found = []
+        for k in group.joined:
+            eqn = self.program.eqns[k - self.base]
+            shape = self._aval(eqn.ins[0]).shape
+            if len(group.lead) < len(shape) == len(dict(eqn.params)["axes"]):
+                found.append(Fused((k,), shape, eqn.ins, (k,), frozenset((k,))))
+        if not found:
+            return [group]
+        taken = {g.eqns[0] for g in found}
+        eqns = tuple([k for k in group.eqns if k not in taken])
+        read = [g.inputs[0] for g in found if g.inputs[0] in eqns]
+        outputs = tuple(dict.fromkeys([*[k for k in group.outputs if k not in taken], *read]))
+        rest = Fused(eqns, group.lead, group.inputs, outputs, group.joined - taken, group.frames)
+        return [rest, *found] if eqns else found
 
     def add(self, step: Step, drop: tuple[int, ...]) -> None:
         """Make the operations of a step, compiled ones where there are."""

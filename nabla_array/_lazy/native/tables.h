@@ -87,17 +87,20 @@ run_join(Job *job, const Step *step, npy_intp unit, int begins, npy_intp first, 
     const Operand *from = &job->operands[step->args[0]], *out = &job->operands[step->args[1]];
     char *data = out->data + unit * out->strides[0];
     npy_intp stride, n = job->length;
+    double identity[2]; /* aligned, which those in steps need not be */
     char *start = row_of(job, from, first, 0, buffers, &stride);
     if (from->is_narrow) {
         reduce_to(step, data, start, from->data != NULL ? from->strides[0] : from->itemsize, many, from->itemsize);
         return;
     }
-    if (begins) {
+    if (begins && !step->has_identity) {
         copy_row(data, start, stride, n, out->itemsize);
     }
-    for (npy_intp row = begins; row < many; row++) {
-        npy_intp strides[3] = {out->itemsize, 0, out->itemsize};
-        char *args[3] = {data, row_of(job, from, first, row, buffers, &strides[1]), data};
+    memcpy(identity, step->identity, sizeof identity);
+    for (npy_intp row = begins && !step->has_identity; row < many; row++) {
+        int is_first = begins && row == 0;
+        npy_intp strides[3] = {is_first ? 0 : out->itemsize, 0, out->itemsize};
+        char *args[3] = {is_first ? (char *)identity : data, row_of(job, from, first, row, buffers, &strides[1]), data};
         step->loop(args, &n, strides, step->data);
     }
 }
