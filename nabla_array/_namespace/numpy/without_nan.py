@@ -28,6 +28,7 @@ from ..chapters.indexing_functions import take_along_axis
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.scans import cumprod, cumsum
 from ..chapters.searching import argmax, argmin, count_nonzero, where
+from ..chapters.sorting import sort
 from ..chapters.statistical import kept, prod
 from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
@@ -41,8 +42,8 @@ from .described import eager_numpys, numpys, of_family
 from .statistics import (
     between,
     checked_fractions,
+    in_rows,
     median,
-    ordered,
     percentile,
     quantile,
     quantile_dtype,
@@ -340,7 +341,8 @@ def _with_axes(y: Array, x: Array, axis: Any) -> Array:
 
 def _sorted_counts(name: str, a: Any, axis: Any) -> tuple[Array, Array, tuple[int, ...]]:
     """Return the elements sorted along a last axis, how many are not nan, and the shape with axes kept."""
-    rows, shape = ordered(name, a, axis)
+    rows, shape = in_rows(name, a, axis)
+    rows = sort(rows, axis=-1)
     count = sum_(logical_not(isnan(rows)), -1, keepdims=True)
     return rows, count, shape
 
