@@ -208,8 +208,8 @@ def _quantile(
         return reshape(found.transpose((len(rest), *rest)), (*index.shape, *rows.shape[:-1]))
 
     low = at(below)
-    if method in ("lower", "higher"):
-        y = low
+    if method in ("lower", "higher") or (method == "linear" and not percent and given.dtype.kind in "iu"):
+        y = low  # the least and the largest are elements, also where they are infinite
     else:
         t: Any = place - below
         if tapes and type(q) not in SCALARS:  # a derivative by q goes through

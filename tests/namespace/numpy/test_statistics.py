@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+
+import nabla_array as xp
+from nabla_array import transforms
 
 from .comparing import compare
 
@@ -157,3 +161,33 @@ np.median(x, axis=1, out=np.zeros(2, int))
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_a_call_is_numpys(call: str) -> None:
     compare(call)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "complex128"])
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("special", [False, True])
+def test_quantiles_of_many_elements(dtype: str, axis: int | None, special: bool) -> None:
+    a = (np.random.default_rng(0).standard_normal((301, 400)) * 50).astype(dtype)
+    if special and a.dtype.kind in "fc":
+        a[3, 5], a[7, 9], a[8] = np.nan, np.inf, -np.inf
+    x = xp.asarray(a)
+    with np.errstate(invalid="ignore"), xp.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(xp.median(x, axis), np.median(a, axis), strict=True)
+        np.testing.assert_array_equal(
+            xp.median(x.copy(), axis, keepdims=True), np.median(a, axis, keepdims=True)
+        )
+        if a.dtype.kind == "c":
+            return
+        for q in (0.3, [0, 1], [0.1, 0.5, 0.9], np.linspace(0, 1, 31)):
+            for method in ("linear", "lower", "hazen"):
+                wanted = np.quantile(a, q, axis, method=method)
+                np.testing.assert_allclose(xp.quantile(x, q, axis, method=method), wanted, rtol=1e-6, atol=0)
+
+
+def test_derivatives_of_quantiles_choose_elements_as_sorting_does() -> None:
+    a = np.random.default_rng(0).integers(0, 9, 70_000).astype(float)  # many are equal
+    x = xp.asarray(a)
+    for f in (xp.median, lambda x: xp.quantile(x, 0.3)):
+        plain, compiled = transforms.grad(f)(x), transforms.grad(transforms.compile(f))(x)
+        np.testing.assert_array_equal(np.asarray(plain), np.asarray(compiled))
+        assert float(xp.sum(plain)) == 1
