@@ -321,14 +321,19 @@ large_view(PyObject *x, PyObject *node, PyArrayObject *part, PyObject *key)
     return out;
 }
 
-/* Say whether a key that is NumPy's integers takes little of a large array: `_takes_few` in Python is the meaning. */
+/* Say whether a key with arrays is for here: what it takes of a large array, or spreads to one, is recorded.
+ * `_takes_few` in Python is the meaning.
+ */
 static int
 takes_few(PyArrayObject *value, PyObject *key)
 {
     PyArrayObject *places = (PyArrayObject *)key;
-    return PyArray_CheckExact(key) && PyTypeNum_ISINTEGER(PyArray_DESCR(places)->type_num) && PyArray_NDIM(value) > 0 &&
-           PyArray_DIM(value, 0) > 0 &&
-           PyArray_SIZE(places) < large_bytes / (PyArray_NBYTES(value) / PyArray_DIM(value, 0) + 1);
+    npy_intp bytes = PyArray_NBYTES(value);
+    if (!PyArray_CheckExact(key) || !PyTypeNum_ISINTEGER(PyArray_DESCR(places)->type_num) || bytes == 0 ||
+        PyArray_NDIM(value) == 0) {
+        return bytes < part_bytes;
+    }
+    return PyArray_SIZE(places) < (bytes < part_bytes ? part_bytes : large_bytes) / (bytes / PyArray_DIM(value, 0) + 1);
 }
 
 /* x[key] where arrays in the key choose elements, or say where they are */
@@ -341,7 +346,7 @@ read_places(PyObject *x, PyObject *key)
     if (value == NULL || tiny() == 0 || (plain = array_key(key, arrays, &many)) == NULL) {
         return NULL;
     }
-    if ((value = seen(x)) != NULL && (PyArray_NBYTES(value) < part_bytes || takes_few(value, plain))) {
+    if ((value = seen(x)) != NULL && takes_few(value, plain)) {
         Py_INCREF(value);
         part = PyArray_CheckExact(plain) ? take_chosen(value, (PyArrayObject *)plain) : NULL;
         if (part == NULL) {

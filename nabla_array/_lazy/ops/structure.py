@@ -47,10 +47,17 @@ def _reshape_dims(x: Aval, shape: tuple[int, ...]) -> Dims:
     return tuple(before), tuple(after)
 
 
+def _reshape_host(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    # What repeats along the last axis is copied as such: row by row, as NumPy would, takes twice as long.
+    if x.ndim and x.size and x.shape[-1] > 1 and x.strides[-1] == 0:
+        return np.repeat(x[..., 0].reshape(-1), x.shape[-1]).reshape(shape)
+    return x.reshape(shape)
+
+
 reshape: Primitive = Primitive(
     "reshape",
     _reshape_aval,
-    lambda x, shape: x.reshape(shape),
+    _reshape_host,
     kind="view",
     keeps_order=True,
     reshapes=lambda shape: shape,

@@ -121,12 +121,10 @@ def _gives_little(aval: Aval, key: Any) -> bool:
         return False
 
 
-def _takes_few(aval: Aval, key: Any) -> bool:
-    """Say whether a key with arrays is for a small array, or is integers that take little of a large one."""
-    if aval.nbytes < LARGE:
-        return True
-    if type(key) is not np.ndarray or key.dtype.kind not in "iu" or not aval.shape or not aval.shape[0]:
-        return False
+def _takes_few(aval: Aval, key: Any, is_part: bool) -> bool:
+    """Say whether a key with arrays is for a small array or a part, and integers take little even of that."""
+    if type(key) is not np.ndarray or key.dtype.kind not in "iu" or not (aval.size and aval.shape):
+        return is_part or aval.nbytes < LARGE
     return key.size < LARGE // (aval.nbytes // aval.shape[0] + 1)
 
 
@@ -150,7 +148,7 @@ def read(x: Array, key: Any) -> Array | None:
     if x._levels:  # a write has given the owner some
         return None
     seen, node = x._view, x._node
-    if not plain and (key is None or not (type(node) is Part or _takes_few(node.aval, key))):
+    if not plain and (key is None or not _takes_few(node.aval, key, type(node) is Part)):
         return None
     if value is None:
         # Whoever reads a small part of what is pending will read others, but for who tries whether one can.

@@ -286,6 +286,29 @@ def test_little_of_what_is_large_is_taken_at_once() -> None:
             np.asarray(eval(code, {"np": xp, "x": x, "n": n}))
 
 
+def test_what_many_places_spread_to() -> None:
+    a = np.random.default_rng(0).standard_normal((60, 70))
+    x = known(a)
+    for places in (
+        np.arange(60).repeat(300).reshape(60, -1),
+        np.zeros((200, 80), int),
+        np.zeros((0, 5), int),
+    ):
+        np.testing.assert_array_equal(np.asarray(x[places]), a[places], strict=True)
+        np.testing.assert_array_equal(np.asarray(x[xp.asarray(places)]), a[places], strict=True)
+    with pytest.raises(IndexError):
+        np.asarray(x[np.full((300, 300), 60)])
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1])
+@pytest.mark.parametrize("shape", [(300, 400), (70_000, 1), (2, 90_000)])
+def test_what_is_repeated(shape: tuple[int, int], axis: int | None) -> None:
+    a = np.random.default_rng(0).standard_normal(shape)
+    for view in (a, a.T, a[::2], a[:, ::-1]):
+        ours = xp.repeat(xp.asarray(view), 3, axis=axis)
+        np.testing.assert_array_equal(np.asarray(ours), np.repeat(view, 3, axis=axis), strict=True)
+
+
 def test_a_diagonal_sees_what_is_written() -> None:
     a = np.random.default_rng(0).standard_normal((400, 400))
     x = known(a)
