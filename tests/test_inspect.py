@@ -88,7 +88,7 @@ def test_explain_evaluates_nothing_and_keeps_nothing() -> None:
 
 def test_explain_foresees_the_regions_that_run() -> None:
     x, y = xp.asarray(BIG), xp.asarray(BIG.T.copy())
-    z = xp.exp(x * y) @ (x - y) + 1
+    z = xp.exp(x * y) @ (xp.exp(x) - y) + 1
     foreseen = sum(step.kind == "fused" for step in explain(z).steps)
     before = stats.fusion_groups
     eval(z)
@@ -135,10 +135,10 @@ def test_calls_and_views() -> None:
 
 
 def test_a_broadcast_operand_counts_once() -> None:
-    x = xp.asarray(BIG)
+    x = xp.asarray(np.ones((1000, 800)))
     (*views, region) = explain(x + x[0]).steps
     assert {s.kind for s in views} == {"view"}
-    assert (region.reads, region.writes, region.unstored) == (BIG.nbytes + BIG[0].nbytes, BIG.nbytes, 0)
+    assert (region.reads, region.writes, region.unstored) == (x.nbytes + x[0].nbytes, x.nbytes, 0)
 
 
 @pytest.mark.usefixtures("recorded")

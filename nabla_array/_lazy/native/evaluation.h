@@ -67,25 +67,29 @@ are_for_somebody(int seen)
     return 0;
 }
 
-/* As long as so many sums take, a call of MAX does. */
-enum { SHORT_FOR_MAX = 1 << 19 };
+/* Say whether MAX, which has no complex numbers, gains nothing by what costs so much for each element of some bytes: a call
+ * of it takes as long as half a million sums, which is the number of bytes from which arrays are large, too.
+ */
+static inline int
+is_quick(npy_intp cost, PyArray_Descr *dtype, npy_intp bytes)
+{
+    return PyTypeNum_ISCOMPLEX(dtype->type_num) || cost * (bytes / PyDataType_ELSIZE(dtype)) <= large_bytes;
+}
 
-/* Say whether MAX, which has no complex numbers, gains nothing by a graph whose arrays take so many bytes. */
-static int
-is_not_for_max(const Graph *g, PyArray_Descr *dtype, npy_intp bytes)
+/* Return what a graph costs for each element, which are of a dtype. */
+static npy_intp
+cost_of_graph(const Graph *g, PyArray_Descr *dtype)
 {
     npy_intp cost = 0;
     for (int k = 0; k < g->n_steps; k++) {
         cost += cost_of(known_loops[place_of(SLOT(step_in(g, k), n_prim))].ufunc, dtype->type_num);
     }
-    return PyTypeNum_ISCOMPLEX(dtype->type_num) || cost * (bytes / PyDataType_ELSIZE(dtype)) <= SHORT_FOR_MAX;
+    return cost;
 }
 
-/* Say whether a graph is for loops here: what is large, and stands on no part, is for plans, and MAX to see; of a graph
- * that is all that is asked for, plans would make no more.
- */
+/* Say whether a graph is for loops here: what is large, stands on no part, and is for MAX to see, is for plans. */
 static int
-is_for_loops(const Graph *g, int is_all)
+is_for_loops(const Graph *g)
 {
     PyObject *aval = SLOT(PyTuple_GET_ITEM(SLOT(step_in(g, g->n_steps - 1), n_inputs), 0), n_aval);
     npy_intp bytes = aval_bytes(aval);
@@ -93,7 +97,7 @@ is_for_loops(const Graph *g, int is_all)
     if (bytes == 0 || bytes >= part_bytes || now == MAX_MODE) {
         return 0;
     }
-    if (bytes < large_bytes || now == HOST_MODE || (is_all && is_not_for_max(g, aval_dtype(aval), bytes))) {
+    if (bytes < large_bytes || now == HOST_MODE || is_quick(cost_of_graph(g, aval_dtype(aval)), aval_dtype(aval), bytes)) {
         return 1;
     }
     for (int i = 0; i < g->n_leaves; i++) {
@@ -213,17 +217,15 @@ run_unlocked(const Graph *g, Job *job)
     return done;
 }
 
-/* Compute a graph, its root into memory if that is given; returns 0, without an error, where Python must. `is_all`: it is
- * what somebody wants, not what the next operation does.
- */
+/* Compute a graph, its root into memory if that is given; returns 0, without an error, where Python must. */
 static int
-run_graph(const Graph *g, PyArrayObject *into, int is_all)
+run_graph(const Graph *g, PyArrayObject *into)
 {
     Job job;
     PyObject *values[MOST_STEPS], *kept[MOST_STEPS];
     int n = g->n_steps, done;
     memset(values, 0, sizeof(*values) * (size_t)n);
-    done = is_for_loops(g, is_all) && make_job(g, &job, into, values) && cut_job(&job) &&
+    done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job) &&
            (into == NULL && is_long(&job) ? run_unlocked(g, &job) : run_job(&job, 0) == 0) &&
            !are_for_somebody(job.faults);
     PyErr_Clear();
@@ -245,9 +247,9 @@ run_graph(const Graph *g, PyArrayObject *into, int is_all)
 
 static const Reach loops_only = {.is_small = 1};
 
-/* Compute a pending node that has a loop; returns 0, without an error, where Python must. `is_all` is for `run_graph`. */
+/* Compute a pending node that has a loop; returns 0, without an error, where Python must. */
 static int
-run_wanted(PyObject *root, int is_all)
+run_loops(PyObject *root)
 {
     Graph g;
     enum walked how;
@@ -256,17 +258,10 @@ run_wanted(PyObject *root, int is_all)
     do {
         begin_graph(&g);
         how = has_loop(root) ? walk(&g, root, &loops_only) : NOT_FOR_LOOPS; /* others may have had it computed */
-    } while (how == TOO_MUCH && g.n_steps > 0 && run_wanted(step_in(&g, g.n_steps - 1), 0));
-    done = how == WALKED ? run_graph(&g, NULL, is_all) : VALUE_OF(root) != Py_None;
+    } while (how == TOO_MUCH && g.n_steps > 0 && run_loops(step_in(&g, g.n_steps - 1)));
+    done = how == WALKED ? run_graph(&g, NULL) : VALUE_OF(root) != Py_None;
     Py_DECREF(root);
     return done;
-}
-
-/* Do this for the next operation. */
-static inline int
-run_loops(PyObject *node)
-{
-    return run_wanted(node, 0);
 }
 
 /* Operations that may be pending on what is written to next: weak references to those recorded last. To make one takes
@@ -605,5 +600,5 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
         arrays++;
     }
     arrays += (PyObject *)part != value;
-    return Py_REFCNT(held) == nodes && Py_REFCNT(memory) == arrays && run_graph(&g, part, 0);
+    return Py_REFCNT(held) == nodes && Py_REFCNT(memory) == arrays && run_graph(&g, part);
 }

@@ -360,20 +360,16 @@ offset_of(PyObject *type, const char *name)
     return offset;
 }
 
-/* run(node, is_all): compute a node if it is pending, and loops here can (`run_graph`); returns whether that was done */
+/* run(node): compute a node if it is pending, and loops here can; returns whether that was done */
 static PyObject *
-run(PyObject *module, PyObject *const *args, Py_ssize_t n)
+run(PyObject *module, PyObject *node)
 {
     int done = 0;
-    if (n != 2) {
-        PyErr_SetString(PyExc_TypeError, "run: takes a node, and whether it is all that somebody wants");
-        return NULL;
-    }
-    if (has_loop(args[0])) {
+    if (has_loop(node)) {
         if (wait_for_lock() < 0) {
             return NULL;
         }
-        done = has_loop(args[0]) && run_wanted(args[0], args[1] == Py_True);
+        done = has_loop(node) && run_loops(node);
         unlock();
     }
     return PyBool_FromLong(done);
@@ -482,8 +478,7 @@ setup(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"fill_slots", fill_slots, METH_NOARGS, "Call the methods of arrays without looking them up."},
-    {"run", (PyCFunction)(void (*)(void))run, METH_FASTCALL,
-     "Compute a pending node with loops; return whether that was done."},
+    {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
     {"number", number, METH_VARARGS, "Number the nodes of a graph, and say where its ends are, with a key."},
     {"run_blocks", run_blocks, METH_VARARGS, "Run elementwise steps on whole arrays, block by block."},

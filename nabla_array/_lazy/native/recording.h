@@ -229,7 +229,6 @@ static int
 result_dims(PyObject *m, PyObject *n, PyArray_Descr *dtype, npy_intp *dims)
 {
     npy_intp others[MOST_DIMS], bytes = PyDataType_ELSIZE(dtype);
-    npy_intp most = PyTypeNum_ISCOMPLEX(dtype->type_num) ? part_bytes : large(); /* MAX has no complex numbers */
     int ndim = dims_of(SLOT(m, n_aval), dims), many = n == NULL ? 0 : dims_of(SLOT(n, n_aval), others), is_part;
     if (ndim < 0 || many < 0 || (ndim = broadcast_dims(dims, ndim, others, many)) <= 0) {
         return -1;
@@ -246,7 +245,7 @@ result_dims(PyObject *m, PyObject *n, PyArray_Descr *dtype, npy_intp *dims)
     /* What parts are spread to, on the way to something large, is for plans. */
     is_part = n == NULL || SLOT(m, n_aval) == SLOT(n, n_aval) ? is_near(m) || (n != NULL && is_near(n))
                                                               : is_near(m) && is_near(n);
-    return !is_part && bytes >= most ? -1 : ndim;
+    return !is_part && bytes >= large_bytes && mode() != HOST_MODE && !is_quick(1, dtype, bytes) ? -1 : ndim;
 }
 
 /* Return a node (stolen) as one of an aval: with its elements cast, and repeated. */

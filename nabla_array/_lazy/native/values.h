@@ -113,13 +113,6 @@ tiny(void)
     return mode() == MAX_MODE ? 0 : tiny_bytes;
 }
 
-/* Return below how many bytes what is known, and no part, is recorded here: what is larger is for MAX to see. */
-static inline Py_ssize_t
-large(void)
-{
-    return mode() == HOST_MODE ? part_bytes : large_bytes;
-}
-
 /* Return the elements of an array (borrowed) if they are known and up to date; NULL, without an error, if not. */
 static inline PyArrayObject *
 seen(PyObject *x)

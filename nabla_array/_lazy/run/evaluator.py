@@ -50,7 +50,7 @@ def evaluate(nodes: Sequence[Node]) -> None:
     other: Claim | None = None
     while True:
         begun: list[_Deep | There | Move] = []
-        nodes = [n for n in nodes if n.value is None and not run_loops(n, True)]
+        nodes = [n for n in nodes if n.value is None and not run_loops(n)]
         try:
             with lock:
                 roots = _pending(nodes)
@@ -123,12 +123,9 @@ def _count(start: float) -> None:
     stats.host_seconds += perf_counter() - start
 
 
-def run_loops(node: Node, is_all: bool) -> bool:
-    """Compute a small tree of elementwise nodes with NumPy's loops; returns whether that was done.
-
-    Where `is_all`, somebody wants just that, so a plan would find no more to fuse with it: it may be larger.
-    """
-    if compiled is None or not compiled.run(node, is_all):
+def run_loops(node: Node) -> bool:
+    """Compute a small or quick tree of elementwise nodes with NumPy's loops; returns whether it was."""
+    if compiled is None or not compiled.run(node):
         return False
     stats.evaluations += 1
     return True
@@ -137,7 +134,7 @@ def run_loops(node: Node, is_all: bool) -> bool:
 def value_of(node: Node) -> Any:
     """Return the value of a node, evaluating it if it is pending."""
     value = node.value
-    if value is not None or run_loops(node, True):
+    if value is not None or run_loops(node):
         return node.value
     if in_use:
         evaluate((node,))

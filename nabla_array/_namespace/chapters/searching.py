@@ -187,11 +187,16 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = N
 _MISSING: Any = object()
 
 
+def _chosen(condition: Any, x1: Any = None, x2: Any = None) -> int:
+    """Return as how many elements a choice counts: what is large is recorded, since blocks branch at none."""
+    return 0 if x1 is None else 4 * fastpath.size(condition)
+
+
 @overload
 def where(condition: ArrayLike, /) -> tuple[Array, ...]: ...
 @overload
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array: ...
-@fastpath.whole(np.where)
+@fastpath.whole(np.where, elements=_chosen)
 def where(condition: ArrayLike, x1: ArrayLike = _MISSING, x2: ArrayLike = _MISSING, /) -> Any:
     """Return elements of `x1` where the condition is true, and of `x2` elsewhere.
 

@@ -75,6 +75,6 @@ def fresh_value(x: Array) -> np.ndarray | None:
     if x._levels:
         return None
     value: np.ndarray | None = x._node.value
-    if value is None and run_loops(x._node, False):
+    if value is None and run_loops(x._node):
         value = x._node.value
     return value

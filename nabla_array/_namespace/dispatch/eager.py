@@ -572,8 +572,9 @@ def apply(prim: Primitive, nodes: Sequence[Node], aval: Any, params: dict[str, A
     """Return what a primitive gives for parts that are known; None where it must be recorded."""
     if not _is_small(aval):
         return None
-    # What parts are spread to, on the way to something large, is for blocks.
-    if aval.nbytes >= LARGE and not any([n.aval.nbytes >= LARGE for n in nodes]):
+    # What parts are spread to, on the way to something large, is for blocks; so is a choice: they make it
+    # without branches.
+    if aval.nbytes >= LARGE and (prim is e.select or not any([n.aval.nbytes >= LARGE for n in nodes])):
         return None
     value = _computed(prim, nodes, aval, params)
     return None if value is None else _anew(value, aval)
