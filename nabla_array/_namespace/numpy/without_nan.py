@@ -371,7 +371,8 @@ def _nan_quantile(
         low = astype(floor(place), np.dtype(np.intp))
         high = minimum(low + 1, maximum(count - 1, 0))
         first, second = [take_along_axis(rows, i, axis=-1) for i in (low, high)]
-        y = where(count > 0, between(first, second, place - low), np.nan)
+        is_extreme = not percent and given.dtype.kind in "iu"  # an element, also where it is infinite
+        y = where(count > 0, first if is_extreme else between(first, second, place - low), np.nan)
         y = reshape(moveaxis(y, -1, 0), (*fractions.shape, *(shape if keepdims else rows.shape[:-1])))
         return astype(y, quantile_dtype(percent, x.dtype, q, method))
 

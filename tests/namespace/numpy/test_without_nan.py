@@ -113,3 +113,13 @@ def test_a_median_of_complex_nan_warns_as_of_real_ones(dtype: Any) -> None:
 def test_functions_with_and_without_nan_take_the_same(name: str) -> None:
     plain, without = (inspect.signature(getattr(xp, n)) for n in (name, f"nan{name}"))
     assert [str(p) for p in plain.parameters.values()] == [str(p) for p in without.parameters.values()]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("q", [0, 1, [0, 1], 0.0, [0.2, 1.0]])
+def test_extremes_that_are_infinite(q: Any, axis: int) -> None:
+    a = np.random.default_rng(0).standard_normal((300, 400))
+    a[3, 5:50], a[8], a[9, 7] = np.nan, -np.inf, np.inf
+    with np.errstate(invalid="ignore"):
+        wanted = np.nanquantile(a, q, axis)
+    np.testing.assert_allclose(np.asarray(xp.nanquantile(xp.asarray(a), q, axis)), wanted, rtol=1e-12)
