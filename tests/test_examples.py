@@ -34,7 +34,7 @@ def test_a_loop_that_speeds_up(tmp_path: Path) -> None:
         "NABLA_ARRAY_COMPILE_AFTER": "0.1",
         "NABLA_ARRAY_CACHE_DIR": str(tmp_path / "cache"),
     }
-    options = ["--elements", "70000", "--seconds", "60", "--after", "0.2", "--plot", str(picture)]
+    options = ["--elements", "600000", "--seconds", "60", "--after", "0.2", "--plot", str(picture)]
     done = subprocess.run(
         [sys.executable, "-c", WITH_NUMPY, str(TIERS), *options],
         env=environment,
