@@ -321,8 +321,8 @@ large_view(PyObject *x, PyObject *node, PyArrayObject *part, PyObject *key)
     return out;
 }
 
-/* Say whether a key with arrays is for here: what it takes of a large array, or spreads to one, is recorded.
- * `_takes_few` in Python is the meaning.
+/* Say whether a key with arrays is for here: what is large, or takes more than a little of what is, is recorded.
+ * `_takes_few` in Python says so too, with the lower limit for both.
  */
 static int
 takes_few(PyArrayObject *value, PyObject *key)

@@ -48,8 +48,9 @@ def _reshape_dims(x: Aval, shape: tuple[int, ...]) -> Dims:
 
 
 def _reshape_host(x: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
-    # What repeats along the last axis is copied as such: row by row, as NumPy would, takes twice as long.
-    if x.ndim and x.size and x.shape[-1] > 1 and x.strides[-1] == 0:
+    # Where the last axis repeats one element and becomes part of a longer one, NumPy would copy row by row,
+    # which takes twice as long. Elsewhere the result may be a view.
+    if x.ndim > 1 and x.strides[-1] == 0 != x.strides[-2] and 1 < x.shape[-1] < shape[-1]:
         return np.repeat(x[..., 0].reshape(-1), x.shape[-1]).reshape(shape)
     return x.reshape(shape)
 

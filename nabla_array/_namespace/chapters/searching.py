@@ -188,7 +188,7 @@ _MISSING: Any = object()
 
 
 def _chosen(condition: Any, x1: Any = None, x2: Any = None) -> int:
-    """Return as how many elements a choice counts: what is large is recorded, since blocks branch at none."""
+    """Return four times how many elements are chosen: of blocks, which choose without branches, fewer pay."""
     return 0 if x1 is None else 4 * fastpath.size(condition)
 
 

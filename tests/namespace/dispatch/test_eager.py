@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array._lazy.native import compiled
+from nabla_array._lazy.ops.structure import reshape
 from nabla_array.transforms import grad, vmap
 
 
@@ -307,6 +308,16 @@ def test_what_is_repeated(shape: tuple[int, int], axis: int | None) -> None:
     for view in (a, a.T, a[::2], a[:, ::-1]):
         ours = xp.repeat(xp.asarray(view), 3, axis=axis)
         np.testing.assert_array_equal(np.asarray(ours), np.repeat(view, 3, axis=axis), strict=True)
+
+
+@pytest.mark.parametrize("repeats", [(5, 3), (1, 3), (5, 1)])
+def test_what_repeats_is_reshaped_as_numpy_does(repeats: tuple[int, int]) -> None:
+    whole = np.broadcast_to(np.arange(5.0)[: repeats[0], None], (5, 3))
+    for x in (whole, whole[::-1], np.broadcast_to(whole[:1], (5, 3))):
+        for shape in ((5, 3, 1), (5, 1, 3), (1, 15), (15,), (3, 5)):
+            ours, theirs = reshape.host(x, shape=shape), x.reshape(shape)
+            np.testing.assert_array_equal(ours, theirs, strict=True)
+            assert np.may_share_memory(ours, x) == np.may_share_memory(theirs, x)
 
 
 def test_a_diagonal_sees_what_is_written() -> None:
