@@ -29,7 +29,6 @@ FOLDERS = {
 LATE = {
     *("PIL", "bisect", "concurrent", "dask", "distributed", "h5py", "importlib", "jax", "matplotlib"),
     *("llvmlite", "max", "mojo", "mpmath", "numba", "pyarrow", "rich", "scipy", "sklearn", "sympy"),
-    *("threadpoolctl",),
 }
 # And what of ours only serves MAX, with the processes and files that it needs, or large arrays alone.
 LATE_OWN = {
@@ -242,7 +241,6 @@ def test_modules_of_the_two_lowest_layers_have_tests_of_their_names() -> None:
 
 def test_the_graph_imports_numpy_only() -> None:
     # LLVM for loops, rich for the line that says what MAX compiles, SciPy for its special functions.
-    # threadpoolctl for BLAS.
     allowed = {
         "nabla_array",
         "numpy",
@@ -251,7 +249,6 @@ def test_the_graph_imports_numpy_only() -> None:
         "mojo",
         "rich",
         "scipy",
-        "threadpoolctl",
         *sys.stdlib_module_names,
     }
     for path in MODULES:

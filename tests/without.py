@@ -39,7 +39,6 @@ def without(modules: Sequence[str]) -> None:
 def as_on_windows() -> None:
     """Take away what Windows does not have, once NumPy has found out where it runs."""
     import numpy
-    import threadpoolctl  # noqa: F401
 
     assert numpy.__version__
     without([*_MODULES, "max", "nabla_array._lazy.native._fast"])

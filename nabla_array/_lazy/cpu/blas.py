@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import sys
 from _thread import allocate_lock  # `threading` takes a millisecond to import
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import NamedTuple
 
 # OpenBLAS reads it when it is loaded: its threads spin while they wait for the next product, for
 # 25 ms (2**26 cycles) if it is not set. Ours, which go on with what a product gave, need those cores.
@@ -24,29 +26,53 @@ if was_first:
         del os.environ[_VARIABLE]
 
 import numpy as np  # noqa: E402
+from numpy.linalg import _umath_linalg  # noqa: E402
 
 from ..forks import at_fork  # noqa: E402
 
 
-@lru_cache(1)
-def _libraries() -> list[Any]:
-    """Return what sets the threads of NumPy's BLAS; nothing where nothing can."""
-    from threadpoolctl import ThreadpoolController
+class _Threads(NamedTuple):
+    """The functions of a BLAS that return, and set, how many threads it takes in the whole process."""
 
-    config: Any = np.show_config(mode="dicts")
-    if config["Build Dependencies"]["blas"].get("name") == "accelerate":
-        return []  # what would be found is somebody else's
-    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+    get: Callable[[], int]
+    set: Callable[[int], object]
+
+
+# Their names in the builds of OpenBLAS (NumPy's wheels have the first), in MKL, and in FlexiBLAS.
+_NAMES = [
+    *[
+        (f"{prefix}openblas_get_num_threads{suffix}", f"{prefix}openblas_set_num_threads{suffix}")
+        for prefix in ("scipy_", "")
+        for suffix in ("64_", "")
+    ],
+    ("MKL_Get_Max_Threads", "MKL_Set_Num_Threads"),
+    ("flexiblas_get_num_threads", "flexiblas_set_num_threads"),
+]
+
+
+@lru_cache(1)
+def threads_of_blas() -> _Threads | None:
+    """Return these functions of the BLAS that NumPy calls; None where it has none, as Accelerate.
+
+    `threadpoolctl` finds more, but to import it takes as long as a product of large matrices.
+    """
+    # A name is looked up in a module and in the libraries that it is linked with; on Windows in it alone.
+    shipped = Path(np.__file__).parent.with_name("numpy.libs").glob("*openblas*.dll")
+    for file in (_umath_linalg.__file__, *map(str, shipped)):
+        library = ctypes.CDLL(file)
+        for names in _NAMES:
+            if all([hasattr(library, name) for name in names]):
+                return _Threads(*[getattr(library, name) for name in names])
+    return None
 
 
 def is_controlled() -> bool:
     """Say whether BLAS can be told how many threads to take."""
-    return bool(_libraries())
+    return threads_of_blas() is not None
 
 
-# How many threads want products of one thread now, and how many each library took before the first of them.
-_users = 0
-_before: list[tuple[Any, int]] = []
+# How many threads want products of one thread now, and how many BLAS took before the first of them.
+_users = _before = 0
 _lock = allocate_lock()
 
 
@@ -56,45 +82,29 @@ def one_thread() -> Iterator[None]:
 
     That is a setting of the process: the last thread to leave puts back what the first one found.
     """
-    global _users
+    global _users, _before
+    blas = threads_of_blas()
     with _lock:
-        if _users == 0:
-            _before[:] = [(library, library.get_num_threads()) for library in _libraries()]
-            for library, _ in _before:
-                _set(library, 1)
+        if _users == 0 and blas:
+            _before = blas.get()
+            blas.set(1)
         _users += 1
     try:
         yield
     finally:
         with _lock:
             _users -= 1
-            if _users == 0:
-                _put_back()
-
-
-def _put_back() -> None:
-    for library, threads in _before:
-        _set(library, threads)
-
-
-def _set(library: Any, threads: int) -> None:
-    # Newer versions of threadpoolctl ignore all threads but the first to set OpenBLAS's, until that one lets
-    # go. Here the first thread to come need not be the last to leave, and it lives on.
-    release = getattr(library, "clear_controlling_thread", None)
-    if release is None:
-        library.set_num_threads(threads)
-    else:
-        release(force=True)
-        library.set_num_threads(threads)
-        release(force=True)
+            if _users == 0 and blas:
+                blas.set(_before)
 
 
 def _after_fork() -> None:
     """Put back, in a forked child, what its parent's threads found: none of them is there to leave."""
     global _users
-    if _users:
-        _users = 0
-        _put_back()
+    blas = threads_of_blas()
+    if _users and blas:
+        blas.set(_before)
+    _users = 0
     _lock.release()
 
 

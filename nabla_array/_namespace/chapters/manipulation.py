@@ -14,11 +14,10 @@ from ..core.array import Array, apply, view
 from ..core.evaluation import fresh_value
 from ..core.indexing import getitem
 from ..core.lengths import told
-from ..core.promotion import as_array, listed, normalize_axes, normalize_axis, normalize_shape
+from ..core.promotion import as_array, listed, normalize_axes, normalize_axis, normalize_shape, reduced_axes
 from ..core.views import aliases, layout, whole_shape
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
-from .statistical import reduced_axes
 
 if TYPE_CHECKING:
     from ..core.types import ArrayLike, Axis, Shape

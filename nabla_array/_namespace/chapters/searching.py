@@ -22,11 +22,12 @@ from ..core.promotion import (
     broadcast_shapes,
     broadcast_to,
     promote,
+    reduced_axes,
     require,
 )
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
-from .statistical import kept, reduce, reduced_axes
+from .statistical import kept, reduce
 
 if TYPE_CHECKING:
     from ..core.types import ArrayLike, Axis, Out

@@ -22,7 +22,7 @@ from ..core.promotion import (
     broadcast_to,
     elementwise,
     full,
-    normalize_axes,
+    reduced_axes,
 )
 from ..dispatch import eager, fastpath
 from ..dispatch.contracting import sum_of_product
@@ -42,11 +42,6 @@ def reduce(prim: Primitive, x: Array, axes: tuple[int, ...], keepdims: bool) -> 
 
 def kept(x: Array, axes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple([1 if i in axes else n for i, n in enumerate(x.shape)])
-
-
-def reduced_axes(function: str, axis: Any, ndim: int) -> tuple[int, ...]:
-    """Return the axes of a reduction; as in NumPy, 0 and -1 are none of an array without axes."""
-    return () if not ndim and axis in (0, -1) else normalize_axes(function, axis, ndim)
 
 
 def count(x: Array, axes: tuple[int, ...]) -> int:

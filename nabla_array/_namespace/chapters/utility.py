@@ -12,10 +12,10 @@ from ..._lazy.ops.reduction import reduce_all, reduce_any
 from ..._lazy.ops.structure import broadcast, concat, slice_
 from ..core.array import Array, apply
 from ..core.outputs import deliver
-from ..core.promotion import as_array, astype, normalize_axis, promote
+from ..core.promotion import as_array, astype, normalize_axis, promote, reduced_axes
 from ..dispatch import fastpath
 from ..dispatch.docstrings import described_like, specify
-from .statistical import chosen, reduce, reduced_axes
+from .statistical import chosen, reduce
 
 if TYPE_CHECKING:
     from ..core.types import ArrayLike, Axis, Out

@@ -308,6 +308,11 @@ def normalize_axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(out))
 
 
+def reduced_axes(function: str, axis: Any, ndim: int) -> tuple[int, ...]:
+    """Return the axes of a reduction; as in NumPy, 0 and -1 are none of an array without axes."""
+    return () if not ndim and axis in (0, -1) else normalize_axes(function, axis, ndim)
+
+
 def axis_or_flat(function: str, x: Any, axis: Any, takes_0d: bool = True) -> tuple[Array, int]:
     """Return an array and a non-negative axis of it; without an axis the array is flattened.
 

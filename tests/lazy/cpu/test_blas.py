@@ -20,19 +20,24 @@ from nabla_array._lazy.native import compiled
 from ..execution import in_pieces
 
 
-def counts() -> list[int]:
-    return [library.get_num_threads() for library in blas._libraries()]
+def count() -> int:
+    found = blas.threads_of_blas()
+    return found.get() if found else 1
+
+
+def set_count(n: int) -> None:
+    found = blas.threads_of_blas()
+    if found:
+        found.set(n)
 
 
 @pytest.fixture
-def before() -> Iterator[list[int]]:
+def before() -> Iterator[int]:
     """Let BLAS take three threads, so that one and what there was before are told apart anywhere."""
-    found = counts()
-    for library in blas._libraries():
-        blas._set(library, 3)
-    yield counts()
-    for library, n in zip(blas._libraries(), found, strict=True):
-        blas._set(library, n)
+    found = count()
+    set_count(3)
+    yield count()
+    set_count(found)
 
 
 def in_threads(*functions: Callable[[], None]) -> None:
@@ -44,24 +49,24 @@ def in_threads(*functions: Callable[[], None]) -> None:
         assert not t.is_alive()
 
 
-def test_one_thread_and_then_as_many_as_before(before: list[int]) -> None:
+def test_one_thread_and_then_as_many_as_before(before: int) -> None:
     assert blas.is_controlled()
     with blas.one_thread():
-        assert set(counts()) == {1}
+        assert count() == 1
         with blas.one_thread():
-            assert set(counts()) == {1}
-        assert set(counts()) == {1}
-    assert counts() == before
+            assert count() == 1
+        assert count() == 1
+    assert count() == before
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_an_error_puts_them_back(before: list[int], error: type[BaseException]) -> None:
+def test_an_error_puts_them_back(before: int, error: type[BaseException]) -> None:
     with pytest.raises(error), blas.one_thread():
         raise error
-    assert counts() == before
+    assert count() == before
 
 
-def test_the_last_thread_to_leave_puts_them_back(before: list[int]) -> None:
+def test_the_last_thread_to_leave_puts_them_back(before: int) -> None:
     one_is_in, both_are_in, one_has_left = threading.Event(), threading.Event(), threading.Event()
     seen = []
 
@@ -69,7 +74,7 @@ def test_the_last_thread_to_leave_puts_them_back(before: list[int]) -> None:
         with blas.one_thread():
             one_is_in.set()
             both_are_in.wait(30)
-        seen.append(counts())
+        seen.append(count())
         one_has_left.set()
 
     def leaves_last() -> None:
@@ -77,63 +82,80 @@ def test_the_last_thread_to_leave_puts_them_back(before: list[int]) -> None:
         with blas.one_thread():
             both_are_in.set()
             one_has_left.wait(30)
-            seen.append(counts())
+            seen.append(count())
 
     in_threads(leaves_first, leaves_last)
-    assert [set(some) for some in seen] == [{1}, {1}]
-    assert counts() == before
+    assert seen == [1, 1]
+    assert count() == before
 
 
-def test_whoever_else_set_them(before: list[int]) -> None:
-    """Also a thread that set them by threadpoolctl, and lives on."""
-    for library in blas._libraries():
-        library.set_num_threads(2)
-    found, seen = counts(), []
+def test_whoever_else_set_them(before: int) -> None:
+    set_count(2)
+    found, seen = count(), []
 
     def work() -> None:
         with blas.one_thread():
-            seen.extend(counts())
+            seen.append(count())
 
     in_threads(work)
-    assert {*seen} == {1}
-    assert counts() == found
+    assert seen == [1]
+    assert count() == found
 
 
-def test_many_threads_come_and_go(before: list[int]) -> None:
+@pytest.mark.parametrize("in_other_thread", [False, True])
+def test_what_threadpoolctl_set(before: int, in_other_thread: bool) -> None:
+    """It is put back for the thread that set it, which lives on."""
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    with threadpoolctl.threadpool_limits(2, user_api="blas"):
+        found = count()
+
+        def work() -> None:
+            with blas.one_thread():
+                assert count() == 1
+
+        if in_other_thread:
+            in_threads(work)
+        else:
+            work()
+        assert count() == found
+
+
+def test_many_threads_come_and_go(before: int) -> None:
     wrong = []
 
     def work() -> None:
         for _ in range(100):
             with blas.one_thread():
-                if {*counts()} != {1}:
-                    wrong.append(counts())
+                if count() != 1:
+                    wrong.append(count())
 
     in_threads(*[work] * 8)
     assert not wrong
-    assert counts() == before
+    assert count() == before
 
 
-def test_a_library_that_cannot_be_asked_is_asked_again(before: list[int]) -> None:
-    with patch.object(blas, "_libraries", side_effect=ImportError), pytest.raises(ImportError):
-        blas.one_thread().__enter__()
+def test_it_is_found_where_numpy_ships_openblas() -> None:
+    """And what sets the threads of products is what threadpoolctl finds."""
+    if np.show_config(mode="dicts")["Build Dependencies"]["blas"].get("name") != "scipy-openblas":
+        pytest.skip("this NumPy was not built with the OpenBLAS of its wheels")
+    threadpoolctl = pytest.importorskip("threadpoolctl")
     with blas.one_thread():
-        assert set(counts()) == {1}
-    assert counts() == before
+        theirs = [x for x in threadpoolctl.threadpool_info() if "numpy" in x["filepath"]]
+    assert [x["num_threads"] for x in theirs] == [1]
 
 
-def test_without_a_library_nothing_is_set(before: list[int]) -> None:
-    with patch.object(blas, "_libraries", list):
+def test_without_its_functions_nothing_is_set(before: int) -> None:
+    with patch.object(blas, "threads_of_blas", lambda: None):
         assert not blas.is_controlled()
         with blas.one_thread():
-            pass
-    assert counts() == before
+            assert not blas.is_controlled()
+    assert count() == before
 
 
-def test_accelerate_is_not_controlled() -> None:
-    """What threadpoolctl finds there is another library's BLAS."""
-    config = {"Build Dependencies": {"blas": {"name": "accelerate"}}}
-    with patch.object(np, "show_config", lambda mode: config):
-        assert blas._libraries.__wrapped__() == []
+def test_a_library_without_them() -> None:
+    """Accelerate, which takes as many threads as it likes."""
+    with patch.object(blas, "_NAMES", [("no_such_get", "no_such_set")]):
+        assert blas.threads_of_blas.__wrapped__() is None
 
 
 SHAPES = [((0, 3), (3, 4)), ((1, 1), (1, 1)), ((3, 0), (0, 2)), ((40, 30), (30, 20)), ((2, 5, 6), (6,))]
@@ -141,7 +163,7 @@ SHAPES = [((0, 3), (3, 4)), ((1, 1), (1, 1)), ((3, 0), (0, 2)), ((40, 30), (30, 
 
 @pytest.mark.parametrize(("left", "right"), SHAPES, ids=str)
 def test_products_of_one_thread_are_products(
-    before: list[int], left: tuple[int, ...], right: tuple[int, ...]
+    before: int, left: tuple[int, ...], right: tuple[int, ...]
 ) -> None:
     rng = np.random.default_rng(0)
     x, y = rng.standard_normal(left), rng.standard_normal(right)
@@ -152,12 +174,12 @@ def test_products_of_one_thread_are_products(
 
 
 @pytest.mark.skipif(compiled is None, reason="compiled code runs tiles")
-def test_tiles_leave_them_as_they_were(before: list[int]) -> None:
+def test_tiles_leave_them_as_they_were(before: int) -> None:
     x, w = np.linspace(-1, 1, 240).reshape(40, 6), np.eye(6)
     with in_pieces(), patch.object(blas, "one_thread", side_effect=blas.one_thread) as spy:
         np.testing.assert_allclose(np.asarray(xp.tanh(xp.asarray(x) @ xp.asarray(w) + 1.0)), np.tanh(x + 1))
     assert spy.call_count == 1
-    assert counts() == before
+    assert count() == before
 
 
 def child(work: Callable[[], Any]) -> int:
@@ -180,7 +202,7 @@ forks = [
 class TestForks:
     pytestmark = forks
 
-    def test_a_child_has_the_threads_that_were_there_before(self, before: list[int]) -> None:
+    def test_a_child_has_the_threads_that_were_there_before(self, before: int) -> None:
         inside, leave = threading.Event(), threading.Event()
         ended = []
 
@@ -191,8 +213,8 @@ class TestForks:
 
         def works() -> bool:
             with blas.one_thread():
-                one = {*counts()} == {1}
-            return one and counts() == before
+                one = count() == 1
+            return one and count() == before
 
         def forks() -> None:
             inside.wait(30)
@@ -201,9 +223,9 @@ class TestForks:
 
         in_threads(stays, forks)
         assert ended == [0]
-        assert counts() == before
+        assert count() == before
 
-    def test_a_child_does_not_wait_for_a_thread_of_its_parents(self, before: list[int]) -> None:
+    def test_a_child_does_not_wait_for_a_thread_of_its_parents(self, before: int) -> None:
         stop = False
 
         def comes_and_goes() -> None:
@@ -213,7 +235,7 @@ class TestForks:
 
         def works() -> bool:
             with blas.one_thread():
-                return {*counts()} == {1}
+                return count() == 1
 
         thread = threading.Thread(target=comes_and_goes)
         thread.start()
@@ -221,7 +243,7 @@ class TestForks:
         stop = True
         thread.join()
         assert ended == [0] * 10
-        assert counts() == before
+        assert count() == before
 
 
 IMPORTED = """

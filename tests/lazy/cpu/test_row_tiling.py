@@ -341,7 +341,7 @@ def test_a_forked_child_shares_rows_too() -> None:
 
 
 def test_what_cannot_be_controlled_is_not_shared(ran: list[int]) -> None:
-    with patch.object(blas, "_libraries", list), in_pieces():
+    with patch.object(blas, "threads_of_blas", lambda: None), in_pieces():
         both(FUNCTIONS["two layers"], operands(40))
     assert not ran
 
