@@ -60,6 +60,13 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, int *is_near, 
         *out = Py_NewRef(arg);
         return 1;
     }
+    if (nested < 2 && tiny() > 0 && is_list_of_floats(arg) && (*out = (PyObject *)array_of_list(arg, NPY_NOTYPE)) != NULL) {
+        *is_near = (*bytes += PyArray_NBYTES((PyArrayObject *)*out)) < part_bytes;
+        if (!*is_near) {
+            Py_CLEAR(*out);
+        }
+        return *is_near;
+    }
     if (nested < 2 && is_nested(arg)) {
         Py_ssize_t n = PySequence_Fast_GET_SIZE(arg);
         int is_list = PyList_CheckExact(arg); /* which NumPy does not take for axes */
@@ -277,86 +284,6 @@ is_own_product(PyObject *x)
 {
     PyObject *node = NODE(x);
     return has_loop(node) && SLOT(node, n_prim) == product && Py_REFCNT(node) == 1 && Py_REFCNT(x) == 1;
-}
-
-/* Return the dtype that NumPy has for a number of Python's, or has for one of its own or of ours that is known; -1 where it
- * is neither a float64 nor an int64.
- */
-static int
-number_type(PyObject *o)
-{
-    PyArrayObject *value;
-    if (PyFloat_CheckExact(o) || Py_TYPE(o) == &PyDoubleArrType_Type) {
-        return NPY_DOUBLE;
-    }
-    if (PyLong_CheckExact(o)) {
-        return is_integer(o) ? NPY_LONG : -1;
-    }
-    value = IS_ARRAY(o) ? seen(o) : NULL;
-    return value != NULL && PyArray_NDIM(value) == 0 && PyArray_ISNBO(PyArray_DESCR(value)->byteorder) &&
-                   (PyArray_DESCR(value)->type_num == NPY_DOUBLE || PyArray_DESCR(value)->type_num == NPY_LONG)
-               ? PyArray_DESCR(value)->type_num
-               : -1;
-}
-
-/* Write numbers, which `number_type` knows, as elements of a dtype one after another. */
-static void
-store_numbers(PyObject *list, int type, char *data)
-{
-    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++, data += sizeof(double)) {
-        PyObject *o = PySequence_Fast_GET_ITEM(list, i);
-        int is_ours = IS_ARRAY(o), own = number_type(o);
-        long integer = own != NPY_LONG ? 0 : is_ours ? *(npy_long *)PyArray_DATA(seen(o)) : PyLong_AsLong(o);
-        if (type == NPY_LONG) {
-            *(npy_long *)data = integer;
-        }
-        else {
-            *(double *)data = own == NPY_LONG ? (double)integer
-                              : is_ours       ? *(double *)PyArray_DATA(seen(o))
-                                              : PyFloat_AS_DOUBLE(o);
-        }
-    }
-}
-
-/* Return an array of few numbers, or of lists of as many, as NumPy makes it; NULL, without an error, where that is not so
- * simple. It runs nothing, so that no list changes meanwhile.
- */
-static PyObject *
-listed(PyObject *list, PyObject *dtype)
-{
-    Py_ssize_t n = PySequence_Fast_GET_SIZE(list), row = 1;
-    int is_table = n > 0 && is_nested(PySequence_Fast_GET_ITEM(list, 0)), type = NPY_LONG;
-    npy_intp dims[2] = {n, 0};
-    PyObject *value;
-    if (dtype != Py_None && dtype != (PyObject *)&PyFloat_Type && dtype != (PyObject *)double_dtype) {
-        return NULL;
-    }
-    if (is_table) {
-        dims[1] = row = PySequence_Fast_GET_SIZE(PySequence_Fast_GET_ITEM(list, 0));
-    }
-    if (n == 0 || row == 0 || n > LONGEST || row > LONGEST) {
-        return NULL;
-    }
-    for (Py_ssize_t i = 0; i < n; i++) {
-        PyObject *item = PySequence_Fast_GET_ITEM(list, i);
-        if (is_table && !(is_nested(item) && PySequence_Fast_GET_SIZE(item) == row)) {
-            return NULL;
-        }
-        for (Py_ssize_t k = 0; k < row; k++) {
-            int own = number_type(is_table ? PySequence_Fast_GET_ITEM(item, k) : item);
-            if (own < 0) {
-                return NULL;
-            }
-            type = own == NPY_DOUBLE ? own : type;
-        }
-    }
-    type = dtype == Py_None ? type : NPY_DOUBLE;
-    value = PyArray_SimpleNew(1 + is_table, dims, type);
-    for (Py_ssize_t i = 0; value != NULL && i < (is_table ? n : 1); i++) {
-        store_numbers(is_table ? PySequence_Fast_GET_ITEM(list, i) : list, type,
-                      PyArray_BYTES((PyArrayObject *)value) + i * row * (npy_intp)sizeof(double));
-    }
-    return value == NULL ? NULL : known_array(value, NULL);
 }
 
 /* Return the dtype that a call gives besides a list; NULL where it gives anything else. */

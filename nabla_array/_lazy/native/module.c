@@ -44,6 +44,7 @@
 #include "indexing.h"
 #include "moves.h"
 #include "reductions.h"
+#include "lists.h"
 #include "functions.h"
 #include "attributes.h"
 #include "making.h"

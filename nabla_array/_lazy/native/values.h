@@ -326,7 +326,7 @@ known_array(PyObject *value, PyObject *node)
 /* Arrays of one element that died with all that they are made of, by dtype: the next number is written into one. There
  * are enough of them for the lists of numbers that loops make and drop.
  */
-enum { KEPT_NUMBERS = MOST_KEPT * 16, NUMBER_TYPES = NPY_CDOUBLE + 1 };
+enum { KEPT_NUMBERS = MOST_KEPT * 64, NUMBER_TYPES = NPY_CDOUBLE + 1 };
 static struct {
     int n;
     PyObject *kept[KEPT_NUMBERS + 1];

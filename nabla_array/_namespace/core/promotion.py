@@ -74,8 +74,12 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
         return x if dtype is None else astype(x, np.dtype(dtype))
     if function in _LEFT_TO_OTHERS or (isinstance(x, np.ndarray) and function not in _PLAIN):
         check_kind(function, x, has_methods=function in _LEFT_TO_OTHERS)
-    if isinstance(x, list | tuple) and _holds_array(x):
-        return _stacked(function, x, dtype)
+    if isinstance(x, list | tuple):
+        known = list_hook[0](x)
+        if known is not None and (dtype is None or known.dtype == dtype):
+            return known
+        if _holds_array(x):
+            return _stacked(function, x, dtype) if known is None else astype(known, np.dtype(dtype))
     try:
         return from_value(host_array(function, x, dtype, copy=True))
     except ValueError:  # NumPy takes no arrays of ours from an object's `__array__`
@@ -139,9 +143,6 @@ list_hook: list[Callable[[Any], Array | None]] = []
 
 def _stacked(function: str, items: Any, dtype: Any) -> Array:
     """Return a sequence that holds arrays, at any depth, as one array."""
-    known = list_hook[0](items)
-    if known is not None:
-        return known if dtype is None else astype(known, np.dtype(dtype))
     rows = [as_array(function, i, dtype) for i in items]
     shapes = list(dict.fromkeys(x.shape for x in rows))
     if len(shapes) > 1:
