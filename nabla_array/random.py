@@ -149,11 +149,23 @@ class RandomState(theirs.RandomState):
         return type(self), *super().__reduce__()[1:]
 
 
+class _Method:
+    """A method of a generator, wrapped when it is first asked for: to wrap all of them takes milliseconds."""
+
+    def __init__(self, function: Callable[..., Any], kind: type, name: str) -> None:
+        self._function, self._kind, self._name = function, kind, name
+
+    def __get__(self, generator: Any, kind: type) -> Any:
+        # Threads that come at the same time make the same twice.
+        setattr(self._kind, self._name, _drawing(self._function, f"{self._kind.__name__}.{self._name}"))
+        return getattr(kind if generator is None else generator, self._name)
+
+
 for _kind in (Generator, RandomState):
     _SIMPLE.add(_kind)
     for _name, _method in vars(_kind.__base__).items():
         if callable(_method) and not _name.startswith("_"):
-            setattr(_kind, _name, _drawing(_method, f"{_kind.__name__}.{_name}"))
+            setattr(_kind, _name, _Method(_method, _kind, _name))
 
 
 def default_rng(seed: Any = None) -> Generator:
@@ -181,16 +193,13 @@ def default_rng(seed: Any = None) -> Generator:
 
 
 def __getattr__(name: str) -> Any:
-    """Return what else numpy.random has: submodules, the global bit generator."""
+    """Wrap a function of numpy.random's, or return what else it has: submodules, the global bit generator."""
     if name.startswith("_"):
         raise AttributeError(f"module 'nabla_array.random' has no attribute {name!r}")
-    return getattr(theirs, name)
-
-
-for _name in __all__:
-    if _name not in globals():
-        _theirs = getattr(theirs, _name)
-        globals()[_name] = _theirs if isinstance(_theirs, type) else _drawing(_theirs, _name)
+    found = getattr(theirs, name)
+    if name in __all__ and not isinstance(found, type):
+        found = globals()[name] = _drawing(found, name)
+    return found
 
 
 def __dir__() -> list[str]:

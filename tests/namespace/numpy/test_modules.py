@@ -64,7 +64,7 @@ def test_special_functions_can_be_pickled(name: str) -> None:
 
 @pytest.mark.parametrize("kind", [xp.random.Generator, xp.random.RandomState])
 def test_methods_of_generators_can_be_pickled(kind: type) -> None:
-    methods = [m for m in vars(kind).values() if isinstance(m, FUNCTIONS) and m.__name__[0] != "_"]
+    methods = [m for n in dir(kind) if n[0] != "_" and isinstance(m := getattr(kind, n), FUNCTIONS)]
     assert len(methods) > 30
     assert [m for m in methods if pickle.loads(pickle.dumps(m)) is not m] == []
 
