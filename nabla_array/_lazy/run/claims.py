@@ -82,10 +82,11 @@ class Claim:
         self.running.acquire()
 
     def begin(self) -> None:
-        """Claim the nodes, with the lock."""
+        """Claim the nodes, with the lock, but for those that a finalizer has had computed meanwhile."""
         claims.append(self)
         for node in self.order:
-            node.depth += CLAIMED
+            if node.value is None:
+                node.depth += CLAIMED
 
     def end(self) -> None:
         """Let others have those of the nodes that are still pending; more than once is no matter."""

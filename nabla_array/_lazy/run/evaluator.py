@@ -291,7 +291,7 @@ def _planned(key: Hashable, order: list[Node]) -> tuple[Callable[..., None], Pla
             from . import early, planning
 
             found = early.run, planning.planned(line.program), line.numbers
-        if key is not None:
+        if key is not None and all(map(is_pending, order)):  # else it is the plan of other nodes
             keep((everything, key), found)
     return found
 
@@ -318,7 +318,8 @@ class _Deep:
         self.leaves.clear()
         self.order.reverse()
         while self.order:
-            hearing(_run_one, self.order[-1])
+            if is_pending(self.order[-1]):  # else a finalizer had it computed
+                hearing(_run_one, self.order[-1])
             self.order.pop()
 
     def _run_planned(self, run: Callable[..., None], plan: Planned, numbers: list[int]) -> None:
