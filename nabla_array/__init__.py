@@ -8,11 +8,11 @@ counted; `report()` says so.
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ._lazy.config import config as config
+from ._lazy.forks import late as _late
 from ._namespace.chapters.elementwise import *  # noqa: F403
 from ._namespace.core import array as _array
 from ._namespace.core.array import Array as Array
@@ -54,7 +54,7 @@ def _this(api_version: str | None) -> ModuleType:
 
 
 def _html(x: Array) -> str | None:
-    shown: str | None = import_module(".runner.notebook", __name__).html(x)
+    shown: str | None = _late(".runner.notebook", __name__).html(x)
     return shown
 
 
@@ -66,7 +66,7 @@ Array.__array_namespace__ = _fastpath.wrap(  # type: ignore[method-assign]
 for _name in _interop.TAKE_ANY_DTYPE & globals().keys():
     globals()[_name] = _interop.or_host(globals()[_name], _name)
 # What this module itself needs is no name of the namespace.
-_TOOLS = {"Any", "ModuleType", "TYPE_CHECKING", "annotations", "import_module", "sys"}
+_TOOLS = {"Any", "ModuleType", "TYPE_CHECKING", "annotations", "sys"}
 _interop.namespace_names.update(
     {k: v for k, v in globals().items() if not k.startswith("_") and k not in _TOOLS}
 )
@@ -74,7 +74,7 @@ _interop.namespace_names.update(
 
 sys.meta_path.append(_numpy_modules.Finder())
 for _name in _imports.KNOWN:
-    _imports.before_import(_name, lambda: import_module("._namespace.interop.libraries", __name__))
+    _imports.before_import(_name, lambda: _late("._namespace.interop.libraries", __name__))
 
 # Imported when they are first named: most programs never do.
 _LATE_MODULES = ("fft", "lib", "linalg", "random", "special", "typing")
@@ -92,9 +92,9 @@ _LATE = {
 
 def _find(name: str) -> Any:
     if name in _LATE:
-        found = getattr(import_module(_LATE[name], __name__), name)
+        found = getattr(_late(_LATE[name], __name__), name)
     elif name in _LATE_MODULES:
-        return import_module(f".{name}", __name__)
+        return _late(f".{name}", __name__)
     elif name == "__all__":  # what a star imports: NumPy's names, and ours
         found = sorted(_interop.star_names())
     else:

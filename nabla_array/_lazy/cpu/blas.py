@@ -101,8 +101,9 @@ def one_thread() -> Iterator[None]:
 def _after_fork() -> None:
     """Put back, in a forked child, what its parent's threads found: none of them is there to leave."""
     global _users
-    blas = threads_of_blas()
-    if _users and blas:
+    # Only where somebody found these functions before: to load a library may wait for a lock of a thread
+    # that is not there.
+    if _users and (blas := threads_of_blas()):
         blas.set(_before)
     _users = 0
     _lock.release()

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.forks import late
 from ..._lazy.graph.node import user_frame
 from ..._lazy.stats import stats
 from ..chapters import elementwise
@@ -252,9 +253,7 @@ def _own_function(function: Callable[..., Any]) -> Callable[..., Any] | None:
         return None
     part = function.__module__.removeprefix("numpy").lstrip(".")
     if part in ("linalg", "fft"):
-        found = getattr(import_module(f"..chapters.{part}", __package__), name, None) or find_hook[0](
-            name, part
-        )
+        found = getattr(late(f"..chapters.{part}", __package__), name, None) or find_hook[0](name, part)
     elif part == "lib.stride_tricks":
         found = find_hook[0](name, "lib")
     else:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
+from ..._lazy.forks import late
 from ..interop.functions import find_hook
 
 # Module -> its public names. A name that is not NumPy's has no place here.
@@ -92,7 +92,7 @@ HOMES = {"": _homes(CHAPTERS | STANDARD), "linalg": _homes(LINALG), "fft": _home
 def find(name: str, part: str = "") -> Any:
     """Return what a name of NumPy's (of a `part` of it) is here, or None where we have nothing for it."""
     home = HOMES[part].get(name)
-    return None if home is None else getattr(import_module(f".{home}", __package__), name)
+    return None if home is None else getattr(late(f".{home}", __package__), name)
 
 
 def getter(part: str, names: dict[str, Any]) -> Callable[[str], Any]:

@@ -7,12 +7,12 @@ import inspect
 import operator
 import pickle
 from functools import lru_cache, update_wrapper
-from importlib import import_module
 from types import FunctionType, GenericAlias
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 import numpy as np
 
+from ..._lazy.forks import late
 from ..._lazy.native import compiled
 from ..._lazy.ops.elementwise import imag as imag_p
 from ..._lazy.ops.elementwise import real as real_p
@@ -47,7 +47,7 @@ _find = lru_cache(None)(homes.find)
 @lru_cache(None)
 def _ufunc_method(name: str) -> Function:
     """Return a function of `ufunc_methods`."""
-    return getattr(import_module(".ufunc_methods", __package__), name)
+    return getattr(late(".ufunc_methods", __package__), name)
 
 
 late_hook.append(_ufunc_method)
