@@ -27,7 +27,7 @@ waited = time.monotonic() - start
 if pid == 0:
     signal.alarm(20)
     os._exit(not forks.late({name!r}).done)
-print(os.waitpid(pid, 0)[1], waited < 5)
+print(os.waitpid(pid, 0)[1], waited < 5, flush=True)
 os._exit(0)
 """
 
