@@ -27,6 +27,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache, wraps
+from types import MethodType
 from typing import Any
 
 import numpy as np
@@ -157,8 +158,9 @@ class _Method:
 
     def __get__(self, generator: Any, kind: type) -> Any:
         # Threads that come at the same time make the same twice.
-        setattr(self._kind, self._name, _drawing(self._function, f"{self._kind.__name__}.{self._name}"))
-        return getattr(kind if generator is None else generator, self._name)
+        made = _drawing(self._function, f"{self._kind.__name__}.{self._name}")
+        setattr(self._kind, self._name, made)
+        return made if generator is None else MethodType(made, generator)
 
 
 for _kind in (Generator, RandomState):

@@ -354,3 +354,18 @@ def test_numpys_module_is_imported_late(line: str) -> None:
     code = f"import sys, nabla_array; {there}; {line}; {there}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", "True"]
+
+
+@pytest.mark.parametrize("name", ["laplace", "gumbel"])
+def test_a_derived_generator_calls_the_method_once(name: str) -> None:
+    """Also the first time, when the method is wrapped."""
+
+    class Twice(xp.random.Generator):
+        pass
+
+    def draw(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return 2 * getattr(super(Twice, self), name)(*args, **kwargs)
+
+    setattr(Twice, name, draw)
+    wanted = 2 * getattr(np.random.default_rng(3), name)(size=4)
+    np.testing.assert_array_equal(np.asarray(getattr(Twice(np.random.PCG64(3)), name)(size=4)), wanted)

@@ -107,16 +107,17 @@ def test_what_threadpoolctl_set(before: int, in_other_thread: bool) -> None:
     """It is put back for the thread that set it, which lives on."""
     threadpoolctl = pytest.importorskip("threadpoolctl")
     with threadpoolctl.threadpool_limits(2, user_api="blas"):
-        found = count()
+        found, seen = count(), []
 
         def work() -> None:
             with blas.one_thread():
-                assert count() == 1
+                seen.append(count())
 
         if in_other_thread:
             in_threads(work)
         else:
             work()
+        assert seen == [1]
         assert count() == found
 
 
@@ -131,6 +132,15 @@ def test_many_threads_come_and_go(before: int) -> None:
 
     in_threads(*[work] * 8)
     assert not wrong
+    assert count() == before
+
+
+def test_a_library_that_cannot_be_asked_is_asked_again(before: int) -> None:
+    failing = patch.object(blas, "threads_of_blas", side_effect=OSError("no library"))
+    with failing, pytest.raises(OSError, match="no library"):
+        blas.one_thread().__enter__()
+    with blas.one_thread():
+        assert count() == 1
     assert count() == before
 
 
