@@ -12,7 +12,8 @@ from .._lazy.graph.node import Node
 from .._namespace.core.array import Array, check_device, default
 from ..transforms.calls import decorator, named
 from ..transforms.pytree import tree_leaves
-from ..transforms.vmap import Cut, spmd_hook, vmap
+from ..transforms.runs import Cut
+from ..transforms.vmap import spmd_hook, vmap
 from .arrays import cut_node
 from .errors import ShardingError
 from .mesh import DeviceMesh

@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._lazy.graph.aval import aval_of
-from .._lazy.graph.bodies import Body, closed, hole_for, is_writing, writing
+from .._lazy.graph.bodies import Body, closed, hole_for, writing
 from .._lazy.graph.node import Node, mark_origin, record
 from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Program
 from .._lazy.graph.tape import taping
 from .._lazy.ops.structure import project
 from .._lazy.rules.levels import Levels, align, merge, seeing_levels, sizes_in_force
-from .._lazy.run.evaluator import value_of
-from .._namespace.core.array import Array, current, split_hook
+from .._namespace.core.array import Array, current
 from .._namespace.core.promotion import SCALARS, astype
 from .._namespace.core.weak import let_stand, number_of, number_type, standing_for_numbers
 from . import vmap as _vmap  # noqa: F401  whose hook must be there before ours
@@ -140,19 +139,6 @@ class Run:
         self.seen.update({id(n): (n, k.levels) for n, k in zip(outs, kinds, strict=True)})
         program, more = closed(self.tape, outs)
         return program, more, [self.seen[id(n)][1] if id(n) in self.seen else () for n in more]
-
-
-# vmap answers from memory where it has seen the same look before; in a body there is nothing to see.
-_split = split_hook[0]
-
-
-def _look(x: Array) -> np.ndarray:
-    if is_writing():
-        value_of(current(x))
-    return _split(x)
-
-
-split_hook[0] = _look
 
 
 def carried(

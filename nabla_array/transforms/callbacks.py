@@ -17,8 +17,8 @@ from .._lazy.run.evaluator import value_of
 from .._namespace.core.array import Array, current
 from .calls import array_leaf, is_array_like
 from .pytree import Rest, take, tree_flatten, tree_unflatten
+from .runs import going
 from .shapes import ShapeDtypeStruct, is_evaluating_shapes
-from .vmap import going
 from .watching import run_as_it_is
 
 if TYPE_CHECKING:

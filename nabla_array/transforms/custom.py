@@ -25,8 +25,9 @@ from .._namespace.core.array import Array, apply, current
 from .._namespace.core.promotion import SCALARS
 from .calls import Positions, array_leaf, choose, fresh, is_array_like
 from .pytree import Rest, flatten_up_to, take, tree_flatten, tree_map
+from .runs import OutsideVmap
 from .tracing import trace
-from .vmap import OutsideVmap, vmap
+from .vmap import vmap
 from .watching import run_as_it_is, running_tapes
 
 if TYPE_CHECKING:

@@ -151,10 +151,9 @@ class Array(Methods):
         """Return the elements, evaluated. The memory is shared: nobody may write to it."""
         if tapes:
             look_hook[0](self)
-        node = current(self)
         if self._levels:
             return split_hook[0](self)
-        value: np.ndarray = value_of(node)
+        value: np.ndarray = value_of(current(self))
         return value
 
     def item(self, /, *args: Any) -> bool | int | float | complex:
