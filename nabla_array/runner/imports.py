@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import builtins
 import importlib
+import os
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+from .._lazy.native import compiled
 from .._namespace.core.views import openers
 from .._namespace.interop.policies import program_files, program_hook
 
 _PACKAGE = Path(__file__).parents[1]
 _INSTALLED = [Path(folder) for folder in set(sysconfig.get_paths().values())]
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
+
+
+_folder = lru_cache(os.path.realpath)
+
+
+def _real(name: str) -> str:
+    """Return the path of a file without symbolic links: its folder has many, and is looked at once."""
+    folder, base = os.path.split(name)
+    if not os.path.isabs(folder):
+        return os.path.realpath(name)
+    found = os.path.join(_folder(folder), base)
+    return os.path.realpath(found) if os.path.islink(found) else found
 
 
 def _project(folder: Path) -> Path | None:
@@ -36,18 +51,20 @@ class Own:
         self._folder = folder.resolve()
         self._project = _project(self._folder)
         # A program in the folder of an environment is not a part of it.
-        self._installed = [f for f in _INSTALLED if not self._folder.is_relative_to(f)]
+        installed = [f for f in _INSTALLED if not self._folder.is_relative_to(f)]
+        self._libraries = tuple([os.path.join(folder, "") for folder in (_PACKAGE, *installed)])
         self.known: dict[str, bool] = {}  # of files that were asked for
 
     def file(self, name: str) -> bool:
         """Say whether this is a file of the program's."""
         if name not in self.known:
-            self.known[name] = self._look(Path(name).resolve())
+            self.known[name] = self._look(_real(name))
         return self.known[name]
 
-    def _look(self, path: Path) -> bool:
-        if any(path.is_relative_to(f) for f in (_PACKAGE, *self._installed)):
+    def _look(self, name: str) -> bool:
+        if name.startswith(self._libraries):
             return False
+        path = Path(name)
         if {"site-packages", "dist-packages"} & set(path.parts):
             return False
         if path.is_relative_to(self._folder):
@@ -94,7 +111,10 @@ class Redirect:
         program_hook.append(self._names)
         program_files.append(self.own.known)
         openers.append(self._names)
-        self._import, builtins.__import__ = builtins.__import__, self._statement
+        self._import = builtins.__import__
+        is_pythons = getattr(self._import, "__self__", None) is builtins
+        can_be_compiled = compiled is not None and is_pythons
+        builtins.__import__ = compiled.importing(self._statement) if can_be_compiled else self._statement
         self._import_module, importlib.import_module = importlib.import_module, self._function
 
     def off(self) -> None:

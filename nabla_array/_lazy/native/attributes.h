@@ -39,14 +39,34 @@ asking(PyObject *module, PyObject *args)
     Py_RETURN_NONE;
 }
 
-/* Return the name (borrowed) of the module of the code that runs; NULL, without an error, where there is none. */
+/* Return the name (borrowed) of the module with these global names; NULL, without an error, where there is none. */
 static PyObject *
-asking_module(void)
+module_of(PyObject *globals)
 {
-    PyObject *globals = PyEval_GetGlobals(); /* no frame is made for it, as for `PyEval_GetFrame` */
     PyObject *name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name);
     PyErr_Clear();
     return name;
+}
+
+/* Return the global names of the code that asks what an array is an instance of: abstract classes pass the question on. */
+static PyObject *
+asking_globals(void)
+{
+    PyObject *globals = PyEval_GetGlobals(), *name = module_of(globals); /* no frame is made, as for `PyEval_GetFrame` */
+    PyFrameObject *frame = NULL;
+    Py_XINCREF(globals);
+    while (name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "abc") == 0) {
+        PyFrameObject *back = frame != NULL ? frame : (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
+        if (back == NULL || (frame = PyFrame_GetBack(back)) == NULL) {
+            Py_XDECREF(back);
+            break;
+        }
+        Py_DECREF(back);
+        Py_SETREF(globals, PyFrame_GetGlobals(frame));
+        name = module_of(globals);
+    }
+    Py_XDECREF(frame);
+    return globals;
 }
 
 /* Say whether the code that runs is of one of some modules. */
@@ -58,33 +78,43 @@ is_asked_by(PyObject *modules)
     if (modules == NULL || PySet_GET_SIZE(modules) == 0) {
         return modules == NULL;
     }
-    if ((name = asking_module()) != NULL) {
+    if ((name = module_of(PyEval_GetGlobals())) != NULL) {
         found = PySet_Contains(modules, name) != 0;
         PyErr_Clear();
     }
     return found;
 }
 
-/* Return the class of an array to the code that asks; NULL, without an error, where that is told something else. */
+/* Return the class of the numbers of a dtype, which is asked for once a kind. */
+static PyObject *
+class_of_number(PyArray_Descr *dtype)
+{
+    static PyObject *known[CHAR_MAX + 1];
+    int kind = dtype->kind & CHAR_MAX;
+    if (known[kind] == NULL) {
+        known[kind] = PyObject_CallFunction(number_class, "C", kind);
+    }
+    return Py_XNewRef(known[kind]);
+}
+
+/* Return the class of an array to the code that asks; NULL, without an error, where `policies.py` says it. */
 static PyObject *
 class_of(PyObject *aval, PyObject *shape)
 {
-    PyObject *name = number_class == NULL ? NULL : asking_module(), *dtype, *kind, *found = NULL; /* who asks `isinstance` */
-    int is_number = PyTuple_GET_SIZE(shape) == 0;
-    if (name != NULL && (!is_number || is_foreign()) &&
-        PySet_Contains(is_number ? told_of_numbers : told_of_arrays, name) == 0) {
+    PyObject *globals = number_class == NULL ? NULL : asking_globals(), *name = module_of(globals), *found = NULL;
+    int is_number = PyTuple_GET_SIZE(shape) == 0, own = is_number ? is_programs(globals) : 0;
+    if (name != NULL && own >= 0 && PySet_Contains(is_number ? told_of_numbers : told_of_arrays, name) == 0) {
+        PyObject *dtype = is_number ? PyObject_GetAttr(aval, s_dtype) : NULL;
         if (!is_number) {
             found = Py_NewRef((PyObject *)Array);
         }
-        else if ((dtype = PyObject_GetAttr(aval, s_dtype)) != NULL) {
-            if ((kind = PyObject_GetAttr(dtype, s_kind)) != NULL) {
-                found = PyObject_CallOneArg(number_class, kind);
-                Py_DECREF(kind);
-            }
-            Py_DECREF(dtype);
+        else if (dtype != NULL && PyArray_DescrCheck(dtype)) {
+            found = own ? Py_NewRef((PyObject *)((PyArray_Descr *)dtype)->typeobj) : class_of_number((PyArray_Descr *)dtype);
         }
+        Py_XDECREF(dtype);
     }
     PyErr_Clear();
+    Py_XDECREF(globals);
     return found;
 }
 
@@ -238,21 +268,28 @@ names_dtype(PyObject *value, PyArray_Descr *dtype)
     return value == (PyObject *)dtype || (PyType_Check(value) && value == (PyObject *)dtype->typeobj);
 }
 
-/* Say whether NumPy copies an array in the order of its axes: they lie so in NumPy's memory, perhaps with gaps. */
+/* Say whether NumPy copies an array as it copies this value: they lie so in NumPy's memory, perhaps with gaps. */
 static int
-is_copied_in_order(PyObject *x, PyArrayObject *value)
+is_copied_alike(PyObject *x, PyArrayObject *value)
 {
-    npy_intp above = NPY_MAX_INTP;
     if (PyArray_IS_C_CONTIGUOUS(value)) {
         return 1;
     }
     for (int i = 0; i < PyArray_NDIM(value); i++) {
-        if (PyArray_STRIDE(value, i) < 1 || PyArray_STRIDE(value, i) > above) {
+        if (PyArray_STRIDE(value, i) == 0) {
             return 0;
         }
-        above = PyArray_STRIDE(value, i);
     }
     return lies_as_numpys(x, value);
+}
+
+/* Say whether a value is the dtype of numbers that an array's are cast to without loss. */
+static inline int
+is_wider(PyObject *value, PyArray_Descr *dtype)
+{
+    return PyArray_DescrCheck(value) && PyTypeNum_ISNUMBER(((PyArray_Descr *)value)->type_num) &&
+           PyArray_ISNBO(((PyArray_Descr *)value)->byteorder) &&
+           PyArray_CanCastTypeTo(dtype, (PyArray_Descr *)value, NPY_SAFE_CASTING);
 }
 
 /* x.__array__(dtype=None, copy=None), as `numpy.asarray` calls it: a copy of what is not large */
@@ -261,26 +298,26 @@ call_array(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     PyArrayObject *value;
-    PyObject *copy;
+    PyArray_Descr *wanted;
     if (n < 1 || n > 2 || !IS_ARRAY(args[0]) || is_watched() || (value = fresh(args[0])) == NULL ||
-        !is_copied_in_order(args[0], value) || PyArray_NBYTES(value) >= part_bytes || is_asked_by(told_of_memory[0]) ||
+        !is_copied_alike(args[0], value) || PyArray_NBYTES(value) >= part_bytes || is_asked_by(told_of_memory[0]) ||
         is_asked_by(told_of_memory[1]) || (PyArray_NBYTES(value) >= tiny() && is_asked_by(told_of_memory[2]))) {
         return NULL;
     }
+    wanted = PyArray_DESCR(value);
     for (Py_ssize_t i = 1; i < n + keywords; i++) {
         PyObject *name = i < n ? NULL : PyTuple_GET_ITEM(names, i - n);
         int is_dtype = name == NULL || PyUnicode_CompareWithASCIIString(name, "dtype") == 0;
-        int is_simple = args[i] == Py_None || (is_dtype ? names_dtype(args[i], PyArray_DESCR(value)) : args[i] == Py_True);
+        if (is_dtype && is_wider(args[i], wanted)) {
+            wanted = (PyArray_Descr *)args[i];
+            continue;
+        }
+        int is_simple = args[i] == Py_None || (is_dtype ? names_dtype(args[i], wanted) : args[i] == Py_True);
         if (!is_simple || !(is_dtype || PyUnicode_CompareWithASCIIString(name, "copy") == 0)) {
             return NULL;
         }
     }
-    Py_INCREF(PyArray_DESCR(value));
-    copy = new_array(PyArray_DESCR(value), PyArray_NDIM(value), PyArray_DIMS(value));
-    if (copy != NULL && PyArray_CopyInto((PyArrayObject *)copy, value) < 0) {
-        Py_CLEAR(copy);
-    }
-    return copy;
+    return copy_as(value, wanted);
 }
 
 /* Say whether an array owns its memory, or is all of another's that nobody else has, and may be written to. */

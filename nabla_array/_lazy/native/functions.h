@@ -48,8 +48,8 @@ argument(Fast *f, PyObject *arg, PyObject **out, npy_intp *bytes, int *is_near, 
     }
     if (PyArray_CheckExact(arg)) { /* of NumPy's own */
         PyArrayObject *value = (PyArrayObject *)arg;
-        if (PyArray_NBYTES(value) >= tiny() || !is_held(value) || !is_usual(f, value) ||
-            !PyArray_ISBEHAVED_RO(value)) {
+        if (tiny() == 0 || !is_held(value) || !is_usual(f, value) || !PyArray_ISBEHAVED_RO(value) ||
+            (*bytes += PyArray_NBYTES(value)) >= part_bytes) {
             return 0;
         }
         *is_near = 1;
@@ -518,10 +518,10 @@ call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject 
         PyObject *own = PyDict_GetItemWithError(((Fast *)self)->host, args[1]);
         if (own != NULL && PyObject_TypeCheck(own, &FastType) && ((Fast *)own)->nin == n - 3) {
             int failed = 0;
-            PyObject *x = args[3], *y = n == 5 ? args[4] : NULL, *own_x = adopt(&x, y), *own_y = adopt(&y, x);
+            PyObject *x = args[3], *y = n == 5 ? args[4] : NULL, *own_x = adopt(&x, y, 1), *own_y = adopt(&y, x, 1);
             PyObject *found = compute((Fast *)own, x, y, NULL, &failed);
-            Py_XDECREF(own_x);
-            Py_XDECREF(own_y);
+            let_adopted_go(own_x, &found);
+            let_adopted_go(own_y, &found);
             if (found != NULL || failed) {
                 return found;
             }

@@ -153,17 +153,34 @@ is_held(PyArrayObject *a)
            : type == NPY_BOOL;
 }
 
-/* Return one of ours for a little array of NumPy's own: a copy, since whoever has that may write to it. NULL, without an
- * error, for another.
+/* Say whether an array of NumPy's is of a dtype that the package's arrays have, in the machine's byte order. */
+static inline int
+is_native(PyArrayObject *array)
+{
+    return is_held(array) && PyArray_ISNBO(PyArray_DESCR(array)->byteorder);
+}
+
+/* Return a copy of an array, in a dtype that its elements can be cast to; it lies as NumPy's copy does. */
+static PyObject *
+copy_as(PyArrayObject *array, PyArray_Descr *dtype)
+{
+    PyObject *copy;
+    Py_INCREF(dtype);
+    copy = PyArray_IS_C_CONTIGUOUS(array) ? new_array(dtype, PyArray_NDIM(array), PyArray_DIMS(array))
+                                          : PyArray_NewLikeArray(array, NPY_KEEPORDER, dtype, 0);
+    if (copy != NULL && PyArray_CopyInto((PyArrayObject *)copy, array) < 0) {
+        Py_CLEAR(copy);
+    }
+    return copy;
+}
+
+/* Return one of ours for an array of NumPy's own: a copy, since whoever has that may write to it. NULL, without an error,
+ * for another.
  */
 static PyObject *
 copy_of_numpys(PyArrayObject *array)
 {
-    PyObject *copy;
-    if (PyArray_NBYTES(array) >= tiny() || !is_held(array) || !PyArray_ISNBO(PyArray_DESCR(array)->byteorder)) {
-        return NULL;
-    }
-    copy = PyArray_NewCopy(array, NPY_KEEPORDER);
+    PyObject *copy = is_native(array) ? copy_as(array, PyArray_DESCR(array)) : NULL;
     copy = copy == NULL ? NULL : known_array(copy, NULL);
     PyErr_Clear(); /* of memory, told elsewhere */
     return copy;

@@ -50,6 +50,7 @@
 #include "making.h"
 #include "pytrees.h"
 #include "slots.h"
+#include "importing.h"
 
 static void
 fast_dealloc(PyObject *self)
@@ -479,6 +480,7 @@ setup(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"fill_slots", fill_slots, METH_NOARGS, "Call the methods of arrays without looking them up."},
+    {"importing", importing, METH_O, "Return what asks a function for NumPy's modules in the place of `__import__`."},
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
     {"number", number, METH_VARARGS, "Number the nodes of a graph, and say where its ends are, with a key."},

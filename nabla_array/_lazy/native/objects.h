@@ -96,26 +96,38 @@ static PyObject *s_name, *s_file;
 static PyObject *program_hook; /* list: what says whether global names are of the program that is run, if one is */
 static PyObject *program_files; /* list: the dict of what it has said so far, by the modules' files */
 
-/* Say whether the code that runs is known to be of no program that is run: `Own.names` in Python is the meaning. */
+/* Say whether code with these global names is of a program that is run, as `Own.names` in Python does; -1: ask there. */
 static int
-is_foreign(void)
+is_programs(PyObject *globals)
 {
-    PyObject *globals, *name, *file;
-    int found = 0;
-    if (program_hook == NULL || PyList_GET_SIZE(program_hook) == 0) {
-        return program_hook != NULL;
+    PyObject *name, *file, *known;
+    int found = -1;
+    if (program_hook == NULL || globals == NULL) {
+        return -1;
     }
-    if (PyList_GET_SIZE(program_hook) != 1 || PyList_GET_SIZE(program_files) != 1) {
+    if (PyList_GET_SIZE(program_hook) == 0) {
         return 0;
     }
-    globals = PyEval_GetGlobals();
-    name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name);
-    file = name == NULL ? NULL : PyDict_GetItemWithError(globals, s_file);
-    if (file != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__main__") != 0) {
-        found = PyDict_GetItemWithError(PyList_GET_ITEM(program_files, 0), file) == Py_False;
+    if (PyList_GET_SIZE(program_hook) != 1 || PyList_GET_SIZE(program_files) != 1) {
+        return -1;
+    }
+    name = PyDict_GetItemWithError(globals, s_name);
+    if (name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "__main__") == 0) {
+        return 1;
+    }
+    if ((file = PyDict_GetItemWithError(globals, s_file)) != NULL) {
+        known = PyDict_GetItemWithError(PyList_GET_ITEM(program_files, 0), file);
+        found = known == NULL ? -1 : known == Py_True;
     }
     PyErr_Clear();
     return found;
+}
+
+/* Say whether the code that runs is known to be of no program that is run. */
+static inline int
+is_foreign(void)
+{
+    return is_programs(PyEval_GetGlobals()) == 0;
 }
 
 static PyObject *refusal; /* what an array says that gives no buffer: made once, since NumPy asks for one first */

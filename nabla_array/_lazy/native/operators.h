@@ -69,23 +69,71 @@ is_double(Fast *f, PyObject *o)
 
 static PyObject *listed(PyObject *list, PyObject *dtype);
 
-/* Put one of ours in the place of a little array of NumPy's own, or of a list of few numbers, and return it, which the caller
- * lets go of; NULL for another operand. A list beside a number may be one to repeat.
+/* Bytes from which on it takes longer to copy an array of NumPy's than to see whether it must be. */
+enum { LEAST_BORROWED = 4096 };
+
+/* Return one of ours on the memory of an array of NumPy's own, for `let_adopted_go`; NULL, without an error, for another. */
+static PyObject *
+borrowed(PyArrayObject *array)
+{
+    PyObject *view = PyArray_View(array, NULL, NULL);
+    if (view != NULL) {
+        PyArray_CLEARFLAGS((PyArrayObject *)view, NPY_ARRAY_WRITEABLE);
+        view = known_array(view, NULL);
+    }
+    PyErr_Clear(); /* of memory, told elsewhere */
+    return view;
+}
+
+/* Put one of ours in the place of an array of NumPy's own, or of a list of few numbers, and return it, which the caller
+ * gives to `let_adopted_go`; NULL for another operand. `lends`: the array's memory may be read, and a result dropped. A list
+ * beside a number may be one to repeat.
  */
 static inline PyObject *
-adopt(PyObject **o, PyObject *other)
+adopt(PyObject **o, PyObject *other, int lends)
 {
     PyObject *made = NULL;
-    if (*o != NULL && PyArray_CheckExact(*o)) {
-        made = copy_of_numpys((PyArrayObject *)*o);
+    if (*o == NULL || IS_ARRAY(*o) || tiny() == 0) {
+        return NULL;
     }
-    else if (*o != NULL && is_nested(*o) && tiny() > 0 &&
-             !(other != NULL && IS_ARRAY(other) && is_single(other))) {
+    if (PyArray_CheckExact(*o)) {
+        PyArrayObject *array = (PyArrayObject *)*o;
+        npy_intp size = PyArray_NBYTES(array);
+        made = size >= part_bytes || !is_native(array) ? NULL
+               : size < LEAST_BORROWED || !lends                ? copy_of_numpys(array)
+                                                                : borrowed(array);
+    }
+    else if (is_nested(*o) && !(other != NULL && IS_ARRAY(other) && is_single(other))) {
         made = listed(*o, Py_None);
         PyErr_Clear(); /* of memory, told elsewhere */
     }
     *o = made != NULL ? made : *o;
     return made;
+}
+
+/* Let go of what was adopted. Whoever holds its node may read it later: there the elements are copied, since NumPy's array
+ * may be written to. So does a result that lies in the memory: it is dropped, and the package computes it.
+ */
+static void
+let_adopted_go(PyObject *made, PyObject **found)
+{
+    PyObject *value;
+    if (made == NULL) {
+        return;
+    }
+    value = VALUE_OF(NODE(made));
+    if (value != NULL && PyArray_CheckExact(value) && !PyArray_CHKFLAGS((PyArrayObject *)value, NPY_ARRAY_OWNDATA) &&
+        (Py_REFCNT(made) != 1 || Py_REFCNT(NODE(made)) != 1 || Py_REFCNT(value) != 1)) {
+        PyArrayObject *array = (PyArrayObject *)value;
+        PyObject *copy = Py_REFCNT(value) != 1 ? NULL : copy_as(array, PyArray_DESCR(array));
+        if (copy == NULL) {
+            Py_CLEAR(*found);
+        }
+        else {
+            Py_SETREF(SLOT(NODE(made), n_value), copy);
+        }
+    }
+    Py_DECREF(made);
 }
 
 /* Say whether this is an integer of Python's that has a dtype. */
@@ -570,11 +618,11 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     else if (n == f->nin) {
         PyObject *x = args[n == 2 && f->reflected], *y = n == 1 ? NULL : args[!f->reflected];
-        PyObject *own_x = adopt(&x, y), *own_y = adopt(&y, x);
+        PyObject *own_x = adopt(&x, y, 1), *own_y = adopt(&y, x, 1);
         found = is_recorded(x) || (y != NULL && is_recorded(y)) ? record_seen(f, x, y, &failed)
                                                                 : compute(f, x, y, NULL, &failed);
-        Py_XDECREF(own_x);
-        Py_XDECREF(own_y);
+        let_adopted_go(own_x, &found);
+        let_adopted_go(own_y, &found);
     }
     else if (n == f->nin + 1 && IS_ARRAY(args[n - 1])) {
         found = record_into(f, args[0], n == 3 ? args[1] : NULL, args[n - 1], &failed);
@@ -624,7 +672,7 @@ call_in_place(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         return NULL;
     }
     y = args[1];
-    own_y = adopt(&y, args[0]);
+    own_y = adopt(&y, args[0], 0);
     found = compute_in_place((Fast *)self, args[0], y);
     Py_XDECREF(own_y);
     return found;

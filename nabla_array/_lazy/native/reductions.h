@@ -286,7 +286,8 @@ computes_in(const Reduction *r, PyArray_Descr *dtype)
 static PyObject *
 reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names)
 {
-    PyArrayObject *x = IS_ARRAY(args[0]) ? fresh(args[0]) : NULL;
+    int is_ours = IS_ARRAY(args[0]), is_numpys = PyArray_CheckExact(args[0]) && is_native((PyArrayObject *)args[0]);
+    PyArrayObject *x = is_ours ? fresh(args[0]) : is_numpys ? (PyArrayObject *)args[0] : NULL;
     PyObject *axes, *value = NULL;
     PyArray_Descr *dtype;
     const Step *step;
@@ -294,7 +295,7 @@ reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names
     int keeps;
     Cut cut;
     if (x == NULL || PyArray_SIZE(x) == 0 || !PyArray_IS_C_CONTIGUOUS(x) || !PyArray_ISBEHAVED_RO(x) ||
-        PyArray_NBYTES(x) >= part_bytes || !(is_at_hand(NODE(args[0])) || tiny() > 0)) {
+        PyArray_NBYTES(x) >= part_bytes || !((is_ours && is_at_hand(NODE(args[0]))) || tiny() > 0)) {
         return NULL;
     }
     dtype = PyArray_DESCR(x);

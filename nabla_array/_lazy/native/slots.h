@@ -1,4 +1,4 @@
-/* What Python calls for `x + y`, `x < y` and `x[key]`: the methods that the class has under those names, which are known
+/* What Python calls for `x + y`, `-x`, `x < y`, `bool(x)` and `x[key]`: the methods that the class has under those names, which are known
  * here, so that none is looked up. Python puts its own functions back where a method is replaced, and into classes that
  * derive from `Array`.
  */
@@ -53,6 +53,51 @@ static const struct {
 #undef BINARY
 };
 
+#define UNARY_SLOTS(UNARY)                                                                                           \
+    UNARY(nb_negative, "__neg__")                                                                                    \
+    UNARY(nb_absolute, "__abs__")                                                                                    \
+    UNARY(nb_invert, "__invert__")                                                                                   \
+    UNARY(nb_float, "__float__")                                                                                     \
+    UNARY(nb_int, "__int__")                                                                                         \
+    UNARY(nb_index, "__index__")
+
+#define UNARY(slot, name)                                                                                            \
+    static PyObject *slot##_method;                                                                                  \
+    static PyObject *call_##slot(PyObject *x) { return ((Fast *)slot##_method)->call(slot##_method, &x, 1, NULL); }
+UNARY_SLOTS(UNARY)
+#undef UNARY
+
+static const struct {
+    PyObject **method;
+    unaryfunc call;
+    size_t place; /* in PyNumberMethods */
+    const char *name;
+} unary_slots[] = {
+#define UNARY(slot, name) {&slot##_method, call_##slot, offsetof(PyNumberMethods, slot), name},
+    UNARY_SLOTS(UNARY)
+#undef UNARY
+};
+
+static PyObject *bool_method, *hash_method;
+
+static int
+call_nb_bool(PyObject *x)
+{
+    PyObject *found = ((Fast *)bool_method)->call(bool_method, &x, 1, NULL);
+    int truth = found == NULL ? -1 : found == Py_True;
+    Py_XDECREF(found);
+    return truth;
+}
+
+static Py_hash_t
+call_hash(PyObject *x)
+{
+    PyObject *found = ((Fast *)hash_method)->call(hash_method, &x, 1, NULL);
+    Py_hash_t hash = found == NULL ? -1 : PyLong_AsSsize_t(found);
+    Py_XDECREF(found);
+    return hash == -1 && !PyErr_Occurred() ? -2 : hash; /* -1 tells of an error */
+}
+
 static PyObject *compare_methods[Py_GE + 1], *getitem_method;
 
 static PyObject *
@@ -100,6 +145,17 @@ fill_slots(PyObject *module, PyObject *unused)
             has_method(&methods[REFLECTED], binary_slots[i].names[REFLECTED])) {
             *(binaryfunc *)((char *)&heap->as_number + binary_slots[i].place) = binary_slots[i].call;
         }
+    }
+    for (size_t i = 0; i < sizeof(unary_slots) / sizeof(unary_slots[0]); i++) {
+        if (has_method(unary_slots[i].method, unary_slots[i].name)) {
+            *(unaryfunc *)((char *)&heap->as_number + unary_slots[i].place) = unary_slots[i].call;
+        }
+    }
+    if (has_method(&bool_method, "__bool__")) {
+        heap->as_number.nb_bool = call_nb_bool;
+    }
+    if (has_method(&hash_method, "__hash__")) {
+        Array->tp_hash = call_hash;
     }
     for (int op = Py_LT; op <= Py_GE; op++) {
         many += has_method(&compare_methods[op], compared[op]);

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial, wraps
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -17,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..core.array import Array
+from ..core.promotion import as_array
 from ..core.views import memory
 from .imports import after_import
 
@@ -24,6 +26,11 @@ from .imports import after_import
 def number(x: Array) -> Any:
     """Return NumPy's scalar of an array without axes; another stays what it is."""
     return x if x.shape else np.asarray(x)[()]
+
+
+def same(x: Array) -> Any:
+    """Return an array as it is."""
+    return x
 
 
 def copy(x: Array) -> Any:
@@ -45,13 +52,15 @@ class Door(NamedTuple):
     """A module, names of its functions (or of methods, `Class.method`), what they are given, and why.
 
     The name `*` stands for all compiled functions of the module; `function.method` for a method of what the
-    function returns, where its class is compiled and keeps its methods.
+    function returns, where its class is compiled and keeps its methods. With `lists`, lists of our numbers
+    become arrays.
     """
 
     module: str
     names: str
     give: Callable[[Array], Any]
     reason: str
+    lists: bool = False
 
 
 DOORS = (
@@ -60,7 +69,24 @@ DOORS = (
     Door("cv2", "*", shared, "compiled code that takes no other arrays, and draws on those it is given"),
     Door("h5py._hl.dataset", "Dataset.read_direct", shared, "compiled code writes to its argument"),
     Door("h5py._hl.dataset", "Dataset.write_direct", copy, "compiled code takes no others"),
+    Door(
+        "matplotlib.axes._axes",
+        "Axes.plot Axes.scatter",
+        same,
+        "NumPy asks each number of a list",
+        lists=True,
+    ),
+    Door("matplotlib.collections", "LineCollection.set_segments", copy, "makes an array of each row"),
+    Door("matplotlib.collections", "PolyCollection.set_verts", copy, "makes an array of each row"),
     Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
+    Door("matplotlib.colors", "to_rgba_array", copy, "asks each number of what is not NumPy's"),
+    Door(
+        "matplotlib.lines",
+        "Line2D.set_data Line2D.set_xdata Line2D.set_ydata",
+        same,
+        "NumPy asks each number",
+        lists=True,
+    ),
     Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),
@@ -92,7 +118,7 @@ DOORS = (
 )
 
 
-def _given(x: Any, give: Callable[[Array], Any], known: dict[int, Any]) -> Any:
+def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, Any]) -> Any:
     """Return an argument with what `give` makes of our arrays in it; itself where there are none.
 
     What it has made of an array that is given more than once is `known`: it stays one array.
@@ -102,22 +128,27 @@ def _given(x: Any, give: Callable[[Array], Any], known: dict[int, Any]) -> Any:
         if id(x) not in known:
             known[id(x)] = give(x)
         return known[id(x)]
+    if lists and kind is list and x and type(x[0]) is Array and not x[0].shape:
+        with suppress(ValueError, TypeError):  # where not all of them are numbers
+            return np.asarray(as_array("asarray", x))
     if kind is list or kind is tuple:
-        made = [_given(i, give, known) for i in x]
+        made = [_given(i, give, lists, known) for i in x]
         return kind(made) if any([a is not b for a, b in zip(made, x, strict=True)]) else x
     if kind is dict:
-        return {k: _given(v, give, known) for k, v in x.items()}
+        return {k: _given(v, give, lists, known) for k, v in x.items()}
     return x
 
 
-def door(function: Callable[..., Any], give: Callable[[Array], Any]) -> Callable[..., Any]:
+def door(
+    function: Callable[..., Any], give: Callable[[Array], Any], lists: bool = False
+) -> Callable[..., Any]:
     """Return a function that hands another one NumPy's arrays for ours."""
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         known: dict[int, Any] = {}
-        given = [_given(a, give, known) for a in args]
-        return function(*given, **{k: _given(v, give, known) for k, v in kwargs.items()})
+        given = [_given(a, give, lists, known) for a in args]
+        return function(*given, **{k: _given(v, give, lists, known) for k, v in kwargs.items()})
 
     return call
 
@@ -160,13 +191,13 @@ def _open(row: Door, module: ModuleType) -> None:
     names = row.names.split()
     if names == ["*"]:
         names = [n for n, f in vars(module).items() if isinstance(f, BuiltinFunctionType)]
-    put_in(module, {n: door(getattr(module, n), row.give) for n in names if "." not in n})
+    put_in(module, {n: door(getattr(module, n), row.give, row.lists) for n in names if "." not in n})
     for kind, _, name in (n.partition(".") for n in names if "." in n):
         owner = getattr(module, kind)
         if isinstance(owner, FunctionType):
             put_in(module, {kind: _returning(owner, name, row.give)})
             continue
-        made = door(getattr(owner, name), row.give)
+        made = door(getattr(owner, name), row.give, row.lists)
         is_static = isinstance(inspect.getattr_static(owner, name), staticmethod) or name == "__new__"
         setattr(owner, name, staticmethod(made) if is_static else made)
 

@@ -59,9 +59,10 @@ def _number(kind: str) -> type[Array]:
     abstract = _NUMBERS.get(kind)
     if abstract is None:
         return Array
-    made = type(f"_{abstract.__name__}", (Array,), {"__slots__": ()})
-    abstract.register(made)
-    return made
+    registered = type(f"_{abstract.__name__}", (Array,), {"__slots__": ()})
+    abstract.register(registered)
+    # Abstract classes remember the answer for what derives from a registered class, not for that one itself.
+    return type(registered.__name__, (registered,), {"__slots__": ()})
 
 
 def _class_of(x: Array) -> type[Any]:
@@ -122,8 +123,8 @@ def _as_symbol(self: Array) -> Callable[[], Any]:
 
 
 # Modules that compiled code leaves to `_class_of`, of arrays with axes and without.
-ask_of_arrays = {"abc"}
-ask_of_numbers = {"abc", _ISSCALAR}
+ask_of_arrays: set[str] = set()
+ask_of_numbers = {_ISSCALAR}
 
 
 def is_shown(names: dict[str, Any]) -> bool:

@@ -218,3 +218,34 @@ def test_shapes_of_what_numpy_copies_read_no_elements() -> None:
     shown = Step(reshape, {"shape": (4,)}).shown(memory, lambda index: 0)
     assert (shown.shape, shown.strides) == ((4,), (8,))
     assert shown.ctypes.data == one.ctypes.data
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "transposed": lambda z: z.T,
+    "permuted": lambda z: z.transpose(1, 2, 0),
+    "reversed": lambda z: z[::-1, :, ::-1],
+    "a part": lambda z: z[1:, ::2, 1:3],
+    "a transposed part": lambda z: z.T[1:, ::2],
+    "a row": lambda z: z[2],
+    "a column": lambda z: z[:, 1],
+    "a reversed column": lambda z: z[::-1, 1].T,
+    "an axis more": lambda z: z[:, None].swapaxes(0, 3),
+    "reshaped": lambda z: z.reshape(12, 5).T,
+    "real parts": lambda z: z.real.T,
+    "of a result": lambda z: (z.T + 1)[::-1],
+    "of a choice": lambda z: z[[2, 0, 1]][:, :, ::-1],
+    "broadcast": lambda z: z[:1] + 0 * z[0],
+}
+
+
+@pytest.mark.parametrize("wanted", [None, np.float64, np.float32, np.complex128, np.int64])
+@pytest.mark.parametrize("dtype", [np.int16, np.float32, np.float64])
+@pytest.mark.parametrize("name", VIEWS)
+def test_numpys_copy_lies_as_that_of_numpys_array(name: str, dtype: Any, wanted: Any) -> None:
+    x = np.arange(60).reshape(3, 4, 5).astype(dtype)
+    theirs = VIEWS[name](x)
+    found = np.asarray(VIEWS[name](xp.asarray(x.copy())), dtype=wanted)
+    assert found.strides == np.array(theirs, dtype=wanted).strides
+    assert found.dtype == (dtype if wanted is None else wanted)
+    assert np.array_equal(found, theirs)
+    found[...] = 0  # its own memory

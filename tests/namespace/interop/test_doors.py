@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._namespace.interop.doors import DOORS, copy, door, lent, number, put_in, shared
+from nabla_array._namespace.interop.doors import DOORS, copy, door, lent, number, put_in, same, shared
 from nabla_array.transforms import grad
 
 
@@ -28,6 +28,16 @@ def test_arrays_are_found_in_lists_tuples_and_dicts() -> None:
     assert type(b[0]) is np.float64
     assert type(b[1][0]) is np.ndarray
     assert (b[1][1], c, named) == ("t", 1, {"d": {"e": 3.0}})
+
+
+def test_lists_of_our_numbers_become_arrays_where_a_row_says_so() -> None:
+    x = xp.asarray([1.0, 2.0])
+    (a, b, c, d, e), named = door(given, same, lists=True)(list(x), [x[0], 3], [x[0], "t"], [1.0, x[0]], x, f=[x, x])
+    assert type(a) is type(b) is np.ndarray
+    assert (a.tolist(), b.tolist(), c, d) == ([1.0, 2.0], [1.0, 3.0], [1.0, "t"], [1.0, 1.0])
+    assert type(c) is type(d) is list
+    assert e is x
+    assert named["f"][0] is x
 
 
 def test_an_array_that_is_given_twice_stays_one() -> None:
