@@ -32,7 +32,8 @@ def test_arrays_are_found_in_lists_tuples_and_dicts() -> None:
 
 def test_lists_of_our_numbers_become_arrays_where_a_row_says_so() -> None:
     x = xp.asarray([1.0, 2.0])
-    (a, b, c, d, e), named = door(given, same, lists=True)(list(x), [x[0], 3], [x[0], "t"], [1.0, x[0]], x, f=[x, x])
+    f = door(given, same, lists=True)
+    (a, b, c, d, e), named = f(list(x), [x[0], 3], [x[0], "t"], [1.0, x[0]], x, f=[x, x])
     assert type(a) is type(b) is np.ndarray
     assert (a.tolist(), b.tolist(), c, d) == ([1.0, 2.0], [1.0, 3.0], [1.0, "t"], [1.0, 1.0])
     assert type(c) is type(d) is list
