@@ -85,7 +85,7 @@ is_asked_by(PyObject *modules)
     return found;
 }
 
-/* Return the class of the numbers of a dtype, which is asked for once a kind. */
+/* Return the class of the numbers of a dtype, which is asked for once a kind: threads that ask at once are told the same. */
 static PyObject *
 class_of_number(PyArray_Descr *dtype)
 {
@@ -209,17 +209,6 @@ attribute(PyObject *module, PyObject *args)
         PyObject_GC_Track((PyObject *)a);
     }
     return (PyObject *)a;
-}
-
-/* iter(x): as NumPy's, it asks for x[0], x[1], ... */
-static PyObject *
-call_iter(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
-{
-    if (PyVectorcall_NARGS(nargsf) == 1 && names == NULL && IS_ARRAY(args[0]) &&
-        PyTuple_GET_SIZE(SLOT(args[0], x_levels)) == 0 && PyTuple_GET_SIZE(SLOT(SLOT(NODE(args[0]), n_aval), a_shape)) > 0) {
-        return PySeqIter_New(args[0]);
-    }
-    return NULL;
 }
 
 /* x.__array_namespace__(api_version=None) */

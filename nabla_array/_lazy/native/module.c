@@ -47,6 +47,7 @@
 #include "lists.h"
 #include "functions.h"
 #include "attributes.h"
+#include "iterating.h"
 #include "making.h"
 #include "pytrees.h"
 #include "slots.h"
@@ -555,8 +556,8 @@ PyInit__fast(void)
         }
     }
     if (no_levels == NULL || !make_keeper() || PyType_Ready(&FastType) < 0 || PyType_Ready(&AloneType) < 0 ||
-        PyType_Ready(&OfAxesType) < 0 || PyType_Ready(&AttributeType) < 0 || PyType_Ready(&LockType) < 0 ||
-        !renew_lock()) {
+        PyType_Ready(&OfAxesType) < 0 || PyType_Ready(&AttributeType) < 0 || PyType_Ready(&ElementsType) < 0 ||
+        PyType_Ready(&LockType) < 0 || !renew_lock()) {
         return NULL;
     }
     module = PyModule_Create(&definition);

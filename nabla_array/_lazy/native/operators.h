@@ -100,8 +100,8 @@ adopt(PyObject **o, PyObject *other, int lends)
         PyArrayObject *array = (PyArrayObject *)*o;
         npy_intp size = PyArray_NBYTES(array);
         made = size >= part_bytes || !is_native(array) ? NULL
-               : size < LEAST_BORROWED || !lends                ? copy_of_numpys(array)
-                                                                : borrowed(array);
+               : size < LEAST_BORROWED || !lends       ? copy_of_numpys(array)
+                                                       : borrowed(array);
     }
     else if (is_nested(*o) && !(other != NULL && IS_ARRAY(other) && is_single(other))) {
         made = listed(*o, Py_None);

@@ -22,6 +22,7 @@ from ..core.array import (
     placed,
     view,
 )
+from ..core.indexing import warn_of_discard
 from ..core.order import check_order
 from ..core.promotion import (
     as_array,
@@ -120,6 +121,8 @@ def _as_array(name: str, a: Any, wanted: np.dtype | None, copy: bool | None, ord
         if wanted is not None and wanted != a.dtype:
             if copy is False:
                 raise ValueError(f"{name}: {a.dtype} as {wanted} needs a copy, and copy is False")
+            if a.dtype.kind == "c" and wanted.kind in "iuf":
+                warn_of_discard()
             return in_turn(a, lambda x: astype(x, wanted), order)
         return copied(a, order) if copy else a
     if copy is not False:

@@ -43,6 +43,19 @@ class NoLengthError(TypeError, AttributeError):
     """An array without axes has no length: a TypeError for `len`; who asks for `__len__` finds none."""
 
 
+class _Elements:
+    """An array as `iter` asks it: for x[0], x[1], ... when each is wanted, as NumPy's."""
+
+    def __init__(self, array: Array) -> None:
+        self._array = array
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, i: int) -> Array:
+        return self._array[i]
+
+
 class Array(Methods):
     """An array with NumPy's behaviour whose elements are computed when somebody looks at them.
 
@@ -205,7 +218,7 @@ class Array(Methods):
     def __iter__(self) -> Iterator[Array]:
         if not self.shape:
             raise TypeError("iter: cannot iterate over a 0-d array")
-        return (self[i] for i in range(self.shape[0]))
+        return iter(_Elements(self))
 
     def __repr__(self) -> str:
         return self._shown(repr)
