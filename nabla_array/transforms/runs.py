@@ -291,6 +291,7 @@ def _part(
             "xp.where chooses without looking"
         )
     codes = _codes(data)
+    own = codes[first]
     active = np.ones(run.size, bool) if run.active is None else run.active
     union, place = levels, others.argmax()
     whole = codes.reshape(others.shape)
@@ -300,12 +301,12 @@ def _part(
         shape = tuple([sizes[level] for level in union])
         active = spread(active, run.active_levels, union, shape)
         others, whole = spread(others, levels, union, shape) & active, spread(whole, levels, union, shape)
-    counts = _counted(codes[first], whole, active, others)
+    counts = _counted(own, whole, active, others)
     is_sparse = not run.has_met and 2 * sum(counts.values()) <= active.size
     chosen = (min if is_sparse else max)(counts, key=counts.__getitem__)
     run.active_levels = union
     for code in reversed(counts):
-        if code == codes[first]:
+        if code == own:
             where, wanted = first, active ^ others
         elif len(counts) == 2:
             where, wanted = int(place), others
