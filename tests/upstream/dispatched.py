@@ -39,6 +39,8 @@ def _sklearn() -> None:
 
 # SciPy skips it for each library it knows whose values can be read, as ours can.
 _FOR_LAZY = "::TestContainsNaN::test_array_api_lazy["
+# It asks what a context variable says, which is set in the main thread, but not in those it starts.
+_FOR_ONE_THREAD = "::TestArrayAPI::test_strict_checks["
 # How our namespace is put in, and which tests take one.
 PROJECTS = {
     "scipy": (_scipy, ("-m", "array_api_backends")),
@@ -54,6 +56,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Put our namespace in before tests are collected."""
     PROJECTS[config.getoption("--dispatched")][0]()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Tell pytest-run-parallel of a test that is for one thread."""
+    if _FOR_ONE_THREAD in item.nodeid:
+        item.add_marker(pytest.mark.thread_unsafe(reason="asks a context variable of the main thread"))
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
