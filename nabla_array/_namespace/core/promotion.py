@@ -78,9 +78,7 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
         known = list_hook[0](x)
         if known is not None and (dtype is None or known.dtype == dtype):
             return known
-        if known is not None and known.dtype.kind == "f" and np.dtype(dtype).kind in "iu":
-            x = known.tolist()  # NumPy refuses those that are no integers' values: nan and infinite ones
-        elif _holds_array(x):
+        if _holds_array(x):
             return _stacked(function, x, dtype) if known is None else astype(known, np.dtype(dtype))
     try:
         return from_value(host_array(function, x, dtype, copy=True))

@@ -52,8 +52,8 @@ class Door(NamedTuple):
     """A module, names of its functions (or of methods, `Class.method`), what they are given, and why.
 
     The name `*` stands for all compiled functions of the module; `function.method` for a method of what the
-    function returns, where its class is compiled and keeps its methods. With `lists`, lists of our numbers
-    become arrays.
+    function returns, where its class is compiled and keeps its methods. With `lists`, positional arguments
+    that are lists of our numbers become arrays.
     """
 
     module: str
@@ -80,13 +80,6 @@ DOORS = (
     Door("matplotlib.collections", "PolyCollection.set_verts", copy, "makes an array of each row"),
     Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
     Door("matplotlib.colors", "to_rgba_array", copy, "asks each number of what is not NumPy's"),
-    Door(
-        "matplotlib.lines",
-        "Line2D.set_data Line2D.set_xdata Line2D.set_ydata",
-        same,
-        "NumPy asks each number",
-        lists=True,
-    ),
     Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),
@@ -148,7 +141,7 @@ def door(
     def call(*args: Any, **kwargs: Any) -> Any:
         known: dict[int, Any] = {}
         given = [_given(a, give, lists, known) for a in args]
-        return function(*given, **{k: _given(v, give, lists, known) for k, v in kwargs.items()})
+        return function(*given, **{k: _given(v, give, False, known) for k, v in kwargs.items()})
 
     return call
 

@@ -272,14 +272,9 @@ def test_errors(call: Any, error: type[Exception], message: str) -> None:
 
 
 @pytest.mark.parametrize("make", [xp.array, xp.asarray])
-def test_what_a_dtype_cannot_hold_is_told(make: Any) -> None:
-    z, nan = xp.asarray([1 + 2j, 3 - 1j]), xp.asarray([1.5, np.nan, np.inf])
+def test_imaginary_parts_that_a_dtype_cannot_hold_are_told_of(make: Any) -> None:
+    z = xp.asarray([1 + 2j, 3 - 1j])
     with pytest.warns(np.exceptions.ComplexWarning, match="imaginary") as told:
         assert make(z, dtype=xp.float64).tolist() == [1.0, 3.0]
     assert told[0].filename == __file__
     assert make(z, dtype=xp.bool).all()
-    assert make([nan[0]], dtype=xp.int64).tolist() == [1]
-    with pytest.raises(ValueError, match="NaN to integer"):
-        make([nan[0], nan[1]], dtype=xp.int64)
-    with pytest.raises(OverflowError, match="infinity to integer"):
-        make([nan[2]], dtype=xp.int32)
