@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from .parts import users_of
 from .steps import Call, Fused, Schedule, Step
@@ -19,26 +19,36 @@ def framed(schedule: Schedule) -> Schedule:
             frame_of[i] = c
     if not frame_of:
         return schedule
-    left, steps = [*schedule.steps], list[Step]()
-    while left:
-        step = left.pop(0)
-        if isinstance(step, Fused) and not frame_of.keys().isdisjoint(step.outputs):
-            before, frames = _frames(step, left, frame_of)
-            left = [s for s in left if s not in before and s not in frames]
+    last = dict[int, int]()  # of each concatenation the last step, but calls, that makes a part of it
+    for n, step in enumerate(schedule.steps):
+        if not isinstance(step, Call):
+            last.update((frame_of[i], n) for i in step.outputs if i in frame_of)
+    moved = set[int]()  # calls that run in an earlier step
+    steps = list[Step]()
+    for n, step in enumerate(schedule.steps):
+        if isinstance(step, Fused) and any([last.get(frame_of.get(i, -1)) == n for i in step.outputs]):
+            later = (schedule.steps[k] for k in range(n + 1, len(schedule.steps)))
+            before, frames = _frames(step, (s for s in later if moved.isdisjoint(s.outputs)), frame_of)
+            moved.update(call.eqn for call in (*before, *frames))
             steps += before
             step = step._replace(frames=frames)
-        steps.append(step)
+        if moved.isdisjoint(step.outputs):
+            steps.append(step)
     return Schedule(program, steps)
 
 
 def _frames(
-    group: Fused, later: Sequence[Step], frame_of: Mapping[int, int]
+    group: Fused, later: Iterable[Step], frame_of: Mapping[int, int]
 ) -> tuple[list[Call], tuple[Call, ...]]:
     """Return the later calls that must run before a fusion group, and those that become its frames.
 
     Only calls move: a concatenation of results of several fusion groups is a frame of the last one.
     """
     made = {*group.outputs}
+    awaited = set[int]()  # what may become a frame: nothing that comes after these matters
+    for i in group.outputs:
+        while (i := frame_of.get(i, -1)) >= 0:
+            awaited.add(i)
     waiting = set[int]()  # what comes after the group
     early: list[Call] = []
     frames: list[Call] = []
@@ -52,10 +62,13 @@ def _frames(
             early.append(step)
         else:
             waiting.add(step.eqn)
+        awaited.difference_update(step.outputs)
+        if not awaited:
+            break
     needed = {i for call in frames for i in call.inputs}
     before: list[Call] = []
     for call in reversed(early):
         if call.eqn in needed:
             needed.update(call.inputs)
-            before.insert(0, call)
-    return before, tuple(frames)
+            before.append(call)
+    return before[::-1], tuple(frames)

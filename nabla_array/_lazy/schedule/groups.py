@@ -10,7 +10,7 @@ from ..graph.aval import Aval
 from ..graph.program import Eqn, Program
 from ..ops.structure import reshape
 from .axes import axes_of
-from .parts import connected
+from .parts import connected, users_of
 from .steps import Call, Fused
 
 
@@ -54,6 +54,7 @@ class _Cutter:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.base = len(program.inputs)
+        self.users, self.outputs = users_of(program), {*program.outputs}
         self.level = [0] * (self.base + len(program.eqns))
         self.rows = [-1] * len(self.level)  # length of the first axis where a value is in a group
         self.axes = [0] * len(self.level)
@@ -147,10 +148,7 @@ class _Cutter:
         for k, eqn in zip(members, eqns, strict=True):
             own = aval(eqn.ins[0]).shape if self.ends[k] else aval(k).shape
             n = min(n, self.axes[k], _common(shape, own))
-        outside = {
-            i for k, eqn in enumerate(self.program.eqns, self.base) if k not in inside for i in eqn.ins
-        }
-        outside.update(self.program.outputs)
+        outside = {k for k in members if k in self.outputs or not inside.issuperset(self.users.get(k, ()))}
         views: list[int] = []
         kept: list[int] = []
         used: set[int] = set()

@@ -39,7 +39,11 @@ def partition(
     steps: list[Step] = []
     made: set[int] = set()
     for step in left:
-        cut = [s.within(step) for s in fusion_groups(step.program)] if isinstance(step, Part) else [step]
+        if isinstance(step, Part):
+            numbers = step.numbers
+            cut: list[Step] = [s.within(numbers) for s in fusion_groups(step.program)]
+        else:
+            cut = [step]
         for s in cut:
             if not made.issuperset(s.outputs):  # parts have the same literals
                 steps.append(s)

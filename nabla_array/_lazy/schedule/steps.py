@@ -29,9 +29,13 @@ class Part(NamedTuple):
     eqns: tuple[int, ...]
     fusible: bool = False
 
-    def within(self, outer: Part) -> Part:
-        """Return a part of `outer.program` as one of the program that `outer` is a part of."""
-        number = (*outer.inputs, *outer.eqns)
+    @property
+    def numbers(self) -> tuple[int, ...]:
+        """The number in the whole program of each value of the part's."""
+        return (*self.inputs, *self.eqns)
+
+    def within(self, number: Sequence[int]) -> Part:
+        """Return a part of a part as one of the whole program, where its values have these numbers."""
         inputs, outputs, eqns = (tuple([number[i] for i in v]) for v in self[1:4])
         return Part(self.program, inputs, outputs, eqns, self.fusible)
 
@@ -47,9 +51,8 @@ class Call(NamedTuple):
         """Its result."""
         return (self.eqn,)
 
-    def within(self, outer: Part) -> Call:
-        """Return the same in the numbers of the program that `outer` is a part of."""
-        number = (*outer.inputs, *outer.eqns)
+    def within(self, number: Sequence[int]) -> Call:
+        """Return the same in the whole program, where the values of the part have these numbers."""
         return Call(number[self.eqn], tuple([number[i] for i in self.inputs]))
 
 
@@ -78,13 +81,12 @@ class Fused(NamedTuple):
     joined: frozenset[int]
     frames: tuple[Call, ...] = ()
 
-    def within(self, outer: Part) -> Fused:
-        """Return the same in the numbers of the program that `outer` is a part of."""
-        number = (*outer.inputs, *outer.eqns)
+    def within(self, number: Sequence[int]) -> Fused:
+        """Return the same in the whole program, where the values of the part have these numbers."""
         eqns, inputs, outputs, joined = (
             tuple([number[i] for i in v]) for v in (self.eqns, self.inputs, self.outputs, self.joined)
         )
-        frames = tuple([call.within(outer) for call in self.frames])
+        frames = tuple([call.within(number) for call in self.frames])
         return Fused(eqns, self.lead, inputs, outputs, frozenset(joined), frames)
 
 

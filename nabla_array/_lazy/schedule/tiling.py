@@ -225,8 +225,10 @@ def tile(part: Part) -> list[Part | Tiled]:
     found = next((steps for cut in cuts if (steps := cut.steps()) is not None), None)
     if found is None:
         return [part]
+    numbers = part.numbers
     return [
-        Tiled(s.part.within(part), s.axes, s.cuts) if isinstance(s, Tiled) else s.within(part) for s in found
+        Tiled(s.part.within(numbers), s.axes, s.cuts) if isinstance(s, Tiled) else s.within(numbers)
+        for s in found
     ]
 
 

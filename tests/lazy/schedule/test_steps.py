@@ -32,7 +32,7 @@ def test_steps_of_a_part_are_those_of_the_whole() -> None:
     last = [*range(size - 3, size)]
     part = part_of(program, last, False, users_of(program))
     assert names(program, part.eqns) == ["cos", "mul", "exp"]
-    (step,) = [s.within(part) for s in fusion_groups(part.program)]
+    (step,) = [s.within(part.numbers) for s in fusion_groups(part.program)]
     assert isinstance(step, Fused)
     assert names(program, step.eqns) == ["cos", "mul", "exp"]
     assert step.outputs == program.outputs
@@ -45,7 +45,7 @@ def test_a_part_of_a_part_is_a_part() -> None:
     outer = part_of(program, [*range(base + 1, base + len(program.eqns))], False, users_of(program))
     size = len(outer.inputs) + len(outer.eqns)
     inside = [*range(size - 2, size)]
-    inner = part_of(outer.program, inside, True, users_of(outer.program)).within(outer)
+    inner = part_of(outer.program, inside, True, users_of(outer.program)).within(outer.numbers)
     assert names(program, inner.eqns) == ["mul", "exp"]
     assert inner.fusible
     for own, number in zip(range(len(inner.inputs)), inner.inputs, strict=True):
@@ -54,7 +54,7 @@ def test_a_part_of_a_part_is_a_part() -> None:
 
 def test_calls_of_a_part() -> None:
     part = Part(chain(), (7, 3), (5,), (4, 5))
-    assert Call(2, (0, 1)).within(part) == Call(4, (7, 3))
+    assert Call(2, (0, 1)).within(part.numbers) == Call(4, (7, 3))
     assert Call(2, (0, 1)).outputs == (2,)
 
 
