@@ -12,10 +12,10 @@ import sys
 import warnings
 from _thread import _local as local  # `threading` takes a millisecond to import
 from _thread import get_ident
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from functools import lru_cache
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -41,8 +41,20 @@ _OPERATORS = (
     "negative",
     "absolute",
 )
-# The states that a thread records under, innermost last, and NumPy's own meanwhile.
-_states: dict[int, list[tuple[State, dict[str, Any]]]] = {}
+
+
+class _Own(NamedTuple):
+    """An error state that a thread records under."""
+
+    state: State
+    numpys: dict[str, Any]  # NumPy's own meanwhile
+    context: contextvars.Context  # in which NumPy's functions compute at once
+    always: int  # the faults, by NumPy's numbers, that somebody wants to be told of
+    usual: int  # and those where the settings say so
+
+
+# Those of each thread, innermost last.
+_states: dict[int, list[_Own]] = {}
 # The state of what is not marked, until `seterr` changes it: "usual" warns where the settings say so.
 usual: State = {"divide": "usual", "over": "usual", "under": "ignore", "invalid": "usual"}
 # NumPy's own state, as `seterr` left it.
@@ -108,8 +120,11 @@ _entered = listening.copy()
 
 def heard(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """Call a function, which changes nothing, where NumPy's faults are heard."""
+    context = _entered
+    if has_states and (states := _states.get(get_ident())):
+        context = states[-1].context
     try:
-        return _entered.run(function, *args, **params)
+        return context.run(function, *args, **params)
     except RuntimeError:
         return listening.copy().run(function, *args, **params)
 
@@ -205,7 +220,7 @@ def tell_here() -> None:
     """Tell of the faults that were heard as the error state here asks. Raises FloatingPointError."""
     heard, listener.heard = listener.heard, []
     states = _states.get(get_ident())
-    state = states[-1][0] if states else usual
+    state = states[-1].state if states else usual
     for message in dict.fromkeys([text.removeprefix("Warning: ").rstrip() for text, _ in heard]):
         kind = message.partition(" encountered in ")[0]
         error = _tell(state[_KINDS[kind][0]], kind, message)
@@ -217,7 +232,7 @@ def _silenced_by_others() -> set[str]:
     """Return what a block of `numpy.errstate`, which we are not told of, ignores where this is evaluated."""
     states = _states.get(get_ident())
     state = np.geterr()
-    if state == (states[-1][1] if states else numpys):
+    if state == (states[-1].numpys if states else numpys):
         return set()
     return {kind for kind, mode in state.items() if mode == "ignore"}
 
@@ -285,29 +300,66 @@ def _marker(state: State) -> Callable[[Node], None]:
     return mark
 
 
-@contextmanager
-def recorded_under(changes: State) -> Iterator[None]:
+@lru_cache(256)
+def _recording(modes: tuple[str, ...]) -> tuple[_Own, marking]:
+    """Return a state with these modes, and what marks nodes with it.
+
+    What is computed at once is told of at once, and need not be recorded for that. But an error is awaited at
+    its line, and underflow is heard only where it is asked for.
+    """
+    state = dict(zip(usual, modes, strict=True))
+    context = listening.copy()
+    context.run(np.seterr, **{k: "ignore" if mode == "ignore" else "log" for k, mode in state.items()})
+    asked = [(bit, state[key]) for key, bit in _KINDS.values()]
+    own = _Own(
+        state,
+        {},
+        context,
+        sum([bit for bit, mode in asked if mode not in ("usual", "ignore")]),
+        sum([bit for bit, mode in asked if mode == "usual"]),
+    )
+    return own, marking(_marker(state), is_urgent(state) or state["under"] != "ignore")
+
+
+def _apply(states: list[_Own]) -> None:
+    """Tell compiled code of the innermost state."""
+    if compiled is not None:
+        compiled.under(*(states[-1][2:] if states else (None, 0, 0)))
+
+
+class recorded_under:
     """Let this thread record under an error state with these changes, which NumPy's has already."""
-    global has_states, _entered
-    has_states = True
-    states = _states.setdefault(get_ident(), [])
-    state = {**(states[-1][0] if states else usual), **changes}
-    if state["under"] != "ignore":
-        listening.run(np.seterr, under="log")
-        _entered = listening.copy()
-    states.append((state, dict(np.geterr())))
-    try:
-        with marking(_marker(state)):
-            yield
-    finally:
+
+    __slots__ = ("_changes", "_marking")
+
+    def __init__(self, changes: State) -> None:
+        self._changes = changes
+
+    def __enter__(self) -> None:
+        """Begin."""
+        global has_states, _entered
+        has_states = True
+        states = _states.setdefault(get_ident(), [])
+        outer, theirs = states[-1][:2] if states else (usual, numpys)
+        own, self._marking = _recording(tuple((outer | self._changes).values()))
+        if own.state["under"] != "ignore":
+            listening.run(np.seterr, under="log")
+            _entered = listening.copy()
+        # A context of its own: other threads may be in the other.
+        states.append(_Own(own.state, theirs | self._changes, own.context.copy(), own.always, own.usual))
+        _apply(states)
+        self._marking.__enter__()
+
+    def __exit__(self, *error: object) -> None:
+        self._marking.__exit__()
+        states = _states[get_ident()]
         states.pop()
+        _apply(states)
 
 
 _unheard = _marker(UNHEARD.state)
 
 
-@contextmanager
-def unheard() -> Iterator[None]:
-    """Let this thread record what no warning should come of meanwhile."""
-    with marking(_unheard):
-        yield
+def unheard() -> marking:
+    """Let this thread record what no warning should come of in a ``with`` block."""
+    return marking(_unheard, all_steps=False)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..native import compiled
 from .aval import Aval, TooBigError, aval_of_value
-from .tape import note
+from .tape import marks, note
 from .tape import tapes as tapes
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class Node:
         self.aval = aval
         self.depth = depth
         self.value = value
-        if tapes and inputs:
+        if (tapes or marks) and inputs:
             note(self)
 
     if TYPE_CHECKING:  # elementwise.py installs them, for derivative rules: scalars take the node's aval

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from _thread import get_ident
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ContextDecorator, contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
@@ -138,19 +138,29 @@ def made_by(entry: Entry) -> None:
 taping = Tape
 
 
-@contextmanager
-def marking(mark: Callable[[Node], None]) -> Iterator[None]:
-    """Give each node that this thread records meanwhile to `mark`."""
-    me = get_ident()
-    inert = Tape(())  # it makes whoever records tell `note`, and is no thread's
-    inert.thread = ~0
-    mine = marks.setdefault(me, [])
-    mine.append(mark)
-    tapes.append(inert)
-    try:
-        yield
-    finally:
-        tapes.remove(inert)
+class marking(ContextDecorator):
+    """Give each node that this thread records in a ``with`` block to `mark`.
+
+    With `all_steps` everything is recorded, what would be computed at once too.
+    """
+
+    def __init__(self, mark: Callable[[Node], None], all_steps: bool = True) -> None:
+        self._mark = mark
+        self._inert = Tape(()) if all_steps else None  # it makes whoever computes record, and is no thread's
+        if self._inert is not None:
+            self._inert.thread = ~0
+
+    def __enter__(self) -> None:
+        """Begin."""
+        marks.setdefault(get_ident(), []).append(self._mark)
+        if self._inert is not None:
+            tapes.append(self._inert)
+
+    def __exit__(self, *error: object) -> None:
+        if self._inert is not None:
+            tapes.remove(self._inert)
+        me = get_ident()
+        mine = marks[me]
         mine.pop()
         if not mine:
             del marks[me]

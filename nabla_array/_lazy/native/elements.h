@@ -98,7 +98,7 @@ run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
         feclearexcept(FE_OVERFLOW);
         found |= FE_OVERFLOW; /* of the least integer by -1: libm sets it where SSE's flags, which are taken, are not */
     }
-    return !found || f->number_step.is_quiet;
+    return !found || f->number_step.is_quiet || !are_wanted(found);
 }
 
 /* Do the same for one element. Where the result is finite, or a truth value, there is none, so that none is looked for:

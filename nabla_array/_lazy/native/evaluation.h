@@ -6,7 +6,7 @@ static PyObject *slice_prim;                   /* the primitive of slices */
 static Py_ssize_t a_dtype, a_weight, a_nbytes; /* where an Aval has these */
 static PyObject *scalar_node; /* function(aval, number): its node, or None */
 static PyObject *stats;       /* counts evaluations */
-static PyObject *s_usual, *s_warnings, *s_evaluations, *s_divide, *s_over, *s_invalid;
+static PyObject *s_evaluations;
 
 static inline npy_intp
 aval_bytes(PyObject *aval)
@@ -42,29 +42,6 @@ become_part(PyObject *node)
     Py_INCREF(Part);
     Py_SET_TYPE(node, Part);
     Py_DECREF(Node);
-}
-
-/* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */
-static int
-are_for_somebody(int seen)
-{
-    static const struct {
-        int bit;
-        PyObject **name;
-    } kinds[] = {{FE_DIVBYZERO, &s_divide}, {FE_OVERFLOW, &s_over}, {FE_INVALID, &s_invalid}};
-    PyObject *states = PyDict_GetItemWithError(faults, s_usual), *state;
-    int is_wanted = setting(s_warnings) == Py_True;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (!(seen & kinds[i].bit)) {
-            continue;
-        }
-        state = states == NULL ? NULL : PyDict_GetItemWithError(states, *kinds[i].name);
-        if (state == NULL || PyUnicode_CompareWithASCIIString(state, "usual") == 0 ? is_wanted
-            : PyUnicode_CompareWithASCIIString(state, "ignore") != 0) {
-            return 1;
-        }
-    }
-    return 0;
 }
 
 /* Say whether MAX, which has no complex numbers, gains nothing by what costs so much for each element of some bytes: a call

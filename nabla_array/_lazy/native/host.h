@@ -25,6 +25,8 @@ typedef struct {
 
 static PyTypeObject FastType;
 
+static PyObject *s_usual, *s_warnings, *s_divide, *s_over, *s_invalid;
+
 /* How often any thread heard of faults, and how often when this one last had none that was left to tell: what it has
  * heard takes long to look up.
  */
@@ -70,6 +72,69 @@ told(Fast *f, PyObject *nodes, PyObject *value)
     return done == NULL ? -1 : 0;
 }
 
+/* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */
+static int
+are_for_somebody(int seen)
+{
+    static const struct {
+        int bit;
+        PyObject **name;
+    } kinds[] = {{FE_DIVBYZERO, &s_divide}, {FE_OVERFLOW, &s_over}, {FE_INVALID, &s_invalid}};
+    PyObject *states = PyDict_GetItemWithError(faults, s_usual), *state;
+    int is_wanted = setting(s_warnings) == Py_True;
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (!(seen & kinds[i].bit)) {
+            continue;
+        }
+        state = states == NULL ? NULL : PyDict_GetItemWithError(states, *kinds[i].name);
+        if (state == NULL || PyUnicode_CompareWithASCIIString(state, "usual") == 0 ? is_wanted
+            : PyUnicode_CompareWithASCIIString(state, "ignore") != 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* The error state of this thread, while it has one of its own: in which context NumPy's functions are called, and of which
+ * faults, as <fenv.h> names them, it wants to be told, always or where the settings say so.
+ */
+static _Thread_local struct {
+    PyObject *context;
+    int always, usual;
+} own_state;
+
+/* Say whether faults that are seen at the line that runs now are for somebody to hear of. */
+static inline int
+are_wanted(int seen)
+{
+    if (own_state.context == NULL) {
+        return are_for_somebody(seen);
+    }
+    return (seen & own_state.always) || ((seen & own_state.usual) && setting(s_warnings) == Py_True);
+}
+
+/* Return what <fenv.h> calls faults that have these numbers in NumPy. */
+static inline int
+faults_of(int numpys)
+{
+    return (numpys & 1 ? FE_DIVBYZERO : 0) | (numpys & 2 ? FE_OVERFLOW : 0) | (numpys & 8 ? FE_INVALID : 0);
+}
+
+/* under(context, always, usual): give this thread an error state; None for the context: it has none of its own */
+static PyObject *
+under(PyObject *module, PyObject *args)
+{
+    PyObject *context;
+    int always, usual;
+    if (!PyArg_ParseTuple(args, "Oii", &context, &always, &usual)) {
+        return NULL;
+    }
+    own_state.always = faults_of(always);
+    own_state.usual = faults_of(usual);
+    Py_XSETREF(own_state.context, context == Py_None ? NULL : Py_NewRef(context));
+    Py_RETURN_NONE;
+}
+
 /* Call NumPy's function where its faults are heard; NULL where Python should do it, and say what is wrong.
  *
  * An error is set only for what is none of Python's `Exception`, as of Ctrl-C, and where memory is short: it may have
@@ -80,8 +145,11 @@ static PyObject *
 call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int is_writing)
 {
     long depth = 0;
-    PyObject *context = PyDict_GetItemWithError(faults, s_entered), *value;
+    PyObject *context = own_state.context, *value;
     Py_ssize_t all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    if (context == NULL) {
+        context = PyDict_GetItemWithError(faults, s_entered);
+    }
     if (context == NULL || PyContext_Enter(context) < 0) {
         PyErr_Clear(); /* somebody is in there */
         return NULL;

@@ -1,4 +1,8 @@
-/* `import` statements while a program is run: those that may mean NumPy are the runner's, all others Python's, at their speed. */
+/* What Python asks while a program is run, in compiled code for its speed: `import` statements that cannot mean NumPy, and
+ * whether something is an instance of an abstract class.
+ */
+
+static PyObject *s_class, *s_subclasscheck;
 
 static PyObject *
 import_statement(PyObject *slow, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -25,4 +29,33 @@ importing(PyObject *module, PyObject *function)
     static PyMethodDef statement = {"__import__", (PyCFunction)(void (*)(void))import_statement,
                                     METH_FASTCALL | METH_KEYWORDS, NULL};
     return PyCFunction_New(&statement, function);
+}
+
+/* Do what `checking` of protocols.py does; Python makes no frame for it, so that an array sees who asks. */
+static PyObject *
+check_instance(PyObject *usual, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *kind, *found = NULL;
+    if (n != 2 || !IS_ARRAY(args[1])) {
+        return PyObject_Vectorcall(usual, args, (size_t)n, NULL);
+    }
+    kind = PyObject_GetAttr(args[1], s_class);
+    if (kind != NULL && PyType_Check(kind) && PyType_IsSubtype((PyTypeObject *)kind, &PyGenericArrType_Type)) {
+        found = PyObject_CallMethodOneArg(args[0], s_subclasscheck, kind);
+    }
+    else if (kind != NULL) {
+        found = PyObject_Vectorcall(usual, args, (size_t)n, NULL);
+    }
+    Py_XDECREF(kind);
+    return found;
+}
+
+/* checking(usual): a method in the place of `ABCMeta.__instancecheck__`, which asks the usual one */
+static PyObject *
+checking(PyObject *module, PyObject *usual)
+{
+    static PyMethodDef check = {"__instancecheck__", (PyCFunction)(void (*)(void))check_instance, METH_FASTCALL, NULL};
+    PyObject *function = PyCFunction_New(&check, usual), *method = function == NULL ? NULL : PyInstanceMethod_New(function);
+    Py_XDECREF(function);
+    return method;
 }

@@ -481,6 +481,7 @@ setup(PyObject *module, PyObject *args)
 static PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "Take what operators must know of."},
     {"fill_slots", fill_slots, METH_NOARGS, "Call the methods of arrays without looking them up."},
+    {"checking", checking, METH_O, "Return a method for `ABCMeta.__instancecheck__`, which asks the usual one."},
     {"importing", importing, METH_O, "Return what asks a function for NumPy's modules in the place of `__import__`."},
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
@@ -499,6 +500,7 @@ static PyMethodDef methods[] = {
     {"put", put, METH_VARARGS, "Write to the elements of an array where a mask is true."},
     {"count_threads", count_threads, METH_VARARGS, "Return how many threads a job would have."},
     {"hear", hear, METH_NOARGS, "Count that a thread hears of faults."},
+    {"under", under, METH_VARARGS, "Give the thread an error state of its own, or end that."},
     {"forked", forked, METH_NOARGS, "Forget the threads of a parent."},
     {"attribute", attribute, METH_VARARGS, "Return a property of arrays in the place of Python's."},
     {"asking", asking, METH_VARARGS, "Say which modules are told of other classes than an array's own."},
@@ -527,7 +529,7 @@ static const struct {
     PyObject **where;
     const char *name;
 } names[] = {
-    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
+    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_class, "__class__"}, {&s_subclasscheck, "__subclasscheck__"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
     {&s_file, "__file__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_divide, "divide"}, {&s_over, "over"}, {&s_invalid, "invalid"},

@@ -23,7 +23,7 @@ dot(PyArrayObject *a, PyArrayObject *b)
     take_faults();
     PyDataType_GetArrFuncs(dtype)->dotfunc(PyArray_DATA(a), PyArray_STRIDE(a, 0), PyArray_DATA(b), PyArray_STRIDE(b, 0),
                                            PyArray_DATA((PyArrayObject *)value), n, NULL);
-    if (take_faults() & (FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO)) {
+    if (are_wanted(take_faults())) {
         Py_CLEAR(value);
     }
     return value;

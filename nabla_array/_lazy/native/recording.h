@@ -8,7 +8,7 @@ depth_of(PyObject *node)
 }
 
 /* Return a pending array of `prim(*inputs, **params)` (`inputs` is stolen); NULL, without an error, where whoever
- * records evaluates what it stands on first.
+ * records evaluates what it stands on first, or marks it.
  */
 static PyObject *
 pending_array_of(PyObject *prim, PyObject *params, PyObject *inputs, PyObject *aval)
@@ -20,7 +20,7 @@ pending_array_of(PyObject *prim, PyObject *params, PyObject *inputs, PyObject *a
         depth = depth > other ? depth : other;
     }
     depth += PyLong_AsLong(SLOT(aval, a_weight));
-    if (depth > deepest || (node = make_object(Node, &nodes, 1)) == NULL) {
+    if (depth > deepest || PyDict_GET_SIZE(marks) != 0 || (node = make_object(Node, &nodes, 1)) == NULL) {
         Py_DECREF(inputs);
         return NULL;
     }

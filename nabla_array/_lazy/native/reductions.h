@@ -308,7 +308,7 @@ reduced(const Reduction *r, PyObject *const *args, Py_ssize_t n, PyObject *names
     if (value != NULL) {
         take_faults();
         reduce_array(r, step, &cut, x, correction, PyArray_BYTES((PyArrayObject *)value));
-        if (!step->is_quiet && are_for_somebody(take_faults())) {
+        if (!step->is_quiet && are_wanted(take_faults())) {
             Py_CLEAR(value);
         }
     }

@@ -5,7 +5,6 @@
  */
 
 static PyTypeObject *Tape, *Entry;
-static PyObject *marks;     /* dict: not empty while some thread marks the nodes that it records */
 static PyObject *seeing;    /* list: not empty while some thread gathers what it records along levels */
 static PyObject *slow_note; /* function(node): what `note` does, in Python */
 static PyObject *unchanged; /* the batch rule of primitives whose params do not mention axes */
@@ -80,7 +79,7 @@ note(PyObject *node)
     PyObject *held[MOST_TAPES], *rule;
     Py_ssize_t n = PyList_GET_SIZE(tapes);
     int failed = 0;
-    if (n == 0) {
+    if (n == 0 && PyDict_GET_SIZE(marks) == 0) {
         return 0;
     }
     if ((rule = PyObject_GetAttr(SLOT(node, n_prim), s_seen)) == NULL) {

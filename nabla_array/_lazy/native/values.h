@@ -3,6 +3,7 @@
 static PyTypeObject *Array, *Part, *Exported, *View, *Aval;
 static PyObject *no_levels; /* the empty tuple */
 static PyObject *tapes;     /* list: not empty while somebody must see each node */
+static PyObject *marks;     /* dict: not empty while some thread marks the nodes that it records */
 static PyObject *weak;      /* list: not empty while arrays stand for Python numbers */
 static PyObject *frozen;    /* dict: by id, the arrays that are read-only */
 static PyObject *scopes;    /* list of numbers: not empty while a run may not write to what was there before */

@@ -31,28 +31,29 @@ class errstate:
     """
 
     def __init__(self, **changes: Any) -> None:
-        np.errstate(**changes)  # raises TypeError for what is no setting
-        self._changes = changes
-        self._undo = ExitStack()
+        self._given = changes
+        self._theirs = np.errstate(**changes)  # raises TypeError for what is no setting
+        self._ours = faults.recorded_under(_changes(**changes))
 
     def __enter__(self) -> errstate:
-        with ExitStack() as undo:
-            undo.enter_context(np.errstate(**self._changes))
-            undo.callback(faults.usual.update, dict(faults.usual))
-            undo.callback(faults.numpys.update, dict(faults.numpys))
-            undo.enter_context(faults.recorded_under(_changes(**self._changes)))
-            self._undo = undo.pop_all()
+        self._theirs.__enter__()
+        self._before = dict(faults.usual), dict(faults.numpys)  # `seterr` in the block counts until its end
+        self._ours.__enter__()
         return self
 
     def __exit__(self, *details: Any) -> None:
-        self._undo.close()
+        self._ours.__exit__()
+        usual, numpys = self._before
+        faults.usual.update(usual)
+        faults.numpys.update(numpys)
+        self._theirs.__exit__(*details)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Let a function run so."""
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            with errstate(**self._changes):
+            with errstate(**self._given):
                 return function(*args, **kwargs)
 
         return call
@@ -64,8 +65,8 @@ _lasting = ExitStack()
 
 def _changes(all: str | None = None, call: Any = None, **named: str | None) -> dict[str, str]:
     """Return the changes of an error state that were asked for, by kind."""
-    every = dict.fromkeys(faults.usual, all) | {k: v for k, v in named.items() if v is not None}
-    return {k: v for k, v in every.items() if v is not None}
+    given = {k: v for k, v in named.items() if v is not None}
+    return given if all is None else dict.fromkeys(faults.usual, all) | given
 
 
 def seterr(

@@ -149,11 +149,25 @@ def test_states_nest_and_end() -> None:
     z = xp.zeros(2)
     with xp.errstate(all="ignore"):
         with xp.errstate(divide="warn"):
-            a, b = 1 / z, z / z
-        c = 1 / z
-    assert told(lambda: a) == {"divide by zero encountered in divide"}
-    assert not told(lambda: (b, c))
+            assert told(lambda: 1 / z) == {"divide by zero encountered in divide"}
+            assert not told(lambda: z / z)
+        assert not told(lambda: 1 / z)
     assert told(lambda: z / z) == {"invalid value encountered in divide"}
+
+
+def test_small_arrays_are_computed_at_once_under_a_state() -> None:
+    z, x = xp.zeros(2), xp.arange(3.0)
+    usual = 1 + z
+    with xp.errstate(divide="ignore", invalid="ignore"):
+        assert ((1 / z)._node.value is None) == (usual._node.value is None)
+        for work in (lambda: 1 / z, lambda: xp.log(z), lambda: x.mean() / 0, lambda: z[0] / 0, lambda: z / z):
+            assert not told(work)
+        assert told(lambda: xp.exp(x * 1000)) == {"overflow encountered in exp"}
+        with xp.errstate(over="raise"), pytest.raises(FloatingPointError, match="overflow"):
+            xp.exp(x * 1000)
+        x += 1 / z[0]
+        assert not told(lambda: x)
+    assert told(lambda: xp.zeros(2) / 0) == {"invalid value encountered in divide"}
 
 
 def test_a_function_can_be_decorated() -> None:
@@ -217,8 +231,9 @@ def test_settings_silence_what_nobody_asked_for() -> None:
         with xp.errstate(divide="raise"), pytest.raises(FloatingPointError):
             1 / z
         with xp.errstate(divide="warn"):
-            asked = 1 / z
-        assert told(lambda: asked)
+            assert told(lambda: 1 / z)
+            assert told(lambda: xp.log(z))
+            assert not told(lambda: z / z)
 
 
 def test_numpys_own_state_counts_where_something_is_evaluated() -> None:
