@@ -27,7 +27,7 @@ import re
 import sys
 from collections.abc import Callable
 from functools import lru_cache, wraps
-from types import MethodType
+from types import MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -192,6 +192,28 @@ def default_rng(seed: Any = None) -> Generator:
     if isinstance(seed, Generator):
         return seed
     return Generator(theirs.default_rng(_known("default_rng", seed)).bit_generator)
+
+
+class _Global(RandomState):
+    """The generator whose methods are the functions of this module, which share NumPy's global state."""
+
+    def __init__(self) -> None:
+        super().__init__(theirs.get_bit_generator())
+
+    def __getattribute__(self, name: str) -> Any:
+        return getattr(sys.modules[__name__], name) if name in _FUNCTIONS else super().__getattribute__(name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RandomState, *theirs.mtrand._rand.__reduce__()[1:]
+
+
+_FUNCTIONS = {name for name in __all__ if hasattr(theirs.RandomState, name)}
+_Global.__name__ = "RandomState"
+# As in NumPy, where many programs look for the global generator: ``np.random.mtrand._rand``.
+mtrand = ModuleType(f"{__name__}.mtrand", theirs.mtrand.__doc__)
+vars(mtrand).update(_rand=_Global(), __getattr__=lambda name: getattr(sys.modules[__name__], name))
+sys.modules[mtrand.__name__] = mtrand
+__path__: list[str] = []  # its other submodules are found among NumPy's
 
 
 def __getattr__(name: str) -> Any:

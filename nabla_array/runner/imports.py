@@ -13,11 +13,16 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
+import numpy
+
+from .. import version
 from .._lazy.native import compiled
 from .._namespace.core.views import openers
 from .._namespace.interop.policies import program_files, program_hook
+from .protocols import Classes
 
 _PACKAGE = Path(__file__).parents[1]
+_package = sys.modules["nabla_array"]
 _INSTALLED = [Path(folder) for folder in set(sysconfig.get_paths().values())]
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
@@ -90,9 +95,9 @@ class Own:
 
 
 def _meant(name: str) -> str:
-    """Return the name of our module for one of NumPy's; its private ones stay what they are."""
+    """Return the name of our module for one of NumPy's; private ones, and its version, stay what they are."""
     parts = name.split(".")
-    if parts[0] != "numpy" or any(part.startswith("_") for part in parts):
+    if parts[0] != "numpy" or parts[1:2] == ["version"] or any(part.startswith("_") for part in parts):
         return name
     return ".".join(["nabla_array", *parts[1:]])
 
@@ -103,6 +108,7 @@ class Redirect:
     def __init__(self, own: Own) -> None:
         self.own = own
         self._names = own.names
+        self._classes = Classes(own.names)
         self._import = builtins.__import__
         self._import_module: Callable[..., ModuleType] = importlib.import_module
 
@@ -116,11 +122,15 @@ class Redirect:
         can_be_compiled = compiled is not None and is_pythons
         builtins.__import__ = compiled.importing(self._statement) if can_be_compiled else self._statement
         self._import_module, importlib.import_module = importlib.import_module, self._function
+        self._classes.on()
+        vars(_package).update(__version__=numpy.__version__, version=numpy.version)
 
     def off(self) -> None:
         """End: what is imported from now on is what it says."""
         builtins.__import__ = self._import
         importlib.import_module = self._import_module
+        self._classes.off()
+        vars(_package).update(__version__=version.__version__, version=version)
         program_hook.remove(self._names)
         program_files[:] = [files for files in program_files if files is not self.own.known]
         openers.remove(self._names)
@@ -133,7 +143,8 @@ class Redirect:
         fromlist: Sequence[str] | None = (),
         level: int = 0,
     ) -> ModuleType:
-        if level == 0 and name.startswith("numpy") and self.own.frame(sys._getframe(1)):
+        is_cs = type(fromlist) is list and not fromlist and globals is locals  # C code in a call from there
+        if level == 0 and name.startswith("numpy") and not is_cs and self.own.frame(sys._getframe(1)):
             name = _meant(name)
         return self._import(name, globals, locals, fromlist or (), level)
 

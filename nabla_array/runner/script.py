@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import Any
 
-from . import imports
+from . import imports, protocols
 
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], Any]
 
@@ -62,13 +62,13 @@ def _without_us(hook: Hook) -> Hook:
 
 
 def _of_program(tb: TracebackType | None) -> TracebackType | None:
-    """Return a traceback without what began the program, and without our imports within it."""
+    """Return a traceback without what began the program, and without our `import` and `class` within it."""
     kept: list[TracebackType] = []
     while tb is not None:
         file = tb.tb_frame.f_code.co_filename
         if file == __file__:
             kept.clear()
-        elif file != imports.__file__:
+        elif file not in (imports.__file__, protocols.__file__):
             kept.append(tb)
         tb = tb.tb_next
     for one in reversed(kept):

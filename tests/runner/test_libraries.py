@@ -14,6 +14,7 @@ NEEDS = {
     "models": "sklearn",
     "pictures": "PIL",
     "science": "scipy",
+    "subclasses": "numpy",
     "symbols": "sympy",
     "tables": "pandas",
 }

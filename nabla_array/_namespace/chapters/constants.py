@@ -1,13 +1,7 @@
-"""Constants."""
+"""Constants: NumPy's own objects, for programs that ask ``x is np.nan``."""
 
 from __future__ import annotations
 
-import math
+from numpy import e, inf, nan, newaxis, pi
 
 __all__ = ["e", "inf", "nan", "newaxis", "pi"]
-
-e = math.e
-inf = math.inf
-nan = math.nan
-newaxis = None
-pi = math.pi

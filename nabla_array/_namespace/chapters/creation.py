@@ -202,12 +202,14 @@ def array(
         As in `asarray`.
     order : {"C", "F", "A", "K"}, optional
         As in `asarray`.
-    subok, like
-        Of no effect; NumPy has them.
+    subok : bool
+        Leave what NumPy has subclasses for (masked arrays, matrices, a program's own) to NumPy's function.
     ndmin : int, optional
         New axes of size 1 come first where there are fewer axes than this.
     ndmax : int, optional
         The most axes that sequences are taken apart for, as NumPy does from 2.4 on; 0 is no limit.
+    like
+        Of no effect; NumPy has it.
 
     Returns
     -------
@@ -220,6 +222,8 @@ def array(
         copy = {"ALWAYS": True, "NEVER": False}.get(copy.name)
     elif copy is not None:
         copy = bool(copy)
+    if subok and isinstance(object, np.ndarray):
+        promotion.check_kind("array", object)
     if ndmax:
         raise promotion.UnheldDtypeError("array: what ndmax makes may be of sequences")
     try:

@@ -56,9 +56,16 @@ def is_operand(x: Any) -> bool:
 def check_kind(function: str, x: Any, has_methods: bool = False) -> None:
     others = has_methods and not isinstance(x, np.ndarray | np.generic) and hasattr(x, "__array_priority__")
     if others or is_foreign(x):
-        raise UnheldDtypeError(
-            f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it"
-        )
+        raise _unheld(function, x)
+
+
+def _unheld(function: str, x: Any) -> UnheldDtypeError:
+    return UnheldDtypeError(f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it")
+
+
+def _overrides_functions(kind: type) -> bool:
+    """Say whether objects of this kind override NumPy's functions."""
+    return getattr(kind, "__array_function__", None) not in (None, np.ndarray.__array_function__)
 
 
 def require(function: str, category: str, *arrays: Array) -> None:
@@ -80,10 +87,16 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
             return known
         if _holds_array(x):
             return _stacked(function, x, dtype) if known is None else astype(known, np.dtype(dtype))
+    convert: Any = getattr(type(x), "__array__", None)
+    if convert is not None and function not in _PLAIN and _overrides_functions(type(x)):
+        raise _unheld(function, x)
+    # NumPy takes no arrays of ours from an object's `__array__`; under the runner it gets its own.
+    if hasattr(convert, "__wrapped__"):
+        return as_array(function, convert.__wrapped__(x), dtype)
     try:
         return from_value(host_array(function, x, dtype, copy=True))
-    except ValueError:  # NumPy takes no arrays of ours from an object's `__array__`
-        made = x.__array__() if hasattr(type(x), "__array__") else None
+    except ValueError:
+        made = None if convert is None else x.__array__()
         if type(made) is not Array:
             raise
     return as_array(function, made, dtype)

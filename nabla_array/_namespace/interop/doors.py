@@ -80,6 +80,7 @@ DOORS = (
     Door("matplotlib.collections", "PolyCollection.set_verts", copy, "makes an array of each row"),
     Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
     Door("matplotlib.colors", "to_rgba_array", copy, "asks each number of what is not NumPy's"),
+    Door("networkx.convert", "to_networkx_graph", copy, "knows matrices of NumPy's alone"),
     Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),
@@ -101,6 +102,10 @@ DOORS = (
         "transforms twice what is no longer one array after `asarray`",
     ),
     Door("scipy.sparse.linalg._dsolve.linsolve", "splu.solve spilu.solve", copy, "compiled; takes no others"),
+    Door("skimage.filters.rank.generic", "_preprocess_input", shared, "compiled code takes no others"),
+    Door(
+        "skimage.util.shape", "view_as_blocks view_as_windows", shared, "gives views of NumPy's arrays alone"
+    ),
     Door("statsmodels.tsa.ar_model", "AutoReg.__init__", number, "takes others for several lags"),
     Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
     Door("sympy.tensor.array.dense_ndim_array", "MutableDenseNDimArray.__new__", copy, "goes into numbers"),

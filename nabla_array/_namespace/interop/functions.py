@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache, wraps
 from importlib import import_module
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -174,6 +174,26 @@ def _scipys(ufunc: np.ufunc) -> Callable[..., Any] | None:
     from ..chapters import special
 
     return special.of_ufunc(ufunc)
+
+
+def numpys(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return NumPy's function for one of ours; others come back."""
+    return _namesake(function, "nabla_array", "numpy")
+
+
+def ours(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what we have for a function of NumPy's, public ufuncs among them; others come back."""
+    return _namesake(function, "numpy", "nabla_array")
+
+
+@lru_cache(None)
+def _namesake(function: Callable[..., Any], here: str, there: str) -> Callable[..., Any]:
+    name = function.__name__
+    for part in ("", ".linalg", ".fft"):
+        if function is getattr(import_module(here + part), name, None):
+            found: Callable[..., Any] = getattr(import_module(there + part), name)
+            return found
+    return function
 
 
 @lru_cache(None)
@@ -402,15 +422,22 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
     return made
 
 
+def all_or_host(module: ModuleType, part: str) -> dict[str, Callable[..., Any]]:
+    """Do the same for each of the standard's functions that a part of NumPy has (for matrices, objects)."""
+    found = {name: getattr(module, name) for name in module.__all__ if hasattr(getattr(np, part), name)}
+    return {n: or_host(f, n, part) for n, f in found.items() if isinstance(f, fastpath.FUNCTIONS)}
+
+
 # The functions of the standard that NumPy's strings, dates, records and objects, and what is not for us to
 # compute with (pandas' series, masked arrays), are given to.
 _TAKE_ANY_DTYPE = (
-    "all any arange argmax argmin argsort array asarray astype atleast_1d atleast_2d broadcast_arrays "
-    "broadcast_to clip concat concatenate count_nonzero cumprod cumsum diff empty empty_like expand_dims eye "
-    "flip full full_like imag isin linspace matmul matrix_transpose max mean meshgrid min moveaxis "
-    "nonzero ones ones_like permute_dims prod ravel real repeat reshape roll round searchsorted sort "
-    "squeeze stack std sum swapaxes take tensordot tile transpose tril triu unique_all unique_counts "
-    "unique_inverse unique_values unstack var vecdot where zeros zeros_like"
+    "all any arange argmax argmin argsort array asanyarray asarray astype atleast_1d atleast_2d "
+    "broadcast_arrays broadcast_to clip concat concatenate count_nonzero cumprod cumsum cumulative_prod "
+    "cumulative_sum diff empty empty_like expand_dims eye flip full full_like imag isin linspace matmul "
+    "matrix_transpose max mean meshgrid min moveaxis nonzero ones ones_like permute_dims prod ravel real "
+    "repeat reshape roll round searchsorted sort squeeze stack std sum swapaxes take take_along_axis "
+    "tensordot tile transpose tril triu unique_all unique_counts unique_inverse unique_values unstack var "
+    "vecdot where zeros zeros_like"
 )
 TAKE_ANY_DTYPE = set(_TAKE_ANY_DTYPE.split())
 

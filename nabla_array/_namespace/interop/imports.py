@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 # The packages, and the other modules, that `libraries` knows.
 KNOWN = (
     *("PIL", "_pytest", "array_api_compat", "astropy", "cv2", "dask", "einops", "fractions", "h5py", "jax"),
-    *("json", "matplotlib", "numba", "numpy.ctypeslib", "pandas", "polars", "pyarrow", "scipy", "sklearn"),
-    *("statsmodels", "sympy", "torch", "wave", "xarray", "zarr"),
+    *("json", "matplotlib", "networkx", "numba", "numpy.ctypeslib", "pandas", "polars", "pyarrow", "scipy"),
+    *("skimage", "sklearn", "statsmodels", "sympy", "torch", "wave", "xarray", "zarr"),
 )
 Then = Callable[[ModuleType], object]
 

@@ -45,6 +45,9 @@ program_hook: list[Callable[[dict[str, Any]], bool]] = []
 # What that has found of modules so far, by their files: compiled code asks there first.
 program_files: list[dict[str, bool]] = []
 
+# The modules that pass the question on, what something is an instance of.
+passing = {"abc"}
+
 _NUMBERS = {"i": numbers.Integral, "u": numbers.Integral, "f": numbers.Real, "c": numbers.Complex}
 # The module of `numpy.isscalar`, which asks for its caller.
 _ISSCALAR = np.isscalar.__globals__["__name__"]
@@ -71,7 +74,7 @@ def _class_of(x: Array) -> type[Any]:
     if arrays if shape else scalars or unscalars or program_hook:
         frame = sys._getframe(2)
         name = frame.f_globals.get("__name__")
-        while name == "abc" and frame.f_back is not None:  # abstract classes pass the question on
+        while name in passing and frame.f_back is not None:
             frame = frame.f_back
             name = frame.f_globals.get("__name__")
         if shape:

@@ -18,7 +18,7 @@ from ..chapters.manipulation import broadcast_to, expand_dims, moveaxis, reshape
 from ..chapters.searching import nonzero, where
 from ..core.array import Array, freeze, from_value, view
 from ..core.indexing import getitem, setitem
-from ..core.promotion import as_array, astype, checked, fits, normalize_shape
+from ..core.promotion import as_array, astype, check_kind, checked, fits, normalize_shape
 from ..core.views import Flags, copied
 from ..dispatch import fastpath
 from ..interop.functions import to_host
@@ -44,11 +44,13 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
 
 @numpys
 def asanyarray(a: Any, dtype: DTypeLike | None = None, order: Any = None, **kwargs: Any) -> Array:
-    """Return an array of what is given; an array itself.
+    """Return an array of what is given; an array itself, and so is one of a subclass of NumPy's.
 
     >>> xp.asanyarray([1, 2])
     array([1, 2])
     """
+    if isinstance(a, np.ndarray):
+        check_kind("asanyarray", a)
     return asarray(a, dtype=dtype, order=order, **kwargs)
 
 
