@@ -391,6 +391,7 @@ h["d"] = numpy.arange(5.0)
             "scaled(v, f)",
             "scaled(v, 2.0)",
             "filled(v); v",
+            "rooted(v)",
             "numba.vectorize(lambda a: a * 2)(v)",
             "numba.typeof(v)",
             "numba.njit(lambda k: k + 1)(n)",
@@ -409,7 +410,9 @@ def _scaled(a, s):
     return a * s
 def _filled(a):
     a[:] = 7.0
-total, norm, scaled, filled = (numba.njit(g) for g in (_total, _norm, _scaled, _filled))
+def _rooted(a):
+    return np.sqrt(a).sum() + np.linalg.norm(np.zeros(3)) + np.pi
+total, norm, scaled, filled, rooted = map(numba.njit, (_total, _norm, _scaled, _filled, _rooted))
 """,
     ),
     "NetworkX": Library(

@@ -64,9 +64,7 @@ DIFFERENCES = {
             "'Array'",
             "`isinstance(x, np.ndarray)` and `type(x) == np.ndarray` are true; `is` is not",
         ),
-        Difference(
-            "np.__version__ == numpy.__version__", "True", "False", "ours; NumPy's under the runner"
-        ),
+        Difference("np.__version__ == numpy.__version__", "True", "False", "ours; NumPy's under the runner"),
         Difference("np.__name__", "'numpy'", "'nabla_array'", "the module's own"),
     ],
     "Results without axes": [

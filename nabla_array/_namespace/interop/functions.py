@@ -186,7 +186,7 @@ def ours(function: Callable[..., Any]) -> Callable[..., Any]:
     return _namesake(function, "numpy", "nabla_array")
 
 
-@lru_cache(None)
+@lru_cache(1 << 10)
 def _namesake(function: Callable[..., Any], here: str, there: str) -> Callable[..., Any]:
     name = function.__name__
     for part in ("", ".linalg", ".fft"):

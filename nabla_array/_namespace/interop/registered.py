@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -17,7 +18,9 @@ import numpy as np
 
 from ..core.array import Array
 from ..core.views import layout, memory
+from ..dispatch.fastpath import FUNCTIONS
 from .doors import put_in
+from .functions import numpys
 from .imports import after_import
 
 
@@ -128,6 +131,7 @@ def _numba(numba: ModuleType) -> None:
     """Let compiled functions have the memory of our arrays, and numbers of those without axes."""
     from numba.core import types
     from numba.core.boxing import unbox_array
+    from numba.core.interpreter import Interpreter
     from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
     class Held(types.Array):
@@ -158,6 +162,26 @@ def _numba(numba: ModuleType) -> None:
         api.decref(give)
         api.decref(numpys)
         return NativeValue(made.value, is_error=made.is_error, cleanup=made.cleanup)
+
+    # What functions that it compiles find under global names, and names of functions around them.
+    for name in ("get_global_value", "get_closure_value"):
+        setattr(Interpreter, name, _returning_numpys(getattr(Interpreter, name)))
+
+
+def _returning_numpys(find: Callable[..., Any]) -> Callable[..., Any]:
+    """Let a function that returns our modules, functions or arrays return NumPy's in their place."""
+
+    @wraps(find)
+    def call(*args: Any) -> Any:
+        found = find(*args)
+        if isinstance(found, ModuleType):
+            whole, _, part = found.__name__.partition(".")
+            return import_module(f"numpy.{part}".rstrip(".")) if whole == "nabla_array" else found
+        if type(found) is Array:
+            return np.asarray(found)[()]
+        return numpys(found) if isinstance(found, FUNCTIONS) else found
+
+    return call
 
 
 def _as_jax(self: Array) -> Any:

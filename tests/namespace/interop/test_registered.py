@@ -80,6 +80,20 @@ def test_numba_has_the_memory() -> None:
     assert x.tolist() == [2.0, 1.0, 2.0]
 
 
+def test_numba_compiles_calls_of_our_functions() -> None:
+    numba = pytest.importorskip("numba", reason="Numba is optional")
+    table, sine, linalg = xp.asarray(V), xp.sin, xp.linalg
+
+    @numba.njit
+    def computed(a: Any) -> Any:
+        b = xp.zeros(3, dtype=xp.float32)
+        b[:] = xp.sqrt(a) + sine(table[1])
+        return linalg.norm(b) + xp.e
+
+    expected = np.linalg.norm(np.sqrt(V).astype("f4") + np.sin(V[1])) + np.e
+    assert abs(computed(xp.asarray(V)) - expected) < 1e-5
+
+
 def test_arrow_has_the_values() -> None:
     pa = pytest.importorskip("pyarrow", reason="PyArrow is optional")
     assert pa.array(xp.asarray(V)).to_pylist() == V.tolist()
