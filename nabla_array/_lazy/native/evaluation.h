@@ -231,6 +231,7 @@ run_loops(PyObject *root)
     Graph g;
     enum walked how;
     int done;
+    n_evaluations++;
     Py_INCREF(root); /* what a smaller graph lets go of may be the last to hold it */
     do {
         begin_graph(&g);

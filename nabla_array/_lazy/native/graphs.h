@@ -154,6 +154,9 @@ grow(Graph *g)
     return 1;
 }
 
+/* How many evaluations there were, but for those of what is computed at once. */
+static unsigned long n_evaluations;
+
 /* What a walk goes below: pending nodes that loops compute, or all but `resident` ones, with `fill` for literals. */
 typedef struct {
     int is_small; /* whether it is for loops, and what would not be one job's is too much */
@@ -489,6 +492,7 @@ linearize(PyObject *module, PyObject *args)
     if (reach.members == Py_None) {
         reach.members = NULL;
     }
+    n_evaluations++;
     /* What a collection lets go of may evaluate these nodes. */
     was_collecting = PyGC_Disable();
     begin_graph(&g);

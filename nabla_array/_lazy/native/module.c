@@ -8,6 +8,7 @@
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#include <float.h>
 #include <Python.h>
 #include <structmember.h>
 
@@ -483,6 +484,7 @@ static PyMethodDef methods[] = {
     {"fill_slots", fill_slots, METH_NOARGS, "Call the methods of arrays without looking them up."},
     {"checking", checking, METH_O, "Return a method for `ABCMeta.__instancecheck__`, which asks the usual one."},
     {"importing", importing, METH_O, "Return what asks a function for NumPy's modules in the place of `__import__`."},
+    {"number_operand", (PyCFunction)(void (*)(void))number_operand, METH_FASTCALL, "Return the node of a number."},
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},
     {"number", number, METH_VARARGS, "Number the nodes of a graph, and say where its ends are, with a key."},

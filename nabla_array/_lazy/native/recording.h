@@ -75,17 +75,96 @@ record(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
     return x;
 }
 
-/* The nodes of numbers that were met last. */
-enum { NUMBERS = 256 };
+/* Put a number into memory as an element; returns 0 where the dtype does not take it as it is. */
+static int
+put_number(char *data, int type, char kind, Py_complex value)
+{
+    if (isnan(value.real) || isnan(value.imag) || kind == 'b') {
+        return 0;
+    }
+    switch (type) {
+    case NPY_DOUBLE: *(npy_double *)data = value.real; return kind != 'c';
+    case NPY_FLOAT: *(npy_float *)data = (npy_float)value.real; return kind != 'c' && fabs(value.real) <= FLT_MAX;
+    case NPY_LONG: *(npy_long *)data = (npy_long)value.real; return kind == 'i';
+    case NPY_CDOUBLE: memcpy(data, &value, sizeof(value)); return 1;
+    default: return 0;
+    }
+}
+
+/* Return a leaf of an aval full of a number; NULL, without an error, where Python must make a literal. */
+static PyObject *
+number_leaf(PyObject *aval, char kind, Py_complex value)
+{
+    PyArray_Descr *dtype = aval_dtype(aval);
+    PyObject *one = NULL, *all = NULL, *node = NULL;
+    npy_intp dims[MOST_DIMS], strides[MOST_DIMS] = {0};
+    int ndim = dims_of(aval, dims);
+    if (ndim >= 0) {
+        Py_INCREF(dtype);
+        one = PyArray_NewFromDescr(&PyArray_Type, dtype, 0, NULL, NULL, NULL, 0, NULL);
+    }
+    if (one != NULL && put_number(PyArray_BYTES((PyArrayObject *)one), dtype->type_num, kind, value)) {
+        PyArray_CLEARFLAGS((PyArrayObject *)one, NPY_ARRAY_WRITEABLE);
+        Py_INCREF(dtype);
+        all = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA((PyArrayObject *)one),
+                                   NPY_ARRAY_ALIGNED, NULL);
+    }
+    if (all != NULL && PyArray_SetBaseObject((PyArrayObject *)all, Py_NewRef(one)) == 0 &&
+        (node = make_object(Node, &nodes, 1)) != NULL) {
+        SLOT(node, n_prim) = Py_NewRef(Py_None);
+        SLOT(node, n_inputs) = Py_NewRef(no_levels);
+        SLOT(node, n_params) = Py_NewRef(no_params);
+        SLOT(node, n_aval) = Py_NewRef(aval);
+        SLOT(node, n_depth) = Py_NewRef(zero);
+        SLOT(node, n_value) = Py_NewRef(all);
+    }
+    PyErr_Clear();
+    Py_XDECREF(one);
+    Py_XDECREF(all);
+    return node;
+}
+
+/* The nodes of numbers that were met last, each with how many evaluations there were since, up to `SETTLED`. */
+enum { NUMBERS = 1024, SETTLED = 4 };
 static struct {
     PyObject *aval, *node;
     Py_complex number;
+    unsigned long met_at;
+    int times;
     char kind;
 } numbers_met[NUMBERS];
 
-/* Return the node (borrowed) of an aval full of a number; NULL, without an error, where Python must make it. */
+/* The avals that new numbers came with last: in how many evaluations, with a few others between them, each had some. */
+enum { CHANGING = 64, MANY_CHANGES = 12, GAP = 8 };
+static struct {
+    PyObject *aval;
+    unsigned long met_at;
+    int times;
+} changing[CHANGING];
+
+/* Note a number that was not met with an aval; returns whether numbers change in each evaluation. */
+static int
+numbers_change(PyObject *aval)
+{
+    size_t place = (size_t)(((npy_uint64)(npy_uintp)aval * 0x9e3779b97f4a7c15u) >> 58) % CHANGING;
+    if (changing[place].aval != aval || n_evaluations - changing[place].met_at > GAP) {
+        Py_XSETREF(changing[place].aval, Py_NewRef(aval));
+        changing[place].times = 0;
+    }
+    else if (changing[place].met_at != n_evaluations) {
+        changing[place].times += changing[place].times < MANY_CHANGES;
+    }
+    changing[place].met_at = n_evaluations;
+    return changing[place].times == MANY_CHANGES;
+}
+
+/* Return the node (borrowed) of an aval full of a number; NULL, without an error, where Python must make it.
+ *
+ * A literal is a constant to plans, and to MAX's programs. While numbers change in each evaluation, as a step or a
+ * parameter does, that would be another plan each time: then a new one is a leaf, until evaluations have it in common.
+ */
 static PyObject *
-number_node(PyObject *aval, PyObject *number)
+node_of_number(PyObject *aval, PyObject *number, int is_literal)
 {
     Py_complex value = {0, 0};
     npy_uint64 bits[2];
@@ -116,12 +195,26 @@ number_node(PyObject *aval, PyObject *number)
         return NULL;
     }
     memcpy(bits, &value, sizeof(bits));
-    place = (size_t)(((bits[0] ^ (bits[1] << 1) ^ (npy_uint64)(npy_uintp)aval) * 0x9e3779b97f4a7c15u) >> 56) % NUMBERS;
+    place = (size_t)(((bits[0] ^ (bits[1] << 1) ^ (npy_uint64)(npy_uintp)aval) * 0x9e3779b97f4a7c15u) >> 54) % NUMBERS;
     if (numbers_met[place].aval == aval && numbers_met[place].kind == kind &&
         memcmp(&numbers_met[place].number, &value, sizeof(value)) == 0) {
-        return numbers_met[place].node;
+        if (numbers_met[place].met_at != n_evaluations) {
+            numbers_met[place].met_at = n_evaluations;
+            numbers_met[place].times += numbers_met[place].times < SETTLED;
+        }
+        is_literal |= numbers_met[place].times == SETTLED;
+        if (!is_literal || SLOT(numbers_met[place].node, n_prim) != Py_None) {
+            return numbers_met[place].node;
+        }
     }
-    node = PyObject_CallFunctionObjArgs(scalar_node, aval, number, NULL);
+    else {
+        numbers_met[place].times = 0;
+        is_literal |= !numbers_change(aval);
+    }
+    node = is_literal ? NULL : number_leaf(aval, kind, value);
+    if (node == NULL) {
+        node = PyObject_CallFunctionObjArgs(scalar_node, aval, number, NULL);
+    }
     if (node == NULL || node == Py_None) {
         PyErr_Clear();
         Py_XDECREF(node);
@@ -131,7 +224,27 @@ number_node(PyObject *aval, PyObject *number)
     Py_XSETREF(numbers_met[place].node, node);
     numbers_met[place].number = value;
     numbers_met[place].kind = kind;
+    numbers_met[place].met_at = n_evaluations;
     return node;
+}
+
+/* Return a literal (borrowed), as `node_of_number` does. */
+static inline PyObject *
+number_node(PyObject *aval, PyObject *number)
+{
+    return node_of_number(aval, number, 1);
+}
+
+/* number_operand(aval, number): what `node_of_number` returns for an operand, or None */
+static PyObject *
+number_operand(PyObject *module, PyObject *const *args, Py_ssize_t n)
+{
+    PyObject *node;
+    if (n != 2 || Py_TYPE(args[0]) != Aval) {
+        return PyErr_Format(PyExc_TypeError, "number_operand: takes an aval and a number");
+    }
+    node = node_of_number(args[0], args[1], 0);
+    return Py_NewRef(node == NULL ? Py_None : node);
 }
 
 /* Say whether an array's elements lie in the order of its axes, as results here do. */
@@ -329,8 +442,9 @@ record_operator(Fast *f, PyObject *x, PyObject *y)
         aval = m == NULL ? Py_NewRef(SLOT(n, n_aval)) : find_aval(ndim, dims, dtype);
     }
     if (aval != NULL && y != NULL) {
-        m = m == NULL ? Py_XNewRef(number_node(aval, x)) : fitted(m, aval, ndim, dims);
-        n = n == NULL ? Py_XNewRef(number_node(aval, y)) : fitted(n, aval, ndim, dims);
+        int is_literal = f->op == POW; /* of which loops are made for an exponent */
+        m = m == NULL ? Py_XNewRef(node_of_number(aval, x, is_literal)) : fitted(m, aval, ndim, dims);
+        n = n == NULL ? Py_XNewRef(node_of_number(aval, y, is_literal)) : fitted(n, aval, ndim, dims);
     }
     if (aval != NULL && m != NULL && (n != NULL || y == NULL)) {
         int result = ufunc->types[loop * ufunc->nargs + ufunc->nin];

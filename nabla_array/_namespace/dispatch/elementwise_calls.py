@@ -11,7 +11,9 @@ import numpy as np
 from ..._lazy.graph.aval import Aval
 from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive
+from ..._lazy.native import compiled
 from ..._lazy.ops.creation import scalar_node
+from ..._lazy.ops.elementwise import pow_
 from ..._lazy.rules.levels import is_seeing
 from ..._lazy.run.evaluator import value_of
 from ..core.array import Array, ordered
@@ -68,12 +70,20 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
     return function
 
 
+def _number_node(aval: Aval, number: Any) -> Node | None:
+    """Return what `scalar_node` does, or a leaf where numbers change in each evaluation."""
+    assert compiled is not None
+    node = compiled.number_operand(aval, number)
+    return scalar_node(aval, number) if node is None else node
+
+
 def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[..., Array]:
     """Return a function that records `prim` at once where its rule is known, and else asks `slow`.
 
     Compiled code does the same, where there is some (native/recording.h).
     """
     rules = prim.rules
+    number_node = scalar_node if compiled is None or prim is pow_ else _number_node
 
     def function(x1: Any, x2: Any) -> Array:
         a: Node | None
@@ -84,7 +94,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
             a = x1._node
             levels = x1._levels
             if type(x2) is not Array:
-                b = scalar_node(a.aval, x2)
+                b = (scalar_node if tapes or levels else number_node)(a.aval, x2)
             elif x2._levels is levels and ((seen := x2._view) is None or seen.base._node is seen.seen):
                 b = x2._node
             else:
@@ -92,7 +102,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         elif type(x2) is Array and ((seen := x2._view) is None or seen.base._node is seen.seen):
             b = x2._node
             levels = x2._levels
-            a = scalar_node(b.aval, x1)
+            a = (scalar_node if tapes or levels else number_node)(b.aval, x1)
         else:
             return slow(x1, x2)
         if a is None or b is None or (levels and is_seeing()):

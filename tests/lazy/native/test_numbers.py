@@ -10,6 +10,9 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.graph.program import Program
+from nabla_array._lazy.native import compiled
+from nabla_array._lazy.schedule.plan_cache import plans
 
 BINARY = [
     *(
@@ -117,3 +120,31 @@ def test_an_element_is_written_as_numpy_writes_it(dtype: str) -> None:
         assert np.asarray(found).tobytes() == expected.tobytes(), new
     with pytest.raises((OverflowError, TypeError, ValueError)):
         xp.zeros(3, dtype=xp.int8)[1] = 300
+
+
+@pytest.mark.skipif(compiled is None, reason="compiled code tells numbers that change from those that stay")
+@pytest.mark.parametrize("dtype", ["f8", "f4", "c16", "i8"])
+def test_numbers_that_change_need_no_other_plan(dtype: str) -> None:
+    v = np.linspace(0, 9, 100_000).astype(dtype)
+    x = xp.asarray(v)
+    plans.clear()
+    for i in range(40):
+        found = np.asarray((x * (i + 3)) - 15 + x * (i + 3))
+        np.testing.assert_array_equal(found, (v * (i + 3)) - 15 + v * (i + 3))
+    # As constants at first, then as leaves.
+    assert len([program for _, program in plans if isinstance(program, Program)]) <= 20
+
+
+@pytest.mark.parametrize(
+    "number", [0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, 5e-324, 2**53 + 1, True, 1j, -0.0j]
+)
+def test_a_number_is_itself_the_first_time_and_later(number: Any) -> None:
+    v = np.linspace(-2, 2, 3000)
+    x = xp.asarray(v)
+    with np.errstate(all="ignore"):
+        wanted = np.copysign(1, (v * number).real), v / number if number else v - number, number + v
+    for _ in range(8):
+        with xp.errstate(all="ignore"):
+            found = xp.copysign(1, (x * number).real), x / number if number else x - number, number + x
+        for a, b in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(np.asarray(a), b)

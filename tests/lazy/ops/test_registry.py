@@ -308,7 +308,10 @@ def test_an_associative_operation_joins_in_any_order(prim: Primitive) -> None:
 BY_NAME = {
     "_lazy/max/backend.py": ("slice_", "canonical programs write slices otherwise"),
     "_lazy/max/rows.py": ("prims reduce_sum", "the sum of squares about a mean, as it is written"),
-    "_namespace/dispatch/elementwise_calls.py": ("_HOLDS", "the six comparisons, which take any integer"),
+    "_namespace/dispatch/elementwise_calls.py": (
+        "_HOLDS pow_",
+        "the six comparisons, which take any integer; exponents, of which loops are made",
+    ),
     "_namespace/numpy/ordering.py": ("argpartition_p", "two functions, each with its own primitive"),
     "transforms/checkpoint_policies.py": (
         "checkpoint_name matmul",
