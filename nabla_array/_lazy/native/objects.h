@@ -168,5 +168,8 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
         }
         Py_DECREF(memory);
     }
+    if (out == 0 && flags == PyBUF_FULL_RO) {
+        view->readonly = 1; /* code that writes asks for that: NumPy makes a copy for it then */
+    }
     return out;
 }

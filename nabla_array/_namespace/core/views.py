@@ -485,12 +485,13 @@ def buffer(self: Array, flags: int, /) -> memoryview:
     """Give the elements to C code that reads or writes bytes (PEP 3118), without a copy if it only reads.
 
     Raises BufferError for what `memoryview(x)` asks for, but in the code that `openers` know. NumPy asks for
-    the same before it asks `__array__`, which gives it a copy of its own.
+    the same before it asks `__array__`, which gives it a copy of its own. Nobody may write to that: code that
+    asks NumPy for memory to write to gets a copy, as f2py, which would take ours for a copy of its own.
     """
     if flags == _EVERYTHING:
         names = sys._getframe(1).f_globals
         if any(opens(names) for opens in openers):
-            return memory(self).data
+            return memory(self).data.toreadonly()
         raise BufferError(
             "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes"
         )

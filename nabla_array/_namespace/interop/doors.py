@@ -94,6 +94,7 @@ DOORS = (
     Door(
         "pyarrow.lib", "array scalar table chunked_array record_batch", copy, "knows numbers of NumPy's alone"
     ),
+    Door("scipy.linalg._matfuncs", "_funm_loops", copy, "compiled; takes no others"),
     Door("scipy.ndimage._ni_label", "_label", shared, "compiled code writes to no others"),
     Door(
         "scipy.signal._spectral_py",
@@ -106,6 +107,7 @@ DOORS = (
     Door(
         "skimage.util.shape", "view_as_blocks view_as_windows", shared, "gives views of NumPy's arrays alone"
     ),
+    Door("scipy.special._basic", "factorial factorial2 factorialk", number, "asks for the class of integers"),
     Door("statsmodels.tsa.ar_model", "AutoReg.__init__", number, "takes others for several lags"),
     Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
     Door("sympy.tensor.array.dense_ndim_array", "MutableDenseNDimArray.__new__", copy, "goes into numbers"),

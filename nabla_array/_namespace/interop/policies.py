@@ -99,7 +99,8 @@ def _interface(self: Array) -> dict[str, Any]:
     names = sys._getframe(1).f_globals
     if program_hook and program_hook[0](names):
         told: dict[str, Any] = memory(self).__array_interface__
-        return told
+        # Nobody may write there, as in `buffer` of views.py.
+        return {**told, "data": (told["data"][0], True)}
     if names.get("__name__") not in interfaces:
         raise AttributeError("__array_interface__")
     value = np.asarray(self)

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._lazy.graph.tape import tapes
 from ..core.array import Array
 from ..core.views import layout, memory
 from ..dispatch.fastpath import FUNCTIONS
@@ -168,17 +169,33 @@ def _numba(numba: ModuleType) -> None:
         setattr(Interpreter, name, _returning_numpys(getattr(Interpreter, name)))
 
 
+def _solvers(functions: ModuleType) -> None:
+    """Let solvers have NumPy's arrays of what a user's function returns: compiled code takes no others."""
+    for kind in (functions._ScalarGradWrapper, functions._VectorFunWrapper, functions._VectorJacWrapper):
+        kind.__call__ = _returning_numpys(kind.__call__)
+    init = functions.VectorFunction.__init__
+
+    @wraps(init)
+    def with_jacobian(self: Any, fun: Any, x0: Any, jac: Any, *args: Any, **kwargs: Any) -> None:
+        init(self, fun, x0, _returning_numpys(jac) if callable(jac) else jac, *args, **kwargs)
+
+    functions.VectorFunction.__init__ = with_jacobian
+
+
 def _returning_numpys(find: Callable[..., Any]) -> Callable[..., Any]:
-    """Let a function that returns our modules, functions or arrays return NumPy's in their place."""
+    """Let a function that returns our modules, functions or arrays return NumPy's in their place.
+
+    An array that a transform follows stays.
+    """
 
     @wraps(find)
-    def call(*args: Any) -> Any:
-        found = find(*args)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        found = find(*args, **kwargs)
         if isinstance(found, ModuleType):
             whole, _, part = found.__name__.partition(".")
             return import_module(f"numpy.{part}".rstrip(".")) if whole == "nabla_array" else found
         if type(found) is Array:
-            return np.asarray(found)[()]
+            return found if tapes or found._levels else np.asarray(found)[()]
         return numpys(found) if isinstance(found, FUNCTIONS) else found
 
     return call
@@ -216,6 +233,7 @@ TOLD = {
     "torch.utils.data._utils.collate": _torch_collate,
     "jax._src.array": _jax,
     "numba": _numba,
+    "scipy.optimize._differentiable_functions": _solvers,
     "scipy.fft._realtransforms_backend": _real_transforms,
     "scipy.signal._signaltools": _detrend,
 }

@@ -173,6 +173,31 @@ CALLS: dict[str, str] = {
         into(lambda out: ndimage.maximum_filter(f(S), 3, output=out[::-1]))
         into(lambda out: ndimage.rank_filter(f(S), 1, 3, output=out.T))
     """,
+    "scipy.linalg.interpolative": """
+        interpolative.interp_decomp(f(S), 2, rand=False)[1]
+        interpolative.svd(f(S), 2, rand=False)[1]
+        fails(lambda: interpolative.svd(f(I), 2))
+    """,
+    "scipy.optimize._root_scalar": """
+        optimize.root_scalar(np.cos, bracket=f(A[1:3])).root
+        fails(lambda: optimize.root_scalar(np.cos, bracket=f(A)))
+    """,
+    "scipy.signal._ltisys": """
+        (signal.StateSpace(S, T[:, :1], T.T[:1], 0.0) * f(T[:1, 1:])).B
+        (signal.StateSpace(S, T[:, :1], T.T[:1], 0.0) + f(T[:1, 1:])).D
+        (f(T[:1, 1:]) * signal.StateSpace(S, T[:, :1], T.T[:1], 0.0)).C
+        (signal.StateSpace(S, T[:, :1], T.T[:1], 0.0) * f(A)[4]).B
+        (signal.StateSpace(S, T[:, :1], T.T[:1], 0.0) / f(A)[4]).B
+    """,
+    "scipy.sparse._sputils": """
+        float(sparse.csr_array(S).minimum(f(S.T)).sum())
+        float(sparse.csr_array(S).maximum(f(S.T)).sum())
+        (sparse.csr_array(S) @ f(T)).sum(axis=0)
+        float((sparse.csr_array(S) + f(S)).sum())
+    """,
+    "scipy.stats._mgc": """
+        stats.multiscale_graphcorr(f(T), f(A[:, None]), reps=1000, random_state=1).stat
+    """,
     "scipy.sparse.linalg._interface": """
         splinalg.aslinearoperator(f(T)).matvec(f(A[:2]))
         splinalg.aslinearoperator(f(T)).shape
@@ -329,7 +354,9 @@ NAMES = {
     "zarr": ["zarr as zarr"],
     "scipy": [
         *("scipy.ndimage as ndimage", "scipy.stats as stats", "scipy.sparse.linalg as splinalg"),
-        *("scipy.sparse.random_array", "scipy.optimize.differential_evolution"),
+        *("scipy.sparse.random_array", "scipy.optimize.differential_evolution", "scipy.optimize as optimize"),
+        *("scipy.signal as signal", "scipy.sparse as sparse"),
+        "scipy.linalg.interpolative as interpolative",
     ],
     "sklearn": [
         *("sklearn.feature_extraction.image as image", "sklearn.utils.class_weight.compute_class_weight"),
