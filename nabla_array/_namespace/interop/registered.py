@@ -128,11 +128,17 @@ def _real_transforms(backend: ModuleType) -> None:
     put_in(backend, {"_execute": execute})
 
 
+def _memory_of(x: Any) -> Any:
+    """Return the memory of an array of ours; all else comes back."""
+    return memory(x) if type(x) is Array else x
+
+
 def _numba(numba: ModuleType) -> None:
     """Let compiled functions have the memory of our arrays, and numbers of those without axes."""
-    from numba.core import types
+    from numba.core import cgutils, types
     from numba.core.boxing import unbox_array
     from numba.core.interpreter import Interpreter
+    from numba.core.pythonapi import _unboxers
     from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
     class Held(types.Array):
@@ -154,15 +160,40 @@ def _numba(numba: ModuleType) -> None:
             like.dtype, like.ndim, like.layout, not like.mutable, f"nabla_array({like})", like.aligned
         )
 
+    def lent(kind: Any, x: Any, context: Any) -> tuple[Any, Any]:
+        """Return where the value will be, and whether that failed."""
+        api, builder = context.pyapi, context.builder
+        value = cgutils.alloca_once(builder, context.context.get_value_type(kind))
+        failed = cgutils.alloca_once_value(builder, cgutils.true_bit)
+        give = api.unserialize(api.serialize_object(_memory_of))
+        numpys = api.call_function_objargs(give, [x])
+        with cgutils.if_likely(builder, cgutils.is_not_null(builder, numpys)):
+            made = unbox_array(kind, numpys, context)
+            builder.store(made.value, value)
+            builder.store(made.is_error, failed)
+            api.decref(numpys)
+        api.decref(give)
+        return value, failed
+
     @unbox(Held)
     def unboxed(kind: Any, x: Any, context: Any) -> Any:
-        api = context.pyapi
-        give = api.unserialize(api.serialize_object(memory))
-        numpys = api.call_function_objargs(give, [x])
-        made = unbox_array(kind.as_numpys(), numpys, context)
-        api.decref(give)
-        api.decref(numpys)
-        return NativeValue(made.value, is_error=made.is_error, cleanup=made.cleanup)
+        value, failed = lent(kind.as_numpys(), x, context)
+        return NativeValue(context.builder.load(value), is_error=context.builder.load(failed))
+
+    def unboxed_as_declared(kind: Any, x: Any, context: Any) -> Any:
+        """Take an array of ours for one of NumPy's, where a signature says so, once that has failed."""
+        builder = context.builder
+        made = unbox_array(kind, x, context)
+        value = cgutils.alloca_once_value(builder, made.value)
+        failed = cgutils.alloca_once_value(builder, made.is_error)
+        with builder.if_then(made.is_error, likely=False):
+            context.pyapi.err_clear()
+            again, fails = lent(kind, x, context)
+            builder.store(builder.load(again), value)
+            builder.store(builder.load(fails), failed)
+        return NativeValue(builder.load(value), is_error=builder.load(failed))
+
+    _unboxers.functions[types.Array] = unboxed_as_declared
 
     # What functions that it compiles find under global names, and names of functions around them.
     for name in ("get_global_value", "get_closure_value"):

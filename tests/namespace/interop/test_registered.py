@@ -94,6 +94,24 @@ def test_numba_compiles_calls_of_our_functions() -> None:
     assert abs(computed(xp.asarray(V)) - expected) < 1e-5
 
 
+def test_numba_takes_ours_where_a_signature_says_numpys() -> None:
+    numba = pytest.importorskip("numba", reason="Numba is optional")
+
+    @numba.njit("float64(float64[:], float64)")
+    def fill(a: Any, s: float) -> Any:
+        a[0] = s
+        return a.sum()
+
+    x = xp.asarray(V)
+    assert fill(x[::2], x[1]) == 3.0
+    assert x.tolist() == [1.0, 1.0, 2.0]
+    for wrong in ([1.0], "text", None):
+        with pytest.raises(TypeError):
+            fill(wrong, 1.0)
+    with pytest.raises(TypeError):
+        fill(xp.asarray([1, 2]), 1.0)
+
+
 def test_arrow_has_the_values() -> None:
     pa = pytest.importorskip("pyarrow", reason="PyArrow is optional")
     assert pa.array(xp.asarray(V)).to_pylist() == V.tolist()
