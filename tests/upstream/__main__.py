@@ -15,6 +15,10 @@ passed, were refused (by class) and are wrong. JAX's need `jax` and `absl-py`, w
 
 runs other people's scripts under the runner and under NumPy, and compares what they print, leave and draw.
 
+    python -m tests.upstream suites --source FOLDER [--path FOLDER] [PYTEST ARGUMENT ...]
+
+runs another project's tests, the project too, under the runner and under NumPy, and compares what passes.
+
     python -m tests.upstream scipy|sklearn [PYTEST ARGUMENT ...]
 
 runs the array API tests that the installed SciPy or scikit-learn brings, on our arrays.
@@ -30,7 +34,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from . import dispatched, scripts
+from . import dispatched, scripts, suites
 from .classes import WRONG, classes, table
 from .page import PAGE, page, write
 from .results import Result, read
@@ -115,6 +119,8 @@ def main() -> None:
         return others()
     if sys.argv[1:2] == ["scripts"]:
         return scripts.main(sys.argv[2:])
+    if sys.argv[1:2] == ["suites"]:
+        return suites.main(sys.argv[2:])
     if sys.argv[1:2] and sys.argv[1] in dispatched.PROJECTS:
         sys.exit(dispatched.main(*sys.argv[1:]))
     parser = argparse.ArgumentParser(
