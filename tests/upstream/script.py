@@ -10,6 +10,7 @@ its figures, and `seconds`, which the import of libraries is not part of.
 from __future__ import annotations
 
 import ast
+import gc
 import importlib
 import os
 import pickle
@@ -68,6 +69,7 @@ def _libraries(script: Path) -> None:
                     importlib.import_module(name)
     if "matplotlib.pyplot" in sys.modules:  # nobody looks at the frames of an animation
         sys.modules["matplotlib.pyplot"].__dict__["pause"] = lambda seconds: None
+    gc.collect()  # what was imported is not for the script to go through
 
 
 def main(folder: str, script: str, *numpy: str) -> None:
