@@ -91,6 +91,8 @@ put_number(char *data, int type, char kind, Py_complex value)
     }
 }
 
+static PyObject *new_node(PyObject *prim, PyObject *inputs, PyObject *params, PyObject *aval, PyObject *depth, PyObject *value);
+
 /* Return a leaf of an aval full of a number; NULL, without an error, where Python must make a literal. */
 static PyObject *
 number_leaf(PyObject *aval, char kind, Py_complex value)
@@ -109,14 +111,8 @@ number_leaf(PyObject *aval, char kind, Py_complex value)
         all = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, PyArray_DATA((PyArrayObject *)one),
                                    NPY_ARRAY_ALIGNED, NULL);
     }
-    if (all != NULL && PyArray_SetBaseObject((PyArrayObject *)all, Py_NewRef(one)) == 0 &&
-        (node = make_object(Node, &nodes, 1)) != NULL) {
-        SLOT(node, n_prim) = Py_NewRef(Py_None);
-        SLOT(node, n_inputs) = Py_NewRef(no_levels);
-        SLOT(node, n_params) = Py_NewRef(no_params);
-        SLOT(node, n_aval) = Py_NewRef(aval);
-        SLOT(node, n_depth) = Py_NewRef(zero);
-        SLOT(node, n_value) = Py_NewRef(all);
+    if (all != NULL && PyArray_SetBaseObject((PyArrayObject *)all, Py_NewRef(one)) == 0) {
+        node = new_node(Py_None, no_levels, no_params, aval, zero, all);
     }
     PyErr_Clear();
     Py_XDECREF(one);

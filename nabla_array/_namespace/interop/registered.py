@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..._lazy.graph.tape import tapes
-from ..core.array import Array
+from ..._lazy.rules.concretization import differentiating, is_traced
+from ..core.array import Array, current
 from ..core.views import layout, memory
 from ..dispatch.fastpath import FUNCTIONS
 from .doors import put_in
@@ -226,7 +226,9 @@ def _returning_numpys(find: Callable[..., Any]) -> Callable[..., Any]:
             whole, _, part = found.__name__.partition(".")
             return import_module(f"numpy.{part}".rstrip(".")) if whole == "nabla_array" else found
         if type(found) is Array:
-            return found if tapes or found._levels else np.asarray(found)[()]
+            node = current(found)
+            is_followed = found._levels or differentiating(node) or is_traced(node)
+            return found if is_followed else np.asarray(found)[()]
         return numpys(found) if isinstance(found, FUNCTIONS) else found
 
     return call

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.graph.tape import Tape
+from nabla_array._namespace.interop.registered import _returning_numpys
 from nabla_array.transforms import grad, jacrev
 
 optimize = pytest.importorskip("scipy.optimize", reason="SciPy is optional")
@@ -58,3 +60,18 @@ def test_constraints_of_ours() -> None:
     bound = optimize.NonlinearConstraint(lambda x: xp.asarray(x) ** 2, 0.0, 1.0)
     found = optimize.minimize(value, np.full(3, 0.5), jac=slope, method="trust-constr", constraints=[bound])
     np.testing.assert_allclose(found.x, [0, 1, 1], atol=1e-2)
+
+
+def test_solvers_get_ours_only_where_a_transform_follows_it() -> None:
+    returned = _returning_numpys(lambda x: 2 * x)
+    kept = []
+
+    def doubled(x: Any) -> Any:
+        kept.append(returned(x))
+        return kept[-1]
+
+    assert float(grad(doubled)(xp.asarray(3.0))) == 2.0
+    assert type(kept[-1]) is xp.Array
+    with Tape(()) as tape:
+        tape.thread += 1  # as where another thread differentiates meanwhile
+        assert type(returned(xp.ones(3))) is np.ndarray
