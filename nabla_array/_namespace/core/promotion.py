@@ -241,6 +241,8 @@ def operands(prim: Primitive, name: str, args: Sequence[Any]) -> list[Array]:
     dtypes = resolve(prim, kinds, name)
     shapes = [x.shape for x in given if type(x) is Array]
     shape = broadcast_shapes(name, *shapes) if len(shapes) > 1 else shapes[0]
+    if shape and len({*kinds, *dtypes}) == 1:  # a scalar of NumPy's is a number here, as where the rule is known
+        given = [a if isinstance(a, np.generic) else x for a, x in zip(args, given, strict=True)]
     return [
         broadcast_to(astype(x, dtype), shape) if type(x) is Array else _fitting(name, shape, x, dtype)
         for x, dtype in zip(given, dtypes, strict=False)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array._lazy.graph.program import is_literal
 
 DTYPES = "?bBhHiIlLefdFD"
 NUMBERS = [True, 2, 2.5, 1j]
@@ -36,6 +37,12 @@ def test_a_number_that_does_not_fit_raises_as_in_numpy(char: str, number: int) -
         x + number
     with pytest.raises(OverflowError):
         xp.asarray(x) + number
+
+
+def test_a_scalar_of_the_dtype_is_a_literal_from_the_first_call_on() -> None:
+    x = xp.asarray(np.ones((131, 37), np.float32))  # of a shape that no other test has: no rule is known
+    for y in (x + np.float32(2), x + np.float32(2)):
+        assert is_literal(y._node.inputs[1])
 
 
 @pytest.mark.parametrize(
