@@ -146,7 +146,11 @@ def told(node: Node, numbers: dict[int, Any]) -> Any:
     """Say of a node, and of what it stands on, how it was made."""
     if id(node) not in numbers:
         below = tuple([told(n, numbers) for n in node.inputs])
-        own = (node.prim, tuple(node.params.items())) if node.prim is not None else repr(node.value)
+        own: Any = (node.prim, tuple(node.params.items())) if node.prim is not None else repr(node.value)
+        if is_literal(node):
+            own = repr(
+                np.broadcast_to(node.params["value"].value, node.aval.shape)
+            )  # as the leaf of a changing one
         numbers[id(node)] = own, node.aval, node.depth, below
     return numbers[id(node)]
 
