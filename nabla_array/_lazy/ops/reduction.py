@@ -27,13 +27,6 @@ def _spread(y: Node, x: Node, axes: tuple[int, ...]) -> Node:
     return broadcast(y, shape=x.aval.shape, axes=kept)
 
 
-def _broadcast_transpose(ct: Node, wanted: Any, x: Node, shape: Any, axes: tuple[int, ...]) -> tuple[Node]:
-    kept = [a for n, a in zip(x.aval.shape, axes, strict=True) if n == shape[a]]
-    summed = tuple(a for a in range(len(shape)) if a not in kept)
-    y = reduce_sum(ct, axes=summed) if summed else ct
-    return (y if y.aval.shape == x.aval.shape else reshape(y, shape=x.aval.shape),)
-
-
 def _extreme_jvp(tangents: Any, out: Node, x: Node, axes: tuple[int, ...]) -> Node:
     """Share the tangent of the extreme among all that are equal to it."""
     (t,) = tangents
@@ -91,7 +84,6 @@ reduce_sum: Primitive = reduction(
     max_kinds="fiu",
     transpose=lambda ct, wanted, x, axes: (_spread(ct, x, axes),),
 )
-broadcast.transpose = _broadcast_transpose
 reduce_prod = reduction(
     "reduce_prod",
     np.multiply,

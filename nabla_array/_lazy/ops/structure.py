@@ -119,8 +119,16 @@ def _broadcast_dims(x: Aval, shape: tuple[int, ...], axes: tuple[int, ...]) -> D
     return tuple(a if s else -1 - a for a, s in zip(axes, stays, strict=True)), tuple(range(len(shape)))
 
 
-# Axis i of the input becomes axis axes[i] of the result (axes ascend); the others are new. Its transpose is
-# a sum, which needs `broadcast` for its own: reduction.py says both.
+def _broadcast_transpose(ct: Node, wanted: Any, x: Node, shape: Any, axes: tuple[int, ...]) -> tuple[Node]:
+    from .reduction import reduce_sum  # which stands on this module
+
+    kept = [a for n, a in zip(x.aval.shape, axes, strict=True) if n == shape[a]]
+    summed = tuple(a for a in range(len(shape)) if a not in kept)
+    y = reduce_sum(ct, axes=summed) if summed else ct
+    return (y if y.aval.shape == x.aval.shape else reshape(y, shape=x.aval.shape),)
+
+
+# Axis i of the input becomes axis axes[i] of the result (axes ascend); the others are new.
 broadcast = Primitive(
     "broadcast",
     _broadcast_aval,
@@ -133,6 +141,7 @@ broadcast = Primitive(
     },
     dims=_broadcast_dims,
     max=low.broadcast,
+    transpose=_broadcast_transpose,
 )
 
 

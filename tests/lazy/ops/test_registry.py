@@ -74,6 +74,16 @@ def test_record_is_whole(prim: Primitive) -> None:
     assert (prim.reducer is not None) == joins
 
 
+def test_a_record_is_made_whole_by_its_module() -> None:
+    """Another module that adds to it may not have been imported."""
+    for path in Path(ops.__path__[0]).glob("*.py"):
+        body = ast.parse(path.read_text()).body
+        others = {a.asname or a.name for node in body if isinstance(node, ast.ImportFrom) for a in node.names}
+        targets = [t for node in body if isinstance(node, ast.Assign) for t in node.targets]
+        changed = [ast.unparse(t) for t in targets if isinstance(t, ast.Attribute) and t.attr[:2] != "__"]
+        assert not [name for name in changed if name.split(".")[0] in others], path.name
+
+
 @rows
 def test_dims_say_along_which_axes_it_can_be_cut(row: Row) -> None:
     prim, n = row.prim, len(row.inputs)
