@@ -28,7 +28,8 @@ class Shifted(ModuleType):
 
         def make(*args: Any, **kwargs: Any) -> Any:
             x = function(*args, **kwargs)
-            return x + xp.astype(self._shift, x.dtype) if x.dtype.kind != "c" else x + self._shift
+            shift = xp.astype(self._shift, x.dtype) if x.dtype.kind != "c" else self._shift
+            return xp.asarray(x + shift)  # an array also without axes
 
         return make
 

@@ -99,10 +99,11 @@ class_of_number(PyArray_Descr *dtype)
 
 /* Return the class of an array to the code that asks; NULL, without an error, where `policies.py` says it. */
 static PyObject *
-class_of(PyObject *aval, PyObject *shape)
+class_of(PyObject *x)
 {
     PyObject *globals = number_class == NULL ? NULL : asking_globals(), *name = module_of(globals), *found = NULL;
-    int is_number = PyTuple_GET_SIZE(shape) == 0, own = is_number ? is_programs(globals) : 0;
+    PyObject *aval = SLOT(NODE(x), n_aval);
+    int is_number = is_scalar(x), own = is_number ? is_programs(globals) : 0;
     if (name != NULL && own >= 0 && PySet_Contains(is_number ? told_of_numbers : told_of_arrays, name) == 0) {
         PyObject *dtype = is_number ? PyObject_GetAttr(aval, s_dtype) : NULL;
         if (!is_number) {
@@ -157,7 +158,7 @@ attribute_get(PyObject *self, PyObject *x, PyObject *type)
         return lead == 0 ? Py_NewRef(shape) : PyTuple_GetSlice(shape, lead, n);
     }
     if (a->kind == 'c') {
-        PyObject *found = class_of(aval, shape);
+        PyObject *found = class_of(x);
         return found != NULL ? found : Py_TYPE(a->slow)->tp_descr_get(a->slow, x, type);
     }
     if (a->kind == 'n') {
@@ -336,7 +337,7 @@ copied(PyObject *given, PyObject *dtype, int copies)
         int is_simple = is_held(array) && PyArray_ISNBO(PyArray_DESCR(array)->byteorder) &&
                         (dtype == NULL || names_dtype(dtype, PyArray_DESCR(array)));
         return !is_simple                       ? NULL
-               : PyArray_NBYTES(array) < tiny() ? copy_of_numpys(array)
+               : PyArray_NBYTES(array) < tiny() ? zero_d(copy_of_numpys(array))
                : !copies && giving != NULL && is_sole_owner(array) && is_asked_by(giving)
                    ? PyObject_CallOneArg(from_shared, given)
                    : NULL;
@@ -352,7 +353,7 @@ copied(PyObject *given, PyObject *dtype, int copies)
         Py_CLEAR(value);
     }
     PyErr_Clear(); /* told elsewhere */
-    return value == NULL ? NULL : known_array(value, NULL);
+    return value == NULL ? NULL : zero_d(known_array(value, NULL));
 }
 
 /* Say whether a device is the CPU, or any. */
@@ -367,6 +368,7 @@ static PyObject *
 same_or_copy(PyObject *x, int copies)
 {
     PyArrayObject *value;
+    PyObject *copy;
     if (!copies) {
         return Py_NewRef(x);
     }
@@ -377,7 +379,8 @@ same_or_copy(PyObject *x, int copies)
         ((value = seen(x)) == NULL || !(PyArray_NDIM(value) < 2 || PyArray_IS_C_CONTIGUOUS(value)))) {
         return NULL;
     }
-    return array_of(Py_NewRef(NODE(x)));
+    copy = array_of(Py_NewRef(NODE(x)));
+    return SLOT(x, x_view) == Py_None ? copy : zero_d(copy);
 }
 
 /* Say whether a value names the dtype of an array. */
@@ -421,7 +424,8 @@ cast_array(PyObject *x, PyObject *dtype)
     }
     Py_XDECREF(wanted);
     PyErr_Clear(); /* told elsewhere */
-    return found == NULL ? NULL : known_array(found, NULL);
+    found = found == NULL ? NULL : known_array(found, NULL);
+    return found == NULL || SLOT(x, x_view) == Py_None ? found : zero_d(found);
 }
 
 /* asarray(x, dtype=None, copy=None, device=None), and array, whose `copy` is True */
@@ -458,9 +462,9 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         return NULL;
     }
     if (dtype != NULL && !is_own_dtype(args[0], dtype)) {
-        return copy == Py_False ? NULL : cast_array(args[0], dtype);
+        return copy == Py_False ? NULL : zero_d(cast_array(args[0], dtype));
     }
-    return same_or_copy(args[0], copy == Py_True);
+    return zero_d(same_or_copy(args[0], copy == Py_True));
 }
 
 /* astype(x, dtype, copy=True) */

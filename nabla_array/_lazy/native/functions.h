@@ -248,17 +248,22 @@ gathered(Fast *f, PyObject **list)
     return 1;
 }
 
-/* Return what the package gives for a result of NumPy's (stolen); NULL, without an error, where that is not so simple. */
+/* Return what the package gives for a result of NumPy's (stolen), of `x` first, which NumPy had as an array; NULL, without an error, where that is not so simple. */
 static PyObject *
-result_of(Fast *f, PyObject *value)
+result_of(Fast *f, PyObject *x, PyObject *value)
 {
     PyObject *out = NULL;
+    int is_scalars = !PyArray_CheckExact(value) || (Py_TYPE(f->host) == &PyMethodDescr_Type && IS_ARRAY(x) && is_scalar(x));
     if (PyBool_Check(value)) {
         return value;
     }
+    if ((value = unboxed(value)) == NULL) {
+        return NULL;
+    }
     if (PyArray_CheckExact(value)) {
         if (is_own(f, (PyArrayObject *)value)) {
-            return known_array(value, NULL);
+            out = known_array(value, NULL);
+            return is_scalars ? out : zero_d(out);
         }
     }
     else if (PyTuple_CheckExact(value)) {
@@ -394,7 +399,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
             Py_CLEAR(value);
         }
         else {
-            value = result_of(f, value);
+            value = result_of(f, args[0], value);
         }
     }
     return value;

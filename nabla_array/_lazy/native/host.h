@@ -168,9 +168,6 @@ call_any(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, i
     for (Py_ssize_t i = 0; i < all; i++) {
         Py_DECREF(args[i]);
     }
-    if (value != NULL && !PyArray_CheckExact(value) && PyArray_CheckScalar(value)) {
-        Py_SETREF(value, PyArray_IsScalar(value, Generic) ? PyArray_FromScalar(value, NULL) : PyArray_FROM_O(value));
-    }
     if (value == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception) &&
         !PyErr_ExceptionMatches(PyExc_MemoryError)) {
         PyErr_Clear();
@@ -193,11 +190,21 @@ call_quietly(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *name
     return value;
 }
 
+/* Return an array of NumPy's for one of its scalars, or a number; anything else as it is. It is stolen, or NULL. */
+static PyObject *
+unboxed(PyObject *value)
+{
+    if (value != NULL && !PyArray_CheckExact(value) && PyArray_CheckScalar(value)) {
+        Py_SETREF(value, PyArray_IsScalar(value, Generic) ? PyArray_FromScalar(value, NULL) : PyArray_FROM_O(value));
+    }
+    return value;
+}
+
 /* Do what `call_any` does for a function that gives one array. */
 static PyObject *
 call_host(PyObject *host, PyObject *const *args, Py_ssize_t n, PyObject *names, int is_writing)
 {
-    PyObject *value = call_any(host, args, n, names, is_writing);
+    PyObject *value = unboxed(call_any(host, args, n, names, is_writing));
     if (value != NULL && !PyArray_CheckExact(value)) {
         Py_CLEAR(value);
     }

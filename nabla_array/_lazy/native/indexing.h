@@ -251,21 +251,31 @@ static PyObject *
 with_view(PyObject *x, PyObject *node, PyObject *out, PyObject *key)
 {
     PyObject *view = out != NULL ? make_object(View, &views, 1) : NULL, *part = view != NULL ? PyTuple_New(3) : NULL, *seen;
-    if (part == NULL || NODE(x) != node) {
+    /* Nobody writes to a scalar: a view of it is of another array with its node, and a scalar where it has no axes. */
+    PyObject *owner = part == NULL ? NULL : is_scalar(x) ? array_of(Py_NewRef(node)) : Py_NewRef(x);
+    if (owner == NULL || NODE(x) != node) {
+        Py_XDECREF(owner);
         Py_XDECREF(part);
         Py_XDECREF(view);
         Py_XDECREF(out);
         return NULL;
     }
+    if (owner != x && is_scalar(out)) {
+        Py_DECREF(owner);
+        Py_DECREF(part);
+        Py_DECREF(view);
+        return out;
+    }
     seen = SLOT(x, x_view);
-    PyTuple_SET_ITEM(part, 0, Py_NewRef(seen == Py_None ? x : seen));
+    PyTuple_SET_ITEM(part, 0, Py_NewRef(seen == Py_None ? owner : seen));
     PyTuple_SET_ITEM(part, 1, Py_NewRef(key));
     PyTuple_SET_ITEM(part, 2, Py_NewRef(SLOT(SLOT(node, n_aval), a_shape)));
-    SLOT(view, v_base) = Py_NewRef(seen == Py_None ? x : SLOT(seen, v_base));
+    SLOT(view, v_base) = Py_NewRef(seen == Py_None ? owner : SLOT(seen, v_base));
     SLOT(view, v_seen) = Py_NewRef(seen == Py_None ? node : SLOT(seen, v_seen));
     SLOT(view, v_steps) = Py_NewRef(Py_None);
     SLOT(view, v_part) = part;
     Py_SETREF(SLOT(out, x_view), view);
+    Py_DECREF(owner);
     return out;
 }
 
@@ -596,7 +606,8 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
         int type = PyArray_DESCR(value)->type_num;
         PyObject *number, *out = NULL;
         if (strchr("hsrcF", f->kind) != NULL) {
-            return of_scalar(f->kind, value, args, n);
+            int is_asked_for_kind = f->kind == 'h' || f->kind == 'r'; /* of which a scalar gives another answer */
+            return is_asked_for_kind && !is_scalar(args[0]) ? NULL : of_scalar(f->kind, value, args, n);
         }
         if (n != 1) {
             return NULL;

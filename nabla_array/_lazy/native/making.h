@@ -60,7 +60,7 @@ full_of(PyObject *shape, PyObject *number, PyObject *given)
     Py_XDECREF(number);
     Py_XDECREF(dtype);
     Py_XDECREF(aval);
-    return node == NULL ? NULL : array_of(node);
+    return node == NULL ? NULL : zero_d(array_of(node));
 }
 
 /* Return a little array of a shape full of a number; NULL, without an error, where that is not so simple. */
@@ -76,7 +76,7 @@ little_full_of(PyObject *shape, PyObject *number, PyObject *given)
         Py_CLEAR(value);
     }
     PyErr_Clear(); /* told elsewhere, in our words */
-    return value == NULL ? NULL : known_array(value, NULL);
+    return value == NULL ? NULL : zero_d(known_array(value, NULL));
 }
 
 /* zeros(shape, dtype=None, order="C", device=None, like=None), and so on; of little, NumPy makes the elements */

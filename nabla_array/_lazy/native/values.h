@@ -308,6 +308,44 @@ turned(PyArrayObject *value, const int *axes)
     return out;
 }
 
+/* Say whether an array is what NumPy has a scalar for; `is_scalar` in Python is the meaning. */
+static inline int
+is_scalar(PyObject *x)
+{
+    return SLOT(x, x_view) == Py_None &&
+           PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape)) == PyTuple_GET_SIZE(SLOT(x, x_levels));
+}
+
+/* Let an array (stolen, or NULL) without axes be no scalar, as `zero_d` does in Python. */
+static PyObject *
+zero_d(PyObject *x)
+{
+    PyObject *owner, *out, *view;
+    if (x == NULL || !is_scalar(x)) {
+        return x;
+    }
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
+        Py_DECREF(x);
+        return NULL;
+    }
+    owner = array_of(Py_NewRef(NODE(x)));
+    out = array_of(Py_NewRef(NODE(x)));
+    view = make_object(View, &views, 1);
+    Py_DECREF(x);
+    if (owner == NULL || out == NULL || view == NULL) {
+        Py_XDECREF(owner);
+        Py_XDECREF(view);
+        Py_XDECREF(out);
+        return NULL;
+    }
+    SLOT(view, v_base) = owner;
+    SLOT(view, v_seen) = Py_NewRef(NODE(owner));
+    SLOT(view, v_steps) = Py_NewRef(no_levels);
+    SLOT(view, v_part) = Py_NewRef(Py_None);
+    Py_SETREF(SLOT(out, x_view), view);
+    return out;
+}
+
 /* Return an array with a value (stolen) that may be like that of a node, if one is given. */
 static PyObject *
 known_array(PyObject *value, PyObject *node)

@@ -21,6 +21,7 @@ from ..core.array import (
     frozen,
     placed,
     view,
+    zero_d,
 )
 from ..core.indexing import warn_of_discard
 from ..core.order import check_order
@@ -112,7 +113,7 @@ def asarray(
 
 
 def _made(name: str, a: Any, dtype: Any, order: str | None, copy: bool | None) -> Array:
-    x = _as_array(name, a, None if dtype is None else number_dtype(name, dtype), copy, order)
+    x = zero_d(_as_array(name, a, None if dtype is None else number_dtype(name, dtype), copy, order))
     return x if order is None else in_order(name, x, order, copy)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.ops import elementwise as p
-from ..core.array import Array, apply
+from ..core.array import Array, apply, as_scalar
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, broadcast_to, elementwise, require
 from ..dispatch import fastpath
@@ -354,7 +354,7 @@ def positive(x: ArrayLike, /) -> Array:
     """
     y = as_array("positive", x)
     require("positive", "numeric", y)
-    return y.copy()
+    return as_scalar(y.copy())
 
 
 # Numbers whose parts are Python's own, as NumPy's functions have them.
@@ -469,7 +469,7 @@ def clip(
             z = elementwise(
                 prim, "clip", (bound, z)
             )  # of equal numbers the element: it has a sign if it is 0
-    return z.copy() if z is y else z
+    return as_scalar(y.copy()) if z is y else z
 
 
 def _clip_into(x: Any, low: Any, high: Any, out: Any, options: dict[str, Any]) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..._lazy.ops.structure import permute
 from ..core import promotion
-from ..core.array import Array, apply, check_device, ordered, placed
+from ..core.array import Array, apply, check_device, ordered, placed, zero_d
 from ..core.order import Axes, axes_of, backwards, check_order, inverse
 from ..core.promotion import as_array, broadcast_to, host_array, normalize_shape
 from ..core.views import layout
@@ -75,7 +75,7 @@ def _made(function: str, shape: Any, value: Any, dtype: Any, order: str, device:
     check_device(function, device)
     target = normalize_shape(function, shape)
     axes = backwards(len(target)) if check_order(order) == "F" and len(target) > 1 else None
-    return placed(_lying(function, target, value, dtype, axes), device)
+    return placed(zero_d(_lying(function, target, value, dtype, axes)), device)
 
 
 def _lying(function: str, shape: tuple[int, ...], value: Any, dtype: Any, axes: Axes | None) -> Array:
@@ -225,7 +225,7 @@ def _like(function: str, x: Any, value: Any, dtype: Any, order: str, shape: Any,
     if name in "AK" and like._view is not None and len(target) == like.ndim:
         axes = axes_of(layout(like), name)
     given = x.dtype if isinstance(x, np.ndarray) else like.dtype
-    out = _lying(function, target, value, number_dtype(function, dtype, given), axes)
+    out = zero_d(_lying(function, target, value, number_dtype(function, dtype, given), axes))
     return placed(out, like.device if device is None else device)
 
 

@@ -15,7 +15,7 @@ from ..._lazy.ops.contraction import matmul as matmul_p
 from ..._lazy.ops.elementwise import conj, mul
 from ..._lazy.ops.reduction import reduce_sum
 from ..._lazy.ops.structure import permute, reshape
-from ..core.array import Array, apply
+from ..core.array import Array, apply, zero_d
 from ..core.outputs import deliver
 from ..core.promotion import as_array, broadcast_shapes, broadcast_to, normalize_axis, promote
 from ..dispatch import eager, fastpath
@@ -188,7 +188,7 @@ def tensordot(a: ArrayLike, b: ArrayLike, axes: Any = 2) -> Array:
     columns = tuple(b.shape[i] for i in free2)
     left = apply(reshape, apply(permute, a, axes=(*free1, *first)), shape=(math.prod(rows), inner))
     right = apply(reshape, apply(permute, b, axes=(*second, *free2)), shape=(inner, math.prod(columns)))
-    return apply(reshape, apply(matmul_p, left, right), shape=rows + columns)
+    return zero_d(apply(reshape, apply(matmul_p, left, right), shape=rows + columns))
 
 
 def _contracted(a: Array, b: Array, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

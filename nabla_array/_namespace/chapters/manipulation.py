@@ -10,7 +10,7 @@ from ..._lazy.ops.structure import broadcast, permute, slice_
 from ..._lazy.ops.structure import concat as concat_p
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..core import promotion
-from ..core.array import Array, apply, view
+from ..core.array import Array, apply, as_scalar, view, zero_d
 from ..core.evaluation import fresh_value
 from ..core.indexing import getitem
 from ..core.lengths import told
@@ -92,7 +92,7 @@ def broadcast_to(array: ArrayLike, shape: Shape, subok: bool = False) -> Array:
     array([[1, 2],
            [1, 2]])
     """
-    y = as_array("broadcast_to", array)
+    y = zero_d(as_array("broadcast_to", array))
     target = normalize_shape("broadcast_to", shape)
     if promotion.broadcast_shapes("broadcast_to", y.shape, target) != target:
         raise ValueError(f"broadcast_to: shape {y.shape} does not broadcast to {target}")
@@ -122,7 +122,7 @@ def broadcast_arrays(*arrays: Any, subok: bool = False) -> tuple[Array, ...]:
     array([[3, 3],
            [4, 4]])
     """
-    xs = [as_array("broadcast_arrays", a) for a in arrays]
+    xs = [zero_d(as_array("broadcast_arrays", a)) for a in arrays]
     shape = promotion.broadcast_shapes("broadcast_arrays", *[x.shape for x in xs])
     return tuple(reshape(x, shape) if x.shape == shape else broadcast_to(x, shape) for x in xs)
 
@@ -451,6 +451,8 @@ def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """
     y = as_array("flip", m)
     axes = normalize_axes("flip", axis, y.ndim)
+    if not y.shape:
+        return as_scalar(y)
     if axes and fresh_value(y) is not None:
         return y[tuple([slice(None, None, -1 if i in axes else 1) for i in range(y.ndim)])]
     start = tuple(max(n - 1, 0) if i in axes else 0 for i, n in enumerate(y.shape))

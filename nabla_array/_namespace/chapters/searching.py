@@ -13,7 +13,7 @@ from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather
 from ..._lazy.ops.ordering import searchsorted as searchsorted_p
 from ..._lazy.ops.structure import reshape
-from ..core.array import Array, apply, from_value
+from ..core.array import Array, apply, from_value, zero_d
 from ..core.outputs import deliver
 from ..core.promotion import (
     as_array,
@@ -185,6 +185,14 @@ def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: Any = N
     return apply(searchsorted_p, a, values, side=side)
 
 
+def pick(condition: Any, x1: Any, x2: Any) -> Array:
+    """Return what `where` does, without axes as a scalar: what functions of numbers end with."""
+    mask = astype(as_array("where", condition), np.dtype(np.bool))
+    a, b = promote("where", x1, x2)
+    shape = broadcast_shapes("where", mask.shape, a.shape, b.shape)
+    return apply(select, *[broadcast_to(x, shape) for x in (mask, a, b)])
+
+
 _MISSING: Any = object()
 
 
@@ -227,10 +235,7 @@ def where(condition: ArrayLike, x1: ArrayLike = _MISSING, x2: ArrayLike = _MISSI
         return nonzero(condition)
     if x2 is _MISSING:
         raise ValueError("where: either both or neither of x1 and x2 should be given")
-    mask = astype(as_array("where", condition), np.dtype(np.bool))
-    a, b = promote("where", x1, x2)
-    shape = broadcast_shapes("where", mask.shape, a.shape, b.shape)
-    return apply(select, *[broadcast_to(x, shape) for x in (mask, a, b)])
+    return zero_d(pick(condition, x1, x2))
 
 
 specify(globals())

@@ -18,7 +18,7 @@ from ..dispatch import fastpath
 from ..dispatch.elementwise_calls import binary_call, promoted, unary_call
 from ..dispatch.ufuncs import call_it
 from . import elementwise
-from .searching import where
+from .searching import pick
 
 # Ours, though SciPy has a ufunc of its own.
 _SAME = ("cbrt", "exp2", "expm1", "log1p")
@@ -76,7 +76,7 @@ def polygamma(n: Any, x: Any, /) -> Array:
     n, x = as_array("polygamma", n), as_array("polygamma", x)
     sign = elementwise.subtract(elementwise.multiply(2.0, elementwise.remainder(n, 2)), 1.0)
     size = elementwise.multiply(_call("gamma", n + 1.0), _call("_zeta", n + 1.0, x))
-    return where(elementwise.equal(n, 0), _call("psi", x), elementwise.multiply(sign, size))
+    return pick(elementwise.equal(n, 0), _call("psi", x), elementwise.multiply(sign, size))
 
 
 def multigammaln(a: Any, d: int, /) -> Array:
@@ -92,8 +92,8 @@ def sinc(x: Any, /) -> Array:
     """Return ``sin(pi x) / (pi x)``, and 1 at 0."""
     x = as_array("sinc", x)
     zero = elementwise.equal(x, 0)
-    angle = elementwise.multiply(where(zero, 0.5, x), math.pi)
-    return where(zero, 1.0, elementwise.divide(elementwise.sin(angle), angle))
+    angle = elementwise.multiply(pick(zero, 0.5, x), math.pi)
+    return pick(zero, 1.0, elementwise.divide(elementwise.sin(angle), angle))
 
 
 def zeta(x: Any, q: Any = None, /) -> Array:

@@ -227,12 +227,11 @@ class Array(Methods):
         return self._shown(str)
 
     def _shown(self, show: Callable[[Any], str]) -> str:
-        """Return what `show` makes of the value; without axes that is a number, as a sum is in NumPy."""
+        """Return what `show` makes of the value; a sum, say, is a scalar in NumPy."""
         current(self)
         if self._levels:
             return self._batched()
-        value = self._value()
-        return show(value if value.ndim else value[()])
+        return show(self._value()[()] if is_scalar(self) else self._value())
 
     def _batched(self) -> str:
         """Describe an array under `vmap`; to look at its value would split the batch."""
@@ -255,7 +254,7 @@ class Array(Methods):
 
     def __reduce__(self) -> tuple[Any, ...]:
         check_leaves("pickle", self)
-        return from_value, (self.__array__(),)
+        return (from_value if self._view is None else from_shared), (self.__array__(),)
 
     # -- views -------------------------------------------------------------------------------------
 
@@ -283,6 +282,7 @@ class Array(Methods):
         if self.dtype.kind == "c":
             return view(self, imag)
         zeros = placed(from_value(np.zeros(self.shape, self.dtype)), self.device)
+        zeros = zeros if is_scalar(self) else zero_d(zeros)
         freeze(zeros)
         return zeros
 
@@ -417,11 +417,34 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
         out = part_hook[1](prim, node, params)
     if out is None:
         out = Array(*bind(prim, ((node, x._levels), *others), params or NO_PARAMS))
+    if seen is None and not x.shape:
+        if not out.shape:  # the transpose of a scalar is one
+            return out
+        x = Array(node, x._levels)  # nobody writes to a scalar
     seen = seen or View(x, (), node)
     out._view = View(seen.base, None, seen.seen, (seen, Step(prim, params, indices), ()))
     if frozen and id(x) in frozen:
         freeze(out)
     return out
+
+
+def is_scalar(x: Array) -> bool:
+    """Say whether an array is what NumPy has a scalar for: a sum, or ``x[0]``, has no axes and is no view."""
+    return x._view is None and not x.shape
+
+
+def zero_d(x: Array) -> Array:
+    """Return an array as it is; of a scalar, what NumPy has as ``array(5)``, written to as a view is."""
+    if not is_scalar(x):
+        return x
+    out = Array(x._node, x._levels)
+    out._view = View(Array(x._node, x._levels), (), x._node)
+    return out
+
+
+def as_scalar(x: Array) -> Array:
+    """Return an array as it is; of one without axes, the scalar that most of NumPy's functions give."""
+    return x if x._view is None or x.shape else Array(current(x), x._levels)
 
 
 # The arrays, by id, that must not be written to, and whether that is for good.
@@ -445,7 +468,7 @@ def thaw(x: Array) -> bool:
 
 def from_shared(value: np.ndarray) -> Array:
     """Return an array on memory that others know, too: read-only, for good, where that is."""
-    x = from_value(value)
+    x = zero_d(from_value(value))
     if not value.flags.writeable:
         freeze(x, for_good=True)
     return x

@@ -16,7 +16,7 @@ from ..._lazy.graph.program import is_literal
 from ..._lazy.ops.creation import fill_node
 from ..._lazy.ops.elementwise import cast
 from ..._lazy.ops.structure import broadcast, concat, reshape
-from .array import Array, apply, from_value
+from .array import Array, apply, current, from_value
 from .weak import any_stands, noted, promoted_dtype, weak, weakened
 
 SCALARS = (bool, int, float, complex)
@@ -188,8 +188,8 @@ def broadcast_to(x: Array, shape: tuple[int, ...]) -> Array:
     """Return `x` broadcast to `shape`, which it must fit."""
     if x.shape == shape:
         return x
-    node = x._node
-    if is_literal(node) and x._view is None and not x._levels:  # a number stays one
+    node = current(x)
+    if is_literal(node) and not x._levels:  # a number stays one
         return Array(fill_node(aval_of(shape, node.aval.dtype), node.params["value"].value))
     first = len(shape) - x.ndim
     return apply(broadcast, x, shape=shape, axes=tuple(range(first, len(shape))))
@@ -241,7 +241,7 @@ def operands(prim: Primitive, name: str, args: Sequence[Any]) -> list[Array]:
     dtypes = resolve(prim, kinds, name)
     shapes = [x.shape for x in given if type(x) is Array]
     shape = broadcast_shapes(name, *shapes) if len(shapes) > 1 else shapes[0]
-    if shape and len({*kinds, *dtypes}) == 1:  # a scalar of NumPy's is a number here, as where the rule is known
+    if shape and len({*kinds, *dtypes}) == 1:  # a scalar of NumPy's is a number, as where the rule is known
         given = [a if isinstance(a, np.generic) else x for a, x in zip(args, given, strict=True)]
     return [
         broadcast_to(astype(x, dtype), shape) if type(x) is Array else _fitting(name, shape, x, dtype)

@@ -34,6 +34,7 @@ from .array import (
     thaw,
     view,
     write,
+    zero_d,
 )
 from .evaluation import fresh_value
 from .indexing import setitem
@@ -86,7 +87,7 @@ def in_turn(x: Array, function: Callable[[Array], Array], order: str | None = "K
     current(x)
     axes = None if name == "C" or (name != "F" and x._view is None) else axes_of(layout(x), name)
     if axes is None:
-        return function(x)
+        return function(x) if x._view is None else zero_d(function(x))
     return ordered(function(turned(x, axes)), inverse(axes))
 
 
@@ -110,7 +111,7 @@ def base_of(x: Array) -> Array | None:
     """The array that owns the elements of a view; None where the array itself does."""
     current(x)
     seen = x._view
-    if seen is None or seen.order is not None:
+    if seen is None or seen.order is not None or not seen.steps:
         return None
     first = seen.steps[0].params
     return ordered(seen.base, first["axes"]) if type(first) is Order else seen.base
@@ -338,10 +339,12 @@ def resize(self: Array, /, *new_shape: Any, refcheck: bool = True) -> None:
     elif math.prod(target) == self.size:
         set_shape(self, target)
     else:
-        if refcheck and may_have_views:
-            _check_alone(self, None)
+        if refcheck and (may_have_views or mine is not None):
+            _check_alone(self if mine is None else mine.base, mine)
         with lock:
-            _become(self, _resized(self, target))
+            new = _resized(self, target)
+            self._view = None  # of an array without axes
+            _become(self, new)
 
 
 def _resize_backwards(self: Array, mine: View, target: tuple[int, ...], refcheck: bool) -> None:

@@ -169,6 +169,10 @@ def read(x: Array, key: Any) -> Array | None:
         return None
     out = known(part, aval_of(part.shape, part.dtype))
     shape = node.aval.shape
+    if seen is None and not x.shape:
+        if not out.shape:
+            return out
+        x = Array(node)  # as in `view`
     if seen is None:
         out._view = View(x, None, node, (x, key, shape))
     else:

@@ -19,7 +19,7 @@ from ..._lazy.forks import late
 from ..._lazy.graph.node import user_frame
 from ..._lazy.stats import stats
 from ..chapters import elementwise
-from ..core.array import Array, check_leaves, from_value, placed, read_only, write
+from ..core.array import Array, check_leaves, from_value, is_scalar, placed, read_only, write, zero_d
 from ..core.outputs import deliver
 from ..core.promotion import UnheldDtypeError, is_foreign
 from ..dispatch import fastpath
@@ -59,6 +59,8 @@ def to_host(function: str, x: Any) -> Any:
     if type(x) is Array:
         check_leaves(function, x)
         # A masked array on what it is given is written to; others fail rather than write to a copy.
+        if is_scalar(x):
+            return x._value()[()]
         return x._value().copy() if function.startswith("ma.") else read_only(x._value())
     if type(x) in (list, tuple):
         return type(x)([to_host(function, i) for i in x])
@@ -71,7 +73,8 @@ def from_host(x: Any) -> Any:
     Matrices, masked arrays and the like stay what they are: they behave otherwise.
     """
     if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc" and x.dtype.isnative:
-        return placed(from_value(np.array(x)), None)
+        y = placed(from_value(np.array(x)), None)
+        return zero_d(y) if type(x) is np.ndarray else y
     if type(x) in (list, tuple):
         return type(x)(map(from_host, x))
     if isinstance(x, tuple) and hasattr(x, "_fields"):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.native import compiled
-from ..core.array import Array, class_hook, error_hook, from_shared
+from ..core.array import Array, class_hook, error_hook, from_shared, is_scalar
 from ..core.views import borrowing, memory, reading, writing
 
 # The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing`,
@@ -70,20 +70,20 @@ def _number(kind: str) -> type[Array]:
 
 def _class_of(x: Array) -> type[Any]:
     """Return the class that an array has besides its own: without axes, a number's, as NumPy's scalars."""
-    shape = x.shape
-    if arrays if shape else scalars or unscalars or program_hook:
+    is_array = not is_scalar(x)
+    if arrays if is_array else scalars or unscalars or program_hook:
         frame = sys._getframe(2)
         name = frame.f_globals.get("__name__")
         while name in passing and frame.f_back is not None:
             frame = frame.f_back
             name = frame.f_globals.get("__name__")
-        if shape:
+        if is_array:
             return np.ndarray if name in arrays else Array
         if name in scalars or (program_hook and program_hook[0](frame.f_globals)):
             return x.dtype.type
         if name == _ISSCALAR and frame.f_back and frame.f_back.f_globals.get("__name__") in unscalars:
             return Array
-    return Array if shape else _number(x.dtype.kind)
+    return Array if is_array else _number(x.dtype.kind)
 
 
 def _no_number(message: str) -> Exception:

@@ -17,9 +17,9 @@ from ..chapters.elementwise import logical_or, remainder
 from ..chapters.indexing_functions import take, take_along_axis
 from ..chapters.joining import stack
 from ..chapters.manipulation import moveaxis, reshape
-from ..chapters.searching import nonzero, where
+from ..chapters.searching import nonzero, pick
 from ..chapters.statistical import kept
-from ..core.array import Array, apply, from_value, rewrite, view, write
+from ..core.array import Array, apply, from_value, rewrite, view, write, zero_d
 from ..core.evaluation import fresh_value
 from ..core.indexing import fitted, getitem, setitem
 from ..core.outputs import deliver
@@ -69,8 +69,8 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
             raise TypeError(f"invalid entry {i} in condlist: should be boolean ndarray")
     *choices, out = promote("select", *choicelist, default)
     for c, choice in zip(reversed(conditions), reversed(choices), strict=True):
-        out = where(c, choice, out)
-    return out
+        out = pick(c, choice, out)
+    return zero_d(out)
 
 
 @eager_numpys()
@@ -102,7 +102,7 @@ def _within(index: Array, n: int, mode: str, wrong: Exception, lowest: int = 0) 
     if mode == "wrap":
         return remainder(index, n)
     if mode == "clip":
-        return where(index < 0, 0, where(index >= n, n - 1, index))
+        return pick(index < 0, 0, pick(index >= n, n - 1, index))
     if mode != "raise":
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     if index.size:
@@ -373,7 +373,7 @@ def putmask(a: ArrayLike, /, mask: ArrayLike, values: ArrayLike) -> None:
         chosen = reshape(chosen, x.shape)
     new = _safely("putmask", values, x)
     if new.size and x.size:
-        rewrite(x, lambda: where(chosen, repeated(new, x.shape), x))
+        rewrite(x, lambda: pick(chosen, repeated(new, x.shape), x))
 
 
 @numpys
@@ -395,8 +395,8 @@ def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
             raise ValueError("Cannot insert from an empty array!")
         return
     number = remainder(chosen.cumsum() - 1, new.size)
-    new = take(new, where(chosen, number, 0))
-    rewrite(x, lambda: reshape(where(chosen, new, reshape(x, (-1,))), x.shape))
+    new = take(new, pick(chosen, number, 0))
+    rewrite(x, lambda: reshape(pick(chosen, new, reshape(x, (-1,))), x.shape))
 
 
 @numpys

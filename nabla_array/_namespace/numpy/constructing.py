@@ -15,8 +15,8 @@ from ..chapters.elementwise import divide, log10, multiply, pow, sign, sqrt, sub
 from ..chapters.filling import ones, zeros
 from ..chapters.joining import stack
 from ..chapters.manipulation import broadcast_to, expand_dims, moveaxis, reshape
-from ..chapters.searching import nonzero, where
-from ..core.array import Array, freeze, from_value, view
+from ..chapters.searching import nonzero, pick
+from ..core.array import Array, freeze, from_value, view, zero_d
 from ..core.indexing import getitem, setitem
 from ..core.promotion import as_array, astype, check_kind, checked, fits, normalize_shape
 from ..core.views import Flags, copied
@@ -39,7 +39,7 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     >>> xp.copy([1, 2])
     array([1, 2])
     """
-    return copied(as_array("copy", a), order)
+    return zero_d(copied(as_array("copy", a), order))
 
 
 @numpys
@@ -287,7 +287,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     spread = np.clip(column - max(k, 0), 0, max(x.size - 1, 0))
     if not x.size:
         return zeros((n, n), dtype=x.dtype)
-    return where(hit, getitem(x, spread), x.dtype.type(0))
+    return pick(hit, getitem(x, spread), x.dtype.type(0))
 
 
 @numpys

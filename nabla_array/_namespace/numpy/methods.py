@@ -195,7 +195,7 @@ def byteswap(self: Array, /, inplace: bool = False) -> Array:
 
 def copy(self: Array, /, order: str = "C") -> Array:
     """Return a copy: an array of its own with the same elements."""
-    return Array(current(self), self._levels) if order == "C" else copied(self, order)
+    return copied(self, order)
 
 
 # -- elements --------------------------------------------------------------------------------------

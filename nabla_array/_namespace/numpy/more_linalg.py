@@ -16,12 +16,12 @@ from ..chapters.elementwise import divide, isfinite, isnan, multiply
 from ..chapters.linalg import inv, matrix_norm, pinv, slogdet, solve, svdvals, vector_norm
 from ..chapters.linear_algebra import matmul
 from ..chapters.manipulation import moveaxis, reshape
-from ..chapters.searching import where
+from ..chapters.searching import pick
 from ..chapters.statistical import kept
 from ..chapters.statistical import sum as sum_
 from ..chapters.utility import all as all_
 from ..chapters.utility import any as any_
-from ..core.array import Array, current, from_value
+from ..core.array import Array, as_scalar, current, from_value
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, full, normalize_axis, promote
 from ..dispatch import fastpath
@@ -91,21 +91,21 @@ def cond(x: ArrayLike, p: ArrayLike | None = None) -> Array:
     # What is not finite has no decomposition, and is infinite or nan.
     one = eye(y.shape[-2], y.shape[-1], dtype=y.dtype)
     finite = all_(isfinite(y), axis=(-2, -1))
-    known = where(finite[..., None, None], y, one)
+    known = pick(finite[..., None, None], y, one)
     if p is None or p in (2, -2):
         s = svdvals(known)
         first, last = (s[..., -1], s[..., 0]) if p == -2 else (s[..., 0], s[..., -1])
         singular = last == 0
-        found = divide(first, where(singular, first.dtype.type(1), last))
+        found = divide(first, pick(singular, first.dtype.type(1), last))
     else:
         if y.shape[-1] != y.shape[-2]:
             raise _LinAlgError("Last 2 dimensions of the array must be square")
         singular = slogdet(known).sign == 0  # of the factors that the inverse is made from
-        inverse = inv(where(singular[..., None, None], one, known))
+        inverse = inv(pick(singular[..., None, None], one, known))
         found = multiply(norm(known, p, (-2, -1)), norm(inverse, p, (-2, -1)))
     infinite, lost = found.dtype.type(np.inf), found.dtype.type(np.nan)
-    unknown = where(any_(isnan(y), axis=(-2, -1)), lost, infinite)
-    return where(finite, where(singular, infinite, found), unknown)
+    unknown = pick(any_(isnan(y), axis=(-2, -1)), lost, infinite)
+    return pick(finite, pick(singular, infinite, found), unknown)
 
 
 @numpys
@@ -163,7 +163,7 @@ def multi_dot(arrays: Any, *, out: Out = None) -> Array:
             raise _LinAlgError(f"{x.ndim}-dimensional array given. Array must be two-dimensional")
     y = _ordered_product(xs)
     shape = y.shape[:0] if row and column else y.shape[1:] if row else y.shape[:1] if column else y.shape
-    return deliver("multi_dot", out, reshape(y, shape))
+    return deliver("multi_dot", out, as_scalar(reshape(y, shape)))
 
 
 def _ordered_product(xs: list[Array]) -> Array:

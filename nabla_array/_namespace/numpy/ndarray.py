@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..chapters.filling import empty
-from ..core.array import Array
+from ..core.array import Array, is_scalar
 from ..core.views import held_dtype, memory
 from ..dispatch.docstrings import NUMPYS, refer
 from ..interop.functions import host_call, numpys, to_host
@@ -91,7 +91,7 @@ class _Arrays(ABCMeta):
 
     def __instancecheck__(cls, thing: Any) -> bool:
         if type(thing) is Array:  # a program under the runner takes what has no axes for NumPy's scalars
-            return not program_hook or thing.ndim > 0
+            return not (program_hook and is_scalar(thing))
         return isinstance(thing, np.ndarray)
 
     def __subclasscheck__(cls, kind: type) -> bool:

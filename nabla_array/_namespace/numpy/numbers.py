@@ -35,10 +35,10 @@ from ..chapters.elementwise import (
 )
 from ..chapters.joining import concat
 from ..chapters.manipulation import broadcast_to, flip, moveaxis, reshape
-from ..chapters.searching import searchsorted, where
+from ..chapters.searching import pick, searchsorted
 from ..chapters.sorting import argsort
 from ..chapters.utility import diff
-from ..core.array import Array, apply, current
+from ..core.array import Array, apply, as_scalar, current, zero_d
 from ..core.outputs import deliver
 from ..core.promotion import as_array, astype, broadcast_shapes, full, listed, normalize_axis, promote
 from .described import eager_numpys, numpys, of_family
@@ -90,10 +90,10 @@ def sinc(x: ArrayLike) -> Array:
     """
     y = multiply(inexact("sinc", x), math.pi)
     zero = equal(y, 0)
-    far, near = where(zero, y.dtype.type(1), y), where(zero, y, y.dtype.type(0))
+    far, near = pick(zero, y.dtype.type(1), y), pick(zero, y, y.dtype.type(0))
     # The series is 1 at 0, and has the derivatives there that the quotient has not.
     series = 1 - near * near / 6 * (1 - near * near / 20 * (1 - near * near / 42))
-    return where(zero, series, sin(far) / far)
+    return pick(zero, series, sin(far) / far)
 
 
 # Chebyshev coefficients of Cephes (S. Moshier), which NumPy and SciPy use too.
@@ -144,10 +144,10 @@ def i0(x: ArrayLike) -> Array:
         raise TypeError("i0 not supported for complex values")
     y = abs(inexact("i0", y))
     # Each branch sees numbers of its own range only, so that no derivative meets an infinity.
-    low, high = minimum(y, 8.0), where(y <= 8.0, 8.0, y)
+    low, high = minimum(y, 8.0), pick(y <= 8.0, 8.0, y)
     small = exp(low) * _chebyshev(low / 2.0 - 2, _I0_SMALL)
     large = exp(high) * _chebyshev(32.0 / high - 2, _I0_LARGE) / sqrt(high)
-    return where(y <= 8.0, small, large)
+    return pick(y <= 8.0, small, large)
 
 
 @eager_numpys()
@@ -161,14 +161,14 @@ def nan_to_num(
     """
     y = as_array("nan_to_num", x)
     if y.dtype.kind not in "fc":
-        return y.copy() if copy else y
+        return as_scalar(y.copy() if copy else y)
     part = np.finfo(y.dtype)
     top, bottom = part.max if posinf is None else posinf, part.min if neginf is None else neginf
 
     def cleaned(part: Array) -> Array:
         out = part
         for found, value in ((isnan(part), nan), (part == np.inf, top), (part == -np.inf, bottom)):
-            out = where(found, as_array("nan_to_num", value, part.dtype), out)
+            out = pick(found, as_array("nan_to_num", value, part.dtype), out)
         return out
 
     out = apply(complex_, cleaned(y.real), cleaned(y.imag)) if y.dtype.kind == "c" else cleaned(y)
@@ -184,7 +184,7 @@ def real_if_close(a: ArrayLike, tol: float = 100) -> Array:
     >>> xp.real_if_close([1 + 1e-14j])
     array([1.])
     """
-    x = as_array("real_if_close", a)
+    x = zero_d(as_array("real_if_close", a))
     if x.dtype.kind != "c":
         return x
     bound = tol * np.finfo(x.dtype).eps if tol > 1 else tol
@@ -440,8 +440,8 @@ def unwrap(p: ArrayLike, discont: Any = None, axis: int = -1, *, period: Any = 2
     low = -high
     turned = remainder(d - low, period) + low
     if ambiguous:
-        turned = where(logical_and(equal(turned, low), d > 0), high, turned)
-    steps = where(abs(d) < jump, 0, turned - d)
+        turned = pick(logical_and(equal(turned, low), d > 0), high, turned)
+    steps = pick(abs(d) < jump, 0, turned - d)
     first = astype(x[along(k, slice(0, 1))], np.result_type(dtype, x.dtype))
     rest_of = x[along(k, slice(1, None))] + steps.cumsum(k)
     return concat([first, astype(rest_of, first.dtype)], axis=k)
@@ -480,30 +480,30 @@ def interp(
     high = values[-1] if right is None else right
     if points.size == 1:
         between = broadcast_to(values[0], at.shape)
-        return where(at < points[0], low, where(at > points[-1], high, between))
+        return pick(at < points[0], low, pick(at > points[-1], high, between))
     if values.dtype.kind == "c":
-        between = apply(complex_, *[_interpolated(at, points, pick(values)) for pick in (real, imag)])
+        between = apply(complex_, *[_interpolated(at, points, part(values)) for part in (real, imag)])
     else:
         between = _interpolated(at, points, values)
-    out = where(at < points[0], low, where(at > points[-1], high, between))
-    return where(isnan(at), at, out)
+    out = pick(at < points[0], low, pick(at > points[-1], high, between))
+    return pick(isnan(at), at, out)
 
 
 def _interpolated(at: Array, points: Array, values: Array) -> Array:
     """Return real values between samples, and on the lines of the outermost ones."""
     i = searchsorted(points, at, side="right")
-    i = where(i > points.size - 1, points.size - 1, where(i < 1, 1, i)) - 1
+    i = pick(i > points.size - 1, points.size - 1, pick(i < 1, 1, i)) - 1
     x0, y0, x1, y1 = points[i], values[i], points[i + 1], values[i + 1]
     dx = x1 - x0
-    slope = (y1 - y0) / where(equal(dx, 0), 1.0, dx)
+    slope = (y1 - y0) / pick(equal(dx, 0), 1.0, dx)
     between = slope * (at - x0) + y0
     # From the other end where a sample is infinite.
-    between = where(isnan(between), slope * (at - x1) + y1, between)
-    between = where(logical_and(isnan(between), equal(y0, y1)), y0, between)
+    between = pick(isnan(between), slope * (at - x1) + y1, between)
+    between = pick(logical_and(isnan(between), equal(y0, y1)), y0, between)
     # Samples are met exactly, by what takes off 0 but has the slope of the line beside them.
     for end, y in ((x0, y0), (x1, y1)):
         met = y - (slope * (end - at) + 0.0)
-        between = where(equal(at, end), where(isnan(met), y, met), between)
+        between = pick(equal(at, end), pick(isnan(met), y, met), between)
     return between
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..._lazy.graph.node import tapes
 from ..._lazy.ops.elementwise import pow_ as pow_p
 from ..chapters import elementwise as e
-from ..core.array import Array, current, write
+from ..core.array import Array, current, is_scalar, write
 from ..core.indexing import fitted, getitem, setitem
 from ..core.promotion import UnheldDtypeError, as_array, full, is_operand, lengths
 from ..dispatch import eager, fastpath
@@ -156,8 +156,7 @@ def _in_place(name: str, function: _Function, forward: _Function) -> Callable[[A
         new = forward(self, other)
         if type(new) is Array and new._node.aval is self._node.aval and eager.put_whole(self, new):
             return self
-        # What is a scalar in NumPy (x[0], a sum) is a 0-d array here; as there, `+=` makes a new one.
-        if new is NotImplemented or (self._view is None and not self.shape):
+        if new is NotImplemented or is_scalar(self):
             return new
         dtype = getattr(new, "dtype", np.dtype(object))
         if dtype != self.dtype and not np.can_cast(dtype, self.dtype, "same_kind"):

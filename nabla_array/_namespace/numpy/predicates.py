@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..chapters.creation import asarray
-from ..core.array import Array
+from ..core.array import Array, is_scalar
 from ..core.lengths import told
 from ..core.promotion import normalize_axis
 from ..core.views import Flags
@@ -57,12 +57,12 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
 
 @numpys
 def isscalar(element: ArrayLike) -> bool:
-    """Test for a number or a string, Python's or NumPy's; an array without axes is what those are here.
+    """Test for a number or a string, Python's or NumPy's, or what is such in NumPy: a sum, or an element.
 
     >>> xp.isscalar(3.1), xp.isscalar(xp.ones(2).sum()), xp.isscalar(xp.ones(2))
     (True, True, False)
     """
-    return not element.shape if type(element) is Array else bool(np.isscalar(element))
+    return is_scalar(element) if type(element) is Array else bool(np.isscalar(element))
 
 
 @numpys

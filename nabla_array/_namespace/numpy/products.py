@@ -16,7 +16,7 @@ from ..chapters.linalg_basics import cross as cross_in_space
 from ..chapters.linear_algebra import matmul, tensordot, vecdot, with_core_options
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.statistical import sum as sum_
-from ..core.array import Array, view
+from ..core.array import Array, as_scalar, view
 from ..core.indexing import getitem
 from ..core.order import check_order
 from ..core.outputs import deliver
@@ -59,7 +59,7 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
             )
         if x.ndim <= 2:
             return deliver("dot", out, matmul(x, y), exact=True)
-    return deliver("dot", out, tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),))), exact=True)
+    return deliver("dot", out, as_scalar(tensordot(x, y, axes=((-1,), (max(y.ndim - 2, 0),)))), exact=True)
 
 
 def _inner_size(a: Any, b: Any) -> float:
@@ -78,7 +78,7 @@ def inner(a: ArrayLike, b: ArrayLike, /) -> Array:
         return multiply(x, y)
     if x.shape[-1] != y.shape[-1]:
         raise ValueError(f"inner: shapes {x.shape} and {y.shape} need last axes of equal size")
-    return tensordot(x, y, axes=((-1,), (-1,)))
+    return as_scalar(tensordot(x, y, axes=((-1,), (-1,))))
 
 
 @eager_numpys(elements=fastpath.pairs)

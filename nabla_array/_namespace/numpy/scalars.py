@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..chapters import elementwise
-from ..core.array import Array, note_number
+from ..core.array import Array, is_scalar, note_number
 from ..dispatch import fastpath
 from .methods import tobytes
 
@@ -23,9 +23,9 @@ def _scalar(x: Array, function: str) -> Any:
 
 
 def hash_(self: Array) -> int:
-    """Return the hash of the element, which is that of the equal Python number."""
-    if self.shape:
-        raise TypeError("unhashable type: 'Array' (of more than one element)")
+    """Return the hash of the element, which is that of the equal Python number; arrays have none in NumPy."""
+    if not is_scalar(self):
+        raise TypeError(f"unhashable type: 'Array' (of shape {self.shape}); x.item() has a hash")
     return hash(_scalar(self, "hash"))
 
 

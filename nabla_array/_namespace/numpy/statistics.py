@@ -30,7 +30,7 @@ from ..chapters.elementwise import (
 from ..chapters.filling import zeros
 from ..chapters.joining import join
 from ..chapters.manipulation import broadcast_to, reshape
-from ..chapters.searching import searchsorted, where
+from ..chapters.searching import pick, searchsorted
 from ..chapters.sorting import sort
 from ..chapters.statistical import kept
 from ..chapters.statistical import max as max_
@@ -164,7 +164,7 @@ def ranked(rows: Array, ranks: Iterable[int]) -> Array:
 def between(low: Array, high: Array, t: Any) -> Array:
     """Return ``low + (high - low) * t``, exact at both ends."""
     off = subtract(high, low)
-    return where(greater_equal(t, 0.5), high - off * (1 - t), low + off * t)
+    return pick(greater_equal(t, 0.5), high - off * (1 - t), low + off * t)
 
 
 def checked_fractions(q: Array, percent: bool) -> np.ndarray:
@@ -219,7 +219,7 @@ def _quantile(
         y = between(low, at(above), t.item() if type(q) in SCALARS else t)
     if x.dtype.kind == "f":  # nan goes last, and spreads
         last = getitem(rows, (Ellipsis, -1))
-        y = where(isnan(last), np.nan, y)
+        y = pick(isnan(last), np.nan, y)
     return astype(reshape(y, (*fractions.shape, *shape)) if keepdims else y, dtype)
 
 
@@ -291,7 +291,7 @@ def median(
         y = inexact("median", rows[..., (n - 1) // 2 : n // 2 + 1]).mean(-1)
         if rows.dtype.kind in "fc":
             last = rows[..., -1]
-            y = where(isnan(last), last, y)
+            y = pick(isnan(last), last, y)
     return deliver("median", out, reshape(y, shape) if keepdims else y, "unsafe")
 
 
@@ -531,11 +531,11 @@ def _weighed(x: Array, bounds: Array, w: Array) -> Array:
     values, w = reshape(x, (-1,)), reshape(w, (-1,))
     n = bounds.size - 1
     place = searchsorted(bounds, values, side="right") - 1
-    place = where(values == bounds[-1], n - 1, place)
+    place = pick(values == bounds[-1], n - 1, place)
     inside = logical_and(place >= 0, place < n)
     total = np.result_type(w.dtype, np.int64) if w.dtype.kind in "biu" else w.dtype
     return added_at(
-        zeros((n,), dtype=total), where(inside, place, 0), astype(where(inside, w, w.dtype.type(0)), total)
+        zeros((n,), dtype=total), pick(inside, place, 0), astype(pick(inside, w, w.dtype.type(0)), total)
     )
 
 

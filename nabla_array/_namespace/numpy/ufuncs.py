@@ -19,7 +19,7 @@ from ..chapters.elementwise import (
     subtract,
     trunc,
 )
-from ..chapters.searching import where
+from ..chapters.searching import pick
 from ..core.array import Array, apply
 from ..core.promotion import as_array, astype, promote
 from ..dispatch.docstrings import NUMPYS, refer
@@ -164,7 +164,7 @@ def modf(x: ArrayLike, /) -> tuple[Array, Array]:
     y = floats_of(np.modf, x)
     whole = trunc(y)
     zero = y.dtype.type(0)
-    return copysign(where(isinf(y), zero, subtract(y, where(isinf(y), zero, whole))), y), whole
+    return copysign(pick(isinf(y), zero, subtract(y, pick(isinf(y), zero, whole))), y), whole
 
 
 @numpys

@@ -27,14 +27,14 @@ from ..chapters.elementwise import (
 from ..chapters.indexing_functions import take_along_axis
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.scans import cumprod, cumsum
-from ..chapters.searching import argmax, argmin, count_nonzero, where
+from ..chapters.searching import argmax, argmin, count_nonzero, pick
 from ..chapters.sorting import sort
 from ..chapters.statistical import kept, prod
 from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
 from ..chapters.statistical import sum as sum_
 from ..chapters.utility import all as all_
-from ..core.array import Array, from_value
+from ..core.array import Array, as_scalar, from_value
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, normalize_axes
 from ..dispatch import eager
@@ -72,7 +72,7 @@ def _filled(function: str, a: Any, value: Any, may_be_whole: bool = True) -> tup
         np.copyto(known, value, where=found)
         return from_value(known), from_value(found)
     lacking = isnan(x)
-    return where(lacking, x.dtype.type(value), x), lacking
+    return pick(lacking, x.dtype.type(value), x), lacking
 
 
 def _warn_of_few(lacking: Array, axes: tuple[int, ...], most: float, message: str) -> None:
@@ -143,7 +143,7 @@ def _extreme(
     y = reduce(x, axis, None, keepdims, initial, mask)
     if lacking is not None:  # nan where there is nothing else
         _warn_of_few(lacking, normalize_axes(name, axis, x.ndim), 0, _ALL_NAN)
-        y = where(all_(lacking, axis, keepdims=keepdims), np.nan, y)
+        y = pick(all_(lacking, axis, keepdims=keepdims), np.nan, y)
     return deliver(name, out, y)
 
 
@@ -263,10 +263,10 @@ def _filled_variance(
     count = _counted(x, lacking, axes, True, mask)
     if center is None:
         center = astype(divide(sum_(x, axes, keepdims=True, where=mask), count), x.dtype)
-    off = where(lacking, x.dtype.type(0), astype(subtract(x, center), x.dtype))
+    off = pick(lacking, x.dtype.type(0), astype(subtract(x, center), x.dtype))
     squares = square(off) if x.dtype.kind != "c" else square(abs_(off))
     left = subtract(count, ddof)
-    left = where(left > 0, astype(left, _F64), np.nan)
+    left = pick(left > 0, astype(left, _F64), np.nan)
     total = sum_(squares, axes, keepdims=True, where=mask)
     return astype(divide(total, left), total.dtype)
 
@@ -303,7 +303,8 @@ def _variance(name: str, summary: str) -> Callable[..., Array]:
                 y: Array = x.var(axis, dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
             else:
                 y = _filled_variance(x, lacking, axes, dtype, ddof, where, mean)
-                y = y if keepdims else reshape(y, tuple(n for k, n in enumerate(y.shape) if k not in axes))
+                rest = tuple(n for k, n in enumerate(y.shape) if k not in axes)
+                y = y if keepdims else as_scalar(reshape(y, rest))
             return deliver(name, out, y, "unsafe") if name == "nanvar" else deliver(name, out, sqrt(y))
 
     return eager_numpys()(of_family(call, name, summary, "[1.0, xp.nan, 3.0]", "np.float64(1.0)"))
@@ -372,7 +373,7 @@ def _nan_quantile(
         high = minimum(low + 1, maximum(count - 1, 0))
         first, second = [take_along_axis(rows, i, axis=-1) for i in (low, high)]
         is_extreme = not percent and given.dtype.kind in "iu"  # an element, also where it is infinite
-        y = where(count > 0, first if is_extreme else between(first, second, place - low), np.nan)
+        y = pick(count > 0, first if is_extreme else between(first, second, place - low), np.nan)
         y = reshape(moveaxis(y, -1, 0), (*fractions.shape, *(shape if keepdims else rows.shape[:-1])))
         return astype(y, quantile_dtype(percent, x.dtype, q, method))
 
@@ -418,5 +419,5 @@ def nanmedian(
         middle = [
             take_along_axis(rows, astype(i, np.dtype(np.intp)), axis=-1) for i in (last // 2, (last + 1) // 2)
         ]
-        y = where(count > 0, (middle[0] + middle[1]) / 2, np.nan)
+        y = pick(count > 0, (middle[0] + middle[1]) / 2, np.nan)
         return deliver("nanmedian", out, reshape(y, shape if keepdims else y.shape[:-1]), "unsafe")

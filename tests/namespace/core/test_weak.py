@@ -57,7 +57,7 @@ def test_dtypes_are_those_of_numbers(dtype: str, number: Any, make: Callable[[An
 
 
 def test_numbers_among_themselves_stay_numbers() -> None:
-    i, f = xp.asarray(2), xp.asarray(1.5)
+    i, f = xp.asarray(2)[()], xp.asarray(1.5)[()]
     with standing_for_numbers([current(i), current(f)]):
         binary = [
             (i + 1, int),

@@ -132,14 +132,14 @@ def test_what_a_mask_hides_is_not_used() -> None:
         xp.linalg.matrix_norm(masked)
 
 
-def test_without_axes_they_are_numbers_for_isinstance() -> None:
-    whole, real = xp.asarray(3), xp.asarray(0.5)
+def test_scalars_are_numbers_for_isinstance() -> None:
+    whole, real = xp.asarray(3)[()], xp.asarray(0.5)[()]
     assert isinstance(whole, numbers.Integral)
     assert isinstance(real, numbers.Real)
     assert not isinstance(real, numbers.Integral)
-    assert isinstance(xp.asarray(1j), numbers.Complex)
-    assert not isinstance(xp.asarray(1j), numbers.Real)
-    for other in (xp.asarray(True), xp.asarray([1.0]), xp.ones((1, 1))):
+    assert isinstance(xp.asarray(1j)[()], numbers.Complex)
+    assert not isinstance(xp.asarray(1j)[()], numbers.Real)
+    for other in (xp.asarray(True)[()], xp.asarray(3), xp.asarray([1.0]), xp.ones((1, 1))):
         assert not isinstance(other, numbers.Number)
     assert type(real) is type(copy.deepcopy(real)) is type(pickle.loads(pickle.dumps(real))) is xp.Array
     assert isinstance(real, xp.Array)
