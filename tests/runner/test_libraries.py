@@ -17,6 +17,7 @@ NEEDS = {
     "subclasses": "numpy",
     "symbols": "sympy",
     "tables": "pandas",
+    "zero_d": "numpy",
 }
 
 

@@ -447,6 +447,10 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner,
     if (!PyArray_CHKFLAGS(memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) {
         return NULL;
     }
+    if (is_zero_d(x)) { /* it has its owner's node itself */
+        *is_held = NODE(x) != NODE(*owner) || Py_REFCNT(NODE(x)) != 3 || Py_REFCNT(memory) != 1;
+        return *is_held ? NULL : value;
+    }
     if ((many = uses(x, *owner)) < 0) {
         return NULL;
     }

@@ -316,6 +316,14 @@ is_scalar(PyObject *x)
            PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape)) == PyTuple_GET_SIZE(SLOT(x, x_levels));
 }
 
+/* Say whether an array is as `zero_d` makes it: a view of another with its node. */
+static inline int
+is_zero_d(PyObject *x)
+{
+    PyObject *view = SLOT(x, x_view), *steps = view == Py_None ? NULL : SLOT(view, v_steps);
+    return steps != NULL && PyTuple_CheckExact(steps) && PyTuple_GET_SIZE(steps) == 0;
+}
+
 /* Let an array (stolen, or NULL) without axes be no scalar, as `zero_d` does in Python. */
 static PyObject *
 zero_d(PyObject *x)

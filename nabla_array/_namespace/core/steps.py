@@ -153,9 +153,9 @@ def order_step(axes: Axes) -> Step:
     return Step(permute, Order(axes=axes))
 
 
-def same_part(part: np.ndarray, was: np.ndarray, now: np.ndarray | None) -> np.ndarray | None:
+def same_part(part: np.ndarray, was: np.ndarray | None, now: np.ndarray | None) -> np.ndarray | None:
     """Return the part of new elements that lies as one of others; None where that is not so simple."""
-    if now is None or not part.size or not part.flags.writeable or not now.flags.owndata:
+    if was is None or now is None or not part.size or not part.flags.writeable or not now.flags.owndata:
         return None
     if part.base is None or part.base is not (was if was.base is None else was.base):
         return None
