@@ -78,7 +78,15 @@ def in_order(function: str, x: Array, order: str | None, copy: bool | None = Non
 
 def copied(x: Array, order: str | None = "C") -> Array:
     """Return a copy: an array of its own with the same elements, in an order in memory."""
-    return in_turn(x, lambda y: Array(current(y), y._levels), order)
+    return in_turn(x, _in_c_order, order)
+
+
+def _in_c_order(x: Array) -> Array:
+    """Return an array of its own with the same elements, which lie in the order of the axes where they are known."""
+    value = fresh_value(x)
+    if type(value) is np.ndarray and not value.flags.c_contiguous:
+        return from_value(np.ascontiguousarray(value))
+    return Array(current(x), x._levels)
 
 
 def in_turn(x: Array, function: Callable[[Array], Array], order: str | None = "K") -> Array:

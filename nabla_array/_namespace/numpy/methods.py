@@ -37,7 +37,11 @@ Theirs = TypeVar("Theirs", bound=np.ndarray)
 
 def _host(self: Array, method: str, *args: Any) -> Any:
     """Run one of NumPy's methods on the host, counted: its result is of a dtype that we cannot hold."""
-    return host_hook[0](getattr(np.ndarray, method), f"ndarray.{method}", (self, *args), {})
+
+    def call(x: Any, *args: Any) -> Any:
+        return getattr(np.asarray(x), method)(*args)
+
+    return host_hook[0](call, f"ndarray.{method}", (self, *args), {})
 
 
 # The other names of NumPy's are imported when one of them is first used.

@@ -249,3 +249,40 @@ def test_numpys_copy_lies_as_that_of_numpys_array(name: str, dtype: Any, wanted:
     assert found.dtype == (dtype if wanted is None else wanted)
     assert np.array_equal(found, theirs)
     found[...] = 0  # its own memory
+
+
+COPIES = {
+    "ascontiguousarray": lambda m, a: m.ascontiguousarray(a),
+    "copy": lambda m, a: a.copy(),
+    "array": lambda m, a: m.array(a, order="C"),
+    "astype": lambda m, a: a.astype(int, order="C"),
+    "astype to the same": lambda m, a: a.astype(float, order="C"),
+    "require": lambda m, a: m.require(a, requirements="C"),
+    "keeping": lambda m, a: a.copy("K"),
+    "Fortran's": lambda m, a: m.asfortranarray(a),
+}
+AFTER = {
+    "itself": lambda m, c: c,
+    "add": lambda m, c: c + 1,
+    "sin": lambda m, c: m.sin(c),
+    "full_like": lambda m, c: m.full_like(c, 3),
+    "zeros_like": lambda m, c: m.zeros_like(c),
+    "a part": lambda m, c: c[1:],
+    "flat": lambda m, c: c.reshape(-1),
+    "sort": lambda m, c: m.sort(c),
+    "transposed": lambda m, c: c.T,
+    "copied again": lambda m, c: c.copy("K"),
+}
+
+
+@pytest.mark.parametrize("after", AFTER)
+@pytest.mark.parametrize("copy", COPIES)
+@pytest.mark.parametrize("n", [3, 90])
+def test_what_is_made_of_a_copy_in_an_order_lies_as_numpys(copy: str, after: str, n: int) -> None:
+    found = []
+    for m in (xp, np):
+        b = m.arange(float(n * (n + 1))).reshape(n, n + 1)
+        for a in (m.asfortranarray(b), b.T, b[::2, ::2], m.ones((n, n, 2)).swapaxes(0, 1)):
+            flags = AFTER[after](m, COPIES[copy](m, a)).flags
+            found.append((flags.c_contiguous, flags.f_contiguous))
+    assert found[:4] == found[4:]

@@ -55,13 +55,9 @@ def kinds(result: Any) -> Any:
         return [kinds(x) for x in result]
     if type(result) is Array:
         return "scalar" if is_scalar(result) else result.ndim
-    return (
-        "scalar"
-        if isinstance(result, np.generic)
-        else result.ndim
-        if isinstance(result, np.ndarray)
-        else type(result)
-    )
+    if isinstance(result, np.ndarray):
+        return result.ndim
+    return "scalar" if isinstance(result, np.generic) else type(result)
 
 
 CALLS = """
