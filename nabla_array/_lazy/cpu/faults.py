@@ -283,6 +283,12 @@ def is_ignored(bits: int) -> bool:
     return all([state[key] == "ignore" for key, bit in _KINDS.values() if bits & bit])  # type: ignore[literal-required]
 
 
+def hears_underflow() -> bool:
+    """Say whether this thread records where underflow is told of, the one fault whose result is finite."""
+    states = _states.get(get_ident(), []) if has_states else []
+    return bool(states) and states[-1].state["under"] != "ignore"
+
+
 def is_urgent(state: State) -> bool:
     """Say whether somebody waits for an exception, or for a call, at the line of the operation."""
     return not {"usual", "warn", "ignore"}.issuperset(state.values())
@@ -305,7 +311,7 @@ def _recording(modes: tuple[str, ...]) -> tuple[_Own, marking]:
     """Return a state with these modes, and what marks nodes with it.
 
     What is computed at once is told of at once, and need not be recorded for that. But an error is awaited at
-    its line, and underflow is heard only where it is asked for.
+    its line.
     """
     state = dict(zip(usual, modes, strict=True))
     context = listening.copy()
@@ -318,7 +324,7 @@ def _recording(modes: tuple[str, ...]) -> tuple[_Own, marking]:
         sum([bit for bit, mode in asked if mode not in ("usual", "ignore")]),
         sum([bit for bit, mode in asked if mode == "usual"]),
     )
-    return own, marking(_marker(state), is_urgent(state) or state["under"] != "ignore")
+    return own, marking(_marker(state), is_urgent(state))
 
 
 def _apply(states: list[_Own]) -> None:

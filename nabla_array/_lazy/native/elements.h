@@ -93,7 +93,7 @@ run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
     int found;
     take_faults();
     f->number_step.loop(data, &n, strides, f->number_step.data);
-    found = take_faults() & (FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID);
+    found = take_faults();
     if (f->op == DIVIDE && PyTypeNum_ISINTEGER(f->number_step.result) && fetestexcept(FE_OVERFLOW)) {
         feclearexcept(FE_OVERFLOW);
         found |= FE_OVERFLOW; /* of the least integer by -1: libm sets it where SSE's flags, which are taken, are not */
@@ -101,8 +101,8 @@ run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
     return !found || f->number_step.is_quiet || !are_wanted(found);
 }
 
-/* Do the same for one element. Where the result is finite, or a truth value, there is none, so that none is looked for:
- * that takes longer than most loops.
+/* Do the same for one element. Where the result is finite, or a truth value, there is none but underflow, so that none is
+ * looked for: that takes longer than most loops.
  */
 static int
 run_element(Fast *f, char **data, npy_intp *strides)
@@ -110,7 +110,7 @@ run_element(Fast *f, char **data, npy_intp *strides)
     npy_intp n = 1;
     const char *out = data[f->nin];
     int type = f->number_step.result;
-    if (f->number_step.is_quiet || type == NPY_DOUBLE || type == NPY_FLOAT) {
+    if (f->number_step.is_quiet || ((type == NPY_DOUBLE || type == NPY_FLOAT) && !hears_underflow())) {
         f->number_loop(data, &n, strides, f->number_step.data);
         if (f->number_step.is_quiet ||
             (type == NPY_DOUBLE ? isfinite(*(const double *)out) : isfinite(*(const float *)out))) {

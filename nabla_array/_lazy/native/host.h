@@ -25,7 +25,7 @@ typedef struct {
 
 static PyTypeObject FastType;
 
-static PyObject *s_usual, *s_warnings, *s_divide, *s_over, *s_invalid;
+static PyObject *s_usual, *s_warnings, *s_divide, *s_over, *s_under, *s_invalid;
 
 /* How often any thread heard of faults, and how often when this one last had none that was left to tell: what it has
  * heard takes long to look up.
@@ -79,7 +79,8 @@ are_for_somebody(int seen)
     static const struct {
         int bit;
         PyObject **name;
-    } kinds[] = {{FE_DIVBYZERO, &s_divide}, {FE_OVERFLOW, &s_over}, {FE_INVALID, &s_invalid}};
+    } kinds[] = {
+        {FE_DIVBYZERO, &s_divide}, {FE_OVERFLOW, &s_over}, {FE_UNDERFLOW, &s_under}, {FE_INVALID, &s_invalid}};
     PyObject *states = PyDict_GetItemWithError(faults, s_usual), *state;
     int is_wanted = setting(s_warnings) == Py_True;
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
@@ -117,7 +118,15 @@ are_wanted(int seen)
 static inline int
 faults_of(int numpys)
 {
-    return (numpys & 1 ? FE_DIVBYZERO : 0) | (numpys & 2 ? FE_OVERFLOW : 0) | (numpys & 8 ? FE_INVALID : 0);
+    return (numpys & 1 ? FE_DIVBYZERO : 0) | (numpys & 2 ? FE_OVERFLOW : 0) | (numpys & 4 ? FE_UNDERFLOW : 0) |
+           (numpys & 8 ? FE_INVALID : 0);
+}
+
+/* Say whether this thread wants to be told of underflow, the one fault whose result is finite. */
+static inline int
+hears_underflow(void)
+{
+    return own_state.context != NULL && ((own_state.always | own_state.usual) & FE_UNDERFLOW);
 }
 
 /* under(context, always, usual): give this thread an error state; None for the context: it has none of its own */

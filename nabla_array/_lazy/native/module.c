@@ -534,7 +534,7 @@ static const struct {
     {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_class, "__class__"}, {&s_subclasscheck, "__subclasscheck__"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
     {&s_file, "__file__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
-    {&s_usual, "usual"},      {&s_divide, "divide"}, {&s_over, "over"}, {&s_invalid, "invalid"},
+    {&s_usual, "usual"},      {&s_divide, "divide"}, {&s_over, "over"}, {&s_under, "under"}, {&s_invalid, "invalid"},
     {&s_warnings, "float_warnings"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},  {&s_interface, "__array_interface__"},
     {&s_seen, "seen"},        {&s_is_constant, "is_constant"}, {&s_rules, "rules"}, {&s_batch, "batch"},

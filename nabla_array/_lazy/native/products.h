@@ -114,7 +114,7 @@ outer(PyObject *module, PyObject *args)
     }
     o.out = PyArray_BYTES((PyArrayObject *)out);
     if (share(work_on_outer, &o, threads_for(4, o.rows * o.m * o.n) - 1, 1, 1) < 0 ||
-        o.faults & (FE_INVALID | FE_OVERFLOW | FE_DIVBYZERO)) {
+        are_wanted(o.faults)) {
         Py_DECREF(out);
         Py_RETURN_NONE;
     }

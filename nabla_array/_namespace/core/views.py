@@ -82,7 +82,7 @@ def copied(x: Array, order: str | None = "C") -> Array:
 
 
 def _in_c_order(x: Array) -> Array:
-    """Return an array of its own with the same elements, which lie in the order of the axes where they are known."""
+    """Return an array of its own with the same elements; what is known lies in the order of its axes."""
     value = fresh_value(x)
     if type(value) is np.ndarray and not value.flags.c_contiguous:
         return from_value(np.ascontiguousarray(value))

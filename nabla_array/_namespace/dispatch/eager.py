@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._lazy.config import active
 from ..._lazy.cpu import calls
-from ..._lazy.cpu.faults import heard, listener, tell, tell_here
+from ..._lazy.cpu.faults import heard, hears_underflow, listener, tell, tell_here
 from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
 from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, tapes
@@ -499,7 +499,8 @@ def _quickly(prim: Primitive, of: Aval, x: Any, y: Any) -> Any:
     try:
         if of is _FLOAT:
             value = _QUICK[prim](x.item(), y.item())
-            return value if value - value == 0 else None  # finite, or a truth value
+            is_told = value - value != 0 or hears_underflow()  # what is finite has no other fault
+            return None if is_told else value
         low, high = _BOUNDS[of]
         value = _QUICK_INTEGERS[prim](x.item(), y.item())
         return value if low <= value <= high else None

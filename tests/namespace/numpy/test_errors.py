@@ -367,3 +367,35 @@ def test_what_is_written_over_is_not_computed_again_to_tell_of_faults(way: str) 
         got = np.asarray(x)
     with np.errstate(divide="ignore"):
         np.testing.assert_array_equal(got, a / b)
+
+
+UNDERFLOWS = """
+tiny * tiny
+tiny * 1e-200
+tiny / (1 / tiny)
+tiny ** 2
+np.exp(-1 / tiny * 0 - 800)
+np.exp(tiny * 0 - 800.0) * 2 + 1
+np.square(tiny)
+np.sum(tiny * 1e-200)
+np.prod(np.append(tiny, [1e-200, 1e-200]))
+np.logaddexp(tiny, -800.0)
+tiny[0] * 1e-200
+tiny.astype(np.float32) * np.float32(1e-30)
+tiny *= 1e-200; tiny
+"""
+
+
+@pytest.mark.parametrize("program", UNDERFLOWS.strip().splitlines())
+@pytest.mark.parametrize("n", [1, 3, 3000, 200_000])
+def test_underflow_is_told_of_where_it_is_asked_for(program: str, n: int) -> None:
+    for mode in ("warn", "ignore"):
+        found = []
+        for np_ in (xp, np):
+            with warnings.catch_warnings(record=True) as heard:
+                warnings.simplefilter("always")
+                with np_.errstate(under=mode):
+                    known(run(program, np_, {"tiny": np_.full(n, 1e-200)}))
+            found.append({str(w.message) for w in heard})
+        assert found[0] == found[1]
+        assert bool(found[0]) == (mode == "warn")
