@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.rules.concretization import differentiating, is_traced
-from ..core.array import Array, current
+from ..core.array import Array, current, is_scalar
 from ..core.views import layout, memory
 from ..dispatch.fastpath import FUNCTIONS
 from .doors import put_in
@@ -139,7 +139,7 @@ def _numba(numba: ModuleType) -> None:
     from numba.core.boxing import unbox_array
     from numba.core.interpreter import Interpreter
     from numba.core.pythonapi import _unboxers
-    from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
+    from numba.extending import NativeValue, lower_cast, models, register_model, typeof_impl, unbox
 
     class Held(types.Array):
         """An array of ours, which is as NumPy's once it is inside."""
@@ -151,10 +151,15 @@ def _numba(numba: ModuleType) -> None:
 
     register_model(Held)(models.ArrayModel)
 
+    @lower_cast(Held, types.Array)
+    def as_numpys(context: Any, builder: Any, ours: Any, numpys: Any, value: Any) -> Any:
+        """Let a variable be of both kinds, one after the other."""
+        return value
+
     @typeof_impl.register(Array)
     def typeof(x: Array, context: Any) -> Any:
-        like = typeof_impl(layout(x) if x.shape else x.dtype.type(0), context)
-        if not x.shape:
+        like = typeof_impl(x.dtype.type(0) if is_scalar(x) else layout(x), context)
+        if is_scalar(x):
             return like
         return Held(
             like.dtype, like.ndim, like.layout, not like.mutable, f"nabla_array({like})", like.aligned

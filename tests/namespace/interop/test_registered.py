@@ -80,6 +80,26 @@ def test_numba_has_the_memory() -> None:
     assert x.tolist() == [2.0, 1.0, 2.0]
 
 
+def test_numba_has_variables_of_both_kinds_and_arrays_without_axes() -> None:
+    numba = pytest.importorskip("numba", reason="Numba is optional")
+
+    @numba.njit
+    def raised(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x = x + 1.0
+        return x
+
+    @numba.njit
+    def fill(x: Any) -> None:
+        x[()] = 5.0
+
+    for n in (0, 2):
+        np.testing.assert_array_equal(raised(xp.ones((2, 3)), n), np.full((2, 3), 1.0 + n))
+    x = xp.asarray(1.0)
+    assert fill(x) is None
+    assert float(x) == 5
+
+
 def test_numba_compiles_calls_of_our_functions() -> None:
     numba = pytest.importorskip("numba", reason="Numba is optional")
     table, sine, linalg = xp.asarray(V), xp.sin, xp.linalg
