@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import typing
 from abc import ABCMeta
 from collections.abc import Callable
 from functools import wraps
@@ -52,7 +53,7 @@ _ADAPTERS: dict[str, Callable[[Method], Method]] = {
 
 
 def checking(usual: Callable[[type, Any], bool]) -> Callable[[type, Any], bool]:
-    """Return a method for `ABCMeta.__instancecheck__`, by which a number of the program's is one of NumPy's.
+    """Return a method for an `__instancecheck__`, by which a number of the program's is one of NumPy's.
 
     The usual one asks about the class of our arrays besides, whose instances are `Iterable`, `Sized`, ...
     """
@@ -66,6 +67,9 @@ def checking(usual: Callable[[type, Any], bool]) -> Callable[[type, Any], bool]:
 
 
 policies.passing.add(__name__)
+# What `isinstance` asks: abstract classes, and the names for them in `typing`.
+_alias: Any = typing.Iterable
+_ASKED: tuple[Any, ...] = (ABCMeta, next(k for k in type(_alias).__mro__ if "__instancecheck__" in vars(k)))
 
 
 class Classes:
@@ -74,19 +78,21 @@ class Classes:
     def __init__(self, is_own: Callable[[dict[str, Any]], bool]) -> None:
         self._is_own = is_own
         self._build = builtins.__build_class__
-        self._check: Any = ABCMeta.__instancecheck__
+        self._checks: list[Any] = []
 
     def on(self) -> None:
         """Begin."""
         self._build, builtins.__build_class__ = builtins.__build_class__, self._made
-        self._check = vars(ABCMeta)["__instancecheck__"]
-        check = checking(self._check) if compiled is None else compiled.checking(self._check)
-        ABCMeta.__instancecheck__ = check  # type: ignore[method-assign]
+        self._checks = [vars(kind)["__instancecheck__"] for kind in _ASKED]
+        for kind, usual in zip(_ASKED, self._checks, strict=True):
+            check = checking(usual) if compiled is None else compiled.checking(usual)
+            kind.__instancecheck__ = check
 
     def off(self) -> None:
         """End: classes made from now on are as they are written."""
         builtins.__build_class__ = self._build
-        ABCMeta.__instancecheck__ = self._check  # type: ignore[method-assign]
+        for kind, usual in zip(_ASKED, self._checks, strict=True):
+            kind.__instancecheck__ = usual
 
     def _made(self, body: Callable[[], Any], name: str, /, *bases: Any, **options: Any) -> Any:
         made = self._build(body, name, *bases, **options)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import typing
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Sized
@@ -188,5 +189,18 @@ for stream in (np.random.default_rng(5), np.random.RandomState(5), np.random.See
     print(type(restored) is type(stream))
 print(np.version.version == np.__version__, np.lib.NumpyVersion(np.__version__) >= "1.25.0")
 for value in (np.ones(2)[0], np.arange(3).sum(), np.ones(2), [1], 2.5):
-    kinds = (Iterable, Sized, Collection, Real, Integral, float, int, np.floating, np.integer, np.ndarray)
+    kinds = (
+        Iterable,
+        Sized,
+        Collection,
+        typing.Iterable,
+        typing.Sized,
+        Real,
+        Integral,
+        float,
+        int,
+        np.floating,
+        np.integer,
+        np.ndarray,
+    )
     print([isinstance(value, kind) for kind in kinds])
