@@ -248,12 +248,14 @@ gathered(Fast *f, PyObject **list)
     return 1;
 }
 
-/* Return what the package gives for a result of NumPy's (stolen), of `x` first, which NumPy had as an array; NULL, without an error, where that is not so simple. */
+/* Return what the package gives for a result of NumPy's (stolen); NULL, without an error, where that is not so simple. NumPy
+ * had `x`, the first argument, as an array, and a method of that gives an array where a scalar's gives a scalar.
+ */
 static PyObject *
 result_of(Fast *f, PyObject *x, PyObject *value)
 {
     PyObject *out = NULL;
-    int is_scalars = !PyArray_CheckExact(value) || (Py_TYPE(f->host) == &PyMethodDescr_Type && IS_ARRAY(x) && is_scalar(x));
+    int is_number = !PyArray_CheckExact(value), is_method = Py_TYPE(f->host) == &PyMethodDescr_Type;
     if (PyBool_Check(value)) {
         return value;
     }
@@ -263,7 +265,7 @@ result_of(Fast *f, PyObject *x, PyObject *value)
     if (PyArray_CheckExact(value)) {
         if (is_own(f, (PyArrayObject *)value)) {
             out = known_array(value, NULL);
-            return is_scalars ? out : zero_d(out);
+            return is_number || (is_method && IS_ARRAY(x) && is_scalar(x)) ? out : zero_d(out);
         }
     }
     else if (PyTuple_CheckExact(value)) {
