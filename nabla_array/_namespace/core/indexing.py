@@ -15,7 +15,18 @@ from ..._lazy.ops.elementwise import select
 from ..._lazy.ops.indexing import gather, scatter
 from ..._lazy.ops.structure import permute, reshape, slice_
 from ..._lazy.rules.concretization import is_traced
-from .array import Array, apply, check_writable, current, from_value, rewrite, view, write
+from .array import (
+    Array,
+    apply,
+    check_writable,
+    current,
+    from_value,
+    is_scalar,
+    rewrite,
+    view,
+    write,
+    zero_d,
+)
 from .evaluation import fresh_value
 from .keys import in_bounds, is_plain, is_plain_slice, one_an_axis, selected, width
 from .promotion import (
@@ -305,6 +316,12 @@ def setitem(x: Array, key: Any, value: Any) -> None:
     complex value in a real array, OverflowError for a Python integer out of range.
     """
     if put_hook[0](x, key, value):
+        return
+    if is_scalar(x):  # writes to views of it would not reach it
+        check_writable(x)
+        changed = zero_d(x)
+        setitem(changed, key, value)
+        write(x, changed)
         return
     key = _ready("setitem", key)
     check_writable(x)

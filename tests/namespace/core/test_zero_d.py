@@ -120,3 +120,14 @@ def test_what_is_read_only_stays_so() -> None:
     with pytest.raises(ValueError, match="read-only"):
         x += 1
     assert float(x) == 5
+
+
+@pytest.mark.parametrize("key", [(), ..., True, None, (None, True), np.array(True)], ids=repr)
+@pytest.mark.parametrize("n", [3, 100_000])
+def test_a_scalar_may_be_written_to_as_the_standard_has_it(key: Any, n: int) -> None:
+    x = (xp.zeros(n) + 1).sum()
+    x[key] = 9
+    assert float(x) == 9
+    y = xp.asarray((xp.zeros(n) + 1).sum())
+    y[xp.asarray(key) if isinstance(key, np.ndarray) else key] = 9
+    assert float(y) == 9
