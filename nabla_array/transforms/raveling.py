@@ -49,7 +49,7 @@ def ravel_pytree(pytree: T) -> tuple[Array, Callable[[Any], T]]:
     >>> flat
     array([3., 1., 1., 1., 1.])
     >>> unravel(2 * flat)["b"]
-    np.float64(6.0)
+    array(6.)
     """
     _, arrays, tree = arrays_of("ravel_pytree", pytree)
     dtypes = [x.dtype for x in arrays]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..forks import late
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Dims, Primitive, alike, prefix, shift
@@ -120,8 +121,7 @@ def _broadcast_dims(x: Aval, shape: tuple[int, ...], axes: tuple[int, ...]) -> D
 
 
 def _broadcast_transpose(ct: Node, wanted: Any, x: Node, shape: Any, axes: tuple[int, ...]) -> tuple[Node]:
-    from .reduction import reduce_sum  # which stands on this module
-
+    reduce_sum = late(".reduction", __package__).reduce_sum  # it stands on this module
     kept = [a for n, a in zip(x.aval.shape, axes, strict=True) if n == shape[a]]
     summed = tuple(a for a in range(len(shape)) if a not in kept)
     y = reduce_sum(ct, axes=summed) if summed else ct
