@@ -18,7 +18,7 @@ from ..._lazy.rules.levels import is_seeing
 from ..._lazy.run.evaluator import value_of
 from ..core.array import Array, ordered
 from ..core.order import Axes
-from ..core.promotion import SCALARS, UnheldDtypeError, as_array, elementwise, full
+from ..core.promotion import SCALARS, UnheldDtypeError, as_array, check_kind, elementwise, full
 from ..core.weak import any_stands, noted, weak
 from . import eager, fastpath
 from .ufuncs import ALIASES, host_hook, make_ufunc, with_options
@@ -261,6 +261,9 @@ def composed(like: np.ufunc) -> MakesUfunc:
                 )
             if out is None and dtype is None and where is True and casting is None and signature is None:
                 try:
+                    for x in operands:
+                        if type(x) is not Array and type(x) not in SCALARS:
+                            check_kind(like.__name__, x)
                     return plain(*operands)
                 except UnheldDtypeError as error:
                     return host_hook[1](like, like.__name__, operands, {}, error)

@@ -300,3 +300,28 @@ def test_what_we_cannot_hold_is_numpys_again_and_again() -> None:
             warnings.simplefilter("ignore")
             found = np.take(words, xp.asarray([1, 0]))
         assert np.asarray(found).tolist() == ["b", "a"]
+
+
+UFUNCS = sorted(n for n in dir(np) if isinstance(getattr(np, n), np.ufunc) and n != "isnat")  # of dates
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_a_ufunc_of_a_series_gives_what_numpys_does(name: str) -> None:
+    pandas = pytest.importorskip("pandas", reason="pandas is optional")
+    theirs, ours = getattr(np, name), getattr(xp, name)
+    compared = 0
+    for values in ([0.25, 0.5, 1.0], [1, 2, 3]):
+        s = pandas.Series(values, index=list("abc"), name="s")
+        for others in ([s], [np.array(values)], [xp.asarray(values)], [2])[: 1 if theirs.nin == 1 else 4]:
+            operands = [s, *others][: theirs.nin]
+            with np.errstate(all="ignore"):
+                try:
+                    expected = theirs(*[np.asarray(x) if type(x) is xp.Array else x for x in operands])
+                except (TypeError, ValueError, IndexError):
+                    continue
+                found = ours(*operands)
+            for x, y in zip(*[r if isinstance(r, tuple) else (r,) for r in (found, expected)], strict=True):
+                assert isinstance(x, pandas.Series) == isinstance(y, pandas.Series)
+                np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
+            compared += 1
+    assert compared or name in ("matvec", "vecmat")
