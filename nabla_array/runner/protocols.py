@@ -9,8 +9,6 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from .._lazy.native import compiled
 from .._namespace.core.array import Array
 from .._namespace.interop import policies
@@ -53,13 +51,14 @@ _ADAPTERS: dict[str, Callable[[Method], Method]] = {
 
 
 def checking(usual: Callable[[type, Any], bool]) -> Callable[[type, Any], bool]:
-    """Return a method for an `__instancecheck__`, by which a number of the program's is one of NumPy's.
+    """Return a method for an `__instancecheck__`, which asks about the class that an array says it has alone.
 
-    The usual one asks about the class of our arrays besides, whose instances are `Iterable`, `Sized`, ...
+    The usual one asks about the class of our arrays besides, whose instances are `Iterable`, `Sized`, ..., as
+    no number is: one of the program's is NumPy's, and others have a class of their own (`policies`).
     """
 
     def check(cls: type, thing: Any) -> bool:
-        if type(thing) is Array and issubclass(kind := thing.__class__, np.generic):
+        if type(thing) is Array and (kind := thing.__class__) is not Array:
             return cls.__subclasscheck__(kind)
         return usual(cls, thing)
 

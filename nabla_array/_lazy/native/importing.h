@@ -40,7 +40,7 @@ check_instance(PyObject *usual, PyObject *const *args, Py_ssize_t n)
         return PyObject_Vectorcall(usual, args, (size_t)n, NULL);
     }
     kind = PyObject_GetAttr(args[1], s_class);
-    if (kind != NULL && PyType_Check(kind) && PyType_IsSubtype((PyTypeObject *)kind, &PyGenericArrType_Type)) {
+    if (kind != NULL && PyType_Check(kind) && (PyTypeObject *)kind != Array) {
         found = PyObject_CallMethodOneArg(args[0], s_subclasscheck, kind);
     }
     else if (kind != NULL) {

@@ -62,7 +62,8 @@ def _number(kind: str) -> type[Array]:
     abstract = _NUMBERS.get(kind)
     if abstract is None:
         return Array
-    registered = type(f"_{abstract.__name__}", (Array,), {"__slots__": ()})
+    lacking = dict.fromkeys(("__contains__", "__iter__", "__len__"))  # what makes something a `Collection`
+    registered = type(f"_{abstract.__name__}", (Array,), {"__slots__": (), **lacking})
     abstract.register(registered)
     # Abstract classes remember the answer for what derives from a registered class, not for that one itself.
     return type(registered.__name__, (registered,), {"__slots__": ()})

@@ -10,6 +10,7 @@ from numbers import Integral, Real
 from typing import ClassVar
 
 import numpy as np
+import pytest
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.random.mtrand import _rand
 
@@ -204,3 +205,6 @@ for value in (np.ones(2)[0], np.arange(3).sum(), np.ones(2), [1], 2.5):
         np.ndarray,
     )
     print([isinstance(value, kind) for kind in kinds])
+
+# Another module asks whether a number is a collection.
+print(pytest.approx({"mean": np.ones(3).mean()}) == {"mean": 1.0}, pytest.approx(np.ones(3)) == [1, 1, 1])
