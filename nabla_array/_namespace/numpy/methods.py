@@ -199,7 +199,7 @@ def byteswap(self: Array, /, inplace: bool = False) -> Array:
 
 def copy(self: Array, /, order: str = "C") -> Array:
     """Return a copy: an array of its own with the same elements."""
-    return copied(self, order)
+    return Array(self._node, self._levels) if order == "C" and self._view is None else copied(self, order)
 
 
 # -- elements --------------------------------------------------------------------------------------
