@@ -22,9 +22,9 @@ from ..core.views import borrowing, memory, reading, writing
 # The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing`,
 # `borrowing` and `trusted` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
 arrays: set[str] = set()
-# ... one without axes is an instance of the class of NumPy's scalars, ...
+# ... a scalar is an instance of the class of NumPy's scalars, ...
 scalars: set[str] = set()
-# ... one without axes is none of `numpy.isscalar`'s, ...
+# ... a scalar is none of `numpy.isscalar`'s, ...
 unscalars: set[str] = set()
 # ... an array has `__array_interface__`, ...
 interfaces: set[str] = set()
@@ -55,7 +55,7 @@ _ISSCALAR = np.isscalar.__globals__["__name__"]
 
 @lru_cache(None)
 def _number(kind: str) -> type[Array]:
-    """Return the class of numbers of a kind of dtypes, of whose instances arrays without axes are.
+    """Return the class of numbers of a kind of dtypes, of whose instances scalars are.
 
     Made late: each operator that is put into `Array` while it has subclasses is put into all of them.
     """
@@ -70,7 +70,7 @@ def _number(kind: str) -> type[Array]:
 
 
 def _class_of(x: Array) -> type[Any]:
-    """Return the class that an array has besides its own: without axes, a number's, as NumPy's scalars."""
+    """Return the class that an array has besides its own: a scalar, a number's, as NumPy's scalars have."""
     is_array = not is_scalar(x)
     if arrays if is_array else scalars or unscalars or program_hook:
         frame = sys._getframe(2)

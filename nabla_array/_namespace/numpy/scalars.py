@@ -1,4 +1,4 @@
-"""What arrays without axes do as NumPy's scalars do: NumPy's sums and elements are such."""
+"""What arrays without axes do as NumPy's scalars do; sums and elements are such."""
 
 from __future__ import annotations
 
