@@ -29,8 +29,10 @@ _CATEGORIES = {"numeric": "iufc", "integer": "iu"}
 # Functions that NumPy leaves to their operand where that is of another library.
 _REDUCING = {"all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "trace", "var"}
 _MOVING = {"diagonal", "nonzero", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "take", "transpose"}
-_LEFT_TO_OTHERS = _REDUCING | _MOVING | {"argsort", "clip", "cumprod", "cumsum", "matmul", "round"}
-_LEFT_TO_OTHERS |= {"flip", "isneginf", "isposinf"}  # which NumPy makes of a slice, and of ufuncs
+# NumPy makes `flip` of a slice of its operand, and `isposinf` of ufuncs.
+_COMPOSED = {"flip", "isneginf", "isposinf"}
+_OTHERS = {"argsort", "clip", "cumprod", "cumsum", "matmul", "round"}
+_LEFT_TO_OTHERS = _REDUCING | _MOVING | _COMPOSED | _OTHERS
 # Where an array's elements alone count, not their mask nor that they are a matrix.
 _PLAIN = {"array", "asarray", "at", "getitem", "setitem"}
 
