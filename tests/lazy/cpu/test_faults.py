@@ -20,8 +20,8 @@ import pytest
 
 pytest.importorskip("max")
 
-from ..max.test_artifacts import small_disk
-from ..max.test_compiler import ROOT, SOON, pids, running, until
+from ..max.compiling import ROOT, SOON, pids, running, until
+from ..max.filling import small_disk
 
 # Goes on until nothing more will happen, and checks every result.
 PROGRAM = """
