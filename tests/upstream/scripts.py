@@ -1,11 +1,12 @@
 """Run other people's scripts, unchanged, on our arrays and on NumPy's, and compare what they do.
 
-    python -m tests.upstream scripts --source FOLDER [--keep FOLDER] [--seconds N] [SCRIPT ...]
+    python -m tests.upstream scripts --source FOLDER [--keep FOLDER] [--seconds N] [--times N] [SCRIPT ...]
 
 FOLDER/programs.txt names the scripts, one a line, as FIELD/PROJECT/.../script.py; modules may lie beside a
 script or at the root of its project. Each runs in two processes of its own. Right is a script that prints the
 same, but for rounding, leaves the same numbers in its global names, and draws the same. One that does not do
-so twice under NumPy itself is not counted, nor one that fails there.
+so twice under NumPy itself is not counted, nor one that fails there. With `--times`, a right script is run
+that often each way, in turns, and the least times count.
 """
 
 from __future__ import annotations
@@ -88,8 +89,8 @@ def run(source: Path, script: str, folder: Path, seconds: int, *numpy: str) -> R
     )
 
 
-def judge(source: Path, script: str, seconds: int = 30) -> Verdict:
-    """Run a script both ways, and compare."""
+def judge(source: Path, script: str, seconds: int = 30, times: int = 1) -> Verdict:
+    """Run a script both ways, and compare; a right one as often as is said."""
     with TemporaryDirectory() as temporary:
         folder = Path(temporary)
         theirs = run(source, script, folder / "numpy", seconds, "--numpy")
@@ -99,16 +100,19 @@ def judge(source: Path, script: str, seconds: int = 30) -> Verdict:
         if not (drawn or numbers(theirs.left) or any(c.isdigit() for c in theirs.printed)):
             return Verdict(script, SILENT)
         ours = run(source, script, folder / "ours", seconds)
-        times = theirs.seconds, ours.seconds
         if ours.status != 0:
-            return Verdict(script, OURS, ours.error, *times)
+            return Verdict(script, OURS, ours.error, theirs.seconds, ours.seconds)
         why = _difference(ours, theirs, folder / "ours", folder / "numpy")
         if not why:
-            return Verdict(script, RIGHT, "", *times)
+            runs = [(theirs.seconds, ours.seconds)]
+            for i in range(1, times):
+                more = run(source, script, folder / f"numpy {i}", seconds, "--numpy")
+                runs.append((more.seconds, run(source, script, folder / f"ours {i}", seconds).seconds))
+            return Verdict(script, RIGHT, "", *map(min, zip(*runs, strict=True)))
         again = run(source, script, folder / "again", seconds, "--numpy")
         if _difference(again, theirs, folder / "again", folder / "numpy"):
             return Verdict(script, UNSTABLE, why)
-        return Verdict(script, DIFFERS, why, *times)
+        return Verdict(script, DIFFERS, why, theirs.seconds, ours.seconds)
 
 
 def _difference(ours: Run, theirs: Run, mine: Path, wanted: Path) -> str:
@@ -180,24 +184,25 @@ def main(argv: list[str]) -> None:
     parser.add_argument("--source", type=Path, required=True, help="the folder of programs.txt")
     parser.add_argument("--keep", type=Path, help="a folder for results: what is there is not run again")
     parser.add_argument("--seconds", type=int, default=30, help="that a script may take with NumPy")
+    parser.add_argument("--times", type=int, default=1, help="how often a right script is run each way")
     args = parser.parse_args(argv)
     source = args.source.resolve()
     listed = (source / "programs.txt").read_text(encoding="utf-8").split("\n")
     verdicts = []
     for script in filter(None, listed):
         if not args.scripts or any(part in script for part in args.scripts):
-            verdicts.append(_kept(source, script, args.keep, args.seconds))
+            verdicts.append(_kept(source, script, args.keep, args.seconds, args.times))
             v = verdicts[-1]
             print(f"{script}: {v.kind} {v.why} [{v.theirs:.3g} s, {v.ours:.3g} s]", flush=True)
     print(table(verdicts))
     print(f"our time, NumPy's being 1: {ratio(verdicts):.3f} (geometric mean)")
 
 
-def _kept(source: Path, script: str, keep: Path | None, seconds: int) -> Verdict:
+def _kept(source: Path, script: str, keep: Path | None, seconds: int, times: int) -> Verdict:
     if keep is None:
-        return judge(source, script, seconds)
+        return judge(source, script, seconds, times)
     file = keep / f"{script.replace('/', '_')}.pickle"
     if not file.exists():
         keep.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(pickle.dumps(tuple(judge(source, script, seconds))))
+        file.write_bytes(pickle.dumps(tuple(judge(source, script, seconds, times))))
     return Verdict(*pickle.loads(file.read_bytes()))

@@ -8,7 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from .scripts import BOTH, DIFFERS, OURS, RIGHT, SILENT, UNSTABLE, Verdict, difference, judge, ratio, table
+from . import scripts
+from .scripts import (
+    BOTH,
+    DIFFERS,
+    OURS,
+    RIGHT,
+    SILENT,
+    UNSTABLE,
+    Run,
+    Verdict,
+    difference,
+    judge,
+    ratio,
+    table,
+)
 
 IMPORT = "import numpy as np\n"
 SCRIPTS = {
@@ -29,6 +43,13 @@ def test_kinds(kind: str, text: str, tmp_path: Path) -> None:
     (folder / "script.py").write_text(IMPORT + text, encoding="utf-8")
     verdict = judge(tmp_path, "field/project/script.py")
     assert verdict.kind == kind, verdict.why
+
+
+def test_the_least_of_several_times_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    seconds = iter([3.0, 5.0, 2.0, 6.0, 4.0, 4.0])
+    monkeypatch.setattr(scripts, "run", lambda *args: Run(0, "1", "", next(seconds), {}))
+    verdict = judge(tmp_path, "field/project/script.py", 30, 3)
+    assert (verdict.kind, verdict.theirs, verdict.ours) == (RIGHT, 2.0, 4.0)
 
 
 def test_what_is_left() -> None:
