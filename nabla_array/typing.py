@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy
 import numpy.typing
 from numpy.typing import ArrayLike as ArrayLike
 from numpy.typing import DTypeLike as DTypeLike
-from numpy.typing import NDArray as NDArray
 
 from ._namespace.core.types import DType as DType
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray as NDArray
+else:  # what checks types at run time asks the class that is named: ours has our arrays as instances, too
+    from ._namespace.numpy.ndarray import ndarray
+
+    NDArray = ndarray[tuple[Any, ...], numpy.dtype[TypeVar("Scalar", bound=numpy.generic)]]
 
 
 def __getattr__(name: str) -> Any:

@@ -194,7 +194,9 @@ def test_rules_for_derivatives_in_loops() -> None:
     close(c, [0, 1])
     close(vmap(t.grad(square))(xp.asarray([1.0, 2.0])), [2, 4])
     close(c, [0, 1])
-    with pytest.raises(TypeError, match=r"in a loop or branch, writes to an array .*test_captured_nested\.py:\d+"):
+    with pytest.raises(
+        TypeError, match=r"in a loop or branch, writes to an array .*test_captured_nested\.py:\d+"
+    ):
         t.grad(lambda x: t.scan(lambda a, y: (square(a) + y, None), x, xp.ones(2))[0])(2.0)
     close(c, [0, 1])
     settle(c)

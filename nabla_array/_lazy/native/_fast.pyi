@@ -33,6 +33,7 @@ def asking(
     reading: set[str],
     borrowing: set[str],
     giving: set[str],
+    passing: set[str],
     program_hook: list[Any],
     program_files: list[dict[str, bool]],
     number_class: Callable[[str], type],

@@ -12,24 +12,24 @@ typedef struct {
  * a copy of it.
  */
 static PyObject *told_of_arrays, *told_of_numbers, *told_of_interfaces, *number_class;
-static PyObject *told_of_memory[3], *giving, *from_shared;
+static PyObject *told_of_memory[3], *giving, *passing, *from_shared;
 
 /* asking(*modules, list, list, function, function): what `policies.py` has for `__class__`, for
- * `__array_interface__`, in three sets, for `__array__`, and for what becomes ours
+ * `__array_interface__`, in three sets, for `__array__`, for what becomes ours, and who asks for others
  */
 static PyObject *
 asking(PyObject *module, PyObject *args)
 {
-    PyObject *sets[7], *hook, *files, *class_of, *share;
-    PyObject **where[7] = {&told_of_arrays,    &told_of_numbers,   &told_of_interfaces,
-                           &told_of_memory[0], &told_of_memory[1], &told_of_memory[2], &giving};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!OO", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
-                          &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5],
-                          &PySet_Type, &sets[6], &PyList_Type, &hook, &PyList_Type, &files, &class_of,
+    PyObject *sets[8], *hook, *files, *class_of, *share;
+    PyObject **where[8] = {&told_of_arrays,    &told_of_numbers,   &told_of_interfaces, &told_of_memory[0],
+                           &told_of_memory[1], &told_of_memory[2], &giving,             &passing};
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!O!OO", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type,
+                          &sets[2], &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5], &PySet_Type,
+                          &sets[6], &PySet_Type, &sets[7], &PyList_Type, &hook, &PyList_Type, &files, &class_of,
                           &share)) {
         return NULL;
     }
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         Py_XSETREF(*where[i], Py_NewRef(sets[i]));
     }
     Py_XSETREF(program_hook, Py_NewRef(hook));
@@ -48,14 +48,14 @@ module_of(PyObject *globals)
     return name;
 }
 
-/* Return the global names of the code that asks what an array is an instance of: abstract classes pass the question on. */
+/* Return the global names of the code that asks what an array is an instance of; some modules ask for their callers. */
 static PyObject *
 asking_globals(void)
 {
     PyObject *globals = PyEval_GetGlobals(), *name = module_of(globals); /* no frame is made, as for `PyEval_GetFrame` */
     PyFrameObject *frame = NULL;
     Py_XINCREF(globals);
-    while (name != NULL && PyUnicode_Check(name) && PyUnicode_CompareWithASCIIString(name, "abc") == 0) {
+    while (name != NULL && PyUnicode_Check(name) && PySet_Contains(passing, name) == 1) {
         PyFrameObject *back = frame != NULL ? frame : (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
         if (back == NULL || (frame = PyFrame_GetBack(back)) == NULL) {
             Py_XDECREF(back);

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
 # The packages, and the other modules, that `libraries` knows.
 KNOWN = (
     *("PIL", "_pytest", "array_api_compat", "astropy", "cv2", "dask", "einops", "fractions", "h5py", "jax"),
-    *("json", "matplotlib", "networkx", "numba", "numpy.ctypeslib", "pandas", "polars", "pyarrow", "scipy"),
-    *("skimage", "sklearn", "statsmodels", "sympy", "torch", "wave", "xarray", "zarr"),
+    *("joblib", "json", "matplotlib", "msgpack_numpy", "networkx", "numba", "numpy.ctypeslib", "pandas"),
+    *("polars", "pyarrow", "scipy", "simplejson", "skimage", "sklearn", "statsmodels", "sympy", "torch"),
+    *("wave", "xarray", "zarr"),
 )
 Then = Callable[[ModuleType], object]
 

@@ -45,8 +45,12 @@ program_hook: list[Callable[[dict[str, Any]], bool]] = []
 # What that has found of modules so far, by their files: compiled code asks there first.
 program_files: list[dict[str, bool]] = []
 
-# The modules that pass the question on, what something is an instance of.
-passing = {"abc"}
+# The modules that ask for their callers what something is an instance of: abstract classes, functions that
+# choose by a class, assertions of tests, and what checks the types of arguments and attributes.
+passing = {
+    *("abc", "functools", "unittest.case"),
+    *("attr.validators", "traitlets.traitlets", "typeguard._checkers", "typeguard._functions"),
+}
 
 _NUMBERS = {"i": numbers.Integral, "u": numbers.Integral, "f": numbers.Real, "c": numbers.Complex}
 # The module of `numpy.isscalar`, which asks for its caller.
@@ -139,7 +143,7 @@ def is_shown(names: dict[str, Any]) -> bool:
 class_hook.append(_class_of)
 Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
 if compiled is not None:
-    _sets = (ask_of_arrays, ask_of_numbers, interfaces, writing, reading, borrowing, giving)
+    _sets = (ask_of_arrays, ask_of_numbers, interfaces, writing, reading, borrowing, giving, passing)
     compiled.asking(*_sets, program_hook, program_files, _number, from_shared)
     Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
         "interface", vars(Array)["__array_interface__"]

@@ -41,6 +41,19 @@ def _json(encoder: ModuleType) -> None:
     encoder.JSONEncoder.default = answer
 
 
+def _joblib(hashing: ModuleType) -> None:
+    """Let joblib hash our arrays as NumPy's of the same elements, so that `Memory` finds what it keeps."""
+    behind = hashing.NumpyHasher.save
+
+    @wraps(behind)
+    def save(self: Any, obj: Any) -> None:
+        if type(obj) is Array:
+            obj = np.asarray(obj)[()] if is_scalar(obj) else np.asarray(obj)
+        behind(self, obj)
+
+    hashing.NumpyHasher.save = save
+
+
 # einops knows its backends by weak references.
 _backends: list[type] = []
 
@@ -265,6 +278,8 @@ def _register(tell: Callable[[ModuleType], None], module: ModuleType) -> None:
 # What is done with a module, once it is there.
 TOLD = {
     "json.encoder": _json,
+    "simplejson.encoder": _json,
+    "joblib.hashing": _joblib,
     "einops._backends": _einops,
     "dask.array.chunk_types": _dask,
     "dask.array.backends": _dask_percentiles,

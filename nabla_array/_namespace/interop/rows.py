@@ -43,6 +43,8 @@ ROWS = (
     Row("jax._src.numpy.indexing", arrays, "takes no others for indices"),
     Row("jax._src.numpy.indexing", scalars, "takes no others for an index"),
     Row("matplotlib.streamplot", arrays, "`color` and `linewidth` vary if they are NumPy's"),
+    Row("msgpack_numpy", arrays, "encodes no others"),
+    Row("msgpack_numpy", scalars, "encodes no others"),
     Row("numpy.ctypeslib._ctypeslib", arrays, "`ndpointer` takes no others"),
     Row("pandas.core.algorithms", arrays, "`factorize` asks others to do it themselves"),
     Row("pandas.core.common", arrays, "masks and lists are NumPy's, before pandas 3"),

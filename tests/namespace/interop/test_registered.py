@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import types
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,32 @@ def test_json_has_the_numbers_that_it_has_of_numpys() -> None:
             json.dumps(other)
     with pytest.raises(TypeError, match="Object of type set is not"):
         json.dumps({1})
+
+
+def test_simplejson_has_the_numbers_that_it_has_of_numpys() -> None:
+    simplejson = pytest.importorskip("simplejson", reason="simplejson is optional")
+    x = xp.asarray(V)
+    assert simplejson.dumps({"a": [x.sum(), x[1]]}) == simplejson.dumps({"a": [V.sum(), V[1]]})
+    for other in (x, xp.arange(2)[1]):
+        with pytest.raises(TypeError, match=r"not JSON serializable; x\.tolist\(\)"):
+            simplejson.dumps(other)
+
+
+def test_joblib_finds_what_it_remembers(tmp_path: Path) -> None:
+    joblib = pytest.importorskip("joblib", reason="joblib comes with scikit-learn")
+    x = xp.asarray(V)
+    for ours, numpys in ((x, V), (x[::2], V[::2].copy()), (x[1], V[1]), ({"a": [x, x[0]]}, {"a": [V, V[0]]})):
+        assert joblib.hash(ours) == joblib.hash(numpys)
+    assert joblib.hash(x) != joblib.hash(x + 1)
+    calls = []
+
+    def double(a: Any) -> Any:
+        calls.append(a)
+        return a * 2
+
+    remembered = joblib.Memory(tmp_path, verbose=0).cache(double)
+    assert remembered(x).tolist() == remembered(x.copy()).tolist() == (2 * V).tolist()
+    assert len(calls) == 1
 
 
 def test_jax_traces_and_takes_values() -> None:

@@ -45,6 +45,11 @@ CALLS: dict[str, str] = {
         lines(streamplot(f(N), f(N), f(S), f(S), start_points=f(T[:2] / 2)))
         fails(lambda: streamplot(f(N), f(N), f(S), f(S), color=f(T)))
     """,
+    "msgpack_numpy": """
+        codec.unpackb(codec.packb({"a": f(T), "b": f(B)}))
+        codec.unpackb(codec.packb([f(T)[::2, 1], f(I)]))
+        codec.unpackb(codec.packb([f(I)[1], f(B)[0], f(A.astype("f"))[0]]))
+    """,
     "numpy.ctypeslib._ctypeslib": """
         np.ctypeslib.ndpointer(np.float64).from_param(f(A)) is not None
         np.ctypeslib.ndpointer(np.int64, ndim=1, shape=(6,)).from_param(f(I)) is not None
@@ -348,6 +353,7 @@ NAMES = {
     "PIL": ["PIL.Image as Image"],
     "sympy": ["sympy as sympy"],
     "xarray": ["xarray as xr"],
+    "msgpack_numpy": ["msgpack_numpy as codec"],
     "astropy": ["astropy.table.Table"],
     "jax": ["jax.numpy as jnp"],
     "statsmodels": ["statsmodels.tsa.api.AutoReg"],

@@ -6,6 +6,7 @@ import ctypes
 import importlib
 import pickle
 import sys
+from typing import get_args, get_origin
 
 import numpy as np
 import pytest
@@ -139,8 +140,15 @@ def test_polynomials_take_our_arrays() -> None:
 def test_classes_are_numpys() -> None:
     assert xp.exceptions.AxisError is np.exceptions.AxisError
     assert xp.ma.MaskedArray is np.ma.MaskedArray
-    assert xp.typing.NDArray is np.typing.NDArray
     assert xp.lib.NumpyVersion is np.lib.NumpyVersion
+
+
+def test_annotations_name_a_class_of_both() -> None:
+    assert xp.typing.ArrayLike is np.typing.ArrayLike
+    for hint in (xp.typing.NDArray, xp.typing.NDArray[np.float64]):
+        assert all(isinstance(x, get_origin(hint)) for x in (xp.ones(2), np.ones(2)))
+        assert not isinstance([1.0], get_origin(hint))
+    assert get_args(xp.typing.NDArray[np.float64]) == get_args(np.typing.NDArray[np.float64])
 
 
 def test_c_writes_to_arrays() -> None:
