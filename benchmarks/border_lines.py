@@ -5,7 +5,8 @@ Each line is statements and an expression. `np` is NumPy or we; the arrays of `D
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from .border_library import Library
+from .border_lines_more import MORE
 
 # `pixels()` tells pictures apart.
 _PICTURES = """
@@ -17,21 +18,6 @@ def pixels():
     plt.gcf().canvas.draw()
     return zlib.crc32(bytes(plt.gcf().canvas.buffer_rgba()))
 """
-
-
-class Library(NamedTuple):
-    """What to import, what the lines need besides, and the lines; `is_small`: they run as tests."""
-
-    imports: str
-    lines: tuple[str, ...]
-    setup: str = ""
-    is_small: bool = False
-
-    @property
-    def packages(self) -> list[str]:
-        """The packages that must be installed."""
-        return list(dict.fromkeys(p.split(" as ")[0].split(".")[0] for p in self.imports.split("; ")))
-
 
 # A vector, indices, a mask, a table, a square matrix, a picture, and elements and sums, which have no axes.
 DATA = """
@@ -686,4 +672,5 @@ total, norm, scaled, filled, rooted = map(numba.njit, (_total, _norm, _scaled, _
         ),
         setup="y = (x[:, 0] > 0).astype(int)\nnames = np.array(['a', 'b'])[y]",
     ),
+    **MORE,
 }

@@ -2,7 +2,7 @@
 
 Each line runs in three processes: with NumPy, with `import nabla_array as np`, and with NumPy under
 `python -m nabla_array run`. It is right where the results are the same, told where an error names the
-conversion, and wrong else. Which lines: `border_lines.py`.
+conversion, and wrong else. Which lines: `border_lines.py`, `border_lines_more.py`.
 """
 
 from __future__ import annotations

@@ -55,9 +55,12 @@ def checking(usual: Callable[[type, Any], bool]) -> Callable[[type, Any], bool]:
 
     The usual one asks about the class of our arrays besides, whose instances are `Iterable`, `Sized`, ..., as
     no number is: one of the program's is NumPy's, and others have a class of their own (`policies`).
+    Protocols of `typing` ask for attributes.
     """
 
     def check(cls: type, thing: Any) -> bool:
+        if getattr(cls, "_is_protocol", False):
+            return usual(cls, thing)
         if type(thing) is Array and (kind := thing.__class__) is not Array:
             return cls.__subclasscheck__(kind)
         return usual(cls, thing)

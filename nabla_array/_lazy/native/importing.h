@@ -2,7 +2,7 @@
  * whether something is an instance of an abstract class.
  */
 
-static PyObject *s_class, *s_subclasscheck;
+static PyObject *s_class, *s_subclasscheck, *s_is_protocol;
 
 static PyObject *
 import_statement(PyObject *slow, PyObject *const *args, Py_ssize_t n, PyObject *names)
@@ -31,12 +31,23 @@ importing(PyObject *module, PyObject *function)
     return PyCFunction_New(&statement, function);
 }
 
+/* Say whether a class is a protocol of `typing`, which asks for attributes. */
+static int
+is_protocol(PyObject *cls)
+{
+    PyObject *told = PyObject_GetAttr(cls, s_is_protocol);
+    int found = told != NULL && PyObject_IsTrue(told) == 1;
+    Py_XDECREF(told);
+    PyErr_Clear();
+    return found;
+}
+
 /* Do what `checking` of protocols.py does; Python makes no frame for it, so that an array sees who asks. */
 static PyObject *
 check_instance(PyObject *usual, PyObject *const *args, Py_ssize_t n)
 {
     PyObject *kind, *found = NULL;
-    if (n != 2 || !IS_ARRAY(args[1])) {
+    if (n != 2 || !IS_ARRAY(args[1]) || is_protocol(args[0])) {
         return PyObject_Vectorcall(usual, args, (size_t)n, NULL);
     }
     kind = PyObject_GetAttr(args[1], s_class);

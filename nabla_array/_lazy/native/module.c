@@ -531,7 +531,7 @@ static const struct {
     PyObject **where;
     const char *name;
 } names[] = {
-    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_class, "__class__"}, {&s_subclasscheck, "__subclasscheck__"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
+    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_class, "__class__"}, {&s_subclasscheck, "__subclasscheck__"}, {&s_is_protocol, "_is_protocol"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
     {&s_file, "__file__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_divide, "divide"}, {&s_over, "over"}, {&s_under, "under"}, {&s_invalid, "invalid"},

@@ -66,9 +66,35 @@ class Door(NamedTuple):
 DOORS = (
     Door("astropy.io.fits.card", "Card.__init__", number, "values of keywords are numbers"),
     Door("astropy.io.fits.header", "Header.__setitem__ Header.set", number, "values of keywords are numbers"),
+    Door("casadi.casadi", "DM.__init__ MX.__init__ SX.__init__", copy, "compiled; takes no other tables"),
+    Door("catboost.core", "Pool.__init__ CatBoost._fit", copy, "takes no other tables"),
+    Door("catboost.core", "CatBoost._process_predict_input_data", copy, "takes no other tables"),
     Door("cv2", "*", shared, "compiled code that takes no other arrays, and draws on those it is given"),
+    Door("gymnasium.spaces.box", "Box.__init__ Box.contains", copy, "bounds are NumPy's, or numbers"),
+    Door(
+        "gymnasium.spaces.discrete",
+        "Discrete.__init__ Discrete.contains Discrete.sample",
+        copy,
+        "asks `type`",
+    ),
+    Door(
+        "gymnasium.spaces.multi_binary", "MultiBinary.__init__ MultiBinary.contains", copy, "takes no others"
+    ),
+    Door(
+        "gymnasium.spaces.multi_discrete",
+        "MultiDiscrete.__init__ MultiDiscrete.contains",
+        copy,
+        "takes no others",
+    ),
     Door("h5py._hl.dataset", "Dataset.read_direct", shared, "compiled code writes to its argument"),
     Door("h5py._hl.dataset", "Dataset.write_direct", copy, "compiled code takes no others"),
+    Door(
+        "lightgbm.basic",
+        "Dataset.__init__ Dataset.set_field Dataset.set_label Dataset.set_weight Booster.predict "
+        "Booster._Booster__boost",
+        copy,
+        "hands memory to compiled code, and takes no others",
+    ),
     Door(
         "matplotlib.axes._axes",
         "Axes.plot Axes.scatter",
@@ -81,6 +107,7 @@ DOORS = (
     Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
     Door("matplotlib.colors", "to_rgba_array", copy, "asks each number of what is not NumPy's"),
     Door("networkx.convert", "to_networkx_graph", copy, "knows matrices of NumPy's alone"),
+    Door("openpyxl.cell.cell", "Cell._bind_value", number, "knows numbers of NumPy's and Python's alone"),
     Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),
@@ -108,9 +135,13 @@ DOORS = (
         "skimage.util.shape", "view_as_blocks view_as_windows", shared, "gives views of NumPy's arrays alone"
     ),
     Door("scipy.special._basic", "factorial factorial2 factorialk", number, "asks for the class of integers"),
+    Door("sparse.numba_backend._coo.core", "COO.__init__", copy, "takes others for iterables"),
+    Door("sparse.numba_backend._compressed.compressed", "GCXS.__init__", copy, "takes others for sequences"),
+    Door("sparse.numba_backend._common", "dot matmul tensordot", copy, "takes no others"),
     Door("statsmodels.tsa.ar_model", "AutoReg.__init__", number, "takes others for several lags"),
     Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
     Door("sympy.tensor.array.dense_ndim_array", "MutableDenseNDimArray.__new__", copy, "goes into numbers"),
+    Door("tables.flavor", "flavor_of array_as_internal", copy, "knows no others"),
     Door("torch", "from_numpy", shared, "takes no others, and shares their memory"),
     Door("torch", "as_tensor asarray", shared, "shares the memory of NumPy's arrays alone"),
     Door("torch", "tensor full full_like clamp linspace arange", copy, "knows numbers of NumPy's alone"),

@@ -12,9 +12,20 @@ if TYPE_CHECKING:
 
 # The packages, and the other modules, that `libraries` knows.
 KNOWN = (
-    *("PIL", "_pytest", "array_api_compat", "astropy", "cv2", "dask", "einops", "fractions", "h5py", "jax"),
-    *("joblib", "json", "matplotlib", "msgpack_numpy", "networkx", "numba", "numpy.ctypeslib", "pandas"),
-    *("polars", "pyarrow", "scipy", "simplejson", "skimage", "sklearn", "statsmodels", "sympy", "torch"),
+    *("PIL", "_pytest", "array_api_compat", "astropy", "autograd", "casadi", "catboost", "cv2", "dask"),
+    *("einops", "fractions", "gymnasium", "h5py", "jax", "joblib", "json", "librosa", "lightgbm"),
+    *(
+        "matplotlib",
+        "msgpack_numpy",
+        "networkx",
+        "numba",
+        "numpy.ctypeslib",
+        "openpyxl",
+        "pandas",
+        "polars",
+        "pyarrow",
+    ),
+    *("scipy", "simplejson", "skimage", "sklearn", "sparse", "statsmodels", "sympy", "tables", "torch"),
     *("wave", "xarray", "zarr"),
 )
 Then = Callable[[ModuleType], object]

@@ -54,6 +54,16 @@ def _joblib(hashing: ModuleType) -> None:
     hashing.NumpyHasher.save = save
 
 
+def _autograd_boxes(boxes: ModuleType) -> None:
+    """Let Autograd differentiate functions of our arrays as those of NumPy's: what stands for them, ..."""
+    boxes.ArrayBox.register(Array)
+
+
+def _autograd_spaces(spaces: ModuleType) -> None:
+    """... and the space that their derivatives are in."""
+    spaces.VSpace.register(Array, spaces.VSpace.mappings[np.ndarray])
+
+
 # einops knows its backends by weak references.
 _backends: list[type] = []
 
@@ -280,6 +290,8 @@ TOLD = {
     "json.encoder": _json,
     "simplejson.encoder": _json,
     "joblib.hashing": _joblib,
+    "autograd.numpy.numpy_boxes": _autograd_boxes,
+    "autograd.numpy.numpy_vspaces": _autograd_spaces,
     "einops._backends": _einops,
     "dask.array.chunk_types": _dask,
     "dask.array.backends": _dask_percentiles,

@@ -42,6 +42,7 @@ ROWS = (
     Row("h5py._hl.selections", arrays, "takes no others for masks"),
     Row("jax._src.numpy.indexing", arrays, "takes no others for indices"),
     Row("jax._src.numpy.indexing", scalars, "takes no others for an index"),
+    Row("librosa.util.utils", arrays, "takes no others for sounds"),
     Row("matplotlib.streamplot", arrays, "`color` and `linewidth` vary if they are NumPy's"),
     Row("msgpack_numpy", arrays, "encodes no others"),
     Row("msgpack_numpy", scalars, "encodes no others"),

@@ -57,6 +57,16 @@ def test_joblib_finds_what_it_remembers(tmp_path: Path) -> None:
     assert len(calls) == 1
 
 
+def test_autograd_differentiates_functions_of_ours() -> None:
+    autograd = pytest.importorskip("autograd", reason="Autograd is optional")
+    anp = pytest.importorskip("autograd.numpy", reason="Autograd is optional")
+    x = xp.asarray(V)
+    for f in (lambda a: anp.sum(anp.sin(a) * a), lambda a: a[0] * a[1], lambda a: anp.dot(a, x)):
+        np.testing.assert_allclose(np.asarray(autograd.grad(f)(x)), autograd.grad(f)(V), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(autograd.jacobian(anp.tanh)(x)), autograd.jacobian(anp.tanh)(V))
+    assert autograd.grad(anp.sin)(x[0]) == np.cos(3.0)
+
+
 def test_jax_traces_and_takes_values() -> None:
     jax = pytest.importorskip("jax", reason="JAX is optional")
     x = xp.asarray(V.astype(np.float32))

@@ -45,6 +45,14 @@ CALLS: dict[str, str] = {
         lines(streamplot(f(N), f(N), f(S), f(S), start_points=f(T[:2] / 2)))
         fails(lambda: streamplot(f(N), f(N), f(S), f(S), color=f(T)))
     """,
+    "librosa.util.utils": """
+        librosa.util.normalize(f(A))
+        librosa.util.frame(f(A), frame_length=2, hop_length=1)
+        librosa.util.valid_audio(f(A))
+        librosa.zero_crossings(f(A) - 2)
+        librosa.stft(f(np.tile(A, 4)), n_fft=16)
+        fails(lambda: librosa.util.valid_audio(f(I)))
+    """,
     "msgpack_numpy": """
         codec.unpackb(codec.packb({"a": f(T), "b": f(B)}))
         codec.unpackb(codec.packb([f(T)[::2, 1], f(I)]))
@@ -353,6 +361,7 @@ NAMES = {
     "PIL": ["PIL.Image as Image"],
     "sympy": ["sympy as sympy"],
     "xarray": ["xarray as xr"],
+    "librosa": ["librosa as librosa"],
     "msgpack_numpy": ["msgpack_numpy as codec"],
     "astropy": ["astropy.table.Table"],
     "jax": ["jax.numpy as jnp"],

@@ -206,5 +206,21 @@ for value in (np.ones(2)[0], np.arange(3).sum(), np.ones(2), [1], 2.5):
     )
     print([isinstance(value, kind) for kind in kinds])
 
+
+@typing.runtime_checkable
+class Measured(typing.Protocol):  # an attribute, so that no class can be asked
+    shape: tuple
+
+    def sum(self): ...
+
+
+@typing.runtime_checkable
+class Framed(typing.Protocol):
+    columns: list
+
+
+for value in (np.ones(2)[0], np.ones(2), np.array(3.0), [1]):
+    print([isinstance(value, kind) for kind in (Measured, Framed, typing.SupportsFloat)])
+
 # Another module asks whether a number is a collection.
 print(pytest.approx({"mean": np.ones(3).mean()}) == {"mean": 1.0}, pytest.approx(np.ones(3)) == [1, 1, 1])
