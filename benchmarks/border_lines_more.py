@@ -196,4 +196,188 @@ some = {"objective": "binary", "min_data_in_leaf": 2, "verbose": -1}
         setup="def g(a: np.ndarray) -> np.ndarray:\n    return a * 2\ndef h(a):\n    return a * 2\n"
         "def k(a):\n    return a * 2",
     ),
+    "TensorFlow": Library(
+        "tensorflow as tf",
+        (
+            "tf.constant(x).numpy(), tf.convert_to_tensor(v).numpy()",
+            "tf.constant(f).numpy(), tf.constant([f, v[0]]).numpy()",
+            "(tf.constant(v) * f).numpy(), (f * tf.constant(v)).numpy(), (v * tf.constant(v)).numpy()",
+            "tf.reduce_sum(x).numpy(), tf.reshape(x, (3, 20)).numpy(), tf.zeros(n).numpy()",
+            "tf.data.Dataset.from_tensor_slices((x, x[:, 0] > 0)).batch(int(n)).cardinality().numpy()",
+            "tf.one_hot(i, 4).numpy(), tf.gather(tf.constant(v), i).numpy(), tf.boolean_mask(v, m).numpy()",
+            "tf.Variable(x).assign(x * 2).numpy(), tf.constant(x)[n].numpy()",
+            "np.asarray(tf.constant(x)), np.sum(tf.constant(x)), np.sin(tf.constant(v))",
+            "tf.function(lambda a: a * 2)(x).numpy()",
+            "t = tf.Variable(v); g = tf.GradientTape(); g.__enter__(); y = tf.reduce_sum(t * v); "
+            "g.gradient(y, t).numpy()",
+        ),
+    ),
+    "PyTensor": Library(
+        "pytensor; pytensor.tensor as pt",
+        (
+            "pt.as_tensor(x).eval(), pt.as_tensor(f).eval()",
+            "pt.sum(pt.as_tensor(x)).eval(), pt.exp(v).eval()",
+            "a = pt.dscalar(); pytensor.function([a], a * f)(f)",
+            "a = pt.dmatrix(); pytensor.function([a], a * 2)(x)",
+            "a = pt.dvector(); pytensor.function([a], a * v)(v)",
+            "a = pt.dvector(); pytensor.function([a], v * a)(v)",
+            "a = pt.dscalar(); (a + f).ndim, (f + a).ndim, (v + a).ndim",
+            "pytensor.shared(x).get_value(), pytensor.shared(f).get_value()",
+            "a = pytensor.shared(v); a.set_value(v * 2); (a + 1).eval()",
+            "a = pt.dvector(); pytensor.function([a], pytensor.grad(pt.sum(a ** 2 * v), a))(v)",
+        ),
+        setup="pytensor.config.mode = 'FAST_COMPILE'",
+    ),
+    "Qiskit": Library(
+        "qiskit; qiskit.quantum_info as qi",
+        (
+            "q.rx(f, 0); qi.Statevector(q).data",
+            "q.u(f, v[0], v[2], 0); qi.Operator(q).data",
+            "q.initialize(v[:2] / np.linalg.norm(v[:2]), 0); q.depth()",
+            "q.unitary(np.eye(4), [0, 1]); qi.Operator(q).data",
+            "qi.Operator(A[:2, :2]).data, qi.Statevector(np.array([1, 0])).probabilities()",
+            "qi.SparsePauliOp(['XX', 'ZZ'], coeffs=v[:2]).to_matrix()",
+            "qi.DensityMatrix(np.eye(2) / 2).purity()",
+            "q.rx(p, 0); qi.Statevector(q.assign_parameters({p: f})).data",
+            "q.rx(p, 0); qi.Statevector(q.assign_parameters(v[:1])).data",
+            "q.h(n); q.cx(n - 1, n); q.depth()",
+            "q.rx(f, 0); qi.Statevector(q).expectation_value(qi.Pauli('IIZ'))",
+        ),
+        setup="q = qiskit.QuantumCircuit(3)\np = qiskit.circuit.Parameter('p')",
+    ),
+    "PennyLane": Library(
+        "pennylane as qml; pennylane.numpy as pnp",
+        (
+            "turned(f)",
+            "turned(v[0]), turned(v.sum())",
+            "both(v)",
+            "both(v[:2] * 2)",
+            "qml.grad(turned)(pnp.array(0.3, requires_grad=True))",
+            "qml.matrix(qml.RX(f, wires=0)), qml.RY(v[0], wires=0).parameters",
+            "qml.Hamiltonian(v[:2], [qml.PauliX(0), qml.PauliZ(0)]).coeffs",
+            "prepared(v[:2] / np.linalg.norm(v[:2]))",
+            "qml.QubitUnitary(np.eye(2), wires=0).matrix()",
+            "qml.math.sum(x), qml.math.dot(v, v), qml.math.stack([v, v])",
+        ),
+        setup="""
+device = qml.device("default.qubit", wires=1)
+@qml.qnode(device)
+def turned(a):
+    qml.RX(a, wires=0)
+    return qml.expval(qml.PauliZ(0))
+@qml.qnode(device)
+def both(a):
+    qml.RX(a[0], wires=0)
+    qml.RY(a[1], wires=0)
+    return qml.expval(qml.PauliZ(0))
+@qml.qnode(device)
+def prepared(a):
+    qml.StatePrep(a, wires=0)
+    return qml.probs(wires=0)
+""",
+    ),
+    "QuTiP": Library(
+        "qutip",
+        (
+            "qutip.Qobj(A).eigenenergies(), qutip.Qobj(A).full()",
+            "(qutip.Qobj(A) * f).tr(), (f * qutip.Qobj(A)).tr()",
+            "qutip.basis(3, n).full(), qutip.coherent(5, f).full()",
+            "qutip.mesolve(qutip.sigmax() * f, z, t, [], e_ops=[qutip.sigmaz()]).expect[0]",
+            "h = qutip.QobjEvo([qutip.sigmax(), [qutip.sigmaz(), np.sin(t)]], tlist=t); "
+            "qutip.sesolve(h, z, t, e_ops=[qutip.sigmaz()]).expect[0]",
+            "qutip.expect(qutip.sigmaz(), qutip.Qobj(v[:2]).unit())",
+            "(qutip.sigmaz() + f * qutip.sigmax()).eigenenergies()",
+            "qutip.Qobj(A).expm().full(), qutip.Qobj(A[:2, :2]).inv().full()",
+            "qutip.tensor(qutip.Qobj(A), qutip.qeye(n)).shape",
+            "qutip.destroy(int(n) + 2).full(), qutip.fock_dm(4, n).tr()",
+        ),
+        setup="z = qutip.basis(2, 0)\nt = np.linspace(0, 1, 5)",
+    ),
+    "MDAnalysis": Library(
+        "MDAnalysis; MDAnalysis.lib.distances as distances",
+        (
+            "distances.distance_array(p, p)",
+            "distances.self_distance_array(p)",
+            "distances.calc_bonds(p, p[::-1])",
+            "distances.calc_angles(p[:2], p[2:4], p[4:6])",
+            "distances.calc_dihedrals(p[:2], p[2:4], p[4:6], p[6:8])",
+            "r = np.zeros((20, 20)); distances.distance_array(p, p, result=r); r",
+            "u.atoms.positions = p; u.atoms.center_of_geometry()",
+            "u.atoms.positions = p; u.atoms.translate(x[0]).positions",
+            "u.atoms.positions = p; u.atoms.radius_of_gyration() if hasattr(u.atoms, 'masses') else 0",
+            "u.atoms.positions = p; u.atoms[i].positions, u.atoms[n].position, len(u.atoms[x[:, 0] > 0])",
+        ),
+        setup="p = x.astype(np.float32)\nu = MDAnalysis.Universe.empty(20, trajectory=True)",
+    ),
+    "MNE": Library(
+        "mne; mne.filter; mne.time_frequency",
+        (
+            "mne.io.RawArray(x.T, info, verbose=0).get_data()",
+            "mne.EpochsArray(x.T[None], info, verbose=0).average().data",
+            "mne.filter.filter_data(s, 100.0, 1, 40, verbose=0)[:9]",
+            "mne.filter.notch_filter(s, 100.0, 20.0, verbose=0)[:9]",
+            "mne.filter.resample(s, down=n, verbose=0)[:9]",
+            "mne.time_frequency.psd_array_welch(s, 100.0, n_fft=64, verbose=0)[0]",
+            "mne.time_frequency.psd_array_multitaper(s, 100.0, verbose=0)[0][:9]",
+            "mne.time_frequency.tfr_array_morlet(np.tile(s, (1, 1, 1)), 100.0, v * 5 + 5, n_cycles=n, "
+            "output='power', verbose=0).shape",
+            "mne.io.RawArray(np.tile(s, (3, 1)), info, verbose=0).filter(1, 40, verbose=0).get_data()[0, :9]",
+            "mne.create_info(int(n), f * 100)['sfreq']",
+        ),
+        setup="info = mne.create_info(3, 100.0)\ns = np.tile(np.sin(np.linspace(0, 40, 256)), 4)",
+    ),
+    "pygame": Library(
+        "pygame; pygame.surfarray",
+        (
+            "pygame.surfarray.array3d(pygame.surfarray.make_surface(img))",
+            "pygame.surfarray.blit_array(s, img); pygame.surfarray.array3d(s)",
+            "pygame.Vector2(v[0], v[1]).length(), pygame.Vector2(v[:2]).length(), pygame.Vector2(f, f)[0]",
+            "pygame.Vector2(1, 2) * f, pygame.Rect(n, n, n, n).w, pygame.Color(n, n, n).r",
+            "pygame.draw.circle(s, (255, 0, 0), v[:2], n).w",
+            "pygame.draw.line(s, (255, 0, 0), (f, f), (v[0], v[1])).w",
+            "pygame.draw.polygon(s, (255, 0, 0), x[:3, :2] * 5 + 5).w",
+            "pygame.draw.lines(s, (255, 0, 0), False, [x[0, :2], x[1, :2]]).w",
+            "pygame.Rect(v * 2).w, pygame.Rect(*v).w",
+            "pygame.Rect((v * 2).tolist()).w",
+            "s.set_at((n, n), (1, 2, 3)); s.get_at((n, n))[:3]",
+        ),
+        setup="s = pygame.Surface((16, 16))",
+    ),
+    "ONNX Runtime": Library(
+        "onnxruntime; onnx; onnx.helper as oh; onnx.numpy_helper",
+        (
+            "s.run(None, {'a': p})[0]",
+            "s.run(['b'], {'a': p[:1]})[0]",
+            "s.run(None, {'a': p[::2]})[0]",
+            "s.run(None, {'a': x})[0]",
+            "onnxruntime.OrtValue.ortvalue_from_numpy(p).numpy()",
+            "onnx.numpy_helper.to_array(onnx.numpy_helper.from_array(x))",
+            "oh.make_tensor('a', 1, [4], v).float_data[0]",
+            "oh.make_node('LeakyRelu', ['a'], ['b'], alpha=f).attribute[0].f",
+            "onnx.numpy_helper.to_array(onnx.numpy_helper.from_array(m))",
+            "onnx.numpy_helper.to_array(onnx.numpy_helper.from_array(i[::-1], 'i'))",
+        ),
+        setup="""p = x.astype(np.float32)
+a, b = (oh.make_tensor_value_info(name, 1, [None, 3]) for name in "ab")
+g = oh.make_graph([oh.make_node("Abs", ["a"], ["b"])], "g", [a], [b])
+model = oh.make_model(g, opset_imports=[oh.make_opsetid("", 13)], ir_version=8)
+s = onnxruntime.InferenceSession(model.SerializeToString())
+""",
+    ),
+    "SimpleITK": Library(
+        "SimpleITK as sitk",
+        (
+            "sitk.GetArrayFromImage(sitk.GetImageFromArray(x))",
+            "sitk.GetArrayFromImage(sitk.GetImageFromArray(img[..., 0]) + 1)",
+            "s.SetSpacing(v[:2]); s.GetSpacing()",
+            "s.SetOrigin((f, f)); s.GetOrigin()",
+            "s.SetDirection(np.eye(2).ravel()); s.GetDirection()",
+            "sitk.GetArrayFromImage(sitk.DiscreteGaussian(s, 2.0))",
+            "sitk.GetArrayFromImage(sitk.GetImageFromArray(img, isVector=True))",
+            "sitk.GetArrayFromImage(sitk.GetImageFromArray(m[None].astype(np.uint8)) > 0)",
+            "sitk.GetArrayFromImage(s * float(f))",
+            "s.GetPixel(int(n), 1)",
+        ),
+        setup="s = sitk.GetImageFromArray(x)",
+    ),
 }

@@ -40,6 +40,7 @@ _PACKAGES = {
     "PIL": "pillow",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
+    "tensorflow": "tensorflow-cpu",
 }
 
 

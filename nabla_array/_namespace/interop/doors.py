@@ -64,6 +64,16 @@ class Door(NamedTuple):
 
 
 DOORS = (
+    Door(
+        "MDAnalysis.lib.distances", "distance_array self_distance_array", shared, "compiled; takes no others"
+    ),
+    Door(
+        "MDAnalysis.lib.distances",
+        "calc_bonds calc_angles calc_dihedrals",
+        shared,
+        "compiled; takes no others",
+    ),
+    Door("SimpleITK.SimpleITK", "Image.SetSpacing Image.SetOrigin Image.SetDirection", copy, "compiled"),
     Door("astropy.io.fits.card", "Card.__init__", number, "values of keywords are numbers"),
     Door("astropy.io.fits.header", "Header.__setitem__ Header.set", number, "values of keywords are numbers"),
     Door("casadi.casadi", "DM.__init__ MX.__init__ SX.__init__", copy, "compiled; takes no other tables"),
@@ -107,6 +117,12 @@ DOORS = (
     Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
     Door("matplotlib.colors", "to_rgba_array", copy, "asks each number of what is not NumPy's"),
     Door("networkx.convert", "to_networkx_graph", copy, "knows matrices of NumPy's alone"),
+    Door(
+        "onnxruntime.capi.onnxruntime_inference_collection",
+        "InferenceSession.run OrtValue.ortvalue_from_numpy",
+        copy,
+        "compiled; takes no others",
+    ),
     Door("openpyxl.cell.cell", "Cell._bind_value", number, "knows numbers of NumPy's and Python's alone"),
     Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
@@ -121,6 +137,22 @@ DOORS = (
     Door(
         "pyarrow.lib", "array scalar table chunked_array record_batch", copy, "knows numbers of NumPy's alone"
     ),
+    Door("pygame.draw", "*", copy, "compiled; takes no others for points and numbers"),
+    Door("pytensor.compile.sharedvalue", "shared SharedVariable.set_value", copy, "keeps the values"),
+    Door("qiskit.circuit.quantumcircuit", "QuantumCircuit._append_standard_gate", copy, "compiled"),
+    Door(
+        "qiskit.circuit.instruction", "Instruction.__init__", copy, "knows parameters of NumPy's and Python's"
+    ),
+    Door("qiskit.quantum_info.operators.operator", "Operator.__init__", copy, "takes no others"),
+    Door(
+        "qiskit.quantum_info.operators.symplectic.sparse_pauli_op",
+        "SparsePauliOp.__init__",
+        copy,
+        "no others",
+    ),
+    Door("qiskit.quantum_info.states.densitymatrix", "DensityMatrix.__init__", copy, "takes no others"),
+    Door("qiskit.quantum_info.states.statevector", "Statevector.__init__", copy, "takes no others"),
+    Door("qutip.core.coefficient", "coefficient", copy, "takes no others for values at times"),
     Door("scipy.linalg._matfuncs", "_funm_loops", copy, "compiled; takes no others"),
     Door("scipy.ndimage._ni_label", "_label", shared, "compiled code writes to no others"),
     Door(
@@ -142,6 +174,12 @@ DOORS = (
     Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
     Door("sympy.tensor.array.dense_ndim_array", "MutableDenseNDimArray.__new__", copy, "goes into numbers"),
     Door("tables.flavor", "flavor_of array_as_internal", copy, "knows no others"),
+    Door(
+        "tensorflow.python.framework.constant_op",
+        "convert_to_eager_tensor",
+        copy,
+        "asks the length of numbers",
+    ),
     Door("torch", "from_numpy", shared, "takes no others, and shares their memory"),
     Door("torch", "as_tensor asarray", shared, "shares the memory of NumPy's arrays alone"),
     Door("torch", "tensor full full_like clamp linspace arange", copy, "knows numbers of NumPy's alone"),

@@ -12,21 +12,13 @@ if TYPE_CHECKING:
 
 # The packages, and the other modules, that `libraries` knows.
 KNOWN = (
-    *("PIL", "_pytest", "array_api_compat", "astropy", "autograd", "casadi", "catboost", "cv2", "dask"),
-    *("einops", "fractions", "gymnasium", "h5py", "jax", "joblib", "json", "librosa", "lightgbm"),
-    *(
-        "matplotlib",
-        "msgpack_numpy",
-        "networkx",
-        "numba",
-        "numpy.ctypeslib",
-        "openpyxl",
-        "pandas",
-        "polars",
-        "pyarrow",
-    ),
-    *("scipy", "simplejson", "skimage", "sklearn", "sparse", "statsmodels", "sympy", "tables", "torch"),
-    *("wave", "xarray", "zarr"),
+    *("MDAnalysis", "PIL", "SimpleITK", "_pytest", "array_api_compat", "astropy", "autograd"),
+    *("autoray", "casadi", "catboost", "cv2", "dask", "einops", "fractions", "gymnasium", "h5py"),
+    *("jax", "joblib", "json", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
+    *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "polars"),
+    *("pyarrow", "pygame", "pytensor", "qiskit", "qutip", "scipy", "simplejson", "skimage"),
+    *("sklearn", "sparse", "statsmodels", "sympy", "tables", "tensorflow", "torch", "wave"),
+    *("xarray", "zarr"),
 )
 Then = Callable[[ModuleType], object]
 

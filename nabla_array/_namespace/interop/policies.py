@@ -58,7 +58,7 @@ _ISSCALAR = np.isscalar.__globals__["__name__"]
 
 
 @lru_cache(None)
-def _number(kind: str) -> type[Array]:
+def number_class(kind: str) -> type[Array]:
     """Return the class of numbers of a kind of dtypes, of whose instances scalars are.
 
     Made late: each operator that is put into `Array` while it has subclasses is put into all of them.
@@ -88,10 +88,10 @@ def _class_of(x: Array) -> type[Any]:
             return x.dtype.type
         if name == _ISSCALAR and frame.f_back and frame.f_back.f_globals.get("__name__") in unscalars:
             return Array
-    return Array if is_array else _number(x.dtype.kind)
+    return Array if is_array else number_class(x.dtype.kind)
 
 
-def _no_number(message: str) -> Exception:
+def _nonumber_class(message: str) -> Exception:
     """Return the error that an array with axes raises as a number."""
     names = sys._getframe(3).f_globals
     if names.get("__name__") not in symbolic:
@@ -144,11 +144,11 @@ class_hook.append(_class_of)
 Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
 if compiled is not None:
     _sets = (ask_of_arrays, ask_of_numbers, interfaces, writing, reading, borrowing, giving, passing)
-    compiled.asking(*_sets, program_hook, program_files, _number, from_shared)
+    compiled.asking(*_sets, program_hook, program_files, number_class, from_shared)
     Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
         "interface", vars(Array)["__array_interface__"]
     )
-error_hook.append(_no_number)
+error_hook.append(_nonumber_class)
 Array._typ = "npy_extension"  # type: ignore[attr-defined]  # what pandas calls its own wrapper of NumPy's arrays
 Array._mpmath_ = property(_as_mpf)  # type: ignore[attr-defined]
 Array._sympy_ = property(_as_symbol)  # type: ignore[attr-defined]

@@ -23,6 +23,7 @@ from ..dispatch.fastpath import FUNCTIONS
 from .doors import put_in
 from .functions import numpys
 from .imports import after_import
+from .policies import number_class
 
 
 def _json(encoder: ModuleType) -> None:
@@ -62,6 +63,22 @@ def _autograd_boxes(boxes: ModuleType) -> None:
 def _autograd_spaces(spaces: ModuleType) -> None:
     """... and the space that their derivatives are in."""
     spaces.VSpace.register(Array, spaces.VSpace.mappings[np.ndarray])
+
+
+def _autoray(autoray: ModuleType) -> None:
+    """Let Autoray, by which PennyLane and quimb compute, call NumPy's functions for our arrays."""
+    for kind in (Array, *map(number_class, "iufc")):
+        autoray.register_backend(kind, "numpy")
+
+
+def _pytensor(tensor: ModuleType) -> None:
+    """Let PyTensor make constants of our arrays."""
+    convert = tensor._as_tensor_variable
+
+    def constant(x: Any, *args: Any, **kwargs: Any) -> Any:
+        return convert(np.asarray(x)[()], *args, **kwargs)
+
+    convert.register(Array, constant)
 
 
 # einops knows its backends by weak references.
@@ -292,6 +309,8 @@ TOLD = {
     "joblib.hashing": _joblib,
     "autograd.numpy.numpy_boxes": _autograd_boxes,
     "autograd.numpy.numpy_vspaces": _autograd_spaces,
+    "autoray.autoray": _autoray,
+    "pytensor.tensor": _pytensor,
     "einops._backends": _einops,
     "dask.array.chunk_types": _dask,
     "dask.array.backends": _dask_percentiles,

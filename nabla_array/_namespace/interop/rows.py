@@ -44,6 +44,7 @@ ROWS = (
     Row("jax._src.numpy.indexing", scalars, "takes no others for an index"),
     Row("librosa.util.utils", arrays, "takes no others for sounds"),
     Row("matplotlib.streamplot", arrays, "`color` and `linewidth` vary if they are NumPy's"),
+    Row("mne.utils.check", arrays, "takes no others for signals"),
     Row("msgpack_numpy", arrays, "encodes no others"),
     Row("msgpack_numpy", scalars, "encodes no others"),
     Row("numpy.ctypeslib._ctypeslib", arrays, "`ndpointer` takes no others"),

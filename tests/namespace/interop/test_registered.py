@@ -67,6 +67,23 @@ def test_autograd_differentiates_functions_of_ours() -> None:
     assert autograd.grad(anp.sin)(x[0]) == np.cos(3.0)
 
 
+def test_pytensor_makes_constants_of_ours() -> None:
+    pt = pytest.importorskip("pytensor.tensor", reason="PyTensor is optional")
+    x = xp.asarray(V)
+    for ours, numpys in ((x, V), (x[0], V[0]), (x[::2], V[::2]), (xp.arange(3), np.arange(3))):
+        made, wanted = pt.as_tensor(ours), pt.as_tensor(numpys)
+        assert (made.type, made.data.tolist()) == (wanted.type, wanted.data.tolist())
+    with pytest.raises(TypeError, match="stop_gradient"):
+        grad(lambda a: xp.sum(xp.asarray(pt.as_tensor(a).data)))(x)
+
+
+def test_autoray_finds_numpys_functions() -> None:
+    autoray = pytest.importorskip("autoray", reason="Autoray is optional")
+    x = xp.asarray(V)
+    assert autoray.infer_backend(x) == autoray.infer_backend(x[0]) == "numpy"
+    assert autoray.do("sum", x) == V.sum()
+
+
 def test_jax_traces_and_takes_values() -> None:
     jax = pytest.importorskip("jax", reason="JAX is optional")
     x = xp.asarray(V.astype(np.float32))

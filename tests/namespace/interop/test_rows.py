@@ -53,6 +53,11 @@ CALLS: dict[str, str] = {
         librosa.stft(f(np.tile(A, 4)), n_fft=16)
         fails(lambda: librosa.util.valid_audio(f(I)))
     """,
+    "mne.utils.check": """
+        mne.filter.filter_data(f(np.tile(A, 200)), 100.0, 1, 40, verbose=0)[:9]
+        mne.filter.notch_filter(f(np.tile(A, 200)), 100.0, 20.0, verbose=0)[:9]
+        fails(lambda: mne.filter.filter_data(f(A).tolist() and "text", 100.0, 1, 40, verbose=0))
+    """,
     "msgpack_numpy": """
         codec.unpackb(codec.packb({"a": f(T), "b": f(B)}))
         codec.unpackb(codec.packb([f(T)[::2, 1], f(I)]))
@@ -362,6 +367,7 @@ NAMES = {
     "sympy": ["sympy as sympy"],
     "xarray": ["xarray as xr"],
     "librosa": ["librosa as librosa"],
+    "mne": ["mne.filter as filter", "mne as mne"],
     "msgpack_numpy": ["msgpack_numpy as codec"],
     "astropy": ["astropy.table.Table"],
     "jax": ["jax.numpy as jnp"],
