@@ -193,6 +193,7 @@ s = d["a"].copy()
             "torch.nn.Linear(3, 1).double()(torch.from_numpy(x)).shape",
             "torch.zeros(int(n), 2), torch.zeros(n), torch.eye(n)",
             "torch.clamp(torch.arange(4.0), min=f), torch.linspace(0, f, 3)",
+            "torch.where(torch.from_numpy(m), f, 0.0), torch.distributions.Normal(f, v[0]).mean",
             "torch.stack([torch.as_tensor(r) for r in x[:2]])",
             "torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=f / 10).param_groups[0]['lr']",
         ),

@@ -41,6 +41,10 @@ some = {"objective": "binary", "min_data_in_leaf": 2, "verbose": -1}
             "xgb.train({'eta': f / 10}, xgb.DMatrix(x, label=w), 2).predict(xgb.DMatrix(x[:1]))",
             "xgb.cv({'max_depth': 2}, xgb.DMatrix(x, label=w), 2, nfold=2, as_pandas=False)",
             "xgb.XGBRegressor(n_estimators=3).fit(x, w).feature_importances_",
+            "loss = lambda p, d: (np.asarray(p) - w, np.ones(20) * f); "
+            "xgb.train({'base_score': 0.5}, xgb.DMatrix(x, label=w), 9, obj=loss).predict(xgb.DMatrix(x))",
+            "loss = lambda t, p: (np.asarray(p) - np.asarray(t), np.ones(20)); "
+            "xgb.XGBRegressor(n_estimators=9, objective=loss).fit(x, w).predict(x)",
         ),
         setup=_TARGETS,
     ),
@@ -72,6 +76,8 @@ some = {"objective": "binary", "min_data_in_leaf": 2, "verbose": -1}
             "spaces.Dict({'a': spaces.Discrete(3), 'b': spaces.Box(-1, 1, (3,), np.float64)})"
             ".contains({'a': n, 'b': x[0]})",
             "spaces.Tuple([spaces.Discrete(3)]).contains((n,)), spaces.flatten(spaces.Discrete(5), n)",
+            "e = gymnasium.make('Pendulum-v1'); "
+            "gymnasium.wrappers.RescaleAction(e, -v[:1], v[:1]).action_space.high",
             "spaces.Discrete(3).sample(mask=np.array([0, 1, 0], dtype=np.int8))",
             "e = gymnasium.make('CartPole-v1'); e.reset(seed=0); e.step(np.argmax(v[:2]))[0]",
             "e = gymnasium.make('Pendulum-v1'); e.reset(seed=0); e.step(np.array([f]))[:2]",
@@ -197,7 +203,7 @@ some = {"objective": "binary", "min_data_in_leaf": 2, "verbose": -1}
         "def k(a):\n    return a * 2",
     ),
     "TensorFlow": Library(
-        "tensorflow as tf",
+        "tensorflow as tf; keras",
         (
             "tf.constant(x).numpy(), tf.convert_to_tensor(v).numpy()",
             "tf.constant(f).numpy(), tf.constant([f, v[0]]).numpy()",
@@ -208,6 +214,7 @@ some = {"objective": "binary", "min_data_in_leaf": 2, "verbose": -1}
             "tf.Variable(x).assign(x * 2).numpy(), tf.constant(x)[n].numpy()",
             "np.asarray(tf.constant(x)), np.sum(tf.constant(x)), np.sin(tf.constant(v))",
             "tf.function(lambda a: a * 2)(x).numpy()",
+            "tf.keras.optimizers.SGD(learning_rate=f).learning_rate.numpy()",
             "t = tf.Variable(v); g = tf.GradientTape(); g.__enter__(); y = tf.reduce_sum(t * v); "
             "g.gradient(y, t).numpy()",
         ),

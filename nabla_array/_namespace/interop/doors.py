@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, wraps
+from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ import numpy as np
 from ..core.array import Array
 from ..core.promotion import as_array
 from ..core.views import memory
-from .imports import after_import
+from .imports import after_import, unknown
 
 
 def number(x: Array) -> Any:
@@ -96,8 +97,10 @@ DOORS = (
         copy,
         "takes no others",
     ),
+    Door("gymnasium.wrappers.utils", "rescale_box", copy, "bounds are NumPy's, or numbers"),
     Door("h5py._hl.dataset", "Dataset.read_direct", shared, "compiled code writes to its argument"),
     Door("h5py._hl.dataset", "Dataset.write_direct", copy, "compiled code takes no others"),
+    Door("keras.src.optimizers.base_optimizer", "BaseOptimizer.__init__", number, "asks for `float`"),
     Door(
         "lightgbm.basic",
         "Dataset.__init__ Dataset.set_field Dataset.set_label Dataset.set_weight Booster.predict "
@@ -182,8 +185,12 @@ DOORS = (
     ),
     Door("torch", "from_numpy", shared, "takes no others, and shares their memory"),
     Door("torch", "as_tensor asarray", shared, "shares the memory of NumPy's arrays alone"),
-    Door("torch", "tensor full full_like clamp linspace arange", copy, "knows numbers of NumPy's alone"),
+    Door(
+        "torch", "tensor full full_like clamp linspace arange where", copy, "knows numbers of NumPy's alone"
+    ),
     Door("torch", "Tensor.__getitem__ Tensor.__setitem__", copy, "takes others for sequences"),
+    Door("torch.distributions.utils", "broadcast_all", number, "knows numbers of NumPy's and Python's"),
+    Door("xgboost.objective", "_grad_arrinf", shared, "returns where the memory is: a copy would be gone"),
 )
 
 
@@ -256,10 +263,26 @@ def put_in(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> None
                     setattr(loaded, key, after[id(value)])
 
 
+def _names(row: Door, module: ModuleType) -> list[str]:
+    """Return the names of a row; of those that this release of the library does not have, warn."""
+    if row.names == "*":
+        return [n for n, f in vars(module).items() if isinstance(f, BuiltinFunctionType)]
+    names: list[str] = []
+    missing: list[str] = []
+    for name in row.names.split():
+        try:
+            attrgetter(name)(module)
+            names.append(name)
+        except AttributeError:  # but what a function returns is seen when it is called
+            is_function = isinstance(getattr(module, name.partition(".")[0], None), FunctionType)
+            (names if is_function else missing).append(name)
+    if missing:
+        unknown(module, f"it has no {', '.join(missing)}")
+    return names
+
+
 def _open(row: Door, module: ModuleType) -> None:
-    names = row.names.split()
-    if names == ["*"]:
-        names = [n for n, f in vars(module).items() if isinstance(f, BuiltinFunctionType)]
+    names = _names(row, module)
     put_in(module, {n: door(getattr(module, n), row.give, row.lists) for n in names if "." not in n})
     for kind, _, name in (n.partition(".") for n in names if "." in n):
         owner = getattr(module, kind)

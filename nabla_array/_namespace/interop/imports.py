@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,11 @@ if TYPE_CHECKING:
 KNOWN = (
     *("MDAnalysis", "PIL", "SimpleITK", "_pytest", "array_api_compat", "astropy", "autograd"),
     *("autoray", "casadi", "catboost", "cv2", "dask", "einops", "fractions", "gymnasium", "h5py"),
-    *("jax", "joblib", "json", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
+    *("jax", "joblib", "json", "keras", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
     *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "polars"),
     *("pyarrow", "pygame", "pytensor", "qiskit", "qutip", "scipy", "simplejson", "skimage"),
     *("sklearn", "sparse", "statsmodels", "sympy", "tables", "tensorflow", "torch", "wave"),
-    *("xarray", "zarr"),
+    *("xarray", "xgboost", "zarr"),
 )
 Then = Callable[[ModuleType], object]
 
@@ -78,3 +79,9 @@ def before_import(name: str, then: Callable[[], object]) -> None:
         then()
     else:
         _coming[name] = then
+
+
+def unknown(module: ModuleType, reason: str) -> None:
+    """Warn that a library does not know our arrays: one of another release than was tried."""
+    message = f"{module.__name__} does not know arrays of nabla_array: {reason}; give it x.__array__()"
+    warnings.warn(message, RuntimeWarning, stacklevel=2)

@@ -7,7 +7,6 @@ that the library has for that.
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from importlib import import_module
@@ -22,7 +21,7 @@ from ..core.views import layout, memory
 from ..dispatch.fastpath import FUNCTIONS
 from .doors import put_in
 from .functions import numpys
-from .imports import after_import
+from .imports import after_import, unknown
 from .policies import number_class
 
 
@@ -298,8 +297,7 @@ def _register(tell: Callable[[ModuleType], None], module: ModuleType) -> None:
     try:
         tell(module)
     except (ImportError, AttributeError) as error:
-        message = f"{module.__name__} does not know arrays of nabla_array: {error}; give it x.__array__()"
-        warnings.warn(message, RuntimeWarning, stacklevel=2)
+        unknown(module, str(error))
 
 
 # What is done with a module, once it is there.

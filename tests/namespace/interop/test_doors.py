@@ -12,7 +12,18 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
-from nabla_array._namespace.interop.doors import DOORS, copy, door, lent, number, put_in, same, shared
+from nabla_array._namespace.interop.doors import (
+    DOORS,
+    Door,
+    _open,
+    copy,
+    door,
+    lent,
+    number,
+    put_in,
+    same,
+    shared,
+)
 from nabla_array.transforms import grad
 
 
@@ -86,6 +97,21 @@ def test_names_that_a_package_has_already_imported_are_replaced() -> None:
             del sys.modules[m.__name__]
     assert home.function is user.alias is not given  # type: ignore[attr-defined]
     assert other.function is given  # type: ignore[attr-defined]
+
+
+def test_names_that_another_release_does_not_have_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Kind:
+        def there(self, x: Any) -> Any:
+            return x
+
+    module = ModuleType("release")
+    module.function, module.Kind = given, Kind  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "release", module)
+    row = Door("release", "function Kind.there Kind.gone gone Gone.method", copy, "is tried")
+    with pytest.warns(RuntimeWarning, match=r"release does not know .*has no Kind.gone, gone, Gone.method;"):
+        _open(row, module)
+    x = xp.asarray([1.0, 2.0])
+    assert type(module.function(x)[0][0]) is type(Kind().there(x)) is np.ndarray
 
 
 @pytest.mark.parametrize("row", DOORS, ids=lambda row: f"{row.module}: {row.names}")
