@@ -194,6 +194,10 @@ DOORS = (
 )
 
 
+# What an array of ours may be, or be in.
+_HOLDERS = {Array, list, tuple, dict}
+
+
 def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, Any]) -> Any:
     """Return an argument with what `give` makes of our arrays in it; itself where there are none.
 
@@ -208,6 +212,8 @@ def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, A
         with suppress(ValueError, TypeError):  # where not all of them are numbers
             return np.asarray(as_array("asarray", x))
     if kind is list or kind is tuple:
+        if _HOLDERS.isdisjoint(map(type, x)):  # a long list of numbers
+            return x
         made = [_given(i, give, lists, known) for i in x]
         return kind(made) if any([a is not b for a, b in zip(made, x, strict=True)]) else x
     if kind is dict:
