@@ -1,4 +1,4 @@
-"""More of the lines of `benchmarks.borders`: learning, solvers, sounds, files, and checks of types."""
+"""More of the lines of `benchmarks.borders`: learning, solvers, signals, files, and checks of types."""
 
 from __future__ import annotations
 
@@ -7,6 +7,98 @@ from .border_library import Library
 _TARGETS = "y = (x[:, 0] > 0).astype(int)\nw = np.abs(x[:, 1]) + 1"
 
 MORE = {
+    "Plotly": Library(
+        "plotly.graph_objects as go; plotly.express as px",
+        (
+            "go.Figure(go.Scatter(x=v, y=i)).to_json()",
+            "go.Figure(go.Heatmap(z=A)).to_json()",
+            "go.Figure(go.Surface(z=x)).to_json()",
+            "go.Figure(go.Histogram(x=v)).to_json()",
+            "go.Figure(go.Bar(x=i, y=v)).to_json()",
+            "go.Figure(go.Scatter(x=[v.min(), v.max()], y=[f, n])).to_json()",
+            "go.Figure().add_vline(v.mean()).to_json()",
+            "go.Figure(layout={'xaxis': {'range': [v.min(), v.max()]}}).to_json()",
+            "go.Figure(go.Scatter(x=v, y=i, marker={'size': v, 'color': i})).to_json()",
+            "px.line(x=v, y=i).to_json()",
+            "px.scatter(x=v, y=i, color=v).to_json()",
+            "px.imshow(img).to_json()[:200]",
+            "px.imshow(A).to_json()",
+            "px.histogram(v).to_json()",
+        ),
+    ),
+    "Zarr": Library(
+        "zarr",
+        (
+            "z[:]",
+            "z[:5] = np.arange(5.0); z[:]",
+            "z[n] = f; z[n]",
+            "z[n], z[i[1] : i[0]]",
+            "z.oindex[i], z.vindex[i]",
+            "z.oindex[np.arange(10) > 4]",
+            "zarr.array(x, chunks=(5, 3))[n]",
+            "zarr.array(v)[:]",
+            "zarr.create_array({}, data=x, chunks=(5, 3))[:]",
+            "zarr.zeros(shape=x.shape, chunks=(5, 3), dtype=x.dtype)[:].sum()",
+            "zarr.full(shape=(n, n), fill_value=f)[:]",
+            "np.asarray(z) + 1, np.sum(z), np.mean(z[:])",
+            "z.attrs['m'] = float(v.mean()); z.attrs['m']",
+            "z.attrs['m'] = v.mean(); z.attrs['m']",
+            "g = zarr.group({}); g.create_array('a', data=v); g['a'][:]",
+            "z.resize(int(n)); z.append(v); z[:]",
+        ),
+        setup='z = zarr.zeros(shape=(10,), chunks=(4,), dtype="f8")',
+        is_small=True,
+    ),
+    "SciPy": Library(
+        "scipy.stats; scipy.optimize; scipy.sparse; scipy.interpolate; scipy.signal; scipy.linalg; "
+        "scipy.spatial; scipy.io; "
+        "scipy.integrate; scipy.ndimage; io; scipy.io.wavfile",
+        (
+            "scipy.stats.norm.fit(v), scipy.stats.linregress(v, i).slope",
+            "scipy.optimize.minimize(lambda p: ((p - v) ** 2).sum(), v * 0).x.round(4)",
+            "scipy.optimize.curve_fit(lambda t, a, b: a * t + b, v, 2 * v + 1)[0].round(6)",
+            "scipy.sparse.csr_matrix(A) @ v[:3], (scipy.sparse.eye(3) * f).toarray()",
+            "scipy.sparse.coo_matrix((v, (i, i))).toarray(), scipy.sparse.diags(v).toarray()",
+            "scipy.interpolate.interp1d(np.sort(v), v)(2.5), scipy.interpolate.CubicSpline(np.sort(v), v)(v)",
+            "scipy.signal.butter(n, f / 2), scipy.signal.find_peaks(x[:, 0])[0]",
+            "scipy.linalg.solve(A, A[0]), scipy.linalg.expm(A), scipy.linalg.lu_factor(A)[1]",
+            "scipy.spatial.KDTree(x).query(x[n]), scipy.spatial.ConvexHull(x[:, :2]).area",
+            "b = io.BytesIO(); scipy.io.savemat(b, {'v': v, 'f': f}); scipy.io.loadmat(b)['v']",
+            "b = io.BytesIO(); scipy.io.wavfile.write(b, 8000, (v * 9).astype(np.int16)); b.getvalue()",
+            "scipy.integrate.solve_ivp(lambda t, y: -y * f, (0, 1), v, t_eval=v[1:2] / 2).y",
+            "scipy.ndimage.label(img[..., 0] > 100)[1], scipy.ndimage.zoom(A, f * 2)",
+        ),
+    ),
+    "scikit-learn": Library(
+        "sklearn.linear_model as lm; sklearn.preprocessing as pp; sklearn.model_selection as ms; "
+        "sklearn.cluster; "
+        "sklearn.ensemble; sklearn.metrics; sklearn.neighbors; sklearn.svm; sklearn.decomposition; "
+        "sklearn.pipeline",
+        (
+            "lm.LinearRegression().fit(x[:, 1:], x[:, 0]).coef_",
+            "lm.LogisticRegression(C=f).fit(x, y).predict(x)",
+            "pp.StandardScaler().fit_transform(x), pp.MinMaxScaler().fit_transform(x)",
+            "pp.LabelEncoder().fit_transform(names), pp.OneHotEncoder().fit_transform(names[:, "
+            "None]).toarray()",
+            "sklearn.ensemble.RandomForestClassifier(5, random_state=0).fit(x, names).predict(x[:3])",
+            "lm.LogisticRegression().fit(x, names).classes_",
+            "sklearn.metrics.accuracy_score(names, names[::-1]), sklearn.metrics.confusion_matrix(names, "
+            "names)",
+            "sklearn.metrics.f1_score(names, names, average='macro')",
+            "sklearn.svm.SVC().fit(x, names).predict(x[:2]), "
+            "sklearn.neighbors.KNeighborsClassifier(n).fit(x, y).predict(x)",
+            "ms.train_test_split(x, y, random_state=0)[0].shape, ms.cross_val_score(lm.Ridge(), x[:, 1:], "
+            "x[:, 0])",
+            "sklearn.cluster.KMeans(n, random_state=0, n_init=1).fit_predict(x)",
+            "sklearn.decomposition.PCA(n).fit(x).explained_variance_ratio_",
+            "ms.GridSearchCV(lm.Ridge(), {'alpha': v}, cv=2).fit(x[:, 1:], x[:, 0]).best_params_",
+            "sklearn.pipeline.make_pipeline(pp.StandardScaler(), lm.Ridge(alpha=f)).fit(x[:, 1:], x[:, "
+            "0]).predict(x[:1, 1:])",
+            "np.unique(names), names == 'a', np.isin(names, ['a']), names.astype('U5'), "
+            "np.searchsorted(np.unique(names), names)",
+        ),
+        setup="y = (x[:, 0] > 0).astype(int)\nnames = np.array(['a', 'b'])[y]",
+    ),
     "LightGBM": Library(
         "lightgbm as lgb",
         (

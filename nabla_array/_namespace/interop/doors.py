@@ -12,7 +12,6 @@ import sys
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial, wraps
-from operator import attrgetter
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -151,7 +150,7 @@ DOORS = (
         "qiskit.quantum_info.operators.symplectic.sparse_pauli_op",
         "SparsePauliOp.__init__",
         copy,
-        "no others",
+        "takes no others",
     ),
     Door("qiskit.quantum_info.states.densitymatrix", "DensityMatrix.__init__", copy, "takes no others"),
     Door("qiskit.quantum_info.states.statevector", "Statevector.__init__", copy, "takes no others"),
@@ -269,26 +268,20 @@ def put_in(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> None
                     setattr(loaded, key, after[id(value)])
 
 
-def _names(row: Door, module: ModuleType) -> list[str]:
-    """Return the names of a row; of those that this release of the library does not have, warn."""
-    if row.names == "*":
-        return [n for n, f in vars(module).items() if isinstance(f, BuiltinFunctionType)]
-    names: list[str] = []
-    missing: list[str] = []
-    for name in row.names.split():
-        try:
-            attrgetter(name)(module)
-            names.append(name)
-        except AttributeError:  # but what a function returns is seen when it is called
-            is_function = isinstance(getattr(module, name.partition(".")[0], None), FunctionType)
-            (names if is_function else missing).append(name)
-    if missing:
-        unknown(module, f"it has no {', '.join(missing)}")
-    return names
+def _is_there(name: str, module: ModuleType) -> bool:
+    """Say whether a module has a name of a row; what a function returns is seen when it is called."""
+    first, _, last = name.partition(".")
+    owner = getattr(module, first, None)
+    return owner is not None and (not last or isinstance(owner, FunctionType) or hasattr(owner, last))
 
 
 def _open(row: Door, module: ModuleType) -> None:
-    names = _names(row, module)
+    names = row.names.split()
+    if names == ["*"]:
+        names = [n for n, f in vars(module).items() if isinstance(f, BuiltinFunctionType)]
+    if missing := [n for n in names if not _is_there(n, module)]:  # in this release of the library
+        unknown(module, f"it has no {', '.join(missing)}")
+        names = [n for n in names if n not in missing]
     put_in(module, {n: door(getattr(module, n), row.give, row.lists) for n in names if "." not in n})
     for kind, _, name in (n.partition(".") for n in names if "." in n):
         owner = getattr(module, kind)

@@ -91,7 +91,7 @@ def _class_of(x: Array) -> type[Any]:
     return Array if is_array else number_class(x.dtype.kind)
 
 
-def _nonumber_class(message: str) -> Exception:
+def _no_number(message: str) -> Exception:
     """Return the error that an array with axes raises as a number."""
     names = sys._getframe(3).f_globals
     if names.get("__name__") not in symbolic:
@@ -148,7 +148,7 @@ if compiled is not None:
     Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
         "interface", vars(Array)["__array_interface__"]
     )
-error_hook.append(_nonumber_class)
+error_hook.append(_no_number)
 Array._typ = "npy_extension"  # type: ignore[attr-defined]  # what pandas calls its own wrapper of NumPy's arrays
 Array._mpmath_ = property(_as_mpf)  # type: ignore[attr-defined]
 Array._sympy_ = property(_as_symbol)  # type: ignore[attr-defined]

@@ -7,8 +7,10 @@ import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from nabla_array._lazy.max.compiler import Pending
+if TYPE_CHECKING:
+    from nabla_array._lazy.max.compiler import Pending
 
 ROOT = Path(__file__).parents[3]
 BACKEND = "tests.lazy.fake_backend"

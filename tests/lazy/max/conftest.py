@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from nabla_array._lazy.max.artifacts import Store
-from nabla_array._lazy.max.compiler import Compiler
-
 from .compiling import BACKEND, ROOT, SOON
+
+if TYPE_CHECKING:  # the tests are collected where these cannot be imported, too
+    from nabla_array._lazy.max.artifacts import Store
+    from nabla_array._lazy.max.compiler import Compiler
 
 
 @pytest.fixture
@@ -23,12 +25,16 @@ def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
+    from nabla_array._lazy.max.artifacts import Store
+
     return Store(tmp_path / "cache")
 
 
 @pytest.fixture
 def make(store: Store) -> Iterator[Callable[..., Compiler]]:
     """Return what makes compilers, which are closed at the end."""
+    from nabla_array._lazy.max.compiler import Compiler
+
     made: list[Compiler] = []
 
     def new(backend: str = BACKEND, idle: float = 60.0, where: Store = store) -> Compiler:
