@@ -312,36 +312,27 @@ is_float_for(Fast *f, PyObject *o)
            (PyLong_CheckExact(o) && find_loop((PyUFuncObject *)f->host, NPY_LONG) < 0);
 }
 
-/* Return what a ufunc gives for a known array without axes, or for two, or one and a number, or for numbers that are floats
+/* Return what a ufunc gives for arrays without axes, computed first where they are pending, or for numbers that are floats
  * to it; NULL, without an error, where that is not so simple.
  */
 static PyObject *
 whole_number(Fast *f, PyObject *const *args)
 {
-    PyObject *x = args[0], *y = f->nin == 1 ? NULL : args[1], *number;
-    PyArrayObject *a, *b;
-    PyArray_Descr *dtype;
+    PyObject *x = args[0], *y = f->nin == 1 ? NULL : args[1];
     if (tiny() == 0) {
         return NULL;
     }
-    if (y != NULL && IS_ARRAY(y)) {
-        fresh(y); /* which may run anything: `a` is looked at afterwards */
-    }
-    a = IS_ARRAY(x) ? fresh(x) : NULL;
-    b = y != NULL && IS_ARRAY(y) ? seen(y) : NULL;
-    if (a == NULL && b == NULL) {
+    if (!IS_ARRAY(x) && (y == NULL || !IS_ARRAY(y))) {
         return is_float_for(f, x) && (y == NULL || is_float_for(f, y)) ? number_of(f, x, NULL, y, NULL, double_dtype, NULL)
                                                                       : NULL;
     }
-    if ((a == NULL && IS_ARRAY(x)) || (b == NULL && y != NULL && IS_ARRAY(y)) || (a != NULL && PyArray_NDIM(a) != 0) ||
-        (b != NULL && PyArray_NDIM(b) != 0)) {
-        return NULL;
+    if (y != NULL && IS_ARRAY(y)) {
+        fresh(y);
     }
-    number = y == NULL || (a != NULL && b != NULL) ? NULL : a == NULL ? x : y;
-    dtype = element_dtype(f, a, b, number);
-    return dtype == NULL || dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1)
-               ? NULL
-               : number_of(f, x, a, y, b, dtype, dtype == double_dtype ? NULL : SLOT(NODE(a != NULL ? x : y), n_aval));
+    if (IS_ARRAY(x)) {
+        fresh(x);
+    }
+    return of_elements(f, x, y);
 }
 
 /* A function of arrays, one of them at least at hand, or of numbers, whose result NumPy gives as the package does. */

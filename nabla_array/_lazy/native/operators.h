@@ -259,6 +259,33 @@ element_dtype(Fast *f, PyArrayObject *a, PyArrayObject *b, PyObject *number)
                : p;
 }
 
+/* Return the element (borrowed) of an array without axes that is known and up to date, NULL for anything else. */
+static inline PyArrayObject *
+sole_element(PyObject *x)
+{
+    PyArrayObject *value = IS_ARRAY(x) ? seen(x) : NULL;
+    return value != NULL && PyArray_NDIM(value) == 0 ? value : NULL;
+}
+
+/* Return what a function gives for a known array without axes, for two, or for one and a number of Python's; NULL, without
+ * an error, where that is not so simple. `y` is NULL for a function of one.
+ */
+static PyObject *
+of_elements(Fast *f, PyObject *x, PyObject *y)
+{
+    PyArrayObject *a = sole_element(x), *b = y == NULL ? NULL : sole_element(y);
+    PyObject *number = a == NULL ? x : b == NULL ? y : NULL;
+    PyArray_Descr *dtype;
+    if ((a == NULL && b == NULL) || (number != NULL && IS_ARRAY(number))) {
+        return NULL;
+    }
+    dtype = element_dtype(f, a, b, number);
+    if (dtype == NULL || (f->op != POW && (dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1)))) {
+        return NULL;
+    }
+    return number_of(f, x, a, y, b, dtype, dtype == double_dtype ? NULL : SLOT(NODE(a != NULL ? x : y), n_aval));
+}
+
 /* Say whether this divides integers, which is done at once, as NumPy tells of zeros and of what does not fit. */
 static inline int
 divides_integers(Fast *f, PyArrayObject *some)
@@ -306,15 +333,9 @@ compute(Fast *f, PyObject *x, PyObject *y, PyObject *into, int *failed)
     m = NODE(a != NULL ? x : y);
     n = NODE(b != NULL ? y : x);
     number = a == NULL ? x : b == NULL ? y : NULL;
-    if (into == NULL && PyArray_NDIM(some) == 0 && (b == NULL || PyArray_NDIM(b) == 0)) {
-        PyArray_Descr *dtype = element_dtype(f, a, b, number);
-        if (dtype != NULL && (f->op == POW || (dtype->type_num < 64 && f->types >> dtype->type_num & 1))) {
-            value = number_of(f, x, a, y, b, dtype, dtype == double_dtype ? NULL : SLOT(m, n_aval));
-            if (value != NULL || PyErr_Occurred()) {
-                *failed = value == NULL;
-                return value;
-            }
-        }
+    if (into == NULL && PyArray_NDIM(some) == 0 && ((value = of_elements(f, x, y)) != NULL || PyErr_Occurred())) {
+        *failed = value == NULL;
+        return value;
     }
     if (number != NULL && !is_number(number, some)) {
         if (into != NULL || !is_promoted(f, number)) {
@@ -621,8 +642,12 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         found = compute_into(f, args, n, names, &failed);
     }
     else if (n == f->nin) {
-        PyObject *x = args[n == 2 && f->reflected], *y = n == 1 ? NULL : args[!f->reflected];
-        PyObject *own_x = adopt(&x, y, 1), *own_y = adopt(&y, x, 1);
+        PyObject *x = args[n == 2 && f->reflected], *y = n == 1 ? NULL : args[!f->reflected], *own_x, *own_y;
+        if (!is_watched() && ((found = of_elements(f, x, y)) != NULL || PyErr_Occurred())) {
+            return found;
+        }
+        own_x = adopt(&x, y, 1);
+        own_y = adopt(&y, x, 1);
         found = is_recorded(x) || (y != NULL && is_recorded(y)) ? record_seen(f, x, y, &failed)
                                                                 : compute(f, x, y, NULL, &failed);
         let_adopted_go(own_x, &found);
@@ -641,6 +666,9 @@ compute_in_place(Fast *f, PyObject *x, PyObject *y)
     PyObject *owner, *found;
     PyArrayObject *memory;
     int failed = 0;
+    if (SLOT(x, x_view) == Py_None && !is_watched() && ((found = of_elements(f, x, y)) != NULL || PyErr_Occurred())) {
+        return found; /* a scalar in NumPy: `+=` makes a new one */
+    }
     if ((found = record_into(f, x, y, x, &failed)) != NULL || failed) {
         return found;
     }
@@ -650,7 +678,7 @@ compute_in_place(Fast *f, PyObject *x, PyObject *y)
             return NULL;
         }
         if (PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape)) == 0) {
-            return found; /* a scalar in NumPy: `+=` makes a new one */
+            return found;
         }
         if (SLOT(NODE(found), n_aval) != SLOT(NODE(x), n_aval)) {
             Py_DECREF(found);

@@ -1,4 +1,4 @@
-/* What Python calls for `x + y`, `-x`, `x < y`, `bool(x)` and `x[key]`: the methods that the class has under those names,
+/* What Python calls for `x + y`, `-x`, `x < y`, `bool(x)`, `len(x)` and `x[key]`: the methods that the class has under those names,
  * which are known here, so that none is looked up. Python puts its own functions back where a method is replaced, and into
  * classes that derive from `Array`.
  */
@@ -78,7 +78,7 @@ static const struct {
 #undef UNARY
 };
 
-static PyObject *bool_method, *hash_method;
+static PyObject *bool_method, *hash_method, *len_method;
 
 static int
 call_nb_bool(PyObject *x)
@@ -96,6 +96,15 @@ call_hash(PyObject *x)
     Py_hash_t hash = found == NULL ? -1 : PyLong_AsSsize_t(found);
     Py_XDECREF(found);
     return hash == -1 && !PyErr_Occurred() ? -2 : hash; /* -1 tells of an error */
+}
+
+static Py_ssize_t
+call_len(PyObject *x)
+{
+    PyObject *found = ((Fast *)len_method)->call(len_method, &x, 1, NULL);
+    Py_ssize_t n = found == NULL ? -1 : PyLong_AsSsize_t(found);
+    Py_XDECREF(found);
+    return n;
 }
 
 static PyObject *compare_methods[Py_GE + 1], *getitem_method;
@@ -125,7 +134,7 @@ static int
 has_method(PyObject **where, const char *name)
 {
     PyObject *method = PyDict_GetItemString(Array->tp_dict, name);
-    if (method == NULL || Py_TYPE(method) != &FastType) {
+    if (method == NULL || !PyObject_TypeCheck(method, &FastType)) {
         return 0;
     }
     Py_XSETREF(*where, Py_NewRef(method));
@@ -156,6 +165,10 @@ fill_slots(PyObject *module, PyObject *unused)
     }
     if (has_method(&hash_method, "__hash__")) {
         Array->tp_hash = call_hash;
+    }
+    if (has_method(&len_method, "__len__")) {
+        heap->as_sequence.sq_length = call_len;
+        heap->as_mapping.mp_length = call_len;
     }
     for (int op = Py_LT; op <= Py_GE; op++) {
         many += has_method(&compare_methods[op], compared[op]);

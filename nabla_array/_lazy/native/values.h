@@ -376,7 +376,11 @@ known_array(PyObject *value, PyObject *node)
 enum { KEPT_NUMBERS = MOST_KEPT * 64, NUMBER_TYPES = NPY_CDOUBLE + 1 };
 static struct {
     int n;
-    PyObject *kept[KEPT_NUMBERS + 1];
+    struct {
+        PyObject *array, *node;
+        PyArray_Descr *dtype;
+        char *data;
+    } kept[KEPT_NUMBERS + 1];
 } numbers_of[NUMBER_TYPES];
 
 /* Say whether an array, which dies, is one element whose node and memory nobody else has. */
@@ -394,22 +398,29 @@ is_sole_number(PyObject *x)
            PyArray_FLAGS((PyArrayObject *)value) == (NPY_ARRAY_CARRAY | NPY_ARRAY_F_CONTIGUOUS | NPY_ARRAY_OWNDATA);
 }
 
-/* Keep an array that dies for the next number of its dtype; returns 0 where it must be let go of. */
+/* Keep an array that dies, and its reference to its class, for the next number of its dtype; returns 0 where it must be
+ * let go of.
+ */
 static int
 keep_number(PyObject *x)
 {
-    int type;
+    PyArrayObject *value;
+    int type, n;
     if (!is_sole_number(x)) {
         return 0;
     }
-    type = PyArray_DESCR((PyArrayObject *)VALUE_OF(NODE(x)))->type_num;
-    if (type >= NUMBER_TYPES || numbers_of[type].n == KEPT_NUMBERS) {
+    value = (PyArrayObject *)VALUE_OF(NODE(x));
+    type = PyArray_DESCR(value)->type_num;
+    if (type >= NUMBER_TYPES || (n = numbers_of[type].n) == KEPT_NUMBERS) {
         return 0;
     }
     PyObject_GC_UnTrack(x);
     PyObject_GC_UnTrack(NODE(x)); /* a collection that runs may be about to clear it, too */
-    numbers_of[type].kept[numbers_of[type].n++] = x;
-    Py_DECREF(Array);
+    numbers_of[type].kept[n].array = x;
+    numbers_of[type].kept[n].node = NODE(x);
+    numbers_of[type].kept[n].dtype = PyArray_DESCR(value);
+    numbers_of[type].kept[n].data = PyArray_BYTES(value);
+    numbers_of[type].n++;
     return 1;
 }
 
@@ -417,22 +428,25 @@ keep_number(PyObject *x)
 static inline PyObject *
 kept_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
 {
-    int type = dtype->type_num;
+    int type = dtype->type_num, last;
     PyObject *x, *node;
-    if (type >= NUMBER_TYPES || numbers_of[type].n == 0) {
-        return NULL;
-    }
-    x = numbers_of[type].kept[numbers_of[type].n - 1];
-    node = NODE(x);
-    if (PyArray_DESCR((PyArrayObject *)VALUE_OF(node)) != dtype) { /* of another byte order, or with metadata */
+    if (type >= NUMBER_TYPES || (last = numbers_of[type].n - 1) < 0 ||
+        numbers_of[type].kept[last].dtype != dtype) { /* of another byte order, or with metadata */
         return NULL;
     }
     numbers_of[type].n--;
-    PyObject_Init(x, Array);
+    x = numbers_of[type].kept[last].array;
+    node = numbers_of[type].kept[last].node;
+    Py_SET_REFCNT(x, 1);
     if (SLOT(node, n_aval) != aval) {
         Py_SETREF(SLOT(node, n_aval), Py_NewRef(aval));
     }
-    memcpy(PyArray_DATA((PyArrayObject *)VALUE_OF(node)), data, (size_t)PyDataType_ELSIZE(dtype));
+    if (PyDataType_ELSIZE(dtype) == sizeof(double)) { /* no call */
+        memcpy(numbers_of[type].kept[last].data, data, sizeof(double));
+    }
+    else {
+        memcpy(numbers_of[type].kept[last].data, data, (size_t)PyDataType_ELSIZE(dtype));
+    }
     SLOT(x, x_born) = birth();
     return x;
 }

@@ -89,6 +89,8 @@ def wrap(
         types = _types(prim.ufunc)
     elif isinstance(host, np.ufunc) and way != "whole":
         types = _types(host)
+    # Given NumPy's own arrays alone, it need not look for classes that override it (NEP 18).
+    host = getattr(host, "__wrapped__", host)
     return compiled.wrap(way, slow, name, prim, host, types if host is not None else (), out)
 
 

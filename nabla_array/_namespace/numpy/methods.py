@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import inspect
 import operator
 import pickle
 from functools import lru_cache, update_wrapper
@@ -69,15 +68,27 @@ class _Late:
 
 
 def _as_method(function: Any) -> Any:
-    """Return a function that does the same, whose first parameter is `self`."""
-    slow = function if type(function) is FunctionType else function.__wrapped__
-    made = FunctionType(slow.__code__, slow.__globals__, slow.__name__, slow.__defaults__, slow.__closure__)
+    """Return a function that does the same, whose first parameter is `self`.
+
+    The name is changed in the code, from which a signature is read when somebody asks for one: to make
+    signatures takes longer than most first calls.
+    """
+    slow: Any = function if type(function) is FunctionType else function.__wrapped__
+    code = slow.__code__
+    if code.co_argcount:
+        first, *others = code.co_varnames
+        code = code.replace(
+            co_varnames=("self", *others),
+            co_cellvars=tuple(["self" if name == first else name for name in code.co_cellvars]),
+            co_posonlyargcount=max(1, code.co_posonlyargcount),
+        )
+    made: Any = FunctionType(code, slow.__globals__, slow.__name__, slow.__defaults__, slow.__closure__)
     made.__kwdefaults__ = slow.__kwdefaults__
     update_wrapper(made, slow)
-    told = inspect.signature(function)
-    first, *others = told.parameters.values()
-    first = first.replace(name="self", kind=inspect.Parameter.POSITIONAL_ONLY)
-    made.__signature__ = told.replace(parameters=[first, *others])  # type: ignore[attr-defined]
+    if hasattr(slow, "__wrapped__"):  # which says the signature
+        made.__wrapped__ = _as_method(slow.__wrapped__)
+    else:
+        del made.__wrapped__
     return made if slow is function else compiled.like(function, made)
 
 

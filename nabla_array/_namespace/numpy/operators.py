@@ -210,4 +210,3 @@ _install(
 )
 for _name in ("bool", "complex", "float", "format", "index", "int", "repr", "str"):
     _install(f"__{_name}__", fastpath.wrap("scalar", getattr(Array, f"__{_name}__"), _name))
-fastpath.fill_slots()

@@ -127,3 +127,4 @@ _METHODS = {
 }
 for _name, _method in _METHODS.items():
     setattr(Array, _name, _method)
+fastpath.fill_slots()

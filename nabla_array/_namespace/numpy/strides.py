@@ -12,7 +12,6 @@ from ..chapters.indexing_functions import take
 from ..chapters.manipulation import reshape
 from ..core.array import Array, freeze, from_value
 from ..core.evaluation import fresh_value
-from ..core.indexing import getitem
 from ..core.promotion import as_array, listed, normalize_axis
 from ..core.views import base_of, layout, view_dtype
 from .described import numpys_in
@@ -82,19 +81,19 @@ def as_strided(
     flat = reshape(base, (-1,))
     # Counted in elements, or in bytes where those of the base are of another dtype.
     unit = y.itemsize if base.dtype == y.dtype else 1
-    place = np.full(target, (shown.ctypes.data - first.ctypes.data) // unit)
-    for along, by in zip(np.indices(target, sparse=True), steps, strict=True):
-        if along.size > 1 and by % unit:
+    place: Any = np.asarray((shown.ctypes.data - first.ctypes.data) // unit)
+    for n, by in zip(target, steps, strict=True):
+        if n > 1 and by % unit:
             raise ValueError(f"as_strided: a stride of {by} bytes is no multiple of an element's {unit}")
-        place += along * (by // unit)
-    if place.size and not 0 <= place.min() <= place.max() <= base.nbytes // unit - y.itemsize // unit:
+        place = place[..., None] + np.arange(n) * (by // unit)
+    if place.size and not 0 <= place.min() <= place.max() <= (base.nbytes - y.itemsize) // unit:
         raise ValueError(
             f"as_strided: shape {target} with strides {steps} leads out of the {base.nbytes} bytes of the "
             "array, or of what it is a view of"
         )
     if unit == y.itemsize:
-        return _read_only(getitem(flat, place))
-    parts = getitem(view_dtype(flat, np.dtype(np.uint8)), place[..., None] + np.arange(y.itemsize))
+        return _read_only(flat[place])
+    parts = view_dtype(flat, np.dtype(np.uint8))[place[..., None] + np.arange(y.itemsize)]
     return _read_only(reshape(view_dtype(parts, y.dtype), target))
 
 
