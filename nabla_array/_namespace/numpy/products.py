@@ -425,7 +425,7 @@ def einsum(
         y = _contracted(spelled, sizes, common, optimize)
     if wanted == "A":
         wanted = "F" if all([layout(x).flags.fnc for x in spelled.operands]) else "C"
-    return deliver("einsum", out, in_order("einsum", y, wanted), casting)
+    return deliver("einsum", out, as_scalar(in_order("einsum", y, wanted)), casting)
 
 
 @numpys
