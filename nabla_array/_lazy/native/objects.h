@@ -3,7 +3,7 @@
  */
 
 enum { MOST_SLOTS = 8 };
-#if defined(Py_GIL_DISABLED) || defined(Py_TRACE_REFS) || defined(__SANITIZE_ADDRESS__) /* which sees nothing of those */
+#if defined(Py_GIL_DISABLED) || defined(Py_TRACE_REFS) || defined(__SANITIZE_ADDRESS__) /* which miss what is kept */
 enum { MOST_KEPT = 0, ROOM = 1 };
 #else
 enum { MOST_KEPT = 64, ROOM = MOST_KEPT };
