@@ -312,8 +312,8 @@ is_float_for(Fast *f, PyObject *o)
            (PyLong_CheckExact(o) && find_loop((PyUFuncObject *)f->host, NPY_LONG) < 0);
 }
 
-/* Return what a ufunc gives for arrays without axes, computed first where they are pending, or for numbers that are floats
- * to it; NULL, without an error, where that is not so simple.
+/* Return what a ufunc gives for arrays without axes, computed first where they are pending, or for numbers that are
+ * floats to it; NULL, without an error, where that is not so simple.
  */
 static PyObject *
 whole_number(Fast *f, PyObject *const *args)

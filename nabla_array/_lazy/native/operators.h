@@ -267,8 +267,8 @@ sole_element(PyObject *x)
     return value != NULL && PyArray_NDIM(value) == 0 ? value : NULL;
 }
 
-/* Return what a function gives for a known array without axes, for two, or for one and a number of Python's; NULL, without
- * an error, where that is not so simple. `y` is NULL for a function of one.
+/* Return what a function gives for a known array without axes, for two, or for one and a number of Python's; NULL,
+ * without an error, where that is not so simple. `y` is NULL for a function of one.
  */
 static PyObject *
 of_elements(Fast *f, PyObject *x, PyObject *y)

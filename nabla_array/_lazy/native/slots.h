@@ -1,6 +1,6 @@
-/* What Python calls for `x + y`, `-x`, `x < y`, `bool(x)`, `len(x)` and `x[key]`: the methods of the class of those names,
- * which are known here, so that none is looked up. Python puts its own functions back where a method is replaced, and into
- * classes that derive from `Array`.
+/* What Python calls for `x + y`, `-x`, `x < y`, `bool(x)`, `len(x)` and `x[key]`: the methods that the class has under
+ * those names, which are known here, so that none is looked up. Python puts its own functions back where a method is
+ * replaced, and into classes that derive from `Array`.
  */
 
 enum { FORWARD, REFLECTED, WAYS };

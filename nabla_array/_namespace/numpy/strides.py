@@ -78,6 +78,8 @@ def as_strided(
     shown = layout(y, first, operator.index)
     target = y.shape if shape is None else tuple(map(operator.index, shape))
     steps = shown.strides if strides is None else tuple(map(operator.index, strides))
+    if any([n < 0 for n in target]):
+        raise ValueError(f"as_strided: shape {target} has a length below 0")
     flat = reshape(base, (-1,))
     # Counted in elements, or in bytes where those of the base are of another dtype.
     unit = y.itemsize if base.dtype == y.dtype else 1

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nabla_array as xp
+from nabla_array._lazy.native import compiled
 
 PYTHONS = (
     True,
@@ -75,6 +76,11 @@ def test_elements_of_ours_among_them(values: Any) -> None:
     assert outcome(lambda m: m.array(with_ours(values)), xp) == outcome(lambda m: m.array(values), np)
 
 
+def in_some_order(m: Any, total: Any) -> Any:
+    """Return a sum, whose terms are in NumPy's order only where compiled code asks NumPy for it."""
+    return total if compiled is not None else m.round(total, 9)
+
+
 FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "std": lambda m, x, y: m.std(x),
     "median": lambda m, x, y: m.median(x),
@@ -90,7 +96,7 @@ FUNCTIONS: dict[str, Callable[[Any, Any, Any], Any]] = {
     "percentile": lambda m, x, y: m.percentile(x, [25.0, 50.0]),
     "polyfit": lambda m, x, y: m.round(m.polyfit(x, y, 1), 9),
     "average": lambda m, x, y: m.average(x, weights=y),
-    "einsum": lambda m, x, y: m.round(m.einsum("i,i", x, y), 9),  # in another order without compiled code
+    "einsum": lambda m, x, y: in_some_order(m, m.einsum("i,i", x, y)),
     "piecewise": lambda m, x, y: m.piecewise(m.asarray(x), [m.asarray(x) < 1], [2.0, 3.0]),
     "choose": lambda m, x, y: m.choose([0, 1], [5.0, 6.0]),
     "insert": lambda m, x, y: m.insert(x, 2, y),

@@ -30,3 +30,9 @@ def test_windows_of_views(of: str, module: Any) -> None:
     x += 1
     assert np.array_equal(np.asarray(y), eval(of, {"x": plain}) * 2)
     assert np.array_equal(np.asarray(x), plain + 1)
+
+
+@pytest.mark.parametrize("module", [xp, np], ids=["ours", "numpy's"])
+def test_lengths_below_zero_are_refused(module: Any) -> None:
+    with pytest.raises(ValueError, match=r"below 0|negative dimensions"):
+        module.lib.stride_tricks.as_strided(module.arange(4), (-1,), (8,))
