@@ -161,8 +161,15 @@ LIBRARIES = {
             "pd.Timestamp('2024-01-01') + pd.Timedelta(days=int(n)), pd.DateOffset(days=int(n))",
             "s.iloc[n] = f; s[i] = v; s",
             "d.sort_values('a').iloc[::n], d.corr(), d.describe()",
+            "pd.arrays.NumpyExtensionArray(v), pd.util.hash_array(i)",
+            "pd.api.extensions.take(v, [0, -1], allow_fill=True)",
+            "d.rolling(Ahead()).sum()",
         ),
         setup="""
+class Ahead(pd.api.indexers.BaseIndexer):
+    def get_window_bounds(self, num_values=0, min_periods=None, center=None, closed=None, step=None):
+        start = np.arange(num_values)
+        return start, np.minimum(start + 2, num_values)
 d = pd.DataFrame({"a": [(k * 7 % 11) / 2 - 2 for k in range(20)], "b": range(20), "c": 1.5})
 s = d["a"].copy()
 """,
@@ -425,8 +432,9 @@ total, norm, scaled, filled, rooted = map(numba.njit, (_total, _norm, _scaled, _
     ),
     "statsmodels": Library(
         "statsmodels.api as sm; statsmodels.formula.api as smf; statsmodels.tsa.api as tsa; pandas as pd; "
-        "statsmodels.stats.api as sms",
+        "statsmodels.stats.api as sms; statsmodels.stats.correlation_tools",
         (
+            "statsmodels.stats.correlation_tools.corr_nearest_factor(np.corrcoef(x.T), 1).corr.to_matrix()",
             "sm.OLS(x[:, 0], sm.add_constant(x[:, 1:])).fit().params",
             "sm.OLS(x[:, 0], sm.add_constant(x[:, 1:])).fit().rsquared",
             "sm.WLS(x[:, 0], x[:, 1:], weights=x[:, 1] ** 2 + 1).fit().params",
@@ -511,6 +519,12 @@ total, norm, scaled, filled, rooted = map(numba.njit, (_total, _norm, _scaled, _
             "rr, cc = skimage.draw.disk((8, 8), n); img[rr, cc] = 255; img",
             "skimage.metrics.structural_similarity(x, x + 0.1, win_size=3, data_range=v.max())",
             "skimage.metrics.mean_squared_error(img, img // 2)",
+            "skimage.transform.warp(img, np.eye(3)), skimage.transform.hough_line(A > f)[0]",
+            "skimage.segmentation.relabel_sequential(img[..., 0] // 9 * 2)[0]",
+            "skimage.segmentation.join_segmentations(i[:, None], i[:, None] // 2)",
+            "skimage.feature.haar_like_feature(skimage.transform.integral_image(A), 0, 0, 2, 2, 'type-2-x')",
+            "skimage.morphology.remove_objects_by_distance(i, n)",
+            "skimage.util.random_noise(A / 4, rng=n)",
         ),
     ),
     "Astropy": Library(

@@ -92,7 +92,7 @@ def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
         buffer = np.array(target) if type(target) is Array else target
 
         def given(value: Any) -> Any:
-            return buffer if value is target else to_host(name, value)
+            return buffer if value is target else _known(name, value)
 
         result = function(*[given(a) for a in args], **{k: given(v) for k, v in kwargs.items()})
         if buffer is not target:
@@ -112,9 +112,9 @@ def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
     return fastpath.wrap("draw", draw, name, _given, function)
 
 
-def _known(function: str, seed: Any) -> Any:
-    """Return a seed as NumPy takes it: a number where it has no axes."""
-    value = to_host(function, seed)
+def _known(function: str, given: Any) -> Any:
+    """Return an argument as NumPy takes it: a number where it has no axes."""
+    value = to_host(function, given)
     return value[()] if type(value) is np.ndarray else value
 
 
@@ -191,7 +191,7 @@ def default_rng(seed: Any = None) -> Generator:
     """
     if isinstance(seed, Generator):
         return seed
-    return Generator(theirs.default_rng(_known("default_rng", seed)).bit_generator)
+    return Generator(theirs.default_rng(seed).bit_generator)  # which takes our arrays, too (doors.py)
 
 
 class _Global(RandomState):

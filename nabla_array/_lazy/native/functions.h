@@ -493,7 +493,10 @@ call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
                           : !is_for_draws(o) && !(ready == 0 && n > 0 && !PySequence_Check(o))) { /* of a method: its object */
             break;
         }
-        given[ready] = Py_NewRef(value != NULL ? (PyObject *)value : o);
+        given[ready] = value != NULL ? PyArray_ToScalar(PyArray_DATA(value), (PyObject *)value) : Py_NewRef(o);
+        if (given[ready] == NULL) {
+            break;
+        }
     }
     if (ready == all) {
         drawing = 1;
@@ -506,18 +509,38 @@ call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     return drawn == NULL || !PyArray_CheckExact(drawn) ? drawn : drawn_for(f, drawn);
 }
 
-/* numpy.add(x, y) and the like, for which NumPy asks `x.__array_ufunc__(numpy.add, "__call__", x, y)` */
+/* Return NumPy's array that a call of `__array_ufunc__` is to write to (borrowed), its only option; NULL for anything else. */
+static PyObject *
+sole_out(PyObject *const *options, PyObject *names)
+{
+    PyObject *out = options[0];
+    if (PyTuple_GET_SIZE(names) != 1 || PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), "out") != 0 ||
+        !PyTuple_CheckExact(out) || PyTuple_GET_SIZE(out) != 1) {
+        return NULL;
+    }
+    out = PyTuple_GET_ITEM(out, 0);
+    return PyArray_CheckExact(out) && PyArray_NBYTES((PyArrayObject *)out) < part_bytes ? out : NULL;
+}
+
+/* numpy.add(x, y) and the like, for which NumPy asks `x.__array_ufunc__(numpy.add, "__call__", x, y)`, perhaps with the
+ * array of its own that it writes to: `a += x` of such an array.
+ */
 static PyObject *
 call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if ((n == 4 || n == 5) && names == NULL && PyUnicode_Check(args[2]) &&
+    PyObject *out = names == NULL ? NULL : sole_out(args + n, names);
+    if ((n == 4 || n == 5) && (names == NULL || out != NULL) && PyUnicode_Check(args[2]) &&
         PyUnicode_CompareWithASCIIString(args[2], "__call__") == 0) {
         PyObject *own = PyDict_GetItemWithError(((Fast *)self)->host, args[1]);
         if (own != NULL && PyObject_TypeCheck(own, &FastType) && ((Fast *)own)->nin == n - 3) {
-            int failed = 0;
-            PyObject *x = args[3], *y = n == 5 ? args[4] : NULL, *own_x = adopt(&x, y, 1), *own_y = adopt(&y, x, 1);
-            PyObject *found = compute((Fast *)own, x, y, NULL, &failed);
+            int failed = 0, lends = out == NULL; /* what is written to may be part of what is read */
+            PyObject *x = args[3], *y = n == 5 ? args[4] : NULL;
+            PyObject *own_x = adopt(&x, y, lends), *own_y = adopt(&y, x, lends);
+            PyObject *found = compute((Fast *)own, x, y, out, &failed);
+            if (found != NULL && out != NULL) {
+                Py_SETREF(found, Py_NewRef(out));
+            }
             let_adopted_go(own_x, &found);
             let_adopted_go(own_y, &found);
             if (found != NULL || failed) {

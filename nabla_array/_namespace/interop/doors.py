@@ -119,6 +119,7 @@ DOORS = (
     Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
     Door("matplotlib.colors", "to_rgba_array", copy, "asks each number of what is not NumPy's"),
     Door("networkx.convert", "to_networkx_graph", copy, "knows matrices of NumPy's alone"),
+    Door("numpy.random", "default_rng", copy, "compiled; takes no others for seeds"),
     Door(
         "onnxruntime.capi.onnxruntime_inference_collection",
         "InferenceSession.run OrtValue.ortvalue_from_numpy",
@@ -128,6 +129,10 @@ DOORS = (
     Door("openpyxl.cell.cell", "Cell._bind_value", number, "knows numbers of NumPy's and Python's alone"),
     Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
+    Door("pandas._libs.window.aggregations", "*", copy, "compiled; takes no others for bounds"),
+    Door("pandas.core.algorithms", "take", copy, "takes others for arrays of pandas'"),
+    Door("pandas.core.arrays.numpy_", "NumpyExtensionArray.__init__", shared, "takes no others"),
+    Door("pandas.core.util.hashing", "hash_array", copy, "takes no others"),
     Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),
     Door("polars.series.series", "Series.__init__", copy, "takes other arrays for objects"),
     Door(
@@ -166,12 +171,22 @@ DOORS = (
     Door("scipy.sparse.linalg._dsolve.linsolve", "splu.solve spilu.solve", copy, "compiled; takes no others"),
     Door("skimage.filters.rank.generic", "_preprocess_input", shared, "compiled code takes no others"),
     Door(
+        "skimage.feature._fisher_vector", "learn_gmm fisher_vector", copy, "takes no others for descriptors"
+    ),
+    Door("skimage.feature._haar", "*", shared, "compiled; asks others for no dtype"),
+    Door("skimage.morphology._misc_cy", "*", shared, "compiled; asks others for no dtype"),
+    Door("skimage.transform._hough_transform", "*", shared, "compiled; takes no others"),
+    Door("skimage.transform._warps", "warp", copy, "takes others for functions"),
+    Door("skimage.util._remap", "*", shared, "compiled; asks others for no dtype"),
+    Door("sklearn.utils.arrayfuncs", "*", shared, "compiled; asks others for no dtype"),
+    Door(
         "skimage.util.shape", "view_as_blocks view_as_windows", shared, "gives views of NumPy's arrays alone"
     ),
     Door("scipy.special._basic", "factorial factorial2 factorialk", number, "asks for the class of integers"),
     Door("sparse.numba_backend._coo.core", "COO.__init__", copy, "takes others for iterables"),
     Door("sparse.numba_backend._compressed.compressed", "GCXS.__init__", copy, "takes others for sequences"),
     Door("sparse.numba_backend._common", "dot matmul tensordot", copy, "takes no others"),
+    Door("statsmodels.stats.correlation_tools", "corr_nearest_factor", copy, "asks `type`"),
     Door("statsmodels.tsa.ar_model", "AutoReg.__init__", number, "takes others for several lags"),
     Door("sympy.tensor.array.dense_ndim_array", "ImmutableDenseNDimArray.__new__", copy, "goes into numbers"),
     Door("sympy.tensor.array.dense_ndim_array", "MutableDenseNDimArray.__new__", copy, "goes into numbers"),
@@ -268,6 +283,12 @@ def put_in(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> None
                     setattr(loaded, key, after[id(value)])
 
 
+def is_compiled(function: object) -> bool:
+    """Say whether this is a compiled function: C's, or Cython's, whose releases have classes of their own."""
+    cythons = ("cython_function_or_method", "fused_cython_function")
+    return isinstance(function, BuiltinFunctionType) or type(function).__name__ in cythons
+
+
 def _is_there(name: str, module: ModuleType) -> bool:
     """Say whether a module has a name of a row; what a function returns is seen when it is called."""
     first, _, last = name.partition(".")
@@ -278,7 +299,7 @@ def _is_there(name: str, module: ModuleType) -> bool:
 def _open(row: Door, module: ModuleType) -> None:
     names = row.names.split()
     if names == ["*"]:
-        names = [n for n, f in vars(module).items() if isinstance(f, BuiltinFunctionType)]
+        names = [n for n, f in vars(module).items() if is_compiled(f)]
     if missing := [n for n in names if not _is_there(n, module)]:  # in this release of the library
         unknown(module, f"it has no {', '.join(missing)}")
         names = [n for n in names if n not in missing]

@@ -118,7 +118,7 @@ def transpose(self: Array, /, *axes: Any) -> Array:
     """Return a view with the axes permuted, or reversed if none are given."""
     if not axes or (len(axes) == 1 and axes[0] is None):
         return self.T
-    order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+    order = axes[0] if len(axes) == 1 and np.ndim(axes[0]) else axes
     return _find("transpose")(self, tuple(order))
 
 

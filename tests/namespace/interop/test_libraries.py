@@ -17,7 +17,9 @@ def test_every_library_that_is_told_anything_is_known() -> None:
     told = {row.module for row in (*doors.DOORS, *rows.ROWS)} | {*registered.TOLD, tables.TOLD}
     roots = {name.partition(".")[0] for name in told}
     assert roots == {name.partition(".")[0] for name in KNOWN}
-    assert {name for name in told if name.startswith("numpy.")} == {"numpy.ctypeslib._ctypeslib"}
+    # `numpy.random` is told when the first of the others comes: it is others that seed a generator with ours.
+    numpys = {name for name in told if name.startswith("numpy.")}
+    assert numpys == {"numpy.ctypeslib._ctypeslib", "numpy.random"}
 
 
 OURS = "import sys, nabla_array as xp"

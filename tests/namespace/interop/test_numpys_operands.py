@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import nabla_array as xp
 from nabla_array.transforms import grad, jvp, vmap
@@ -101,3 +103,54 @@ def test_dtypes(dtype: str, n: int) -> None:
     found = a * y
     assert np.array_equal(np.asarray(found), wanted)
     assert found.dtype == wanted.dtype
+
+
+SHAPES = [((3,), (3,)), ((2, 3), (3,)), ((2, 3), ()), ((3,), (2, 3)), ((0,), (1,)), ((), ())]
+
+
+@given(
+    ufunc=st.sampled_from([np.add, np.multiply, np.maximum, np.divide, np.hypot, np.power, np.floor_divide]),
+    dtypes=st.tuples(*[st.sampled_from(["f8", "f4", "i8", "u1", "?", "c16"])] * 3),
+    shapes=st.sampled_from(
+        [((3,), (3,)), ((2, 3), (3,)), ((2, 3), ()), ((3,), (2, 3)), ((0,), (1,)), ((), ())]
+    ),
+    is_first=st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_a_ufunc_writes_to_an_array_of_numpys(
+    ufunc: Any, dtypes: tuple[str, ...], shapes: tuple[tuple[int, ...], ...], is_first: bool
+) -> None:
+    rng = np.random.default_rng(5)
+    a, b = (np.asarray(rng.integers(1, 5, s)).astype(t) for s, t in zip(shapes, dtypes, strict=False))
+
+    def outcome(operand: Any) -> Any:
+        out = np.zeros(shapes[0], dtypes[2])
+        pair = (operand, a) if is_first else (a, operand)
+        with np.errstate(all="ignore"):
+            try:
+                assert ufunc(*pair, out=out) is out
+            except (TypeError, ValueError) as error:
+                return type(error)
+        return out.tobytes()
+
+    assert outcome(xp.asarray(b)) == outcome(b)
+
+
+def test_an_operator_in_place_of_numpys_array() -> None:
+    a, x = np.arange(6.0), xp.asarray([1.0, 2.0, 3.0, 4.0, 5.0])
+    view, alias = a[1:], a
+    view += x
+    view *= x[::-1]
+    np.multiply(a[:-1], x, out=a[1:])  # it writes to what it reads
+    a[:] -= x[0]
+    assert alias is a
+    wanted = np.arange(6.0)
+    wanted[1:] += [1, 2, 3, 4, 5]
+    wanted[1:] *= [5, 4, 3, 2, 1]
+    np.multiply(wanted[:-1], [1.0, 2, 3, 4, 5], out=wanted[1:])
+    assert np.array_equal(a, wanted - 1)
+    a.flags.writeable = False
+    with pytest.raises(ValueError, match="read-only"):
+        a += x[0]
+    with pytest.warns(RuntimeWarning, match="divide by zero"), xp.errstate(divide="warn"):
+        np.divide(np.ones(2), xp.zeros(2), out=np.zeros(2))

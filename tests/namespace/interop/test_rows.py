@@ -259,6 +259,39 @@ CALLS: dict[str, str] = {
         int(jnp.arange(6)[f(I)[1]])
         np.asarray(jnp.zeros(6).at[f(I)[0]].set(2)).tolist()
     """,
+    "astropy.convolution.kernels": """
+        convolution.CustomKernel(f(A[:3])).array
+        convolution.convolve(f(A), convolution.CustomKernel(f(A[:3])))
+        fails(lambda: convolution.CustomKernel("text"))
+    """,
+    "astropy.utils.misc": """
+        json.dumps({"a": f(I), "b": f(T)[:1]}, cls=JsonCustomEncoder)
+        json.dumps([f(I)[1], f(A)[0], f(A.astype("f"))[0]], cls=JsonCustomEncoder)
+    """,
+    "scipy.interpolate._fitpack2": """
+        RectSphereBivariateSpline(A[:0:-1].cumsum() / 9, N, S[:5] + 1.0, pole_values=f(A)[1]).ev(1.0, 1.0)
+        RectSphereBivariateSpline(A[:0:-1].cumsum() / 9, N, S[:5] + 1.0, pole_values=f(A[:2])).ev(1.0, 1.0)
+    """,
+    "scipy.interpolate._interpolate": """
+        BPoly.from_derivatives([0, 1], [[0, 1], [1, 0]], orders=f(I)[4])(0.3)
+        BPoly.from_derivatives([0, 1], [[0, 1], [1, 0]], orders=f(I[4:5]))(0.3)
+    """,
+    "scipy.signal._short_time_fft": """
+        signal.ShortTimeFFT(A, hop=f(I)[1], fs=1.0).stft(N).round(9)
+        signal.ShortTimeFFT(A, 2, 1.0).t(f(I)[4] * 10)
+        fails(lambda: signal.ShortTimeFFT(A, hop=f(A)[0], fs=1.0))
+    """,
+    "skimage.exposure.exposure": """
+        exposure.histogram(f(I), nbins=f(np.array([1, 3])))
+    """,
+    "skimage.measure._marching_cubes_lewiner": """
+        measure.marching_cubes(f(np.indices((4, 4, 4)).sum(axis=0) * 1.0), 4.5)[0]
+        fails(lambda: measure.marching_cubes(f(T)))
+    """,
+    "skimage.segmentation._watershed": """
+        segmentation.watershed(f(S), markers=f(np.diag(N)))
+        segmentation.watershed(f(S), markers=f(I)[1], mask=f(S > 1))
+    """,
     "statsmodels.tools.data": """
         AutoReg(f(np.sin(np.arange(20.0) ** 2)), 1).fit().params.round(6).tolist()
     """,
@@ -269,10 +302,14 @@ CALLS: dict[str, str] = {
         xr.DataArray(A, [("i", np.arange(6))])[f(I)[1]].item()
         xr.DataArray(A, [("i", np.arange(6))]).isel(i=f(I)[1]).item()
         xr.DataArray(T, dims=("a", "b")).isel(a=f(I)[1]).values
+        xr.DataArray(f(S), dims=("a", "b")).isel(a=xr.DataArray(f(I), dims="p"), b=xr.DataArray(I, dims="p"))
+        xr.DataArray(f(S), dims=("a", "b"))[f(I), f(I[:2])]
     """,
     "xarray.core.variable": """
         xr.DataArray(A, [("i", np.arange(6))])[f(I)[1]].item()
         xr.Variable("i", A)[f(I)[1]].item()
+        xr.Dataset({"a": ("i", f(A)), "b": (("i", "j"), f(T))}, coords={"k": ("i", f(I))})
+        xr.DataArray(A, dims="i", coords={"k": ("i", f(B))})
     """,
     "zarr.core.common": """
         zarr.zeros(shape=(f(I)[1], f(I)[2])).shape
@@ -369,15 +406,23 @@ NAMES = {
     "librosa": ["librosa as librosa"],
     "mne": ["mne.filter as filter", "mne as mne"],
     "msgpack_numpy": ["msgpack_numpy as codec"],
-    "astropy": ["astropy.table.Table"],
+    "astropy": [
+        *("astropy.table.Table", "astropy.convolution as convolution", "json as json"),
+        "astropy.utils.misc.JsonCustomEncoder",
+    ],
     "jax": ["jax.numpy as jnp"],
+    "skimage": [
+        *("skimage.exposure as exposure", "skimage.measure as measure"),
+        "skimage.segmentation as segmentation",
+    ],
     "statsmodels": ["statsmodels.tsa.api.AutoReg"],
     "zarr": ["zarr as zarr"],
     "scipy": [
         *("scipy.ndimage as ndimage", "scipy.stats as stats", "scipy.sparse.linalg as splinalg"),
         *("scipy.sparse.random_array", "scipy.optimize.differential_evolution", "scipy.optimize as optimize"),
         *("scipy.signal as signal", "scipy.sparse as sparse"),
-        "scipy.linalg.interpolative as interpolative",
+        *("scipy.linalg.interpolative as interpolative", "scipy.interpolate.BPoly"),
+        "scipy.interpolate.RectSphereBivariateSpline",
     ],
     "sklearn": [
         *("sklearn.feature_extraction.image as image", "sklearn.utils.class_weight.compute_class_weight"),
