@@ -147,7 +147,11 @@ place_element(PyArray_Descr *dtype, PyObject *number, PyArrayObject *array, char
         *data = PyArray_BYTES(array);
         return 1;
     }
-    if (dtype->type_num != NPY_DOUBLE || !PyTypeNum_ISINTEGER(PyArray_DESCR(array)->type_num)) {
+    if (PyArray_DESCR(array)->type_num == NPY_BOOL && dtype == integer_dtype) {
+        *(npy_intp *)*data = *(npy_bool *)PyArray_DATA(array);
+        return 1;
+    }
+    if (dtype->type_num != NPY_DOUBLE || !(PyArray_DESCR(array)->type_num <= NPY_ULONGLONG)) {
         return 0;
     }
     *(double *)*data = as_double(array);

@@ -551,6 +551,7 @@ PyInit__fast(void)
     import_umath();
     no_levels = PyTuple_New(0);
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
+    integer_dtype = PyArray_DescrFromType(NPY_INTP);
     double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
     zero = PyLong_FromLong(0);
     one = PyLong_FromLong(1);

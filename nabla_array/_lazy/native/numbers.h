@@ -55,12 +55,13 @@ store_number(int type, PyObject *o, void *data)
     }
 }
 
-/* Return an element of an array without axes, of integers, as a double: what NumPy's cast makes of it. */
+/* Return an element of an array without axes, of integers or truth values, as a double: what NumPy's cast makes of it. */
 static inline double
 as_double(PyArrayObject *a)
 {
     const void *data = PyArray_DATA(a);
     switch (PyArray_DESCR(a)->type_num) {
+    case NPY_BOOL: return *(const npy_bool *)data;
     case NPY_INT8: return *(const npy_int8 *)data;
     case NPY_INT16: return *(const npy_int16 *)data;
     case NPY_INT32: return *(const npy_int32 *)data;

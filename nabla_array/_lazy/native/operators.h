@@ -239,8 +239,20 @@ compute_numbers(Fast *f, PyObject *x, PyObject *y)
     return value == NULL ? NULL : known_array(value, NULL);
 }
 
-/* Return the dtype in which a function takes single elements, and perhaps a number (borrowed): theirs, or float64 if that is
- * what integers meet or become; NULL where that is not so simple. One of `a` and `b` may be NULL.
+/* Return the dtype in which a function takes an element of a dtype and another one, or a number, that is larger (borrowed);
+ * NULL where that is not so simple.
+ */
+static PyArray_Descr *
+larger_dtype(Fast *f, PyArray_Descr *small, int is_double, int is_integer)
+{
+    if (is_double) {
+        return small->type_num == NPY_LONG || small->type_num == NPY_BOOL ? double_dtype : NULL;
+    }
+    return !is_integer || small->type_num != NPY_BOOL ? NULL : makes_floats(f) ? double_dtype : integer_dtype;
+}
+
+/* Return the dtype in which a function takes single elements, and perhaps a number (borrowed): theirs, or what a truth value,
+ * an integer or a number meets or becomes; NULL where that is not so simple. One of `a` and `b` may be NULL.
  */
 static PyArray_Descr *
 element_dtype(Fast *f, PyArrayObject *a, PyArrayObject *b, PyObject *number)
@@ -250,13 +262,18 @@ element_dtype(Fast *f, PyArrayObject *a, PyArrayObject *b, PyObject *number)
         return (p == double_dtype && PyTypeNum_ISINTEGER(q->type_num)) ||
                        (q == double_dtype && PyTypeNum_ISINTEGER(p->type_num))
                    ? double_dtype
-                   : NULL;
+               : p == double_dtype || p == integer_dtype ? larger_dtype(f, q, p == double_dtype, 1)
+               : q == double_dtype || q == integer_dtype ? larger_dtype(f, p, q == double_dtype, 1)
+                                                         : NULL;
     }
-    return p->type_num == NPY_LONG &&
-                   ((number != NULL && (PyFloat_CheckExact(number) || Py_TYPE(number) == &PyDoubleArrType_Type)) ||
-                    makes_floats(f))
-               ? double_dtype
-               : p;
+    if (number != NULL && (p->type_num == NPY_BOOL || p->type_num == NPY_LONG)) {
+        int is_double = PyFloat_CheckExact(number) || Py_TYPE(number) == &PyDoubleArrType_Type;
+        PyArray_Descr *larger = larger_dtype(f, p, is_double, PyLong_CheckExact(number));
+        if (larger != NULL) {
+            return larger;
+        }
+    }
+    return p->type_num == NPY_LONG && makes_floats(f) ? double_dtype : p;
 }
 
 /* Return the element (borrowed) of an array without axes that is known and up to date, NULL for anything else. */
@@ -283,7 +300,8 @@ of_elements(Fast *f, PyObject *x, PyObject *y)
     if (dtype == NULL || (f->op != POW && (dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1)))) {
         return NULL;
     }
-    return number_of(f, x, a, y, b, dtype, dtype == double_dtype ? NULL : SLOT(NODE(a != NULL ? x : y), n_aval));
+    return number_of(f, x, a, y, b, dtype,
+                     dtype == double_dtype || dtype == integer_dtype ? NULL : SLOT(NODE(a != NULL ? x : y), n_aval));
 }
 
 /* Say whether this divides integers, which is done at once, as NumPy tells of zeros and of what does not fit. */

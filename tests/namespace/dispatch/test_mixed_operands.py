@@ -203,3 +203,28 @@ def test_elements_of_functions_that_differ_for_complex_numbers(name: str, dtype:
             np.testing.assert_array_equal(np.asarray(getattr(xp, name)(x)), wanted[i])
             if dtype == "f8":
                 np.testing.assert_array_equal(np.asarray(getattr(xp, name)(float(x))), wanted[i])
+
+
+@pytest.mark.parametrize(
+    "name", sorted({*OPERATORS, "and_", "or_", "xor", "lshift", "gt", "ge"} - {"matmul"})
+)
+@pytest.mark.parametrize("number", [0, 1, -3, 2**70, 2.5, True, np.int64(4), np.array([5, 0, -2])])
+def test_truth_values_meet_numbers(name: str, number: Any) -> None:
+    truths = np.array([True, False])
+    if isinstance(number, np.ndarray):
+        pairs = [(t, n) for t in (0, 1) for n in range(number.size)]
+        theirs = [(truths[t], number[n]) for t, n in pairs]
+        ours = [(xp.asarray(truths)[t], xp.asarray(number)[n]) for t, n in pairs]
+    else:
+        theirs = [(t, number) for t in truths]
+        ours = [(t, number) for t in xp.asarray(truths)]
+    for x, y in zip(ours, theirs, strict=True):
+        for turn in (1, -1):
+            compare(lambda m, p, q: getattr(operator, name)(p, q), [*x[::turn]], [*y[::turn]])
+
+
+def test_sum_of_truth_values_counts() -> None:
+    x = xp.asarray([1.0, 5.0, 3.0])
+    for found, wanted in ((sum(x > 2), 2), (sum(x > 9), 0), (sum(list(x > 2), 0.5), 2.5)):
+        assert found == wanted
+        assert repr(found) == repr(sum([np.asarray(0), wanted]))
