@@ -118,7 +118,18 @@ def _known(function: str, given: Any) -> Any:
     return value[()] if type(value) is np.ndarray else value
 
 
-class Generator(theirs.Generator):
+class _Kind(type):
+    """The class of classes of which NumPy's generators are instances too: libraries make and keep those."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        kind = cls.__base__ if cls.__module__ == __name__ and cls.__base__ in _NUMPYS else cls
+        return issubclass(type(instance), kind)
+
+
+_NUMPYS = (theirs.Generator, theirs.RandomState)
+
+
+class Generator(theirs.Generator, metaclass=_Kind):
     """NumPy's `Generator`, whose arrays are ours.
 
     Examples
@@ -133,7 +144,7 @@ class Generator(theirs.Generator):
         return type(self), *super().__reduce__()[1:]
 
 
-class RandomState(theirs.RandomState):
+class RandomState(theirs.RandomState, metaclass=_Kind):
     """NumPy's `RandomState`, whose arrays are ours.
 
     Examples
@@ -189,8 +200,9 @@ def default_rng(seed: Any = None) -> Generator:
     >>> xp.random.default_rng(12345).random(3)
     array([0.22733602, 0.31675834, 0.79736546])
     """
-    if isinstance(seed, Generator):
-        return seed
+    if issubclass(type(seed), Generator):
+        own: Generator = seed
+        return own
     return Generator(theirs.default_rng(seed).bit_generator)  # which takes our arrays, too (doors.py)
 
 

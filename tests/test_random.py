@@ -370,3 +370,17 @@ def test_a_derived_generator_calls_the_method_once(name: str) -> None:
     setattr(Twice, name, draw)
     wanted = 2 * getattr(np.random.default_rng(3), name)(size=4)
     np.testing.assert_array_equal(np.asarray(getattr(Twice(np.random.PCG64(3)), name)(size=4)), wanted)
+
+
+def test_generators_of_numpys_are_instances_of_our_classes() -> None:
+    class Derived(xp.random.Generator):
+        pass
+
+    theirs = np.random.default_rng(1)
+    assert isinstance(theirs, xp.random.Generator)
+    assert isinstance(np.random.RandomState(1), xp.random.RandomState)
+    assert isinstance(xp.random.default_rng(1), np.random.Generator)
+    assert not isinstance(theirs, xp.random.RandomState)
+    assert not isinstance(theirs, Derived)
+    assert isinstance(Derived(np.random.PCG64(1)), xp.random.Generator)
+    assert type(xp.random.default_rng(theirs).random(2)) is xp.Array  # it shares the state
