@@ -163,6 +163,7 @@ LIBRARIES = {
             "d.sort_values('a').iloc[::n], d.corr(), d.describe()",
             "pd.arrays.NumpyExtensionArray(v), pd.util.hash_array(i)",
             "pd.api.extensions.take(v, [0, -1], allow_fill=True)",
+            "pd.arrays.IntegerArray(i, m), pd.arrays.FloatingArray(v, m), pd.arrays.BooleanArray(m, m)",
             "d.rolling(Ahead()).sum()",
         ),
         setup="""

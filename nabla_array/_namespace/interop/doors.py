@@ -131,6 +131,8 @@ DOORS = (
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.window.aggregations", "*", copy, "compiled; takes no others for bounds"),
     Door("pandas.core.algorithms", "take", copy, "takes others for arrays of pandas'"),
+    Door("pandas.core.arrays.boolean", "BooleanArray.__init__", shared, "takes no others"),
+    Door("pandas.core.arrays.numeric", "NumericArray.__init__", shared, "takes no others"),
     Door("pandas.core.arrays.numpy_", "NumpyExtensionArray.__init__", shared, "takes no others"),
     Door("pandas.core.util.hashing", "hash_array", copy, "takes no others"),
     Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),

@@ -305,11 +305,20 @@ CALLS: dict[str, str] = {
         xr.DataArray(f(S), dims=("a", "b")).isel(a=xr.DataArray(f(I), dims="p"), b=xr.DataArray(I, dims="p"))
         xr.DataArray(f(S), dims=("a", "b"))[f(I), f(I[:2])]
     """,
+    "xarray.backends.zarr": """
+        encode_zarr_attr_value(f(I))
+        encode_zarr_attr_value(A)
+    """,
+    "xarray.core.utils": """
+        xr.DataArray(A, dims="i", coords={"k": ("i", I)}).groupby("k").map(lambda a: f(a.values * 2))
+        xr.DataArray(A, dims="i", attrs={"a": f(I), "b": f(A)[1]}).to_dict()
+    """,
     "xarray.core.variable": """
         xr.DataArray(A, [("i", np.arange(6))])[f(I)[1]].item()
         xr.Variable("i", A)[f(I)[1]].item()
         xr.Dataset({"a": ("i", f(A)), "b": (("i", "j"), f(T))}, coords={"k": ("i", f(I))})
         xr.DataArray(A, dims="i", coords={"k": ("i", f(B))})
+        written_values(xr.DataArray(f(A.copy()), dims="i"))
     """,
     "zarr.core.common": """
         zarr.zeros(shape=(f(I)[1], f(I)[2])).shape
@@ -402,7 +411,7 @@ NAMES = {
     "pandas": ["pandas as pd"],
     "PIL": ["PIL.Image as Image"],
     "sympy": ["sympy as sympy"],
-    "xarray": ["xarray as xr"],
+    "xarray": ["xarray as xr", "xarray.backends.zarr.encode_zarr_attr_value"],
     "librosa": ["librosa as librosa"],
     "mne": ["mne.filter as filter", "mne as mne"],
     "msgpack_numpy": ["msgpack_numpy as codec"],
@@ -477,6 +486,7 @@ def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:
         names["x"] = names["sympy"].Symbol("x")
     return names | {
         "written": written,
+        "written_values": written_values,
         "Fraction": Fraction,
         "put": put,
         "fails": fails,
@@ -500,6 +510,11 @@ def written(frames: Any) -> bytes:
         out.setframerate(8000)
         out.writeframes(frames)
     return file.getvalue()
+
+
+def written_values(array: Any) -> Any:
+    array.values[1] = 9.0
+    return array
 
 
 def put(target: Any, key: Any, value: Any) -> Any:
