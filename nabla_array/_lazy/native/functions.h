@@ -493,7 +493,7 @@ call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
                           : !is_for_draws(o) && !(ready == 0 && n > 0 && !PySequence_Check(o))) { /* of a method: its object */
             break;
         }
-        given[ready] = value != NULL ? PyArray_ToScalar(PyArray_DATA(value), (PyObject *)value) : Py_NewRef(o);
+        given[ready] = value != NULL ? PyArray_ToScalar(PyArray_DATA(value), value) : Py_NewRef(o);
         if (given[ready] == NULL) {
             break;
         }
