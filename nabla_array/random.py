@@ -203,7 +203,7 @@ def default_rng(seed: Any = None) -> Generator:
     if issubclass(type(seed), Generator):
         own: Generator = seed
         return own
-    return Generator(theirs.default_rng(seed).bit_generator)  # which takes our arrays, too (doors.py)
+    return Generator(theirs.default_rng(_known("default_rng", seed)).bit_generator)
 
 
 class _Global(RandomState):

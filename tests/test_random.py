@@ -384,3 +384,13 @@ def test_generators_of_numpys_are_instances_of_our_classes() -> None:
     assert not isinstance(theirs, Derived)
     assert isinstance(Derived(np.random.PCG64(1)), xp.random.Generator)
     assert type(xp.random.default_rng(theirs).random(2)) is xp.Array  # it shares the state
+
+
+def test_seeds_are_taken_where_no_other_library_has_come() -> None:
+    lines = (
+        "import sys, nabla_array as xp",
+        "rng = xp.random.default_rng(xp.asarray(3))",
+        "assert 'nabla_array._namespace.interop.libraries' not in sys.modules",
+        "assert rng.random() == xp.random.default_rng(3).random()",
+    )
+    subprocess.run([sys.executable, "-c", "\n".join(lines)], check=True)
