@@ -161,6 +161,7 @@ LIBRARIES = {
             "pd.Timestamp('2024-01-01') + pd.Timedelta(days=int(n)), pd.DateOffset(days=int(n))",
             "s.iloc[n] = f; s[i] = v; s",
             "d.sort_values('a').iloc[::n], d.corr(), d.describe()",
+            "pd.isna(np.log(v - v)[0] * f * 0), pd.notna(f), s.isin([f, v[0] / 2, s[0]])",
             "pd.arrays.NumpyExtensionArray(v), pd.util.hash_array(i)",
             "pd.api.extensions.take(v, [0, -1], allow_fill=True)",
             "pd.arrays.IntegerArray(i, m), pd.arrays.FloatingArray(v, m), pd.arrays.BooleanArray(m, m)",

@@ -13,7 +13,7 @@ import numpy as np
 from ..._lazy.ops.structure import concat as concat_p
 from ..._lazy.ops.structure import reshape as reshape_p
 from ..core import promotion
-from ..core.array import Array, apply
+from ..core.array import Array, apply, is_scalar
 from ..core.indexing import getitem
 from ..core.outputs import deliver
 from ..core.promotion import as_array, axis_or_flat, normalize_axis, normalize_shape, promote
@@ -241,7 +241,8 @@ def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Array:
     """
     y, along = axis_or_flat("repeat", a, axis)
     times = repeats._value() if isinstance(repeats, Array) else np.asarray(repeats)
-    if type(repeats) is float:  # NumPy takes such a number, but no array of them
+    # NumPy takes such a number, but no array of them.
+    if times.dtype.kind == "f" and (isinstance(repeats, float | np.floating) or is_scalar(repeats)):
         times = times.astype(np.intp)
     if type(repeats) is int and repeats > sys.maxsize:
         raise OverflowError(f"repeat: {repeats} repeats are too many")

@@ -167,3 +167,20 @@ def test_fused_functions_of_cython_take_our_arrays() -> None:
     found, wanted = lars_path(xp.asarray(x), xp.asarray(y), method="lasso"), lars_path(x, y, method="lasso")
     for ours, numpys in zip(found, wanted, strict=True):
         np.testing.assert_allclose(np.asarray(ours), numpys, atol=1e-12)
+
+
+def test_pandas_knows_numbers_of_ours_that_are_none() -> None:
+    pd = pytest.importorskip("pandas", reason="pandas is optional")
+    nan, one = xp.asarray([np.nan, 1.0])
+    assert pd.isna(nan) is True
+    assert pd.notna(one) is True
+    assert pd.Series([1.0, np.nan]).isin([nan]).tolist() == [False, True]
+    assert pd.arrays.SparseArray([np.nan, 1.0], fill_value=nan).sp_values.tolist() == [1.0]
+
+
+def test_pandas_takes_a_table_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    pd = pytest.importorskip("pandas", reason="pandas is optional")
+    x = xp.asarray(np.arange(12.0).reshape(6, 2))
+    monkeypatch.setattr(xp.Array, "__iter__", lambda self: pytest.fail("row by row"))
+    for options in ({}, {"dtype": "float32"}, {"columns": ["a", "b"], "copy": False}):
+        assert pd.DataFrame(x, **options).equals(pd.DataFrame(np.arange(12.0).reshape(6, 2), **options))

@@ -225,6 +225,9 @@ y = x.T.reshape(2, 3, order="A"); y[0, 1] = 7; x
 y = x.squeeze(); y is x
 x.repeat(2)
 x.repeat(2, 1)
+x.repeat(np.array([4, 5])[0] / 2)
+x.repeat(np.float64(2.5))
+x.repeat(np.array([2.0]))
 x.repeat([1, 2], axis=0)
 x.repeat([1, 2], axis=1)
 v.repeat([0, 1, 2, 3])
