@@ -151,7 +151,7 @@ place_element(PyArray_Descr *dtype, PyObject *number, PyArrayObject *array, char
         *(npy_intp *)*data = *(npy_bool *)PyArray_DATA(array);
         return 1;
     }
-    if (dtype->type_num != NPY_DOUBLE || !(PyArray_DESCR(array)->type_num <= NPY_ULONGLONG)) {
+    if (dtype->type_num != NPY_DOUBLE || PyArray_DESCR(array)->type_num > NPY_ULONGLONG) {
         return 0;
     }
     *(double *)*data = as_double(array);
