@@ -10,7 +10,7 @@ import numpy as np
 
 from .array import Array, write
 from .indexing import fitted
-from .promotion import astype, broadcasts
+from .promotion import astype, broadcasts, check_override
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -29,6 +29,7 @@ def deliver(function: str, out: Any, result: Any, casting: Any = "same_kind", ex
     if len(targets) != len(results):
         raise ValueError(f"{function}: {len(targets)} arrays in out for {len(results)} results")
     for target, value in zip(targets, results, strict=True):
+        check_override(function, target)
         shape = getattr(target, "shape", value.shape)
         if value.shape != shape and (exact or not broadcasts(value.shape, shape)):
             raise ValueError(

@@ -66,9 +66,15 @@ def _unheld(function: str, x: Any) -> UnheldDtypeError:
     return UnheldDtypeError(f"{function}: no arrays of {type(x).__name__}; asarray makes one of ours of it")
 
 
-def _overrides_functions(kind: type) -> bool:
+def overrides_functions(kind: type) -> bool:
     """Say whether objects of this kind override NumPy's functions."""
     return getattr(kind, "__array_function__", None) not in (None, np.ndarray.__array_function__)
+
+
+def check_override(function: str, x: Any) -> None:
+    """Raise UnheldDtypeError for what overrides NumPy's functions, which is to answer in our place."""
+    if type(x) is not Array and overrides_functions(type(x)):
+        raise _unheld(function, x)
 
 
 def require(function: str, category: str, *arrays: Array) -> None:
@@ -91,7 +97,7 @@ def as_array(function: str, x: Any, dtype: Any = None) -> Array:
         if _holds_array(x):
             return _stacked(function, x, dtype) if known is None else astype(known, np.dtype(dtype))
     convert: Any = getattr(type(x), "__array__", None)
-    if convert is not None and function not in _PLAIN and _overrides_functions(type(x)):
+    if convert is not None and function not in _PLAIN and overrides_functions(type(x)):
         raise _unheld(function, x)
     # NumPy takes no arrays of ours from an object's `__array__`; under the runner it gets its own.
     if hasattr(convert, "__wrapped__"):

@@ -21,7 +21,7 @@ from ..._lazy.stats import stats
 from ..chapters import elementwise
 from ..core.array import Array, check_leaves, from_value, is_scalar, placed, read_only, write, zero_d
 from ..core.outputs import deliver
-from ..core.promotion import UnheldDtypeError, is_foreign
+from ..core.promotion import UnheldDtypeError, check_override, is_foreign, overrides_functions
 from ..dispatch import fastpath
 from ..dispatch.elementwise_calls import PRIMITIVES
 from ..dispatch.ufuncs import ALIASES, call_it, host_hook, make_ufunc
@@ -128,9 +128,16 @@ def elsewhere(function: Callable[..., Any], name: str, args: Any, kwargs: Any, e
     try:
         return host_call(function, name, args, kwargs)
     except TypeError:
-        if any(map(is_foreign, args)):  # these answer for themselves
+        if any(map(is_foreign, args)) or others_answer(args, kwargs):
             raise
         raise error from None
+
+
+def others_answer(args: Any, kwargs: Any) -> bool:
+    """Say whether an argument, or an item of one, overrides NumPy's functions (NEP 18): units, times, ..."""
+    given = [*args, *kwargs.values()]
+    items = [i for x in given if type(x) in (list, tuple) for i in x]
+    return any([overrides_functions(kind) for kind in {*map(type, given), *map(type, items)} - {Array}])
 
 
 def array_ufunc(self: Array, /, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -411,8 +418,11 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         try:
+            check_override(name, kwargs.get("like"))
             return behind(*args, **kwargs)
-        except UnheldDtypeError as error:
+        except Exception as error:
+            if not isinstance(error, UnheldDtypeError) and not others_answer(args, kwargs):
+                raise
             if part and any([hasattr(type(x), "filled") for x in args]):
                 raise  # NumPy's would use what a mask hides
             if kwargs.get("device") is not None:

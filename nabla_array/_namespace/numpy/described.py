@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..._lazy.graph.node import is_ours
-from ..core.promotion import UnheldDtypeError
+from ..core.promotion import UnheldDtypeError, check_override
 from ..dispatch import fastpath
 from ..dispatch.docstrings import NUMPYS, refer
 from ..dispatch.ufuncs import call_it
-from ..interop.functions import elsewhere
+from ..interop.functions import elsewhere, others_answer
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -83,10 +83,11 @@ def numpys_in(path: str, module: Any) -> Callable[[F], F]:
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
+                check_override(name, kwargs.get("like"))
                 return function(*args, **kwargs)
-            except UnheldDtypeError as error:
-                return elsewhere(theirs, where, args, kwargs, error)
-            except (TypeError, ValueError, IndexError, OverflowError) as error:
+            except Exception as error:
+                if isinstance(error, UnheldDtypeError) or others_answer(args, kwargs):
+                    return elsewhere(theirs, where, args, kwargs, error)
                 told = named(error, name)
                 if told is error:
                     raise

@@ -39,7 +39,7 @@ from ..chapters.statistical import sum as sum_
 from ..core.array import Array, apply, current, from_value
 from ..core.indexing import getitem
 from ..core.outputs import deliver
-from ..core.promotion import SCALARS, as_array, astype, full, normalize_axes, normalize_axis
+from ..core.promotion import SCALARS, as_array, astype, check_override, full, normalize_axes, normalize_axis
 from ..dispatch import eager
 from ..interop.functions import host_call, to_host
 from .described import eager_numpys, numpys, of_family
@@ -246,6 +246,7 @@ def quantiles(
         *,
         weights: Any = None,
     ) -> Array:
+        check_override(name, q)
         y = find(name, name.endswith("percentile"), as_array(name, a), q, axis, method, keepdims, weights)
         return deliver(name, out, y)
 
