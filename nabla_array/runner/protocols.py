@@ -11,7 +11,6 @@ from typing import Any
 
 from .._lazy.native import compiled
 from .._namespace.core.array import Array
-from .._namespace.interop import policies
 from .._namespace.interop.functions import ours
 
 Method = Callable[..., Any]
@@ -54,8 +53,7 @@ def checking(usual: Callable[[type, Any], bool]) -> Callable[[type, Any], bool]:
     """Return a method for an `__instancecheck__`, which asks about the class that an array says it has alone.
 
     The usual one asks about the class of our arrays besides, whose instances are `Iterable`, `Sized`, ..., as
-    no number is: one of the program's is NumPy's, and others have a class of their own (`policies`).
-    Protocols of `typing` ask for attributes.
+    no scalar is. Protocols of `typing` ask for attributes.
     """
 
     def check(cls: type, thing: Any) -> bool:
@@ -68,7 +66,6 @@ def checking(usual: Callable[[type, Any], bool]) -> Callable[[type, Any], bool]:
     return check
 
 
-policies.passing.add(__name__)
 # What `isinstance` asks: abstract classes, and the names for them in `typing`.
 _alias: Any = typing.Iterable
 _ASKED: tuple[Any, ...] = (ABCMeta, next(k for k in type(_alias).__mro__ if "__instancecheck__" in vars(k)))

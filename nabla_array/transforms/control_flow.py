@@ -383,7 +383,7 @@ def fori_loop(
     np.float64(12.0)
     """
     del unroll
-    lower, upper = [int(b) if isinstance(b, float) else b for b in (lower, upper)]
+    lower, upper = [int(b) if isinstance(b, float) and type(b) is not Array else b for b in (lower, upper)]
     bounds = [_scalar("fori_loop", "a bound", b) for b in (lower, upper)]
     for b in bounds:
         if b.dtype.kind not in "iuf":

@@ -27,16 +27,13 @@ def importing(function: Callable[..., Any]) -> Callable[..., Any]: ...
 def attribute(name: str, slow: property) -> property: ...
 def asking(
     arrays: set[str],
-    numbers: set[str],
     interfaces: set[str],
     writing: set[str],
     reading: set[str],
     borrowing: set[str],
     giving: set[str],
-    passing: set[str],
     program_hook: list[Any],
     program_files: list[dict[str, bool]],
-    number_class: Callable[[str], type],
     from_shared: Callable[[Any], Any],
 ) -> None: ...
 def alone(fast: Fast) -> None: ...

@@ -7,34 +7,30 @@ typedef struct {
     char kind;      /* 's'hape, si'z'e, 'n'dim, 'd'type, 'c'lass, 'i'nterface */
 } Attribute;
 
-/* What an array is an instance of depends on the module that asks: those that are told of other classes, by whether it
- * has axes, and what gives the class of a number. So does whether it has `__array_interface__`, and whether NumPy is given
- * a copy of it.
+/* What an array with axes is an instance of depends on the module that asks: some are told of NumPy's class. So does
+ * whether it has `__array_interface__`, and whether NumPy is given a copy of it.
  */
-static PyObject *told_of_arrays, *told_of_numbers, *told_of_interfaces, *number_class;
-static PyObject *told_of_memory[3], *giving, *passing, *from_shared;
+static PyObject *told_of_arrays, *told_of_interfaces, *told_of_memory[3], *giving, *from_shared;
 
-/* asking(*modules, list, list, function, function): what `policies.py` has for `__class__`, for
- * `__array_interface__`, in three sets, for `__array__`, for what becomes ours, and who asks for others
+/* asking(*modules, list, list, function): what `policies.py` has for `__class__`, for `__array_interface__`, in three
+ * sets, for `__array__`, and for what becomes ours
  */
 static PyObject *
 asking(PyObject *module, PyObject *args)
 {
-    PyObject *sets[8], *hook, *files, *class_of, *share;
-    PyObject **where[8] = {&told_of_arrays,    &told_of_numbers,   &told_of_interfaces, &told_of_memory[0],
-                           &told_of_memory[1], &told_of_memory[2], &giving,             &passing};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!O!OO", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type,
-                          &sets[2], &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5], &PySet_Type,
-                          &sets[6], &PySet_Type, &sets[7], &PyList_Type, &hook, &PyList_Type, &files, &class_of,
-                          &share)) {
+    PyObject *sets[6], *hook, *files, *share;
+    PyObject **where[6] = {&told_of_arrays,    &told_of_interfaces, &told_of_memory[0],
+                           &told_of_memory[1], &told_of_memory[2],  &giving};
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
+                          &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5], &PyList_Type, &hook,
+                          &PyList_Type, &files, &share)) {
         return NULL;
     }
-    for (int i = 0; i < 8; i++) {
+    for (int i = 0; i < 6; i++) {
         Py_XSETREF(*where[i], Py_NewRef(sets[i]));
     }
     Py_XSETREF(program_hook, Py_NewRef(hook));
     Py_XSETREF(program_files, Py_NewRef(files));
-    Py_XSETREF(number_class, Py_NewRef(class_of));
     Py_XSETREF(from_shared, Py_NewRef(share));
     Py_RETURN_NONE;
 }
@@ -46,27 +42,6 @@ module_of(PyObject *globals)
     PyObject *name = globals == NULL ? NULL : PyDict_GetItemWithError(globals, s_name);
     PyErr_Clear();
     return name;
-}
-
-/* Return the global names of the code that asks what an array is an instance of; some modules ask for their callers. */
-static PyObject *
-asking_globals(void)
-{
-    PyObject *globals = PyEval_GetGlobals(), *name = module_of(globals); /* no frame is made, as for `PyEval_GetFrame` */
-    PyFrameObject *frame = NULL;
-    Py_XINCREF(globals);
-    while (name != NULL && PyUnicode_Check(name) && PySet_Contains(passing, name) == 1) {
-        PyFrameObject *back = frame != NULL ? frame : (PyFrameObject *)Py_XNewRef((PyObject *)PyEval_GetFrame());
-        if (back == NULL || (frame = PyFrame_GetBack(back)) == NULL) {
-            Py_XDECREF(back);
-            break;
-        }
-        Py_DECREF(back);
-        Py_SETREF(globals, PyFrame_GetGlobals(frame));
-        name = module_of(globals);
-    }
-    Py_XDECREF(frame);
-    return globals;
 }
 
 /* Say whether the code that runs is of one of some modules. */
@@ -85,37 +60,24 @@ is_asked_by(PyObject *modules)
     return found;
 }
 
-/* Return the class of the numbers of a dtype, which is asked for once a kind: threads that ask at once are told the same. */
-static PyObject *
-class_of_number(PyArray_Descr *dtype)
-{
-    static PyObject *known[CHAR_MAX + 1];
-    int kind = dtype->kind & CHAR_MAX;
-    if (known[kind] == NULL) {
-        known[kind] = PyObject_CallFunction(number_class, "C", kind);
-    }
-    return Py_XNewRef(known[kind]);
-}
-
-/* Return the class of an array to the code that asks; NULL, without an error, where `policies.py` says it. */
+/* Return the class of an array to the code that asks, that of NumPy's scalars for a scalar; NULL, without an
+ * error, where `policies.py` says it.
+ */
 static PyObject *
 class_of(PyObject *x)
 {
-    PyObject *globals = number_class == NULL ? NULL : asking_globals(), *name = module_of(globals), *found = NULL;
-    PyObject *aval = SLOT(NODE(x), n_aval);
-    int is_number = is_scalar(x), own = is_number ? is_programs(globals) : 0;
-    if (name != NULL && own >= 0 && PySet_Contains(is_number ? told_of_numbers : told_of_arrays, name) == 0) {
-        PyObject *dtype = is_number ? PyObject_GetAttr(aval, s_dtype) : NULL;
-        if (!is_number) {
-            found = Py_NewRef((PyObject *)Array);
-        }
-        else if (dtype != NULL && PyArray_DescrCheck(dtype)) {
-            found = own ? Py_NewRef((PyObject *)((PyArray_Descr *)dtype)->typeobj) : class_of_number((PyArray_Descr *)dtype);
+    PyObject *found = NULL;
+    if (is_scalar(x)) {
+        PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
+        if (dtype != NULL && PyArray_DescrCheck(dtype)) {
+            found = Py_NewRef((PyObject *)((PyArray_Descr *)dtype)->typeobj);
         }
         Py_XDECREF(dtype);
     }
+    else if (told_of_arrays != NULL && !is_asked_by(told_of_arrays)) {
+        found = Py_NewRef((PyObject *)Array);
+    }
     PyErr_Clear();
-    Py_XDECREF(globals);
     return found;
 }
 

@@ -24,7 +24,7 @@ from numpy import (
 )
 
 from ..core.array import Array, check_device, placed
-from ..core.promotion import UnheldDtypeError, as_array, result_dtype
+from ..core.promotion import SCALARS, UnheldDtypeError, as_array, result_dtype
 from ..core.promotion import astype as cast
 from ..core.views import in_turn
 from ..dispatch import fastpath
@@ -164,7 +164,7 @@ class FloatInfo:
 
 def _limited(type: Any) -> np.dtype:
     """Return the dtype whose limits are asked for: that of an array, a number, or one by its name."""
-    if builtins.type(type) is not np.dtype and isinstance(type, int | float | complex):
+    if builtins.type(type) in SCALARS:
         return np.dtype(builtins.type(type))
     return _dtype(type)
 

@@ -468,7 +468,9 @@ def whole(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str,
 
 
 def _is_option(x: Any) -> bool:
-    return isinstance(x, _OPTIONS) or (type(x) in (tuple, list) and all(map(_is_option, x)))
+    if type(x) in (tuple, list):
+        return all(map(_is_option, x))
+    return type(x) is not Array and isinstance(x, _OPTIONS)
 
 
 def _made(value: Any) -> Array:

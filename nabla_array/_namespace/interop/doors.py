@@ -63,6 +63,9 @@ class Door(NamedTuple):
     lists: bool = False
 
 
+# BLAS that changes vectors in place, of each dtype.
+_IN_PLACE = " ".join([t + f for f in ("axpy", "copy", "scal", "swap") for t in "sdcz"])
+
 DOORS = (
     Door(
         "MDAnalysis.lib.distances", "distance_array self_distance_array", shared, "compiled; takes no others"
@@ -74,8 +77,11 @@ DOORS = (
         "compiled; takes no others",
     ),
     Door("SimpleITK.SimpleITK", "Image.SetSpacing Image.SetOrigin Image.SetDirection", copy, "compiled"),
-    Door("astropy.io.fits.card", "Card.__init__", number, "values of keywords are numbers"),
-    Door("astropy.io.fits.header", "Header.__setitem__ Header.set", number, "values of keywords are numbers"),
+    Door("_pytest.approx", "approx", number, "takes what has a length for a sequence"),
+    Door("_pytest.python_api", "approx", number, "the home of `approx` before pytest 9.2"),
+    Door("astropy.io.fits.card", "Card.__init__", number, "keeps the values of keywords"),
+    Door("astropy.io.fits.header", "Header.__setitem__ Header.set", number, "keeps the values of keywords"),
+    Door("astropy.io.misc.yaml", "AstropyDumper.represent_data", copy, "looks for the class among NumPy's"),
     Door("casadi.casadi", "DM.__init__ MX.__init__ SX.__init__", copy, "compiled; takes no other tables"),
     Door("catboost.core", "Pool.__init__ CatBoost._fit", copy, "takes no other tables"),
     Door("catboost.core", "CatBoost._process_predict_input_data", copy, "takes no other tables"),
@@ -164,6 +170,8 @@ DOORS = (
     Door("qiskit.quantum_info.states.densitymatrix", "DensityMatrix.__init__", copy, "takes no others"),
     Door("qiskit.quantum_info.states.statevector", "Statevector.__init__", copy, "takes no others"),
     Door("qutip.core.coefficient", "coefficient", copy, "takes no others for values at times"),
+    Door("scipy.linalg._fblas", f"{_IN_PLACE} csscal zdscal", shared, "writes to its arguments"),
+    Door("scipy.optimize._group_columns", "group_dense group_sparse", copy, "compiled; takes no others"),
     Door("scipy.linalg._matfuncs", "_funm_loops", copy, "compiled; takes no others"),
     Door("scipy.ndimage._ni_label", "_label", shared, "compiled code writes to no others"),
     Door(
@@ -279,9 +287,9 @@ def _returning(function: Callable[..., Any], method: str, give: Callable[[Array]
 def put_in(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> None:
     """Put functions in the places of a module's own, also where its package has them under other names."""
     after = {id(getattr(module, name)): function for name, function in functions.items()}
-    package = module.__name__.partition(".")[0]
+    package = module.__name__.partition(".")[0].lstrip("_")  # that of `_pytest` is called `pytest`, too
     for name, loaded in list(sys.modules.items()):
-        if name.partition(".")[0] == package:
+        if name.partition(".")[0].lstrip("_") == package:
             for key, value in list(getattr(loaded, "__dict__", {}).items()):
                 if id(value) in after:
                     setattr(loaded, key, after[id(value)])

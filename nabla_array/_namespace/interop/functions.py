@@ -72,6 +72,8 @@ def from_host(x: Any) -> Any:
 
     Matrices, masked arrays and the like stay what they are: they behave otherwise.
     """
+    if type(x) is Array:
+        return x
     if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc" and x.dtype.isnative:
         y = placed(from_value(np.array(x)), None)
         return zero_d(y) if type(x) is np.ndarray else y

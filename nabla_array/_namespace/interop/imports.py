@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 # The packages, and the other modules, that `libraries` knows.
 KNOWN = (
     *("MDAnalysis", "PIL", "SimpleITK", "_pytest", "array_api_compat", "astropy", "autograd"),
-    *("autoray", "casadi", "catboost", "cv2", "dask", "einops", "fractions", "gymnasium", "h5py"),
+    *("autoray", "casadi", "catboost", "cv2", "dask", "einops", "gymnasium", "h5py"),
     *("jax", "joblib", "json", "keras", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
     *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "polars"),
     *("pyarrow", "pygame", "pytensor", "qiskit", "qutip", "scipy", "simplejson", "skimage"),
     *("sklearn", "sparse", "statsmodels", "sympy", "tables", "tensorflow", "torch", "wave"),
-    *("xarray", "xgboost", "zarr"),
+    *("xarray", "xgboost"),
 )
 Then = Callable[[ModuleType], object]
 

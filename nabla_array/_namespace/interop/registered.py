@@ -22,11 +22,18 @@ from ..dispatch.fastpath import FUNCTIONS
 from .doors import put_in
 from .functions import numpys
 from .imports import after_import, unknown
-from .policies import number_class
+
+
+class _Float(float):
+    """What JSON's encoder in Python takes for `float`, whose `__repr__` it calls with what is one."""
+
+    __repr__ = staticmethod(lambda x: float.__repr__(float(x)))  # type: ignore[assignment]
 
 
 def _json(encoder: ModuleType) -> None:
-    """Let JSON have numbers of float64 without axes, as NumPy's, which are floats; no other has it."""
+    """Let JSON have scalars of float64, as NumPy's, which are floats; no other has it."""
+    if encoder.__name__ == "json.encoder":
+        vars(encoder)["float"] = _Float
     default = encoder.JSONEncoder.default
 
     @wraps(default)
@@ -66,8 +73,7 @@ def _autograd_spaces(spaces: ModuleType) -> None:
 
 def _autoray(autoray: ModuleType) -> None:
     """Let Autoray, by which PennyLane and quimb compute, call NumPy's functions for our arrays."""
-    for kind in (Array, *map(number_class, "iufc")):
-        autoray.register_backend(kind, "numpy")
+    autoray.register_backend(Array, "numpy")
 
 
 def _pytensor(tensor: ModuleType) -> None:

@@ -14,17 +14,13 @@ from .floats import number
 from .imports import after_import
 from .policies import (
     arrays,
-    ask_of_arrays,
-    ask_of_numbers,
     floats,
     giving,
     interfaces,
     is_shown,
     sampling,
-    scalars,
     shown,
     symbolic,
-    unscalars,
 )
 
 
@@ -38,17 +34,26 @@ class Row:  # a named tuple's class takes longer to make than all rows
 
 
 ROWS = (
+    Row("astropy.coordinates.representation.cartesian", arrays, "takes vectors along an axis from no others"),
+    Row("astropy.coordinates.sky_coordinate_parsers", arrays, "takes no others for tables of coordinates"),
+    Row("astropy.io.fits.convenience", arrays, "writes no others"),
+    Row("astropy.io.fits.hdu.compressed._tiled_compression", arrays, "compresses no others"),
+    Row("astropy.nddata.ccddata", arrays, "takes no others for uncertainties"),
+    Row("astropy.nddata.flag_collection", arrays, "takes no others for flags"),
+    Row("astropy.nddata.nduncertainty", arrays, "takes no others for correlations"),
+    Row("astropy.table.groups", arrays, "`group_by` takes no others for keys"),
+    Row("astropy.table.index", arrays, "`loc` takes no others for rows"),
+    Row("astropy.time.formats", arrays, "takes no others for parts of days"),
+    Row("astropy.units.decorators", arrays, "takes no others for quantities without a unit"),
     Row("astropy.table.table", arrays, "makes columns of no others, nor takes them for keys"),
     Row("astropy.convolution.kernels", arrays, "takes no others for kernels"),
     Row("astropy.utils.misc", arrays, "writes no others as JSON"),
     Row("h5py._hl.selections", arrays, "takes no others for masks"),
     Row("jax._src.numpy.indexing", arrays, "takes no others for indices"),
-    Row("jax._src.numpy.indexing", scalars, "takes no others for an index"),
     Row("librosa.util.utils", arrays, "takes no others for sounds"),
     Row("matplotlib.streamplot", arrays, "`color` and `linewidth` vary if they are NumPy's"),
     Row("mne.utils.check", arrays, "takes no others for signals"),
     Row("msgpack_numpy", arrays, "encodes no others"),
-    Row("msgpack_numpy", scalars, "encodes no others"),
     Row("numpy.ctypeslib._ctypeslib", arrays, "`ndpointer` takes no others"),
     Row("pandas.core.algorithms", arrays, "`factorize` asks others to do it themselves"),
     Row("pandas.core.common", arrays, "masks and lists are NumPy's, before pandas 3"),
@@ -58,7 +63,9 @@ ROWS = (
     Row("scipy.ndimage._interpolation", arrays, "takes the shape of `output` from no others"),
     Row("scipy.ndimage._measurements", arrays, "takes no others for `output`"),
     Row("scipy.ndimage._morphology", arrays, "writes its results to no others"),
+    Row("scipy.optimize._nonlin", arrays, "takes no others for Jacobians"),
     Row("scipy.optimize._root_scalar", arrays, "takes no others for a bracket"),
+    Row("scipy.signal._peak_finding", arrays, "takes others for the bounds of an interval"),
     Row("scipy.signal._ltisys", arrays, "operators of systems take no others"),
     Row("scipy.sparse._sputils", arrays, "takes no others for dense"),
     Row("scipy.sparse.linalg._interface", arrays, "`aslinearoperator` takes no others"),
@@ -66,8 +73,15 @@ ROWS = (
     Row("skimage.exposure.exposure", arrays, "`bins` are NumPy's, or a number"),
     Row("skimage.measure._marching_cubes_lewiner", arrays, "takes no others for volumes"),
     Row("skimage.segmentation._watershed", arrays, "`markers` are NumPy's, or a number"),
+    Row("sklearn.linear_model._coordinate_descent", arrays, "takes no others for `precompute`"),
+    Row("sklearn.manifold._t_sne", arrays, "takes others for names of ways to start"),
+    Row("sklearn.neighbors._nca", arrays, "takes others for names of ways to start"),
     Row("sklearn.model_selection._search", arrays, "`ParameterGrid` takes no others"),
     Row("sklearn.utils._param_validation", arrays, "parameters that may be arrays must be NumPy's"),
+    Row("statsmodels.distributions.copula.extreme_value", arrays, "takes no others for parameters"),
+    Row("statsmodels.imputation.mice", arrays, "draws anew from no others"),
+    Row("statsmodels.stats.contingency_tables", arrays, "takes others for lists of tables"),
+    Row("statsmodels.stats.diagnostic", arrays, "orders by no others"),
     Row("statsmodels.tools.data", arrays, "models take no others"),
     Row("xarray.backends.zarr", arrays, "writes no others among attributes"),
     Row("xarray.core.dataset", arrays, "`interp` takes no others"),
@@ -75,18 +89,6 @@ ROWS = (
     Row("xarray.core.utils", arrays, "gives no others that a function returns their labels"),
     Row("xarray.core.variable", arrays, "shows the elements of no others"),
     Row("xarray.core.variable", writing, "`values` of NumPy's may be written to"),
-    Row("astropy.utils.misc", scalars, "writes no others as JSON"),
-    Row("scipy.signal._ltisys", scalars, "operators of systems take no others"),
-    Row("fractions", scalars, "takes `float` for what has a ratio, as NumPy's numbers are"),
-    Row("scipy.signal._short_time_fft", scalars, "asks for the class of integers"),
-    Row("scipy.interpolate._fitpack2", scalars, "takes others for several values"),
-    Row("scipy.interpolate._interpolate", scalars, "takes others for several orders"),
-    Row("xarray.core.utils", scalars, "makes no others among attributes into numbers"),
-    Row("xarray.core.variable", scalars, "takes others for keys with axes"),
-    Row("xarray.core.indexing", scalars, "takes no others for an index"),
-    Row("zarr.core.common", scalars, "takes no others for lengths"),
-    Row("_pytest.approx", unscalars, "takes what has a length for a sequence, if it is no array"),
-    Row("_pytest.python_api", unscalars, "the home of `approx` before pytest 9.2"),
     Row("scipy.fft._realtransforms_backend", giving, "hands over what its C code made"),
     Row("scipy.ndimage._support_alternative_backends", giving, "hands over what its C code made"),
     Row("scipy.signal._signaltools", giving, "hands over what its C code, or NumPy, made"),
@@ -127,9 +129,6 @@ ROWS = (
 
 def _put_on(row: Row, module: ModuleType) -> None:
     row.told.add(row.module)
-    for told, asking in ((arrays, ask_of_arrays), (scalars, ask_of_numbers)):
-        if row.told is told:
-            asking.add(row.module)
     if row.told is floats:
         vars(module)["float"] = number  # the classes' own name is looked up behind the module's
     if row.told is shown and is_shown not in openers:

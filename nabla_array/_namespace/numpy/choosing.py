@@ -24,6 +24,7 @@ from ..core.evaluation import fresh_value
 from ..core.indexing import fitted, getitem, setitem
 from ..core.outputs import deliver
 from ..core.promotion import (
+    SCALARS,
     UnheldDtypeError,
     as_array,
     astype,
@@ -256,7 +257,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     >>> xp.ravel_multi_index(([0, 1], [2, 1]), (2, 3))
     array([2, 4])
     """
-    shape = tuple(map(operator.index, dims)) if isinstance(dims, tuple | list) else (operator.index(dims),)
+    shape = tuple(map(operator.index, listed(dims)))
     fits("ravel_multi_index", shape)
     modes = (mode,) * len(shape) if isinstance(mode, str) else tuple(mode)
     indices = [_whole("ravel_multi_index", i) for i in multi_index]
@@ -344,7 +345,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: ArrayLike = Tr
             return
         if x.nbytes < eager.PART and eager.put(x, (), src, cuts=False):
             return
-    new = src if isinstance(src, bool | int | float | complex) else as_array("copyto", src)
+    new = src if type(src) in SCALARS else as_array("copyto", src)
     weak = type(src) is int and x.dtype.kind != "b"
     if not np.can_cast(result_dtype(new), x.dtype, casting) and not weak:
         raise TypeError(f"Cannot cast array data from {result_dtype(new)} to {x.dtype} ({casting!r})")
@@ -482,7 +483,7 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
         return
     end = x.shape[1] ** 2 if x.ndim == 2 and not wrap else None
     places = slice(None, end, sum(math.prod(x.shape[k:]) for k in range(1, x.ndim + 1)))
-    new = val if isinstance(val, bool | int | float | complex) else flat("fill_diagonal", val)
+    new = val if type(val) in SCALARS else flat("fill_diagonal", val)
     if type(new) is Array:
         new = repeated(astype(new, x.dtype), (len(range(x.size)[places]),)) if new.size else new
     setitem(view(x, reshape_p, shape=(x.size,)), places, new)

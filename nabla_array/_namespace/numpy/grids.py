@@ -10,7 +10,7 @@ from ..chapters.creation import arange, linspace
 from ..chapters.joining import concat, stack
 from ..chapters.manipulation import broadcast_to
 from ..core.array import Array, from_value
-from ..core.promotion import as_array
+from ..core.promotion import SCALARS, as_array
 from .joining import with_axes
 
 T = TypeVar("T")
@@ -101,7 +101,7 @@ class _Joined:
 
 def _part(item: Any, ndmin: int, trans1d: int) -> Any:
     """Return an item of a key as an array, or a Python scalar as it is."""
-    if isinstance(item, bool | int | float | complex):
+    if type(item) in SCALARS:
         return item
     x = _points(item) if isinstance(item, slice) else as_array("r_", item)
     new = ndmin - x.ndim

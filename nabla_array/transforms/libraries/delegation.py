@@ -147,7 +147,7 @@ class Binding:
 
 
 def _is_same(x: Any, default: Any) -> bool:
-    plain = isinstance(x, bool | int | float | str | tuple)
+    plain = type(x) is not Array and isinstance(x, bool | int | float | str | tuple)
     return x is default or (plain and bool(np.all(x == default)))
 
 

@@ -143,7 +143,14 @@ def test_scalars_are_numbers_for_isinstance() -> None:
         assert not isinstance(other, numbers.Number)
     assert type(real) is type(copy.deepcopy(real)) is type(pickle.loads(pickle.dumps(real))) is xp.Array
     assert isinstance(real, xp.Array)
-    assert not isinstance(real, float)
+    assert isinstance(real, float)
+    assert isinstance(real, np.float64)
+    assert isinstance(whole, np.int64)
+    assert not isinstance(whole, int)
+    assert isinstance(xp.asarray([True])[0], np.bool_)
+    assert np.isscalar(real)
+    for other in (xp.asarray(0.5), xp.asarray([0.5]), xp.ones((1, 1))):
+        assert not isinstance(other, float | np.generic)
 
 
 def test_scipy_writes_into_arrays() -> None:

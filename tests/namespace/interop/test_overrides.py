@@ -13,7 +13,6 @@ from numpy.testing import overrides
 
 import nabla_array as xp
 
-
 # NumPy tells of these by names of before.
 SECOND_NAMES = {"amax": "max", "amin": "min", "around": "round"}
 
