@@ -66,6 +66,8 @@ class Door(NamedTuple):
 # BLAS that changes vectors in place, of each dtype.
 _IN_PLACE = " ".join([t + f for f in ("axpy", "copy", "scal", "swap") for t in "sdcz"])
 
+_LABELS = "compiled code looks for the classes of numbers"
+
 DOORS = (
     Door(
         "MDAnalysis.lib.distances", "distance_array self_distance_array", shared, "compiled; takes no others"
@@ -122,6 +124,7 @@ DOORS = (
     ),
     Door("matplotlib.collections", "LineCollection.set_segments", copy, "makes an array of each row"),
     Door("matplotlib.collections", "PolyCollection.set_verts", copy, "makes an array of each row"),
+    Door("matplotlib.markers", "MarkerStyle._set_marker", copy, "takes others for names"),
     Door("matplotlib.colors", "LightSource.hillshade", copy, "makes arrays of the class of its argument"),
     Door("matplotlib.colors", "to_rgba_array", copy, "asks each number of what is not NumPy's"),
     Door("networkx.convert", "to_networkx_graph", copy, "knows matrices of NumPy's alone"),
@@ -135,12 +138,23 @@ DOORS = (
     Door("openpyxl.cell.cell", "Cell._bind_value", number, "knows numbers of NumPy's and Python's alone"),
     Door("pandas._libs.tslibs.timedeltas", "Timedelta.__new__", number, "takes numbers of NumPy's alone"),
     Door("pandas._libs.tslibs.timestamps", "Timestamp.__new__", number, "takes numbers of NumPy's alone"),
+    Door("pandas._libs._ujson", "ujson_dumps", copy, "compiled; writes no others"),
+    Door("pandas._libs.lib", "infer_dtype", copy, "compiled; knows no others"),
     Door("pandas._libs.missing", "checknull", number, "knows numbers of NumPy's and Python's alone"),
     Door("pandas._libs.window.aggregations", "*", copy, "compiled; takes no others for bounds"),
     Door("pandas.core.algorithms", "isin take", copy, "takes others for objects, or for arrays of pandas'"),
     Door("pandas.core.arrays.boolean", "BooleanArray.__init__", shared, "takes no others"),
     Door("pandas.core.arrays.numeric", "NumericArray.__init__", shared, "takes no others"),
     Door("pandas.core.arrays.numpy_", "NumpyExtensionArray.__init__", shared, "takes no others"),
+    Door("pandas.core.indexes.base", "Index.__contains__ Index.get_loc Index.delete", copy, _LABELS),
+    Door("pandas.core.indexes.category", "CategoricalIndex.__contains__", copy, _LABELS),
+    Door(
+        "pandas.core.indexes.multi",
+        "MultiIndex.__contains__ MultiIndex.get_loc MultiIndex._get_loc_level",
+        copy,
+        _LABELS,
+    ),
+    Door("pandas.core.tools.numeric", "to_numeric", copy, "takes others for its own"),
     Door("pandas.core.internals.construction", "ndarray_to_mgr", copy, "goes through others row by row"),
     Door("pandas.core.util.hashing", "hash_array", copy, "takes no others"),
     Door("pandas.core.window.rolling", "BaseWindow.__init__", number, "the window goes into compiled code"),

@@ -69,6 +69,13 @@ def _interface(self: Array) -> dict[str, Any]:
     return {"shape": value.shape, "typestr": typestr, "strides": value.strides, "data": value, "version": 3}
 
 
+def _typ(self: Array) -> str:
+    """Tell pandas, of an array with axes, what it calls its own wrapper of NumPy's arrays."""
+    if not self.shape:
+        raise AttributeError("_typ")
+    return "npy_extension"
+
+
 def _as_mpf(self: Array) -> Callable[[int, str], Any]:
     """Answer mpmath, and SymPy's `Float`, which take NumPy's numbers for Python's, but no arrays."""
     if self.shape:
@@ -100,6 +107,6 @@ if compiled is not None:
         "interface", vars(Array)["__array_interface__"]
     )
 error_hook.append(_no_number)
-Array._typ = "npy_extension"  # type: ignore[attr-defined]  # what pandas calls its own wrapper of NumPy's arrays
+Array._typ = property(_typ)  # type: ignore[attr-defined]
 Array._mpmath_ = property(_as_mpf)  # type: ignore[attr-defined]
 Array._sympy_ = property(_as_symbol)  # type: ignore[attr-defined]

@@ -56,6 +56,35 @@ CALLS: dict[str, str] = {
         pd.MultiIndex.from_arrays([f(I), f(A)])
         s.searchsorted(f(A))
     """,
+    "pandas.core.arrays.period": """
+        pd.PeriodIndex.from_fields(year=f(I + 2000), month=f(I), freq="M")
+        pd.PeriodIndex.from_fields(year=f(I + 2000), month=2, freq="M")
+    """,
+    "pandas.core.indexers.utils": """
+        put(d.loc, (f(B), ["a", "b"]), f(T[:3]))
+        put(d.iloc, (f(N[:2]), [0, 1]), f(T[:2]))
+    """,
+    "pandas.core.indexing": """
+        put(d.iloc, (f(N[:2]), f(N[:2])), f(T[:2]))
+        put(d.iloc, (f(N[3:]), f(N[:1])), f(A[:3]))
+        put(d.loc, (f(N[:2]), ["a", "b"]), f(T[:2]))
+        fails(lambda: put(d.iloc, f(B), f(T[:3, :1])))
+    """,
+    "pandas.core.reshape.pivot": """
+        d.pivot_table(values="a", index=f(I), aggfunc="sum")
+        d.pivot_table(values="b", index=f(I), columns=f(N % 2), fill_value=f(A)[1])
+        pd.crosstab(f(I), f(N % 2), values=f(A), aggfunc="max")
+    """,
+    "pandas.core.series": """
+        s.add(f(A), fill_value=f(A)[0])
+        s.rsub(f(A), fill_value=1)
+        s.eq(f(A))
+        fails(lambda: s.add(f(A[:2]), fill_value=0))
+    """,
+    "pandas.io.formats.printing": """
+        repr(pd.Series([f(A), f(I)]))
+        pd.DataFrame({"k": [f(A), f(T)]}).to_string()
+    """,
     "pandas.core.common": """
         d[f(B)]
         d.loc[f(B), "a"]

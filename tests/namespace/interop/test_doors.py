@@ -212,3 +212,34 @@ def test_solvers_take_the_sparsity_of_jacobians() -> None:
         for make in (xp.asarray, np.asarray)
     ]
     assert np.array_equal(found, wanted)
+
+
+def test_pandas_finds_labels_that_are_ours() -> None:
+    pd = pytest.importorskip("pandas", reason="pandas is optional")
+    one, half, yes = xp.asarray([1, 5])[0], xp.asarray([0.5, 2.5])[0], xp.asarray([True])[0]
+    table = pd.DataFrame([[3.0, 4.0], [5.0, 6.0]], index=[1, 5], columns=[0.5, 2.5])
+    assert table.loc[one, half] == table.at[one, half] == table[half][one] == 3.0
+    assert one in table.index
+    assert half in table.columns
+    assert half not in table.index
+    assert pd.Series([7, 8], index=[True, False])[yes] == 7
+    pairs = pd.Series([1, 2], index=pd.MultiIndex.from_tuples([(1, 0.5), (5, 2.5)]))
+    assert pairs.loc[one, half] == 1
+    assert (one, half) in pairs.index
+    assert pairs.loc[one].tolist() == [1]
+    assert one in pd.CategoricalIndex([1, 5])
+    assert pd.Index([1, 5]).delete(xp.asarray([0])).tolist() == [5]
+    with pytest.raises(KeyError):
+        table.loc[half]
+
+
+def test_pandas_writes_numbers_that_are_ours() -> None:
+    pd = pytest.importorskip("pandas", reason="pandas is optional")
+    half, x = xp.asarray([0.5])[0], xp.asarray([3.0, 1.0])
+    table = pd.DataFrame({"a": [3.0, 1.0], "b": [0.0, 2.0]})
+    assert table.clip(upper=half).equals(table.clip(upper=0.5))
+    table[table > 1] = half
+    assert table.to_dict("list") == {"a": [0.5, 1.0], "b": [0.0, 0.5]}
+    assert pd.to_numeric(x, downcast="integer").dtype == "int8"
+    assert pd.api.types.infer_dtype([xp.asarray([2])[0]]) == "integer"
+    assert pd.io.json.ujson_dumps({"a": half}) == '{"a":0.5}'

@@ -28,6 +28,7 @@ N = np.arange(20.0)
 
 Of = Callable[[Any], Any]
 CALLS: dict[str, Callable[[Any, Of], Any]] = {
+    "plot with a marker of vertices": lambda ax, f: ax.plot(f(N), f(V), marker=f(T[:3, :2])),
     "hist of columns": lambda ax, f: ax.hist(f(T)),
     "hist": lambda ax, f: ax.hist(f(V)),
     "hist of a list": lambda ax, f: ax.hist([f(V), f(S)]),
