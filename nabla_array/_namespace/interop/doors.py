@@ -63,6 +63,14 @@ class Door(NamedTuple):
     lists: bool = False
 
 
+# Modules of scikit-image whose functions Cython made for several dtypes.
+_FUSED = (
+    "feature._haar",
+    "measure._moments_cy",
+    "morphology._max_tree",
+    "morphology._misc_cy",
+    "util._remap",
+)
 # BLAS that changes vectors in place, of each dtype.
 _IN_PLACE = " ".join([t + f for f in ("axpy", "copy", "scal", "swap") for t in "sdcz"])
 
@@ -199,11 +207,9 @@ DOORS = (
     Door(
         "skimage.feature._fisher_vector", "learn_gmm fisher_vector", copy, "takes no others for descriptors"
     ),
-    Door("skimage.feature._haar", "*", shared, "compiled; asks others for no dtype"),
-    Door("skimage.morphology._misc_cy", "*", shared, "compiled; asks others for no dtype"),
+    *[Door(f"skimage.{module}", "*", shared, "compiled; asks others for no dtype") for module in _FUSED],
     Door("skimage.transform._hough_transform", "*", shared, "compiled; takes no others"),
     Door("skimage.transform._warps", "warp", copy, "takes others for functions"),
-    Door("skimage.util._remap", "*", shared, "compiled; asks others for no dtype"),
     Door("sklearn.utils.arrayfuncs", "*", shared, "compiled; asks others for no dtype"),
     Door(
         "skimage.util.shape", "view_as_blocks view_as_windows", shared, "gives views of NumPy's arrays alone"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 # Calls of each module's library, a line each: `f` makes an array of ours or leaves it NumPy's, `ns` is the
-# namespace, `d` and `s` are a table and a series of pandas, `x` is a symbol.
+# namespace, `d`, `w` and `s` are tables and a series of pandas, `x` is a symbol.
 CALLS: dict[str, str] = {
     "matplotlib.streamplot": """
         lines(streamplot(f(N), f(N), f(S), f(S), color=f(S)))
@@ -29,6 +29,10 @@ CALLS: dict[str, str] = {
         codec.unpackb(codec.packb({"a": f(T), "b": f(B)}))
         codec.unpackb(codec.packb([f(T)[::2, 1], f(I)]))
         codec.unpackb(codec.packb([f(I)[1], f(B)[0], f(A.astype("f"))[0]]))
+    """,
+    "networkx.algorithms.similarity": """
+        nx.simrank_similarity(nx.from_numpy_array(f(S % 2)), source=f(I)[0], importance_factor=f(A)[1] / 2)
+        nx.simrank_similarity(nx.cycle_graph(4))
     """,
     "numpy.ctypeslib._ctypeslib": """
         np.ctypeslib.ndpointer(np.float64).from_param(f(A)) is not None
@@ -65,7 +69,7 @@ CALLS: dict[str, str] = {
         put(d.iloc, (f(N[:2]), [0, 1]), f(T[:2]))
     """,
     "pandas.core.indexing": """
-        put(d.iloc, (f(N[:2]), f(N[:2])), f(T[:2]))
+        put(w.iloc, (f(N[:2]), f(N[:2])), f(T[:2]))
         put(d.iloc, (f(N[3:]), f(N[:1])), f(A[:3]))
         put(d.loc, (f(N[:2]), ["a", "b"]), f(T[:2]))
         fails(lambda: put(d.iloc, f(B), f(T[:3, :1])))
@@ -350,6 +354,11 @@ CALLS: dict[str, str] = {
         signal.ShortTimeFFT(A, 2, 1.0).t(f(I)[4] * 10)
         fails(lambda: signal.ShortTimeFFT(A, hop=f(A)[0], fs=1.0))
     """,
+    "skimage.morphology.footprints": """
+        morphology.white_tophat(S, f(np.ones((3, 3))))
+        morphology.closing(S, f(np.ones((2, 3))))
+        fails(lambda: morphology.erosion(f(S), {1, 2}))
+    """,
     "skimage.exposure.exposure": """
         exposure.histogram(f(I), nbins=f(np.array([1, 3])))
     """,
@@ -504,7 +513,9 @@ NAMES = {
         *("astropy.time as time", "astropy.units as units"),
     ],
     "jax": ["jax.numpy as jnp"],
+    "networkx": ["networkx as nx"],
     "skimage": [
+        "skimage.morphology as morphology",
         *("skimage.exposure as exposure", "skimage.measure as measure"),
         "skimage.segmentation as segmentation",
     ],

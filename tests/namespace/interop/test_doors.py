@@ -243,3 +243,15 @@ def test_pandas_writes_numbers_that_are_ours() -> None:
     assert pd.to_numeric(x, downcast="integer").dtype == "int8"
     assert pd.api.types.infer_dtype([xp.asarray([2])[0]]) == "integer"
     assert pd.io.json.ujson_dumps({"a": half}) == '{"a":0.5}'
+
+
+def test_fused_functions_of_scikit_image_take_our_arrays() -> None:
+    measure = pytest.importorskip("skimage.measure", reason="scikit-image is optional")
+    from skimage.morphology import area_opening, max_tree
+
+    x = np.arange(36, dtype=np.uint8).reshape(6, 6) % 7
+    assert np.array_equal(area_opening(xp.asarray(x), 3), area_opening(x, 3))
+    for ours, numpys in zip(max_tree(xp.asarray(x)), max_tree(x), strict=True):
+        assert np.array_equal(ours, numpys)
+    nu = measure.moments_normalized(measure.moments_central(x.astype(float)))
+    assert np.array_equal(measure.moments_hu(xp.asarray(nu)), measure.moments_hu(nu), equal_nan=True)

@@ -75,6 +75,7 @@ def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:
         ]
     if package == "pandas":
         names["d"] = names["pd"].DataFrame({"a": np.arange(6), "b": np.arange(6) * 0.5, "d": list("xyxyxy")})
+        names["w"] = names["pd"].DataFrame(V["T"].copy())
         names["s"] = names["pd"].Series(V["A"].copy())
     if package == "astropy":
         names["indexed"] = names["Table"]({"a": V["I"], "b": V["A"]})
