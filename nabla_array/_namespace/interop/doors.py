@@ -91,11 +91,13 @@ DOORS = (
     Door("_pytest.python_api", "approx", number, "the home of `approx` before pytest 9.2"),
     Door("astropy.io.fits.card", "Card.__init__", number, "keeps the values of keywords"),
     Door("astropy.io.fits.header", "Header.__setitem__ Header.set", number, "keeps the values of keywords"),
+    Door("PIL.Image", "Image.putdata", copy, "compiled; takes others for pixels", lists=True),
     Door("astropy.io.misc.yaml", "AstropyDumper.represent_data", copy, "looks for the class among NumPy's"),
     Door("casadi.casadi", "DM.__init__ MX.__init__ SX.__init__", copy, "compiled; takes no other tables"),
     Door("catboost.core", "Pool.__init__ CatBoost._fit", copy, "takes no other tables"),
     Door("catboost.core", "CatBoost._process_predict_input_data", copy, "takes no other tables"),
     Door("cv2", "*", shared, "compiled code that takes no other arrays, and draws on those it is given"),
+    Door("dask.array.core", "Array.__setitem__", number, "takes others for arrays"),
     Door("gymnasium.spaces.box", "Box.__init__ Box.contains", copy, "bounds are NumPy's, or numbers"),
     Door(
         "gymnasium.spaces.discrete",

@@ -16,7 +16,7 @@ KNOWN = (
     *("MDAnalysis", "PIL", "SimpleITK", "_pytest", "array_api_compat", "astropy", "autograd"),
     *("autoray", "casadi", "catboost", "cv2", "dask", "einops", "gymnasium", "h5py"),
     *("jax", "joblib", "json", "keras", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
-    *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "polars"),
+    *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "pint", "polars"),
     *("pyarrow", "pygame", "pytensor", "qiskit", "qutip", "scipy", "simplejson", "skimage"),
     *("sklearn", "sparse", "statsmodels", "sympy", "tables", "tensorflow", "torch", "wave"),
     *("xarray", "xgboost"),

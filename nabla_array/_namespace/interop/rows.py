@@ -66,6 +66,8 @@ ROWS = (
     Row("pandas.core.reshape.pivot", arrays, "takes others for names of columns"),
     Row("pandas.core.series", arrays, "takes others for a number, if there is a `fill_value`"),
     Row("pandas.io.formats.printing", arrays, "goes into no others"),
+    Row("pint.delegates.formatter.plain", arrays, "shows no others by NumPy's options"),
+    Row("pint.facets.plain.unit", arrays, "divides no others by a unit"),
     Row("scipy.linalg.interpolative", arrays, "takes no others for matrices"),
     Row("scipy.ndimage._interpolation", arrays, "takes the shape of `output` from no others"),
     Row("scipy.ndimage._measurements", arrays, "takes no others for `output`"),

@@ -191,6 +191,15 @@ CALLS: dict[str, str] = {
         into(lambda out: ndimage.maximum_filter(f(S), 3, output=out[::-1]))
         into(lambda out: ndimage.rank_filter(f(S), 1, 3, output=out.T))
     """,
+    "pint.delegates.formatter.plain": """
+        str(units.Quantity(f(A), "m"))
+        f"{units.Quantity(f(T), 'm'):.2f~P}"
+    """,
+    "pint.facets.plain.unit": """
+        (f(A) / units.s).magnitude.tolist()
+        (units.s / f(A)).to("ms").magnitude.tolist()
+        fails(lambda: "text" / units.s)
+    """,
     "scipy.linalg.interpolative": """
         interpolative.interp_decomp(f(S), 2, rand=False)[1]
         interpolative.svd(f(S), 2, rand=False)[1]
@@ -514,6 +523,7 @@ NAMES = {
     ],
     "jax": ["jax.numpy as jnp"],
     "networkx": ["networkx as nx"],
+    "pint": ["pint as pint"],
     "skimage": [
         "skimage.morphology as morphology",
         *("skimage.exposure as exposure", "skimage.measure as measure"),

@@ -255,3 +255,17 @@ def test_fused_functions_of_scikit_image_take_our_arrays() -> None:
         assert np.array_equal(ours, numpys)
     nu = measure.moments_normalized(measure.moments_central(x.astype(float)))
     assert np.array_equal(measure.moments_hu(xp.asarray(nu)), measure.moments_hu(nu), equal_nan=True)
+
+
+def test_dask_is_written_to_at_scalars() -> None:
+    da = pytest.importorskip("dask.array", reason="Dask is optional")
+    x = da.from_array(np.zeros(4), chunks=2)
+    x[xp.asarray([1, 2])[1]] = xp.asarray([0.5])[0]
+    assert x.compute().tolist() == [0.0, 0.0, 0.5, 0.0]
+
+
+def test_pillow_takes_lists_of_scalars() -> None:
+    pillow = pytest.importorskip("PIL.Image", reason="Pillow is optional")
+    picture = pillow.new("L", (2, 2))
+    picture.putdata(list(xp.asarray([1, 2, 3, 4])))
+    assert np.asarray(picture).tolist() == [[1, 2], [3, 4]]

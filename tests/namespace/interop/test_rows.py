@@ -83,6 +83,8 @@ def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:
         uncertainty = names["nddata"].StdDevUncertainty(V["A"] / 9)
         names["measured"] = names["nddata"].NDDataRef(V["A"], uncertainty=uncertainty)
         names["fits_of"] = partial(fits_of, names["fits"])
+    if package == "pint":
+        names["units"] = names["pint"].UnitRegistry()
     if package == "statsmodels":
         names["imputed"] = names["mice"].MICEData(names["pd"].DataFrame(V["T"], columns=["a", "b"]))
     if package == "h5py":
