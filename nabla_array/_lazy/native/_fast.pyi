@@ -27,6 +27,7 @@ def importing(function: Callable[..., Any]) -> Callable[..., Any]: ...
 def attribute(name: str, slow: property) -> property: ...
 def asking(
     arrays: set[str],
+    standards: set[str],
     interfaces: set[str],
     writing: set[str],
     reading: set[str],

@@ -7,26 +7,26 @@ typedef struct {
     char kind;      /* 's'hape, si'z'e, 'n'dim, 'd'type, 'c'lass, 'i'nterface */
 } Attribute;
 
-/* What an array with axes is an instance of depends on the module that asks: some are told of NumPy's class. So does
+/* What an array is an instance of depends on the module that asks: some are told of NumPy's class. So does
  * whether it has `__array_interface__`, and whether NumPy is given a copy of it.
  */
-static PyObject *told_of_arrays, *told_of_interfaces, *told_of_memory[3], *giving, *from_shared;
+static PyObject *told_of_arrays, *told_of_scalars, *told_of_interfaces, *told_of_memory[3], *giving, *from_shared;
 
-/* asking(*modules, list, list, function): what `policies.py` has for `__class__`, for `__array_interface__`, in three
- * sets, for `__array__`, and for what becomes ours
+/* asking(*modules, list, list, function): what `policies.py` has for `__class__`, in two sets, for `__array_interface__`,
+ * in three, for `__array__`, and for what becomes ours
  */
 static PyObject *
 asking(PyObject *module, PyObject *args)
 {
-    PyObject *sets[6], *hook, *files, *share;
-    PyObject **where[6] = {&told_of_arrays,    &told_of_interfaces, &told_of_memory[0],
-                           &told_of_memory[1], &told_of_memory[2],  &giving};
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
-                          &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5], &PyList_Type, &hook,
-                          &PyList_Type, &files, &share)) {
+    PyObject *sets[7], *hook, *files, *share;
+    PyObject **where[7] = {&told_of_arrays,    &told_of_scalars,   &told_of_interfaces, &told_of_memory[0],
+                           &told_of_memory[1], &told_of_memory[2], &giving};
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!O!O!O!O", &PySet_Type, &sets[0], &PySet_Type, &sets[1], &PySet_Type, &sets[2],
+                          &PySet_Type, &sets[3], &PySet_Type, &sets[4], &PySet_Type, &sets[5], &PySet_Type, &sets[6],
+                          &PyList_Type, &hook, &PyList_Type, &files, &share)) {
         return NULL;
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         Py_XSETREF(*where[i], Py_NewRef(sets[i]));
     }
     Py_XSETREF(program_hook, Py_NewRef(hook));
@@ -60,21 +60,19 @@ is_asked_by(PyObject *modules)
     return found;
 }
 
-/* Return the class of an array to the code that asks, that of NumPy's scalars for a scalar; NULL, without an
- * error, where `policies.py` says it.
- */
+/* Return the class of an array to the code that asks; NULL, without an error, where `policies.py` says it. */
 static PyObject *
 class_of(PyObject *x)
 {
     PyObject *found = NULL;
-    if (is_scalar(x)) {
+    if (is_scalar(x) && told_of_scalars != NULL && !is_asked_by(told_of_scalars)) {
         PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
         if (dtype != NULL && PyArray_DescrCheck(dtype)) {
             found = Py_NewRef((PyObject *)((PyArray_Descr *)dtype)->typeobj);
         }
         Py_XDECREF(dtype);
     }
-    else if (told_of_arrays != NULL && !is_asked_by(told_of_arrays)) {
+    else if (!is_scalar(x) && told_of_arrays != NULL && !is_asked_by(told_of_arrays)) {
         found = Py_NewRef((PyObject *)Array);
     }
     PyErr_Clear();

@@ -13,7 +13,16 @@ if TYPE_CHECKING:
 
 # The packages, and the other modules, that `libraries` knows.
 KNOWN = (
-    *("MDAnalysis", "PIL", "SimpleITK", "_pytest", "array_api_compat", "astropy", "autograd"),
+    *(
+        "MDAnalysis",
+        "PIL",
+        "SimpleITK",
+        "_pytest",
+        "array_api_compat",
+        "array_api_extra",
+        "astropy",
+        "autograd",
+    ),
     *("autoray", "casadi", "catboost", "cv2", "dask", "einops", "gymnasium", "h5py"),
     *("jax", "joblib", "json", "keras", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
     *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "pint", "polars"),

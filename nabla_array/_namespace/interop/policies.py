@@ -20,6 +20,8 @@ from ..core.views import borrowing, memory, reading, writing
 # The modules that rows are on for, by what they are told (and `probing` of array.py, `reading`, `writing`,
 # `borrowing` and `trusted` of views.py): an array with axes is an instance of `numpy.ndarray`, ...
 arrays: set[str] = set()
+# ... a scalar is no number, but an array, as the standard's code takes it, ...
+standards: set[str] = set()
 # ... an array has `__array_interface__`, ...
 interfaces: set[str] = set()
 # ... `float` of an array with axes raises SymPy's error, ...
@@ -41,10 +43,11 @@ program_files: list[dict[str, bool]] = []
 
 
 def _class_of(x: Array) -> type[Any]:
-    """Return the class that an array has besides its own: a scalar that of NumPy's scalars, for everybody."""
+    """Return the class that an array has besides its own: a scalar that of NumPy's scalars."""
+    name = sys._getframe(2).f_globals.get("__name__")
     if is_scalar(x):
-        return x.dtype.type
-    return np.ndarray if arrays and sys._getframe(2).f_globals.get("__name__") in arrays else Array
+        return Array if name in standards else x.dtype.type
+    return np.ndarray if name in arrays else Array
 
 
 def _no_number(message: str) -> Exception:
@@ -101,7 +104,7 @@ def is_shown(names: dict[str, Any]) -> bool:
 class_hook.append(_class_of)
 Array.__array_interface__ = property(_interface)  # type: ignore[attr-defined]
 if compiled is not None:
-    _sets = (arrays, interfaces, writing, reading, borrowing, giving)
+    _sets = (arrays, standards, interfaces, writing, reading, borrowing, giving)
     compiled.asking(*_sets, program_hook, program_files, from_shared)
     Array.__array_interface__ = compiled.attribute(  # type: ignore[attr-defined]
         "interface", vars(Array)["__array_interface__"]

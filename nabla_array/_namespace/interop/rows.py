@@ -20,6 +20,7 @@ from .policies import (
     is_shown,
     sampling,
     shown,
+    standards,
     symbolic,
 )
 
@@ -125,6 +126,15 @@ ROWS = (
     Row("sklearn.metrics._regression", floats, "makes `float` of errors and scores"),
     Row("scipy", sampling, "computes with what it draws by NumPy, in compiled code"),
     Row("sklearn", sampling, "computes with what it draws by NumPy, in compiled code"),
+    *[
+        Row(module, standards, "takes instances of `float` for Python's numbers")
+        for module in (
+            "array_api_extra._lib._utils._helpers",
+            "scipy._external.array_api_extra._lib._utils._helpers",
+            "scipy._lib.array_api_extra._lib._utils._helpers",
+            "sklearn.externals.array_api_extra._lib._helpers",
+        )
+    ],
     *[
         Row(f"{package}.common._helpers", probing, "tries `bool` to see whether values can be looked at")
         for package in (

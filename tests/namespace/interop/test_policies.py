@@ -13,6 +13,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace.core.array import probing
+from nabla_array._namespace.interop.policies import standards
 from nabla_array._namespace.interop.rows import ROWS
 from nabla_array.transforms import compile, grad, trace, vmap
 
@@ -48,6 +49,19 @@ def test_a_function_of_a_users_is_told_the_truth(name: str) -> None:
         x = xp.asarray(np.array([3.0, 1.0, 2.0]))
         found = vars(names[owner[0]])[name](None, x, x[0]) if owner else names[name](x, x[0])
         assert found == {False}
+
+
+STANDARDS = [row.module for row in ROWS if row.told is standards]
+
+
+@pytest.mark.parametrize("module", STANDARDS)
+def test_is_python_scalar(module: str) -> None:
+    helpers = pytest.importorskip(module, reason="another release of SciPy, or scikit-learn, has it")
+    x = xp.asarray([0.5, 1.5])
+    assert helpers.is_python_scalar(0.5)
+    assert not any(map(helpers.is_python_scalar, (x, x[0], x.sum(), np.float64(0.5))))
+    number, array = helpers.asarrays(x[0], 2.0, xp)
+    assert type(number) is type(array) is xp.Array
 
 
 def test_a_generator_gives_ours_to_everybody_else() -> None:

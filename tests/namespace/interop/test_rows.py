@@ -21,7 +21,7 @@ from nabla_array._namespace.core.array import probing
 from nabla_array._namespace.core.views import borrowing, reading, trusted
 from nabla_array._namespace.interop import rows
 from nabla_array._namespace.interop.functions import HostFallbackWarning
-from nabla_array._namespace.interop.policies import floats, giving
+from nabla_array._namespace.interop.policies import floats, giving, standards
 from nabla_array._namespace.interop.rows import Row
 
 from ...optional import HAS_BUFFERS, NO_BUFFERS
@@ -47,6 +47,7 @@ ROWS = (*rows.ROWS, Row("numpy.lib._stride_tricks_impl", reading, "counts on the
 ELSEWHERE = {"pandas.core.common": "pandas 3"}
 # ... or for what has tests of its own: `is_lazy_array`, below.
 ELSEWHERE |= {row.module: "test_is_lazy_array" for row in ROWS if row.told is probing}
+ELSEWHERE |= {row.module: "test_is_python_scalar" for row in ROWS if row.told is standards}
 ELSEWHERE |= {row.module: "test_floats.py" for row in ROWS if row.told is floats}
 ELSEWHERE |= {
     row.module: "test_lent.py" for row in ROWS if any(row.told is t for t in (borrowing, trusted, giving))
