@@ -74,7 +74,7 @@ _FUSED = (
 # BLAS that changes vectors in place, of each dtype.
 _IN_PLACE = " ".join([t + f for f in ("axpy", "copy", "scal", "swap") for t in "sdcz"])
 
-_LABELS = "compiled code looks for the classes of numbers"
+_CLASSES = "compiled code looks for the classes of numbers"
 
 DOORS = (
     Door(
@@ -156,13 +156,19 @@ DOORS = (
     Door("pandas.core.arrays.boolean", "BooleanArray.__init__", shared, "takes no others"),
     Door("pandas.core.arrays.numeric", "NumericArray.__init__", shared, "takes no others"),
     Door("pandas.core.arrays.numpy_", "NumpyExtensionArray.__init__", shared, "takes no others"),
-    Door("pandas.core.indexes.base", "Index.__contains__ Index.get_loc Index.delete", copy, _LABELS),
-    Door("pandas.core.indexes.category", "CategoricalIndex.__contains__", copy, _LABELS),
+    Door(
+        "pandas.core.dtypes.cast",
+        "construct_1d_arraylike_from_scalar infer_dtype_from_scalar",
+        number,
+        _CLASSES,
+    ),
+    Door("pandas.core.indexes.base", "Index.__contains__ Index.get_loc Index.delete", copy, _CLASSES),
+    Door("pandas.core.indexes.category", "CategoricalIndex.__contains__", copy, _CLASSES),
     Door(
         "pandas.core.indexes.multi",
         "MultiIndex.__contains__ MultiIndex.get_loc MultiIndex._get_loc_level",
         copy,
-        _LABELS,
+        _CLASSES,
     ),
     Door("pandas.core.tools.numeric", "to_numeric", copy, "takes others for its own"),
     Door("pandas.core.internals.construction", "ndarray_to_mgr", copy, "goes through others row by row"),

@@ -237,6 +237,7 @@ def test_pandas_writes_numbers_that_are_ours() -> None:
     pd = pytest.importorskip("pandas", reason="pandas is optional")
     half, x = xp.asarray([0.5])[0], xp.asarray([3.0, 1.0])
     table = pd.DataFrame({"a": [3.0, 1.0], "b": [0.0, 2.0]})
+    assert pd.DataFrame({"a": x, "b": x.mean()}).dtypes.tolist() == ["float64", "float64"]
     assert table.clip(upper=half).equals(table.clip(upper=0.5))
     table[table > 1] = half
     assert table.to_dict("list") == {"a": [0.5, 1.0], "b": [0.0, 0.5]}
