@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 __all__ = ["eval"]
 
+_KNOWN = {np.ndarray, np.float64, float}  # what often comes, and holds no arrays of ours
+
 
 def arrays_in(tree: Any) -> list[Array]:
     """Return the arrays in nested lists, tuples and dicts, in order; other things are left out."""
@@ -60,7 +62,7 @@ def eval(*arrays: Any) -> Any:  # type: ignore[misc]  # mypy takes `*Any` for le
     """
     if len(arrays) == 1 and type(arrays[0]) is Array and not in_use:  # the usual case, often of small arrays
         value_of(current(arrays[0]))
-    elif len(arrays) != 1 or not isinstance(arrays[0], np.ndarray | np.generic | float):
+    elif len(arrays) != 1 or type(arrays[0]) not in _KNOWN:
         evaluate([current(x) for x in arrays_in(arrays)])
     return arrays[0] if len(arrays) == 1 else arrays
 

@@ -7,6 +7,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace.core.evaluation import arrays_in, fresh_value
+from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.transforms import grad
 
 
@@ -41,3 +42,12 @@ def test_nothing_is_fresh_while_a_derivative_is_taken() -> None:
     seen = []
     grad(lambda x: seen.append(fresh_value(x)) or xp.sum(x * x))(xp.asarray([1.0, 2.0]))
     assert seen == [None]
+
+
+def test_scalars_are_evaluated_beside_devices_in_use() -> None:
+    parts = shard(xp.ones(4), DeviceMesh((2,), ("x",)), P("x"))
+    y = xp.sum(xp.exp(xp.ones(200_000)))
+    assert y._node.value is None
+    assert xp.eval(y) is y
+    assert y._node.value is not None
+    assert xp.eval(parts) is parts
