@@ -32,8 +32,6 @@ class _Float(float):
 
 def _json(encoder: ModuleType) -> None:
     """Let JSON have scalars of float64, as NumPy's, which are floats; no other has it."""
-    if encoder.__name__ == "json.encoder":
-        vars(encoder)["float"] = _Float
     default = encoder.JSONEncoder.default
 
     @wraps(default)
@@ -46,6 +44,21 @@ def _json(encoder: ModuleType) -> None:
         raise TypeError(f"Object of type {kind} is not JSON serializable; x.tolist() of an array x is")
 
     encoder.JSONEncoder.default = answer
+    if encoder.__name__ != "json.encoder":
+        return
+    vars(encoder)["float"] = _Float
+    make = vars(encoder)["c_make_encoder"]
+
+    def made(markers: Any, default: Callable[[Any], Any], *options: Any) -> Any:
+        """Ask a program's own `default` for no number that NumPy's scalars are."""
+
+        def shown(o: Any) -> Any:
+            return float(o) if type(o) is Array and isinstance(o, float) else default(o)
+
+        return make(markers, shown, *options)
+
+    if make is not None:  # as where Python has no C code
+        vars(encoder)["c_make_encoder"] = made
 
 
 def _joblib(hashing: ModuleType) -> None:

@@ -24,6 +24,12 @@ def test_json_has_the_numbers_that_it_has_of_numpys() -> None:
             {"a": [6.0, 1.0]}, indent=indent
         )
     assert json.dumps(x * xp.inf, default=lambda a: a.tolist()) == "[Infinity, Infinity, Infinity]"
+    for indent in (None, 1):  # a program's own `default` is asked for none of them
+        assert json.loads(json.dumps([x[1], xp.arange(3)[2], {1}], default=str, indent=indent)) == [
+            1.0,
+            "2",
+            "{1}",
+        ]
     for other in (x, x.astype(xp.float32)[0], xp.arange(2)[1]):
         with pytest.raises(TypeError, match=r"not JSON serializable; x\.tolist\(\)"):
             json.dumps(other)
