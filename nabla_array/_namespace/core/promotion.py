@@ -126,7 +126,7 @@ def host_array(function: str, x: Any, dtype: Any, copy: bool | None, order: Any 
 
 
 def checked(function: str, value: np.ndarray) -> np.ndarray:
-    """Return `value` in native byte order; raises TypeError for dtypes that are no numbers, or with units."""
+    """Return `value` in native byte order; raises TypeError for what is no array of numbers alone."""
     check_override(function, value)
     if value.dtype.kind not in "biufc":
         if value.dtype.kind == "O" and any(type(i) is int and not -(2**63) <= i < 2**64 for i in value.flat):

@@ -13,17 +13,8 @@ if TYPE_CHECKING:
 
 # The packages, and the other modules, that `libraries` knows.
 KNOWN = (
-    *(
-        "MDAnalysis",
-        "PIL",
-        "SimpleITK",
-        "_pytest",
-        "array_api_compat",
-        "array_api_extra",
-        "astropy",
-        "autograd",
-    ),
-    *("autoray", "casadi", "catboost", "cv2", "dask", "einops", "gymnasium", "h5py"),
+    *("MDAnalysis", "PIL", "SimpleITK", "_pytest", "array_api_compat", "array_api_extra", "astropy"),
+    *("autograd", "autoray", "casadi", "catboost", "cv2", "dask", "einops", "gymnasium", "h5py"),
     *("jax", "joblib", "json", "keras", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
     *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "pint", "polars"),
     *("pyarrow", "pygame", "pytensor", "qiskit", "qutip", "scipy", "simplejson", "skimage"),

@@ -57,7 +57,7 @@ def _json(encoder: ModuleType) -> None:
 
         return make(markers, shown, *options)
 
-    if make is not None:  # as where Python has no C code
+    if make is not None:  # Python may have no C code
         vars(encoder)["c_make_encoder"] = made
 
 
