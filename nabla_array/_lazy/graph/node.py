@@ -109,10 +109,15 @@ class Part(Node):
 class Exported(Part):
     """A leaf whose memory was given away (`ctypes`, `data`), to be written to unseen.
 
-    What can be done with it at once is.
+    What can be done with it at once is. A pending operation, and another array, get a copy: see `kept`.
     """
 
     __slots__ = ()
+
+
+def kept(node: Node) -> Node:
+    """Return a node whose elements stay: one of a copy, where others may write to them unseen."""
+    return leaf(node.value.copy()) if type(node) is Exported else node
 
 
 # `evaluate.evaluate` puts itself here: recording must be able to ask for it, and may not import it.
@@ -121,6 +126,8 @@ evaluate_hook: list[Callable[[list[Node]], None]] = []
 
 def record(prim: Primitive, inputs: tuple[Node, ...], params: dict[str, Any] = NO_PARAMS) -> Node:
     """Add `prim(*inputs, **params)` to the graph; shapes and dtypes are checked by its aval rule."""
+    if Exported in map(type, inputs):
+        inputs = tuple(map(kept, inputs))
     try:
         aval = prim.aval(*[n.aval for n in inputs], **params)
     except TooBigError as error:

@@ -332,7 +332,7 @@ same_or_copy(PyObject *x, int copies)
     if (!copies) {
         return Py_NewRef(x);
     }
-    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0) {
+    if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 || Py_TYPE(NODE(x)) == Exported) {
         return NULL;
     }
     if (SLOT(x, x_view) != Py_None && /* whose order the copy keeps */

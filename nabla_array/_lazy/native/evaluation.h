@@ -336,8 +336,8 @@ renewed(PyObject *x)
     base = SLOT(view, v_base);
     was = VALUE_OF(SLOT(view, v_seen));
     now = VALUE_OF(NODE(base));
-    if (PyTuple_GET_SIZE(SLOT(base, x_levels)) != 0 || was == NULL || now == NULL || !PyArray_CheckExact(was) ||
-        !PyArray_CheckExact(now)) {
+    if (PyTuple_GET_SIZE(SLOT(base, x_levels)) != 0 || Py_TYPE(NODE(base)) == Exported || was == NULL || now == NULL ||
+        !PyArray_CheckExact(was) || !PyArray_CheckExact(now)) {
         return NULL;
     }
     return same_part((PyArrayObject *)VALUE_OF(NODE(x)), (PyArrayObject *)was, (PyArrayObject *)now);

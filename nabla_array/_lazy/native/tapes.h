@@ -190,7 +190,7 @@ make_array(PyObject *type, PyObject *const *args, size_t nargsf, PyObject *names
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf);
     if ((n != 1 && n != 2) || (names != NULL && PyTuple_GET_SIZE(names) != 0) ||
-        !PyObject_TypeCheck(args[0], Node) || (n == 2 && !PyTuple_CheckExact(args[1]))) {
+        !PyObject_TypeCheck(args[0], Node) || Py_TYPE(args[0]) == Exported || (n == 2 && !PyTuple_CheckExact(args[1]))) {
         return call_class(type, args, nargsf, names);
     }
     return array_along(Py_NewRef(args[0]), n == 2 ? args[1] : no_levels);
@@ -243,7 +243,7 @@ weight_of(PyObject *aval)
 }
 
 /* Return a new pending node of `prim(*inputs, **params)`; NULL where whoever records evaluates what it stands on first, or
- * with an error.
+ * copies it (`kept` of node.py), or with an error.
  */
 static PyObject *
 recorded(PyObject *prim, PyObject *inputs, PyObject *params, PyObject *aval)
@@ -251,7 +251,7 @@ recorded(PyObject *prim, PyObject *inputs, PyObject *params, PyObject *aval)
     PyObject *node, *depth;
     long most = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
-        long other = depth_of(PyTuple_GET_ITEM(inputs, i));
+        long other = Py_TYPE(PyTuple_GET_ITEM(inputs, i)) == Exported ? deepest + 1 : depth_of(PyTuple_GET_ITEM(inputs, i));
         most = most > other ? most : other;
     }
     most += weight_of(aval);

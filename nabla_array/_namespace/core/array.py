@@ -15,7 +15,7 @@ import numpy as np
 
 from ..._lazy.config import active
 from ..._lazy.graph.aval import LARGE
-from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, record, tapes
+from ..._lazy.graph.node import NO_PARAMS, Exported, Node, Part, kept, leaf, record, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.graph.scopes import is_captured, refuse_write, scopes
 from ..._lazy.native import compiled
@@ -86,7 +86,7 @@ class Array(Methods):
     def __init__(self, node: Any, levels: Levels = NO_LEVELS) -> None:
         if not isinstance(node, Node):  # as NumPy's types of numbers are called: by `statistics`, say
             node = from_value(np.asarray(node if isinstance(node, int | complex) else float(node)))._node
-        self._node = node
+        self._node = kept(node)
         self._levels = levels
         self._view = None
         if scopes:
@@ -320,7 +320,7 @@ def _renew(x: Array) -> None:
     if type(x._node) is Part and not (levels or x._levels or tapes) and active.settings["mode"] != "max":
         part = same_part(x._node.value, seen.seen.value, owned.value)
         if part is not None:
-            x._node = Part(part)
+            x._node = Exported(part) if type(owned) is Exported else Part(part)
             x._view = View(seen.base, seen._steps, owned, seen._part)
             return
     steps = seen.steps
@@ -332,6 +332,11 @@ def _renew(x: Array) -> None:
         steps = (*back, *steps)
     for step in steps:
         indices = [(current(i), i._levels) for i in step.indices]
+        if type(node) is Exported and not (indices or levels or tapes):
+            found = part_hook[1](step.prim, node, step.params)
+            if found is not None:  # it stays where its owner is
+                node = found._node
+                continue
         node, levels = bind(step.prim, ((node, levels), *indices), step.params)
     x._node, x._levels = node, levels
     x._view = View(seen.base, steps, owned)
@@ -526,11 +531,11 @@ def _write(x: Array, new: Array, part: Step | None) -> bool:
     old = [Array(before, base._levels)]
     for step in steps[:-1]:
         old.append(apply(step.prim, old[-1], *step.indices, **step.params))
-    node = current(new)  # now: it may be a view of what changes
+    node = kept(current(new))  # now: it may be a view of what changes
     written = new
     for step in reversed(steps):
         written = step.prim.put(apply, old.pop(), written, *step.indices, **step.params)
-    after = current(written)
+    after = node if written is new else kept(current(written))
     if base._node is not before:
         return False
     base._node, base._levels = after, written._levels

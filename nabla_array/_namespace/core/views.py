@@ -403,6 +403,7 @@ def memory(x: Array, is_written: bool = True) -> np.ndarray:
         value = Exported(np.array(owner._value(), order="C"))
         if is_outside:
             owner = Array(value)
+            owner._node = value
         else:
             owner._node, owner._levels = value, ()
     elif type(owner._node) is not Exported or not owner._node.value.flags.owndata:  # of another's, say

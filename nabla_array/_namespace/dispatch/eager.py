@@ -19,7 +19,7 @@ from ..._lazy.cpu import calls
 from ..._lazy.cpu.faults import heard, hears_underflow, listener, tell, tell_here
 from ..._lazy.graph.aval import LARGE as LARGE
 from ..._lazy.graph.aval import Aval, aval_of
-from ..._lazy.graph.node import NO_PARAMS, Node, Part, leaf, tapes
+from ..._lazy.graph.node import NO_PARAMS, Exported, Node, Part, leaf, tapes
 from ..._lazy.graph.primitive import Primitive, as_value
 from ..._lazy.graph.program import is_literal
 from ..._lazy.graph.scopes import scopes
@@ -167,7 +167,7 @@ def read(x: Array, key: Any) -> Array | None:
         return known(part, aval_of(part.shape, part.dtype)) if part.nbytes < LARGE else None
     if part.nbytes >= PART or (frozen and id(x) in frozen):
         return None
-    out = known(part, aval_of(part.shape, part.dtype))
+    out = _seen(part, node)
     shape = node.aval.shape
     if seen is None and not x.shape:
         if not out.shape:
@@ -401,6 +401,14 @@ def product(function: Callable[..., Any], x: Array, y: Array) -> Array | None:
     return known(value, aval_of(value.shape, value.dtype))
 
 
+def _seen(value: np.ndarray, node: Node) -> Array:
+    """Return an array of elements in the memory of a leaf; it sees what is written to an exported one."""
+    out = known(value, aval_of(value.shape, value.dtype))
+    if type(node) is Exported:
+        out._node = Exported(value)
+    return out
+
+
 def at_hand(x: Array) -> np.ndarray | None:
     """Return the elements of an array that are known, and that MAX is not to see: it may run all it can."""
     return None if active.settings["mode"] == "max" else _moved(x)
@@ -625,9 +633,8 @@ def view(prim: Primitive, node: Node, params: dict[str, Any]) -> Array | None:
     except calls.DATA_ERRORS:  # told elsewhere, in our words
         return None
     # As in `apply`: what is spread to something large is for blocks.
-    if value.nbytes >= PART or value.nbytes >= LARGE > node.aval.nbytes:
-        return None
-    return known(value, aval_of(value.shape, value.dtype))
+    is_large = value.nbytes >= PART or value.nbytes >= LARGE > node.aval.nbytes
+    return None if is_large and type(node) is not Exported else _seen(value, node)
 
 
 part_hook += [apply, view, apply_many]

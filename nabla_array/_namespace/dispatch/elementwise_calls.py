@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..._lazy.graph.aval import Aval
-from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, tapes
+from ..._lazy.graph.node import LIMIT, NO_PARAMS, Node, Part, kept, tapes
 from ..._lazy.graph.primitive import Primitive
 from ..._lazy.native import compiled
 from ..._lazy.ops.creation import scalar_node
@@ -63,7 +63,7 @@ def unary_call(prim: Primitive, slow: Callable[[Any], Array]) -> Callable[..., A
             if out is not None and not (x._levels and is_seeing()):
                 depth = a.depth + out.weight
                 if depth < LIMIT:
-                    y = Array(Node(prim, (a,), NO_PARAMS, out, depth), x._levels)
+                    y = Array(Node(prim, (kept(a),), NO_PARAMS, out, depth), x._levels)
                     return noted(y, x) if weak else y
         return slow(x)
 
@@ -119,7 +119,7 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
                     return noted(found, x1, x2) if weak else found
             depth = (a.depth if a.depth > b.depth else b.depth) + out.weight
             if depth < LIMIT:
-                y = Array(Node(prim, (a, b), NO_PARAMS, out, depth), levels)
+                y = Array(Node(prim, (kept(a), kept(b)), NO_PARAMS, out, depth), levels)
                 return noted(y, x1, x2) if weak else y
         elif (type(a) is Part or type(b) is Part) and not tapes and not levels:
             found = eager.broadcast(prim, a, b)
