@@ -127,12 +127,16 @@ ROWS = (
     Row("scipy", sampling, "computes with what it draws by NumPy, in compiled code"),
     Row("sklearn", sampling, "computes with what it draws by NumPy, in compiled code"),
     *[
-        Row(module, standards, "takes instances of `float` for Python's numbers")
-        for module in (
-            "array_api_extra._lib._utils._helpers",
-            "scipy._external.array_api_extra._lib._utils._helpers",
-            "scipy._lib.array_api_extra._lib._utils._helpers",
-            "sklearn.externals.array_api_extra._lib._helpers",
+        Row(f"{package}.{module}", standards, "takes instances of `float` for Python's numbers")
+        for package in (
+            "array_api_extra",
+            "scipy._external.array_api_extra",
+            "scipy._lib.array_api_extra",
+            "sklearn.externals.array_api_extra",
+        )
+        for module in (  # of several releases
+            *("_agnostic._elementwise", "_delegation", "_elementwise"),
+            *("_lib._funcs", "_lib._helpers", "_lib._utils._helpers"),
         )
     ],
     *[

@@ -49,7 +49,9 @@ ROWS = (*rows.ROWS, Row("numpy.lib._stride_tricks_impl", reading, "counts on the
 ELSEWHERE = {"pandas.core.common": "pandas 3"}
 # ... or for what has tests of its own: `is_lazy_array`, below.
 ELSEWHERE |= {row.module: "test_is_lazy_array" for row in ROWS if row.told is probing}
-ELSEWHERE |= {row.module: "test_is_python_scalar" for row in ROWS if row.told is standards}
+ELSEWHERE |= {
+    row.module: "test_scalars_are_arrays_for_array_api_extra" for row in ROWS if row.told is standards
+}
 ELSEWHERE |= {row.module: "test_floats.py" for row in ROWS if row.told is floats}
 ELSEWHERE |= {
     row.module: "test_lent.py" for row in ROWS if any(row.told is t for t in (borrowing, trusted, giving))
