@@ -15,6 +15,7 @@ import nabla_array as xp
 from nabla_array._namespace.core.array import probing
 from nabla_array._namespace.interop.policies import standards
 from nabla_array._namespace.interop.rows import ROWS
+from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.transforms import compile, grad, trace, vmap
 
 # Functions of libraries that once were told more by their names, whoever had written them.
@@ -64,6 +65,9 @@ def test_scalars_are_arrays_for_array_api_extra(home: str) -> None:
 
     assert [float(chosen(x)) for x in numbers] == [0.5, 4.5]
     assert [float(grad(chosen)(x)) for x in numbers] == [1.0, 3.0]
+    mesh = DeviceMesh((2,), ("x",))
+    total = xp.sum(shard(xp.ones(4), mesh, P("x")))
+    assert xpx.apply_where(False, total, xp.round, fill_value=total).device == mesh
 
 
 def test_a_generator_gives_ours_to_everybody_else() -> None:
