@@ -7,8 +7,15 @@ depth_of(PyObject *node)
     return depth == NULL ? 0 : PyLong_AsLong(depth);
 }
 
+/* Return how deep a pending node's input is; deeper than any may be where Python copies it first (`kept` of node.py). */
+static inline long
+depth_below(PyObject *node)
+{
+    return Py_TYPE(node) == Exported ? deepest + 1 : depth_of(node);
+}
+
 /* Return a pending array of `prim(*inputs, **params)` (`inputs` is stolen); NULL, without an error, where whoever
- * records evaluates what it stands on first, copies it (`kept` of node.py), or marks it.
+ * records evaluates or copies what it stands on first, or marks it.
  */
 static PyObject *
 pending_array_of(PyObject *prim, PyObject *params, PyObject *inputs, PyObject *aval)
@@ -16,7 +23,7 @@ pending_array_of(PyObject *prim, PyObject *params, PyObject *inputs, PyObject *a
     PyObject *node;
     long depth = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
-        long other = Py_TYPE(PyTuple_GET_ITEM(inputs, i)) == Exported ? deepest + 1 : depth_of(PyTuple_GET_ITEM(inputs, i));
+        long other = depth_below(PyTuple_GET_ITEM(inputs, i));
         depth = depth > other ? depth : other;
     }
     depth += PyLong_AsLong(SLOT(aval, a_weight));

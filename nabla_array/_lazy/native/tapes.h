@@ -242,8 +242,8 @@ weight_of(PyObject *aval)
     return PyTuple_CheckExact(aval) ? all : -1;
 }
 
-/* Return a new pending node of `prim(*inputs, **params)`; NULL where whoever records evaluates what it stands on first, or
- * copies it (`kept` of node.py), or with an error.
+/* Return a new pending node of `prim(*inputs, **params)`; NULL where whoever records evaluates or copies what it stands on
+ * first, or with an error.
  */
 static PyObject *
 recorded(PyObject *prim, PyObject *inputs, PyObject *params, PyObject *aval)
@@ -251,7 +251,7 @@ recorded(PyObject *prim, PyObject *inputs, PyObject *params, PyObject *aval)
     PyObject *node, *depth;
     long most = 0;
     for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(inputs); i++) {
-        long other = Py_TYPE(PyTuple_GET_ITEM(inputs, i)) == Exported ? deepest + 1 : depth_of(PyTuple_GET_ITEM(inputs, i));
+        long other = depth_below(PyTuple_GET_ITEM(inputs, i));
         most = most > other ? most : other;
     }
     most += weight_of(aval);

@@ -11,6 +11,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._namespace.core.views import memory
+from nabla_array.transforms import compile, fori_loop, grad, vmap
 
 SIZES = [6, 5000, 600_000]
 COPIES: dict[str, Callable[[Any], Any]] = {
@@ -98,3 +99,35 @@ def test_what_is_pending_takes_the_elements_of_its_time(size: int) -> None:
         y = function(x)
         outside[:] = -5.0
         np.testing.assert_allclose(np.asarray(y), function(numbers))
+
+
+TRANSFORMED: dict[str, Callable[[Any], Any]] = {
+    "grad": grad(lambda x: xp.sum(xp.exp(x * 0.1) * x)),
+    "vmap": vmap(lambda v: v * 2.0 + 1.0),
+    "compile": compile(lambda x: x * 3.0 + 1.0),
+    "compiled grad": compile(grad(lambda x: xp.sum(x**3))),
+    "loop": lambda x: fori_loop(0, 3, lambda i, y: y * 2.0, x),
+}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_a_transform_takes_the_elements_of_its_time(name: str, size: int) -> None:
+    numbers = np.linspace(0.0, 1.0, size)
+    wanted = np.asarray(TRANSFORMED[name](xp.asarray(numbers.copy())))
+    x = xp.asarray(numbers.copy())
+    outside = memory(x)
+    found = TRANSFORMED[name](x)
+    outside[:] = -3.0
+    np.testing.assert_allclose(np.asarray(found), wanted)
+    assert float(x[1]) == -3.0
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_what_a_compiled_function_captures_is_a_constant(size: int) -> None:
+    x = xp.asarray(np.linspace(0.0, 1.0, size))
+    outside = memory(x)
+    function = compile(lambda y: y * x)
+    for value in (0.0, -3.0):
+        assert np.array_equal(function(xp.ones(size)), np.linspace(0.0, 1.0, size))
+        outside[:] = value
