@@ -231,10 +231,8 @@ def tell_here() -> None:
 def _silenced_by_others() -> set[str]:
     """Return what a block of `numpy.errstate`, which we are not told of, ignores where this is evaluated."""
     states = _states.get(get_ident())
-    state = np.geterr()
-    if state == (states[-1].numpys if states else numpys):
-        return set()
-    return {kind for kind, mode in state.items() if mode == "ignore"}
+    ours = states[-1].numpys if states else numpys
+    return {kind for kind, mode in np.geterr().items() if mode == "ignore" != ours[kind]}
 
 
 def _warn(message: str) -> None:

@@ -136,6 +136,12 @@ def test_the_state_counts_where_an_operation_is_written() -> None:
         assert told(lambda: heard) == {"divide by zero encountered in divide"}
 
 
+def test_what_another_library_ignores_of_numpy_is_one_kind_of_fault() -> None:
+    heard = 1 / xp.zeros(5000), xp.full(5000, 1e308) * 10
+    with np.errstate(over="ignore"), xp.errstate(divide="ignore"):
+        assert told(lambda: heard) == {"divide by zero encountered in divide"}
+
+
 @pytest.mark.parametrize("n", [3, 1 << 17])
 def test_a_program_run_in_blocks_warns_too(n: int) -> None:
     x = xp.full(n, 1e308)
