@@ -109,7 +109,8 @@ class Part(Node):
 class Exported(Part):
     """A leaf whose memory was given away (`ctypes`, `data`), to be written to unseen.
 
-    What can be done with it at once is. A pending operation, and another array, get a copy: see `kept`.
+    What can be done with it at once is, writes in place too. A pending operation, and another array, get a
+    copy: see `kept`.
     """
 
     __slots__ = ()

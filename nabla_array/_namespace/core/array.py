@@ -536,6 +536,14 @@ def _write(x: Array, new: Array, part: Step | None) -> bool:
     for step in reversed(steps):
         written = step.prim.put(apply, old.pop(), written, *step.indices, **step.params)
     after = node if written is new else kept(current(written))
+    is_seen = type(before) is Exported and before.aval is after.aval and before.value.flags.writeable
+    if is_seen and not (written._levels or (tapes and differentiating(after))):
+        value = value_of(after)
+        if base._node is not before:
+            return False
+        np.copyto(before.value, value)  # for those who have the memory
+        base._node = Exported(before.value)  # for views, which look again
+        return True
     if base._node is not before:
         return False
     base._node, base._levels = after, written._levels

@@ -216,6 +216,8 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
     owner = x if view is None else view.base
     if owner._node.value is None or not calls.can_write(owner._node.value):
         return None
+    if type(owner._node) is Exported:  # nothing but views has it, and those see what is written
+        return _shared(x, owner)
     # Beside the owner, a view of it knows its node and uses its memory.
     users = 0
     for y in (x, new):
@@ -228,6 +230,13 @@ def _target(x: Array, new: Any) -> np.ndarray | None:
     return x._node.value if _counts(owner) == wanted else None
 
 
+def _shared(x: Array, owner: Array) -> np.ndarray | None:
+    """Return the part of exported memory that `x` is, if it may be written to."""
+    owner._node = Exported(owner._node.value)  # so that a view that is pending looks again
+    current(x)
+    return x._node.value if type(x._node) is Exported and x._node.value.flags.writeable else None
+
+
 def _own_memory(x: Array) -> np.ndarray | None:
     """Give an array that shares its elements with others memory of its own, if it is small or just made.
 
@@ -235,7 +244,7 @@ def _own_memory(x: Array) -> np.ndarray | None:
     """
     owner = x if x._view is None else x._view.base
     node = owner._node
-    if node.value is None or (node.aval.nbytes >= PART and not is_literal(node)):
+    if type(node) is Exported or node.value is None or (node.aval.nbytes >= PART and not is_literal(node)):
         return None
     owner._node = leaf(node.value.copy("K"))  # in the order in memory that views know
     if x is not owner:

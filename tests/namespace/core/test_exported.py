@@ -46,8 +46,8 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def put(target: Any, value: Any) -> Any:
-    target[:] = value
+def put(target: Any, value: Any, key: Any = ...) -> Any:
+    target[key] = value
     return target
 
 
@@ -131,3 +131,99 @@ def test_what_a_compiled_function_captures_is_a_constant(size: int) -> None:
     for value in (0.0, -3.0):
         assert np.array_equal(function(xp.ones(size)), np.linspace(0.0, 1.0, size))
         outside[:] = value
+
+
+WRITES: dict[str, Callable[[Any], Any]] = {
+    "item": lambda x: put(x, 9.0, 0),
+    "slice": lambda x: put(x, 9.0, slice(0, 3)),
+    "all": lambda x: put(x, 9.0),
+    "overlap": lambda x: put(x, x[:-1], slice(1, None)),
+    "step": lambda x: put(x, x[::-1], slice(None)),
+    "mask": lambda x: put(x, 0.0, x > 1),
+    "indices": lambda x: put(x, -5.0, [0, 2]),
+    "operator": lambda x: x.__iadd__(1),
+    "operator on itself": lambda x: x.__iadd__(x[::-1]),
+    "product": lambda x: x.__imul__(xp.full(x.shape, 3.0)),
+    "pending": lambda x: put(x, xp.exp(x * 1e-6) + x),
+    "out": lambda x: xp.exp(x * 1e-6, out=x),
+    "out, where": lambda x: xp.multiply(x, 2.0, out=x, where=x > 1),
+    "cumsum": lambda x: xp.cumsum(x, out=x),
+    "fill": lambda x: x.fill(3),
+    "sort": lambda x: (put(x, 1e9, 0), x.sort()),
+    "in a view": lambda x: put(x[1:], 77.0, 0),
+    "view": lambda x: x[1:].__iadd__(5),
+    "item of a view": lambda x: x[1:].__setitem__(0, x[1:][0] + 1),
+    "augmented": lambda x: augmented(x),
+    "transposed": lambda x: put(x.reshape(2, -1).T, 4.0, 0),
+    "ufunc.at": lambda x: xp.add.at(x, [0, 0], 1.0),
+    "copyto": lambda x: xp.copyto(x, 8.0),
+    "put": lambda x: xp.put(x, [0], 5.0),
+    "twice": lambda x: (put(x, 5.0, 0), x.__iadd__(2)),
+    "shuffle": lambda x: xp.random.default_rng(0).shuffle(x),
+}
+
+
+def augmented(x: Any) -> None:
+    x[1:3] *= 4.0
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("has_view", [False, True])
+@pytest.mark.parametrize("name", WRITES)
+def test_whoever_has_the_memory_sees_each_write(name: str, has_view: bool, size: int) -> None:
+    numbers = np.arange(float(size))
+    x, wanted = xp.asarray(numbers.copy()), xp.asarray(numbers.copy())
+    outside = memory(x)
+    view = x[1:] if has_view else None
+    WRITES[name](x)
+    WRITES[name](wanted)
+    assert np.array_equal(outside, np.asarray(wanted))
+    assert np.array_equal(x, outside)
+    assert view is None or np.array_equal(view, outside[1:])
+    outside[1] = 123.0
+    assert float(x[1]) == 123.0
+    assert view is None or float(view[0]) == 123.0
+
+
+def test_a_view_that_a_transform_records_sees_writes_to_exported_memory() -> None:
+    x = xp.asarray(np.arange(6.0))
+    outside = memory(x)
+
+    def function(i: Any) -> Any:
+        view = x[i:]
+        x[5] = 7.0
+        return view[-1]
+
+    found = [function(i) for i in (xp.asarray(1), xp.asarray(2))]
+    assert list(map(float, found)) == [7.0, 7.0]
+    assert outside[5] == 7.0
+
+
+def test_exported_memory_that_is_read_only_is_not_written_to() -> None:
+    x = xp.broadcast_to(xp.asarray(np.arange(3.0)), (2, 3))
+    outside = memory(x)
+    with pytest.raises(ValueError, match="read-only"):
+        x[0] = 1.0
+    assert np.array_equal(outside, np.broadcast_to(np.arange(3.0), (2, 3)))
+
+
+def test_an_error_leaves_exported_memory_as_it_was() -> None:
+    x = xp.asarray(np.arange(3.0))
+    outside = memory(x)
+    with pytest.raises(ValueError, match="does not fit"):
+        x[:] = xp.ones(2)
+    with pytest.raises(IndexError):
+        x[3] = 1.0
+    assert outside.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_write_that_is_differentiated_stays_in_the_graph() -> None:
+    def function(y: Any) -> Any:
+        x = xp.zeros(3)
+        memory(x)
+        x[1] = y
+        x *= 2.0
+        return xp.sum(x * x)
+
+    assert float(grad(function)(3.0)) == 24.0
+    assert vmap(function)(xp.asarray([1.0, 3.0])).tolist() == [4.0, 36.0]
