@@ -90,7 +90,7 @@ def seterr(
     before = np.seterr(**changes)  # type: ignore[arg-type]
     # "warn" is what there was before anybody asked, mostly put back: the settings decide.
     faults.usual.update({k: "usual" if v == "warn" else v for k, v in _changes(**changes).items()})
-    faults.numpys.update(**np.geterr())
+    faults.numpys.update(_changes(**changes))
     _lasting.close()
     if faults.is_urgent(faults.usual) or faults.usual["under"] != "ignore":
         _lasting.enter_context(faults.recorded_under({}))

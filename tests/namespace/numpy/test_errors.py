@@ -311,6 +311,18 @@ def test_a_decomposition_of_nan_raises_where_faults_do() -> None:
             linalg.slogdet(make([[np.nan, 1.0], [2.0, 3.0]]))
 
 
+def test_asking_in_a_block_of_numpys_own_takes_nothing_over_from_it() -> None:
+    with np.errstate(all="ignore"):
+        xp.seterr()
+        xp.seterr(over="warn")
+    heard = 1 / xp.zeros(5000)
+    with np.errstate(divide="ignore"):
+        assert not told(lambda: heard)
+    heard = 1 / xp.zeros(5000)
+    with xp.errstate(divide="ignore"):
+        assert told(lambda: heard) == {"divide by zero encountered in divide"}
+
+
 def test_seterr_takes_its_arguments_in_numpys_order():
     before = xp.seterr("ignore")
     try:
