@@ -106,14 +106,14 @@ def _leaves_locks_taken() -> bool:
 def interrupted(program: Program, given: np.ndarray, wanted: list[np.ndarray], times: int) -> int:
     """Interrupt evaluations at random moments, and see what comes of the arrays; returns how many it hit."""
     rng, hits = random.Random(times), 0
-    many = 0
-    for _ in range(3):  # the first ones plan
+    counts = []
+    for _ in range(5):  # the first ones plan, and any may wait for another thread
         pending = program(xp, xp.asarray(given))
-        many = moments(lambda pending=pending: xp.eval(*pending))  # type: ignore[misc]
+        counts.append(moments(lambda pending=pending: xp.eval(*pending)))  # type: ignore[misc]
     for _ in range(times):
         pending = program(xp, xp.asarray(given))
         try:
-            moments(lambda pending=pending: xp.eval(*pending), rng.randint(1, many))  # type: ignore[misc]
+            moments(lambda pending=pending: xp.eval(*pending), rng.randint(1, min(counts)))  # type: ignore[misc]
         except KeyboardInterrupt:
             hits += 1
         while lock._is_owned():  # or the threads of later tests would wait for ever
