@@ -210,6 +210,7 @@ DOORS = (
         lent,
         "transforms twice what is no longer one array after `asarray`",
     ),
+    Door("scipy.sparse._sparsetools", "*", shared, "compiled; writes to its arguments"),
     Door("scipy.sparse.linalg._dsolve.linsolve", "splu.solve spilu.solve", copy, "compiled; takes no others"),
     Door("skimage.filters.rank.generic", "_preprocess_input", shared, "compiled code takes no others"),
     Door(
@@ -282,6 +283,8 @@ def door(
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs and _HOLDERS.isdisjoint(map(type, args)):
+            return function(*args)
         known: dict[int, Any] = {}
         given = [_given(a, give, lists, known) for a in args]
         return function(*given, **{k: _given(v, give, False, known) for k, v in kwargs.items()})

@@ -270,3 +270,23 @@ def test_pillow_takes_lists_of_scalars() -> None:
     picture = pillow.new("L", (2, 2))
     picture.putdata(list(xp.asarray([1, 2, 3, 4])))
     assert np.asarray(picture).tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize("layout", ["csr", "csc", "coo", "bsr", "dia"])
+def test_sparse_matrices_whose_elements_are_ours(layout: str) -> None:
+    sparse = pytest.importorskip("scipy.sparse", reason="SciPy is optional")
+    table = np.arange(36.0).reshape(6, 6) * (np.arange(36).reshape(6, 6) % 5 == 1)
+    mine, theirs = (sparse.csr_array(table).asformat(layout) for _ in range(2))
+    mine.data = xp.where(xp.asarray(mine.data) > 20.0, 0.0, xp.asarray(mine.data) * 2.0)
+    theirs.data = np.where(theirs.data > 20.0, 0.0, theirs.data * 2.0)
+    for kind in ("csr", "csc", "coo", "bsr"):
+        assert np.array_equal(mine.asformat(kind).toarray(), theirs.toarray())
+    assert np.array_equal(
+        sparse.hstack([mine, mine.T]).toarray(), sparse.hstack([theirs, theirs.T]).toarray()
+    )
+    for name in ("eliminate_zeros", "sum_duplicates", "sort_indices"):
+        if hasattr(mine, name):
+            getattr(mine, name)()
+            getattr(theirs, name)()
+    assert mine.nnz == theirs.nnz
+    assert np.array_equal((mine @ mine).toarray(), (theirs @ theirs).toarray())
