@@ -408,6 +408,39 @@ def prepared(a):
         ),
         setup="p = x.astype(np.float32)\nu = MDAnalysis.Universe.empty(20, trajectory=True)",
     ),
+    "PyAMG": Library(
+        "pyamg; pyamg.relaxation.relaxation as relaxation; pyamg.graph; pyamg.krylov; "
+        "pyamg.gallery.fem as fem",
+        (
+            "pyamg.ruge_stuben_solver(P).solve(b, tol=1e-10).round(6)",
+            "pyamg.smoothed_aggregation_solver(P, B=np.ones((40, 1))).solve(b, tol=1e-10).round(6)",
+            "pyamg.solve(P, b, verb=False, tol=1e-10).round(6)",
+            "z = np.zeros(40); relaxation.gauss_seidel(P, z, b, iterations=n); z",
+            "z = np.zeros(40); relaxation.jacobi(P, z, b, omega=v[1] / 2); z",
+            "pyamg.krylov.cg(P, b, tol=1e-10)[0].round(6), pyamg.krylov.gmres(P, b, tol=1e-10)[0].round(6)",
+            "Q = P.copy(); Q.data = np.abs(Q.data); pyamg.graph.bellman_ford(Q, i)[0]",
+            "pyamg.strength.classical_strength_of_connection(P, theta=f / 4).toarray().sum()",
+            "Q = P.tocoo(); Q.data = np.where(Q.data < 0, Q.data * f, Q.data); Q.tocsr().toarray().sum()",
+            "fem.generate_quadratic(x[:3, :2], np.array([[0, 1, 2]]))",
+        ),
+        setup='P = pyamg.gallery.poisson((40,), format="csr")\nb = np.arange(40.0)',
+    ),
+    "PyWavelets": Library(
+        "pywt",
+        (
+            'pywt.dwt(v, "db1"), pywt.idwt(v, v[::-1], "db2")',
+            'pywt.wavedec(x[:, 0], "db2", level=n), pywt.waverec(pywt.wavedec(x[:, 0], "db1"), "db1")',
+            'pywt.dwt2(x, "haar"), pywt.wavedec2(x, "db1", level=int(n))',
+            'pywt.swt(x[:16, 0], "db1", level=n), pywt.iswt(pywt.swt(x[:16, 0], "db1", 2), "db1")',
+            'pywt.swt2(x[:16, :2], "haar", 1)[0][0]',
+            'pywt.threshold(v, f * 2, "soft"), pywt.threshold(v, 2, "hard")',
+            'pywt.cwt(x[:, 0], np.arange(1, 5), "mexh")[0]',
+            "pywt.coeffs_to_array([v, v])[0], pywt.ravel_coeffs([v[:2], v])[0]",
+            'pywt.WaveletPacket(x[:16, 0], "db1").get_level(n)[0].data',
+            'pywt.Wavelet("mine", filter_bank=[v / 2, v / 2, v / 2, v / 2]).dec_lo',
+            "pywt.fswavedecn(x[:16], 'db1', levels=n).approx, pywt.mra(x[:16, 0], 'db1', n)[0]",
+        ),
+    ),
     "MNE": Library(
         "mne; mne.filter; mne.time_frequency",
         (

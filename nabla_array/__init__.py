@@ -75,6 +75,7 @@ _interop.namespace_names.update(
 sys.meta_path.append(_numpy_modules.Finder())
 for _name in _imports.KNOWN:
     _imports.before_import(_name, lambda: _late("._namespace.interop.libraries", __name__))
+_imports.for_extensions(lambda module: _late("._namespace.interop.extensions", __name__).open_doors(module))
 
 # Imported when they are first named: most programs never do.
 _LATE_MODULES = ("fft", "lib", "linalg", "random", "special", "typing")

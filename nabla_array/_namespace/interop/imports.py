@@ -1,10 +1,11 @@
-"""What is done before a program imports a module, and as soon as it has."""
+"""What is done before a program imports a module, and as soon as it has; extension modules of any library."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,16 @@ KNOWN = (
     *("autograd", "autoray", "casadi", "catboost", "cv2", "dask", "einops", "gymnasium", "h5py"),
     *("jax", "joblib", "json", "keras", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
     *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "pint", "polars"),
-    *("pyarrow", "pygame", "pytensor", "qiskit", "qutip", "scipy", "simplejson", "skimage"),
-    *("sklearn", "sparse", "statsmodels", "sympy", "tables", "tensorflow", "torch", "wave"),
-    *("xarray", "xgboost"),
+    *("pyamg", "pyarrow", "pygame", "pytensor", "pywt", "qiskit", "qutip", "scipy", "simplejson"),
+    *("skimage", "sklearn", "sparse", "statsmodels", "sympy", "tables", "tensorflow", "torch"),
+    *("wave", "xarray", "xgboost"),
 )
 Then = Callable[[ModuleType], object]
+# Packages whose extension modules are left as they are: some have rows for them, the others take no arrays.
+_LEFT = {*sys.stdlib_module_names, *("numpy", "nabla_array", "max", "modular", "mojo", "jaxlib", "ml_dtypes")}
+_LEFT |= {name.partition(".")[0] for name in KNOWN} - {"pyamg", "pywt"}
+# What is called with each other extension module.
+_of_extensions: list[Then] = []
 
 
 class _Loader:
@@ -39,6 +45,9 @@ class _Loader:
         self._loader.exec_module(module)
         for then in _waiting.pop(module.__spec__.name, ()):
             then(module)
+        if _is_extension(module.__spec__):
+            for then in _of_extensions:
+                then(module)
 
 
 class _Finder:
@@ -49,15 +58,30 @@ class _Finder:
     ) -> ModuleSpec | None:
         if name in _coming:
             _coming.pop(name)()
-        if name not in _waiting:
+        if name not in _waiting and name.partition(".")[0] in _LEFT:
             return None
         for finder in sys.meta_path:
             spec = finder.find_spec(name, path, target) if finder is not self else None
             if spec is not None:
-                if spec.loader is not None:
+                if spec.loader is not None and (name in _waiting or _is_extension(spec)):
                     spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
                 return spec
         return None
+
+
+def _is_extension(spec: ModuleSpec) -> bool:
+    """Say whether a module is an extension module that no row knows."""
+    return isinstance(spec.loader, ExtensionFileLoader) and spec.name.partition(".")[0] not in _LEFT
+
+
+def for_extensions(then: Then) -> None:
+    """Call `then` with each extension module, of a library that no row knows, that is there or comes."""
+    _of_extensions.append(then)
+    for module in list(sys.modules.values()):
+        if str(getattr(module, "__file__", None)).endswith(tuple(EXTENSION_SUFFIXES)):
+            spec = getattr(module, "__spec__", None)
+            if spec is not None and _is_extension(spec):
+                then(module)
 
 
 _waiting: dict[str, list[Then]] = {}

@@ -337,6 +337,27 @@ CALLS: dict[str, str] = {
         int(jnp.arange(6)[f(I)[1]])
         np.asarray(jnp.zeros(6).at[f(I)[0]].set(2)).tolist()
     """,
+    "pyamg.blackbox": """
+        pyamg.blackbox.solver_configuration(poisson(8), B=f(np.ones((8, 1))), verb=False)["B"]
+        pyamg.solve(poisson(8), f(np.arange(8.0)), verb=False, tol=1e-12).round(8)
+    """,
+    "pyamg.gallery.fem": """
+        list(fem.generate_quadratic(f(TRIANGLE[0]), f(TRIANGLE[1])))
+        float(fem.diameter(f(TRIANGLE[0]), f(TRIANGLE[1])))
+        fails(lambda: fem.generate_quadratic(f(TRIANGLE[0]).tolist(), f(TRIANGLE[1])))
+    """,
+    "pyamg.relaxation.relaxation": """
+        pyamg.ruge_stuben_solver(poisson(40)).solve(f(np.arange(40.0)), tol=1e-12).round(6)
+        relaxed(relaxation.gauss_seidel, f(np.zeros(8)), f(np.arange(8.0)))
+        relaxed(relaxation.jacobi, f(np.zeros(8)), f(np.arange(8.0)))
+        fails(lambda: relaxation.sor(poisson(8), f(np.zeros(8)).tolist(), f(np.arange(8.0)), 1.2))
+    """,
+    "pywt._multilevel": """
+        pywt.coeffs_to_array([f(A[:4]), f(A[:4])])[0]
+        pywt.waverec2([f(S[:2, :2]), tuple([f(S[:2, :2])] * 3)], "db1")
+        pywt.ravel_coeffs([f(A[:4]), f(A[:4])])[0]
+        fails(lambda: pywt.coeffs_to_array([1, f(A[:4])]))
+    """,
     "astropy.convolution.kernels": """
         convolution.CustomKernel(f(A[:3])).array
         convolution.convolve(f(A), convolution.CustomKernel(f(A[:3])))
@@ -524,6 +545,8 @@ NAMES = {
     "jax": ["jax.numpy as jnp"],
     "networkx": ["networkx as nx"],
     "pint": ["pint as pint"],
+    "pyamg": ["pyamg as pyamg", "pyamg.gallery.fem as fem", "pyamg.relaxation.relaxation as relaxation"],
+    "pywt": ["pywt as pywt"],
     "skimage": [
         "skimage.morphology as morphology",
         *("skimage.exposure as exposure", "skimage.measure as measure"),

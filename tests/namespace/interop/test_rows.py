@@ -88,6 +88,8 @@ def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:
         uncertainty = names["nddata"].StdDevUncertainty(V["A"] / 9)
         names["measured"] = names["nddata"].NDDataRef(V["A"], uncertainty=uncertainty)
         names["fits_of"] = partial(fits_of, names["fits"])
+    if package == "pyamg":
+        names |= {"TRIANGLE": TRIANGLE, "poisson": poisson, "relaxed": relaxed}
     if package == "pint":
         names["units"] = names["pint"].UnitRegistry()
     if package == "statsmodels":
@@ -105,6 +107,20 @@ def names_for(module: str, f: Callable[[Any], Any]) -> dict[str, Any]:
         "is_numpys": is_numpys,
         "into": Into(f),
     }
+
+
+# Corners, and the numbers of those of each triangle.
+TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]), np.array([[0, 1, 2], [1, 3, 2]])
+
+
+def poisson(n: int) -> Any:
+    return importlib.import_module("pyamg.gallery").poisson((n,), format="csr")
+
+
+def relaxed(method: Callable[..., Any], x: Any, b: Any) -> Any:
+    """Return what a method of relaxation, which writes to `x`, makes of it."""
+    method(poisson(8), x, b, iterations=3)
+    return x
 
 
 def fits_of(fits: Any, write: Callable[[io.BytesIO], Any]) -> Any:
