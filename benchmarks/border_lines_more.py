@@ -408,6 +408,40 @@ def prepared(a):
         ),
         setup="p = x.astype(np.float32)\nu = MDAnalysis.Universe.empty(20, trajectory=True)",
     ),
+    "POT": Library(
+        "ot",
+        (
+            "ot.emd(w, w[::-1], C), ot.emd2(w, w[::-1], C)",
+            "ot.sinkhorn(w, w, C, f), ot.sinkhorn2(w, w, C, 1.0)",
+            'ot.dist(x[:4], x[4:8]), ot.dist(x[:4], x[4:8], metric="cityblock")',
+            "ot.emd_1d(v, x[:4, 0]), ot.wasserstein_1d(v, x[:4, 0])",
+            "ot.gromov_wasserstein(C @ C.T, C + C.T, w, w)",
+            "ot.bregman.barycenter(np.stack([w, w[::-1]], axis=1), C, 1.0)",
+            "ot.sliced_wasserstein_distance(x[:10], x[10:], seed=n)",
+            "ot.unbalanced.sinkhorn_unbalanced(w, w, C, f, f)",
+            "ot.partial.partial_wasserstein(w, w, C, m=f / 2)",
+            "ot.da.SinkhornTransport(reg_e=1.0).fit(Xs=x[:10], Xt=x[10:]).transform(Xs=x[:3])",
+        ),
+        setup="w = v / v.sum()\nC = np.abs(x[:4, :1] - x[4:8, 0])",
+    ),
+    "RDKit": Library(
+        "rdkit.Chem as Chem; rdkit.Chem.rdMolTransforms as transforms; "
+        "rdkit.DataStructs as bits; "
+        "rdkit.Geometry as geometry",
+        (
+            "list(geometry.Point3D(*v[:3]) + geometry.Point3D(f, f, f))",
+            "geometry.Point3D(*v[:3]).Distance(geometry.Point3D(f, 2.0, 3.0))",
+            "[c.SetAtomPosition(k, geometry.Point3D(*x[k])) for k in range(3)]; c.GetPositions()",
+            "[c.SetAtomPosition(k, x[k]) for k in range(3)]; c.GetPositions()",
+            "c.SetPositions(x[:3]); c.GetPositions() - c.GetPositions().mean(axis=0)",
+            "transforms.TransformConformer(c, np.eye(4) * f); c.GetPositions()",
+            "transforms.SetBondLength(c, 0, 1, v[0]); transforms.GetBondLength(c, 0, 1)",
+            "a = np.zeros(2048); bits.ConvertToNumpyArray(Chem.RDKFingerprint(mol), a); a.sum()",
+            'mol.SetDoubleProp("p", f), mol.GetDoubleProp("p")',
+            "mol.GetAtomWithIdx(int(i[1])).GetSymbol(), mol.GetNumAtoms()",
+        ),
+        setup='mol = Chem.MolFromSmiles("CCO")\nmol.AddConformer(Chem.Conformer(3))\nc = mol.GetConformer()',
+    ),
     "PyAMG": Library(
         "pyamg; pyamg.relaxation.relaxation as relaxation; pyamg.graph; pyamg.krylov; "
         "pyamg.gallery.fem as fem",

@@ -1,12 +1,13 @@
-"""Extension modules of libraries that no row knows, where these use NumPy's C API.
+"""Extension modules of libraries that no row knows, where these use NumPy's C API, or Boost.Python.
 
 Such code reads memory, asks our arrays for no protocol, and may write to what it is given. So a door stands
 in front of each function that it has, and of each method of its classes where these let one in (pybind11's
-do, Cython's do not): it is handed NumPy's array on the memory of ours.
+and Boost's do, Cython's do not): it is handed NumPy's array on the memory of ours, or NumPy's scalar.
 """
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import update_wrapper
 from mmap import ACCESS_READ, mmap
 from types import ModuleType
@@ -14,8 +15,8 @@ from typing import Any
 
 from .doors import door, is_compiled, put_in, shared
 
-# The capsule that all code written for NumPy's C API looks up: in C, Cython, pybind11, SWIG.
-_CAPSULE = b"_ARRAY_API"
+# What code for NumPy's C API looks up, in C, Cython, pybind11 or SWIG; the name of Boost's library.
+_SIGNS = (b"_ARRAY_API", b"boost_python")
 
 
 class Compiled:
@@ -45,20 +46,30 @@ class Compiled:
         return str(self.__qualname__)
 
 
-def _uses_numpy(file: str) -> bool:
-    """Say whether a shared library has been written for NumPy's C API."""
+def _takes_numpys(file: str) -> bool:
+    """Say whether a shared library takes NumPy's arrays, or numbers, and no others."""
     with open(file, "rb") as library, mmap(library.fileno(), 0, access=ACCESS_READ) as content:
-        return content.find(_CAPSULE) >= 0
+        return any(content.find(sign) >= 0 for sign in _SIGNS)
+
+
+def _is_method(value: object) -> bool:
+    """Say whether this is a function of pybind11's in a class, or one of Boost's anywhere."""
+    kind = type(value)
+    return kind.__name__ == "instancemethod" or (kind.__module__, kind.__name__) == (
+        "Boost.Python",
+        "function",
+    )
 
 
 def open_doors(module: ModuleType) -> None:
     """Put a door in front of the compiled functions, and methods, of an extension module."""
     file = getattr(module, "__file__", None)
-    if file is None or not _uses_numpy(file):
+    if file is None or not _takes_numpys(file):
         return
     own = {k: v for k, v in vars(module).items() if not k.startswith("__")}
-    put_in(module, {name: Compiled(value) for name, value in own.items() if is_compiled(value)})
+    put_in(module, {k: Compiled(v) for k, v in own.items() if is_compiled(v) or _is_method(v)})
     for kind in own.values():
         for name, method in list(vars(kind).items()) if isinstance(kind, type) else ():
-            if type(method).__name__ == "instancemethod":  # pybind11's
-                setattr(kind, name, door(getattr(kind, name), shared))
+            if _is_method(method):
+                with suppress(AttributeError, TypeError):  # of a class that nobody may change
+                    setattr(kind, name, door(getattr(kind, name), shared))

@@ -17,15 +17,15 @@ KNOWN = (
     *("MDAnalysis", "PIL", "SimpleITK", "_pytest", "array_api_compat", "array_api_extra", "astropy"),
     *("autograd", "autoray", "casadi", "catboost", "cv2", "dask", "einops", "gymnasium", "h5py"),
     *("jax", "joblib", "json", "keras", "librosa", "lightgbm", "matplotlib", "mne", "msgpack_numpy"),
-    *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "pandas", "pint", "polars"),
-    *("pyamg", "pyarrow", "pygame", "pytensor", "pywt", "qiskit", "qutip", "scipy", "simplejson"),
+    *("networkx", "numba", "numpy.ctypeslib", "onnxruntime", "openpyxl", "ot", "pandas", "pint"),
+    *("polars", "pyamg", "pyarrow", "pygame", "pytensor", "pywt", "qiskit", "qutip", "scipy", "simplejson"),
     *("skimage", "sklearn", "sparse", "statsmodels", "sympy", "tables", "tensorflow", "torch"),
     *("wave", "xarray", "xgboost"),
 )
 Then = Callable[[ModuleType], object]
 # Packages whose extension modules are left as they are: some have rows for them, the others take no arrays.
 _LEFT = {*sys.stdlib_module_names, *("numpy", "nabla_array", "max", "modular", "mojo", "jaxlib", "ml_dtypes")}
-_LEFT |= {name.partition(".")[0] for name in KNOWN} - {"pyamg", "pywt"}
+_LEFT |= {name.partition(".")[0] for name in KNOWN} - {"ot", "pyamg", "pywt"}
 # What is called with each other extension module.
 _of_extensions: list[Then] = []
 

@@ -57,6 +57,7 @@ ROWS = (
     Row("msgpack_numpy", arrays, "encodes no others"),
     Row("networkx.algorithms.similarity", arrays, "makes no dict of others"),
     Row("numpy.ctypeslib._ctypeslib", arrays, "`ndpointer` takes no others"),
+    Row("ot.backend", arrays, "computes with no others"),
     Row("pandas.core.algorithms", arrays, "`factorize` asks others to do it themselves"),
     Row("pandas.core.common", arrays, "masks and lists are NumPy's, before pandas 3"),
     Row("pandas.core.arrays.period", arrays, "takes no others for parts of dates"),

@@ -337,6 +337,13 @@ CALLS: dict[str, str] = {
         int(jnp.arange(6)[f(I)[1]])
         np.asarray(jnp.zeros(6).at[f(I)[0]].set(2)).tolist()
     """,
+    "ot.backend": """
+        ot.emd(f(A[:2] * 0 + 0.5), f(A[:2] * 0 + 0.5), f(S[:2, :2]))
+        ot.dist(f(T[:2]), f(T[2:4]))
+        ot.sinkhorn(f(A[:2] * 0 + 0.5), f(A[:2] * 0 + 0.5), f(S[:2, :2]), 5.0)
+        ot.emd_1d(f(A[:3]), f(A[1:4]))
+        fails(lambda: ot.dist([f(T[:2])], "text"))
+    """,
     "pyamg.blackbox": """
         pyamg.blackbox.solver_configuration(poisson(8), B=f(np.ones((8, 1))), verb=False)["B"]
         pyamg.solve(poisson(8), f(np.arange(8.0)), verb=False, tol=1e-12).round(8)
@@ -544,6 +551,7 @@ NAMES = {
     ],
     "jax": ["jax.numpy as jnp"],
     "networkx": ["networkx as nx"],
+    "ot": ["ot as ot"],
     "pint": ["pint as pint"],
     "pyamg": ["pyamg as pyamg", "pyamg.gallery.fem as fem", "pyamg.relaxation.relaxation as relaxation"],
     "pywt": ["pywt as pywt"],
