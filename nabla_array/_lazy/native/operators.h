@@ -486,9 +486,9 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner,
     if (!PyArray_CHKFLAGS(memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE)) {
         return NULL;
     }
-    if (Py_TYPE(NODE(*owner)) == Exported) { /* nothing but views has it, and those see what is written */
-        int users = x == *owner ? 1 : NODE(x) == NODE(*owner) ? 3 : 2;
-        return Py_TYPE(NODE(x)) == Exported && PyArray_ISWRITEABLE(value) && Py_REFCNT(NODE(*owner)) == users ? value : NULL;
+    if (Py_TYPE(NODE(*owner)) == Exported) { /* who has the memory sees the write; in Python, another view does */
+        int users = x == *owner ? 1 : NODE(x) == NODE(*owner) ? 3 : 2, is_alone = Py_REFCNT(NODE(*owner)) == users;
+        return is_alone && Py_TYPE(NODE(x)) == Exported && PyArray_ISWRITEABLE(value) ? value : NULL;
     }
     if (is_zero_d(x)) { /* it has its owner's node itself */
         *is_held = NODE(x) != NODE(*owner) || Py_REFCNT(NODE(x)) != 3 || Py_REFCNT(memory) != 1;
@@ -543,8 +543,9 @@ own_memory(PyObject *x)
     }
     owner = SLOT(x, x_view) == Py_None ? x : SLOT(SLOT(x, x_view), v_base);
     held = NODE(owner);
-    if (PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || !is_ours(owner) || Py_TYPE(held) == Exported || VALUE_OF(held) == NULL ||
-        !PyArray_CheckExact(VALUE_OF(held)) || PyArray_NBYTES((PyArrayObject *)VALUE_OF(held)) >= part_bytes) {
+    if (PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || !is_ours(owner) || Py_TYPE(held) == Exported ||
+        VALUE_OF(held) == NULL || !PyArray_CheckExact(VALUE_OF(held)) ||
+        PyArray_NBYTES((PyArrayObject *)VALUE_OF(held)) >= part_bytes) {
         return 0;
     }
     Py_INCREF(owner);
@@ -696,7 +697,7 @@ compute_in_place(Fast *f, PyObject *x, PyObject *y)
     }
     memory = SLOT(x, x_view) == Py_None ? target(x, &y, 1, &owner) : memory_of(x, &y, 1, &owner);
     if (memory == NULL && Py_TYPE(NODE(x)) == Exported) {
-        return NULL;
+        return NULL; /* new elements would not be in the memory that others have */
     }
     if (SLOT(x, x_view) == Py_None && is_ours(x) && (memory == NULL || PyArray_NDIM(memory) == 0)) {
         if ((found = compute(f, x, y, NULL, &failed)) == NULL) {

@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from .doors import door, is_compiled, put_in, shared
+from .imports import LEFT
 
 # What code for NumPy's C API looks up, in C, Cython, pybind11 or SWIG; the name of Boost's library.
 _SIGNS = (b"_ARRAY_API", b"boost_python")
@@ -54,11 +55,13 @@ def _takes_numpys(file: str) -> bool:
 
 def _is_method(value: object) -> bool:
     """Say whether this is a function of pybind11's in a class, or one of Boost's anywhere."""
-    kind = type(value)
-    return kind.__name__ == "instancemethod" or (kind.__module__, kind.__name__) == (
-        "Boost.Python",
-        "function",
-    )
+    names = (type(value).__module__, type(value).__name__)
+    return names in (("builtins", "instancemethod"), ("Boost.Python", "function"))
+
+
+def _is_own(function: Any) -> bool:
+    """Say whether a function is not one that the module took from where nothing is to be changed."""
+    return (getattr(function, "__module__", None) or "").partition(".")[0] not in LEFT
 
 
 def open_doors(module: ModuleType) -> None:
@@ -66,9 +69,10 @@ def open_doors(module: ModuleType) -> None:
     file = getattr(module, "__file__", None)
     if file is None or not _takes_numpys(file):
         return
-    own = {k: v for k, v in vars(module).items() if not k.startswith("__")}
-    put_in(module, {k: Compiled(v) for k, v in own.items() if is_compiled(v) or _is_method(v)})
-    for kind in own.values():
+    names = {k: v for k, v in vars(module).items() if not k.startswith("__")}
+    functions = {k: v for k, v in names.items() if is_compiled(v) or _is_method(v)}
+    put_in(module, {k: Compiled(v) for k, v in functions.items() if _is_own(v)})
+    for kind in names.values():
         for name, method in list(vars(kind).items()) if isinstance(kind, type) else ():
             if _is_method(method):
                 with suppress(AttributeError, TypeError):  # of a class that nobody may change

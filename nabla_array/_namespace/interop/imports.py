@@ -1,11 +1,11 @@
-"""What is done before a program imports a module, and as soon as it has; extension modules of any library."""
+"""What is done before a program imports a module, and as soon as it has, or any extension module."""
 
 from __future__ import annotations
 
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+from importlib.machinery import ExtensionFileLoader
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +24,8 @@ KNOWN = (
 )
 Then = Callable[[ModuleType], object]
 # Packages whose extension modules are left as they are: some have rows for them, the others take no arrays.
-_LEFT = {*sys.stdlib_module_names, *("numpy", "nabla_array", "max", "modular", "mojo", "jaxlib", "ml_dtypes")}
-_LEFT |= {name.partition(".")[0] for name in KNOWN} - {"ot", "pyamg", "pywt"}
+LEFT = {*sys.stdlib_module_names, *("numpy", "nabla_array", "max", "modular", "mojo", "jaxlib", "ml_dtypes")}
+LEFT |= {name.partition(".")[0] for name in KNOWN} - {"ot", "pyamg", "pywt"}
 # What is called with each other extension module.
 _of_extensions: list[Then] = []
 
@@ -58,30 +58,31 @@ class _Finder:
     ) -> ModuleSpec | None:
         if name in _coming:
             _coming.pop(name)()
-        if name not in _waiting and name.partition(".")[0] in _LEFT:
+        if name not in _waiting and name.partition(".")[0] in LEFT:
             return None
         for finder in sys.meta_path:
-            spec = finder.find_spec(name, path, target) if finder is not self else None
+            find = getattr(finder, "find_spec", None)  # as `import` does: old ones have none
+            spec = find(name, path, target) if find is not None and finder is not self else None
             if spec is not None:
                 if spec.loader is not None and (name in _waiting or _is_extension(spec)):
-                    spec.loader = _Loader(spec.loader)  # type: ignore[assignment]
+                    spec.loader = _Loader(spec.loader)
                 return spec
         return None
 
 
-def _is_extension(spec: ModuleSpec) -> bool:
+def _is_extension(spec: ModuleSpec | None) -> bool:
     """Say whether a module is an extension module that no row knows."""
-    return isinstance(spec.loader, ExtensionFileLoader) and spec.name.partition(".")[0] not in _LEFT
+    loader = getattr(spec, "loader", None)
+    return isinstance(loader, ExtensionFileLoader) and loader.name.partition(".")[0] not in LEFT
 
 
 def for_extensions(then: Then) -> None:
     """Call `then` with each extension module, of a library that no row knows, that is there or comes."""
     _of_extensions.append(then)
     for module in list(sys.modules.values()):
-        if str(getattr(module, "__file__", None)).endswith(tuple(EXTENSION_SUFFIXES)):
-            spec = getattr(module, "__spec__", None)
-            if spec is not None and _is_extension(spec):
-                then(module)
+        # Not by `getattr`: a module may import others for that.
+        if _is_extension(getattr(module, "__dict__", {}).get("__spec__")):
+            then(module)
 
 
 _waiting: dict[str, list[Then]] = {}

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,7 +20,7 @@ import pytest
 import nabla_array as xp
 from nabla_array._lazy.native import compiled
 from nabla_array._namespace.interop.extensions import Compiled, open_doors
-from nabla_array._namespace.interop.imports import _LEFT
+from nabla_array._namespace.interop.imports import LEFT
 
 needs_compiler = pytest.mark.skipif(compiled is None, reason="compiles a module, which not every machine can")
 
@@ -96,7 +97,7 @@ def test_a_library_that_rows_know_is_left_alone() -> None:
 
     assert isinstance(contourpy._contourpy.max_threads, Compiled)
     assert not isinstance(_umath_linalg.det, Compiled)
-    assert {"numpy", "scipy", "sklearn", "json"} <= _LEFT
+    assert {"numpy", "scipy", "sklearn", "json"} <= LEFT
 
 
 def test_methods_of_compiled_classes() -> None:
@@ -119,16 +120,42 @@ def test_methods_of_compiled_classes() -> None:
         assert [len(line) for line in lines] == [6]
 
 
-def test_a_module_that_takes_no_arrays_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def module_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes) -> Any:
     module = ModuleType("built_in")
     monkeypatch.setitem(sys.modules, "built_in", module)
-    module.length = len  # type: ignore[attr-defined]
-    open_doors(module)
     module.__file__ = str(tmp_path / "module.so")
-    Path(module.__file__).write_bytes(b"code")
+    Path(module.__file__).write_bytes(code)
+    return module
+
+
+def test_what_takes_no_arrays_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    open_doors(ModuleType("without_a_file"))
+    dot = np._core.multiarray.dot  # of a library that is left alone
+    own = importlib.import_module("markupsafe._speedups")._escape_inner  # of one that is not
+    module = module_of(tmp_path, monkeypatch, b"code")
+    module.own, module.length, module.theirs = own, len, dot
     open_doors(module)
-    assert module.length is len
+    assert module.own is own
     Path(module.__file__).write_bytes(b"code _ARRAY_API code")
     open_doors(module)
-    assert isinstance(module.length, Compiled)
-    assert module.length(xp.ones(3)) == 3
+    assert isinstance(module.own, Compiled)
+    assert module.length is len
+    assert module.theirs is dot
+
+
+def test_functions_and_methods_of_boosts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class function:
+        def __get__(self, owner: Any, kind: Any = None) -> Any:
+            return self if owner is None else partial(self, owner)
+
+        def __call__(self, *args: Any) -> Any:
+            return [type(a).__name__ for a in args]
+
+    function.__module__ = "Boost.Python"
+    module = module_of(tmp_path, monkeypatch, b"code libboost_python code")
+    module.ratio = function()
+    module.Point = type("Point", (), {"distance": function()})
+    open_doors(module)
+    x = xp.asarray([1.0, 2.0])
+    assert module.ratio(x[0], x, 3) == ["float64", "ndarray", "int"]
+    assert module.Point().distance(x[0]) == ["Point", "float64"]

@@ -6,12 +6,13 @@ import importlib
 import importlib.util
 import runpy
 import sys
-from importlib.machinery import SourceFileLoader
+from importlib.machinery import ExtensionFileLoader, SourceFileLoader
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from nabla_array._namespace.interop import imports
 from nabla_array._namespace.interop.imports import after_import
 
 
@@ -77,3 +78,21 @@ def test_a_module_that_is_nowhere() -> None:
     after_import("waited_for_in_vain", print)
     with pytest.raises(ModuleNotFoundError, match="waited_for_in_vain"):
         importlib.import_module("waited_for_in_vain")
+
+
+def test_a_finder_of_old_hinders_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "waited_for.py").write_text("value = 3")
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path[:2], object(), *sys.meta_path[2:]])
+    assert importlib.import_module("waited_for").value == 3
+
+
+def test_modules_that_are_there_are_not_asked_for_attributes(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Lazy(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise ImportError(name)
+
+    monkeypatch.setitem(sys.modules, "waited_for", Lazy("waited_for"))
+    monkeypatch.setattr(imports, "_of_extensions", [])
+    found: list[ModuleType] = []
+    imports.for_extensions(found.append)
+    assert all(type(m.__loader__) is ExtensionFileLoader for m in found)
