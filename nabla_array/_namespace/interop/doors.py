@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.array import Array
+from ..._lazy.run.devices import CPU
+from ..core.array import Array, from_value, write
 from ..core.promotion import as_array
 from ..core.views import memory
 from .imports import after_import, unknown
@@ -39,8 +40,14 @@ def copy(x: Array) -> Any:
 
 
 def shared(x: Array) -> Any:
-    """Return NumPy's array on the memory of ours, which may be written to."""
-    return memory(x) if x.shape else np.asarray(x)[()]
+    """Return NumPy's array on the memory of ours, which may be written to; a copy of one on a device."""
+    return memory(x) if x.shape and x.device == CPU else np.asarray(x)[()]
+
+
+def _put_back(x: Array, value: Any) -> None:
+    """Write to an array on a device what was written to the copy that `shared` gave of it."""
+    if x.shape and x.device != CPU and value.tobytes() != np.asarray(x).tobytes():
+        write(x, from_value(value))
 
 
 def lent(x: Array) -> Any:
@@ -253,7 +260,7 @@ DOORS = (
 _HOLDERS = {Array, list, tuple, dict}
 
 
-def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, Any]) -> Any:
+def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, tuple[Array, Any]]) -> Any:
     """Return an argument with what `give` makes of our arrays in it; itself where there are none.
 
     What it has made of an array that is given more than once is `known`: it stays one array.
@@ -261,8 +268,8 @@ def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, A
     kind = type(x)
     if kind is Array:
         if id(x) not in known:
-            known[id(x)] = give(x)
-        return known[id(x)]
+            known[id(x)] = x, give(x)
+        return known[id(x)][1]
     if lists and kind is list and x and type(x[0]) is Array and not x[0].shape:
         with suppress(ValueError, TypeError):  # where not all of them are numbers
             return np.asarray(as_array("asarray", x))
@@ -285,9 +292,13 @@ def door(
     def call(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and _HOLDERS.isdisjoint(map(type, args)):
             return function(*args)
-        known: dict[int, Any] = {}
+        known: dict[int, tuple[Array, Any]] = {}
         given = [_given(a, give, lists, known) for a in args]
-        return function(*given, **{k: _given(v, give, False, known) for k, v in kwargs.items()})
+        found = function(*given, **{k: _given(v, give, False, known) for k, v in kwargs.items()})
+        if give is shared:
+            for x, value in known.values():
+                _put_back(x, value)
+        return found
 
     return call
 

@@ -25,6 +25,7 @@ from nabla_array._namespace.interop.doors import (
     same,
     shared,
 )
+from nabla_array.distributed import DeviceMesh, P, shard
 from nabla_array.transforms import grad
 
 
@@ -290,3 +291,16 @@ def test_sparse_matrices_whose_elements_are_ours(layout: str) -> None:
             getattr(theirs, name)()
     assert mine.nnz == theirs.nnz
     assert np.array_equal((mine @ mine).toarray(), (theirs @ theirs).toarray())
+
+
+def test_an_array_on_a_mesh_stays_there_and_is_written_to() -> None:
+    mesh = DeviceMesh((2,), ("rows",))
+    x, y = (shard(xp.arange(4.0), mesh, P("rows")) for _ in range(2))
+
+    def scale(x: np.ndarray, by: np.ndarray) -> np.ndarray:
+        x *= by
+        return x
+
+    assert door(scale, shared)(x, y).tolist() == [0.0, 1.0, 4.0, 9.0]
+    assert (x.tolist(), y.tolist()) == ([0.0, 1.0, 4.0, 9.0], [0.0, 1.0, 2.0, 3.0])
+    assert x.device == y.device == shard(xp.arange(4.0), mesh, P("rows")).device != xp.arange(4.0).device
