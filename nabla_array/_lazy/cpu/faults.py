@@ -11,7 +11,6 @@ import contextvars
 import sys
 import warnings
 from _thread import _local as local  # `threading` takes a millisecond to import
-from _thread import get_ident
 from collections.abc import Callable, Iterable
 from functools import lru_cache
 from types import CodeType, FrameType
@@ -53,19 +52,25 @@ class _Own(NamedTuple):
     usual: int  # and those where the settings say so
 
 
-# Those of each thread, innermost last.
-_states: dict[int, list[_Own]] = {}
-# The state of what is not marked, until `seterr` changes it: "usual" warns where the settings say so.
-usual: State = {"divide": "usual", "over": "usual", "under": "ignore", "invalid": "usual"}
-# NumPy's own state, as `seterr` left it.
-numpys: dict[str, Any] = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
+# What NumPy does where nobody asked. "usual" warns where the settings say so.
+_USUAL: State = {"divide": "usual", "over": "usual", "under": "ignore", "invalid": "usual"}
+
+
+def of_numpy(state: State) -> State:
+    """Return what NumPy is told where this is asked for."""
+    return {kind: "warn" if mode == "usual" else mode for kind, mode in state.items()}
 
 
 class _Listener(local):
-    """What NumPy writes about faults to: each thread hears its own."""
+    """What NumPy writes about faults to: each thread hears its own, and has error states of its own."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[str, Node | None]] = []
+        # What this thread records under, innermost last.
+        self.states: list[_Own] = []
+        # The state of what is not marked, and NumPy's own meanwhile; `seterr` changes them.
+        self.usual = dict(_USUAL)
+        self.numpys = of_numpy(_USUAL)
         # The nodes that `heard_of` computes in this thread.
         self.order: Iterable[Node] = ()
 
@@ -121,7 +126,7 @@ _entered = listening.copy()
 def heard(function: Callable[..., Any], *args: Any, **params: Any) -> Any:
     """Call a function, which changes nothing, where NumPy's faults are heard."""
     context = _entered
-    if has_states and (states := _states.get(get_ident())):
+    if has_states and (states := listener.states):
         context = states[-1].context
     try:
         return context.run(function, *args, **params)
@@ -168,7 +173,7 @@ def is_asked() -> bool:
 
 
 def _states_of(nodes: Iterable[Node]) -> list[State]:
-    return [n.params.state if type(n.params) is Marked else usual for n in nodes]
+    return [n.params.state if type(n.params) is Marked else listener.usual for n in nodes]
 
 
 def _name_at(node: Node) -> str:
@@ -219,8 +224,8 @@ def tell(order: Iterable[Node] = ()) -> None:
 def tell_here() -> None:
     """Tell of the faults that were heard as the error state here asks. Raises FloatingPointError."""
     heard, listener.heard = listener.heard, []
-    states = _states.get(get_ident())
-    state = states[-1].state if states else usual
+    states = listener.states
+    state = states[-1].state if states else listener.usual
     for message in dict.fromkeys([text.removeprefix("Warning: ").rstrip() for text, _ in heard]):
         kind = message.partition(" encountered in ")[0]
         error = _tell(state[_KINDS[kind][0]], kind, message)
@@ -230,8 +235,8 @@ def tell_here() -> None:
 
 def _silenced_by_others() -> set[str]:
     """Return what a block of `numpy.errstate`, which we are not told of, ignores where this is evaluated."""
-    states = _states.get(get_ident())
-    ours = states[-1].numpys if states else numpys
+    states = listener.states
+    ours = states[-1].numpys if states else listener.numpys
     return {kind for kind, mode in np.geterr().items() if mode == "ignore" != ours[kind]}
 
 
@@ -283,8 +288,7 @@ def is_ignored(bits: int) -> bool:
 
 def hears_underflow() -> bool:
     """Say whether this thread records where underflow is told of, the one fault whose result is finite."""
-    states = _states.get(get_ident(), []) if has_states else []
-    return bool(states) and states[-1].state["under"] != "ignore"
+    return has_states and bool(states := listener.states) and states[-1].state["under"] != "ignore"
 
 
 def is_urgent(state: State) -> bool:
@@ -311,7 +315,7 @@ def _recording(modes: tuple[str, ...]) -> tuple[_Own, marking]:
     What is computed at once is told of at once, and need not be recorded for that. But an error is awaited at
     its line.
     """
-    state = dict(zip(usual, modes, strict=True))
+    state = dict(zip(_USUAL, modes, strict=True))
     context = listening.copy()
     context.run(np.seterr, **{k: "ignore" if mode == "ignore" else "log" for k, mode in state.items()})
     asked = [(bit, state[key]) for key, bit in _KINDS.values()]
@@ -343,22 +347,26 @@ class recorded_under:
         """Begin."""
         global has_states, _entered
         has_states = True
-        states = _states.setdefault(get_ident(), [])
-        outer, theirs = states[-1][:2] if states else (usual, numpys)
+        states = listener.states
+        outer, theirs = states[-1][:2] if states else (listener.usual, listener.numpys)
         own, self._marking = _recording(tuple((outer | self._changes).values()))
         if own.state["under"] != "ignore":
             listening.run(np.seterr, under="log")
             _entered = listening.copy()
         # A context of its own: other threads may be in the other.
-        states.append(_Own(own.state, theirs | self._changes, own.context.copy(), own.always, own.usual))
+        numpys = theirs | of_numpy(self._changes)
+        states.append(_Own(own.state, numpys, own.context.copy(), own.always, own.usual))
         _apply(states)
         self._marking.__enter__()
 
     def __exit__(self, *error: object) -> None:
+        self.unmark()
+        listener.states.pop()
+        _apply(listener.states)
+
+    def unmark(self) -> None:
+        """End for a thread that ends, whose states go with it."""
         self._marking.__exit__()
-        states = _states[get_ident()]
-        states.pop()
-        _apply(states)
 
 
 _unheard = _marker(UNHEARD.state)

@@ -81,19 +81,23 @@ are_for_somebody(int seen)
         PyObject **name;
     } kinds[] = {
         {FE_DIVBYZERO, &s_divide}, {FE_OVERFLOW, &s_over}, {FE_UNDERFLOW, &s_under}, {FE_INVALID, &s_invalid}};
-    PyObject *states = PyDict_GetItemWithError(faults, s_usual), *state;
-    int is_wanted = setting(s_warnings) == Py_True;
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+    PyObject *states = PyObject_GetAttr(listener, s_usual), *state;
+    int is_wanted = setting(s_warnings) == Py_True, found = 0;
+    if (states == NULL) {
+        PyErr_Clear(); /* then Python, which meets the same, says so */
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !found; i++) {
         if (!(seen & kinds[i].bit)) {
             continue;
         }
-        state = states == NULL ? NULL : PyDict_GetItemWithError(states, *kinds[i].name);
-        if (state == NULL || PyUnicode_CompareWithASCIIString(state, "usual") == 0 ? is_wanted
-            : PyUnicode_CompareWithASCIIString(state, "ignore") != 0) {
-            return 1;
-        }
+        state = PyDict_GetItemWithError(states, *kinds[i].name);
+        found = state == NULL || PyUnicode_CompareWithASCIIString(state, "usual") == 0
+                    ? is_wanted
+                    : PyUnicode_CompareWithASCIIString(state, "ignore") != 0;
     }
-    return 0;
+    Py_DECREF(states);
+    return found;
 }
 
 /* The error state of this thread, while it has one of its own: in which context NumPy's functions are called, and of which

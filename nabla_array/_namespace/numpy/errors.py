@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from _thread import _local as local  # `threading` takes a millisecond to import
 from collections.abc import Callable
-from contextlib import ExitStack
 from functools import wraps
 from typing import Any
 
@@ -37,15 +37,13 @@ class errstate:
 
     def __enter__(self) -> errstate:
         self._theirs.__enter__()
-        self._before = dict(faults.usual), dict(faults.numpys)  # `seterr` in the block counts until its end
         self._ours.__enter__()
+        _thread.asked.append(_Asked())
         return self
 
     def __exit__(self, *details: Any) -> None:
+        _thread.asked.pop().leave()
         self._ours.__exit__()
-        usual, numpys = self._before
-        faults.usual.update(usual)
-        faults.numpys.update(numpys)
         self._theirs.__exit__(*details)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,14 +57,51 @@ class errstate:
         return call
 
 
-# What `seterr` asks for that must be known when something is recorded.
-_lasting = ExitStack()
+class _Asked:
+    """What `seterr` asked for in a block of `errstate`, until its end; or in a thread, outside of blocks."""
+
+    def __init__(self) -> None:
+        self._changes: faults.State = {}
+        self._recorded: faults.recorded_under | None = None
+
+    def change(self, changes: faults.State, is_outermost: bool) -> None:
+        """Ask for more."""
+        self.leave()
+        # "warn" is what there was before anybody asked, mostly put back: the settings decide.
+        self._changes.update({kind: "usual" if mode == "warn" else mode for kind, mode in changes.items()})
+        if is_outermost:
+            faults.listener.usual.update(self._changes)
+            faults.listener.numpys.update(faults.of_numpy(self._changes))
+            # The state of what is not marked: only what is awaited must be known when something is recorded.
+            if not faults.is_urgent(self._changes) and self._changes.get("under", "ignore") == "ignore":
+                return
+        self._recorded = faults.recorded_under(self._changes)
+        self._recorded.__enter__()
+
+    def leave(self) -> None:
+        """Record as before."""
+        if self._recorded is not None:
+            self._recorded.__exit__()
+            self._recorded = None
+
+    def __del__(self) -> None:
+        """Leave the nodes alone of threads that have the number of this one, which has ended."""
+        if self._recorded is not None:
+            self._recorded.unmark()
+
+
+class _Thread(local):
+    def __init__(self) -> None:
+        self.asked = [_Asked()]
+
+
+_thread = _Thread()
 
 
 def _changes(all: str | None = None, call: Any = None, **named: str | None) -> dict[str, str]:
     """Return the changes of an error state that were asked for, by kind."""
     given = {k: v for k, v in named.items() if v is not None}
-    return given if all is None else dict.fromkeys(faults.usual, all) | given
+    return given if all is None else dict.fromkeys(faults.listener.usual, all) | given
 
 
 def seterr(
@@ -76,9 +111,10 @@ def seterr(
     under: str | None = None,
     invalid: str | None = None,
 ) -> dict[str, str]:
-    """Decide from now on what becomes of floating-point errors; returns what was decided before.
+    """Decide from now on, in this thread, what becomes of floating-point errors; returns the decision before.
 
-    Parameters and results are those of NumPy's `numpy.seterr`.
+    In a block of `errstate` it counts until the block ends. Parameters and results are those of NumPy's
+    `numpy.seterr`.
 
     >>> before = xp.seterr(divide="ignore")
     >>> 1 / xp.zeros(2)
@@ -88,12 +124,7 @@ def seterr(
     """
     changes = {"all": all, "divide": divide, "over": over, "under": under, "invalid": invalid}
     before = np.seterr(**changes)  # type: ignore[arg-type]
-    # "warn" is what there was before anybody asked, mostly put back: the settings decide.
-    faults.usual.update({k: "usual" if v == "warn" else v for k, v in _changes(**changes).items()})
-    faults.numpys.update(_changes(**changes))
-    _lasting.close()
-    if faults.is_urgent(faults.usual) or faults.usual["under"] != "ignore":
-        _lasting.enter_context(faults.recorded_under({}))
+    _thread.asked[-1].change(_changes(**changes), is_outermost=len(_thread.asked) == 1)
     return {kind: str(decision) for kind, decision in before.items()}
 
 

@@ -8,6 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -89,10 +90,10 @@ np.median(w)
 
 @pytest.fixture(autouse=True)
 def _on() -> Iterator[None]:
-    usual = dict(faults.usual)
+    usual = dict(faults.listener.usual)
     with xp.config(float_warnings=True, mode="host"):
         yield
-    assert faults.usual == usual
+    assert faults.listener.usual == usual
 
 
 def names(namespace: Any) -> dict[str, Any]:
@@ -417,3 +418,47 @@ def test_underflow_is_told_of_where_it_is_asked_for(program: str, n: int) -> Non
             found.append({str(w.message) for w in heard})
         assert found[0] == found[1]
         assert bool(found[0]) == (mode == "warn")
+
+
+def test_seterr_is_seen_by_no_other_thread():
+    """NumPy's state is each thread's own, and begins as usual in a new one, whatever an earlier one left."""
+
+    def ask(x: Any) -> set[str]:
+        with xp.config(float_warnings=True):  # a thread of its own, too
+            return told(lambda: 1 / x)
+
+    def leave_behind(mode: str) -> None:
+        xp.seterr(divide=mode)
+        xp.zeros(3) + 1
+
+    with ThreadPoolExecutor(1) as other:
+        for mode in ("raise", "ignore", "warn"):
+            thread = threading.Thread(target=leave_behind, args=(mode,))
+            thread.start()
+            thread.join()
+            for size in (3, 5000):
+                for run in (ask, lambda x: other.submit(ask, x).result()):
+                    assert run(xp.zeros(size)) == {"divide by zero encountered in divide"}
+        before = xp.seterr(divide="raise")
+        try:
+            assert other.submit(ask, xp.zeros(3)).result() == {"divide by zero encountered in divide"}
+            with pytest.raises(FloatingPointError):
+                1 / xp.zeros(3)
+        finally:
+            xp.seterr(**before)
+
+
+def test_seterr_in_a_block_counts_until_its_end():
+    for mode in ("raise", "print", "warn"):
+        with xp.errstate(divide="ignore"):
+            before = xp.seterr(over=mode)
+            xp.seterr(invalid="ignore")
+            assert np.geterr() == {**before, "over": mode, "invalid": "ignore"}
+            assert not told(lambda: 1 / xp.zeros(3))
+            assert not told(lambda: xp.sqrt(xp.zeros(3) - 1))
+            if mode == "raise":
+                with pytest.raises(FloatingPointError, match="overflow"):
+                    xp.exp(xp.full((3,), 1e4))
+        assert told(lambda: 1 / xp.zeros(3)) == {"divide by zero encountered in divide"}
+        assert told(lambda: xp.exp(xp.full((3,), 1e4))) == {"overflow encountered in exp"}
+        assert told(lambda: xp.sqrt(xp.zeros(3) - 1)) == {"invalid value encountered in sqrt"}
