@@ -291,6 +291,20 @@ CALLS: dict[str, str] = {
     "astropy.io.fits.hdu.compressed._tiled_compression": """
         fits_of(fits.HDUList([fits.PrimaryHDU(), fits.CompImageHDU(f(S.astype("i4")))]).writeto)
     """,
+    "astropy.modeling.bounding_box": """
+        modeling.bounding_box.ModelBoundingBox.validate(models.Shift(), (f(-A), f(A + 1)))[0].upper
+        fails(lambda: modeling.bounding_box.ModelBoundingBox.validate(models.Shift(), f(A)))
+    """,
+    "astropy.modeling.parameters": """
+        [setattr(m := models.Shift(), "offset", f(np.array(3.0))), m(1.0)][1]
+        [setattr(m := models.Shift(), "offset", f(np.array(3))), m.parameters][1]
+        fails(lambda: setattr(models.Shift(), "offset", f(A)))
+    """,
+    "astropy.modeling.utils": """
+        models.Gaussian1D(f(np.array(2.0)), mean=f(np.array(1)))(f(A))
+        models.Rotation2D(angle=f(np.array(30.0)))(1.0, f(A)[1])
+        models.Gaussian1D(f(A), mean=f(I), stddev=f(A) + 1, n_models=len(A))(1.0)
+    """,
     "astropy.nddata.ccddata": """
         nddata.CCDData(T, unit="adu", uncertainty=nddata.StdDevUncertainty(f(T))).uncertainty.array
         nddata.CCDData(T, unit="adu", uncertainty=f(T)).uncertainty.array
@@ -547,6 +561,7 @@ NAMES = {
         *("astropy.table.Table", "astropy.convolution as convolution", "json as json"),
         "astropy.utils.misc.JsonCustomEncoder",
         *("astropy.coordinates as coordinates", "astropy.io.fits as fits", "astropy.nddata as nddata"),
+        *("astropy.modeling as modeling", "astropy.modeling.models as models"),
         *("astropy.time as time", "astropy.units as units"),
     ],
     "jax": ["jax.numpy as jnp"],
