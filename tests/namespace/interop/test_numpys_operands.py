@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -152,3 +153,28 @@ def test_an_operator_in_place_of_numpys_array() -> None:
         a += x[0]
     with pytest.warns(RuntimeWarning, match="divide by zero"), xp.errstate(divide="warn"):
         np.divide(np.ones(2), xp.zeros(2), out=np.zeros(2))
+
+
+@pytest.mark.parametrize("name", ["all", "any", "max", "mean", "min", "prod", "std", "sum", "var"])
+@pytest.mark.parametrize("dtype", ["int64", "float32", "float64", "complex128"])
+def test_methods_of_numpys_arrays_take_our_masks(name: str, dtype: str) -> None:
+    more: dict[str, Any] = {"initial": 0} if name in ("max", "min") else {}
+    for shape in ((2, 2), (2, 3), (3,), (0, 2)):
+        x = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+        mask = x.real % 3 < 2
+        for options in ({}, {"axis": 0}, {"axis": -1}, {"axis": -1, "keepdims": True}):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                theirs = getattr(x, name)(where=mask, **options, **more)
+                ours = getattr(x, name)(where=xp.asarray(mask), **options, **more)
+            assert type(ours) is type(theirs)
+            np.testing.assert_array_equal(ours, theirs, strict=True)
+
+
+def test_a_mask_of_ours_for_numpys_array_within_transforms() -> None:
+    x = np.arange(4.0).reshape(2, 2)
+    masks = np.array([[[True, True], [True, False]], [[True, False], [True, True]]])
+    found = vmap(lambda m: xp.asarray(x.var(1, where=m)))(xp.asarray(masks))
+    np.testing.assert_allclose(found, [x.var(1, where=m) for m in masks])
+    total = grad(lambda v: v * x.sum(where=xp.broadcast_to(v > 0, (2, 2))))(xp.asarray(3.0))
+    assert total == 6
