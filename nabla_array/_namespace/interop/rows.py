@@ -51,6 +51,8 @@ ROWS = (
     Row("astropy.units.decorators", arrays, "takes no others for quantities without a unit"),
     Row("astropy.table.table", arrays, "makes columns of no others, nor takes them for keys"),
     Row("astropy.convolution.kernels", arrays, "takes no others for kernels"),
+    Row("astropy.utils.diff", arrays, "reports no others element by element"),
+    Row("astropy.utils.metadata.merge", arrays, "joins no others that two tables have"),
     Row("astropy.utils.misc", arrays, "writes no others as JSON"),
     Row("h5py._hl.selections", arrays, "takes no others for masks"),
     Row("jax._src.numpy.indexing", arrays, "takes no others for indices"),

@@ -384,6 +384,16 @@ CALLS: dict[str, str] = {
         convolution.convolve(f(A), convolution.CustomKernel(f(A[:3])))
         fails(lambda: convolution.CustomKernel("text"))
     """,
+    "astropy.utils.diff": """
+        [report_diff_values(f(I), f(I) // 2, report := StringIO()), report.getvalue()]
+        [report_diff_values(f(T), f(T), report := StringIO()), report.getvalue()]
+        [report_diff_values(f(T), f(A), report := StringIO()), report.getvalue()]
+    """,
+    "astropy.utils.metadata.merge": """
+        metadata.merge({"a": f(I)}, {"a": f(A)})
+        metadata.merge({"a": f(I)}, {"a": [1, 2]}, metadata_conflicts="error")
+        fails(lambda: metadata.merge({"a": f(I)}, {"a": 1}, metadata_conflicts="error"))
+    """,
     "astropy.utils.misc": """
         json.dumps({"a": f(I), "b": f(T)[:1]}, cls=JsonCustomEncoder)
         json.dumps([f(I)[1], f(A)[0], f(A.astype("f"))[0]], cls=JsonCustomEncoder)
@@ -559,7 +569,8 @@ NAMES = {
     "msgpack_numpy": ["msgpack_numpy as codec"],
     "astropy": [
         *("astropy.table.Table", "astropy.convolution as convolution", "json as json"),
-        "astropy.utils.misc.JsonCustomEncoder",
+        *("astropy.utils.misc.JsonCustomEncoder", "astropy.utils.diff.report_diff_values", "io.StringIO"),
+        "astropy.utils.metadata as metadata",
         *("astropy.coordinates as coordinates", "astropy.io.fits as fits", "astropy.nddata as nddata"),
         *("astropy.modeling as modeling", "astropy.modeling.models as models"),
         *("astropy.time as time", "astropy.units as units"),
