@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from _thread import _local as local  # `threading` takes a millisecond to import
+from _thread import get_ident
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -63,6 +64,7 @@ class _Asked:
     def __init__(self) -> None:
         self._changes: faults.State = {}
         self._recorded: faults.recorded_under | None = None
+        self._thread = get_ident()
 
     def change(self, changes: faults.State, is_outermost: bool) -> None:
         """Ask for more."""
@@ -86,7 +88,8 @@ class _Asked:
 
     def __del__(self) -> None:
         """Leave the nodes alone of threads that have the number of this one, which has ended."""
-        if self._recorded is not None:
+        # Another thread finalizes it where the interpreter ends before this one.
+        if self._recorded is not None and self._thread == get_ident():
             self._recorded.unmark()
 
 

@@ -448,6 +448,23 @@ def test_seterr_is_seen_by_no_other_thread():
             xp.seterr(**before)
 
 
+def test_the_interpreter_ends_quietly_where_seterr_asks_for_errors() -> None:
+    program = """
+import threading
+import nabla_array as xp
+xp.seterr(divide="raise")
+asked = threading.Event()
+def ask():
+    xp.seterr(over="raise")
+    asked.set()
+    threading.Event().wait()
+threading.Thread(target=ask, daemon=True).start()
+asked.wait()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_seterr_in_a_block_counts_until_its_end():
     for mode in ("raise", "print", "warn"):
         with xp.errstate(divide="ignore"):
