@@ -84,7 +84,7 @@ are_for_somebody(int seen)
     PyObject *states = PyObject_GetAttr(listener, s_usual), *state;
     int is_wanted = setting(s_warnings) == Py_True, found = 0;
     if (states == NULL) {
-        PyErr_Clear(); /* then Python, which meets the same, says so */
+        PyErr_Clear(); /* Python computes again, and raises it */
         return 1;
     }
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !found; i++) {

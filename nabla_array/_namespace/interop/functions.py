@@ -147,9 +147,10 @@ def array_ufunc(self: Array, /, ufunc: np.ufunc, method: str, *inputs: Any, **kw
 
     What we cannot hold is NumPy's to refuse: of its error an operator of its arrays may make an answer.
     """
-    if method == "reduce" and type(kwargs.get("where")) is Array and not _takes_ours(inputs, kwargs):
+    where, arrays = kwargs.get("where"), (*inputs, *kwargs.get("out", ()))
+    if type(where) is Array and method == "reduce" and Array not in map(type, arrays):
         # The methods of NumPy's arrays go on with the result: `var` would take one of ours for a scalar.
-        return ufunc.reduce(*inputs, **{**kwargs, "where": np.asarray(kwargs["where"])})
+        return ufunc.reduce(*inputs, **{**kwargs, "where": np.asarray(where)})
     own = None if any(map(is_foreign, inputs)) else _UFUNCS.get(ufunc) or _late_ufunc(ufunc)
     if own is not None and ufunc.signature is None:
         try:
@@ -170,11 +171,6 @@ def array_ufunc(self: Array, /, ufunc: np.ufunc, method: str, *inputs: Any, **kw
     if out is None:
         return result
     return deliver(ufunc.__name__, out if isinstance(result, tuple) else out[0], result)
-
-
-def _takes_ours(inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Say whether an operand of a ufunc, or what it writes to, is an array of ours."""
-    return Array in map(type, (*inputs, *kwargs.get("out", ())))
 
 
 @lru_cache(None)

@@ -87,8 +87,8 @@ class _Asked:
             self._recorded = None
 
     def __del__(self) -> None:
-        """Leave the nodes alone of threads that have the number of this one, which has ended."""
-        # Another thread finalizes it where the interpreter ends before this one.
+        """End with the thread: a later one may get its number, by which nodes are marked."""
+        # Another thread finalizes this where the interpreter ends first.
         if self._recorded is not None and self._thread == get_ident():
             self._recorded.unmark()
 
