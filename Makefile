@@ -27,7 +27,7 @@ $(VENV)/demo.stamp: EXTRAS := scipy,plot
 $(VENV)/docs.stamp: EXTRAS := docs,scipy,plot,distributed
 $(VENV)/test.stamp: EXTRAS := test,scipy,plot,distributed
 $(VENV)/%.stamp: pyproject.toml $(wildcard nabla_array/_lazy/native/*.[ch])
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "needs Python 3.11 or later; name one with PYTHON=...")'
+	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "needs Python 3.11 or later; name one with PYTHON=...")'
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	touch $@

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 else:  # what checks types at run time asks the class that is named: ours has our arrays as instances, too
     from ._namespace.numpy.ndarray import ndarray
 
-    NDArray = ndarray[tuple[Any, ...], numpy.dtype[TypeVar("Scalar", bound=numpy.generic)]]
+    _Scalar = TypeVar("_Scalar", bound=numpy.generic)
+    NDArray = ndarray[tuple[Any, ...], numpy.dtype[_Scalar]]
+    if hasattr(numpy.typing.NDArray, "__value__"):  # an alias of its own (PEP 695) since NumPy 2.5
+        NDArray = type(numpy.typing.NDArray)("NDArray", NDArray, type_params=(_Scalar,))
 
 
 def __getattr__(name: str) -> Any:
