@@ -1,9 +1,21 @@
 /* Ufuncs on one element, or on few: NumPy's own call of a loop takes longer than the loop. */
 
+/* Return the square of a complex number but 0, as `power_of` does; NULL for other powers, which are not so simple. */
+static PyObject *
+complex_power_of(const double *x, const double *y)
+{
+    double out[2] = {x[0] * x[0] - x[1] * x[1], x[0] * x[1] + x[1] * x[0]};
+    int is_square = y[0] == 2 && y[1] == 0 && (x[0] != 0 || x[1] != 0);
+    return is_square && isfinite(out[0]) && isfinite(out[1]) ? known_number(complex_dtype, out, NULL) : NULL;
+}
+
 /* Return the power of one floating-point number, as NumPy computes it; NULL, without an error, where it tells of it. */
 static PyObject *
 power_of(PyArray_Descr *dtype, const void *x, const void *y, PyObject *aval)
 {
+    if (dtype == complex_dtype) {
+        return complex_power_of(x, y);
+    }
     int is_double = dtype->type_num == NPY_DOUBLE;
     double p = is_double ? *(const double *)x : *(const float *)x, q = is_double ? *(const double *)y : *(const float *)y;
     double out = is_double ? pow(p, q) : powf((float)p, (float)q);
@@ -74,8 +86,8 @@ has_step(Fast *f, int type)
         int is_looked_at = type <= NPY_DOUBLE; /* by `are_finite`, which knows no other floats, nor complex numbers */
         PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : is_looked_at ? f->plain : NULL;
         f->number_step.many = 0;
-        if (ufunc != NULL && f->op != POW && !ufunc->core_enabled && ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 &&
-            !set_loop(&f->number_step, ufunc, type)) {
+        if (ufunc != NULL && (f->op != POW || PyTypeNum_ISINTEGER(type)) && !ufunc->core_enabled &&
+            ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 && !set_loop(&f->number_step, ufunc, type)) {
             f->number_step.many = 0;
         }
         if (f->number_step.many != 0) {
@@ -131,6 +143,19 @@ are_finite(int type, const char *data, npy_intp n, npy_intp stride)
     return all;
 }
 
+/* Say whether an integer is negative, of which NumPy makes no exponent. */
+static inline int
+is_negative(int type, const char *data)
+{
+    switch (type) {
+    case NPY_INT8: return *(const npy_int8 *)data < 0;
+    case NPY_INT16: return *(const npy_int16 *)data < 0;
+    case NPY_INT32: return *(const npy_int32 *)data < 0;
+    case NPY_INT64: return *(const npy_int64 *)data < 0;
+    default: return !PyTypeNum_ISUNSIGNED(type);
+    }
+}
+
 /* Let `*data`, which is the memory for one element of a dtype, be that of an array without axes, or write a number there;
  * returns 0 where that is not so simple.
  */
@@ -151,9 +176,10 @@ place_element(PyArray_Descr *dtype, PyObject *number, PyArrayObject *array, char
         *(npy_intp *)*data = *(npy_bool *)PyArray_DATA(array);
         return 1;
     }
-    if (dtype->type_num != NPY_DOUBLE || PyArray_DESCR(array)->type_num > NPY_ULONGLONG) {
+    if ((dtype != double_dtype && dtype != complex_dtype) || PyArray_DESCR(array)->type_num > NPY_DOUBLE) {
         return 0;
     }
+    ((double *)*data)[dtype == complex_dtype] = 0;
     *(double *)*data = as_double(array);
     return 1;
 }
@@ -170,7 +196,8 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
     npy_uint64 numbers[3][2];
     npy_intp size = PyDataType_ELSIZE(dtype), strides[3] = {size, size, size};
     char *data[3] = {(char *)numbers[0], (char *)numbers[1], (char *)numbers[2]};
-    int type = dtype->type_num, is_power = f->op == POW && (type == NPY_DOUBLE || type == NPY_FLOAT), result;
+    int type = dtype->type_num, has_power = type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_CDOUBLE, result;
+    int is_power = f->op == POW && has_power;
     if (!is_power && !has_step(f, type)) {
         return NULL;
     }
@@ -181,6 +208,9 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
     }
     if (is_power) {
         return power_of(dtype, data[0], data[1], aval);
+    }
+    if (f->op == POW && is_negative(type, data[1])) {
+        return NULL;
     }
     for (int i = 0; !f->is_ufunc && i < f->nin; i++) {
         if (!are_finite(type, data[i], 1, 0)) {

@@ -553,6 +553,7 @@ PyInit__fast(void)
     truth_dtype = PyArray_DescrFromType(NPY_BOOL);
     integer_dtype = PyArray_DescrFromType(NPY_INTP);
     double_dtype = PyArray_DescrFromType(NPY_DOUBLE);
+    complex_dtype = PyArray_DescrFromType(NPY_CDOUBLE);
     zero = PyLong_FromLong(0);
     one = PyLong_FromLong(1);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -18,7 +18,13 @@ store_number(int type, PyObject *o, void *data)
     int is_real = PyFloat_CheckExact(o) || (type == NPY_DOUBLE && Py_TYPE(o) == &PyDoubleArrType_Type), overflow = 0;
     int is_numpys = Py_TYPE(o) == &PyLongArrType_Type && (type == NPY_DOUBLE || type == NPY_LONG);
     long long integer = 0;
-    double real;
+    double real, *parts = data;
+    if (type == NPY_CDOUBLE) {
+        int is_complex = PyComplex_CheckExact(o) || Py_TYPE(o) == &PyCDoubleArrType_Type;
+        parts[1] = is_complex ? PyComplex_ImagAsDouble(o) : 0;
+        parts[0] = is_complex ? PyComplex_RealAsDouble(o) : 0;
+        return is_complex || store_number(NPY_DOUBLE, o, data);
+    }
     if (!is_real && !is_numpys && !PyLong_CheckExact(o) && !PyBool_Check(o)) {
         return 0;
     }
@@ -55,7 +61,7 @@ store_number(int type, PyObject *o, void *data)
     }
 }
 
-/* Return an element of an array without axes, of integers or truth values, as a double: what NumPy's cast makes of it. */
+/* Return an element of an array without axes, of no dtype that is larger, as a double: what NumPy's cast makes of it. */
 static inline double
 as_double(PyArrayObject *a)
 {
@@ -69,6 +75,8 @@ as_double(PyArrayObject *a)
     case NPY_UINT16: return *(const npy_uint16 *)data;
     case NPY_UINT32: return *(const npy_uint32 *)data;
     case NPY_UINT64: return (double)*(const npy_uint64 *)data;
+    case NPY_FLOAT: return *(const float *)data;
+    case NPY_DOUBLE: return *(const double *)data;
     default: return (double)*(const npy_int64 *)data;
     }
 }

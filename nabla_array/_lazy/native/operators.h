@@ -239,41 +239,41 @@ compute_numbers(Fast *f, PyObject *x, PyObject *y)
     return value == NULL ? NULL : known_array(value, NULL);
 }
 
-/* Return the dtype in which a function takes an element of a dtype and another one, or a number, that is larger (borrowed);
- * NULL where that is not so simple.
- */
-static PyArray_Descr *
-larger_dtype(Fast *f, PyArray_Descr *small, int is_double, int is_integer)
+/* Return the dtype that a number has beside elements of a dtype (borrowed): theirs, unless it is of a larger kind. */
+static inline PyArray_Descr *
+dtype_of_number(PyObject *number, PyArray_Descr *dtype)
 {
-    if (is_double) {
-        return small->type_num == NPY_LONG || small->type_num == NPY_BOOL ? double_dtype : NULL;
+    int type = dtype->type_num;
+    if (PyComplex_CheckExact(number)) {
+        return type <= NPY_DOUBLE && type != NPY_FLOAT ? complex_dtype : dtype;
     }
-    return !is_integer || small->type_num != NPY_BOOL ? NULL : makes_floats(f) ? double_dtype : integer_dtype;
+    if (PyFloat_CheckExact(number) || Py_TYPE(number) == &PyDoubleArrType_Type) {
+        return type < NPY_FLOAT ? double_dtype : dtype;
+    }
+    return type == NPY_BOOL && PyLong_CheckExact(number) ? integer_dtype : dtype;
 }
 
-/* Return the dtype in which a function takes single elements, and perhaps a number (borrowed): theirs, or what a truth value,
- * an integer or a number meets or becomes; NULL where that is not so simple. One of `a` and `b` may be NULL.
+/* Return the dtype that two have in common (borrowed); NULL where that is not so simple. */
+static inline PyArray_Descr *
+larger_dtype(PyArray_Descr *p, PyArray_Descr *q)
+{
+    PyArray_Descr *larger = p == complex_dtype || q == complex_dtype   ? complex_dtype
+                            : p == double_dtype || q == double_dtype   ? double_dtype
+                            : p == integer_dtype || q == integer_dtype ? integer_dtype
+                                                                       : NULL;
+    int last = larger == integer_dtype ? NPY_BOOL : NPY_DOUBLE; /* of the types that it holds */
+    return p == q ? p : larger != NULL && (larger == p ? q : p)->type_num <= last ? larger : NULL;
+}
+
+/* Return the dtype in which a function takes single elements, and perhaps a number (borrowed); NULL where that is not so
+ * simple. One of `a` and `b` may be NULL.
  */
 static PyArray_Descr *
 element_dtype(Fast *f, PyArrayObject *a, PyArrayObject *b, PyObject *number)
 {
-    PyArray_Descr *p = PyArray_DESCR(a != NULL ? a : b), *q = PyArray_DESCR(b != NULL ? b : a);
-    if (p != q) {
-        return (p == double_dtype && PyTypeNum_ISINTEGER(q->type_num)) ||
-                       (q == double_dtype && PyTypeNum_ISINTEGER(p->type_num))
-                   ? double_dtype
-               : p == double_dtype || p == integer_dtype ? larger_dtype(f, q, p == double_dtype, 1)
-               : q == double_dtype || q == integer_dtype ? larger_dtype(f, p, q == double_dtype, 1)
-                                                         : NULL;
-    }
-    if (number != NULL && (p->type_num == NPY_BOOL || p->type_num == NPY_LONG)) {
-        int is_double = PyFloat_CheckExact(number) || Py_TYPE(number) == &PyDoubleArrType_Type;
-        PyArray_Descr *larger = larger_dtype(f, p, is_double, PyLong_CheckExact(number));
-        if (larger != NULL) {
-            return larger;
-        }
-    }
-    return p->type_num == NPY_LONG && makes_floats(f) ? double_dtype : p;
+    PyArray_Descr *p = PyArray_DESCR(a != NULL ? a : b), *q = PyArray_DESCR(b != NULL ? b : a), *found;
+    found = larger_dtype(p, number != NULL ? dtype_of_number(number, p) : q);
+    return found == integer_dtype && makes_floats(f) ? double_dtype : found;
 }
 
 /* Return the element (borrowed) of an array without axes that is known and up to date, NULL for anything else. */
@@ -297,11 +297,14 @@ of_elements(Fast *f, PyObject *x, PyObject *y)
         return NULL;
     }
     dtype = element_dtype(f, a, b, number);
-    if (dtype == NULL || (f->op != POW && (dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1)))) {
+    if (dtype == NULL || (f->op == POW ? PyArray_ISBOOL(a != NULL ? a : b) /* NumPy's squares are small */
+                                       : dtype->type_num >= 64 || !(f->types >> dtype->type_num & 1))) {
         return NULL;
     }
     return number_of(f, x, a, y, b, dtype,
-                     dtype == double_dtype || dtype == integer_dtype ? NULL : SLOT(NODE(a != NULL ? x : y), n_aval));
+                     dtype == double_dtype || dtype == integer_dtype || dtype == complex_dtype
+                         ? NULL
+                         : SLOT(NODE(a != NULL ? x : y), n_aval));
 }
 
 /* Say whether this divides integers, which is done at once, as NumPy tells of zeros and of what does not fit. */

@@ -18,14 +18,14 @@ static PyObject *overrides; /* list: of `with` blocks, of all threads */
 static PyObject *active;    /* whose `settings` are those of this thread */
 static Py_ssize_t part_bytes, large_bytes, tiny_bytes, least_recorded;
 static long deepest; /* a chain of pending nodes, before it evaluates itself */
-static PyArray_Descr *truth_dtype, *integer_dtype, *double_dtype;
+static PyArray_Descr *truth_dtype, *integer_dtype, *double_dtype, *complex_dtype;
 
 static Py_ssize_t x_node, x_levels, x_view, x_born;   /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_part, v_levels; /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
 static PyObject *s_entered, *s_heard, *s_mode, *s_settings, *s_aval, *s_kind, *s_dtype, *s_interface, *truth_aval,
-    *integer_aval, *double_aval, *s_axes, *s_shape, *s_real, *s_imag, *zero, *one;
+    *integer_aval, *double_aval, *complex_aval, *s_axes, *s_shape, *s_real, *s_imag, *zero, *one;
 
 #define IS_ARRAY(o) (Py_TYPE(o) == Array && SLOT(o, x_view) != NULL) /* `Array.__new__(Array)` has nothing in it */
 #define NODE(x) SLOT(x, x_node)
@@ -457,7 +457,10 @@ known_number(PyArray_Descr *dtype, const void *data, PyObject *aval)
 {
     PyObject *value;
     if (aval == NULL) {
-        PyObject **own = dtype == truth_dtype ? &truth_aval : dtype == integer_dtype ? &integer_aval : &double_aval;
+        PyObject **own = dtype == truth_dtype     ? &truth_aval
+                         : dtype == integer_dtype ? &integer_aval
+                         : dtype == complex_dtype ? &complex_aval
+                                                  : &double_aval;
         if (*own == NULL && (*own = find_aval(0, NULL, dtype)) == NULL) {
             return NULL;
         }

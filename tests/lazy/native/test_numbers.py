@@ -89,6 +89,29 @@ def test_operators_on_two_elements_are_numpys(dtype: str) -> None:
     assert differing == []
 
 
+NUMBERS = [2, -1, 0.5, -0.0, 1j, complex(2, -0.0), complex(np.nan, 1), np.float64(2.5), np.complex128(2j)]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", VALUES)
+def test_operators_on_elements_and_numbers_of_other_dtypes_are_numpys(dtype: str) -> None:
+    differing = []
+    few = [np.asarray(x) for x in np.array(VALUES[dtype][:4]).astype(dtype)]
+    others = [np.array(x).astype(d) for d in VALUES if d != dtype for x in VALUES[d][:4]]
+    for x, y in itertools.product(few, [*others, *NUMBERS]):
+        for function in BINARY:
+            if function in (operator.floordiv, operator.mod) and not (np.isfinite(x) and np.isfinite(y)):
+                continue  # the standard's
+            for p, q in ((x, y), (y, x)):
+                if function is operator.pow and p == 0 and str(p).startswith("-"):
+                    continue  # NumPy's arrays take a root for 0.5: -0.0 of -0.0, and 0.0 of its scalars
+                expected = outcome(function, p, q)
+                given = [xp.asarray(v) if isinstance(v, np.ndarray) else v for v in (p, q)]
+                if expected is not None and outcome(function, *given) != expected:
+                    differing.append((function.__name__, p, q))
+    assert differing == []
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("dtype", VALUES)
 @pytest.mark.parametrize("name", UNARY)
