@@ -25,7 +25,7 @@ typedef struct {
 
 static PyTypeObject FastType;
 
-static PyObject *s_usual, *s_warnings, *s_divide, *s_over, *s_under, *s_invalid;
+static PyObject *s_usual, *s_sees_warnings, *s_divide, *s_over, *s_under, *s_invalid;
 
 /* How often any thread heard of faults, and how often when this one last had none that was left to tell: what it has
  * heard takes long to look up.
@@ -72,6 +72,17 @@ told(Fast *f, PyObject *nodes, PyObject *value)
     return done == NULL ? -1 : 0;
 }
 
+/* Say whether usual warnings would be seen. */
+static int
+are_warnings_seen(void)
+{
+    PyObject *seen = PyObject_CallMethodNoArgs(listener, s_sees_warnings);
+    int are = seen != Py_False;
+    PyErr_Clear(); /* Python computes again, and raises it */
+    Py_XDECREF(seen);
+    return are;
+}
+
 /* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */
 static int
 are_for_somebody(int seen)
@@ -82,7 +93,7 @@ are_for_somebody(int seen)
     } kinds[] = {
         {FE_DIVBYZERO, &s_divide}, {FE_OVERFLOW, &s_over}, {FE_UNDERFLOW, &s_under}, {FE_INVALID, &s_invalid}};
     PyObject *states = PyObject_GetAttr(listener, s_usual), *state;
-    int is_wanted = setting(s_warnings) == Py_True, found = 0;
+    int found = 0;
     if (states == NULL) {
         PyErr_Clear(); /* Python computes again, and raises it */
         return 1;
@@ -93,7 +104,7 @@ are_for_somebody(int seen)
         }
         state = PyDict_GetItemWithError(states, *kinds[i].name);
         found = state == NULL || PyUnicode_CompareWithASCIIString(state, "usual") == 0
-                    ? is_wanted
+                    ? are_warnings_seen()
                     : PyUnicode_CompareWithASCIIString(state, "ignore") != 0;
     }
     Py_DECREF(states);
@@ -115,7 +126,7 @@ are_wanted(int seen)
     if (own_state.context == NULL) {
         return are_for_somebody(seen);
     }
-    return (seen & own_state.always) || ((seen & own_state.usual) && setting(s_warnings) == Py_True);
+    return (seen & own_state.always) || ((seen & own_state.usual) && are_warnings_seen());
 }
 
 /* Return what <fenv.h> calls faults that have these numbers in NumPy. */

@@ -535,7 +535,7 @@ static const struct {
     {&s_file, "__file__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_divide, "divide"}, {&s_over, "over"}, {&s_under, "under"}, {&s_invalid, "invalid"},
-    {&s_warnings, "float_warnings"},
+    {&s_sees_warnings, "sees_warnings"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},  {&s_interface, "__array_interface__"},
     {&s_seen, "seen"},        {&s_is_constant, "is_constant"}, {&s_rules, "rules"}, {&s_batch, "batch"},
     {&s_axes, "axes"},        {&s_shape, "shape"},   {&s_real, "real"},   {&s_imag, "imag"},

@@ -86,8 +86,8 @@ borrowed(PyArrayObject *array)
 }
 
 /* Put one of ours in the place of an array of NumPy's own, or of a list of few numbers, and return it, which the caller
- * gives to `let_adopted_go`; NULL for another operand. `lends`: the array's memory may be read, and a result dropped. A list
- * beside a number may be one to repeat.
+ * gives to `let_adopted_go`; NULL for another operand. `lends`: the array's memory may be read, and a result dropped; 2: of any
+ * size, since products with vectors are computed at once. A list beside a number may be one to repeat.
  */
 static inline PyObject *
 adopt(PyObject **o, PyObject *other, int lends)
@@ -99,9 +99,9 @@ adopt(PyObject **o, PyObject *other, int lends)
     if (PyArray_CheckExact(*o)) {
         PyArrayObject *array = (PyArrayObject *)*o;
         npy_intp size = PyArray_NBYTES(array);
-        made = size >= part_bytes || !is_native(array) ? NULL
-               : size < LEAST_BORROWED || !lends       ? copy_of_numpys(array)
-                                                       : borrowed(array);
+        made = (size >= part_bytes && lends < 2) || !is_native(array) ? NULL
+               : size < LEAST_BORROWED || !lends                      ? copy_of_numpys(array)
+                                                                      : borrowed(array);
     }
     else if (is_nested(*o) && !(other != NULL && IS_ARRAY(other) && is_single(other))) {
         made = listed(*o, Py_None);
@@ -672,8 +672,8 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
         if (!is_watched() && ((found = of_elements(f, x, y)) != NULL || PyErr_Occurred())) {
             return found;
         }
-        own_x = adopt(&x, y, 1);
-        own_y = adopt(&y, x, 1);
+        own_x = adopt(&x, y, f->op == MATMUL ? 2 : 1);
+        own_y = adopt(&y, x, f->op == MATMUL ? 2 : 1);
         found = is_recorded(x) || (y != NULL && is_recorded(y)) ? record_seen(f, x, y, &failed)
                                                                 : compute(f, x, y, NULL, &failed);
         let_adopted_go(own_x, &found);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -16,6 +17,7 @@ import pytest
 
 import nabla_array as xp
 from nabla_array._lazy.cpu import faults
+from nabla_array._lazy.native import compiled
 from nabla_array.transforms import grad, jvp
 
 from .comparing import known, run
@@ -479,3 +481,34 @@ def test_seterr_in_a_block_counts_until_its_end():
         assert told(lambda: 1 / xp.zeros(3)) == {"divide by zero encountered in divide"}
         assert told(lambda: xp.exp(xp.full((3,), 1e4))) == {"overflow encountered in exp"}
         assert told(lambda: xp.sqrt(xp.zeros(3) - 1)) == {"invalid value encountered in sqrt"}
+
+
+@pytest.mark.parametrize(
+    ("filters", "is_seen"),
+    [
+        ([], True),
+        ([("ignore", None, Warning, None, 0)], False),
+        ([("ignore", None, RuntimeWarning, None, 0)], False),
+        ([("ignore", None, DeprecationWarning, None, 0)], True),
+        ([("ignore", re.compile("overflow"), Warning, None, 0)], True),
+        ([("ignore", None, Warning, re.compile("scipy"), 0)], True),
+        ([("ignore", None, Warning, None, 7)], True),
+        ([("default", None, Warning, None, 0), ("ignore", None, Warning, None, 0)], True),
+    ],
+)
+def test_warnings_are_seen_unless_the_first_filter_ignores_all(filters: list[Any], is_seen: bool) -> None:
+    with warnings.catch_warnings():
+        warnings.filters[:] = filters  # type: ignore[index]
+        assert faults.listener.sees_warnings() is is_seen
+
+
+@pytest.mark.skipif(compiled is None, reason="Python's own path computes when somebody looks")
+def test_what_is_ignored_is_not_told_later() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        x = xp.log(xp.zeros(3))
+        y = x[0] - x[1]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert x.tolist() == [-np.inf] * 3
+        assert np.isnan(float(y))
