@@ -83,16 +83,22 @@ class _Listener(local):
         if heard and compiled is not None:
             compiled.hear()
 
-    def sees_warnings(self) -> bool:
-        """Say whether usual warnings would be seen: by the settings, and the first of Python's filters."""
-        if not active.settings["float_warnings"]:
-            return False
-        # Where each context has filters of its own, these come before those of the module.
-        if not warnings.filters or getattr(sys.flags, "context_aware_warnings", False):
-            return True
-        action, message, category, module, line = warnings.filters[0]
-        is_for_all = message is None and module is None and not line and issubclass(RuntimeWarning, category)
-        return not (action == "ignore" and is_for_all)
+
+# Whether each context has filters of warnings of its own, which come before those of the module.
+_HAS_FILTERS_BY_CONTEXT = bool(getattr(sys.flags, "context_aware_warnings", False))
+if compiled is not None and not _HAS_FILTERS_BY_CONTEXT:
+    compiled.filter_by(warnings)
+
+
+def sees_warnings() -> bool:
+    """Say whether usual warnings would be seen: by the settings, and the first of Python's filters."""
+    if not active.settings["float_warnings"]:
+        return False
+    if _HAS_FILTERS_BY_CONTEXT or not warnings.filters:
+        return True
+    action, message, category, module, line = warnings.filters[0]
+    is_for_all = message is None and module is None and not line and issubclass(RuntimeWarning, category)
+    return not (action == "ignore" and is_for_all)
 
 
 listener = _Listener()
@@ -180,7 +186,7 @@ def heard_of(order: Iterable[Node], function: Callable[..., Any], *args: Any) ->
 def is_asked() -> bool:
     """Say whether anybody wants to be told of the faults of what `heard_of` computes."""
     modes = {mode for state in _states_of(listener.order) for mode in state.values()} - {"ignore"}
-    return bool(modes - {"usual"}) or (bool(modes) and listener.sees_warnings())
+    return bool(modes - {"usual"}) or (bool(modes) and sees_warnings())
 
 
 def _states_of(nodes: Iterable[Node]) -> list[State]:

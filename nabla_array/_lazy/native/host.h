@@ -25,7 +25,7 @@ typedef struct {
 
 static PyTypeObject FastType;
 
-static PyObject *s_usual, *s_sees_warnings, *s_divide, *s_over, *s_under, *s_invalid;
+static PyObject *s_usual, *s_warnings, *s_filters, *s_divide, *s_over, *s_under, *s_invalid;
 
 /* How often any thread heard of faults, and how often when this one last had none that was left to tell: what it has
  * heard takes long to look up.
@@ -72,15 +72,49 @@ told(Fast *f, PyObject *nodes, PyObject *value)
     return done == NULL ? -1 : 0;
 }
 
-/* Say whether usual warnings would be seen. */
+/* Python's module `warnings`; NULL where each context has filters of its own. */
+static PyObject *warnings_module;
+
+/* Say whether usual warnings would be seen, as `sees_warnings` in Python does; this runs nothing of Python's, since whoever
+ * asks is in the midst of a computation.
+ */
 static int
 are_warnings_seen(void)
 {
-    PyObject *seen = PyObject_CallMethodNoArgs(listener, s_sees_warnings);
-    int are = seen != Py_False;
-    PyErr_Clear(); /* Python computes again, and raises it */
-    Py_XDECREF(seen);
-    return are;
+    PyObject *filters, *first = NULL;
+    int is_seen = 1;
+    if (setting(s_warnings) != Py_True) {
+        return 0;
+    }
+    filters = warnings_module == NULL ? NULL : PyObject_GetAttr(warnings_module, s_filters);
+    if (filters != NULL && PyList_CheckExact(filters) && PyList_GET_SIZE(filters) > 0) {
+        first = PyList_GET_ITEM(filters, 0);
+    }
+    if (first != NULL && PyTuple_CheckExact(first) && PyTuple_GET_SIZE(first) == 5) {
+        PyObject *action = PyTuple_GET_ITEM(first, 0), *category = PyTuple_GET_ITEM(first, 2);
+        is_seen = !(PyUnicode_CheckExact(action) && PyUnicode_CompareWithASCIIString(action, "ignore") == 0 &&
+                    PyTuple_GET_ITEM(first, 1) == Py_None && PyTuple_GET_ITEM(first, 3) == Py_None &&
+                    PyLong_CheckExact(PyTuple_GET_ITEM(first, 4)) && !PyObject_IsTrue(PyTuple_GET_ITEM(first, 4)) &&
+                    PyType_Check(category) &&
+                    PyType_IsSubtype((PyTypeObject *)PyExc_RuntimeWarning, (PyTypeObject *)category));
+    }
+    PyErr_Clear(); /* a module without filters */
+    Py_XDECREF(filters);
+    return is_seen;
+}
+
+/* filter_by(module): its `filters` are Python's; sees_warnings(): whether usual warnings would be seen */
+static PyObject *
+filter_by(PyObject *module, PyObject *given)
+{
+    Py_XSETREF(warnings_module, Py_NewRef(given));
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+sees_warnings(PyObject *module, PyObject *unused)
+{
+    return PyBool_FromLong(are_warnings_seen());
 }
 
 /* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */

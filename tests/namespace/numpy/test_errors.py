@@ -499,7 +499,16 @@ def test_seterr_in_a_block_counts_until_its_end():
 def test_warnings_are_seen_unless_the_first_filter_ignores_all(filters: list[Any], is_seen: bool) -> None:
     with warnings.catch_warnings():
         warnings.filters[:] = filters  # type: ignore[index]
-        assert faults.listener.sees_warnings() is is_seen
+        assert faults.sees_warnings() is is_seen
+        assert compiled is None or compiled.sees_warnings() is is_seen
+
+
+def test_no_warnings_are_seen_where_the_settings_want_none() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        with xp.config(float_warnings=False):
+            assert not faults.sees_warnings()
+            assert compiled is None or not compiled.sees_warnings()
 
 
 @pytest.mark.skipif(compiled is None, reason="Python's own path computes when somebody looks")
