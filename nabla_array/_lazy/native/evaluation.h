@@ -365,6 +365,7 @@ renew(PyObject *x)
         old = NODE(x);
         NODE(x) = node;
         Py_SETREF(SLOT(x, x_view), view);
+        note_view(x);
         Py_DECREF(old);
         return;
     }

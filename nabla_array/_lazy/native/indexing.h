@@ -275,6 +275,7 @@ with_view(PyObject *x, PyObject *node, PyObject *out, PyObject *key)
     SLOT(view, v_steps) = Py_NewRef(Py_None);
     SLOT(view, v_part) = part;
     Py_SETREF(SLOT(out, x_view), view);
+    note_view(out);
     Py_DECREF(owner);
     return out;
 }

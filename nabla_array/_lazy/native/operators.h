@@ -456,6 +456,74 @@ uses(PyObject *y, PyObject *owner)
     return 1;
 }
 
+/* Those who hold an owner's node as they should: what they look at is what is written there. */
+enum { MOST_VIEWS = 32 };
+typedef struct {
+    PyObject *views[MOST_VIEWS]; /* borrowed, each once: a view names the one that it was made of, and both name the node */
+    Py_ssize_t n_views, n_arrays;
+    int is_too_many;
+} Holders;
+
+/* Count a view, and those that it was made of, if it is one of the owner's memory that nothing else holds. */
+static void
+count_view(Holders *h, PyObject *y, PyObject *owner)
+{
+    PyObject *view = SLOT(y, x_view), *part;
+    if (view == Py_None || uses(y, owner) != 1 || Py_REFCNT(VALUE_OF(NODE(y))) != 1) {
+        return;
+    }
+    h->n_arrays++;
+    for (; Py_TYPE(view) == View && SLOT(view, v_seen) == NODE(owner); view = PyTuple_GET_ITEM(part, 0)) {
+        Py_ssize_t i = 0;
+        while (i < h->n_views && h->views[i] != view) {
+            i++;
+        }
+        if (i == MOST_VIEWS) {
+            h->is_too_many = 1;
+            return;
+        }
+        if (i == h->n_views) {
+            h->views[h->n_views++] = view;
+        }
+        part = SLOT(view, v_part);
+        if (part == NULL || !PyTuple_CheckExact(part)) {
+            return;
+        }
+    }
+}
+
+/* Say whether nobody but views holds an array's elements: `x`, `others`, and those that were made of late. */
+static int
+is_held_by_views(PyObject *owner, PyObject *x, PyObject *const *others, Py_ssize_t n)
+{
+    Holders h = {.n_views = 0};
+    PyObject *memory = VALUE_OF(NODE(owner));
+    if (Py_REFCNT(memory) > 1 + MOST_VIEWS) {
+        return 0;
+    }
+    count_view(&h, x, owner);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        int is_new = IS_ARRAY(others[i]) && others[i] != x;
+        for (Py_ssize_t k = 0; k < i; k++) {
+            is_new &= others[k] != others[i];
+        }
+        if (is_new) {
+            count_view(&h, others[i], owner);
+        }
+    }
+    for (int place = 0; place < RECENT_VIEWS && Py_REFCNT(memory) != 1 + h.n_arrays; place++) {
+        PyObject *y = recent_views[place];
+        int is_new = y != NULL && y != x && IS_ARRAY(y) && NODE(y) != NULL && !is_stale(y);
+        for (Py_ssize_t i = 0; i < n; i++) {
+            is_new &= others[i] != y;
+        }
+        if (is_new) {
+            count_view(&h, y, owner);
+        }
+    }
+    return !h.is_too_many && Py_REFCNT(NODE(owner)) == 1 + h.n_views && Py_REFCNT(memory) == 1 + h.n_arrays;
+}
+
 /* Do what `target` does where nothing is pending but `x` and `others`, which are computed before any is looked at.
  *
  * `*owner` becomes the array that they are of. Each count is of what is known: the owner has its node and a view's
@@ -512,7 +580,8 @@ target_now(PyObject *x, PyObject *const *others, Py_ssize_t n, PyObject **owner,
             many += used;
         }
     }
-    *is_held = Py_REFCNT(NODE(*owner)) != 1 + many || Py_REFCNT(memory) != 1 + many;
+    *is_held = (Py_REFCNT(NODE(*owner)) != 1 + many || Py_REFCNT(memory) != 1 + many) &&
+               !is_held_by_views(*owner, x, others, n);
     return *is_held ? NULL : value;
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import random
 from types import ModuleType
 from typing import Any
 
@@ -576,3 +578,30 @@ def test_numpys_arrays_share_memory_as_numpy_says() -> None:
     assert xp.shares_memory(words, words[1:])
     assert not xp.shares_memory(words[:1], words[1:])
     assert not xp.shares_memory(words, xp.asarray([1, 2]))
+
+
+def _random_program(seed: int) -> str:
+    """Return lines that make views of views, copies and what is pending, write to some, let go of some."""
+    chance = random.Random(seed)
+    shape: tuple[int, ...] = chance.choice([(6,), (4, 5), (3, 4, 2), (400, 5)])
+    lines = [f"v0 = (np.arange({math.prod(shape)}.0) * 0.25).reshape({shape}).copy()"]
+    shapes = {"v0": shape}
+    for number in range(1, 20):
+        x = chance.choice(list(shapes))
+        key = chance.choice(["0", "-1", "1:", "::-1", "..., 0", "::2"])
+        new = chance.choice([f"{x}[{key}]", f"{x}.T", f"{x}.reshape(-1)", f"{x} * 2.0", f"{x}.copy()"])
+        write = chance.choice([f"{x}[{key}] = {x}.max()", f"{x}[{key}] *= 1.5", f"{x} += 1.0"])
+        line = chance.choice([f"v{number} = {new}"] * 4 + [write] * 3 + [f"del {x}"])
+        names: dict[str, Any] = {"np": np}
+        exec("\n".join([*lines, line]), names)
+        arrays = {k: v for k, v in names.items() if isinstance(v, np.ndarray) and v.ndim > 0 and v.size > 2}
+        if arrays:
+            lines.append(line)
+            shapes = {k: v.shape for k, v in arrays.items()}
+    return "\n".join([*lines, f"r = [{', '.join(shapes)}]"])
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_random_programs_of_views(seed: int) -> None:
+    program = _random_program(seed)
+    assert result(program, xp) == result(program, np), program

@@ -39,6 +39,42 @@ def test_what_nobody_else_knows_is_written_in_place() -> None:
     np.testing.assert_array_equal(x, [[20, 7, 7, 0], [0, 0, 5, 0], [1, 2, 3, 4]])
 
 
+@pytest.mark.skipif(compiled is None, reason="Python's way copies what views hold")
+@pytest.mark.parametrize(
+    "alive",
+    [
+        lambda x: x[1],
+        lambda x: x[1:3].T,
+        lambda x: x.reshape(-1)[::2],
+        lambda x: (x[0], x[:, 1], x[0][1:]),
+        lambda x: [x[i % 3] for i in range(20)],
+    ],
+    ids=["row", "turned part", "flat", "several", "many"],
+)
+def test_elements_that_only_views_share_are_written_in_place(alive: Any) -> None:
+    x = known(np.zeros((3, 4)))
+    before = memory(x)
+    views = alive(x)
+    x[1, 2] = 5
+    x[2] *= 2.0
+    x[0][1:][1] = 3.0
+    assert memory(x) == before
+    y = np.zeros((3, 4))
+    y[1, 2], y[0, 2] = 5, 3
+    for found, wanted in zip(views, alive(y), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_view_that_something_pending_reads_keeps_what_was_there_for_it() -> None:
+    x = known(np.arange(12.0).reshape(3, 4))
+    row, part = x[1], x[1][1:]
+    later, copied = row * 2.0, part.copy()
+    x[1] = 0.0
+    assert later.tolist() == [8.0, 10.0, 12.0, 14.0]
+    assert copied.tolist() == [5.0, 6.0, 7.0]
+    assert row.tolist() == [0.0] * 4 and part.tolist() == [0.0] * 3
+
+
 def test_what_is_pending_sees_what_was_there() -> None:
     x = known([1.0, 2.0, 3.0])
     y = x + 1
