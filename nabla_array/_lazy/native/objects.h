@@ -70,31 +70,25 @@ let_go(PyObject *self, Layout *layout, destructor own)
     Py_DECREF(type);
 }
 
-/* The views that were made last and are alive (borrowed), a few in each row: its address says in which a view is. They are
+/* The views that were made last and are alive (borrowed), two in each row: its address says in which a view is. They are
  * made and let go of where the interpreter's lock is held.
  */
-enum { VIEW_ROWS = 31, VIEWS_IN_ROW = 4, RECENT_VIEWS = VIEW_ROWS * VIEWS_IN_ROW };
+enum { VIEW_ROWS = 64, RECENT_VIEWS = 2 * VIEW_ROWS };
 static PyObject *recent_views[RECENT_VIEWS];
 
-/* Return where a view is, or the other object; NULL if it is nowhere. */
 static inline PyObject **
-place_of_view(PyObject *x, PyObject *other)
+row_of_view(PyObject *x)
 {
-    PyObject **row = &recent_views[((npy_uintp)x >> 4) % VIEW_ROWS * VIEWS_IN_ROW];
-    for (int i = 0; i < VIEWS_IN_ROW; i++) {
-        if (row[i] == x || row[i] == other) {
-            return &row[i];
-        }
-    }
-    return NULL;
+    return &recent_views[((npy_uintp)x >> 5) % VIEW_ROWS * 2];
 }
 
 static inline void
 note_view(PyObject *x)
 {
-    PyObject **place = place_of_view(x, x);
-    place = place != NULL ? place : place_of_view(x, NULL);
-    *(place != NULL ? place : &recent_views[((npy_uintp)x >> 4) % VIEW_ROWS * VIEWS_IN_ROW]) = x;
+    PyObject **row = row_of_view(x);
+    if (row[0] != x && row[1] != x) {
+        row[row[0] != NULL] = x;
+    }
 }
 
 static int keep_number(PyObject *self);
@@ -102,9 +96,9 @@ static int keep_number(PyObject *self);
 static void
 array_let_go(PyObject *self)
 {
-    PyObject **place = place_of_view(self, self);
-    if (place != NULL) {
-        *place = NULL;
+    PyObject **row = row_of_view(self);
+    if (row[0] == self || row[1] == self) {
+        row[row[1] == self] = NULL;
     }
     if (!keep_number(self)) {
         let_go(self, &arrays, array_let_go);
