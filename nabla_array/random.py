@@ -26,7 +26,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable
-from functools import lru_cache, wraps
+from functools import wraps
 from types import MethodType, ModuleType
 from typing import Any
 
@@ -68,25 +68,19 @@ def _given(sample: np.ndarray, names: dict[str, Any]) -> Any:
     return placed(from_value(sample if sample.base is None else sample.copy()), None)
 
 
-@lru_cache(None)
-def _place(function: Callable[..., Any], name: str) -> int:
-    """Return the place of an argument, or one that no argument has."""
-    names = list(inspect.signature(function).parameters)
-    return names.index(name) if name in names else len(names)
-
-
 def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
     """Let a function or method of numpy.random's take our arrays, write to them, and return them."""
     name = function.__name__
     written = "x" if name == "shuffle" else "out"
+    names = list(inspect.signature(function).parameters)
+    place = names.index(written) if written in names else -1
 
     @wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
         if not kwargs and _SIMPLE.issuperset(map(type, args)):
             result = function(*args)
             return result if type(result) is not np.ndarray else _given(result, sys._getframe(1).f_globals)
-        place = _place(function, written)
-        target: Any = args[place] if len(args) > place else kwargs.get(written)
+        target: Any = args[place] if 0 <= place < len(args) else kwargs.get(written)
         if type(target) is Array:
             check_writable(target)  # before anything is drawn
         buffer = np.array(target) if type(target) is Array else target
@@ -109,7 +103,7 @@ def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
         plain = draw.__doc__.replace(indentation.group() if indentation else "\n", "\n").strip()
         draw.__doc__ = f"{plain}\n\n{EXAMPLES[found]}"
     call_it(draw, __name__, found)
-    return fastpath.wrap("draw", draw, name, _given, function)
+    return fastpath.wrap("draw", draw, name, _given, function, place)
 
 
 def _known(function: str, given: Any) -> Any:

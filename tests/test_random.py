@@ -296,6 +296,36 @@ def test_a_wrong_out() -> None:
             m.random.default_rng(1).random(4, out=m.zeros(3))
 
 
+ARRAYS = {
+    "rng.choice(5, 8, p=p)": "probabilities",
+    "rng.choice(x, 3)": "numbers to choose from",
+    "rng.permutation(x.reshape(5, 1))": "rows",
+    "rng.permutation(x)": "what is copied",
+    "rng.normal(x, p)": "parameters",
+    "rng.multivariate_normal([0, 1], [[2, 0], [0, 2]], 3)": "nested lists",
+    "rng.choice(['a', 'b', None])": "texts",
+    "rng.binomial(3, p[2])": "a scalar",
+    "rng.normal(x[1:], size=(2, 4))": "a view",
+    "rng.integers(x.astype(int) + 10)": "what is pending",
+}
+
+
+@pytest.mark.parametrize("call", ARRAYS)
+@pytest.mark.parametrize("kind", ["default_rng", "RandomState"])
+def test_draws_with_arrays(call: str, kind: str) -> None:
+    if kind == "RandomState":
+        call = call.replace("integers", "randint")
+    found = []
+    for module in (xp, np):
+        x, p = module.arange(5.0), module.full(5, 0.2)
+        found.append(eval(call, {"rng": getattr(module.random, kind)(3), "x": x, "p": p}))
+        x[0] = 7.0
+        found.append(found[-1] if isinstance(found[-1], str | None) else np.array(found[-1]))
+        assert float(x[0]) == 7.0
+    assert (type(found[0]) is xp.Array) == isinstance(found[2], np.ndarray)
+    np.testing.assert_array_equal(found[1], found[3])
+
+
 def test_samples_are_constants() -> None:
     def noisy(x: Any) -> Any:
         return x * xp.random.default_rng(3).normal()

@@ -398,21 +398,40 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     return value;
 }
 
-/* Say whether this is a number, a text or a dtype, or few numbers in a list: what NumPy draws with as it is. */
+/* Say whether this is a number, a text or a dtype, or a list of those, in few levels: what NumPy draws with as it is. */
 static int
-is_for_draws(PyObject *o)
+is_for_draws(PyObject *o, int levels)
 {
     if (is_nested(o)) {
         Py_ssize_t n = PySequence_Fast_GET_SIZE(o);
         for (Py_ssize_t i = 0; i < n; i++) {
-            PyObject *item = PySequence_Fast_GET_ITEM(o, i);
-            if (!PyLong_CheckExact(item) && !PyFloat_CheckExact(item)) {
+            if (levels == 0 || !is_for_draws(PySequence_Fast_GET_ITEM(o, i), levels - 1)) {
                 return 0;
             }
         }
-        return n <= LONGEST;
+        return 1;
     }
     return is_option(o);
+}
+
+/* Return what NumPy draws with for an argument (a new reference): a scalar of an array without axes, a view that it cannot
+ * write to of another, if it writes to none; NULL, perhaps with an error, where `_known` in Python must say what.
+ */
+static PyObject *
+drawn_with(Fast *f, PyObject *o, int is_first)
+{
+    PyArrayObject *value = IS_ARRAY(o) && !is_watched() ? fresh(o) : NULL, *view;
+    if (value == NULL) {
+        return is_for_draws(o, 3) || (is_first && !PySequence_Check(o)) ? Py_NewRef(o) : NULL; /* a method's object */
+    }
+    if (PyArray_NDIM(value) == 0) {
+        return PyArray_ToScalar(PyArray_DATA(value), value);
+    }
+    if (f->out >= 0 || (view = (PyArrayObject *)PyArray_View(value, NULL, NULL)) == NULL) {
+        return NULL;
+    }
+    PyArray_CLEARFLAGS(view, NPY_ARRAY_WRITEABLE);
+    return (PyObject *)view;
 }
 
 /* Say whether global names are known to be those of the main module, or of another of the program that is run. */
@@ -472,7 +491,7 @@ lend(PyObject *self, Py_buffer *view, int flags)
     return done;
 }
 
-/* A function or method of numpy.random's, given numbers. Such methods call each other, and each other's draws stay NumPy's. */
+/* A function or method of numpy.random's, given numbers or arrays. Such methods call each other, and each other's draws stay NumPy's. */
 static PyObject *
 call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -486,17 +505,8 @@ call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     if (all > MOST) {
         return NULL;
     }
-    for (; ready < all; ready++) {
-        PyObject *o = args[ready];
-        PyArrayObject *value = IS_ARRAY(o) && !is_watched() ? fresh(o) : NULL;
-        if (value != NULL ? PyArray_NDIM(value) != 0
-                          : !is_for_draws(o) && !(ready == 0 && n > 0 && !PySequence_Check(o))) { /* of a method: its object */
-            break;
-        }
-        given[ready] = value != NULL ? PyArray_ToScalar(PyArray_DATA(value), value) : Py_NewRef(o);
-        if (given[ready] == NULL) {
-            break;
-        }
+    while (ready < all && (given[ready] = drawn_with(f, args[ready], ready == 0 && n > 0)) != NULL) {
+        ready++;
     }
     if (ready == all) {
         drawing = 1;
