@@ -10,6 +10,7 @@ import numpy as np
 from ..graph.aval import Aval, aval_of
 from ..graph.node import Node
 from ..graph.primitive import Primitive, shift, whole
+from ..native import compiled
 from .indexing import gather
 from .structure import permute
 
@@ -23,6 +24,9 @@ def _mirrored(x: np.ndarray) -> np.ndarray:
     """
     return np.negative(x) if x.dtype.kind in "fc" else np.invert(x)
 
+
+# Elements along an axis below which NumPy's stable way is as short as any.
+_FEW = 64
 
 # Elements along an axis, of each kind of dtype, and in all, from which NumPy's way with vectors is shorter;
 # of integers, more are equal. And sorted runs along an axis up to which its stable way is, which merges them.
@@ -69,21 +73,13 @@ def stable_argsort(x: np.ndarray, axis: int | None = -1) -> np.ndarray:
     """
     if axis is None or x.ndim == 0:
         return stable_argsort(x.reshape(-1))
-    if not _is_for_vectors(x, axis):
-        return np.argsort(x, axis, "stable")
-    n = x.shape[axis]
-    x = np.moveaxis(x, axis, -1)
-    order = np.argsort(x, -1)
-    y = np.take_along_axis(x, order, -1)
-    is_new = y[..., 1:] != y[..., :-1]
-    if not is_new.all():
-        runs = np.zeros(y.shape, np.intp)
-        np.cumsum(is_new, -1, out=runs[..., 1:])
-        runs *= n
-        order += runs
-        order.sort(-1)
-        order -= runs
-    return np.moveaxis(order, -1, axis)
+    if compiled is None or x.shape[axis] < _FEW or x.dtype.kind not in "fiu" or x.dtype.itemsize < 4:
+        return x.argsort(axis, "stable")
+    is_last = axis in (-1, x.ndim - 1)
+    found = compiled.stable_order(np.ascontiguousarray(x if is_last else np.moveaxis(x, axis, -1)))
+    if found is None:
+        return x.argsort(axis, "stable")
+    return found if is_last else np.moveaxis(found, -1, axis)
 
 
 def _above(x: np.ndarray, least: int) -> np.ndarray:

@@ -45,6 +45,21 @@ def test_nan_is_last_both_ways_and_equal_elements_stay_in_order(char: str) -> No
             assert (order[1:] > order[:-1])[equal].all()
 
 
+@pytest.mark.parametrize("char", "fdilIL")
+@pytest.mark.parametrize("n", [63, 64, 65, 200, 1000])
+@pytest.mark.parametrize("distinct", [1, 2, 40, 5000])
+def test_equal_elements_stay_in_order_in_rows_of_any_length(char: str, n: int, distinct: int) -> None:
+    """Runs of equal numbers that are short and long, of zeros of both signs, and of nan."""
+    chance = np.random.default_rng(n)
+    x = chance.integers(0, distinct, (5, n)).astype(char)
+    if char in "fd":
+        x[1, chance.random(n) < 0.5] = np.nan
+        x[2] = np.where(chance.random(n) < 0.5, 0.0, -0.0)
+        x[3, ::7] = -np.inf
+    for y, axis in ((x, 1), (x[1], None), (x.T, 0), (x[:, ::-1], 1), (x[:, 0], 0)):
+        assert_same(stable_argsort(y, axis), np.argsort(y, axis, "stable"))
+
+
 @pytest.mark.parametrize("char", "ehifdlLF?")
 @pytest.mark.parametrize("distinct", [3, 50, 60_000])
 @pytest.mark.parametrize("odd", [False, True])
