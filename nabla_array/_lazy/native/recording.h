@@ -66,6 +66,39 @@ compute_deep(PyObject *node)
     }
 }
 
+/* Known arrays whose memory could be another's, were what is pending computed, up to which it waits for more. */
+enum { MOST_HELD = 4 };
+
+/* Return how many arrays, whose memory is worth keeping, nothing but a pending node and those below it holds. */
+static int
+arrays_held(PyObject *node)
+{
+    PyObject *inputs = has_loop(node) ? SLOT(node, n_inputs) : NULL;
+    int many = 0;
+    for (Py_ssize_t i = 0; inputs != NULL && i < PyTuple_GET_SIZE(inputs) && many < MOST_HELD; i++) {
+        PyObject *input = PyTuple_GET_ITEM(inputs, i), *value = VALUE_OF(input);
+        if (has_loop(input)) {
+            many += arrays_held(input);
+        }
+        else {
+            many += Py_REFCNT(input) == 1 && value != NULL && PyArray_CheckExact(value) && Py_REFCNT(value) == 1 &&
+                    PyArray_NBYTES((PyArrayObject *)value) >= KEPT_FROM;
+        }
+    }
+    return many;
+}
+
+/* Compute a pending operand that another one, which is known, would add memory to: a sum of many products, as it grows. */
+static inline void
+compute_greedy(PyObject *node, PyObject *other)
+{
+    PyObject *value = has_loop(node) ? VALUE_OF(other) : NULL;
+    if (value != NULL && PyArray_CheckExact(value) && PyArray_NBYTES((PyArrayObject *)value) >= KEPT_FROM &&
+        arrays_held(node) >= MOST_HELD) {
+        run_loops(node);
+    }
+}
+
 /* Return a pending array of `prim(a, b)`, or `prim(a)`. */
 static PyObject *
 record(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
@@ -74,6 +107,8 @@ record(PyObject *prim, PyObject *a, PyObject *b, PyObject *aval)
     compute_deep(a);
     if (b != NULL) {
         compute_deep(b);
+        compute_greedy(a, b);
+        compute_greedy(b, a);
     }
     x = pending_array(prim, no_params, a, b, aval);
     if (x != NULL) {

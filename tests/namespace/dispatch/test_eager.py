@@ -72,7 +72,8 @@ def test_a_view_that_something_pending_reads_keeps_what_was_there_for_it() -> No
     x[1] = 0.0
     assert later.tolist() == [8.0, 10.0, 12.0, 14.0]
     assert copied.tolist() == [5.0, 6.0, 7.0]
-    assert row.tolist() == [0.0] * 4 and part.tolist() == [0.0] * 3
+    assert row.tolist() == [0.0] * 4
+    assert part.tolist() == [0.0] * 3
 
 
 def test_what_is_pending_sees_what_was_there() -> None:
