@@ -631,6 +631,22 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
     return NULL;
 }
 
+/* x.item() of one element, x.tolist() */
+static PyObject *
+call_python(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyArrayObject *value;
+    PyObject *found;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names != NULL || !IS_ARRAY(args[0]) || is_watched() ||
+        (value = fresh(args[0])) == NULL || (((Fast *)self)->kind == 'i' && PyArray_SIZE(value) != 1)) {
+        return NULL;
+    }
+    Py_INCREF(value); /* to make a list may run anything */
+    found = ((Fast *)self)->kind == 'i' ? PyArray_GETITEM(value, PyArray_BYTES(value)) : PyArray_ToList(value);
+    Py_DECREF(value);
+    return found;
+}
+
 /* Return the number of axes that an array shows. */
 static inline Py_ssize_t
 axes_of(PyObject *x)

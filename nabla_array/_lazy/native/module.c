@@ -254,7 +254,7 @@ static const struct {
     {"count", call_whole},       {"numbers", call_whole},      {"list", call_whole},       {"array_ufunc", call_array_ufunc},
     {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
-    {"length", call_length},     {"array", call_array},
+    {"length", call_length},     {"array", call_array},        {"python", call_python},
     {"draw", call_draw},         {"astype", call_astype},        {"record", call_record},
 };
 

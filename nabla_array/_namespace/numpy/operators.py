@@ -210,3 +210,5 @@ _install(
 )
 for _name in ("bool", "complex", "float", "format", "index", "int", "repr", "str"):
     _install(f"__{_name}__", fastpath.wrap("scalar", getattr(Array, f"__{_name}__"), _name))
+for _name in ("item", "tolist"):
+    _install(_name, fastpath.wrap("python", getattr(Array, _name), _name))
