@@ -190,54 +190,64 @@ is_numpys_own(PyObject *y)
     return PyArray_CheckExact(y) && is_held((PyArrayObject *)y) && PyArray_NBYTES((PyArrayObject *)y) < part_bytes;
 }
 
-/* Return NumPy's array for one of the package's that is a mask, or says places, if it is known, or one of NumPy's own that
- * has axes and is not large; NULL if not.
+/* Return NumPy's array (a new reference) for one of the package's that is a mask, or says places, if it is known, for one of
+ * NumPy's own that has axes and is not large, or for a list of integers or truth values; NULL, without an error, if not.
  */
 static PyArrayObject *
 places_in(PyObject *item)
 {
     PyArrayObject *value = NULL;
+    int type;
     if (IS_ARRAY(item)) {
-        value = fresh(item);
+        value = (PyArrayObject *)Py_XNewRef(fresh(item));
+    }
+    else if (PyList_CheckExact(item)) {
+        value = array_of_list(item, NPY_NOTYPE);
     }
     else if (is_numpys_own(item) && PyArray_NDIM((PyArrayObject *)item) > 0 && PyArray_ISBEHAVED_RO((PyArrayObject *)item)) {
-        value = (PyArrayObject *)item;
+        value = (PyArrayObject *)Py_NewRef(item);
     }
-    int type = value == NULL ? NPY_DOUBLE : PyArray_DESCR(value)->type_num;
-    return PyTypeNum_ISINTEGER(type) || type == NPY_BOOL ? value : NULL;
+    type = value == NULL ? NPY_DOUBLE : PyArray_DESCR(value)->type_num;
+    if (!PyTypeNum_ISINTEGER(type) && type != NPY_BOOL) {
+        Py_CLEAR(value);
+    }
+    return value;
 }
 
-/* Return a key with NumPy's arrays in it for the package's (a new reference), one at least; NULL, without an error,
- * if not. `arrays` becomes the package's, `*many` how many those are.
+/* Return a key with NumPy's arrays in it for the package's, and for lists (a new reference), one at least; NULL, without an
+ * error, if not. `arrays` becomes the package's, `*many` how many those are.
  */
 static PyObject *
 array_key(PyObject *key, PyObject **arrays, Py_ssize_t *many)
 {
     PyObject *out;
+    Py_ssize_t n, found = 0;
     *many = 0;
     if (!PyTuple_CheckExact(key)) {
         PyArrayObject *value = places_in(key);
-        if (value == NULL || (PyArray_NDIM(value) == 0 && PyArray_DESCR(value) != truth_dtype)) {
-            return NULL;
+        if (value != NULL && PyArray_NDIM(value) == 0 && PyArray_DESCR(value) != truth_dtype) {
+            Py_CLEAR(value);
         }
-        arrays[(*many)++] = key;
-        return Py_NewRef((PyObject *)value);
+        if (value != NULL && IS_ARRAY(key)) {
+            arrays[(*many)++] = key;
+        }
+        return (PyObject *)value;
     }
-    Py_ssize_t n = PyTuple_GET_SIZE(key);
+    n = PyTuple_GET_SIZE(key);
     out = n > MOST_KEYS ? NULL : PyTuple_New(n);
     for (Py_ssize_t i = 0; out != NULL && i < n; i++) {
-        PyObject *item = PyTuple_GET_ITEM(key, i);
-        PyArrayObject *value = is_plain(item) ? NULL : places_in(item);
-        if (value == NULL && !is_plain(item)) {
+        PyObject *item = PyTuple_GET_ITEM(key, i), *value = is_plain(item) ? Py_NewRef(item) : (PyObject *)places_in(item);
+        if (value == NULL) {
             Py_CLEAR(out);
             break;
         }
-        if (value != NULL) {
+        found += !is_plain(item);
+        if (IS_ARRAY(item)) {
             arrays[(*many)++] = item;
         }
-        PyTuple_SET_ITEM(out, i, Py_NewRef(value != NULL ? (PyObject *)value : item));
+        PyTuple_SET_ITEM(out, i, value);
     }
-    if (out != NULL && *many == 0) {
+    if (out != NULL && found == 0) {
         Py_CLEAR(out);
     }
     PyErr_Clear();
