@@ -52,22 +52,26 @@ class Aval:
     element: Aval
 
     def __init__(self, shape: tuple[int, ...], dtype: np.dtype) -> None:
-        check_size(shape, dtype.itemsize)
+        size = math.prod(shape)
+        nbytes = size * dtype.itemsize
+        if not 0 < nbytes <= sys.maxsize or len(shape) > MOST_AXES:
+            check_size(shape, dtype.itemsize)
         self.shape = shape
         self.dtype = dtype
         self.ndim = len(shape)
-        self.size = math.prod(shape)
-        self.nbytes = self.size * dtype.itemsize
+        self.size = size
+        self.nbytes = nbytes
         self.weight = MEDIUM_WEIGHT + self.nbytes // _BYTES_PER_UNIT if self.nbytes >= MEDIUM else 1
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 
 
-_table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
-# The last ones, which a loop may ask for again before anything holds them.
+# The last ones, which a loop may ask for again before anything holds them, ...
 _recent: dict[tuple, Aval] = {}
 _KEPT = 1 << 13
+# ... and those of before that something holds.
+_table: WeakValueDictionary[tuple, Aval] = WeakValueDictionary()
 _lock = RLock()  # a collection while it is held may run finalizers, which ask for avals
 at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
@@ -78,18 +82,23 @@ def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
     if found is None:
         element = aval_of((), dtype) if shape else None
         with _lock:
-            found = _table.get((shape, dtype))
+            if len(_recent) >= _KEPT:
+                _forget()
+            found = _table.get((shape, dtype)) if _table else None
             if found is None:
                 shape = tuple([int(n) for n in shape])  # what only counts as an int is not kept
-                made = Aval(shape, dtype)
-                made.element = made if element is None else element
-                found = _table[shape, dtype] = made
-                if (shape, dtype) in _recent:  # a finalizer has just asked for this one
-                    found = _table[shape, dtype] = _recent[shape, dtype]
-            if len(_recent) >= _KEPT:
-                _recent.clear()
-            _recent[shape, dtype] = found
+                found = Aval(shape, dtype)
+                found.element = found if element is None else element
+            found = _recent.setdefault((shape, dtype), found)  # a finalizer may have asked for this one just now
     return found
+
+
+def _forget() -> None:
+    """Let go of the last avals that nothing else holds; other threads find them meanwhile."""
+    last = list(_recent.items())
+    _table.update(last)
+    for key, _ in last:
+        del _recent[key]
 
 
 def aval_of_value(value: np.ndarray) -> Aval:
