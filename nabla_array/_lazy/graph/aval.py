@@ -89,7 +89,9 @@ def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
                 shape = tuple([int(n) for n in shape])  # what only counts as an int is not kept
                 found = Aval(shape, dtype)
                 found.element = found if element is None else element
-            found = _recent.setdefault((shape, dtype), found)  # a finalizer may have asked for this one just now
+            found = _recent.setdefault(
+                (shape, dtype), found
+            )  # a finalizer may have asked for this one just now
     return found
 
 

@@ -268,7 +268,7 @@ result_of(Fast *f, PyObject *x, PyObject *value)
             return is_number || (is_method && IS_ARRAY(x) && is_scalar(x)) ? out : zero_d(out);
         }
     }
-    else if (PyTuple_CheckExact(value)) {
+    else if (PyTuple_Check(value)) {
         Py_ssize_t n = PyTuple_GET_SIZE(value);
         out = PyTuple_New(n);
         for (Py_ssize_t i = 0; out != NULL && i < n; i++) {
@@ -279,6 +279,9 @@ result_of(Fast *f, PyObject *x, PyObject *value)
                 break;
             }
             PyTuple_SET_ITEM(out, i, made);
+        }
+        if (out != NULL && !PyTuple_CheckExact(value)) { /* with names, of the package's own class */
+            Py_SETREF(out, PyObject_CallObject((PyObject *)Py_TYPE(value), out));
         }
     }
     Py_DECREF(value);

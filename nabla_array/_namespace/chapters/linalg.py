@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 import numpy as np
@@ -109,6 +110,16 @@ class SVDResult(NamedTuple):
     Vh: Array
 
 
+def _named(kind: type[tuple[Any, ...]], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of NumPy's whose tuples with names are of a class of ours."""
+
+    def host(*args: Any, **kwargs: Any) -> Any:
+        found = function(*args, **kwargs)
+        return kind(*found) if hasattr(found, "_fields") else found
+
+    return host
+
+
 @fastpath.whole(np.linalg.cholesky)
 def cholesky(a: ArrayLike, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of Hermitian, positive-definite matrices.
@@ -194,6 +205,7 @@ def eig(a: ArrayLike) -> EigResult:
     return EigResult(*fallible_many("eig", p.eig, lapack("eig", a, square=True)))
 
 
+@fastpath.whole(_named(EighResult, np.linalg.eigh))
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Return the eigenvalues and eigenvectors of Hermitian (or symmetric) matrices.
 
@@ -398,6 +410,7 @@ def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
 def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
 @overload
 def qr(a: ArrayLike, mode: Literal["raw"]) -> tuple[Array, Array]: ...
+@fastpath.whole(_named(QRResult, np.linalg.qr))
 def qr(a: ArrayLike, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
     """Return the QR decomposition of matrices.
 
@@ -501,6 +514,7 @@ def svd(
 ) -> Array: ...
 @overload
 def svd(a: ArrayLike, full_matrices: bool, compute_uv: Literal[False], hermitian: bool = False) -> Array: ...
+@fastpath.whole(_named(SVDResult, np.linalg.svd))
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition of matrices, ``a = U @ diag(S) @ Vh``.
 
