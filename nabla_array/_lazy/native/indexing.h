@@ -616,15 +616,18 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
         PyArray_NDIM(value) == 0) {
         int type = PyArray_DESCR(value)->type_num;
         PyObject *number, *out = NULL;
+        if (type == NPY_BOOL && f->kind == 'b') { /* one byte, aligned anyway */
+            return PyBool_FromLong(*(npy_bool *)PyArray_DATA(value));
+        }
+        if (type == NPY_DOUBLE && f->kind == 'f' && PyArray_ISBEHAVED_RO(value)) { /* as C code asks a scalar */
+            return PyFloat_FromDouble(*(double *)PyArray_DATA(value));
+        }
         if (strchr("hsrcF", f->kind) != NULL) {
             int is_asked_for_kind = f->kind == 'h' || f->kind == 'r'; /* of which a scalar gives another answer */
             return is_asked_for_kind && !is_scalar(args[0]) ? NULL : of_scalar(f->kind, value, args, n);
         }
         if (n != 1) {
             return NULL;
-        }
-        if (type == NPY_BOOL && f->kind == 'b') { /* one byte, aligned anyway */
-            return PyBool_FromLong(*(npy_bool *)PyArray_DATA(value));
         }
         if (PyTypeNum_ISINTEGER(type) || type == NPY_DOUBLE || type == NPY_FLOAT) {
             number = PyArray_GETITEM(value, PyArray_BYTES(value));
