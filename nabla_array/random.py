@@ -68,12 +68,17 @@ def _given(sample: np.ndarray, names: dict[str, Any]) -> Any:
     return placed(from_value(sample if sample.base is None else sample.copy()), None)
 
 
+def _place(function: Callable[..., Any], name: str) -> int:
+    """Return the place of an argument; -1 where none has that name."""
+    names = list(inspect.signature(function).parameters)
+    return names.index(name) if name in names else -1
+
+
 def _drawing(function: Callable[..., Any], found: str) -> Callable[..., Any]:
     """Let a function or method of numpy.random's take our arrays, write to them, and return them."""
     name = function.__name__
     written = "x" if name == "shuffle" else "out"
-    names = list(inspect.signature(function).parameters)
-    place = names.index(written) if written in names else -1
+    place = _place(function, written) if written in function.__code__.co_varnames else -1
 
     @wraps(function)
     def draw(*args: Any, **kwargs: Any) -> Any:
