@@ -23,7 +23,7 @@ from .protocols import Classes
 
 _PACKAGE = Path(__file__).parents[1]
 _package = sys.modules["nabla_array"]
-_INSTALLED = [Path(folder) for folder in set(sysconfig.get_paths().values())]
+_INSTALLED = set(sysconfig.get_paths().values())
 _MARKERS = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 
 
@@ -39,9 +39,17 @@ def _real(name: str) -> str:
     return os.path.realpath(found) if os.path.islink(found) else found
 
 
-def _project(folder: Path) -> Path | None:
+@lru_cache(None)
+def _project(folder: str) -> str | None:
     """Return the nearest folder, from `folder` up, that a project begins in."""
-    return next((f for f in (folder, *folder.parents) if any((f / m).exists() for m in _MARKERS)), None)
+    if any([os.path.exists(os.path.join(folder, marker)) for marker in _MARKERS]):
+        return folder
+    above = os.path.dirname(folder)
+    return None if above == folder else _project(above)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(os.path.join(folder, ""))
 
 
 class Own:
@@ -53,32 +61,29 @@ class Own:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder.resolve()
+        self._folder = os.path.normcase(os.path.realpath(folder))
         self._project = _project(self._folder)
         # A program in the folder of an environment is not a part of it.
-        installed = [f for f in _INSTALLED if not self._folder.is_relative_to(f)]
-        self._libraries = tuple([os.path.join(folder, "") for folder in (_PACKAGE, *installed)])
+        installed = [f for f in map(os.path.normcase, _INSTALLED) if not _is_below(self._folder, f)]
+        self._libraries = tuple([os.path.join(f, "") for f in (os.path.normcase(_PACKAGE), *installed)])
         self.known: dict[str, bool] = {}  # of files that were asked for
 
     def file(self, name: str) -> bool:
         """Say whether this is a file of the program's."""
         if name not in self.known:
-            self.known[name] = self._look(_real(name))
+            self.known[name] = self._look(os.path.normcase(_real(name)))
         return self.known[name]
 
     def _look(self, name: str) -> bool:
-        if name.startswith(self._libraries):
+        if name.startswith(self._libraries) or {"site-packages", "dist-packages"} & {*name.split(os.sep)}:
             return False
-        path = Path(name)
-        if {"site-packages", "dist-packages"} & set(path.parts):
-            return False
-        if path.is_relative_to(self._folder):
+        if _is_below(name, self._folder):
             return True
-        project = _project(path.parent)
+        project = _project(os.path.dirname(name))
         if project is not None:
             return project == self._project
-        folders = [Path(folder).resolve() for folder in sys.path]
-        return any(path.is_relative_to(f) and self._folder.is_relative_to(f) for f in folders)
+        folders = [os.path.normcase(os.path.realpath(folder)) for folder in sys.path]
+        return any([_is_below(name, f) and _is_below(self._folder, f) for f in folders])
 
     def names(self, names: dict[str, Any]) -> bool:
         """Say whether these are the global names of a module of the program's, or of its `__main__`."""

@@ -70,24 +70,40 @@ let_go(PyObject *self, Layout *layout, destructor own)
     Py_DECREF(type);
 }
 
-/* The views that were made last and are alive (borrowed), two in each row: its address says in which a view is. They are
+/* The views that were made last and are alive (borrowed), a few in each row: its address says in which a view is. They are
  * made and let go of where the interpreter's lock is held.
  */
-enum { VIEW_ROWS = 64, RECENT_VIEWS = 2 * VIEW_ROWS };
+enum { VIEW_ROWS = 32, ROW_OF_VIEWS = 4, RECENT_VIEWS = VIEW_ROWS * ROW_OF_VIEWS };
 static PyObject *recent_views[RECENT_VIEWS];
 
 static inline PyObject **
 row_of_view(PyObject *x)
 {
-    return &recent_views[((npy_uintp)x >> 5) % VIEW_ROWS * 2];
+    return &recent_views[((npy_uintp)x >> 5) % VIEW_ROWS * ROW_OF_VIEWS];
 }
 
 static inline void
 note_view(PyObject *x)
 {
     PyObject **row = row_of_view(x);
-    if (row[0] != x && row[1] != x) {
-        row[row[0] != NULL] = x;
+    int free = 0;
+    for (int i = 0; i < ROW_OF_VIEWS; i++) {
+        if (row[i] == x) {
+            return;
+        }
+        free = row[i] == NULL ? i : free;
+    }
+    row[free] = x;
+}
+
+static inline void
+forget_view(PyObject *x)
+{
+    PyObject **row = row_of_view(x);
+    for (int i = 0; i < ROW_OF_VIEWS; i++) {
+        if (row[i] == x) {
+            row[i] = NULL;
+        }
     }
 }
 
@@ -96,10 +112,7 @@ static int keep_number(PyObject *self);
 static void
 array_let_go(PyObject *self)
 {
-    PyObject **row = row_of_view(self);
-    if (row[0] == self || row[1] == self) {
-        row[row[1] == self] = NULL;
-    }
+    forget_view(self);
     if (!keep_number(self)) {
         let_go(self, &arrays, array_let_go);
     }

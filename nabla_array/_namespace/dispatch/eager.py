@@ -312,10 +312,12 @@ def put(x: Array, key: Any, value: Any, cuts: bool = True) -> bool:
     `cuts`: also if of a floating-point number the whole part is written.
     """
     if not is_plain(key):
-        if type(key) is Array and not in_use and x.nbytes < LARGE and _is_mask(key, x):
-            value_of(current(key))  # to record the write would take longer
-        key = as_integers(key)
-        key = key if is_plain(key) else _for_numpy(key)
+        takes_long = x.nbytes < LARGE or (type(value) is Array and value.ndim > 0)  # to record, or to run
+        if takes_long and type(key) is Array and not in_use and _is_mask(key, x):
+            key = value_of(current(key))
+        else:
+            key = as_integers(key)
+            key = key if is_plain(key) else _for_numpy(key)
         if key is None:
             return False
     if type(value) is Array and value._view is not None and value._view.is_part(x, key):
@@ -332,13 +334,14 @@ def _put(x: Array, key: Any, value: Any, cuts: bool) -> bool:
     fitting = _fitting(value, dtype)
     if fitting is None and cuts:
         fitting = _whole(value, dtype)
-    if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART):
+    chooses = type(key) is np.ndarray and key.dtype == bool  # which no program does in less time
+    if fitting is None or (type(fitting) is np.ndarray and fitting.nbytes >= PART and not chooses):
         return False
     target = _memory(x, value)
     if target is None:
         return False
     try:
-        if compiled is not None and type(key) is np.ndarray and key.dtype == bool:
+        if compiled is not None and chooses:
             compiled.put(target, key, fitting)
         else:
             target[key] = fitting
