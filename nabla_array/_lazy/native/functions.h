@@ -143,6 +143,36 @@ is_little(PyObject *const *args, Py_ssize_t n, npy_intp *product)
     return 1;
 }
 
+/* Return what counts, or says how long an axis is, with a number of Python's for an array without axes, or several such (a
+ * new reference); NULL, perhaps with an error, for an array that is not so simple.
+ */
+static PyObject *
+counts_in(PyObject *o)
+{
+    PyObject *out;
+    if (IS_ARRAY(o)) {
+        PyArrayObject *value = fresh(o);
+        int type = value != NULL && PyArray_NDIM(value) == 0 ? PyArray_DESCR(value)->type_num : NPY_VOID;
+        return type == NPY_LONG || type == NPY_DOUBLE ? PyArray_GETITEM(value, PyArray_BYTES(value)) : NULL;
+    }
+    if (Py_TYPE(o) == &PyLongArrType_Type) {
+        return PyNumber_Index(o);
+    }
+    if (!PyTuple_CheckExact(o)) {
+        return is_option(o) || PyList_CheckExact(o) ? Py_NewRef(o) : NULL;
+    }
+    out = PyTuple_New(PyTuple_GET_SIZE(o));
+    for (Py_ssize_t i = 0; out != NULL && i < PyTuple_GET_SIZE(o); i++) {
+        PyObject *item = PyTuple_GET_ITEM(o, i), *made = PyTuple_CheckExact(item) ? NULL : counts_in(item);
+        if (made == NULL) {
+            Py_CLEAR(out);
+            break;
+        }
+        PyTuple_SET_ITEM(out, i, made);
+    }
+    return out;
+}
+
 /* Say whether this is a list of few numbers, or of few such lists. */
 static int
 is_short_list(PyObject *list)
@@ -172,17 +202,42 @@ is_short_range(PyObject *const *args, Py_ssize_t n)
     return isfinite(count) && count * (double)sizeof(npy_cdouble) < tiny();
 }
 
+static inline int
+is_real_number(PyObject *o)
+{
+    return PyFloat_CheckExact(o) || PyLong_CheckExact(o);
+}
+
+/* Say whether few numbers are asked for between two, by arguments that say no more than how many, and of what dtype. */
+static int
+is_short_spacing(PyObject *const *given, Py_ssize_t n, PyObject *names)
+{
+    Py_ssize_t keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    npy_intp product = 1;
+    if (n < 2 || n > 4 || !is_real_number(given[0]) || !is_real_number(given[1]) || (n > 2 && !is_little(given + 2, 1, &product))) {
+        return 0;
+    }
+    for (Py_ssize_t i = 0; i < keywords; i++) {
+        PyObject *name = PyTuple_GET_ITEM(names, i);
+        if (is_named(name, "num") ? !is_little(given + n + i, 1, &product) : !is_named(name, "endpoint") && !is_named(name, "dtype")) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
 /* Say whether a function is for NumPy: an array is at hand, or what it makes of numbers is small. */
 static int
-is_for_numpy(Fast *f, PyObject *const *given, Py_ssize_t n, int is_near)
+is_for_numpy(Fast *f, PyObject *const *given, Py_ssize_t n, PyObject *names, int is_near)
 {
     npy_intp product = 1;
     switch (f->kind) {
+    case 's': return tiny() > 0 && is_short_spacing(given, n, names);
     case 'm': return tiny() > 0 && is_little(given, 1, &product) && !(n > 1 && is_nested(given[1]));
     case 'c': return !is_near && tiny() > 0 && is_short_range(given, n);
     case 'n': return !is_near && tiny() > 0 && is_little(given, n, &product);
     case 'l': return is_nested(given[0]) && (is_near || (tiny() > 0 && PySequence_Fast_GET_SIZE(given[0]) <= LONGEST));
-    default: return is_near || (tiny() > 0 && is_short_list(given[0]));
+    default: return is_near || (tiny() > 0 && (is_short_list(given[0]) || is_real_number(given[0])));
     }
 }
 
@@ -346,7 +401,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names), ready = 0;
     PyObject *given[MOST], *value = NULL;
     npy_intp bytes = 0;
-    int is_near = 0;
+    int is_near = 0, counts = f->kind == 'c' || f->kind == 'n' || f->kind == 's';
     if (n == 0 || n + keywords > MOST || is_watched()) {
         return NULL;
     }
@@ -372,7 +427,8 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     }
     /* Nothing is written to: `out` is for the package. */
     while (ready < n + keywords && !(ready < n ? ready == f->out : lets_write(PyTuple_GET_ITEM(names, ready - n))) &&
-           argument(f, args[ready], &given[ready], &bytes, &is_near, 0)) {
+           (counts ? (given[ready] = counts_in(args[ready])) != NULL
+                   : argument(f, args[ready], &given[ready], &bytes, &is_near, 0))) {
         ready++;
     }
     if (ready == n + keywords && tiny() > 0 && !is_near && PyFloat_CheckExact(args[0]) && f->is_ufunc) {
@@ -383,7 +439,7 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
              gathered(f, &given[0])) {
         is_near = 1;
     }
-    if (ready == n + keywords && is_for_numpy(f, given, n, is_near) && !(f->is_where && !has_dtypes(given, n)) &&
+    if (ready == n + keywords && is_for_numpy(f, given, n, names, is_near) && !(f->is_where && !has_dtypes(given, n)) &&
         !spreads(given, n)) {
         value = f->kind == 'c' ? call_quietly(f->host, given, n, names) : call_any(f->host, given, n, names, 0);
     }

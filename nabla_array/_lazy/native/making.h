@@ -79,9 +79,9 @@ little_full_of(PyObject *shape, PyObject *number, PyObject *given)
     return value == NULL ? NULL : zero_d(known_array(value, NULL));
 }
 
-/* zeros(shape, dtype=None, order="C", device=None, like=None), and so on; of little, NumPy makes the elements */
+/* Return the array that a call makes of a plain shape; see `call_make`. */
 static PyObject *
-call_make(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+make(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     int takes_value = ((Fast *)self)->fills == 'f', most = takes_value ? 3 : 2;
@@ -113,4 +113,20 @@ call_make(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     }
     found = call_whole(self, args, nargsf, names);
     return found != NULL || PyErr_Occurred() ? found : full_of(args[0], Py_NewRef(number), dtype);
+}
+
+/* zeros(shape, dtype=None, order="C", device=None, like=None), and so on; of little, NumPy makes the elements */
+static PyObject *
+call_make(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Py_ssize_t all = PyVectorcall_NARGS(nargsf) + (names == NULL ? 0 : PyTuple_GET_SIZE(names));
+    PyObject *given[MOST], *shape, *found;
+    if (PyVectorcall_NARGS(nargsf) == 0 || all > MOST || is_watched() || (shape = counts_in(args[0])) == NULL) {
+        return NULL;
+    }
+    memcpy(given, args, sizeof(PyObject *) * (size_t)all);
+    given[0] = shape;
+    found = make(self, given, nargsf, names);
+    Py_DECREF(shape);
+    return found;
 }

@@ -315,6 +315,7 @@ def linspace(
     axis: int = 0,
     device: Any = None,
 ) -> tuple[Array, Array | complex]: ...
+@fastpath.whole(np.linspace, "spaced")
 def linspace(
     start: Any,
     stop: Any,

@@ -105,12 +105,12 @@ def whole(
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
 
     Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
-    comes first; "count", the bounds of a range; "numbers", integers; "list", numbers in a list; "asarray",
-    these, and what is an array already stays what it is. "reduce" adds up (or the like) what is at hand
-    without NumPy's function. Where the first array is a pending product that nobody else has, `pending` is
-    asked before, which may return None. `large` answers for the others that are known, of functions that gain
-    nothing by blocks. Of what makes more elements than it is given, `elements` says how many: what is large
-    is recorded.
+    comes first; "count", the bounds of a range; "spaced", numbers to go between; "numbers", integers; "list",
+    numbers in a list; "asarray", these, and what is an array already stays what it is. "reduce" adds up (or
+    the like) what is at hand without NumPy's function. Where the first array is a pending product that nobody
+    else has, `pending` is asked before, which may return None. `large` answers for the others that are
+    known, of functions that gain nothing by blocks. Of what makes more elements than it is given, `elements`
+    says how many: what is large is recorded.
     """
     host = function if elements is None else _unless_large(function, elements)
 

@@ -124,6 +124,53 @@ def test_a_full_array_takes_no_memory_until_written() -> None:
     same(y, np.asarray([0.0, 1, 1, 0]))
 
 
+@pytest.mark.parametrize(
+    "call",
+    [
+        "zeros(n)",
+        "ones((n, 2))",
+        "full((2, n), x)",
+        "empty((n, 0)).shape",
+        "zeros((n, n), dtype=np.int8)",
+        "eye(n)",
+        "eye(n, n + 1, k=n - 3)",
+        "arange(n)",
+        "arange(x, y)",
+        "arange(x, y, 0.25)",
+        "arange(n, dtype=np.float32)",
+        "arange(f, 3)",
+        "arange(s, 3)",
+        "linspace(x, y)",
+        "linspace(x, n, n)",
+        "linspace(0, y, num=n, endpoint=False)",
+        "linspace(f, y, 5)",
+        "linspace(x, y, 3, dtype=np.float32)",
+        "linspace(0.5, 2, 4, dtype=int)",
+        "linspace(x, x, 3)",
+        "linspace(3, 1, 0)",
+    ],
+)
+def test_scalars_say_what_is_made(call: str) -> None:
+    found = []
+    for m in (xp, np):
+        numbers = {"n": m.asarray([4])[0], "x": m.asarray([0.5])[0], "y": m.asarray([2.0])[0]}
+        narrow = {"f": m.asarray([1.5], dtype=m.float32)[0], "s": m.asarray([1], dtype=m.int16)[0]}
+        found.append(eval(f"m.{call}", {"m": m, "np": np, **numbers, **narrow}))
+    assert type(found[0]) in (xp.Array, tuple)
+    np.testing.assert_array_equal(np.asarray(found[0]), np.asarray(found[1]), strict=True)
+
+
+@pytest.mark.parametrize("number", [0.3, 3, -2, 1e300, float("nan")])
+@pytest.mark.parametrize(
+    "call", ["clip(a, 0, 1)", "clip(a, 0.0, 1.0)", "round(a, 1)", "round(a)", "tile(a, 3)", "repeat(a, 2)"]
+)
+def test_numbers_of_pythons_are_taken_as_numpy_takes_them(call: str, number: Any) -> None:
+    found, wanted = [eval(f"m.{call}", {"m": m, "a": number}) for m in (xp, np)]
+    assert np.asarray(found).dtype == np.asarray(wanted).dtype
+    np.testing.assert_array_equal(np.asarray(found), wanted)
+    assert isinstance(wanted, np.ndarray) != xp.isscalar(found)
+
+
 @pytest.mark.parametrize("args", [(3,), (2, 4), (4, 2), (0,), (3, 0)])
 @pytest.mark.parametrize("k", [-5, -1, 0, 2])
 def test_eye(args: tuple[int, ...], k: int) -> None:
