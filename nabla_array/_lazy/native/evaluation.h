@@ -361,7 +361,9 @@ renew(PyObject *x)
         SLOT(view, v_base) = Py_NewRef(SLOT(old, v_base));
         SLOT(view, v_seen) = Py_NewRef(NODE(SLOT(old, v_base)));
         SLOT(view, v_steps) = Py_XNewRef(SLOT(old, v_steps));
-        SLOT(view, v_part) = Py_XNewRef(SLOT(old, v_part));
+        SLOT(view, v_of) = Py_XNewRef(SLOT(old, v_of));
+        SLOT(view, v_key) = Py_XNewRef(SLOT(old, v_key));
+        SLOT(view, v_shape) = Py_XNewRef(SLOT(old, v_shape));
         old = NODE(x);
         NODE(x) = node;
         Py_SETREF(SLOT(x, x_view), view);

@@ -260,30 +260,27 @@ array_key(PyObject *key, PyObject **arrays, Py_ssize_t *many)
 static PyObject *
 with_view(PyObject *x, PyObject *node, PyObject *out, PyObject *key)
 {
-    PyObject *view = out != NULL ? make_object(View, &views, 1) : NULL, *part = view != NULL ? PyTuple_New(3) : NULL, *seen;
+    PyObject *view = out != NULL ? make_object(View, &views, 1) : NULL, *seen;
     /* Nobody writes to a scalar: a view of it is of another array with its node, and a scalar where it has no axes. */
-    PyObject *owner = part == NULL ? NULL : is_scalar(x) ? array_of(Py_NewRef(node)) : Py_NewRef(x);
+    PyObject *owner = view == NULL ? NULL : is_scalar(x) ? array_of(Py_NewRef(node)) : Py_NewRef(x);
     if (owner == NULL || NODE(x) != node) {
         Py_XDECREF(owner);
-        Py_XDECREF(part);
         Py_XDECREF(view);
         Py_XDECREF(out);
         return NULL;
     }
     if (owner != x && is_scalar(out)) {
         Py_DECREF(owner);
-        Py_DECREF(part);
         Py_DECREF(view);
         return out;
     }
     seen = SLOT(x, x_view);
-    PyTuple_SET_ITEM(part, 0, Py_NewRef(seen == Py_None ? owner : seen));
-    PyTuple_SET_ITEM(part, 1, Py_NewRef(key));
-    PyTuple_SET_ITEM(part, 2, Py_NewRef(SLOT(SLOT(node, n_aval), a_shape)));
+    SLOT(view, v_of) = Py_NewRef(seen == Py_None ? owner : seen);
+    SLOT(view, v_key) = Py_NewRef(key);
+    SLOT(view, v_shape) = Py_NewRef(SLOT(SLOT(node, n_aval), a_shape));
     SLOT(view, v_base) = Py_NewRef(seen == Py_None ? owner : SLOT(seen, v_base));
     SLOT(view, v_seen) = Py_NewRef(seen == Py_None ? node : SLOT(seen, v_seen));
     SLOT(view, v_steps) = Py_NewRef(Py_None);
-    SLOT(view, v_part) = part;
     Py_SETREF(SLOT(out, x_view), view);
     note_view(out);
     Py_DECREF(owner);
@@ -543,9 +540,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
     }
     if (IS_ARRAY(y)) {
         PyObject *view = SLOT(y, x_view);
-        if (view != Py_None && SLOT(view, v_part) != Py_None && SLOT(view, v_part) != NULL &&
-            PyTuple_GET_ITEM(SLOT(view, v_part), 1) == key &&
-            PyTuple_GET_ITEM(SLOT(view, v_part), 0) == (SLOT(x, x_view) == Py_None ? x : SLOT(x, x_view))) {
+        if (view != Py_None && SLOT(view, v_key) == key && SLOT(view, v_of) == (SLOT(x, x_view) == Py_None ? x : SLOT(x, x_view))) {
             PyArrayObject *value = seen(x);
             return value != NULL && PyArray_ISWRITEABLE(value); /* Python's last step of `x[key] += v`, which was written */
         }

@@ -202,6 +202,20 @@ move_of(Fast *f, PyObject *name, PyObject *numbers)
     return move;
 }
 
+/* Return the move that reverses so many axes, which is made once. */
+static PyObject *
+turn_of(Fast *f, int ndim, const npy_intp *axes)
+{
+    static PyObject *turns[MOST_DIMS + 1];
+    if (ndim > MOST_DIMS) {
+        return move_of(f, s_axes, tuple_of(ndim, axes));
+    }
+    if (turns[ndim] == NULL) {
+        turns[ndim] = move_of(f, s_axes, tuple_of(ndim, axes));
+    }
+    return Py_XNewRef(turns[ndim]);
+}
+
 /* Return the last step of a view (a new reference): a primitive with its params. */
 static PyObject *
 step_of(Fast *f, PyObject *params)
@@ -233,7 +247,7 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
         if (!read_order(f->kind, args, n, order.len, numbers) || (*part = PyArray_Transpose(value, &order)) == NULL) {
             return NULL;
         }
-        return move_of(f, s_axes, tuple_of(order.len, numbers));
+        return f->kind == 'T' && n == 0 ? turn_of(f, order.len, numbers) : move_of(f, s_axes, tuple_of(order.len, numbers));
     case 'b':
         if ((*part = spread_to(value, args, n)) == NULL) {
             return NULL;

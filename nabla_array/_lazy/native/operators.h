@@ -162,25 +162,23 @@ static PyArrayObject *
 moved(PyObject *x)
 {
     PyArrayObject *value = fresh(x), *whole;
-    PyObject *view = SLOT(x, x_view), *part, *found;
+    PyObject *view = SLOT(x, x_view), *of, *key, *found;
     if (value != NULL) {
         return (PyArrayObject *)Py_NewRef((PyObject *)value);
     }
     if (view == Py_None || SLOT(NODE(x), n_prim) != slice_prim || PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
-        (part = SLOT(view, v_part)) == NULL || !PyTuple_CheckExact(part) || !IS_ARRAY(PyTuple_GET_ITEM(part, 0)) ||
-        NODE(PyTuple_GET_ITEM(part, 0)) != SLOT(view, v_seen) ||
-        (whole = seen(PyTuple_GET_ITEM(part, 0))) == NULL) {
+        !IS_ARRAY(of = SLOT(view, v_of)) || NODE(of) != SLOT(view, v_seen) || (whole = seen(of)) == NULL) {
         return NULL;
     }
     Py_INCREF(whole);
-    Py_INCREF(part);
-    found = PyObject_GetItem((PyObject *)whole, PyTuple_GET_ITEM(part, 1));
+    key = Py_NewRef(SLOT(view, v_key));
+    found = PyObject_GetItem((PyObject *)whole, key);
     if (found == NULL || !PyArray_CheckExact(found)) {
         PyErr_Clear();
         Py_CLEAR(found);
     }
     Py_DECREF(whole);
-    Py_DECREF(part);
+    Py_DECREF(key);
     return (PyArrayObject *)found;
 }
 

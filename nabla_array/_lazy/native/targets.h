@@ -30,12 +30,12 @@ typedef struct {
 static void
 count_view(Holders *h, PyObject *y, PyObject *owner)
 {
-    PyObject *view = SLOT(y, x_view), *part;
+    PyObject *view = SLOT(y, x_view);
     if (view == Py_None || uses(y, owner) != 1 || Py_REFCNT(VALUE_OF(NODE(y))) != 1) {
         return;
     }
     h->n_arrays++;
-    for (; Py_TYPE(view) == View && SLOT(view, v_seen) == NODE(owner); view = PyTuple_GET_ITEM(part, 0)) {
+    for (; Py_TYPE(view) == View && SLOT(view, v_seen) == NODE(owner); view = SLOT(view, v_of)) {
         Py_ssize_t i = 0;
         while (i < h->n_views && h->views[i] != view) {
             i++;
@@ -46,10 +46,6 @@ count_view(Holders *h, PyObject *y, PyObject *owner)
         }
         if (i == h->n_views) {
             h->views[h->n_views++] = view;
-        }
-        part = SLOT(view, v_part);
-        if (part == NULL || !PyTuple_CheckExact(part)) {
-            return;
         }
     }
 }

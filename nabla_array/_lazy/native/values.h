@@ -22,7 +22,7 @@ static PyArray_Descr *truth_dtype, *integer_dtype, *double_dtype, *complex_dtype
 
 static Py_ssize_t x_node, x_levels, x_view, x_born;   /* where an Array has its slots */
 static Py_ssize_t n_aval, n_value;                    /* a Node */
-static Py_ssize_t v_base, v_seen, v_steps, v_part, v_levels; /* a View */
+static Py_ssize_t v_base, v_seen, v_steps, v_of, v_key, v_shape, v_levels; /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
 static PyObject *s_entered, *s_heard, *s_mode, *s_settings, *s_aval, *s_kind, *s_dtype, *s_interface, *truth_aval,
     *integer_aval, *double_aval, *complex_aval, *s_axes, *s_shape, *s_real, *s_imag, *zero, *one;
@@ -296,7 +296,9 @@ turned(PyArrayObject *value, const int *axes)
         SLOT(view, v_base) = Py_NewRef(owner);
         SLOT(view, v_seen) = Py_NewRef(NODE(owner));
         SLOT(view, v_steps) = PyTuple_Pack(1, step);
-        SLOT(view, v_part) = Py_NewRef(Py_None);
+        SLOT(view, v_of) = Py_NewRef(Py_None);
+        SLOT(view, v_key) = Py_NewRef(Py_None);
+        SLOT(view, v_shape) = Py_NewRef(no_levels);
         Py_SETREF(SLOT(out, x_view), view);
     }
     if (view == NULL || SLOT(view, v_steps) == NULL) {
@@ -349,7 +351,9 @@ zero_d(PyObject *x)
     SLOT(view, v_base) = owner;
     SLOT(view, v_seen) = Py_NewRef(NODE(owner));
     SLOT(view, v_steps) = Py_NewRef(no_levels);
-    SLOT(view, v_part) = Py_NewRef(Py_None);
+    SLOT(view, v_of) = Py_NewRef(Py_None);
+    SLOT(view, v_key) = Py_NewRef(Py_None);
+    SLOT(view, v_shape) = Py_NewRef(no_levels);
     Py_SETREF(SLOT(out, x_view), view);
     return out;
 }

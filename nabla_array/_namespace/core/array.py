@@ -321,7 +321,7 @@ def _renew(x: Array) -> None:
         part = same_part(x._node.value, seen.seen.value, owned.value)
         if part is not None:
             x._node = Exported(part) if type(owned) is Exported else Part(part)
-            x._view = View(seen.base, seen._steps, owned, seen._part)
+            x._view = View(seen.base, seen._steps, owned, seen._of, seen._key, seen._shape)
             return
     steps = seen.steps
     if node.aval is not seen.seen.aval:
@@ -427,7 +427,7 @@ def view(x: Array, prim: Primitive, *indices: Array, **params: Any) -> Array:
             return out
         x = Array(node, x._levels)  # nobody writes to a scalar
     seen = seen or View(x, (), node)
-    out._view = View(seen.base, None, seen.seen, (seen, Step(prim, params, indices), ()))
+    out._view = View(seen.base, None, seen.seen, seen, Step(prim, params, indices))
     if frozen and id(x) in frozen:
         freeze(out)
     return out

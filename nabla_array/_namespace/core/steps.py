@@ -57,19 +57,21 @@ class View:
     until these are asked for.
     """
 
-    __slots__ = ("_part", "_steps", "base", "levels", "seen")
+    __slots__ = ("_key", "_of", "_shape", "_steps", "base", "levels", "seen")
 
     def __init__(
         self,
         base: Array,
         steps: tuple[Step, ...] | None,
         seen: Node,
-        part: tuple[Array | View, Any, tuple[int, ...]] | None = None,
+        of: Array | View | None = None,
+        key: Any = None,
+        shape: tuple[int, ...] = (),
     ) -> None:
         self.base = base
         self.seen = seen
         self._steps = steps
-        self._part = part
+        self._of, self._key, self._shape = of, key, shape
         if base._levels:
             self.levels = base._levels
 
@@ -79,14 +81,13 @@ class View:
         parts = []
         view: Array | View | None = self
         while type(view) is View and view._steps is None:
-            assert view._part is not None
-            parts.append(view._part)
-            view = view._part[0]
+            parts.append((view._key, view._shape))
+            view = view._of
         if not parts:
             assert self._steps is not None
             return self._steps
         done = view._steps or () if type(view) is View else ()
-        for _, key, shape in reversed(parts):
+        for key, shape in reversed(parts):
             for step in _steps_to(key, shape):
                 done = add_step(done, step)
         self._steps = done
@@ -100,7 +101,7 @@ class View:
 
     def is_part(self, x: Array, key: Any) -> bool:
         """Say whether this is of what was read as ``x[key]``, with that very key."""
-        return self._part is not None and self._part[1] is key and self._part[0] is (x._view or x)
+        return self._of is not None and self._key is key and self._of is (x._view or x)
 
     def back(self) -> tuple[Step, ...] | None:
         """Return what leads from the owner to the shape and dtype that it had when the view was made.

@@ -174,9 +174,9 @@ def read(x: Array, key: Any) -> Array | None:
             return out
         x = Array(node)  # as in `view`
     if seen is None:
-        out._view = View(x, None, node, (x, key, shape))
+        out._view = View(x, None, node, x, key, shape)
     else:
-        out._view = View(seen.base, None, seen.seen, (seen, key, shape))
+        out._view = View(seen.base, None, seen.seen, seen, key, shape)
     return out
 
 
