@@ -300,5 +300,5 @@ def test_only_the_programs_own_modules_see_memory(tmp_path: Path) -> None:
     done = run("asking.py", folder=tmp_path)
     assert done.stderr == ""
     shown = "None None" if compiled is None and sys.version_info < (3, 12) else "24 8"
-    told = ["None None True True [1.0, 1.0]", f"{shown} True True [1.0, 1.0]"]
+    told = [f"None {shown.split()[1]} True True [1.0, 1.0]", f"{shown} True True [1.0, 1.0]"]
     assert done.stdout.splitlines() == told * 2

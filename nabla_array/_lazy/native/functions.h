@@ -550,6 +550,37 @@ lend(PyObject *self, Py_buffer *view, int flags)
     return done;
 }
 
+/* Give anybody a copy of a scalar's element, as NumPy asks each item of a list for one; who has it may write to it, as to
+ * what `numpy.asarray` makes of a scalar. Returns 0, without an error, where that is not so simple.
+ */
+static int
+lend_number(PyObject *self, Py_buffer *view)
+{
+    static char formats[][3] = {
+        [NPY_BOOL] = "?",   [NPY_BYTE] = "b",   [NPY_UBYTE] = "B",  [NPY_SHORT] = "h",    [NPY_USHORT] = "H",
+        [NPY_INT] = "i",    [NPY_UINT] = "I",   [NPY_LONG] = "l",   [NPY_ULONG] = "L",    [NPY_LONGLONG] = "q",
+        [NPY_ULONGLONG] = "Q", [NPY_FLOAT] = "f", [NPY_DOUBLE] = "d", [NPY_CFLOAT] = "Zf", [NPY_CDOUBLE] = "Zd",
+    };
+    PyArrayObject *value = NULL;
+    PyObject *copy = NULL;
+    int type;
+    if (!try_lock()) {
+        return 0;
+    }
+    if (IS_ARRAY(self) && !is_watched() && is_scalar(self) && (value = seen(self)) != NULL && PyArray_NDIM(value) == 0) {
+        npy_intp bytes = PyArray_ITEMSIZE(value);
+        type = PyArray_DESCR(value)->type_num;
+        if (type <= NPY_CDOUBLE && formats[type][0] != 0 && PyArray_ISNBO(PyArray_DESCR(value)->byteorder) &&
+            (copy = PyBytes_FromStringAndSize(NULL, bytes)) != NULL) { /* new, and so nobody else's, whatever is written there */
+            memcpy(PyBytes_AS_STRING(copy), PyArray_DATA(value), (size_t)bytes);
+            *view = (Py_buffer){.buf = PyBytes_AS_STRING(copy), .obj = copy, .len = bytes, .itemsize = bytes, .format = formats[type]};
+        }
+        PyErr_Clear();
+    }
+    unlock();
+    return copy != NULL;
+}
+
 /* A function or method of numpy.random's, given numbers or arrays. Such methods call each other, and each other's draws stay NumPy's. */
 static PyObject *
 call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)

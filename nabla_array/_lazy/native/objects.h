@@ -181,6 +181,7 @@ is_refused(void)
 }
 
 static int lend(PyObject *self, Py_buffer *view, int flags);
+static int lend_number(PyObject *self, Py_buffer *view);
 
 /* Give C code the elements of an array, by the method `__buffer__` (a `memoryview`), which Python itself asks from 3.12
  * on. What NumPy asks for, before it asks `__array__`, is refused here where nobody may have it, for speed.
@@ -191,6 +192,9 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
     PyObject *memory = NULL;
     int out = -1;
     view->obj = NULL;
+    if (flags == PyBUF_FULL_RO && lend_number(self, view)) {
+        return 0;
+    }
     if (flags == PyBUF_FULL_RO && is_refused()) {
         PyErr_SetObject(PyExc_BufferError, refusal);
     }

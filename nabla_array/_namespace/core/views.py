@@ -29,6 +29,7 @@ from .array import (
     from_value,
     frozen,
     is_from_outside,
+    is_scalar,
     ordered,
     read_only,
     thaw,
@@ -498,9 +499,14 @@ def buffer(self: Array, flags: int, /) -> memoryview:
 
     Raises BufferError for what `memoryview(x)` asks for, but in the code that `openers` know. NumPy asks for
     the same before it asks `__array__`, which gives it a copy of its own. Nobody may write to that: code that
-    asks NumPy for memory to write to gets a copy, as f2py, which would take ours for a copy of its own.
+    asks NumPy for memory to write to gets a copy, as f2py, which would take ours for a copy of its own. Of a
+    scalar everybody gets a copy, as NumPy's scalars give one, and may write to it.
     """
     if flags == _EVERYTHING:
+        if is_scalar(self) and not (
+            tapes or self._levels
+        ):  # a copy, as who asks NumPy for it may write to it
+            return self._value().copy().data
         names = sys._getframe(1).f_globals
         if any(opens(names) for opens in openers):
             return memory(self).data.toreadonly()

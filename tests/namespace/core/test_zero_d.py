@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import ModuleType
 from typing import Any
 
@@ -11,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import nabla_array as xp
+from nabla_array._lazy.native import compiled
 from nabla_array._namespace.core.array import Array, is_scalar
+from nabla_array.transforms import grad
 
 # What is done to arrays without axes `a` and `b`, and a number; an array that comes of it is one more.
 STEPS: dict[str, Any] = {
@@ -131,3 +134,34 @@ def test_a_scalar_may_be_written_to_as_the_standard_has_it(key: Any, n: int) -> 
     y = xp.asarray((xp.zeros(n) + 1).sum())
     y[xp.asarray(key) if isinstance(key, np.ndarray) else key] = 9
     assert float(y) == 9
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "int64", "float32", "float64", "complex128"])
+def test_libraries_read_lists_of_scalars_as_numpys(dtype: str) -> None:
+    """NumPy's functions ask each item for its buffer: what they get is a copy, which may be written to."""
+    values = np.asarray([0, 1, 3]).astype(dtype)
+    ours = [xp.asarray(values)[i] for i in range(3)]
+    found = np.asarray(ours)
+    assert found.dtype == values.dtype
+    np.testing.assert_array_equal(found, values)
+    single = np.asarray(ours[2])
+    assert single.shape == ()
+    assert single.dtype == values.dtype
+    single[...] = 0
+    single += single
+    assert ours[2] == values[2]
+
+
+@pytest.mark.skipif(
+    compiled is None and sys.version_info < (3, 12),
+    reason="Python has buffers from 3.12 on",
+)
+def test_bytes_of_a_scalar_are_numpys() -> None:
+    scalar, wanted = xp.asarray([1.5, 2.5])[1], np.float64(2.5)
+    shown = memoryview(scalar)
+    assert (shown.format, shown.shape, shown.nbytes) == ("d", (), 8)
+    assert bytes(scalar) == bytes(wanted)
+    shown[()] = 7.0
+    assert scalar == 2.5
+    with pytest.raises(TypeError, match="differentiated"):
+        grad(lambda x: xp.asarray(float(np.asarray(x.sum()))) * x.sum())(xp.ones(2))
