@@ -51,7 +51,8 @@ THREADED_JOBS = (
 RACE = """
 import ctypes, threading, nabla_array
 memory = ctypes.create_string_buffer(1 << 20)
-write = lambda: [ctypes.memset(memory, k, 1 << 20) for k in range(20)]
+both = threading.Barrier(2)  # Python's lock puts in order what does not overlap
+write = lambda: [both.wait()] + [ctypes.memset(memory, k % 256, 1 << 20) for k in range(300)]
 threads = [threading.Thread(target=write) for _ in range(2)]
 [t.start() for t in threads]
 [t.join() for t in threads]
