@@ -89,18 +89,20 @@ def aval_of(shape: tuple[int, ...], dtype: np.dtype) -> Aval:
                 shape = tuple([int(n) for n in shape])  # what only counts as an int is not kept
                 found = Aval(shape, dtype)
                 found.element = found if element is None else element
-            found = _recent.setdefault(
-                (shape, dtype), found
-            )  # a finalizer may have asked for this one just now
+            # A finalizer may have asked for this one just now.
+            found = _recent.setdefault((shape, dtype), found)
     return found
 
 
 def _forget() -> None:
-    """Let go of the last avals that nothing else holds; other threads find them meanwhile."""
+    """Let go of the last avals that nothing else holds; other threads find them meanwhile.
+
+    A finalizer that runs here may have them let go of first.
+    """
     last = list(_recent.items())
     _table.update(last)
     for key, _ in last:
-        del _recent[key]
+        _recent.pop(key, None)
 
 
 def aval_of_value(value: np.ndarray) -> Aval:

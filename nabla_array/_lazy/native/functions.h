@@ -214,12 +214,14 @@ is_short_spacing(PyObject *const *given, Py_ssize_t n, PyObject *names)
 {
     Py_ssize_t keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     npy_intp product = 1;
-    if (n < 2 || n > 4 || !is_real_number(given[0]) || !is_real_number(given[1]) || (n > 2 && !is_little(given + 2, 1, &product))) {
+    if (n < 2 || n > 4 || !is_real_number(given[0]) || !is_real_number(given[1]) ||
+        (n > 2 && !is_little(given + 2, 1, &product))) {
         return 0;
     }
     for (Py_ssize_t i = 0; i < keywords; i++) {
         PyObject *name = PyTuple_GET_ITEM(names, i);
-        if (is_named(name, "num") ? !is_little(given + n + i, 1, &product) : !is_named(name, "endpoint") && !is_named(name, "dtype")) {
+        if (is_named(name, "num") ? !is_little(given + n + i, 1, &product)
+                                  : !is_named(name, "endpoint") && !is_named(name, "dtype")) {
             return 0;
         }
     }
@@ -571,9 +573,11 @@ lend_number(PyObject *self, Py_buffer *view)
         npy_intp bytes = PyArray_ITEMSIZE(value);
         type = PyArray_DESCR(value)->type_num;
         if (type <= NPY_CDOUBLE && formats[type][0] != 0 && PyArray_ISNBO(PyArray_DESCR(value)->byteorder) &&
-            (copy = PyBytes_FromStringAndSize(NULL, bytes)) != NULL) { /* new, and so nobody else's, whatever is written there */
+            (copy = PyBytes_FromStringAndSize(NULL, bytes)) != NULL) { /* nobody else has it, whatever is written there */
             memcpy(PyBytes_AS_STRING(copy), PyArray_DATA(value), (size_t)bytes);
-            *view = (Py_buffer){.buf = PyBytes_AS_STRING(copy), .obj = copy, .len = bytes, .itemsize = bytes, .format = formats[type]};
+            *view = (Py_buffer){.buf = PyBytes_AS_STRING(copy), .obj = copy, .len = bytes};
+            view->itemsize = bytes;
+            view->format = formats[type];
         }
         PyErr_Clear();
     }
@@ -581,7 +585,9 @@ lend_number(PyObject *self, Py_buffer *view)
     return copy != NULL;
 }
 
-/* A function or method of numpy.random's, given numbers or arrays. Such methods call each other, and each other's draws stay NumPy's. */
+/* A function or method of numpy.random's, given numbers or arrays. Such methods call each other, and each other's draws stay
+ * NumPy's.
+ */
 static PyObject *
 call_draw(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {

@@ -539,8 +539,8 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
         return 0;
     }
     if (IS_ARRAY(y)) {
-        PyObject *view = SLOT(y, x_view);
-        if (view != Py_None && SLOT(view, v_key) == key && SLOT(view, v_of) == (SLOT(x, x_view) == Py_None ? x : SLOT(x, x_view))) {
+        PyObject *view = SLOT(y, x_view), *seen_of_x = SLOT(x, x_view);
+        if (view != Py_None && SLOT(view, v_key) == key && SLOT(view, v_of) == (seen_of_x == Py_None ? x : seen_of_x)) {
             PyArrayObject *value = seen(x);
             return value != NULL && PyArray_ISWRITEABLE(value); /* Python's last step of `x[key] += v`, which was written */
         }

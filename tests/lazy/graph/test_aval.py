@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from nabla_array._lazy.graph import aval as avals
 from nabla_array._lazy.graph.aval import MOST_AXES, TooBigError, aval_of, check_size
 
 
@@ -28,3 +31,25 @@ def test_a_shape_that_is_too_big_is_refused(shape: tuple[int, ...]) -> None:
         check_size(shape, 8)
     with pytest.raises(ValueError, match=r"array is too big|Maximum allowed"):
         np.zeros(shape)
+
+
+def test_an_aval_that_is_held_stays_the_one_when_the_last_are_let_go_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also where a finalizer asks for one in between, and has them let go of itself."""
+    double, held = np.dtype(float), aval_of((5, 77), np.dtype(float))
+    update, finalizers, asked = avals._table.update, [(6, 77)], []
+
+    def interrupted(items: Any) -> None:
+        update(items)
+        if finalizers:
+            asked.append(aval_of(finalizers.pop(), double))
+
+    monkeypatch.setattr(avals, "_KEPT", 1)
+    monkeypatch.setattr(avals._table, "update", interrupted)
+    made = aval_of((7, 77), double)
+    assert len(asked) == 1
+    assert (5, 77) not in [shape for shape, _ in avals._recent]
+    assert aval_of((5, 77), double) is held
+    assert aval_of((6, 77), double) is asked[0]
+    assert aval_of((7, 77), double) is made
