@@ -69,7 +69,9 @@ compute_deep(PyObject *node)
 /* Known arrays whose memory could be another's, were what is pending computed, up to which it waits for more. */
 enum { MOST_HELD = 4 };
 
-/* Return how many arrays, whose memory is worth keeping, nothing but a pending node and those below it holds. */
+/* Return how many arrays, whose memory is worth keeping, nothing but a pending node and those below it holds, along nodes that
+ * nothing else holds either.
+ */
 static int
 arrays_held(PyObject *node)
 {
@@ -77,8 +79,8 @@ arrays_held(PyObject *node)
     int many = 0;
     for (Py_ssize_t i = 0; inputs != NULL && i < PyTuple_GET_SIZE(inputs) && many < MOST_HELD; i++) {
         PyObject *input = PyTuple_GET_ITEM(inputs, i), *value = VALUE_OF(input);
-        if (has_loop(input)) {
-            many += arrays_held(input);
+        if (has_loop(input)) { /* what others hold, too, is not followed: the ways to it may double with each step */
+            many += Py_REFCNT(input) == 1 ? arrays_held(input) : 0;
         }
         else {
             many += Py_REFCNT(input) == 1 && value != NULL && PyArray_CheckExact(value) && Py_REFCNT(value) == 1 &&

@@ -557,3 +557,28 @@ def test_what_is_not_for_loops_stays_for_the_evaluator() -> None:
     wanted = {"a reduction below": x * 2, "large, and of no part": table * 2, "an error state": x * 2}
     for name, value in wanted.items():
         assert np.array_equal(np.asarray(xp.Array(nodes[name])), value), name
+
+
+def test_sums_of_large_arrays_that_stay_are_recorded_in_no_time() -> None:
+    """Whether much memory waits is asked of each node once, though the ways to it double with each step."""
+    x, z = xp.ones(40_000), xp.asarray(np.full(40_000, 3.0))
+    xp.eval(x, z)
+    y = x * 1.0
+    for _ in range(45):
+        y = y + y
+    np.testing.assert_array_equal(y + z, np.full(40_000, 2.0**45 + 3))
+
+
+def test_a_sum_of_many_products_is_numpys_and_holds_few() -> None:
+    rows = np.random.default_rng(0).standard_normal((40, 150))
+    total, wanted = xp.zeros((150, 150)), np.zeros((150, 150))
+    held = []
+    for row in rows:
+        column = xp.asarray(row.reshape(-1, 1))
+        product = column @ column.T
+        held.append(weakref.ref(product._node))
+        total += product
+        wanted += np.outer(row, row)
+        del product
+        assert sum(r() is not None for r in held) <= 8
+    np.testing.assert_allclose(total, wanted, rtol=1e-13)
