@@ -172,6 +172,39 @@ attribute(PyObject *module, PyObject *args)
     return (PyObject *)a;
 }
 
+/* numpy.shape(x), and what else the attributes of an array tell, or the class of a number does. */
+static PyObject *
+call_asked(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    static const char *const attributes[] = {"shape", "size", "ndim", "dtype"};
+    char kind = ((Fast *)self)->kind;
+    PyObject *x, *found;
+    int is_number, is_complex;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names != NULL) {
+        return NULL;
+    }
+    x = args[0];
+    is_number = PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x) || PyBool_Check(x);
+    if (kind == 'i') { /* isscalar */
+        return IS_ARRAY(x)                          ? PyBool_FromLong(is_scalar(x))
+               : is_number || PyUnicode_CheckExact(x) ? Py_NewRef(Py_True)
+                                                    : NULL;
+    }
+    if (!IS_ARRAY(x)) {
+        return !is_number    ? NULL
+               : kind == 's' ? PyTuple_New(0)
+               : kind == 'z' ? PyLong_FromLong(1)
+               : kind == 'n' ? PyLong_FromLong(0)
+                             : PyBool_FromLong(PyComplex_CheckExact(x) == (kind == 'c'));
+    }
+    found = PyObject_GetAttrString(x, attributes[kind == 's' ? 0 : kind == 'z' ? 1 : kind == 'n' ? 2 : 3]);
+    if (found != NULL && (kind == 'c' || kind == 'r')) {
+        is_complex = PyArray_DescrCheck(found) && PyTypeNum_ISCOMPLEX(((PyArray_Descr *)found)->type_num);
+        Py_SETREF(found, PyBool_FromLong(is_complex == (kind == 'c')));
+    }
+    return found;
+}
+
 /* x.__array_namespace__(api_version=None) */
 static PyObject *
 call_namespace(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)

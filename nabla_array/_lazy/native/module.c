@@ -237,7 +237,7 @@ new_fast(PyObject *slow, const Fast *model)
     Fast *f = PyObject_GC_New(Fast, &FastType);
     if (f != NULL) {
         memcpy((char *)f + front, (const char *)model + front, sizeof(Fast) - front);
-        f->call = f->way == call_record || f->way == call_draw ? call_free : call_fast;
+        f->call = f->way == call_record || f->way == call_draw || f->way == call_asked ? call_free : call_fast;
         f->slow = Py_NewRef(slow);
         Py_INCREF(f->prim);
         Py_INCREF(f->host);
@@ -259,6 +259,7 @@ static const struct {
     {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
     {"length", call_length},     {"array", call_array},        {"python", call_python},
     {"draw", call_draw},         {"astype", call_astype},        {"record", call_record},
+    {"asked", call_asked},
 };
 
 /* Say whether a primitive is a ufunc with one result, whole. */
@@ -307,7 +308,10 @@ wrap(PyObject *module, PyObject *args)
     f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
     f.kind = f.way == call_asarray                ? 'l' /* of a list, in other cases */
              : f.way == call_whole || f.way == call_make ? way[0] : strcmp(name, "index") == 0 ? 'x'
-             : strcmp(name, "format") == 0 ? 'F' : name[0];
+             : strcmp(name, "format") == 0 ? 'F'
+             : f.way != call_asked ? name[0]
+             : strcmp(name, "size") == 0 ? 'z' : strcmp(name, "iscomplexobj") == 0 ? 'c' : strcmp(name, "isrealobj") == 0 ? 'r'
+                                                                                                      : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
            : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
     if (f.way == call_operator && !f.is_ufunc && f.prim != Py_None) {
@@ -546,7 +550,8 @@ static const struct {
     {&s_warnings, "float_warnings"}, {&s_filters, "filters"},
     {&s_threads, "threads"},  {&s_evaluations, "evaluations"},  {&s_interface, "__array_interface__"},
     {&s_seen, "seen"},        {&s_is_constant, "is_constant"}, {&s_rules, "rules"}, {&s_batch, "batch"},
-    {&s_axes, "axes"},        {&s_shape, "shape"},   {&s_real, "real"},   {&s_imag, "imag"},
+    {&s_axes, "axes"},        {&s_offset, "offset"},  {&s_shape, "shape"},   {&s_real, "real"},
+    {&s_imag, "imag"},
     {&s_role, "role"},        {&s_projection, "projection"},
     {&refusal, "memoryview, bytearray: x.data is the memory of an array x, x.tobytes() is its bytes"},
 };

@@ -98,6 +98,9 @@ read_order(char kind, PyObject *const *args, Py_ssize_t n, int ndim, npy_intp *o
         return n == 0;
     }
     if (kind == 'p') { /* permute_dims(x, axes) */
+        if (n == 0) {
+            return read_order('T', args, n, ndim, order);
+        }
         if (n != 1 || !is_nested(args[0]) || PySequence_Fast_GET_SIZE(args[0]) != ndim) {
             return 0;
         }
@@ -163,14 +166,26 @@ stretched(char kind, PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     return PyArray_Newshape(value, &shape, NPY_CORDER);
 }
 
+/* Return a view whose elements lie as in another array, from one of them on, so far apart along each axis. */
+static PyObject *
+strided(PyArrayObject *value, char *first, int ndim, const npy_intp *dims, const npy_intp *strides)
+{
+    PyArray_Descr *dtype = PyArray_DESCR(value);
+    PyObject *part;
+    Py_INCREF(dtype);
+    part = PyArray_NewFromDescr(&PyArray_Type, dtype, ndim, dims, strides, first, 0, NULL);
+    if (part != NULL && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef((PyObject *)value)) < 0) {
+        Py_CLEAR(part);
+    }
+    return part;
+}
+
 /* Return a read-only view in a larger shape; NULL where that is not so simple, or large. */
 static PyObject *
 spread_to(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
 {
     npy_intp dims[NPY_MAXDIMS], strides[NPY_MAXDIMS], size = PyArray_ITEMSIZE(value);
-    PyArray_Descr *dtype = PyArray_DESCR(value);
     int ndim = PyArray_NDIM(value), more;
-    PyObject *part;
     if (n != 1 || !PyTuple_CheckExact(args[0]) || PyTuple_GET_SIZE(args[0]) > NPY_MAXDIMS ||
         (more = (int)PyTuple_GET_SIZE(args[0]) - ndim) < 0) {
         return NULL;
@@ -183,22 +198,46 @@ spread_to(PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
         }
         strides[i] = own == 1 && dims[i] != 1 ? 0 : i < more ? 0 : PyArray_STRIDE(value, i - more);
     }
-    Py_INCREF(dtype);
-    part = PyArray_NewFromDescr(&PyArray_Type, dtype, more + ndim, dims, strides, PyArray_BYTES(value), 0, NULL);
-    if (part != NULL && PyArray_SetBaseObject((PyArrayObject *)part, Py_NewRef((PyObject *)value)) < 0) {
-        Py_CLEAR(part);
+    return strided(value, PyArray_BYTES(value), more + ndim, dims, strides);
+}
+
+/* Put into `*part` an array with one axis, or all of them, reversed; returns the params of that slice, NULL where that is not
+ * so simple.
+ */
+static PyObject *
+flipped(PyArrayObject *value, PyObject *const *args, Py_ssize_t n, PyObject **part)
+{
+    npy_intp strides[NPY_MAXDIMS], start[NPY_MAXDIMS], step[NPY_MAXDIMS];
+    int ndim = PyArray_NDIM(value), is_one = n == 1 && args[0] != Py_None, axis = -1;
+    char *first = PyArray_BYTES(value);
+    if (n > 1 || ndim == 0 || PyArray_SIZE(value) == 0 || (is_one && !is_axis(args[0], ndim, &axis))) {
+        return NULL;
     }
-    return part;
+    for (int i = 0; i < ndim; i++) {
+        int turns = !is_one || i == axis;
+        start[i] = turns ? PyArray_DIM(value, i) - 1 : 0;
+        step[i] = turns ? -1 : 1;
+        strides[i] = step[i] * PyArray_STRIDE(value, i);
+        first += start[i] * PyArray_STRIDE(value, i);
+    }
+    if ((*part = strided(value, first, ndim, PyArray_DIMS(value), strides)) == NULL) {
+        return NULL;
+    }
+    if (PyArray_ISWRITEABLE(value)) {
+        PyArray_ENABLEFLAGS((PyArrayObject *)*part, NPY_ARRAY_WRITEABLE);
+    }
+    return Py_BuildValue("{sNsNsN}", "start", tuple_of(ndim, start), "size", tuple_of(ndim, PyArray_DIMS(value)), "step",
+                         tuple_of(ndim, step));
 }
 
 /* Return the last step of a view (a new reference) as `View.steps` takes it for one with that param (stolen), which most
  * views are never asked for: a primitive, and the param's name.
  */
 static PyObject *
-move_of(Fast *f, PyObject *name, PyObject *numbers)
+move_of(Fast *f, PyObject *name, PyObject *value)
 {
-    PyObject *move = numbers == NULL ? NULL : PyTuple_Pack(3, f->prim, name, numbers);
-    Py_XDECREF(numbers);
+    PyObject *move = value == NULL ? NULL : PyTuple_Pack(3, f->prim, name, value);
+    Py_XDECREF(value);
     return move;
 }
 
@@ -265,6 +304,15 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
         }
         *part = PyObject_GetAttr((PyObject *)value, f->kind == 'R' ? s_real : s_imag);
         return *part == NULL || !PyArray_CheckExact(*part) ? NULL : step_of(f, PyDict_New());
+    case 'D': /* diagonal(x, offset=0) of a matrix, read-only */
+        numbers[0] = 0;
+        if (order.len != 2 || n > 1 || (n == 1 && !as_length(args[0], numbers)) ||
+            (*part = PyArray_Diagonal(value, (int)numbers[0], 0, 1)) == NULL) {
+            return NULL;
+        }
+        return move_of(f, s_offset, PyLong_FromSsize_t(numbers[0]));
+    case 'f': /* flip(x, axis=None) */
+        return step_of(f, flipped(value, args, n, part));
     case 'g':
     case 'd':
         *part = stretched(f->kind, value, args, n);
@@ -288,8 +336,8 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
 static int
 names_last(Fast *f, PyObject *names)
 {
-    const char *last = f->kind == 'p' ? "axes" : f->kind == 'g' || f->kind == 'd' ? "axis" : "shape";
-    return names == NULL || (PyTuple_GET_SIZE(names) == 1 && strchr("pgdrb", f->kind) != NULL &&
+    const char *last = f->kind == 'p' ? "axes" : strchr("gdf", f->kind) != NULL ? "axis" : "shape";
+    return names == NULL || (PyTuple_GET_SIZE(names) == 1 && strchr("pgdrbf", f->kind) != NULL &&
                              PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, 0), last) == 0);
 }
 

@@ -361,6 +361,7 @@ def positive(x: ArrayLike, /) -> Array:
 _PYTHONS = (int, float, complex, bool)
 
 
+@fastpath.moving("Real", p.real)
 def real(val: Any) -> Array:
     """Return the real part of each element, as a view.
 
@@ -380,6 +381,7 @@ def real(val: Any) -> Array:
     return val.real if type(val) in _PYTHONS else as_array("real", val).real
 
 
+@fastpath.moving("Imag", p.imag)
 @described_like(real, {"`val` itself where it": "zeros where `val`"})
 def imag(val: Any) -> Array:
     """Return the imaginary part of each element, as a view.

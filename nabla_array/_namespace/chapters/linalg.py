@@ -120,6 +120,15 @@ def _named(kind: type[tuple[Any, ...]], function: Callable[..., Any]) -> Callabl
     return host
 
 
+def _complex(found: np.ndarray) -> np.ndarray:
+    """Return eigenvalues or eigenvectors as NumPy 2.5 gives them, also where they happen to be real."""
+    return found.astype(np.result_type(found, np.complex64), copy=False)
+
+
+def _numpys_eig(a: Any) -> Any:
+    return EigResult(*map(_complex, np.linalg.eig(a)))  # type: ignore[arg-type]
+
+
 @fastpath.whole(np.linalg.cholesky)
 def cholesky(a: ArrayLike, *, upper: bool = False) -> Array:
     """Return the Cholesky factor of Hermitian, positive-definite matrices.
@@ -179,6 +188,7 @@ def det(a: ArrayLike) -> Array:
     return apply(p.det, lapack("det", a, square=True))
 
 
+@fastpath.whole(_numpys_eig)
 def eig(a: ArrayLike) -> EigResult:
     """Return the eigenvalues and right eigenvectors of square matrices.
 
@@ -235,6 +245,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     return EighResult(*fallible_many("eigh", p.eigh, lapack("eigh", a, square=True), uplo=uplo))
 
 
+@fastpath.whole(lambda a: _complex(np.linalg.eigvals(a)))
 @described_like(eig)
 def eigvals(a: ArrayLike) -> Array:
     """Return the eigenvalues of square matrices.

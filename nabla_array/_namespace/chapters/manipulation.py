@@ -428,6 +428,7 @@ def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Array:
     return view(y, permute, axes=tuple(order))
 
 
+@fastpath.moving("flip", slice_)
 def flip(m: ArrayLike, axis: Axis = None) -> Array:
     """Return a view with the elements in reverse order.
 

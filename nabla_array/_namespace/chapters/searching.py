@@ -111,6 +111,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
     return reduce(p.reduce_count, x, reduced_axes("count_nonzero", axis, x.ndim), keepdims)
 
 
+@fastpath.whole(np.ndarray.nonzero)
 def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, in row-major order.
 

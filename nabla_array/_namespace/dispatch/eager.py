@@ -279,6 +279,11 @@ def _is_ready(x: Array, key: Any) -> bool:
     return True
 
 
+def fits(value: Any, dtype: np.dtype) -> bool:
+    """Say whether this is a number of Python's that arrays of a dtype take as it is."""
+    return dtype.kind in _FITTING.get(type(value), "")
+
+
 def _fitting(value: Any, dtype: np.dtype) -> Any:
     """Return what NumPy's assignment takes for a value; None where ours says more of it."""
     kind = type(value)
@@ -288,7 +293,7 @@ def _fitting(value: Any, dtype: np.dtype) -> Any:
             return None
         return value_of(node)
     if kind in _FITTING:
-        return value if dtype.kind in _FITTING[kind] else None
+        return value if fits(value, dtype) else None
     if isinstance(value, np.number | np.bool):
         return value if np.can_cast(value.dtype, dtype, "same_kind") else None
     return None

@@ -68,12 +68,12 @@ def wrap(
     way
         "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
         "iter", "length", "namespace", "result_type", "array", "astype", "draw", "python" (what makes numbers
-        of Python's), or one of those of `whole`.
+        of Python's), "asked" (`shape`, and what else needs no elements), or one of those of `whole`.
     name
         The primitive's; that of a class, which `scalar` makes; what `view` is, which its first letter tells:
         "T", "all" (one axis, as `ravel`), "new shape" (sizes, as the method), "reshape", "permute", "move",
         "swap" (two axes), "grow" (by an axis of length 1), "drop" (one, or all), "broadcast", "Real",
-        "Imag", "1 axis or more" (`atleast_1d`).
+        "Imag", "Diagonal" (of a matrix), "flip", "1 axis or more" (`atleast_1d`).
     prim
         Of the operator; what `whole` asks before about a pending product.
     host
@@ -174,6 +174,11 @@ def moving(name: str, prim: Primitive) -> Callable[[F], F]:
         return cast(F, wrap("view", slow, name, prim, Step))
 
     return decorate
+
+
+def asked(slow: F) -> F:
+    """Let compiled code answer what the attributes of an array tell, or the class of a number does."""
+    return cast(F, wrap("asked", slow, slow.__name__))
 
 
 def behind(function: _Function) -> _Function:

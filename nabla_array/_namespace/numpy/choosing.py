@@ -38,7 +38,7 @@ from ..core.promotion import (
     promote,
     result_dtype,
 )
-from ..dispatch import eager
+from ..dispatch import eager, fastpath
 from .described import eager_numpys, numpys
 from .joining import flat, repeated
 
@@ -197,6 +197,7 @@ def flatnonzero(a: ArrayLike) -> Array:
 # -- indices -----------------------------------------------------------------------------------------
 
 
+@fastpath.moving("Diagonal", diagonal_p)
 @numpys
 def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Array:
     """Return the diagonals in the plane of two axes, along a new last axis: a read-only view.
@@ -340,7 +341,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: ArrayLike = Tr
     """
     x = _target("copyto", dst)
     if where is True and casting == "same_kind":
-        if type(src) is Array and src.dtype is x.dtype:
+        if src.dtype is x.dtype if type(src) is Array else eager.fits(src, x.dtype):
             x[...] = src
             return
         if x.nbytes < eager.PART and eager.put(x, (), src, cuts=False):

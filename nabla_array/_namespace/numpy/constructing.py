@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _F64 = np.dtype(np.float64)
 
 
-@numpys
+@eager_numpys()
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """Return a copy of an array.
 
@@ -267,6 +267,7 @@ def fromfunction(
     return function(*indices(shape, dtype=dtype), **kwargs)
 
 
+@fastpath.moving("Diagonal", diagonal_p)
 @eager_numpys(elements=lambda v, k=0: (fastpath.size(v) + abs(k)) ** 2 if np.ndim(v) == 1 else 0)
 def diag(v: ArrayLike, k: int = 0) -> Array:
     """Return a matrix with a vector on its diagonal, or the diagonal of a matrix: a read-only view.

@@ -108,6 +108,13 @@ def cond(x: ArrayLike, p: ArrayLike | None = None) -> Array:
     return pick(finite, pick(singular, infinite, found), unknown)
 
 
+def _lstsq(a: Any, b: Any, rcond: Any = None) -> tuple[np.ndarray, ...]:
+    """Do what NumPy's does, and return the rank as an array too."""
+    solved, residuals, rank, singular = np.linalg.lstsq(a, b, rcond)
+    return solved, residuals, np.asarray(rank, _RANK), singular
+
+
+@fastpath.whole(_lstsq)
 @numpys
 def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> tuple[Array, Array, Array, Array]:
     """Return the least-squares solution of a system, its residuals, the rank and the singular values.

@@ -13,12 +13,14 @@ from ..core.array import Array, is_scalar
 from ..core.lengths import told
 from ..core.promotion import normalize_axis
 from ..core.views import Flags
+from ..dispatch.fastpath import asked
 from .described import numpys
 
 if TYPE_CHECKING:
     from ..core.types import ArrayLike, Axis
 
 
+@asked
 @numpys
 def ndim(a: ArrayLike) -> int:
     """Return the number of axes.
@@ -30,6 +32,7 @@ def ndim(a: ArrayLike) -> int:
     return asarray(a).ndim if found is None else found
 
 
+@asked
 @numpys
 def shape(a: ArrayLike) -> tuple[int, ...]:
     """Return the shape.
@@ -41,6 +44,7 @@ def shape(a: ArrayLike) -> tuple[int, ...]:
     return told(asarray(a).shape if found is None else found)
 
 
+@asked
 @numpys
 def size(a: ArrayLike, axis: Axis = None) -> int:
     """Return the number of elements, or that along axes.
@@ -55,6 +59,7 @@ def size(a: ArrayLike, axis: Axis = None) -> int:
     return math.prod(lengths[normalize_axis("size", k, len(lengths))] for k in many)
 
 
+@asked
 @numpys
 def isscalar(element: ArrayLike) -> bool:
     """Test for a number or a string, Python's or NumPy's, or what is such in NumPy: a sum, or an element.
@@ -75,6 +80,7 @@ def iterable(y: ArrayLike) -> bool:
     return asarray(y).ndim > 0 if type(y) is Array else bool(np.iterable(y))
 
 
+@asked
 @numpys
 def iscomplexobj(x: ArrayLike) -> bool:
     """Test for a complex dtype.
@@ -86,6 +92,7 @@ def iscomplexobj(x: ArrayLike) -> bool:
     return (asarray(x).dtype if dtype is None else dtype).kind == "c"
 
 
+@asked
 @numpys
 def isrealobj(x: ArrayLike) -> bool:
     """Test for a dtype that is not complex.

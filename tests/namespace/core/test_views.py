@@ -589,7 +589,8 @@ def _random_program(seed: int) -> str:
     for number in range(1, 20):
         x = chance.choice(list(shapes))
         key = chance.choice(["0", "-1", "1:", "::-1", "..., 0", "::2"])
-        new = chance.choice([f"{x}[{key}]", f"{x}.T", f"{x}.reshape(-1)", f"{x} * 2.0", f"{x}.copy()"])
+        views = [f"{x}[{key}]", f"{x}.T", f"{x}.reshape(-1)", f"np.flip({x})", f"np.flip({x}, -1)"]
+        new = chance.choice([*views, f"{x} * 2.0", f"{x}.copy()"])
         write = chance.choice([f"{x}[{key}] = {x}.max()", f"{x}[{key}] *= 1.5", f"{x} += 1.0"])
         line = chance.choice([f"v{number} = {new}"] * 4 + [write] * 3 + [f"del {x}"])
         names: dict[str, Any] = {"np": np}
@@ -599,6 +600,25 @@ def _random_program(seed: int) -> str:
             lines.append(line)
             shapes = {k: v.shape for k, v in arrays.items()}
     return "\n".join([*lines, f"r = [{', '.join(shapes)}]"])
+
+
+@pytest.mark.parametrize("n", [3, 300])
+@pytest.mark.parametrize(
+    "call", ["x.diagonal()", "np.diag(x)", "np.diag(x, 1)", "x.diagonal(-1)", "x[1:].diagonal()"]
+)
+def test_diagonals_see_what_is_written_and_cannot_be_written_to(call: str, n: int) -> None:
+    program = f"""
+x = np.arange({n}.0 * {n}).reshape({n}, {n}).copy()
+d = {call}
+x += 1.0
+x[1] = 7.0
+r = [d.copy(), np.array(d.flags.writeable)]
+try:
+    d[0] = 1.0
+except ValueError:
+    r.append(d[:1])
+"""
+    assert result(program, xp) == result(program, np)
 
 
 @pytest.mark.parametrize("seed", range(300))

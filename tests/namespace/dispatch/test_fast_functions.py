@@ -30,6 +30,7 @@ SHORT += words("repeat triu tril outer round searchsorted count_nonzero tile arr
 SHORT += words("append insert dstack isin ptp digitize histogram pad fftshift ifftshift argsort")
 SHORT += words("delete kron lexsort isclose allclose nan_to_num nanargmax nanargmin column_stack")
 SHORT += words("zeros_like ones_like empty_like full_like partition argpartition choose piecewise extract")
+SHORT += words("nonzero copy flip diagonal real imag")
 SHORT += words("compress flatnonzero ix_ packbits unpackbits array_equal array_equiv")
 # NumPy's answers for arrays of these that are too large for what is compiled, too.
 LARGE = words(
@@ -68,6 +69,7 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
     matrix = read(np.array(draw(numbers)).reshape(3, 3))
     row, steps = read(np.array([1.0, 2.5, -7.0])), read(np.array([0.0, 0.5, 2.0]))
     mask, chosen = read(value != 0), read(np.array([True, False, True]))
+    z = read(value + 1j)
     byte = read(np.array([[1, 255, 3]], np.uint8))
     more: dict[str, list[tuple[Any, ...]]] = {
         "clip": [(x, -1, 2.5), (x, None, x), (x, 0, 300)],
@@ -76,6 +78,12 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
         "tile": [(x, 2), (x, (2, 1))],
         "array": [(x,), ([x, x],), ([x, 1.5],), ([x, [x]],)],
         "diag": [(x,), (x, 1)],
+        "diagonal": [(x,), (x, -1), (x, 0, 1, 0)],
+        "flip": [(x,), (x, 0), (x, -1), (x, (0,))],
+        "copy": [(x,), (x, "F")],
+        "real": [(x,), (z,)],
+        "imag": [(x,), (z,)],
+        "lstsq": [(matrix, row), (matrix, matrix, 1e-3)],
         "bincount": [(small,), (small, None, 5)],
         "append": [(x, 1.5), (x, x, 0)],
         "insert": [(x, 1, 5), (x, 0, x, 0)],
@@ -128,7 +136,7 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
         return (x, other)
     if name in more:
         return draw(st.sampled_from(more[name]))  # type: ignore[no-any-return]
-    if name in {"inv", "det", "pinv", "matrix_rank", "eigvalsh"}:
+    if name in {"inv", "det", "pinv", "matrix_rank", "eigvalsh", "eig", "eigvals"}:
         return (matrix,)
     plain = words("triu tril diff nansum cov corrcoef sinc unwrap i0 roots zeros_like ones_like empty_like")
     if name not in plain and value.ndim and draw(st.booleans()):
