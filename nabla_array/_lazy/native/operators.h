@@ -274,6 +274,22 @@ element_dtype(Fast *f, PyArrayObject *a, PyArrayObject *b, PyObject *number)
     return found == integer_dtype && makes_floats(f) ? double_dtype : found;
 }
 
+/* Say whether this is what NumPy has as a float64, which is a `float` to Python's complex numbers: their operators come first,
+ * and give Python's.
+ */
+static int
+is_pythons(PyObject *x)
+{
+    PyObject *dtype = NULL;
+    int is_double;
+    if (IS_ARRAY(x) && !is_watched() && is_scalar(x) && PyTuple_GET_SIZE(SLOT(x, x_levels)) == 0) {
+        dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
+    }
+    is_double = dtype == (PyObject *)double_dtype;
+    Py_XDECREF(dtype);
+    return is_double;
+}
+
 /* Return the element (borrowed) of an array without axes that is known and up to date, NULL for anything else. */
 static inline PyArrayObject *
 sole_element(PyObject *x)
@@ -524,6 +540,9 @@ call_operator(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *na
     }
     else if (n == f->nin) {
         PyObject *x = args[n == 2 && f->reflected], *y = n == 1 ? NULL : args[!f->reflected], *own_x, *own_y;
+        if (n == 2 && f->reflected && PyComplex_CheckExact(x) && is_pythons(y)) {
+            return NULL;
+        }
         if (!is_watched() && ((found = of_elements(f, x, y)) != NULL || PyErr_Occurred())) {
             return found;
         }

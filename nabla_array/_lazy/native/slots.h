@@ -12,14 +12,39 @@ call_method(PyObject *method, PyObject *x, PyObject *y)
     return ((Fast *)method)->call(method, args, 2, NULL);
 }
 
+/* Return what Python's operator, at a place in PyNumberMethods, gives for its complex number and a scalar's element; NULL,
+ * without an error, where that is not at hand.
+ */
+static PyObject *
+of_complex(size_t place, PyObject *number, PyObject *x)
+{
+    PyArrayObject *value;
+    PyObject *element = NULL, *found = NULL;
+    if (try_lock()) {
+        if (is_pythons(x) && (value = fresh(x)) != NULL) {
+            element = PyFloat_FromDouble(*(double *)PyArray_DATA(value));
+        }
+        unlock();
+    }
+    if (element != NULL) {
+        found = (*(binaryfunc *)((char *)PyComplex_Type.tp_as_number + place))(number, element);
+        Py_DECREF(element);
+    }
+    return found;
+}
+
 /* Python asks the other operand, if its class is another, where this returns NotImplemented. */
 static PyObject *
-call_binary(PyObject *const *methods, PyObject *x, PyObject *y)
+call_binary(PyObject *const *methods, size_t place, PyObject *x, PyObject *y)
 {
     if (Py_TYPE(x) == Array) {
         return call_method(methods[FORWARD], x, y);
     }
     if (Py_TYPE(y) == Array) {
+        PyObject *found = PyComplex_CheckExact(x) ? of_complex(place, x, y) : NULL;
+        if (found != NULL || PyErr_Occurred()) {
+            return found;
+        }
         return call_method(methods[REFLECTED], y, x);
     }
     Py_RETURN_NOTIMPLEMENTED;
@@ -38,7 +63,10 @@ call_binary(PyObject *const *methods, PyObject *x, PyObject *y)
 
 #define BINARY(slot, name)                                                                                           \
     static PyObject *slot##_methods[WAYS];                                                                           \
-    static PyObject *call_##slot(PyObject *x, PyObject *y) { return call_binary(slot##_methods, x, y); }
+    static PyObject *call_##slot(PyObject *x, PyObject *y)                                                           \
+    {                                                                                                                \
+        return call_binary(slot##_methods, offsetof(PyNumberMethods, slot), x, y);                                   \
+    }
 BINARY_SLOTS(BINARY)
 #undef BINARY
 

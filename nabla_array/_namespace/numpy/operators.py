@@ -11,6 +11,7 @@ import numpy as np
 
 from ..._lazy.graph.node import tapes
 from ..._lazy.ops.elementwise import pow_ as pow_p
+from ..._lazy.run.devices import CPU
 from ..chapters import elementwise as e
 from ..core.array import Array, current, is_scalar, write
 from ..core.indexing import fitted, getitem, setitem
@@ -93,6 +94,14 @@ def _with_numpy(name: str, left: Any, right: Any) -> Any:
     return host_hook[0](getattr(operator, f"__{name}__"), f"{type(other).__name__}.__{name}__", given, {})
 
 
+def _is_pythons(x: Array) -> bool:
+    """Say whether NumPy has a float64 for an array, and it is no trace's.
+
+    That is a `float` to Python's complex numbers, so that their operators come first, and give Python's.
+    """
+    return is_scalar(x) and x.dtype == np.float64 and not (tapes or x._levels) and x.device == CPU
+
+
 def _operator(name: str, function: _Function, reflected: bool = False) -> _Function:
     """Return the method of an operator, or of the reflected one, that asks who knows what to do."""
 
@@ -102,6 +111,8 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
         if _repeats(name, self, other):
             return NotImplemented
         left, right = (other, self) if reflected else (self, other)
+        if reflected and type(other) is complex and _is_pythons(self):
+            return getattr(operator, f"__{name}__")(other, float(self))
         if is_operand(other):
             with suppress(UnheldDtypeError):  # NumPy's to answer, or to refuse
                 if type(other) is list or type(other) is tuple:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 
 import nabla_array as xp
+from nabla_array.transforms import compile, grad, vmap
 
 from .comparing import compare
 
@@ -55,6 +57,32 @@ def test_in_place(array: str, operator: str, other: str) -> None:
 )
 def test_one_operand_and_products(call: str) -> None:
     compare(call)
+
+
+FLOATS = ("x[1, 0]", "x.sum()", "v.sum()", "2 * v.sum()", "x[0]", "np.float32(2) * i[1]", "i[1]", "c[0]")
+
+
+@pytest.mark.parametrize("operator", ["+", "-", "*", "/", "**"])
+@pytest.mark.parametrize("number", FLOATS)
+def test_pythons_complex_numbers_take_a_float64_for_a_float(number: str, operator: str) -> None:
+    def found(module: Any) -> Any:
+        x, v = module.asarray([[2.5, 0.5], [1.0, 4.0]]), module.arange(1.0, 1e3)
+        i, c = module.asarray([1, 2]), module.asarray([1j])
+        return eval(f"1j {operator} {number}", {"np": module, "x": x, "v": v, "i": i, "c": c})
+
+    ours, theirs = found(xp), found(np)
+    assert (type(ours) is complex) == (type(theirs) is complex)
+    np.testing.assert_allclose(np.asarray(ours), theirs, rtol=0 if type(ours) is complex else 1e-15)
+
+
+def test_in_a_trace_a_complex_number_of_pythons_meets_an_array() -> None:
+    def of(x: Any) -> Any:
+        return xp.real(xp.exp(1j * x[0]) * x[1])
+
+    x = xp.asarray([1.0, 2.0])
+    np.testing.assert_allclose(grad(of)(x), [-2 * math.sin(1), math.cos(1)])
+    np.testing.assert_allclose(compile(lambda x: 1j * x[0] * x)(x), [1j, 2j])
+    np.testing.assert_allclose(vmap(lambda x: 1j / x)(x), [1j, 0.5j])
 
 
 class Halves:
