@@ -197,7 +197,11 @@ call_asked(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
                : kind == 'n' ? PyLong_FromLong(0)
                              : PyBool_FromLong(PyComplex_CheckExact(x) == (kind == 'c'));
     }
-    found = PyObject_GetAttrString(x, attributes[kind == 's' ? 0 : kind == 'z' ? 1 : kind == 'n' ? 2 : 3]);
+    found = PyDict_GetItemString(Array->tp_dict, attributes[kind == 's' ? 0 : kind == 'z' ? 1 : kind == 'n' ? 2 : 3]);
+    if (found == NULL || Py_TYPE(found) != &AttributeType) {
+        return NULL; /* where somebody is told of lengths, another one is in its place */
+    }
+    found = attribute_get(found, x, (PyObject *)Array);
     if (found != NULL && (kind == 'c' || kind == 'r')) {
         is_complex = PyArray_DescrCheck(found) && PyTypeNum_ISCOMPLEX(((PyArray_Descr *)found)->type_num);
         Py_SETREF(found, PyBool_FromLong(is_complex == (kind == 'c')));
