@@ -527,15 +527,60 @@ write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *
     return 1;
 }
 
+/* Return one array (a new reference) of those in a list, which are known and of a dtype, and have axes; NULL, perhaps with an
+ * error, where that is not so simple.
+ */
+static PyArrayObject *
+rows_of(PyObject *list, PyObject *dtype)
+{
+    Py_ssize_t n = PySequence_Fast_GET_SIZE(list), ready = 0;
+    PyObject *rows = PyList_New(n), *made = NULL;
+    npy_intp bytes = 0;
+    while (rows != NULL && ready < n) {
+        PyObject *item = PySequence_Fast_GET_ITEM(list, ready);
+        PyArrayObject *value = IS_ARRAY(item) ? seen(item) : NULL;
+        if (value == NULL || PyArray_NDIM(value) == 0 || (PyObject *)PyArray_DESCR(value) != dtype ||
+            (bytes += PyArray_NBYTES(value)) >= part_bytes) {
+            break;
+        }
+        PyList_SET_ITEM(rows, ready++, Py_NewRef((PyObject *)value));
+    }
+    if (ready == n && n > 0) {
+        made = PyArray_FROM_O(rows); /* an error where the shapes differ */
+    }
+    Py_XDECREF(rows);
+    return (PyArrayObject *)made;
+}
+
+/* Return an array (a new reference) of the numbers in a list, or of the arrays, of the dtype of one that they are written to;
+ * NULL, without an error, where that is not so simple.
+ */
+static PyArrayObject *
+listed_for(PyObject *x, PyObject *list)
+{
+    PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
+    PyArrayObject *value = NULL;
+    if (dtype != NULL && PyArray_DescrCheck(dtype)) {
+        value = array_of_list(list, ((PyArray_Descr *)dtype)->type_num);
+        value = value != NULL ? value : rows_of(list, dtype);
+    }
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return value;
+}
+
 /* x[key] = y; returns 1 if that is done, 0 if the package must do it, -1 for an error. */
 static int
 write_part(PyObject *x, PyObject *key, PyObject *y)
 {
     PyObject *owner, *plain, *others[1 + MOST_KEYS];
-    PyArrayObject *memory, *new = NULL;
+    PyArrayObject *memory, *new = NULL, *numbers = NULL;
     Py_ssize_t many = 0;
     int done;
     if (is_watched() || is_frozen(x)) {
+        return 0;
+    }
+    if (is_nested(y) && (numbers = listed_for(x, y)) == NULL) {
         return 0;
     }
     if (IS_ARRAY(y)) {
@@ -555,11 +600,15 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
     others[0] = y;
     plain = plain_key(key);
     if (plain == NULL && (tiny() == 0 || (plain = array_key(key, others + 1, &many)) == NULL)) {
+        Py_XDECREF(numbers);
         return 0;
     }
     memory = memory_of(x, others, 1 + many, &owner);
-    new = IS_ARRAY(y) ? seen(y) : is_numpys_own(y) ? (PyArrayObject *)y : NULL;
+    new = IS_ARRAY(y) ? seen(y) : is_numpys_own(y) ? (PyArrayObject *)y : numbers;
     done = 0;
+    if (numbers != NULL && memory != NULL && element(memory, plain) != NULL) {
+        memory = NULL; /* a list is no element */
+    }
     if (memory != NULL && (new != NULL || !IS_ARRAY(y))) {
         Py_INCREF(memory);
         Py_XINCREF(new);
@@ -568,6 +617,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
         Py_XDECREF(new);
     }
     Py_DECREF(plain);
+    Py_XDECREF(numbers);
     return done;
 }
 

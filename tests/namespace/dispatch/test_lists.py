@@ -119,3 +119,41 @@ def test_functions_of_long_lists(name: str, n: int) -> None:
     numbers = [xp.asarray(v) for v in x]
     assert outcome(lambda m: FUNCTIONS[name](m, x if m is np else numbers, y), xp) == wanted
     assert (x, y) == kept
+
+
+KEYS = ("0", "1:3", "..., 0", "[0, 2]", "1, 2", ":, 1:3", "x[:, 0] > 1")
+WRITTEN = (
+    "[1, 2, 3, 4]",
+    "(s, 1, 2.5, k)",
+    "[1.5, -2.5, 3.0, -0.0]",
+    "[[1, 2, 3, 4], [5, 6, 7, 8]]",
+    "[x[2], x[0]]",
+    "(x[1] + 1, x[0])",
+    "[x[0], x[0], x[1]]",
+    "[300, 2]",
+    "[1j, 2]",
+    "[True, k]",
+    "[x[0, 1], x[1, 0], x[2, 0]]",
+    "[]",
+    "[7]",
+    "[[1], [2]]",
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("dtype", ["float64", "int64", "int8", "float32", "complex128", "bool"])
+@pytest.mark.parametrize("written", WRITTEN)
+def test_lists_are_written_to_parts_as_numpy_writes_them(written: str, dtype: str) -> None:
+    for key in KEYS:
+        found = []
+        for module in (xp, np):
+            x = module.asarray(np.arange(12).reshape(3, 4).astype(dtype)).copy()
+            names = {"x": x, "s": module.asarray([2.5])[0], "k": module.asarray([3])[0]}
+            row = x[0]
+            try:
+                exec(f"x[{key}] = {written}", names)
+            except (ValueError, OverflowError, TypeError) as error:
+                found.append((type(error), np.asarray(x).tolist()))
+            else:
+                found.append((np.asarray(row).tolist(), np.asarray(x).tolist()))
+        np.testing.assert_equal(found[0], found[1], f"x[{key}] = {written}")
