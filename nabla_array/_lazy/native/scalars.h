@@ -20,6 +20,24 @@ of_scalar(char kind, PyArrayObject *value, PyObject *const *args, Py_ssize_t n)
     return out;
 }
 
+/* Return what Python's bool, float, int or index is for a float64 or an int64; NULL, without an error, for other questions. */
+static inline PyObject *
+of_usual(char kind, PyArrayObject *value, int type)
+{
+    if (type == NPY_LONG) {
+        npy_long number = *(npy_long *)PyArray_DATA(value);
+        return kind == 'i' || kind == 'x' ? PyLong_FromLong(number)
+               : kind == 'b'              ? PyBool_FromLong(number != 0)
+               : kind == 'f'              ? PyFloat_FromDouble((double)number)
+                                          : NULL;
+    }
+    if (type == NPY_DOUBLE) {
+        double number = *(double *)PyArray_DATA(value);
+        return kind == 'f' ? PyFloat_FromDouble(number) : kind == 'b' ? PyBool_FromLong(number != 0) : NULL;
+    }
+    return NULL;
+}
+
 /* bool(x), float(x), int(x), operator.index(x), complex(x), hash(x), str(x), repr(x), format(x, spec) of one element */
 static PyObject *
 call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -34,8 +52,8 @@ call_scalar(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
         if (type == NPY_BOOL && f->kind == 'b') { /* one byte, aligned anyway */
             return PyBool_FromLong(*(npy_bool *)PyArray_DATA(value));
         }
-        if (type == NPY_DOUBLE && f->kind == 'f' && PyArray_ISBEHAVED_RO(value)) { /* as C code asks a scalar */
-            return PyFloat_FromDouble(*(double *)PyArray_DATA(value));
+        if (n == 1 && PyArray_ISBEHAVED_RO(value) && (out = of_usual(f->kind, value, type)) != NULL) {
+            return out;
         }
         if (strchr("hsrcF", f->kind) != NULL) {
             int is_asked_for_kind = f->kind == 'h' || f->kind == 'r'; /* of which a scalar gives another answer */
