@@ -186,9 +186,9 @@ call_asked(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     x = args[0];
     is_number = PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyComplex_CheckExact(x) || PyBool_Check(x);
     if (kind == 'i') { /* isscalar */
-        return IS_ARRAY(x)                          ? PyBool_FromLong(is_scalar(x))
+        return IS_ARRAY(x)                            ? PyBool_FromLong(is_scalar(x))
                : is_number || PyUnicode_CheckExact(x) ? Py_NewRef(Py_True)
-                                                    : NULL;
+                                                      : NULL;
     }
     if (!IS_ARRAY(x)) {
         return !is_number    ? NULL

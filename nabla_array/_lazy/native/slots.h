@@ -13,21 +13,22 @@ call_method(PyObject *method, PyObject *x, PyObject *y)
 }
 
 /* Return what Python's operator, at a place in PyNumberMethods, gives for its complex number and a scalar's element; NULL,
- * without an error, where that is not at hand.
+ * without an error, where that is not at hand, or complex numbers have no such operator.
  */
 static PyObject *
 of_complex(size_t place, PyObject *number, PyObject *x)
 {
+    binaryfunc operate = *(binaryfunc *)((char *)PyComplex_Type.tp_as_number + place);
     PyArrayObject *value;
     PyObject *element = NULL, *found = NULL;
-    if (try_lock()) {
+    if (operate != NULL && try_lock()) {
         if (is_pythons(x) && (value = fresh(x)) != NULL) {
             element = PyFloat_FromDouble(*(double *)PyArray_DATA(value));
         }
         unlock();
     }
     if (element != NULL) {
-        found = (*(binaryfunc *)((char *)PyComplex_Type.tp_as_number + place))(number, element);
+        found = operate(number, element);
         Py_DECREF(element);
     }
     return found;

@@ -75,6 +75,13 @@ def test_pythons_complex_numbers_take_a_float64_for_a_float(number: str, operato
     np.testing.assert_allclose(np.asarray(ours), theirs, rtol=0 if type(ours) is complex else 1e-15)
 
 
+@pytest.mark.parametrize("operator", ["//", "%", "&", "|", "<<"])
+def test_operators_that_complex_numbers_lack_raise_as_numpys(operator: str) -> None:
+    for module in (xp, np):
+        with pytest.raises(TypeError):
+            eval(f"1j {operator} module.asarray([2.5])[0]", {"module": module})
+
+
 def test_in_a_trace_a_complex_number_of_pythons_meets_an_array() -> None:
     def of(x: Any) -> Any:
         return xp.real(xp.exp(1j * x[0]) * x[1])
