@@ -527,8 +527,28 @@ write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *
     return 1;
 }
 
-/* Return one array (a new reference) of those in a list, which are known and of a dtype, and have axes; NULL, perhaps with an
- * error, where that is not so simple.
+/* Return integers (stolen) in another dtype; NULL, perhaps with an error, where one does not fit, or was none in its list. */
+static PyArrayObject *
+narrowed(PyArrayObject *integers, PyArray_Descr *dtype)
+{
+    const npy_long *numbers = PyArray_DATA(integers);
+    npy_intp bits = 8 * PyDataType_ELSIZE(dtype), n = PyArray_SIZE(integers);
+    int is_signed = PyTypeNum_ISSIGNED(dtype->type_num), fits = bits < 64;
+    npy_long most = fits ? ((npy_long)1 << (bits - is_signed)) - 1 : 0, least = is_signed ? -most - 1 : 0;
+    PyObject *made = NULL;
+    for (npy_intp i = 0; fits && i < n; i++) {
+        fits = numbers[i] >= least && numbers[i] <= most;
+    }
+    if (fits) {
+        Py_INCREF(dtype);
+        made = PyArray_CastToType(integers, dtype, 0);
+    }
+    Py_DECREF(integers);
+    return (PyArrayObject *)made;
+}
+
+/* Return one array (a new reference) of those in a list, which are known and of a dtype; NULL, perhaps with an error, where
+ * that is not so simple.
  */
 static PyArrayObject *
 rows_of(PyObject *list, PyObject *dtype)
@@ -539,7 +559,7 @@ rows_of(PyObject *list, PyObject *dtype)
     while (rows != NULL && ready < n) {
         PyObject *item = PySequence_Fast_GET_ITEM(list, ready);
         PyArrayObject *value = IS_ARRAY(item) ? seen(item) : NULL;
-        if (value == NULL || PyArray_NDIM(value) == 0 || (PyObject *)PyArray_DESCR(value) != dtype ||
+        if (value == NULL || (PyObject *)PyArray_DESCR(value) != dtype ||
             (bytes += PyArray_NBYTES(value)) >= part_bytes) {
             break;
         }
@@ -561,8 +581,9 @@ listed_for(PyObject *x, PyObject *list)
     PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
     PyArrayObject *value = NULL;
     if (dtype != NULL && PyArray_DescrCheck(dtype)) {
-        value = array_of_list(list, ((PyArray_Descr *)dtype)->type_num);
-        value = value != NULL ? value : rows_of(list, dtype);
+        int type = ((PyArray_Descr *)dtype)->type_num, is_narrow = PyTypeNum_ISINTEGER(type) && type != NPY_LONG;
+        value = array_of_list(list, is_narrow ? NPY_LONG : type);
+        value = value == NULL ? rows_of(list, dtype) : is_narrow ? narrowed(value, (PyArray_Descr *)dtype) : value;
     }
     Py_XDECREF(dtype);
     PyErr_Clear();

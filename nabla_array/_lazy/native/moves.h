@@ -91,21 +91,19 @@ static int
 read_order(char kind, PyObject *const *args, Py_ssize_t n, int ndim, npy_intp *order)
 {
     int from, to, taken[NPY_MAXDIMS] = {0}, places = 0;
-    if (kind == 'T') {
+    if ((kind == 'T' || kind == 'p') && n == 0) {
         for (int i = 0; i < ndim; i++) {
             order[i] = ndim - 1 - i;
         }
-        return n == 0;
+        return 1;
     }
-    if (kind == 'p') { /* permute_dims(x, axes) */
-        if (n == 0) {
-            return read_order('T', args, n, ndim, order);
-        }
-        if (n != 1 || !is_nested(args[0]) || PySequence_Fast_GET_SIZE(args[0]) != ndim) {
+    if (kind == 'T' || kind == 'p') { /* x.transpose(*axes) or (axes), permute_dims(x, axes) */
+        int is_one = n == 1 && is_nested(args[0]);
+        if ((is_one ? PySequence_Fast_GET_SIZE(args[0]) : n) != ndim || !(is_one || kind == 'T')) {
             return 0;
         }
         for (int i = 0; i < ndim; i++) {
-            if (!is_axis(PySequence_Fast_GET_ITEM(args[0], i), ndim, &from) || taken[from]++) {
+            if (!is_axis(is_one ? PySequence_Fast_GET_ITEM(args[0], i) : args[i], ndim, &from) || taken[from]++) {
                 return 0;
             }
             order[i] = from;

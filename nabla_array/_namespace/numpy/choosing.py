@@ -274,6 +274,12 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
     return as_array("ravel_multi_index", out)
 
 
+def _unravelled(*args: Any, **kwargs: Any) -> tuple[np.ndarray, ...]:
+    """Do what NumPy's does, and return single indices as arrays too."""
+    return tuple([np.asarray(i) for i in np.unravel_index(*args, **kwargs)])
+
+
+@fastpath.whole(_unravelled)
 @numpys
 def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[Array, ...]:
     """Return indices into the flattened array as indices along its axes.
@@ -283,9 +289,8 @@ def unravel_index(indices: ArrayLike, shape: Shape, order: str = "C") -> tuple[A
     """
     sizes = tuple(map(operator.index, listed(shape)))
     fits("unravel_index", sizes)
-    value: Any = _whole("unravel_index", indices)._value()
-    places = np.unravel_index(value, sizes, order)  # type: ignore[call-overload]
-    return tuple([from_value(np.asarray(i)) for i in places])
+    value = _whole("unravel_index", indices)._value()
+    return tuple(map(from_value, _unravelled(value, sizes, order)))
 
 
 @eager_numpys()

@@ -61,6 +61,8 @@ class FlatIterator:
 
     def __getitem__(self, key: Any) -> Array:
         self._next = 0
+        if type(key) is int and -self._x.size <= key < self._x.size:
+            return self._x[_place(key % self._x.size, self._x.shape)]
         return getitem(self.copy(), _places(key, self._x.size))
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -70,6 +72,9 @@ class FlatIterator:
             raise IndexError("flat: Assigning to a flat iterator with a 0-D index is not supported")
         self._next = 0
         n = self._x.size
+        if type(key) is int and -n <= key < n and type(value) in SCALARS:
+            self._x[_place(key % n, self._x.shape)] = value
+            return
         key = _places(key, n)
         new = value if type(value) in SCALARS else as_written("flat", value, self._x.dtype)
         if type(new) is Array:

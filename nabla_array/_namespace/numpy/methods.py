@@ -231,7 +231,9 @@ def clip(self: Array, /, min: Any = None, max: Any = None, out: Out = None, **op
 
 def conj(self: Array, /, out: Any = None) -> Array:
     """Return the complex conjugate of each element."""
-    return elementwise.conj(self, out) if self.dtype.kind == "c" or out is not None else self
+    if out is not None:
+        return elementwise.conj(self, out)
+    return elementwise.conj(self) if self.dtype.kind == "c" else self
 
 
 def choose(self: Array, /, *choices: Any, out: Out = None, mode: str = "raise") -> Array:
