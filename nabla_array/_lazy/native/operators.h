@@ -215,19 +215,30 @@ is_large_product(PyArrayObject *a, PyArrayObject *b)
            PyArray_NBYTES(a) / PyArray_DIM(a, m - 1) * PyArray_DIM(b, n - 1) >= part_bytes;
 }
 
-/* Compute a function of numbers that are floats to it (`y` may be NULL); NULL, without an error, if they are not. */
+/* Say whether numbers of Python's, one of them complex at least, are complex to a function (`y` may be NULL). */
+static inline int
+are_complex(Fast *f, PyObject *x, PyObject *y)
+{
+    int is_first = PyComplex_CheckExact(x), is_second = y != NULL && PyComplex_CheckExact(y);
+    return (f->types >> NPY_CDOUBLE & 1) && (is_first || is_second) &&
+           (is_first || PyFloat_CheckExact(x) || PyLong_CheckExact(x)) &&
+           (y == NULL || is_second || PyFloat_CheckExact(y) || PyLong_CheckExact(y));
+}
+
+/* Compute a function of numbers that are floats to it, or complex (`y` may be NULL); NULL, without an error, if they are not. */
 static PyObject *
 compute_numbers(Fast *f, PyObject *x, PyObject *y)
 {
     PyObject *args[2] = {x, y}, *value;
     int are_doubles = (f->types >> NPY_DOUBLE & 1) && is_double(f, x) && (y == NULL || is_double(f, y));
-    if (are_doubles && f->op != POW) {
-        value = number_of(f, x, NULL, y, NULL, double_dtype, NULL);
+    int are_parts = !are_doubles && are_complex(f, x, y);
+    if ((are_doubles || are_parts) && f->op != POW) {
+        value = number_of(f, x, NULL, y, NULL, are_parts ? complex_dtype : double_dtype, NULL);
         if (value != NULL || PyErr_Occurred()) {
             return value;
         }
     }
-    if (!f->is_ufunc || !(are_doubles || are_integers(f, x, y))) {
+    if (!f->is_ufunc || !(are_doubles || are_parts || are_integers(f, x, y))) {
         return NULL;
     }
     value = call_host(f->host, args, y == NULL ? 1 : 2, NULL, 0);

@@ -297,6 +297,30 @@ def test_lists_of_numbers_and_arrays_are_arrays() -> None:
             assert _found(way, ours, mine[0]) == _found(way, theirs, x[0])
 
 
+COMPLEX = (0.2 + 0.3j, -1j, complex(-0.0, 2.0), complex("nan+1j"), complex("inf"))
+
+
+@needs_compiled
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", words("exp abs sqrt sin conj log isnan square reciprocal sign"))
+def test_functions_of_pythons_complex_numbers_are_numpys(name: str) -> None:
+    for number in COMPLEX:
+        found, wanted = getattr(xp, name)(number), getattr(np, name)(number)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
+@needs_compiled
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", words("add multiply power divide equal"))
+@pytest.mark.parametrize("other", [2, -2.5, 1j, True, 10**30])
+def test_functions_of_a_complex_number_and_another_are_numpys(name: str, other: complex) -> None:
+    for pair in ((0.2 + 0.3j, other), (other, 0.2 + 0.3j)):
+        found, wanted = getattr(xp, name)(*pair), getattr(np, name)(*pair)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_array_equal(np.asarray(found), wanted)
+
+
 def test_functions_of_pythons_numbers_are_numpys() -> None:
     numbers = [0, 1, -3, 7, 2**40, 2**62, 0.0, -0.0, 1.5, float("inf"), float("nan"), True]
     names = "add arctan2 bitwise_and copysign divide float_power gcd hypot left_shift less logical_or maximum"
