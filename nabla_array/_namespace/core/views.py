@@ -48,6 +48,10 @@ def _anywhere(index: Array) -> int:
     return 0
 
 
+# Bytes of memory that takes less time to get than to do as if it was there.
+_FEW = 1 << 16
+
+
 def layout(x: Array, first: np.ndarray | None = None, at: Callable[[Array], int] = _anywhere) -> np.ndarray:
     """Return an array that nobody reads, with the shape, strides and flags that NumPy would have here.
 
@@ -56,9 +60,12 @@ def layout(x: Array, first: np.ndarray | None = None, at: Callable[[Array], int]
     """
     current(x)
     base = x if x._view is None else x._view.base
-    strides = [base.itemsize * math.prod(base.shape[i + 1 :]) * (base.size > 0) for i in range(base.ndim)]
-    first = np.empty(1, base.dtype) if first is None else first
-    shown = np.lib.stride_tricks.as_strided(first, base.shape, strides)
+    if first is None and 0 < base.nbytes < _FEW:
+        shown = np.empty(base.shape, base.dtype)[...]
+    else:
+        strides = [base.itemsize * math.prod(base.shape[i + 1 :]) * (base.size > 0) for i in range(base.ndim)]
+        first = np.empty(1, base.dtype) if first is None else first
+        shown = np.lib.stride_tricks.as_strided(first, base.shape, strides)
     for step in x._view.steps if x._view is not None else ():
         shown = step.shown(shown, at)
     return shown

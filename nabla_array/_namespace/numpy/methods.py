@@ -210,7 +210,11 @@ def byteswap(self: Array, /, inplace: bool = False) -> Array:
 
 def copy(self: Array, /, order: str = "C") -> Array:
     """Return a copy: an array of its own with the same elements."""
-    return Array(self._node, self._levels) if order == "C" and self._view is None else copied(self, order)
+    is_owner = order == "C" and self._view is None
+    return Array(self._node, self._levels) if is_owner else _copied(self, order)
+
+
+_copied = fastpath.whole(np.ndarray.copy)(copied)
 
 
 # -- elements --------------------------------------------------------------------------------------
