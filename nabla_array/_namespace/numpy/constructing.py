@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _F64 = np.dtype(np.float64)
 
 
-@eager_numpys()
+@numpys
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """Return a copy of an array.
 

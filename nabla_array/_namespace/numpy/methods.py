@@ -210,8 +210,9 @@ def byteswap(self: Array, /, inplace: bool = False) -> Array:
 
 def copy(self: Array, /, order: str = "C") -> Array:
     """Return a copy: an array of its own with the same elements."""
-    is_owner = order == "C" and self._view is None
-    return Array(self._node, self._levels) if is_owner else _copied(self, order)
+    if order != "C":
+        return copied(self, order)
+    return Array(self._node, self._levels) if self._view is None else _copied(self)
 
 
 _copied = fastpath.whole(np.ndarray.copy)(copied)

@@ -259,6 +259,7 @@ COPIES = {
     "astype to the same": lambda m, a: a.astype(float, order="C"),
     "require": lambda m, a: m.require(a, requirements="C"),
     "keeping": lambda m, a: a.copy("K"),
+    "keeping, by a function": lambda m, a: m.copy(a),
     "Fortran's": lambda m, a: m.asfortranarray(a),
 }
 AFTER = {

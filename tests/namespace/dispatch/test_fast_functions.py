@@ -30,7 +30,7 @@ SHORT += words("repeat triu tril outer round searchsorted count_nonzero tile arr
 SHORT += words("append insert dstack isin ptp digitize histogram pad fftshift ifftshift argsort")
 SHORT += words("delete kron lexsort isclose allclose nan_to_num nanargmax nanargmin column_stack")
 SHORT += words("zeros_like ones_like empty_like full_like partition argpartition choose piecewise extract")
-SHORT += words("nonzero copy flip diagonal real imag")
+SHORT += words("nonzero flip diagonal real imag")
 SHORT += words("compress flatnonzero ix_ packbits unpackbits array_equal array_equiv")
 # NumPy's answers for arrays of these that are too large for what is compiled, too.
 LARGE = words(
@@ -80,7 +80,6 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
         "diag": [(x,), (x, 1)],
         "diagonal": [(x,), (x, -1), (x, 0, 1, 0)],
         "flip": [(x,), (x, 0), (x, -1), (x, (0,))],
-        "copy": [(x,), (x, "F")],
         "real": [(x,), (z,)],
         "imag": [(x,), (z,)],
         "lstsq": [(matrix, row), (matrix, matrix, 1e-3)],
@@ -313,7 +312,7 @@ def test_functions_of_pythons_complex_numbers_are_numpys(name: str) -> None:
 @needs_compiled
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", words("add multiply power divide equal"))
-@pytest.mark.parametrize("other", [2, -2.5, 1j, True, 10**30])
+@pytest.mark.parametrize("other", [2, -2.5, 1j, True])
 def test_functions_of_a_complex_number_and_another_are_numpys(name: str, other: complex) -> None:
     for pair in ((0.2 + 0.3j, other), (other, 0.2 + 0.3j)):
         found, wanted = getattr(xp, name)(*pair), getattr(np, name)(*pair)
