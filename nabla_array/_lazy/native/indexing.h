@@ -556,7 +556,7 @@ rows_of(PyObject *list, PyObject *dtype)
     Py_ssize_t n = PySequence_Fast_GET_SIZE(list), ready = 0;
     PyObject *rows = PyList_New(n), *made = NULL;
     npy_intp bytes = 0;
-    while (rows != NULL && ready < n) {
+    while (rows != NULL && ready < n && ready < PySequence_Fast_GET_SIZE(list)) { /* a finalizer may have changed it */
         PyObject *item = PySequence_Fast_GET_ITEM(list, ready);
         PyArrayObject *value = IS_ARRAY(item) ? seen(item) : NULL;
         if (value == NULL || (PyObject *)PyArray_DESCR(value) != dtype ||

@@ -304,7 +304,7 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
         return *part == NULL || !PyArray_CheckExact(*part) ? NULL : step_of(f, PyDict_New());
     case 'D': /* diagonal(x, offset=0) of a matrix, read-only */
         numbers[0] = 0;
-        if (order.len != 2 || n > 1 || (n == 1 && !as_length(args[0], numbers)) ||
+        if (order.len != 2 || n > 1 || (n == 1 && !as_length(args[0], numbers)) || numbers[0] != (int)numbers[0] ||
             (*part = PyArray_Diagonal(value, (int)numbers[0], 0, 1)) == NULL) {
             return NULL;
         }

@@ -625,3 +625,9 @@ except ValueError:
 def test_random_programs_of_views(seed: int) -> None:
     program = _random_program(seed)
     assert result(program, xp) == result(program, np), program
+
+
+@pytest.mark.parametrize("offset", [2**31, 2**32, -(2**32), 2**40])
+def test_diagonals_far_outside_are_empty(offset: int) -> None:
+    x = xp.asarray([[1.0, 2.0], [3.0, 4.0]])
+    assert x.diagonal(offset).shape == xp.diag(x, offset).shape == (0,)
