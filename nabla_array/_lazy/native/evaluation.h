@@ -260,6 +260,19 @@ note_reader(PyObject *node)
     }
 }
 
+/* Return what a weak reference refers to (a new reference); NULL, without an error, where that is gone. */
+static inline PyObject *
+referent(PyObject *ref)
+{
+#if PY_VERSION_HEX >= 0x030d0000
+    PyObject *found;
+    return PyWeakref_GetRef(ref, &found) == 1 ? found : NULL;
+#else
+    PyObject *found = PyWeakref_GET_OBJECT(ref);
+    return found == Py_None ? NULL : Py_NewRef(found);
+#endif
+}
+
 /* Compute those that are pending, the newest first: what is in between for it may go unseen. */
 static void
 run_readers(void)
@@ -267,12 +280,12 @@ run_readers(void)
     for (unsigned i = 0; i < READERS; i++) {
         PyObject **ref = &readers[(next_reader - 1 - i) % READERS], *node;
         if (*ref != NULL) {
-            node = Py_NewRef(PyWeakref_GET_OBJECT(*ref));
+            node = referent(*ref);
             Py_CLEAR(*ref);
-            if (node != Py_None && has_loop(node)) {
+            if (node != NULL && has_loop(node)) {
                 run_loops(node);
             }
-            Py_DECREF(node);
+            Py_XDECREF(node);
         }
     }
 }

@@ -89,13 +89,17 @@ type_of_list(PyObject *list)
     return type;
 }
 
-/* Write the numbers in a list as elements of a type one after another; returns 0 where NumPy would tell of one. */
+/* Write the numbers in a list as elements of a type one after another; returns 0 where NumPy would tell of one, or
+ * there is anything else in it.
+ */
 static int
 store_list(PyObject *list, int type, char *data)
 {
     Number number;
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
-        read_number(PySequence_Fast_GET_ITEM(list, i), &number);
+        if (!read_number(PySequence_Fast_GET_ITEM(list, i), &number)) {
+            return 0;
+        }
         if (type == NPY_BOOL || type == NPY_LONG) {
             if (type == NPY_BOOL) {
                 ((npy_bool *)data)[i] = number.integer != 0;
