@@ -37,8 +37,9 @@ def _run_file(script: str) -> None:
         sys.path[0] = str(path.resolve().parent)
     main = ModuleType("__main__")
     main.__file__ = file
-    main.__loader__ = SourceFileLoader("__main__", file)
-    main.__dict__.update(__builtins__=builtins, __cached__=None)
+    main.__dict__.update(__builtins__=builtins, __loader__=SourceFileLoader("__main__", file))
+    if sys.version_info < (3, 15):
+        main.__dict__["__cached__"] = None
     # It stays there until the process ends, as its functions may run then.
     sys.modules["__main__"] = main
     exec(compile(path.read_bytes(), file, "exec", dont_inherit=True), main.__dict__)

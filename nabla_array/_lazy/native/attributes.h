@@ -360,6 +360,24 @@ is_cpu(PyObject *device)
     return device == Py_None || (PyUnicode_CheckExact(device) && PyUnicode_CompareWithASCIIString(device, "cpu") == 0);
 }
 
+/* Return an array of its own with the same elements, which are known, in an order in memory; NULL, without an error, where that
+ * is not so simple.
+ */
+static PyObject *
+copy_in_order(PyObject *x, PyArrayObject *value, NPY_ORDER order)
+{
+    PyObject *copy = NULL;
+    if (!is_watched() && PyArray_NBYTES(value) < part_bytes && lies_as_numpys(x, value)) {
+        copy = PyArray_NewCopy(value, order);
+    }
+    if (copy != NULL && order != NPY_CORDER && PyArray_NDIM(value) > 1 && PyArray_IS_C_CONTIGUOUS((PyArrayObject *)copy) &&
+        PyArray_IS_F_CONTIGUOUS((PyArrayObject *)copy)) {
+        Py_CLEAR(copy); /* of a row or a column: only its strides are in an order */
+    }
+    PyErr_Clear(); /* of memory, told elsewhere */
+    return copy == NULL ? NULL : known_array(copy, NULL);
+}
+
 /* Return an array, or one of its own with the same elements; NULL, without an error, where that is not so simple. */
 static PyObject *
 same_or_copy(PyObject *x, int copies)
@@ -372,9 +390,13 @@ same_or_copy(PyObject *x, int copies)
     if (PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 || Py_TYPE(NODE(x)) == Exported) {
         return NULL;
     }
-    if (SLOT(x, x_view) != Py_None && /* whose order the copy keeps */
-        ((value = seen(x)) == NULL || !(PyArray_NDIM(value) < 2 || PyArray_IS_C_CONTIGUOUS(value)))) {
-        return NULL;
+    if (SLOT(x, x_view) != Py_None) { /* whose order the copy keeps */
+        if ((value = seen(x)) == NULL) {
+            return NULL;
+        }
+        if (PyArray_NDIM(value) > 1 && !PyArray_IS_C_CONTIGUOUS(value)) {
+            return copy_in_order(x, value, NPY_KEEPORDER);
+        }
     }
     copy = array_of(Py_NewRef(NODE(x)));
     return SLOT(x, x_view) == Py_None ? copy : zero_d(copy);
@@ -462,6 +484,29 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         return copy == Py_False ? NULL : zero_d(cast_array(args[0], dtype));
     }
     return zero_d(same_or_copy(args[0], copy == Py_True));
+}
+
+/* ascontiguousarray(x), asfortranarray(x) */
+static PyObject *
+call_ordered(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyObject *x = args[0];
+    PyArrayObject *value;
+    int is_fortrans = ((Fast *)self)->kind == 'F', ndim;
+    if (PyVectorcall_NARGS(nargsf) != 1 || names != NULL || !IS_ARRAY(x) || part_bytes == 0 ||
+        PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
+        (ndim = (int)PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape))) == 0) {
+        return NULL;
+    }
+    if (SLOT(x, x_view) == Py_None && (ndim == 1 || !is_fortrans)) {
+        return Py_NewRef(x); /* the order in which arrays are made */
+    }
+    if (is_watched() || Py_TYPE(NODE(x)) == Exported || (value = fresh(x)) == NULL || !lies_as_numpys(x, value)) {
+        return NULL;
+    }
+    return PyArray_CHKFLAGS(value, is_fortrans ? NPY_ARRAY_F_CONTIGUOUS : NPY_ARRAY_C_CONTIGUOUS)
+               ? Py_NewRef(x)
+               : copy_in_order(x, value, is_fortrans ? NPY_FORTRANORDER : NPY_CORDER);
 }
 
 /* astype(x, dtype, copy=True) */

@@ -459,6 +459,90 @@ call_whole(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names
     return value;
 }
 
+/* Say whether what is written is of an array's own dtype, or a number that NumPy casts to that without a word. */
+static int
+fits_in(PyObject *o, PyArrayObject *memory)
+{
+    int type = PyArray_DESCR(memory)->type_num, is_real = PyTypeNum_ISFLOAT(type) || PyTypeNum_ISCOMPLEX(type), overflow;
+    npy_intp bits = 8 * PyArray_ITEMSIZE(memory) - PyTypeNum_ISSIGNED(type);
+    npy_long number;
+    if (PyArray_CheckExact(o)) {
+        return PyArray_DESCR((PyArrayObject *)o) == PyArray_DESCR(memory) && PyArray_SIZE((PyArrayObject *)o) > 0;
+    }
+    if (Py_TYPE(o) == PyArray_DESCR(memory)->typeobj) { /* NumPy's scalar */
+        return 1;
+    }
+    if (!PyLong_CheckExact(o)) {
+        return PyFloat_CheckExact(o) ? is_real : PyBool_Check(o) && type == NPY_BOOL;
+    }
+    number = PyLong_AsLongAndOverflow(o, &overflow);
+    return !overflow && (is_real || (PyTypeNum_ISINTEGER(type) && (number >= 0 || PyTypeNum_ISSIGNED(type)) &&
+                                     (bits >= 63 || (number < 0 ? ~number : number) >> bits == 0)));
+}
+
+/* Return the array whose memory an array of NumPy's is in. */
+static inline PyObject *
+owner_of(PyArrayObject *value)
+{
+    return PyArray_BASE(value) == NULL ? (PyObject *)value : PyArray_BASE(value);
+}
+
+/* Return an array (a new reference) of the numbers in a list, of the dtype of `x`, to which NumPy casts them by itself; NULL,
+ * without an error, where that is not so simple.
+ */
+static PyObject *
+listed_as(PyObject *x, PyObject *list)
+{
+    PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
+    PyArrayObject *value = NULL;
+    if (dtype != NULL && PyArray_DescrCheck(dtype)) {
+        value = array_of_list(list, ((PyArray_Descr *)dtype)->type_num);
+    }
+    Py_XDECREF(dtype);
+    PyErr_Clear();
+    return (PyObject *)value;
+}
+
+/* putmask(x, mask, values), x.sort(), and what else writes to its first argument: `out` says which one is written there. */
+static PyObject *
+call_writing(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    Fast *f = (Fast *)self;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names)), ready = 1;
+    PyObject *given[MOST], *x = args[0], *owner, *done = NULL;
+    PyArrayObject *memory;
+    npy_intp bytes = 0;
+    int is_near = 0, is_simple;
+    if (n == 0 || all > MOST || (f->out >= 0 && (all > n || f->out >= n)) || !IS_ARRAY(x) || is_watched() || is_frozen(x)) {
+        return NULL;
+    }
+    while (ready < all && (ready == f->out && is_nested(args[ready])
+                               ? (given[ready] = listed_as(x, args[ready])) != NULL
+                               : argument(f, args[ready], &given[ready], &bytes, &is_near, 0))) {
+        ready++;
+    }
+    memory = ready == all ? memory_of(x, args + 1, all - 1, &owner) : NULL;
+    is_simple = memory != NULL && PyArray_ISWRITEABLE(memory) && PyArray_NBYTES(memory) < part_bytes &&
+                (f->out < 0 || fits_in(given[f->out], memory));
+    for (Py_ssize_t i = 1; is_simple && i < all; i++) {
+        is_simple = !PyArray_CheckExact(given[i]) || owner_of((PyArrayObject *)given[i]) != owner_of(memory);
+    }
+    PyErr_Clear();
+    if (is_simple) {
+        given[0] = Py_NewRef((PyObject *)memory);
+        done = PyObject_Vectorcall(f->host, given, (size_t)n, names);
+        Py_DECREF(given[0]);
+    }
+    while (ready > 1) {
+        Py_DECREF(given[--ready]);
+    }
+    if (done == NULL && (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+                         PyErr_ExceptionMatches(PyExc_IndexError))) {
+        PyErr_Clear(); /* nothing was written; told elsewhere, in our words */
+    }
+    return done;
+}
+
 /* Say whether this is a number, a text or a dtype, or a list of those, in few levels: what NumPy draws with as it is. */
 static int
 is_for_draws(PyObject *o, int levels)

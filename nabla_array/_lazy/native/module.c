@@ -246,21 +246,42 @@ new_fast(PyObject *slow, const Fast *model)
     return f;
 }
 
+/* The ways of calls, each with what it tells apart cases by: the kind of its own, or what `kind_of` says of a name. */
 static const struct {
     const char *name;
     vectorcallfunc call;
+    char kind;
 } ways[] = {
-    {"binary", call_operator},   {"reflected", call_operator}, {"unary", call_operator},   {"in_place", call_in_place},
-    {"getitem", call_getitem},   {"setitem", call_setitem},    {"scalar", call_scalar},
-    {"view", call_view},         {"whole", call_whole},        {"make", call_make},
-    {"count", call_whole},       {"numbers", call_whole},      {"spaced", call_whole},     {"list", call_whole},
-    {"array_ufunc", call_array_ufunc},
-    {"apply", call_apply},       {"iter", call_iter},          {"namespace", call_namespace},
-    {"reduce", call_whole},      {"result_type", call_result_type},                         {"asarray", call_asarray},
-    {"length", call_length},     {"array", call_array},        {"python", call_python},
-    {"draw", call_draw},         {"astype", call_astype},        {"record", call_record},
-    {"asked", call_asked},
+    {"apply", call_apply},          {"array", call_array},         {"array_ufunc", call_array_ufunc},
+    {"asarray", call_asarray, 'l'}, {"asked", call_asked},         {"astype", call_astype},
+    {"binary", call_operator},      {"count", call_whole, 'c'},    {"draw", call_draw},
+    {"getitem", call_getitem},      {"in_place", call_in_place},   {"iter", call_iter},
+    {"length", call_length},        {"list", call_whole, 'l'},     {"make", call_make, 'm'},
+    {"namespace", call_namespace},  {"numbers", call_whole, 'n'},  {"ordered", call_ordered},
+    {"python", call_python},        {"record", call_record},       {"reduce", call_whole, 'r'},
+    {"reflected", call_operator},   {"result_type", call_result_type}, {"scalar", call_scalar},
+    {"setitem", call_setitem},      {"spaced", call_whole, 's'},   {"unary", call_operator},
+    {"view", call_view},            {"whole", call_whole, 'w'},
+    {"writing", call_writing},
 };
+
+/* Return what tells a function apart from others of its way: its first letter, or another where two share that. */
+static char
+kind_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        char kind;
+    } others[] = {
+        {"asfortranarray", 'F'}, {"format", 'F'}, {"index", 'x'}, {"iscomplexobj", 'c'}, {"isrealobj", 'r'}, {"size", 'z'},
+    };
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        if (strcmp(name, others[i].name) == 0) {
+            return others[i].kind;
+        }
+    }
+    return name[0];
+}
 
 /* Say whether a primitive is a ufunc with one result, whole. */
 static int
@@ -286,6 +307,7 @@ wrap(PyObject *module, PyObject *args)
     for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
         if (strcmp(way, ways[i].name) == 0) {
             f.way = ways[i].call;
+            f.kind = ways[i].kind != 0 ? ways[i].kind : kind_of(name);
         }
     }
     if (f.way == NULL) {
@@ -306,12 +328,6 @@ wrap(PyObject *module, PyObject *args)
     f.copies = strcmp(name, "array") == 0;
     f.fills = name[0];
     f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
-    f.kind = f.way == call_asarray                ? 'l' /* of a list, in other cases */
-             : f.way == call_whole || f.way == call_make ? way[0] : strcmp(name, "index") == 0 ? 'x'
-             : strcmp(name, "format") == 0 ? 'F'
-             : f.way != call_asked ? name[0]
-             : strcmp(name, "size") == 0 ? 'z' : strcmp(name, "iscomplexobj") == 0 ? 'c' : strcmp(name, "isrealobj") == 0 ? 'r'
-                                                                                                      : name[0];
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
            : strcmp(name, "floor_divide") == 0 || strcmp(name, "remainder") == 0 || strcmp(name, "fmod") == 0 ? DIVIDE : OTHER;
     if (f.way == call_operator && !f.is_ufunc && f.prim != Py_None) {

@@ -68,7 +68,8 @@ def wrap(
     way
         "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
         "iter", "length", "namespace", "result_type", "array", "astype", "draw", "python" (what makes numbers
-        of Python's), "asked" (`shape`, and what else needs no elements), or one of those of `whole`.
+        of Python's), "asked" (`shape`, and what else needs no elements), "writing" (see there), "ordered"
+        (`ascontiguousarray`, `asfortranarray`), or one of those of `whole`.
     name
         The primitive's; that of a class, which `scalar` makes; what `view` is, which its first letter tells:
         "T", "all" (one axis, as `ravel`), "new shape" (sizes, as the method), "reshape", "permute", "move",
@@ -80,7 +81,7 @@ def wrap(
         NumPy's function in place of the primitive's; for "view", the class of its steps; for "array_ufunc",
         our functions by NumPy's.
     out
-        The place of the argument that `slow` would write to.
+        The place of the argument that `slow` would write to; for "writing", of what it writes.
     """
     if compiled is None:
         return slow
@@ -163,6 +164,18 @@ def product(function: Any) -> Callable[[F], F]:
 
     def decorate(slow: F) -> F:
         return cast(F, wrap("binary", slow, "matmul", matmul, function))
+
+    return decorate
+
+
+def writing(function: Any, written: int = -1) -> Callable[[F], F]:
+    """Let NumPy's function write to a small array that is known, and that nobody else looks at.
+
+    `written` is the place of the argument whose elements, of the array's own dtype, it writes there.
+    """
+
+    def decorate(slow: F) -> F:
+        return cast(F, wrap("writing", slow, slow.__name__, None, function, written))
 
     return decorate
 

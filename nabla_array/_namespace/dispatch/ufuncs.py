@@ -112,6 +112,8 @@ class _Method:
             self._call = self._late_call
             if name in _OUTS:
                 self._call = fastpath.wrap("whole", self._call, name, None, host, _OUTS[name])
+            elif name == "at":
+                self._call = fastpath.writing(host, 2)(self._call)
         return self._call(*args, **kwargs)
 
     def _late_call(self, *args: Any, **kwargs: Any) -> Any:

@@ -19,7 +19,7 @@ from ..chapters.joining import stack
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.searching import nonzero, pick
 from ..chapters.statistical import kept
-from ..core.array import Array, apply, from_value, rewrite, view, write, zero_d
+from ..core.array import Array, apply, check_writable, from_value, rewrite, view, write, zero_d
 from ..core.evaluation import fresh_value
 from ..core.indexing import fitted, getitem, setitem
 from ..core.outputs import deliver
@@ -335,6 +335,7 @@ def _safely(function: str, value: Any, x: Array) -> Array:
     return flat(function, as_array(function, value, x.dtype))
 
 
+@fastpath.writing(np.copyto, 1)
 @numpys
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: ArrayLike = True) -> None:
     """Write the elements of an array into another one, where a mask is true.
@@ -360,6 +361,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: ArrayLike = Tr
     rewrite(x, lambda: value if mask is None else apply(select_p, mask, value, x))
 
 
+@fastpath.writing(np.putmask, 2)
 @numpys
 def putmask(a: ArrayLike, /, mask: ArrayLike, values: ArrayLike) -> None:
     """Write values where a mask is true: each element its own, repeated as needed.
@@ -379,10 +381,12 @@ def putmask(a: ArrayLike, /, mask: ArrayLike, values: ArrayLike) -> None:
             raise ValueError("putmask: mask and data must be the same size")
         chosen = reshape(chosen, x.shape)
     new = _safely("putmask", values, x)
+    check_writable(x)
     if new.size and x.size:
         rewrite(x, lambda: pick(chosen, repeated(new, x.shape), x))
 
 
+@fastpath.writing(np.place, 2)
 @numpys
 def place(arr: ArrayLike, mask: ArrayLike, vals: ArrayLike) -> None:
     """Write values where a mask is true: the first one at the first such place, and so on.
@@ -470,6 +474,7 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     write(x, apply(reshape_p, whole, shape=x.shape))
 
 
+@fastpath.writing(np.fill_diagonal, 1)
 @numpys
 def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     """Write values on the main diagonal.
@@ -491,7 +496,10 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
     places = slice(None, end, sum(math.prod(x.shape[k:]) for k in range(1, x.ndim + 1)))
     new = val if type(val) in SCALARS else flat("fill_diagonal", val)
     if type(new) is Array:
-        new = repeated(astype(new, x.dtype), (len(range(x.size)[places]),)) if new.size else new
+        check_writable(x)
+        if not new.size:
+            return
+        new = repeated(astype(new, x.dtype), (len(range(x.size)[places]),))
     setitem(view(x, reshape_p, shape=(x.size,)), places, new)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 import numpy as np
 
 from ..._lazy.ops.structure import diagonal as diagonal_p
-from ..chapters.creation import arange, asarray, eye, linspace
+from ..chapters.creation import arange, array, asarray, eye, linspace
 from ..chapters.elementwise import divide, log10, multiply, pow, sign, sqrt, subtract
 from ..chapters.filling import ones, zeros
 from ..chapters.joining import stack
@@ -39,9 +39,10 @@ def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     >>> xp.copy([1, 2])
     array([1, 2])
     """
-    return zero_d(copied(as_array("copy", a), order))
+    return array(a) if order == "K" and type(a) is Array else zero_d(copied(as_array("copy", a), order))
 
 
+@fastpath.whole(np.array, "asarray")
 @numpys
 def asanyarray(a: Any, dtype: DTypeLike | None = None, order: Any = None, **kwargs: Any) -> Array:
     """Return an array of what is given; an array itself, and so is one of a subclass of NumPy's.
@@ -86,7 +87,8 @@ def _in_order(name: str, order: str, summary: str) -> Callable[..., Array]:
     def call(a: Any, dtype: Any = None, *, like: Any = None) -> Array:
         return with_axes(asarray(a, dtype=dtype, order=order), 1)
 
-    return numpys(of_family(call, name, summary, "3", "array([3])"))
+    made = numpys(of_family(call, name, summary, "3", "array([3])"))
+    return fastpath.wrap("ordered", made, name)
 
 
 _SUMMARY = "Return an array of one axis or more, a copy of one that NumPy would not have in {} order."

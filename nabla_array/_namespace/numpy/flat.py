@@ -23,6 +23,7 @@ class FlatIterator:
     def __init__(self, x: Array) -> None:
         self._x = x
         self._next = 0
+        self._row: Array | None = None  # a view in one axis where there can be one, once somebody iterates
 
     @property
     def base(self) -> Array:
@@ -55,9 +56,11 @@ class FlatIterator:
     def __next__(self) -> Array:
         if self._next >= self._x.size:
             raise StopIteration
-        place = self.coords
+        if self._next == 0 and self._row is None and aliases(self._x, (self._x.size,)):
+            self._row = view(self._x, reshape, shape=(self._x.size,))
+        found = self._x[self.coords] if self._row is None else self._row[self._next]
         self._next += 1
-        return self._x[place]
+        return found
 
     def __getitem__(self, key: Any) -> Array:
         self._next = 0

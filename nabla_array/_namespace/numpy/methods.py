@@ -256,11 +256,13 @@ def put(self: Array, /, indices: ArrayLike, values: ArrayLike, mode: str = "rais
     _find("put")(self, indices, values, mode)
 
 
+@fastpath.writing(np.ndarray.sort)
 def sort(self: Array, /, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
     """Sort in place along an axis."""
     write(self, _find("sort")(self, axis, kind, order, stable=stable))
 
 
+@fastpath.writing(np.ndarray.partition)
 def partition(self: Array, /, kth: Any, axis: int = -1, kind: str = "introselect", order: Any = None) -> None:
     """Put the k-th element in its place, and smaller ones before it, in place."""
     write(self, _find("partition")(self, kth, operator.index(axis), kind, order))

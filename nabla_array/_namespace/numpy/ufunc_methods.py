@@ -371,6 +371,11 @@ def _is_done_at_once(like: np.ufunc, a: Array, indices: Any, b: Any) -> bool:
     return places is not None and eager.change(like.at, a, b, places)
 
 
+def _holds(dtype: np.dtype, number: int) -> bool:
+    limits = np.iinfo(dtype)
+    return int(limits.min) <= number <= int(limits.max)
+
+
 def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, /) -> None:
     """Apply a ufunc in place at indices, again where one stands there again."""
     if like.signature is not None:
@@ -388,7 +393,9 @@ def at(function: Function, like: np.ufunc, a: Any, indices: Any, b: Any = None, 
     subtracts = like is np.subtract and a.dtype.kind in "iufc"
     mode = None if b is None else "add" if subtracts else _MODES.get(like)
     kind = type(b) if b is None or type(b) in SCALARS[1:] else as_array(name, b).dtype
-    if mode is None or like.resolve_dtypes((a.dtype, kind, None))[-1] != a.dtype:  # each step would round
+    wraps = type(b) is int and a.dtype.kind in "iu" and not _holds(a.dtype, b)
+    # Each step would round, or wrap round what is too large.
+    if mode is None or wraps or like.resolve_dtypes((a.dtype, kind, None))[-1] != a.dtype:
         _host(like, "at", a, indices, *([] if b is None else [b]))
         return
     value = as_array(name, b, a.dtype)
