@@ -115,7 +115,7 @@ def _named(kind: type[tuple[Any, ...]], function: Callable[..., Any]) -> Callabl
 
     def host(*args: Any, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
-        return kind(*found) if hasattr(found, "_fields") else found
+        return kind(*map(np.asarray, found)) if hasattr(found, "_fields") else found
 
     return host
 
@@ -458,6 +458,7 @@ def qr(a: ArrayLike, mode: Literal["reduced", "complete", "r", "raw"] = "reduced
     return out[1] if mode == "r" else QRResult(*out)
 
 
+@fastpath.whole(_named(SlogdetResult, np.linalg.slogdet))
 @described_like(det)
 def slogdet(a: ArrayLike) -> SlogdetResult:
     """Return the sign and the logarithm of the magnitude of the determinant of square matrices.

@@ -21,7 +21,7 @@ from ..chapters.searching import nonzero, pick
 from ..chapters.statistical import kept
 from ..core.array import Array, apply, check_writable, from_value, rewrite, view, write, zero_d
 from ..core.evaluation import fresh_value
-from ..core.indexing import fitted, getitem, setitem
+from ..core.indexing import fitted, getitem
 from ..core.outputs import deliver
 from ..core.promotion import (
     SCALARS,
@@ -52,7 +52,7 @@ _INTP = np.dtype(np.intp)
 # -- conditions --------------------------------------------------------------------------------------
 
 
-@numpys
+@eager_numpys()
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Array:
     """Return elements of the choice whose condition is the first that is true.
 
@@ -92,7 +92,7 @@ def choose(a: ArrayLike, choices: Any, out: Out = None, mode: str = "raise") -> 
     wrong = ValueError(f"choose: invalid entry in choice array: an index is not in 0 to {n - 1}")
     index = broadcast_to(_within(astype(index, _INTP), n, mode, wrong), shape)
     many = stack([broadcast_to(x, shape) for x in arrays])
-    y = getitem(take_along_axis(many, reshape(index, (1, *shape)), axis=0), 0).copy()
+    y = take_along_axis(many, reshape(index, (1, *shape)), axis=0)[0].copy()
     return deliver("choose", out, y, "unsafe")
 
 
@@ -138,12 +138,12 @@ def piecewise(x: ArrayLike, condlist: Any, funclist: Any, *args: Any, **kw: Any)
     out = full(y.shape, 0, y.dtype)
     for mask, f in zip(masks, funclist, strict=True):
         if not callable(f):
-            setitem(out, mask, f)
+            out[mask] = f
             continue
         # Each function sees the elements that are its own, and no others, as in NumPy.
-        mine = getitem(y, mask)
+        mine = y[mask]
         if mine.size:
-            setitem(out, mask, f(mine, *args, **kw))
+            out[mask] = f(mine, *args, **kw)
     return out
 
 
@@ -251,7 +251,7 @@ def _whole(name: str, indices: Any) -> Array:
     return x
 
 
-@numpys
+@eager_numpys()
 def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Array:
     """Return indices along several axes as indices into the flattened array.
 
@@ -438,7 +438,7 @@ def put(a: ArrayLike, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None
 
     def written() -> Array:
         old = reshape(x.copy(), (-1,))
-        setitem(old, index, repeated(new, index.shape))
+        old[index] = repeated(new, index.shape)
         return apply(reshape_p, old, shape=x.shape)
 
     rewrite(x, written)
@@ -470,7 +470,7 @@ def put_along_axis(arr: ArrayLike, indices: ArrayLike, values: ArrayLike, axis: 
     shape = broadcast_shapes("put_along_axis", index.shape, kept(whole, (k,)))
     key: list[Any] = list(np.indices(whole.shape, sparse=True))
     key[k] = astype(broadcast_to(index, shape), _INTP)
-    setitem(whole, tuple(key), values)
+    whole[tuple(key)] = values
     write(x, apply(reshape_p, whole, shape=x.shape))
 
 
@@ -500,7 +500,7 @@ def fill_diagonal(a: ArrayLike, val: Any, wrap: bool = False) -> None:
         if not new.size:
             return
         new = repeated(astype(new, x.dtype), (len(range(x.size)[places]),))
-    setitem(view(x, reshape_p, shape=(x.size,)), places, new)
+    view(x, reshape_p, shape=(x.size,))[places] = new
 
 
 # -- functions along axes ----------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from ..chapters.joining import stack
 from ..chapters.manipulation import broadcast_to, expand_dims, moveaxis, reshape
 from ..chapters.searching import nonzero, pick
 from ..core.array import Array, freeze, from_value, view, zero_d
-from ..core.indexing import getitem, setitem
 from ..core.promotion import as_array, astype, check_kind, checked, fits, normalize_shape
 from ..core.views import Flags, copied
 from ..dispatch import fastpath
@@ -221,9 +220,9 @@ def geomspace(
     a, b = divide(a, out_sign), divide(b, out_sign)
     y = logspace(log10(a), log10(b), num, endpoint)
     if num > 0:
-        setitem(y, along(0, 0), a)
+        y[along(0, 0)] = a
         if num > 1 and endpoint:
-            setitem(y, along(0, -1), b)
+            y[along(0, -1)] = b
     y = multiply(y, out_sign)
     if axis:
         y = moveaxis(y, 0, axis)
@@ -290,7 +289,7 @@ def diag(v: ArrayLike, k: int = 0) -> Array:
     spread = np.clip(column - max(k, 0), 0, max(x.size - 1, 0))
     if not x.size:
         return zeros((n, n), dtype=x.dtype)
-    return pick(hit, getitem(x, spread), x.dtype.type(0))
+    return pick(hit, x[spread], x.dtype.type(0))
 
 
 @numpys

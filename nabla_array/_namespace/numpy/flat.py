@@ -10,7 +10,7 @@ import numpy as np
 
 from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply, check_writable, rewrite, view
-from ..core.indexing import as_written, getitem, setitem
+from ..core.indexing import as_written
 from ..core.promotion import SCALARS, astype
 from ..core.views import aliases
 
@@ -66,7 +66,7 @@ class FlatIterator:
         self._next = 0
         if type(key) is int and -self._x.size <= key < self._x.size:
             return self._x[_place(key % self._x.size, self._x.shape)]
-        return getitem(self.copy(), _places(key, self._x.size))
+        return self.copy()[_places(key, self._x.size)]
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Write to elements; values are repeated as often as needed, and what is too many is left out."""
@@ -86,15 +86,15 @@ class FlatIterator:
                 raise ValueError("Error setting single item of array.")
             if new.size == 0:
                 return
-            new = getitem(apply(reshape, new, shape=(new.size,)), np.arange(places.size) % new.size)
+            new = apply(reshape, new, shape=(new.size,))[np.arange(places.size) % new.size]
             new = apply(reshape, astype(new, self._x.dtype), shape=np.shape(places))
         if aliases(self._x, (n,)):
-            setitem(view(self._x, reshape, shape=(n,)), key, new)
+            view(self._x, reshape, shape=(n,))[key] = new
             return
 
         def written() -> Array:
             row = self.copy()
-            setitem(row, key, new)
+            row[key] = new
             return apply(reshape, row, shape=self._x.shape)
 
         rewrite(self._x, written)

@@ -16,7 +16,7 @@ from ..chapters.indexing_functions import take
 from ..chapters.joining import join, tile
 from ..chapters.manipulation import flip, moveaxis, reshape, swapaxes
 from ..core.array import Array
-from ..core.indexing import fitted, getitem, setitem
+from ..core.indexing import fitted
 from ..core.promotion import as_array, astype, axis_or_flat, listed, normalize_axis
 from .described import eager_numpys, numpys
 
@@ -294,7 +294,7 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
         first += n if first < 0 else 0
         new = moveaxis(new, 0, k)  # as NumPy: at one place, the values have the axis first
         new = fitted("insert", new, x.dtype, (*x.shape[:k], new.shape[k], *x.shape[k + 1 :]))
-        parts = [getitem(x, along(k, slice(0, first))), new, getitem(x, along(k, slice(first, None)))]
+        parts = [x[along(k, slice(0, first))], new, x[along(k, slice(first, None))]]
         return join("insert", parts, axis=k)
     old = np.insert(np.ones(n, np.bool), places, False)
     if old.size == n + 1:
@@ -305,8 +305,8 @@ def insert(arr: ArrayLike, obj: Any, values: ArrayLike, axis: int | None = None)
     if given.dtype.kind in "iu" and given.size:  # in the order of the places
         new = take(new, np.argsort(np.where(given < 0, given + n, given), kind="stable"), axis=k)
     out = full((*x.shape[:k], old.size, *x.shape[k + 1 :]), 0, dtype=x.dtype)
-    setitem(out, along(k, np.flatnonzero(old)), x)
-    setitem(out, along(k, spots), new)
+    out[along(k, np.flatnonzero(old))] = x
+    out[along(k, spots)] = new
     return out
 
 
@@ -363,7 +363,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
             key[k] = slice(0, 0)
     if isinstance(filt, list | tuple) and x.ndim == 1:
         return filt[key[0]]
-    return getitem(x, tuple(key))
+    return x[tuple(key)]
 
 
 # -- turning -----------------------------------------------------------------------------------------
@@ -409,7 +409,7 @@ def rot90(m: ArrayLike, k: int = 1, axes: Any = (0, 1)) -> Array:
         raise ValueError("Axes must be different.")
     turns = operator.index(k) % 4
     if turns == 0:
-        return getitem(x, Ellipsis)
+        return x[...]
     if turns == 2:
         return flip(x, (a, b))
     return swapaxes(flip(x, b), a, b) if turns == 1 else flip(swapaxes(x, a, b), b)

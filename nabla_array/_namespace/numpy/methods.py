@@ -21,7 +21,7 @@ from ..._lazy.run.claims import lock
 from ..chapters import elementwise
 from ..core import promotion
 from ..core.array import Array, apply, current, from_value, view, write
-from ..core.indexing import setitem, warn_of_discard
+from ..core.indexing import warn_of_discard
 from ..core.steps import Step
 from ..core.views import Flags, check_bits, copied, field, held_dtype, in_order, in_turn, view_dtype
 from ..dispatch import fastpath
@@ -190,7 +190,7 @@ def view_as(self: Array, /, dtype: Any = None, type: Any = None) -> Any:
 
 def setfield(self: Array, /, val: Any, dtype: DTypeLike, offset: int = 0) -> None:
     """Write values of a dtype into each element's bytes from an offset on."""
-    setitem(field(self, dtype, offset), ..., val)
+    field(self, dtype, offset)[...] = val
 
 
 def byteswap(self: Array, /, inplace: bool = False) -> Array:

@@ -150,6 +150,7 @@ def lstsq(a: ArrayLike, b: ArrayLike, rcond: Any = None) -> tuple[Array, Array, 
     return solved, residuals, full((), regular, _RANK), singular
 
 
+@fastpath.whole(np.linalg.multi_dot)
 @numpys
 def multi_dot(arrays: Any, *, out: Out = None) -> Array:
     """Return the product of several matrices, in the order that takes the least work.

@@ -16,7 +16,6 @@ from ..chapters.moments import mean as mean_
 from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
 from ..core.array import Array
-from ..core.indexing import getitem
 from ..core.promotion import as_array, astype, broadcast_to, full
 from .described import eager_numpys
 from .joining import along
@@ -60,11 +59,11 @@ def _odd(x: Array, axis: int, before: int, after: int, mode: str) -> Array:
         left, right = builtins.min(before, reach), builtins.min(after, reach)
         places = _turned(here, left, right, mode)
         y = take(x, places, axis=axis)
-        first, last = getitem(x, along(axis, slice(0, 1))), getitem(x, along(axis, slice(-1, None)))
+        first, last = x[along(axis, slice(0, 1))], x[along(axis, slice(-1, None))]
         parts = [
-            2 * first - getitem(y, along(axis, slice(0, left))),
+            2 * first - y[along(axis, slice(0, left))],
             x,
-            2 * last - getitem(y, along(axis, slice(left + here, None))),
+            2 * last - y[along(axis, slice(left + here, None))],
         ]
         x = concat([astype(p, x.dtype) for p in parts], axis=axis)
         before, after = before - left, after - right
@@ -72,7 +71,7 @@ def _odd(x: Array, axis: int, before: int, after: int, mode: str) -> Array:
 
 
 def _ramp(x: Array, axis: int, count: int, end: Any, front: bool) -> Array:
-    edge = getitem(x, along(axis, slice(0, 1) if front else slice(-1, None)))
+    edge = x[along(axis, slice(0, 1) if front else slice(-1, None))]
     edge = astype(edge, np.dtype(np.float64)) if x.dtype.kind in "iu" else edge  # differences may be negative
     shape = [1] * x.ndim
     shape[axis] = count
@@ -94,14 +93,14 @@ def _ends(
             fill[()] = value
             part = full(shape, fill[()], x.dtype)
         elif mode == "edge":
-            part = broadcast_to(getitem(x, along(axis, slice(0, 1) if front else slice(-1, None))), shape)
+            part = broadcast_to(x[along(axis, slice(0, 1) if front else slice(-1, None))], shape)
         elif mode == "linear_ramp":
             part = _ramp(x, axis, count, value, front)
         else:
             if length is not None and length < 0:
                 raise ValueError("index can't contain negative values")
             length = n if length is None or length > n else length
-            near = getitem(x, along(axis, slice(0, length) if front else slice(n - length, None)))
+            near = x[along(axis, slice(0, length) if front else slice(n - length, None))]
             stat = _STATISTICS[mode](near, axis=axis, keepdims=True)
             if x.dtype.kind in "iu" and mode in ("mean", "median"):
                 stat = round_(stat)
@@ -159,6 +158,6 @@ def _by_function(x: Array, widths: list[tuple[Any, Any]], function: Any, kwargs:
     out = pad(x, widths)
     for k in range(x.ndim):
         for i in np.ndindex(*out.shape[:k], *out.shape[k + 1 :]):
-            row = getitem(out, (*i[:k], slice(None), *i[k:]))
+            row = out[*i[:k], :, *i[k:]]
             function(row, widths[k], k, kwargs)
     return out

@@ -14,7 +14,6 @@ from ..chapters.linalg import eigvals, inv
 from ..chapters.manipulation import reshape
 from ..chapters.statistical import sum as sum_
 from ..core.array import Array
-from ..core.indexing import getitem, setitem
 from ..core.promotion import as_array, broadcast_to, promote
 from ..core.promotion import full as filled
 from .constructing import vander
@@ -60,7 +59,7 @@ def poly(seq_of_zeros: ArrayLike) -> Array:
     x = astype(x, np.mintypecode(x.dtype.char))
     out = ones((1,), dtype=x.dtype)
     for i in range(x.size):
-        out = convolve(out, stack([getitem(ones((1,), dtype=x.dtype), 0), -x[i]]))
+        out = convolve(out, stack([ones((1,), dtype=x.dtype)[0], -x[i]]))
     if not x.size:
         return ones(())
     if out.dtype.kind == "c":
@@ -88,8 +87,8 @@ def roots(p: ArrayLike) -> Array:
     n = x.size
     if n > 1:
         companion = filled((n - 1, n - 1), 0, x.dtype)
-        setitem(companion, (slice(1, None), slice(None, -1)), np.eye(n - 2))
-        setitem(companion, 0, -x[1:] / x[0])
+        companion[1:, :-1] = np.eye(n - 2)
+        companion[0] = -x[1:] / x[0]
         found = eigvals(companion)
         if x.dtype.kind == "f" and not found._value().imag.any():
             found = found.real
@@ -209,7 +208,7 @@ def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     for k in range(m - n + 1):
         d = scale * rest[k]
         quotient.append(d)
-        setitem(rest, slice(k, k + n + 1), rest[k : k + n + 1] - d * y)
+        rest[k : k + n + 1] = rest[k : k + n + 1] - d * y
     q = stack(quotient) if quotient else filled((steps,), 0, x.dtype)
     known = rest._value()
     first = 0

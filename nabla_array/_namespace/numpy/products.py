@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from functools import lru_cache
@@ -17,7 +18,6 @@ from ..chapters.linear_algebra import matmul, tensordot, vecdot, with_core_optio
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.statistical import sum as sum_
 from ..core.array import Array, as_scalar, view
-from ..core.indexing import getitem
 from ..core.order import check_order
 from ..core.outputs import deliver
 from ..core.promotion import (
@@ -63,7 +63,8 @@ def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Array:
 
 
 def _inner_size(a: Any, b: Any) -> float:
-    return fastpath.pairs(a, b) / max(np.shape(a)[-1] if np.ndim(a) else 1, 1) ** 2
+    last = a.shape[-1] if type(a) is np.ndarray and a.ndim else 1
+    return fastpath.pairs(a, b) / max(last, 1) ** 2
 
 
 @eager_numpys(elements=_inner_size)
@@ -261,7 +262,7 @@ def _distinct(x: Array, labels: list[int]) -> tuple[Array, list[int]]:
             n = max(x.shape[a], x.shape[b])
             rows = np.arange(n) if x.shape[a] == n else np.zeros(n, int)
             columns = np.arange(n) if x.shape[b] == n else np.zeros(n, int)
-            x = getitem(moveaxis(x, (a, b), (0, 1)), (rows, columns))
+            x = moveaxis(x, (a, b), (0, 1))[rows, columns]
             labels = [i, *[k for j, k in enumerate(labels) if j not in (a, b)]]
     return x, labels
 
@@ -381,16 +382,27 @@ def _seen(x: Array, labels: list[int], output: list[int]) -> Array:
     return y[tuple(slice(None, None, sum(n**k for k in range(many))) for n, many in sizes)]
 
 
-def _einsum_size(subscripts: Any, *operands: Any, **options: Any) -> float:
-    if type(subscripts) is not str or "." in subscripts:
-        return math.inf
+@functools.lru_cache(256)
+def _lengths(subscripts: str, operands: int) -> tuple[tuple[int, int], ...] | None:
+    """Return which operand's axis is as long as each of the result's; None where that is not so simple."""
     inputs, arrow, output = subscripts.replace(" ", "").partition("->")
-    if len(operands) == 1 and (set(inputs) == set(output) if arrow else len({*inputs}) == len(inputs)):
-        return math.inf  # a view
-    sizes: dict[str, int] = {}
-    for labels, x in zip(inputs.split(","), operands, strict=False):
-        sizes.update(zip(labels, np.shape(x), strict=False))
-    return math.prod([n for i, n in sizes.items() if (i in output if arrow else inputs.count(i) == 1)])
+    if "." in inputs:
+        return None
+    if operands == 1 and (set(inputs) == set(output) if arrow else len({*inputs}) == len(inputs)):
+        return None  # a view
+    places: dict[str, tuple[int, int]] = {}
+    for i, labels in enumerate(inputs.split(",")):
+        places.update({label: (i, k) for k, label in enumerate(labels)})
+    wanted = output if arrow else [i for i in places if inputs.count(i) == 1]
+    known = all([i in places and places[i][0] < operands for i in wanted])
+    return tuple([places[i] for i in wanted]) if known else None
+
+
+def _einsum_size(subscripts: Any, *operands: Any, **options: Any) -> float:
+    places = _lengths(subscripts, len(operands)) if type(subscripts) is str else None
+    if places is None:
+        return math.inf
+    return math.prod([np.shape(operands[i])[k] for i, k in places if k < np.ndim(operands[i])])
 
 
 @eager_numpys(elements=_einsum_size)

@@ -37,7 +37,6 @@ from ..chapters.statistical import max as max_
 from ..chapters.statistical import min as min_
 from ..chapters.statistical import sum as sum_
 from ..core.array import Array, apply, current, from_value
-from ..core.indexing import getitem
 from ..core.outputs import deliver
 from ..core.promotion import SCALARS, as_array, astype, check_override, full, normalize_axes, normalize_axis
 from ..dispatch import eager
@@ -204,7 +203,7 @@ def _quantile(
     rest = tuple(range(rows.ndim - 1))
 
     def at(index: np.ndarray) -> Array:
-        found = getitem(rows, (Ellipsis, index.reshape(-1)))
+        found = rows[..., index.reshape(-1)]
         return reshape(found.transpose((len(rest), *rest)), (*index.shape, *rows.shape[:-1]))
 
     low = at(below)
@@ -218,7 +217,7 @@ def _quantile(
         t = t.reshape(t.shape + (1,) * len(rest))
         y = between(low, at(above), t.item() if type(q) in SCALARS else t)
     if x.dtype.kind == "f":  # nan goes last, and spreads
-        last = getitem(rows, (Ellipsis, -1))
+        last = rows[..., -1]
         y = pick(isnan(last), np.nan, y)
     return astype(reshape(y, (*fractions.shape, *shape)) if keepdims else y, dtype)
 
@@ -379,7 +378,7 @@ def corrcoef(
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return c / c
-    scale = sqrt(getitem(c, (np.arange(len(c)),) * 2).real)
+    scale = sqrt(c[(np.arange(len(c)),) * 2].real)
     c = c / reshape(scale, (-1, 1)) / scale
     if c.dtype.kind == "c":
         return clip(c.real, -1, 1) + 1j * clip(c.imag, -1, 1)

@@ -14,7 +14,7 @@ from ..._lazy.ops.elementwise import add, neg, select
 from ..._lazy.ops.structure import concat, permute, reshape
 from ..chapters import scans, statistical, utility
 from ..core.array import Array, apply
-from ..core.indexing import combine_at, getitem
+from ..core.indexing import combine_at
 from ..core.outputs import deliver
 from ..core.promotion import (
     SCALARS,
@@ -249,22 +249,22 @@ def _folded(function: Function, like: np.ufunc, x: Array, start: Any, mask: Arra
     if start is None:
         if n == 0:
             raise ValueError(f"zero-size array to reduction operation {like.__name__} which has no identity")
-        y = getitem(x, 0).copy()
+        y = x[0].copy()
     else:
         y = broadcast_to(start, x.shape[1:])
     if like in _ASSOCIATIVE and mask is None:
         while n > 1:
             half = n // 2
-            joined = function(getitem(x, slice(0, half)), getitem(x, slice(half, 2 * half)))
-            odd = getitem(x, slice(2 * half, None))
+            joined = function(x[:half], x[half : 2 * half])
+            odd = x[2 * half :]
             x = joined if n % 2 == 0 else apply(concat, joined, astype(odd, joined.dtype), axis=0)
             n = x.shape[0]
         if n == 0:
             return y
-        return getitem(x, 0).copy() if start is None else function(y, getitem(x, 0))
+        return x[0].copy() if start is None else function(y, x[0])
     for i in range(start is None, n):
-        new = function(y, getitem(x, i))
-        y = new if mask is None else apply(select, getitem(mask, i), new, astype(y, new.dtype))
+        new = function(y, x[i])
+        y = new if mask is None else apply(select, mask[i], new, astype(y, new.dtype))
     return y
 
 
@@ -307,11 +307,11 @@ def _scanned(function: Function, like: np.ufunc, x: Array, lead: tuple[Any, ...]
     if like in _ASSOCIATIVE:
         step = 1
         while step < n:  # each element joins the one `step` before it, which has joined 2 * step already
-            joined = function(getitem(x, (*lead, slice(0, n - step))), getitem(x, (*lead, slice(step, None))))
-            x = apply(concat, astype(getitem(x, (*lead, slice(0, step))), joined.dtype), joined, axis=k)
+            joined = function(x[*lead, : n - step], x[*lead, step:])
+            x = apply(concat, astype(x[*lead, :step], joined.dtype), joined, axis=k)
             step *= 2
         return x.copy() if n < 2 else x
-    parts = [getitem(x, (*lead, slice(i, i + 1))) for i in range(n)]
+    parts = [x[*lead, i : i + 1] for i in range(n)]
     for i in range(1, n):
         parts[i] = function(parts[i - 1], parts[i])
     return apply(concat, *[astype(q, parts[-1].dtype) for q in parts], axis=k) if parts else x.copy()
@@ -342,7 +342,7 @@ def reduceat(
         return _host(like, "reduceat", x, places, axis=k, out=out)
     parts = []
     for i, j in zip(places, [*places[1:], n], strict=True):
-        part = getitem(x, (*[slice(None)] * k, slice(int(i), int(j) if j > i else int(i) + 1)))
+        part = x[*[slice(None)] * k, int(i) : (int(j) if j > i else int(i) + 1)]
         parts.append(astype(reduce(function, like, part, k, keepdims=True, initial=None), result))
     return deliver(name, out, apply(concat, *parts, axis=k), "unsafe", exact=True)
 

@@ -47,7 +47,8 @@ def words(text: str) -> list[str]:
 # These are given finite elements: the ways meet inf and nan in another order.
 FINITE = words("gradient unwrap i0 nansum nanprod nanmean nanstd nanvar cov corrcoef polyfit")
 FINITE += words("polyadd polysub tensordot vander fft ifft rfft irfft fft2 cumprod")
-FINITE += words("solve inv det pinv matrix_rank eig eigvals eigvalsh lstsq matrix_power cond roots")
+FINITE += words("solve inv det slogdet pinv matrix_rank eig eigvals eigvalsh lstsq matrix_power cond roots")
+FINITE += words("multi_dot nancumsum nancumprod")
 
 
 def part(draw: Any, values: list[float] = SPECIAL) -> np.ndarray:

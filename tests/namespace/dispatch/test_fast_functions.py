@@ -30,7 +30,7 @@ SHORT += words("repeat triu tril outer round searchsorted count_nonzero tile arr
 SHORT += words("append insert dstack isin ptp digitize histogram pad fftshift ifftshift argsort")
 SHORT += words("delete kron lexsort isclose allclose nan_to_num nanargmax nanargmin column_stack")
 SHORT += words("zeros_like ones_like empty_like full_like partition argpartition choose piecewise extract")
-SHORT += words("nonzero flip diagonal real imag")
+SHORT += words("nonzero flip diagonal real imag select ravel_multi_index")
 SHORT += words("compress flatnonzero ix_ packbits unpackbits array_equal array_equiv")
 # NumPy's answers for arrays of these that are too large for what is compiled, too.
 LARGE = words(
@@ -96,6 +96,15 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
         "roll": [(x, 2)],
         "choose": [(small % 2, [row, steps]), (small % 2, [row, 2]), (chosen, [x, other])],
         "piecewise": [(x, [mask], [1, 2]), (x, [mask, mask], [3, 4]), (row, [chosen], [0, 2.5])],
+        "select": [([mask], [x], 0), ([mask, mask], [x, 2.5]), ([chosen], [row], 1), ([chosen], [3], 7)],
+        "ravel_multi_index": [
+            ((1, 2), (3, 4)),
+            ([small, small], (5, 5)),
+            ((small, 1), (5, 2), "wrap"),
+            ((9, 0), (3, 4)),
+        ],
+        "multi_dot": [([matrix, matrix, row],), ([row, matrix, matrix, row],), ([matrix, row, row],)],
+        "nancumprod": [(x,), (x, -1), (x, None, np.float32)],
         "extract": [(mask, x), (chosen, row), ([1, 0, 1], row), (x, row)],
         "compress": [(chosen, row), (chosen, x, 0), ([1, 0, 1], x, -1), (x, x)],
         "ix_": [(small,), (small, chosen), (x, row), (chosen, [0, 2])],
@@ -135,7 +144,7 @@ def arguments(name: str, draw: Any) -> tuple[Any, ...]:
         return (x, other)
     if name in more:
         return draw(st.sampled_from(more[name]))  # type: ignore[no-any-return]
-    if name in {"inv", "det", "pinv", "matrix_rank", "eigvalsh", "eig", "eigvals"}:
+    if name in {"inv", "det", "slogdet", "pinv", "matrix_rank", "eigvalsh", "eig", "eigvals"}:
         return (matrix,)
     plain = words("triu tril diff nansum cov corrcoef sinc unwrap i0 roots zeros_like ones_like empty_like")
     if name not in plain and value.ndim and draw(st.booleans()):
