@@ -26,6 +26,7 @@ runpy.run_path(sys.argv[0], run_name="__main__")
 
 def test_a_loop_that_speeds_up(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="Matplotlib, which draws, is optional")
+    pytest.importorskip("max", reason="MAX, which compiles, is optional")
     picture = tmp_path / "tiers.png"
     environment = {
         **os.environ,

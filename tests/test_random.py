@@ -353,6 +353,7 @@ def test_libraries_get_numpys_arrays() -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
+@pytest.mark.filterwarnings("ignore:Could not find the number of physical cores:UserWarning")  # in containers
 def test_scikit_learn_takes_our_generators() -> None:
     cluster = pytest.importorskip("sklearn.cluster", reason="scikit-learn is optional")
     from sklearn.ensemble import RandomForestClassifier
