@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -47,6 +48,9 @@ def named(fun: Callable[..., Any], transform: str) -> Callable[[_F], _F]:
     return wrap
 
 
+# What an array holds, without a call of Python's.
+node_of = attrgetter("_node")
+levels_of = attrgetter("_levels")
 # As tuples: to join classes takes longer than to ask for them.
 _ARRAY_LIKE = (Array, np.ndarray, np.generic, bool, int, float, complex)
 _INTEGERS = (int, np.integer)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, NamedTuple, Unpack,
 from .._lazy.graph.node import Node
 from .._lazy.graph.tape import Tape, taping
 from .._lazy.ops.creation import fill_like
-from .._lazy.ops.placement import reshard, sharding_of
+from .._lazy.ops.placement import in_use, reshard, sharding_of
 from .._lazy.rules.autodiff import pull, push
 from .._lazy.rules.levels import align, bind, merge
 from .._namespace.core.array import Array, current
@@ -75,19 +75,29 @@ def run(
     primals: Sequence[Any],
     has_aux: bool,
     strict: bool,
-    holomorphic: bool = False,
-    integers: bool = False,
+    kinds: str = "fc",
 ) -> Run:
     """Run `fun` on fresh arrays like `primals`, which are called `what`, with a tape.
 
-    `integers`: there may be some, whose derivatives are zero.
+    `kinds` are those of the dtypes that there may be; the derivatives by integers are zero.
     """
     leaves, in_tree = tree_flatten(tuple(primals))
-    given = [_inexact(function, what, leaf, holomorphic, integers) for leaf in leaves]
-    sources = [*map(fresh, given)]
-    with taping([x._node for x in sources if x.dtype.kind in "fc"], strict=strict) as tape:
+    given, sources, followed, handed = [], [], [], []
+    for leaf in leaves:
+        x = array_leaf(function, leaf)
+        kind = x.dtype.kind
+        if kind not in kinds:
+            raise _unfit(function, what, x)
+        source = fresh(x)
+        given.append(x)
+        sources.append(source)
+        if kind in "fc":
+            followed.append(source._node)
+    with taping(followed, strict=strict) as tape:
         # What the function is handed it may write to; these stay.
-        result = fun(*tree_unflatten(in_tree, [*map(_handed, given, sources)]))
+        for x, source in zip(given, sources, strict=True):
+            handed.append(_sharded(x, source) if in_use else Array(source._node, source._levels))
+        result = fun(*tree_unflatten(in_tree, handed))
         aux = _NO_AUX
         if has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -111,7 +121,7 @@ def run(
 boundaries.add(run.__code__)
 
 
-def _handed(x: Array, source: Array) -> Array:
+def _sharded(x: Array, source: Array) -> Array:
     """Return what the function gets for an argument; the cotangent of that is to be sharded as `x` is."""
     spec = sharding_of(current(x))
     if spec is None:
@@ -120,15 +130,15 @@ def _handed(x: Array, source: Array) -> Array:
     return Array(*bind(reshard, ((source._node, source._levels),), {"spec": own}))
 
 
-def _inexact(function: str, what: str, leaf: Any, holomorphic: bool, integers: bool) -> Array:
-    x = array_leaf(function, leaf)
-    if x.dtype.kind not in "fc" and not (integers and x.dtype.kind in "biu"):
-        raise TypeError(
-            f"{function}: {what} is {x.dtype}, which has no derivative; a float would do: astype(xp.float64)"
-        )
-    if holomorphic and x.dtype.kind == "f":
-        raise TypeError(f"{function}: holomorphic needs complex arguments, not {x.dtype}")
-    return x
+def _unfit(function: str, what: str, x: Array) -> TypeError:
+    """Return the error for an argument of a kind that this derivative does not take."""
+    if x.dtype.kind == "f":
+        return TypeError(f"{function}: holomorphic needs complex arguments, not {x.dtype}")
+    if x.dtype.kind == "c":
+        return TypeError(f"{function}: inputs must be real floating-point numbers, not {x.dtype}")
+    return TypeError(
+        f"{function}: {what} is {x.dtype}, which has no derivative; a float would do: astype(xp.float64)"
+    )
 
 
 def _matched(function: str, what: str, tree: Any, wanted: TreeDef, like: Sequence[Array]) -> list[Value]:
@@ -281,10 +291,11 @@ def _value_and_grad(
 ) -> Callable[..., Any]:
     many = isinstance(argnums, tuple | list)
     what = f"argument {', '.join(map(repr, argnums)) if many else repr(argnums)}"
+    kinds = ("c" if holomorphic else "fc") + ("biu" if integers else "")
 
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose(function, fun, argnums, args, kwargs)
-        made = run(function, what, of_chosen, chosen, has_aux, strict, holomorphic, integers)
+        made = run(function, what, of_chosen, chosen, has_aux, strict, kinds)
         out = _scalar(function, made, holomorphic)
 
         def pulled() -> list[Node]:
@@ -458,7 +469,7 @@ def vjp(  # type: ignore[misc]  # mypy takes `*Any` for less than `*Ts`
     >>> pullback(xp.asarray([1.0, 10.0]))
     (array([ 2., 40.]),)
     """
-    made = run("vjp", "a primal", fun, primals, has_aux, strict, integers=True)
+    made = run("vjp", "a primal", fun, primals, has_aux, strict, "fcbiu")
     return made.tuple_of(made.output(), Pullback(made))
 
 
@@ -587,7 +598,7 @@ def linearize(  # type: ignore[misc]  # mypy takes `*Any` for less than `*Ts`
     >>> along(1.0), along(2.0)
     (np.float64(6.0), np.float64(12.0))
     """
-    made = run("linearize", "a primal", fun, primals, has_aux, strict, integers=True)
+    made = run("linearize", "a primal", fun, primals, has_aux, strict, "fcbiu")
     linear = pushing("linearize", made)
     if any([e.prim.seen is not None for e in made.tape.entries]):  # rules of the user's run here, once
         with suppress(RuleLooksError):  # then they run for each tangent

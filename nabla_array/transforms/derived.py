@@ -28,6 +28,7 @@ from .._lazy.graph.primitive import Primitive
 from .._lazy.graph.program import Eqn, Program, is_literal, is_pending, linearize, numbered, pending_order
 from .._lazy.graph.tape import Tape
 from .._lazy.ops.control import pulled, pushed
+from .._lazy.ops.placement import in_use
 from .._lazy.ops.structure import alias, project
 from .._lazy.run.claims import claims, lock
 from .._lazy.run.devices import CPU, device_of
@@ -136,15 +137,18 @@ def _may_be_kept(roots: Sequence[Node]) -> bool:
     for tape in tuple(tapes):
         if tape.thread < 0 or tape.linear or not tape.derivative:
             return False
-    return active.settings["mode"] != "max" and all([device_of(n) == CPU for n in roots])
+    is_on_host = not in_use or all([device_of(n) == CPU for n in roots])
+    return is_on_host and active.settings["mode"] != "max"
 
 
 def _graph(how: Hashable, tape: Tape, sources: Sequence[Node], roots: Sequence[Node]) -> _Graph | None:
     """Return the graph below `roots`; None where it has no key, or ends at a value that was looked at."""
     if claims:  # what another thread computes may be written over meanwhile
         return None
-    ids = [*map(id, sources), *map(id, roots)] if tapes else ()
-    is_seen = any([not t.members.isdisjoint(ids) for t in tuple(tapes)])
+    is_seen = False
+    if tapes:
+        ids = [*map(id, sources), *map(id, roots)]
+        is_seen = any([not t.members.isdisjoint(ids) for t in tuple(tapes)])
     found = numbered(list(roots), list(sources), tape.members if is_seen else None, tape.members)
     if found is None:
         return None
@@ -212,7 +216,7 @@ def _pull(
 
 kept_call = Primitive(
     "derived",
-    lambda *avals, program, heard: tuple([program.aval(k) for k in program.outputs]),
+    lambda *avals, program, heard: program.results,
     lambda *values, program, heard: tuple(_function(program)(*values)),
     batch=lambda params, size: {**params, "program": bodies.batched(params["program"], size)},
     jvp=lambda ts, out, *inputs, program, heard: pushed(program, [*map(alias, inputs)], ts)[1],

@@ -356,7 +356,7 @@ class Callee:
 def _call_aval(*avals: Aval, callee: Callee) -> tuple[Aval, ...]:
     if avals != callee.program.inputs:
         raise ValueError(f"call_graph: {callee.graph.name} takes {callee.program.inputs}, not {avals}")
-    return tuple(callee.program.aval(k) for k in callee.program.outputs)
+    return callee.program.results
 
 
 def _call_host(*values: np.ndarray, callee: Callee) -> tuple[np.ndarray, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import accumulate
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, overload
 
 import numpy as np
@@ -13,11 +14,11 @@ from .._lazy.ops.structure import reshape, slice_
 from .._namespace.chapters.elementwise import add, multiply
 from .._namespace.chapters.joining import stack
 from .._namespace.core.array import Array, apply, from_value
-from .calls import array_leaf, choose, decorator, named
-from .derivatives import jvp, matched_one, run, vjp
+from .calls import array_leaf, choose, decorator, levels_of, named, node_of
+from .derivatives import Run, jvp, matched_one, run, vjp
 from .derived import derived
 from .linear import Linear, RuleLooksError, pulling, pushing
-from .pytree import TreeDef, tree_flatten, tree_unflatten
+from .pytree import tree_flatten, tree_unflatten
 from .vmap import vmap
 
 if TYPE_CHECKING:
@@ -90,9 +91,9 @@ def jacfwd(
     @named(fun, "Jacobian")
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacfwd", fun, argnums, args, kwargs)
-        tree = _checked("jacfwd", chosen, "c" if holomorphic else "f")
-        made = run("jacfwd", "an input", of_chosen, chosen, has_aux, strict)
-        result = _nested(_blocks(pushing("jacfwd", made), -1), made.out_tree, tree, argnums)
+        kinds = "c" if holomorphic else "f"
+        made = run("jacfwd", "an input", of_chosen, chosen, has_aux, strict, kinds)
+        result = _nested(_blocks(pushing("jacfwd", made), -1), made, argnums)
         return (result, made.aux) if has_aux else result
 
     return jacobian
@@ -166,14 +167,14 @@ def jacrev(
     @named(fun, "Jacobian")
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         of_chosen, chosen = choose("jacrev", fun, argnums, args, kwargs)
-        tree = _checked("jacrev", chosen, "c" if holomorphic else "fcbiu" if allow_int else "fc")
-        made = run("jacrev", "an input", of_chosen, chosen, has_aux, strict, integers=allow_int)
+        kinds = "c" if holomorphic else "fcbiu" if allow_int else "fc"
+        made = run("jacrev", "an input", of_chosen, chosen, has_aux, strict, kinds)
         for x in made.outs:
             if (x.dtype.kind == "c") != holomorphic or x.dtype.kind not in "fc":
                 kind = "complex" if holomorphic else "real"
                 raise TypeError(f"jacrev: outputs must be {kind} numbers, not {x.dtype}")
         columns = _blocks(pulling("jacrev", made), 0)
-        result = _nested([*zip(*columns, strict=True)], made.out_tree, tree, argnums)
+        result = _nested([*zip(*columns, strict=True)], made, argnums)
         return (result, made.aux) if has_aux else result
 
     return jacobian
@@ -236,20 +237,6 @@ def hessian(
     return named(fun, "Hessian")(jacfwd(inner, argnums, has_aux, holomorphic, strict=strict))
 
 
-def _checked(function: str, chosen: list[Any], kinds: str) -> TreeDef:
-    """Return the structure of arguments; raises TypeError for dtypes of other kinds."""
-    leaves, tree = tree_flatten(tuple(chosen))
-    for leaf in leaves:
-        x = array_leaf(function, leaf)
-        if x.dtype.kind not in kinds:
-            wanted = _WANTED.get(kinds, "floating-point numbers")
-            raise TypeError(f"{function}: inputs must be {wanted}, not {x.dtype}")
-    return tree
-
-
-_WANTED = {"c": "complex numbers with holomorphic=True", "f": "real floating-point numbers"}
-
-
 def _blocks(linear: Linear, axis: int) -> list[list[Array]]:
     """Return for each result of a derivative a block by each of its inputs, whose axes are first or last."""
     inputs, results, made = linear.inputs, linear.results, linear.made
@@ -272,8 +259,8 @@ def _blocks(linear: Linear, axis: int) -> list[list[Array]]:
             found = [stack(some, axis=axis) for some in zip(*each, strict=True)]
         return [b._node for x in found for b in _split(x, inputs, axis)]
 
-    sources, outs = [x._node for x in made.sources], [x._node for x in made.outs]
-    how = linear.function, *[len(x._levels) for x in (*inputs, *results)]
+    sources, outs = [*map(node_of, made.sources)], [*map(node_of, made.outs)]
+    how = linear.function, *map(len, map(levels_of, (*inputs, *results)))
     found = iter(derived(how, made.tape, sources, outs, record, units))
     return [[Array(next(found), x._levels) for _ in inputs] for x in results]
 
@@ -300,10 +287,13 @@ def _split(x: Array, arrays: Sequence[Array], axis: int) -> list[Array]:
     return out
 
 
-def _nested(blocks: Sequence[Sequence[Array]], out_tree: TreeDef, tree: TreeDef, argnums: Any) -> Any:
+def _nested(blocks: Sequence[Sequence[Array]], made: Run, argnums: Any) -> Any:
     """Return the blocks, a row an output, in the structure of the inputs within that of the outputs."""
-    rows = [tree_unflatten(tree, row) for row in blocks]
-    return tree_unflatten(out_tree, rows if isinstance(argnums, tuple | list) else [row[0] for row in rows])
+    rows = [tree_unflatten(made.in_tree, row) for row in blocks]
+    return tree_unflatten(made.out_tree, rows if isinstance(argnums, tuple | list) else [*map(_first, rows)])
+
+
+_first = itemgetter(0)
 
 
 def check_grads(

@@ -12,6 +12,7 @@ from .._lazy.ops.creation import fill_like
 from .._lazy.rules.autodiff import placeholder, pull, push, replay
 from .._lazy.rules.levels import Levels, in_force, merge
 from .._namespace.core.array import Array
+from .calls import node_of
 from .derived import derived
 from .watching import Watch, watched
 
@@ -58,8 +59,8 @@ class Linear:
         all_newer = merge(newer) if any(newer) else ()
         if len(all_newer) > 1:  # which of them a result has is not to be seen
             return self.recorded(values)
-        sources = [x._node for x in self.made.sources]
-        roots = [*[x._node for x in self.made.outs], *[n for n, _ in values]]
+        sources = [*map(node_of, self.made.sources)]
+        roots = [*map(node_of, self.made.outs), *[n for n, _ in values]]
         how = self.function, *map(len, newer)
         nodes = derived(how, self.made.tape, sources, roots, lambda: [x._node for x in self.recorded(values)])
         return [

@@ -312,7 +312,7 @@ class Machine:
         code = Code(program)
         self.text = str(code)
         self.is_short = code.is_short
-        self.outs = tuple([program.aval(k) for k in program.outputs])
+        self.outs = program.results
         self._scratch = code.scratch_bytes
         self._engine, self._address = assembled(self.text)
 

@@ -32,13 +32,14 @@ class Program:
     (`schedule.axes`) once they are made.
     """
 
-    __slots__ = ("_hash", "axes", "eqns", "inputs", "outputs")
+    __slots__ = ("_hash", "_results", "axes", "eqns", "inputs", "outputs")
 
     def __init__(self, inputs: tuple[Aval, ...], eqns: tuple[Eqn, ...], outputs: tuple[int, ...]) -> None:
         self.inputs = inputs
         self.eqns = eqns
         self.outputs = outputs
         self.axes: Any = None
+        self._results: tuple[Any, ...] | None = None
         self._hash = hash((inputs, eqns, outputs))
 
     def __eq__(self, other: object) -> bool:
@@ -55,6 +56,13 @@ class Program:
         """Return the aval of a value."""
         n = len(self.inputs)
         return self.inputs[number] if number < n else self.eqns[number - n].aval
+
+    @property
+    def results(self) -> tuple[Any, ...]:
+        """The avals of the outputs."""
+        if self._results is None:
+            self._results = tuple([self.aval(k) for k in self.outputs])
+        return self._results
 
     def __repr__(self) -> str:
         named = dict.fromkeys([e.prim.name for e in self.eqns if e.ins])

@@ -95,7 +95,7 @@ type_of_list(PyObject *list)
 static int
 store_list(PyObject *list, int type, char *data)
 {
-    Number number;
+    Number number = {.integer = 0};
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); i++) {
         if (!read_number(PySequence_Fast_GET_ITEM(list, i), &number)) {
             return 0;

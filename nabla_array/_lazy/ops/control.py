@@ -337,7 +337,7 @@ Roles = tuple[str, ...]
 
 
 def _switch_aval(index: Aval, *operands: Aval, branches: tuple[Program, ...], **params: Any) -> Any:
-    return tuple([branches[0].aval(k) for k in branches[0].outputs])
+    return branches[0].results
 
 
 def _switch_batch(params: dict[str, Any], size: int) -> dict[str, Any]:

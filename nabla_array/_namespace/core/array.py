@@ -395,7 +395,7 @@ def from_value(value: np.ndarray) -> Array:
 
     Operations on few elements take less time than it takes to record them; `max` mode shows MAX all it can.
     """
-    axes = lying(value) if value.ndim > 1 else None
+    axes = lying(value) if value.ndim > 1 and not value.flags.c_contiguous else None
     if axes is not None:
         return ordered(from_value(value.transpose(axes)), inverse(axes))
     is_tiny = value.nbytes < TINY and active.settings["mode"] != "max"
