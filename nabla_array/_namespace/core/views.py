@@ -133,11 +133,18 @@ def base_of(x: Array) -> Array | None:
     return ordered(seen.base, first["axes"]) if type(first) is Order else seen.base
 
 
+_FLAGS = {
+    "C": "C_CONTIGUOUS",
+    "F": "F_CONTIGUOUS",
+    "O": "OWNDATA",
+    "W": "WRITEABLE",
+    "A": "ALIGNED",
+    "X": "WRITEBACKIFCOPY",
+}
+
+
 class Flags:
     """What NumPy's flags say: attributes, and items by their names in capitals or short."""
-
-    _SHORT = ("C", "F", "O", "W", "A", "X")
-    _NAMES = ("C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY")
 
     def __init__(self, x: Array) -> None:
         self._x = x
@@ -169,10 +176,11 @@ class Flags:
         return found and self.writeable if name in ("behaved", "carray", "farray") else found
 
     def __getitem__(self, key: Any) -> Any:
-        name = dict(zip(self._SHORT, self._NAMES, strict=True)).get(key, key)
-        if isinstance(name, str) and name.isupper() and hasattr(self, name.lower()):
-            return getattr(self, name.lower())
-        raise KeyError("Unknown flag")
+        name = _FLAGS.get(key, key) if isinstance(key, str) else ""
+        found = getattr(self, name.lower(), None) if name.isupper() else None
+        if found is None:
+            raise KeyError("Unknown flag")
+        return found
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if key not in ("W", "WRITEABLE"):
@@ -186,7 +194,7 @@ class Flags:
         return hash(repr(self))
 
     def __repr__(self) -> str:
-        return "\n".join(f"  {name} : {self[name]}" for name in self._NAMES) + "\n"
+        return "\n".join(f"  {name} : {self[name]}" for name in _FLAGS.values()) + "\n"
 
 
 def setflags(self: Array, /, write: Any = None, align: Any = None, uic: Any = None) -> None:

@@ -342,8 +342,6 @@ _SHARED_NAMES = (
     "seterr seterrcall show_config show_runtime typename"
 )
 _SHARED = set(_SHARED_NAMES.split())
-# NumPy's modules that are not for its users, and those that are there to be imported only.
-_NO_ATTRIBUTES = {"core", "f2py"}
 
 
 def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
@@ -364,7 +362,7 @@ def on_host(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 def numpy_name(name: str) -> Any:
     """Return our function under NumPy's name for it, or what NumPy has: a function runs on the host, counted.
 
-    Raises AttributeError for what NumPy does not have, and for submodules that are not for its users.
+    Raises AttributeError for what NumPy does not have.
     """
     if name in ALIASES:
         return _alias(name)
@@ -372,7 +370,7 @@ def numpy_name(name: str) -> Any:
     if own is not None:
         return or_host(own, name) if name in TAKE_ANY_DTYPE else own
     missing = f"module 'nabla_array' has no attribute {name!r}"
-    if name.startswith("_") or name in _NO_ATTRIBUTES:
+    if name.startswith("_"):
         raise AttributeError(missing)
     try:
         found = getattr(np, name)
@@ -464,7 +462,7 @@ TAKE_ANY_DTYPE = set(_TAKE_ANY_DTYPE.split())
 def star_names() -> set[str]:
     """Return what ``from nabla_array import *`` gives: what NumPy's star gives, and the standard's names."""
     own = (name for name, value in namespace_names.items() if not inspect.ismodule(value))
-    return {*np.__all__, *own} - _NO_ATTRIBUTES
+    return {*np.__all__, *own} - {"core", "f2py"}  # modules that are deprecated, or take long to import
 
 
 host_hook.extend((host_call, elsewhere))
