@@ -162,8 +162,12 @@ is_negative(int type, const char *data)
 static inline int
 place_element(PyArray_Descr *dtype, PyObject *number, PyArrayObject *array, char **data)
 {
+    if (array == NULL && dtype->type_num == NPY_BOOL) {
+        *(npy_bool *)*data = number == Py_True;
+        return PyBool_Check(number);
+    }
     if (array == NULL) {
-        return dtype->type_num != NPY_BOOL && store_number(dtype->type_num, number, *data);
+        return store_number(dtype->type_num, number, *data);
     }
     if (!PyArray_ISBEHAVED_RO(array)) {
         return 0;
