@@ -25,11 +25,6 @@ MODULES = {
     "numpy.random": (np.random, xp.random),
 }
 
-# Why a name is not there.
-REFUSED = {
-    "core": "NumPy's internals under their old name",
-    "f2py": "wraps Fortran; it makes no arrays",
-}
 # What does not compute with numbers: files, text, dates, Python objects, settings.
 NOT_NUMERIC = (
     "array2string array_repr array_str base_repr binary_repr busday_count busday_offset datetime_as_string "
@@ -41,6 +36,7 @@ NOT_NUMERIC = (
 NOTES = {
     "argpartition": "sorts",
     "bincount": "evaluates the integers: the result's shape depends on them; weights stay lazy",
+    "core": "NumPy's internals under their old name: it warns, as NumPy does",
     "clip": "the standard's bounds: `max` wins where it is below `min`",
     "digitize": "evaluates the bins, to see which way they go",
     "expm1": "complex: the standard's infinities, where NumPy gives nan",
@@ -63,15 +59,12 @@ KINDS = {
     "NumPy's": "NumPy's own object: a dtype, a constant, a class, a setting; nothing is computed by it",
     "host": "NumPy's function on the host, counted, its results ours where we can hold them",
     "drawn": "NumPy's own generators on the host, seed for seed; the arrays are ours",
-    "refused": "not there, for the reason in the notes",
 }
 
 
 def kind_of(module: str, name: str) -> str:
     """Return what a name of NumPy's is here."""
     theirs, ours = MODULES[module]
-    if name in REFUSED:
-        return "refused"
     thing = getattr(ours, name)
     if getattr(thing, "runs_on_host", False) or type(thing).__name__ == "NumpyModule":
         return "host"
@@ -85,7 +78,7 @@ def is_numeric(module: str, name: str) -> bool:
     thing = getattr(MODULES[module][0], name)
     if module == "numpy.random" or isinstance(thing, type) or not callable(thing) or inspect.ismodule(thing):
         return False
-    return name not in NOT_NUMERIC.split() and name not in REFUSED
+    return name not in NOT_NUMERIC.split()
 
 
 def names() -> list[tuple[str, str]]:
@@ -121,7 +114,7 @@ def page() -> str:
         lines += ["", f"## {module}", "", "| name | here | notes |", "|---|---|---|"]
         for m, name, kind, _ in table:
             if m == module:
-                note = REFUSED.get(name) or NOTES.get(name, "")
+                note = NOTES.get(name, "")
                 lines.append(f"| [`{name}`]({manual}/{m}.{name}.html) | {kind} | {note} |")
     return "\n".join([*lines, ""])
 

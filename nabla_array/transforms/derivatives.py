@@ -137,7 +137,8 @@ def _unfit(function: str, what: str, x: Array) -> TypeError:
     if x.dtype.kind == "c":
         return TypeError(f"{function}: inputs must be real floating-point numbers, not {x.dtype}")
     return TypeError(
-        f"{function}: {what} is {x.dtype}, which has no derivative; a float would do: astype(xp.float64)"
+        f"{function}: {what} is {x.dtype}, which has no derivative; "
+        "floating-point numbers would do: astype(xp.float64)"
     )
 
 

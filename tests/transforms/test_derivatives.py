@@ -459,7 +459,7 @@ def test_stop_gradient() -> None:
         (
             lambda: jacfwd(xp.sin)(1),
             TypeError,
-            r"jacfwd: an input is int64, which has no derivative; a float would do",
+            r"jacfwd: an input is int64, which has no derivative; floating-point numbers would do",
         ),
         (
             lambda: jacrev(lambda x: x * 1j)(1.0),
