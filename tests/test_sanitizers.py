@@ -26,6 +26,7 @@ JOBS = (
     ),
     ("-m", "pytest", "-q", "tests/namespace/core/test_masks.py", "tests/namespace/core/test_indexing.py"),
     ("-m", "pytest", "-q", "tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_views.py"),
+    ("-m", "pytest", "-q", "tests/namespace/dispatch/test_writing.py"),
     ("-m", "pytest", "-q", "tests/lazy/cpu/test_kernels.py", "-k", "repeats or lie or joined"),
     (
         "-m",

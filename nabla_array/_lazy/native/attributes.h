@@ -490,10 +490,10 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
 static PyObject *
 call_ordered(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    PyObject *x = args[0];
+    PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && names == NULL ? args[0] : NULL;
     PyArrayObject *value;
     int is_fortrans = ((Fast *)self)->kind == 'F', ndim;
-    if (PyVectorcall_NARGS(nargsf) != 1 || names != NULL || !IS_ARRAY(x) || part_bytes == 0 ||
+    if (x == NULL || !IS_ARRAY(x) || part_bytes == 0 ||
         PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
         (ndim = (int)PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape))) == 0) {
         return NULL;

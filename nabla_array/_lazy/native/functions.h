@@ -509,11 +509,11 @@ call_writing(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
 {
     Fast *f = (Fast *)self;
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), all = n + (names == NULL ? 0 : PyTuple_GET_SIZE(names)), ready = 1;
-    PyObject *given[MOST], *x = args[0], *owner, *done = NULL;
+    PyObject *given[MOST], *x = n == 0 ? NULL : args[0], *owner, *done = NULL;
     PyArrayObject *memory;
     npy_intp bytes = 0;
     int is_near = 0, is_simple;
-    if (n == 0 || all > MOST || (f->out >= 0 && (all > n || f->out >= n)) || !IS_ARRAY(x) || is_watched() || is_frozen(x)) {
+    if (x == NULL || all > MOST || (f->out >= 0 && (all > n || f->out >= n)) || !IS_ARRAY(x) || is_watched() || is_frozen(x)) {
         return NULL;
     }
     while (ready < all && (ready == f->out && is_nested(args[ready])

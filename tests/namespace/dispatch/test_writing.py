@@ -118,3 +118,13 @@ def test_a_fault_is_told_of_once_and_written_once() -> None:
     with pytest.raises(FloatingPointError), np.errstate(over="raise"):
         np.add.at(theirs, [1, 1], 1.7e308)
     assert x.tolist() == theirs.tolist()
+
+
+@pytest.mark.parametrize(
+    "name", ["copyto", "putmask", "place", "fill_diagonal", "ascontiguousarray", "add.at"]
+)
+def test_calls_without_an_array_to_write_to_are_refused(name: str) -> None:
+    function = ours.add.at if name == "add.at" else getattr(ours, name)
+    for options in ({}, {"nothing": 1}):
+        with pytest.raises(TypeError):
+            function(**options)
