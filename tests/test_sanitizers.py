@@ -15,28 +15,21 @@ from tests import sanitized
 pytestmark = pytest.mark.slow
 
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
+PYTEST = ("-m", "pytest", "-q")
+PLAIN = (
+    *("tests/namespace/core/test_masks.py", "tests/namespace/core/test_indexing.py"),
+    *("tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_views.py"),
+    *("tests/namespace/dispatch/test_writing.py", "tests/lazy/native/test_tapes.py"),
+    "tests/transforms/test_pytree.py",
+)
 JOBS = (
+    (*PYTEST, "tests/namespace/dispatch/test_loops.py", "-k", "not fork and not fuzz and not random"),
+    (*PYTEST, *PLAIN),
+    (*PYTEST, "tests/lazy/cpu/test_kernels.py", "-k", "repeats or lie or joined"),
     (
-        "-m",
-        "pytest",
-        "-q",
-        "tests/namespace/dispatch/test_loops.py",
-        "-k",
-        "not fork and not fuzz and not random",
-    ),
-    ("-m", "pytest", "-q", "tests/namespace/core/test_masks.py", "tests/namespace/core/test_indexing.py"),
-    ("-m", "pytest", "-q", "tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_views.py"),
-    ("-m", "pytest", "-q", "tests/namespace/dispatch/test_writing.py"),
-    ("-m", "pytest", "-q", "tests/lazy/cpu/test_kernels.py", "-k", "repeats or lie or joined"),
-    (
-        "-m",
-        "pytest",
-        "-q",
-        "tests/namespace/dispatch/test_odd_objects.py",
-        "-k",
+        *(*PYTEST, "tests/namespace/dispatch/test_odd_objects.py", "-k"),
         "key or bound or list or mask or in_place",
     ),
-    ("-m", "pytest", "-q", "tests/lazy/native/test_tapes.py", "tests/transforms/test_pytree.py"),
     ("-m", "benchmarks", "fuzz-numpy", "--programs", "300", "--seed", "31"),
     ("-m", "benchmarks", "fuzz-objects", "--calls", "400", "--seed", "31"),
 )
