@@ -36,8 +36,8 @@ NOT_NUMERIC = (
 NOTES = {
     "argpartition": "sorts",
     "bincount": "evaluates the integers: the result's shape depends on them; weights stay lazy",
-    "core": "NumPy's internals under their old name: it warns, as NumPy does",
     "clip": "the standard's bounds: `max` wins where it is below `min`",
+    "core": "NumPy's internals under their old name: it warns, as NumPy does",
     "digitize": "evaluates the bins, to see which way they go",
     "expm1": "complex: the standard's infinities, where NumPy gives nan",
     "floor_divide": "the standard's: `inf // 2` is inf (NumPy: nan), `-1 // inf` -0.0 (NumPy: -1)",

@@ -487,22 +487,6 @@ owner_of(PyArrayObject *value)
     return PyArray_BASE(value) == NULL ? (PyObject *)value : PyArray_BASE(value);
 }
 
-/* Return an array (a new reference) of the numbers in a list, of the dtype of `x`, to which NumPy casts them by itself; NULL,
- * without an error, where that is not so simple.
- */
-static PyObject *
-listed_as(PyObject *x, PyObject *list)
-{
-    PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
-    PyArrayObject *value = NULL;
-    if (dtype != NULL && PyArray_DescrCheck(dtype)) {
-        value = array_of_list(list, ((PyArray_Descr *)dtype)->type_num);
-    }
-    Py_XDECREF(dtype);
-    PyErr_Clear();
-    return (PyObject *)value;
-}
-
 /* putmask(x, mask, values), x.sort(), and what else writes to its first argument: `out` says which one is written there. */
 static PyObject *
 call_writing(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -517,7 +501,7 @@ call_writing(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         return NULL;
     }
     while (ready < all && (ready == f->out && is_nested(args[ready])
-                               ? (given[ready] = listed_as(x, args[ready])) != NULL
+                               ? (given[ready] = (PyObject *)listed_for(x, args[ready], 0)) != NULL
                                : argument(f, args[ready], &given[ready], &bytes, &is_near, 0))) {
         ready++;
     }

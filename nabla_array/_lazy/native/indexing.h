@@ -572,18 +572,19 @@ rows_of(PyObject *list, PyObject *dtype)
     return (PyArrayObject *)made;
 }
 
-/* Return an array (a new reference) of the numbers in a list, or of the arrays, of the dtype of one that they are written to;
- * NULL, without an error, where that is not so simple.
+/* Return an array (a new reference) of the numbers in a list, of the dtype of one that they are written to; NULL, without an
+ * error, where that is not so simple. `is_assigned`: the list may hold arrays, and integers that fit are made narrow, as in
+ * an assignment.
  */
 static PyArrayObject *
-listed_for(PyObject *x, PyObject *list)
+listed_for(PyObject *x, PyObject *list, int is_assigned)
 {
     PyObject *dtype = PyObject_GetAttr(SLOT(NODE(x), n_aval), s_dtype);
     PyArrayObject *value = NULL;
     if (dtype != NULL && PyArray_DescrCheck(dtype)) {
-        int type = ((PyArray_Descr *)dtype)->type_num, is_narrow = PyTypeNum_ISINTEGER(type) && type != NPY_LONG;
+        int type = ((PyArray_Descr *)dtype)->type_num, is_narrow = is_assigned && PyTypeNum_ISINTEGER(type) && type != NPY_LONG;
         value = array_of_list(list, is_narrow ? NPY_LONG : type);
-        value = value == NULL ? rows_of(list, dtype) : is_narrow ? narrowed(value, (PyArray_Descr *)dtype) : value;
+        value = !is_assigned ? value : value == NULL ? rows_of(list, dtype) : is_narrow ? narrowed(value, (PyArray_Descr *)dtype) : value;
     }
     Py_XDECREF(dtype);
     PyErr_Clear();
@@ -601,7 +602,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
     if (is_watched() || is_frozen(x)) {
         return 0;
     }
-    if (is_nested(y) && (numbers = listed_for(x, y)) == NULL) {
+    if (is_nested(y) && (numbers = listed_for(x, y, 1)) == NULL) {
         return 0;
     }
     if (IS_ARRAY(y)) {
