@@ -32,6 +32,7 @@ settings.register_profile(
     derandomize="CI" in os.environ,
     suppress_health_check=[HealthCheck.too_slow],
 )
+settings.register_profile("few", settings.get_profile("default"), max_examples=25)  # under the sanitizers
 settings.load_profile("default")
 
 if compiled is None:  # the header of the report says so, not each process that a test starts

@@ -15,7 +15,7 @@ from tests import sanitized
 pytestmark = pytest.mark.slow
 
 Python = Callable[..., "subprocess.CompletedProcess[str]"]
-PYTEST = ("-m", "pytest", "-q")
+PYTEST = ("-m", "pytest", "-q", "--hypothesis-profile=few")
 PLAIN = (
     *("tests/namespace/core/test_masks.py", "tests/namespace/core/test_indexing.py"),
     *("tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_views.py"),

@@ -319,10 +319,10 @@ def test_what_is_wrong_is_shown_in_small(capsys: pytest.CaptureFixture[str]) -> 
         models, refused = with_numpy([k.replace("'tanh'", "'sin'") for k in keys])
         return {k: models[k.replace("'tanh'", "'sin'")] for k in keys}, refused
 
-    assert fuzz_tiers.main(["--programs", "60", "--seed", "4"], lying) == 1
+    assert fuzz_tiers.main(["--programs", "8", "--seed", "5"], lying) == 1
     told = capsys.readouterr().out
     assert "disagreements" in told
-    assert "python -m benchmarks fuzz-tiers --seed 4 --first " in told
+    assert "python -m benchmarks fuzz-tiers --seed 5 --first " in told
     assert "= tanh(" in told.split("fuzz-tiers --seed")[1]
 
 
