@@ -238,6 +238,16 @@ def tell(order: Iterable[Node] = ()) -> None:
         raise errors[0]
 
 
+def tell_of_nodes(noted: Iterable[tuple[Any, Any, Any, int]]) -> None:
+    """Tell of the faults, by NumPy's numbers, of nodes of which the primitive, params and aval are given."""
+    for prim, params, aval, bits in noted:
+        node = Node(prim, (), params, aval, 0)
+        name = _name_at(node)
+        texts = [f"Warning: {kind} encountered in {name}" for kind, (_, bit) in _KINDS.items() if bits & bit]
+        listener.take([(text, node) for text in texts])
+    tell()
+
+
 def tell_here() -> None:
     """Tell of the faults that were heard as the error state here asks. Raises FloatingPointError."""
     heard, listener.heard = listener.heard, []

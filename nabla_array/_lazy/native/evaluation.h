@@ -194,18 +194,40 @@ run_unlocked(const Graph *g, Job *job)
     return done;
 }
 
+/* Note the faults of a node, as <fenv.h> names them. */
+static void
+note_node(PyObject *node, int seen)
+{
+    PyObject *params = SLOT(node, n_params), *one;
+    if (noted == NULL && (noted = PyList_New(0)) != NULL) {
+        are_noted++;
+    }
+    one = noted == NULL ? NULL
+                        : Py_BuildValue("OOOl", SLOT(node, n_prim), params == NULL ? no_params : params,
+                                        SLOT(node, n_aval), numpys_faults(seen));
+    if (one == NULL || PyList_Append(noted, one) < 0) {
+        PyErr_Clear(); /* of memory */
+    }
+    Py_XDECREF(one);
+}
+
 /* Compute a graph, its root into memory if that is given; returns 0, without an error, where Python must. */
 static int
 run_graph(const Graph *g, PyArrayObject *into)
 {
     Job job;
     PyObject *values[MOST_STEPS], *kept[MOST_STEPS];
-    int n = g->n_steps, done;
+    int n = g->n_steps, done, is_heard; /* another thread that computed it meanwhile tells of it */
     memset(values, 0, sizeof(*values) * (size_t)n);
     done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job) &&
-           (into == NULL && is_long(&job) ? run_unlocked(g, &job) : run_job(&job, 0) == 0) &&
-           !are_for_somebody(job.faults);
+           (into == NULL && is_long(&job) ? run_unlocked(g, &job) : run_job(&job, 0) == 0);
     PyErr_Clear();
+    is_heard = done && job.faults != 0 && has_loop(step_in(g, n - 1)) && are_for_somebody(job.faults);
+    for (int k = 0; is_heard && k < n; k++) {
+        if (job.step_faults[k] != 0) {
+            note_node(step_in(g, k), job.step_faults[k]);
+        }
+    }
     for (int k = 0; k < n; k++) {
         kept[k] = values[k] == NULL ? NULL : step_in(g, k);
         if (kept[k] != NULL && done && values[k] != (PyObject *)into && has_loop(kept[k])) {

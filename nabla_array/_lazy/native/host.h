@@ -72,6 +72,32 @@ told(Fast *f, PyObject *nodes, PyObject *value)
     return done == NULL ? -1 : 0;
 }
 
+/* What a thread computed at once that had faults for somebody to hear of, a list of (primitive, params, aval, faults), until
+ * the call that computed it ends: telling of them may run anything. `are_noted` counts the threads that have some.
+ */
+static _Thread_local PyObject *noted;
+static unsigned are_noted;
+
+/* Tell of what this thread noted, at the end of a call; returns -1 if that raised. */
+static int
+tell_noted(void)
+{
+    PyObject *mine, *done;
+    if (__builtin_expect(are_noted == 0, 1) || (mine = noted) == NULL) {
+        return 0;
+    }
+    noted = NULL;
+    are_noted--;
+    if (PyErr_Occurred()) { /* which comes first */
+        Py_DECREF(mine);
+        return 0;
+    }
+    done = PyObject_CallOneArg(tell_of_nodes, mine);
+    Py_DECREF(mine);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
+}
+
 /* Python's module `warnings`; NULL where each context has filters of its own. */
 static PyObject *warnings_module;
 
@@ -117,7 +143,7 @@ sees_warnings(PyObject *module, PyObject *unused)
     return PyBool_FromLong(are_warnings_seen());
 }
 
-/* Say whether floating-point faults that were seen are for somebody to hear of: then Python computes again, and tells. */
+/* Say whether floating-point faults that were seen are for somebody to hear of. */
 static int
 are_for_somebody(int seen)
 {

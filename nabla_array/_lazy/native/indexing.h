@@ -505,7 +505,8 @@ write_where(PyArrayObject *memory, PyObject *plain, PyObject *y, PyArrayObject *
         return 1;
     }
     if (new == NULL ? !is_number(y, memory) && !PyBool_Check(y)
-                    : !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING)) {
+                    : PyArray_DESCR(new) != PyArray_DESCR(memory) &&
+                          !PyArray_CanCastTypeTo(PyArray_DESCR(new), PyArray_DESCR(memory), NPY_SAME_KIND_CASTING)) {
         return 0;
     }
     if (new == NULL && PyFloat_CheckExact(y) && (type == NPY_BOOL || PyTypeNum_ISINTEGER(type))) {

@@ -49,7 +49,11 @@ elements_next(PyObject *self)
         return NULL;
     }
     Py_INCREF(x); /* what computes an element may end the iteration elsewhere */
-    if ((found = element_at(x, i)) == NULL && !PyErr_Occurred()) {
+    found = element_at(x, i);
+    if (tell_noted() < 0) {
+        Py_CLEAR(found);
+    }
+    if (found == NULL && !PyErr_Occurred()) {
         found = PySequence_GetItem(x, i);
     }
     if (found != NULL) {

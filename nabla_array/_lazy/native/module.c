@@ -84,6 +84,9 @@ call_fast(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     if (try_lock()) {
         PyObject *found = f->way(self, args, nargsf, names);
         unlock();
+        if (tell_noted() < 0) {
+            Py_CLEAR(found);
+        }
         if (found != NULL || PyErr_Occurred()) {
             return found;
         }
@@ -388,7 +391,7 @@ offset_of(PyObject *type, const char *name)
     return offset;
 }
 
-/* run(node): compute a node if it is pending, and loops here can; returns whether that was done */
+/* run(node): compute a node if it is pending, and loops here can, and tell of its faults; returns whether that was done */
 static PyObject *
 run(PyObject *module, PyObject *node)
 {
@@ -400,7 +403,7 @@ run(PyObject *module, PyObject *node)
         done = has_loop(node) && run_loops(node);
         unlock();
     }
-    return PyBool_FromLong(done);
+    return tell_noted() < 0 ? NULL : PyBool_FromLong(done);
 }
 
 /* forked(): a forked child has none of its parent's threads */
@@ -432,6 +435,7 @@ static const struct {
     {&faults, &PyDict_Type},
     {&listener, &PyBaseObject_Type},
     {&tell, &PyBaseObject_Type},
+    {&tell_of_nodes, &PyBaseObject_Type},
     {&settings, &PyDict_Type},
     {&overrides, &PyList_Type},
     {&active, &PyBaseObject_Type},

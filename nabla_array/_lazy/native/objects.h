@@ -182,6 +182,7 @@ is_refused(void)
 
 static int lend(PyObject *self, Py_buffer *view, int flags);
 static int lend_number(PyObject *self, Py_buffer *view);
+static int tell_noted(void);
 
 /* Give C code the elements of an array, by the method `__buffer__` (a `memoryview`), which Python itself asks from 3.12
  * on. What NumPy asks for, before it asks `__array__`, is refused here where nobody may have it, for speed.
@@ -209,6 +210,10 @@ array_buffer(PyObject *self, Py_buffer *view, int flags)
             PyErr_Format(PyExc_TypeError, "__buffer__: returned %R, not a memoryview of an object", memory);
         }
         Py_DECREF(memory);
+    }
+    if (out == 0 && tell_noted() < 0) {
+        PyBuffer_Release(view);
+        out = -1;
     }
     if (out == 0 && flags == PyBUF_FULL_RO) {
         view->readonly = 1; /* code that writes asks for that: NumPy makes a copy for it then */

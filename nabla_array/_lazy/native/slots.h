@@ -1,6 +1,6 @@
-/* What Python calls for `x + y`, `-x`, `x < y`, `bool(x)`, `len(x)` and `x[key]`: the methods that the class has under
- * those names, which are known here, so that none is looked up. Python puts its own functions back where a method is
- * replaced, and into classes that derive from `Array`.
+/* What Python calls for `x + y`, `-x`, `x < y`, `bool(x)`, `len(x)`, `x[key]` and `x[key] = y`: the methods that the class
+ * has under those names, which are known here, so that none is looked up. Python puts its own functions back where a
+ * method is replaced, and into classes that derive from `Array`.
  */
 
 enum { FORWARD, REFLECTED, WAYS };
@@ -136,7 +136,7 @@ call_len(PyObject *x)
     return n;
 }
 
-static PyObject *compare_methods[Py_GE + 1], *getitem_method;
+static PyObject *compare_methods[Py_GE + 1], *getitem_method, *setitem_method;
 
 static PyObject *
 call_compare(PyObject *x, PyObject *y, int op)
@@ -156,6 +156,20 @@ call_item(PyObject *x, Py_ssize_t i)
     PyObject *key = PyLong_FromSsize_t(i), *found = key == NULL ? NULL : call_method(getitem_method, x, key);
     Py_XDECREF(key);
     return found;
+}
+
+static objobjargproc usual_assignment; /* Python's own, which says that nothing can be deleted */
+
+static int
+call_assignment(PyObject *x, PyObject *key, PyObject *y)
+{
+    PyObject *args[3] = {x, key, y}, *done;
+    if (y == NULL) {
+        return usual_assignment(x, key, y);
+    }
+    done = ((Fast *)setitem_method)->call(setitem_method, args, 3, NULL);
+    Py_XDECREF(done);
+    return done == NULL ? -1 : 0;
 }
 
 /* Put into `*where` a compiled method of arrays; returns whether it is one. */
@@ -208,6 +222,10 @@ fill_slots(PyObject *module, PyObject *unused)
     if (has_method(&getitem_method, "__getitem__")) {
         heap->as_mapping.mp_subscript = call_subscript;
         heap->as_sequence.sq_item = call_item;
+    }
+    if (has_method(&setitem_method, "__setitem__") && heap->as_mapping.mp_ass_subscript != call_assignment) {
+        usual_assignment = heap->as_mapping.mp_ass_subscript;
+        heap->as_mapping.mp_ass_subscript = call_assignment;
     }
     PyType_Modified(Array);
     Py_RETURN_NONE;

@@ -239,7 +239,7 @@ def limit() -> None:
 if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
-        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, settings, overrides, active),
+        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, faults.tell_of_nodes, settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers, order_step),
         *(tape.Tape, tape.Entry, tape.marks, seeing, tape.note, unchanged),
     )
