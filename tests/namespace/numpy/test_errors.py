@@ -18,6 +18,7 @@ import pytest
 import nabla_array as xp
 from nabla_array._lazy.cpu import faults
 from nabla_array._lazy.native import compiled
+from nabla_array._lazy.run import evaluator
 from nabla_array.transforms import grad, jvp
 
 from .comparing import known, run
@@ -521,3 +522,52 @@ def test_what_is_ignored_is_not_told_later() -> None:
         warnings.simplefilter("error")
         assert x.tolist() == [-np.inf] * 3
         assert np.isnan(float(y))
+
+
+LOOKS: dict[str, Callable[[Any], Any]] = {
+    "an element": lambda y: y[3],
+    "the first of all": lambda y: next(iter(y)),
+    "a mask": lambda y: y.__setitem__(y == 0, 1.0),
+    "what is written": lambda y: xp.zeros(y.shape).__setitem__(slice(None), y),
+    "bytes": lambda y: y.tobytes(),
+    "a copy": np.asarray,
+    "a sum": lambda y: float(y.sum()),
+}
+
+
+@pytest.mark.skipif(compiled is None, reason="Python's own path computes one by one")
+@pytest.mark.parametrize("look", LOOKS)
+def test_what_loops_computed_with_faults_is_told_of_and_kept(
+    look: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pending() -> Any:
+        x = xp.linspace(0, 1, 20_000)
+        y = (1 / x + x) * 2
+        assert y._node.value is None
+        return y
+
+    monkeypatch.setattr(evaluator, "_run_one", lambda node: pytest.fail("computed one by one"))
+    with pytest.warns(RuntimeWarning) as told:
+        LOOKS[look](pending())
+    assert [(str(w.message), w.filename) for w in told] == [
+        ("divide by zero encountered in divide", __file__)
+    ]
+    y = pending()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(RuntimeWarning, match="divide by zero encountered in divide"):
+            LOOKS[look](y)
+        assert float(y[1]) == 2 * (19_999 + 1 / 19_999)  # told of once
+
+
+@pytest.mark.skipif(compiled is None, reason="Python's own path computes one by one")
+def test_each_operation_with_faults_is_named() -> None:
+    x = xp.linspace(0, 1, 20_000)
+    y = xp.log(x) * 1e308 + 1 / x
+    with pytest.warns(RuntimeWarning) as told:
+        y[0].item()
+    a = np.linspace(0, 1, 20_000)
+    with pytest.warns(RuntimeWarning) as wanted:
+        _ = np.log(a) * 1e308 + 1 / a
+    assert {str(w.message) for w in told} == {str(w.message) for w in wanted}
+    assert len(told) == len(wanted) > 2
