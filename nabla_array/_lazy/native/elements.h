@@ -78,58 +78,73 @@ loop_for_one(const char *name, int type, PyUFuncGenericFunction loop)
     return loop;
 }
 
-/* Find what a ufunc does to elements of a dtype, which `number_step` becomes; returns 0 if it has no loop for that. */
+/* Say whether a ufunc of integers can have faults. */
 static int
-has_step(Fast *f, int type)
+can_divide(const char *name)
 {
-    if (f->number_type != type) {
-        int is_looked_at = type <= NPY_DOUBLE; /* by `are_finite`, which knows no other floats, nor complex numbers */
-        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : is_looked_at ? f->plain : NULL;
-        f->number_step.many = 0;
-        if (ufunc != NULL && (f->op != POW || PyTypeNum_ISINTEGER(type)) && !ufunc->core_enabled &&
-            ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 && !set_loop(&f->number_step, ufunc, type)) {
-            f->number_step.many = 0;
+    static const char *const names[] = {"divide", "floor_divide", "remainder", "fmod", "divmod", "power", "float_power"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0) {
+            return 1;
         }
-        if (f->number_step.many != 0) {
-            f->number_loop = loop_for_one(ufunc->name, type, f->number_step.loop);
-        }
-        f->number_type = type;
     }
-    return f->number_step.many != 0;
+    return 0;
 }
 
-/* Run `number_step`; returns 0 if there is a fault to be told of. */
+/* Return what a ufunc does to elements of a dtype; NULL if it has no loop for that. */
+static inline Few *
+few_for(Fast *f, int type)
+{
+    Few *few = &f->few[type == NPY_DOUBLE ? DOUBLES : type == NPY_LONG ? LONGS : OTHERS];
+    if (few->type != type) {
+        int is_looked_at = type <= NPY_DOUBLE; /* by `are_finite`, which knows no other floats, nor complex numbers */
+        PyUFuncObject *ufunc = f->is_ufunc ? (PyUFuncObject *)f->host : is_looked_at ? f->plain : NULL;
+        few->step.many = 0;
+        if (ufunc != NULL && (f->op != POW || PyTypeNum_ISINTEGER(type)) && !ufunc->core_enabled &&
+            ufunc->nin == f->nin && ufunc->nout == 1 && type < 64 && !set_loop(&few->step, ufunc, type)) {
+            few->step.many = 0;
+        }
+        if (few->step.many != 0) {
+            few->one = loop_for_one(ufunc->name, type, few->step.loop);
+            few->step.is_quiet |= PyTypeNum_ISINTEGER(few->step.result) && !can_divide(ufunc->name);
+        }
+        few->type = type;
+    }
+    return few->step.many != 0 ? few : NULL;
+}
+
+/* Run a loop; returns 0 if there is a fault to be told of. */
 static int
-run_step(Fast *f, char **data, npy_intp n, npy_intp *strides)
+run_step(Fast *f, Few *few, char **data, npy_intp n, npy_intp *strides)
 {
     int found;
     take_faults();
-    f->number_step.loop(data, &n, strides, f->number_step.data);
+    few->step.loop(data, &n, strides, few->step.data);
     found = take_faults();
-    if (f->op == DIVIDE && PyTypeNum_ISINTEGER(f->number_step.result) && fetestexcept(FE_OVERFLOW)) {
+    if (f->op == DIVIDE && PyTypeNum_ISINTEGER(few->step.result) && fetestexcept(FE_OVERFLOW)) {
         feclearexcept(FE_OVERFLOW);
         found |= FE_OVERFLOW; /* of the least integer by -1: libm sets it where SSE's flags, which are taken, are not */
     }
-    return !found || f->number_step.is_quiet || !are_wanted(found);
+    return !found || few->step.is_quiet || !are_wanted(found);
 }
 
 /* Do the same for one element. Where the result is finite, or a truth value, there is none but underflow, so that none is
  * looked for: that takes longer than most loops.
  */
 static int
-run_element(Fast *f, char **data, npy_intp *strides)
+run_element(Fast *f, Few *few, char **data, npy_intp *strides)
 {
     npy_intp n = 1;
     const char *out = data[f->nin];
-    int type = f->number_step.result;
-    if (f->number_step.is_quiet || ((type == NPY_DOUBLE || type == NPY_FLOAT) && !hears_underflow())) {
-        f->number_loop(data, &n, strides, f->number_step.data);
-        if (f->number_step.is_quiet ||
+    int type = few->step.result;
+    if (few->step.is_quiet || ((type == NPY_DOUBLE || type == NPY_FLOAT) && !hears_underflow())) {
+        few->one(data, &n, strides, few->step.data);
+        if (few->step.is_quiet ||
             (type == NPY_DOUBLE ? isfinite(*(const double *)out) : isfinite(*(const float *)out))) {
             return 1;
         }
     }
-    return run_step(f, data, 1, strides);
+    return run_step(f, few, data, 1, strides);
 }
 
 /* Say whether elements are finite. */
@@ -202,7 +217,8 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
     char *data[3] = {(char *)numbers[0], (char *)numbers[1], (char *)numbers[2]};
     int type = dtype->type_num, has_power = type == NPY_DOUBLE || type == NPY_FLOAT || type == NPY_CDOUBLE, result;
     int is_power = f->op == POW && has_power;
-    if (!is_power && !has_step(f, type)) {
+    Few *few = is_power ? NULL : few_for(f, type);
+    if (!is_power && few == NULL) {
         return NULL;
     }
     for (int i = 0; i < f->nin; i++) {
@@ -221,13 +237,13 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
             return NULL;
         }
     }
-    result = f->number_step.result;
+    result = few->step.result;
     if (result != type && result != NPY_BOOL && result != NPY_DOUBLE) {
         return NULL;
     }
     data[f->nin] = (char *)numbers[2];
     strides[f->nin] = result == type ? size : result == NPY_BOOL ? 1 : (npy_intp)sizeof(double);
-    if (!run_element(f, data, strides)) {
+    if (!run_element(f, few, data, strides)) {
         return NULL;
     }
     return result == type ? known_number(dtype, numbers[2], aval)
@@ -248,7 +264,8 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     npy_intp strides[3] = {0, 0, 0};
     char *data[3];
     int type = dtype->type_num, ndim = PyArray_NDIM(many), result;
-    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || !has_step(f, type)) {
+    Few *few;
+    if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || (few = few_for(f, type)) == NULL) {
         return NULL;
     }
     for (int i = 0; i < f->nin; i++) {
@@ -272,7 +289,7 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
             return NULL;
         }
     }
-    result = f->number_step.result;
+    result = few->step.result;
     if (result != type && result != NPY_BOOL && result != NPY_DOUBLE) {
         return NULL;
     }
@@ -284,7 +301,7 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     }
     data[f->nin] = PyArray_BYTES((PyArrayObject *)value);
     strides[f->nin] = PyDataType_ELSIZE(dtype);
-    if (!run_step(f, data, PyArray_SIZE(many), strides)) {
+    if (!run_step(f, few, data, PyArray_SIZE(many), strides)) {
         Py_DECREF(value);
         return NULL;
     }

@@ -1,5 +1,14 @@
 /* Calls of NumPy, whose faults are heard. */
 
+/* What a function does to one element of a dtype, or to few. */
+typedef struct {
+    int type;                   /* the dtype's number, -1 at first */
+    Step step;                  /* with no operands, where there is no such loop */
+    PyUFuncGenericFunction one; /* the loop for one */
+} Few;
+
+enum { DOUBLES, LONGS, OTHERS, FEW_TYPES }; /* programs count and compute in turns */
+
 typedef struct {
     PyObject_HEAD
     vectorcallfunc call;
@@ -17,10 +26,8 @@ typedef struct {
     char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x', 'F'ormat, ...; of functions, the way: 'w'hole, ... */
     char fills;       /* of functions that make arrays full of a number: 'z'eros, 'e'mpty, 'o'nes, 'f'ull */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */
-    int number_type;  /* the last dtype of which it was asked for one element, -1 at first */
     PyUFuncObject *plain; /* NumPy's, of which this is another where floats are infinite; the primitive holds it */
-    Step number_step; /* what it does to one, or to few; with no operands, where there is no such loop */
-    PyUFuncGenericFunction number_loop; /* what it does to one */
+    Few few[FEW_TYPES]; /* for float64, for int64, and for the last other dtype that it was asked for */
 } Fast;
 
 static PyTypeObject FastType;

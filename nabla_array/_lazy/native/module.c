@@ -303,7 +303,7 @@ wrap(PyObject *module, PyObject *args)
 {
     const char *way, *name;
     PyObject *slow, *types = no_levels;
-    Fast f = {.prim = Py_None, .host = Py_None, .out = -1, .number_type = -1}, *made;
+    Fast f = {.prim = Py_None, .host = Py_None, .out = -1, .few = {{.type = -1}, {.type = -1}, {.type = -1}}}, *made;
     if (!PyArg_ParseTuple(args, "sOs|OOO!n", &way, &slow, &name, &f.prim, &f.host, &PyTuple_Type, &types, &f.out)) {
         return NULL;
     }

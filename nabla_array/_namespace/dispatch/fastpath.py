@@ -196,7 +196,9 @@ def asked(slow: F) -> F:
 
 def behind(function: _Function) -> _Function:
     """Return what a function asks where its short way gives nothing."""
-    return unwrap(function, stop=lambda f: type(f) is FunctionType)
+    while type(function) is not FunctionType and hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    return function
 
 
 def like(function: _Function, slow: _Function) -> _Function:
@@ -239,7 +241,17 @@ def limit() -> None:
 if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
-        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, faults.tell_of_nodes, settings, overrides, active),
+        *(
+            aval._recent,
+            aval.aval_of,
+            vars(faults),
+            faults.listener,
+            _tell,
+            faults.tell_of_nodes,
+            settings,
+            overrides,
+            active,
+        ),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers, order_step),
         *(tape.Tape, tape.Entry, tape.marks, seeing, tape.note, unchanged),
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import lru_cache, wraps
 from importlib import import_module
-from types import FrameType, ModuleType
+from types import BuiltinFunctionType, FrameType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -434,7 +434,7 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
             return elsewhere(theirs, f"{part}.{name}".lstrip("."), args, kwargs, error)
 
     made = call_it(fastpath.like(function, call), f"nabla_array.{part}".rstrip("."), name)
-    if isinstance(theirs, np.ufunc) or inspect.isbuiltin(theirs):
+    if isinstance(theirs, np.ufunc | BuiltinFunctionType):
         fastpath.alone(made)
     return made
 
