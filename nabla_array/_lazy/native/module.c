@@ -328,7 +328,7 @@ wrap(PyObject *module, PyObject *args)
     f.is_strict = f.is_ufunc && f.prim != Py_None && is_elementwise(f.prim, f.host) &&
                   learn_loops(f.prim, (PyUFuncObject *)f.host, f.types) && !is_mixed((PyUFuncObject *)f.host);
     f.is_where = strcmp(name, "where") == 0;
-    f.copies = strcmp(name, "array") == 0;
+    f.copies = strcmp(name, "copy") == 0 ? ALONE : strcmp(name, "array") == 0;
     f.fills = name[0];
     f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL
