@@ -63,11 +63,20 @@ np.add(a, b, out=w); w.fill(1); np.fill_diagonal(w, 1); np.put(h, [1], 2); np.co
 np.add.at(h, i[0], 1); w[1:-1, 1:-1] = 0.25 * (w[2:, 1:-1] + w[:-2, 1:-1] + w[1:-1, 2:] + w[1:-1, :-2])
 np.putmask(h, t[0], 0)
 """
+_SILENT = _REDUCTIONS + _ELEMENTWISE + _MOVING + _LINEAR
+# Divisions by zero and other faults, of which NumPy warns where a script does so first.
+_FAULTS = """
+np.log(a); np.sqrt(a) * 2; 1 / np.round(a); c / (a - a); (a - a) / (a - a) + b; np.arcsin(a) + a
+np.where(a > 0, np.log(a), 0); np.nan_to_num(b / np.round(a)); np.exp(c * 1000) - 1; np.round(a)**-1.0 * b
+"""
+_FAULTY_WRITES = """
+w[np.round(a) / np.round(b) == 1] = 1; w[1:] = a[1:] / np.round(b[1:]); np.divide(a, np.round(b), out=w)
+"""
 
 
-def _cases() -> list[tuple[str, CodeType]]:
+def _cases(expressions: str, statements: str) -> list[tuple[str, CodeType]]:
     found = []
-    for text, mode in ((_REDUCTIONS + _ELEMENTWISE + _MOVING + _LINEAR, "eval"), (_WRITES, "exec")):
+    for text, mode in ((expressions, "eval"), (statements, "exec")):
         found += [(e, compile(e, e, mode)) for line in text.splitlines() for e in line.split("; ") if e]
     return found
 
@@ -110,13 +119,19 @@ def run(quick: bool) -> list[Row]:
     out = []
     for side in (60,) if quick else (50, 200, 700, 1500):
         names = {OURS: _names(nabla_array, side), "numpy": _names(np, side)}
+        seconds = 0 if quick else 0.2
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            rows = [_measure(case, code, names, 0 if quick else 0.2) for case, code in _cases()]
+            rows = [_measure(case, code, names, seconds) for case, code in _cases(_SILENT, _WRITES)]
+        with warnings.catch_warnings(record=True), nabla_array.config(float_warnings=True):
+            warnings.simplefilter("default")
+            faulty = [_measure(case, code, names, seconds) for case, code in _cases(_FAULTS, _FAULTY_WRITES)]
         size = f"{side} x {side}"
         rows.sort(key=lambda row: row.ratio("numpy"))
         # A microsecond for a call, and one for its evaluation, is much where arrays are small.
         most = 1.5 if side <= 60 else 1.1
         out.append(geometric_mean(f"{len(rows)} calls, {size}, geometric mean", rows, Claim("numpy", most)))
         out += [Row(f"{size}: {row.case}", row.figures) for row in rows[::-1][:8]]
+        case = f"{len(faulty)} calls that NumPy warns of, {size}, geometric mean"
+        out.append(geometric_mean(case, faulty, Claim("numpy", most)))
     return out

@@ -193,21 +193,22 @@ def _states_of(nodes: Iterable[Node]) -> list[State]:
     return [n.params.state if type(n.params) is Marked else listener.usual for n in nodes]
 
 
-def _name_at(node: Node) -> str:
-    """Return what NumPy calls the operation in its messages."""
-    prim = node.prim
-    assert prim is not None
+def _name_of(prim: Any) -> str:
+    """Return what NumPy calls an operation in its messages."""
     method = {"reduce": "reduce", "scan": "accumulate"}.get(prim.kind)
     return method or (prim.name if prim.ufunc is None else prim.ufunc.__name__)
 
 
-def names_heard(nodes: Iterable[Node]) -> tuple[str, ...]:
-    """Return what NumPy calls, in its messages, the operations of nodes whose faults somebody may hear.
+def _names_at(node: Node) -> Iterable[str]:
+    """Return what NumPy calls the operation of a node; one that stands for others has their names."""
+    names: Iterable[str] = node.params.get("heard", (_name_of(node.prim),))
+    return names
 
-    An operation that stands for others has their names in its param `heard`.
-    """
+
+def names_heard(nodes: Iterable[Node]) -> tuple[str, ...]:
+    """Return what NumPy calls, in its messages, the operations of nodes whose faults somebody may hear."""
     heard = [n for n in nodes if n.prim is not None and type(n.params) is not Marked]
-    return tuple(dict.fromkeys([name for n in heard for name in n.params.get("heard", (_name_at(n),))]))
+    return tuple(dict.fromkeys([name for n in heard for name in _names_at(n)]))
 
 
 def tell(order: Iterable[Node] = ()) -> None:
@@ -217,35 +218,42 @@ def tell(order: Iterable[Node] = ()) -> None:
     """
     heard, listener.heard = listener.heard, []
     errors = []
-    silenced = _silenced_by_others()
+    theirs, ours = _numpys()
     for message, node in dict.fromkeys(heard):
         kind, name = message.removeprefix("Warning: ").rstrip().split(" encountered in ")
         name = name.removeprefix("scalar ")  # of NumPy's numbers, whose powers ours without axes take
-        if _KINDS[kind][0] in silenced:
+        key = _KINDS[kind][0]
+        if theirs[key] == "ignore" != ours[key]:
             continue
-        nodes = [
-            n for n in (order if node is None else (node,)) if name in n.params.get("heard", (_name_at(n),))
-        ]
-        states = _states_of(nodes)
-        asked = {state[_KINDS[kind][0]] for state in states}
-        if len(asked) != 1:  # nobody, or some who want to hear and some who do not
-            continue
-        if name in _OPERATORS and not nodes[0].aval.shape:
-            name = f"scalar {name}"
-        error = _tell(asked.pop(), kind, f"{kind} encountered in {name}")
-        errors += [] if error is None else [error]
+        nodes = [n for n in (order if node is None else (node,)) if name in _names_at(n)]
+        asked = {state[key] for state in _states_of(nodes)}
+        if len(asked) == 1:  # else nobody asks, or some who want to hear and some who do not
+            errors += _tell_at(asked.pop(), kind, name, nodes[0].aval)
     if errors:
         raise errors[0]
 
 
 def tell_of_nodes(noted: Iterable[tuple[Any, Any, Any, int]]) -> None:
-    """Tell of the faults, by NumPy's numbers, of nodes of which the primitive, params and aval are given."""
+    """Tell of faults that compiled code saw: of each node the primitive, params, aval, and NumPy's numbers.
+
+    Raises FloatingPointError where the error state asked for it.
+    """
+    errors = []
+    theirs, ours = _numpys()
     for prim, params, aval, bits in noted:
-        node = Node(prim, (), params, aval, 0)
-        name = _name_at(node)
-        texts = [f"Warning: {kind} encountered in {name}" for kind, (_, bit) in _KINDS.items() if bits & bit]
-        listener.take([(text, node) for text in texts])
-    tell()
+        state = params.state if type(params) is Marked else listener.usual
+        for kind, (key, bit) in _KINDS.items():
+            if bits & bit and not (theirs[key] == "ignore" != ours[key]):
+                errors += _tell_at(state[key], kind, _name_of(prim), aval)
+    if errors:
+        raise errors[0]
+
+
+def _tell_at(mode: str, kind: str, name: str, aval: Any) -> list[FloatingPointError]:
+    """Tell of a fault at an operation with a result of this aval; returns what is to be raised, if any."""
+    where = f"scalar {name}" if name in _OPERATORS and not aval.shape else name
+    error = _tell(mode, kind, f"{kind} encountered in {where}")
+    return [] if error is None else [error]
 
 
 def tell_here() -> None:
@@ -260,11 +268,13 @@ def tell_here() -> None:
             raise error
 
 
-def _silenced_by_others() -> set[str]:
-    """Return what a block of `numpy.errstate`, which we are not told of, ignores where this is evaluated."""
+def _numpys() -> tuple[Any, State]:
+    """Return NumPy's error state where this is evaluated, and what it is but for blocks of `numpy.errstate`.
+
+    We are not told of such a block. What it ignores stays untold.
+    """
     states = listener.states
-    ours = states[-1].numpys if states else listener.numpys
-    return {kind for kind, mode in np.geterr().items() if mode == "ignore" != ours[kind]}
+    return np.geterr(), states[-1].numpys if states else listener.numpys
 
 
 def _warn(message: str) -> None:
