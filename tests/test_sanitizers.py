@@ -20,7 +20,7 @@ PLAIN = (
     *("tests/namespace/core/test_masks.py", "tests/namespace/core/test_indexing.py"),
     *("tests/namespace/dispatch/test_eager.py", "tests/namespace/core/test_views.py"),
     *("tests/namespace/dispatch/test_writing.py", "tests/lazy/native/test_tapes.py"),
-    "tests/transforms/test_pytree.py",
+    *("tests/transforms/test_pytree.py", "tests/namespace/numpy/test_errors.py"),
 )
 JOBS = (
     (*PYTEST, "tests/namespace/dispatch/test_loops.py", "-k", "not fork and not fuzz and not random"),

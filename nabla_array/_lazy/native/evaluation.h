@@ -198,14 +198,16 @@ run_unlocked(const Graph *g, Job *job)
 static void
 note_node(PyObject *node, int seen)
 {
-    PyObject *params = SLOT(node, n_params), *one;
+    PyObject *prim = SLOT(node, n_prim), *params = SLOT(node, n_params), *one;
+    if (prim == NULL) { /* others had it computed meanwhile, and told of it */
+        return;
+    }
     if (noted == NULL && (noted = PyList_New(0)) != NULL) {
         are_noted++;
     }
-    one = noted == NULL ? NULL
-                        : Py_BuildValue("OOOl", SLOT(node, n_prim), params == NULL ? no_params : params,
-                                        SLOT(node, n_aval), numpys_faults(seen));
-    if (one == NULL || PyList_Append(noted, one) < 0) {
+    params = params == NULL ? no_params : params;
+    one = Py_BuildValue("OOOl", prim, params, SLOT(node, n_aval), numpys_faults(seen));
+    if (one == NULL || noted == NULL || PyList_Append(noted, one) < 0) {
         PyErr_Clear(); /* of memory */
     }
     Py_XDECREF(one);
@@ -216,12 +218,16 @@ static int
 run_graph(const Graph *g, PyArrayObject *into)
 {
     Job job;
-    PyObject *values[MOST_STEPS], *kept[MOST_STEPS];
-    int n = g->n_steps, done, is_heard; /* another thread that computed it meanwhile tells of it */
+    PyObject *values[MOST_STEPS], *kept[MOST_STEPS], *held[MOST_STEPS];
+    int n = g->n_steps, n_held, done, is_heard;
     memset(values, 0, sizeof(*values) * (size_t)n);
-    done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job) &&
-           (into == NULL && is_long(&job) ? run_unlocked(g, &job) : run_job(&job, 0) == 0);
+    done = is_for_loops(g) && make_job(g, &job, into, values) && cut_job(&job);
+    for (n_held = 0; done && n_held < n; n_held++) { /* others may have a part of it computed, and let go of the rest */
+        held[n_held] = Py_NewRef(step_in(g, n_held));
+    }
+    done = done && (into == NULL && is_long(&job) ? run_unlocked(g, &job) : run_job(&job, 0) == 0);
     PyErr_Clear();
+    /* Who had all of it computed meanwhile told of it. */
     is_heard = done && job.faults != 0 && has_loop(step_in(g, n - 1)) && are_for_somebody(job.faults);
     for (int k = 0; is_heard && k < n; k++) {
         if (job.step_faults[k] != 0) {
@@ -240,6 +246,9 @@ run_graph(const Graph *g, PyArrayObject *into)
     for (int k = 0; k < n; k++) { /* those of the graph that nobody holds go on the way */
         Py_XDECREF(values[k]);
         Py_XDECREF(kept[k]);
+    }
+    while (n_held > 0) {
+        Py_DECREF(held[--n_held]);
     }
     return done;
 }

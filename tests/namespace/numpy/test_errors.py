@@ -571,3 +571,21 @@ def test_each_operation_with_faults_is_named() -> None:
         _ = np.log(a) * 1e308 + 1 / a
     assert {str(w.message) for w in told} == {str(w.message) for w in wanted}
     assert len(told) == len(wanted) > 2
+
+
+def test_threads_that_look_at_the_same_are_told_of_it() -> None:
+    x = xp.linspace(0, 1, 60_000)
+    y = (1 / x + x) * 2
+
+    def look(_: int) -> float:
+        with xp.config(float_warnings=True, mode="host"):
+            return float(y[1])
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with ThreadPoolExecutor(4) as pool:
+            found = set(pool.map(look, range(8)))
+    a = np.linspace(0, 1, 60_000)[1]
+    assert found == {(1 / a + a) * 2}
+    assert 1 <= len(told) <= 4
+    assert {str(w.message) for w in told} == {"divide by zero encountered in divide"}
