@@ -11,6 +11,7 @@ at the end.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
@@ -39,6 +40,8 @@ _ROWS = 256
 _SMALL = 1 << 20
 # How much of all that is computed may be partial results.
 _PARTIAL = 0.25
+# Axes that are tried, those of the most multiplications: each takes a walk through the program.
+_TRIED = 8
 
 
 def _is_cut(axes: AxisClasses, k: int, eqn: Eqn, rows: int) -> bool:
@@ -213,22 +216,25 @@ def tile(part: Part) -> list[Part | Tiled]:
     if not may_tile(program):
         return [part]
     axes = axes_of(program)
-    sizes = {
-        rows: n
-        for k, e in enumerate(program.eqns, len(program.inputs))
-        if e.prim is matmul
-        for i in (*e.ins, k)
-        for rows, n in zip(axes.cuttable[i], axes.shapes[i], strict=True)
-    }
-    cuts = [_Cut(axes, *rows) for rows in sorted(sizes.items())]
+    sizes: dict[int, int] = {}
+    most: Counter[int] = (
+        Counter()
+    )  # of the multiplications that could be done in tiles, by the rows that are cut
+    for k, e in enumerate(program.eqns, len(program.inputs)):
+        if e.prim is matmul:
+            found = {r: n for i in (*e.ins, k) for r, n in zip(axes.cuttable[i], axes.shapes[i], strict=True)}
+            sizes |= found
+            most.update(dict.fromkeys(found, _work(e, program)))
+    tried = sorted(sorted(sizes.items()), key=lambda rows: (most[rows[0]], rows[1]), reverse=True)[:_TRIED]
+    cuts = [_Cut(axes, *rows) for rows in tried]
     cuts.sort(key=lambda cut: (cut.products, cut.size), reverse=True)
-    found = next((steps for cut in cuts if (steps := cut.steps()) is not None), None)
-    if found is None:
+    steps = next((steps for cut in cuts if (steps := cut.steps()) is not None), None)
+    if steps is None:
         return [part]
     numbers = part.numbers
     return [
         Tiled(s.part.within(numbers), s.axes, s.cuts) if isinstance(s, Tiled) else s.within(numbers)
-        for s in found
+        for s in steps
     ]
 
 

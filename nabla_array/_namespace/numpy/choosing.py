@@ -21,7 +21,7 @@ from ..chapters.searching import nonzero, pick
 from ..chapters.statistical import kept
 from ..core.array import Array, apply, check_writable, from_value, rewrite, view, write, zero_d
 from ..core.evaluation import fresh_value
-from ..core.indexing import fitted, getitem
+from ..core.indexing import fitted
 from ..core.outputs import deliver
 from ..core.promotion import (
     SCALARS,
@@ -521,11 +521,8 @@ def apply_along_axis(
     outer = rows.shape[:-1]
     if not math.prod(outer):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    # What is known is read at once; parts of what is pending stay so.
-    part = getitem if fresh_value(x) is None else operator.getitem
-    results = [
-        as_array("apply_along_axis", func1d(part(rows, i), *args, **kwargs)) for i in np.ndindex(outer)
-    ]
+    # As a script reads them: what is pending is computed first, or thousands of calls on it would be, too.
+    results = [as_array("apply_along_axis", func1d(rows[i], *args, **kwargs)) for i in np.ndindex(outer)]
     first = results[0]
     out = reshape(stack([astype(r, first.dtype) for r in results]), (*outer, *first.shape))
     inner = tuple(range(len(outer), out.ndim))

@@ -14,6 +14,7 @@ import nabla_array as xp
 from nabla_array import Array
 from nabla_array._lazy.graph.program import Program, linearize, pending_order
 from nabla_array._lazy.native import compiled
+from nabla_array._lazy.schedule import tiling
 from nabla_array._lazy.schedule.steps import Part, Tiled
 from nabla_array._lazy.schedule.tiling import may_tile, tile, tile_schedule
 
@@ -117,3 +118,22 @@ def test_what_is_short_has_no_tiles() -> None:
     long = program_of(xp.tanh(xp.asarray(np.ones((20_000, 60))) @ xp.asarray(np.ones((60, 60)))))
     assert may_tile(long)
     assert [isinstance(s, Tiled) for s in tiles_of(long)] == [True]
+
+
+def test_few_axes_of_many_products_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    class Cut(tiling._Cut):
+        def __init__(self, *args: Any) -> None:
+            tried.append(args)
+            super().__init__(*args)
+
+    monkeypatch.setattr(tiling, "_Cut", Cut)
+    m = xp.asarray(np.ones((300, 300)))
+    rows = xp.asarray(np.ones((300, 600))) * 2.0
+    many = [m @ xp.reshape(rows[:, k : k + 1] + 1.0, (300,)) for k in range(600)]
+    program = program_of(xp.stack(many))
+    assert sum(e.prim.name == "matmul" for e in program.eqns) == 600
+    assert may_tile(program)
+    tiles_of(program)
+    assert 0 < len(tried) <= tiling._TRIED

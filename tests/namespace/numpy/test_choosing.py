@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
+
+import nabla_array as xp
 
 from .comparing import compare
 
@@ -110,3 +113,18 @@ np.ravel_multi_index(b[:, :2], (4, 5))
 @pytest.mark.parametrize("call", CALLS.strip().splitlines())
 def test_a_call_is_numpys(call: str) -> None:
     compare(call)
+
+
+def test_calls_along_an_axis_are_of_what_is_known() -> None:
+    x = xp.linspace(0, 1, 300_000).reshape(100, 3000) * 2  # pending
+    assert x._node.value is None
+    seen = []
+
+    def norm(v: xp.Array) -> xp.Array:
+        seen.append(v._node.value is not None)
+        return xp.sum(v * v)
+
+    got = xp.apply_along_axis(norm, 0, x)
+    assert all(seen)
+    assert len(seen) == 3000
+    np.testing.assert_allclose(np.asarray(got), np.sum(np.asarray(x) ** 2, axis=0), rtol=1e-13)
