@@ -100,7 +100,7 @@ def check(inputs: list[np.ndarray], instructions: Any, kept: set[int], mesh: Dev
 
 
 @pytest.mark.slow
-@settings(max_examples=500)
+@settings(max_examples=1000)
 @given(leaves(), INSTRUCTIONS, NUMBERS, meshes, st.integers(0, 1 << 30))
 def test_random_programs(
     inputs: list[np.ndarray], instructions: list[Any], kept: set[int], mesh: DeviceMesh, seed: int

@@ -200,7 +200,7 @@ def _name_of(prim: Any) -> str:
 
 
 def _names_at(node: Node) -> Iterable[str]:
-    """Return what NumPy calls the operation of a node; one that stands for others has their names."""
+    """Return what NumPy calls the operation of a node, or those that it stands for: its param `heard`."""
     names: Iterable[str] = node.params.get("heard", (_name_of(node.prim),))
     return names
 
@@ -243,7 +243,7 @@ def tell_of_nodes(noted: Iterable[tuple[Any, Any, Any, int]]) -> None:
     for prim, params, aval, bits in noted:
         state = params.state if type(params) is Marked else listener.usual
         for kind, (key, bit) in _KINDS.items():
-            if bits & bit and not (theirs[key] == "ignore" != ours[key]):
+            if bits & bit and (theirs[key] != "ignore" or ours[key] == "ignore"):
                 errors += _tell_at(state[key], kind, _name_of(prim), aval)
     if errors:
         raise errors[0]

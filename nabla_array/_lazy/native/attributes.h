@@ -447,15 +447,12 @@ cast_array(PyObject *x, PyObject *dtype)
     return found == NULL || SLOT(x, x_view) == Py_None ? found : zero_d(found);
 }
 
-/* asarray(x, dtype=None, copy=None, device=None); array, whose `copy` is True; copy(x), which has another second argument */
+/* asarray(x, dtype=None, copy=None, device=None), and array, whose `copy` is True */
 static PyObject *
 call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
     PyObject *dtype = NULL, *copy = ((Fast *)self)->copies ? Py_True : Py_None, *device = Py_None;
-    if (((Fast *)self)->copies == ALONE && n + keywords != 1) {
-        return NULL;
-    }
     if (n == 0 || n > 2 || (!IS_ARRAY(args[0]) && is_nested(args[0]))) {
         return call_whole(self, args, nargsf, names);
     }
@@ -487,6 +484,13 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         return copy == Py_False ? NULL : zero_d(cast_array(args[0], dtype));
     }
     return zero_d(same_or_copy(args[0], copy == Py_True));
+}
+
+/* copy(x), which is array(x); another argument means something else there */
+static PyObject *
+call_copy(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    return PyVectorcall_NARGS(nargsf) == 1 && names == NULL ? call_asarray(self, args, nargsf, names) : NULL;
 }
 
 /* ascontiguousarray(x), asfortranarray(x) */

@@ -78,19 +78,6 @@ loop_for_one(const char *name, int type, PyUFuncGenericFunction loop)
     return loop;
 }
 
-/* Say whether a ufunc of integers can have faults. */
-static int
-can_divide(const char *name)
-{
-    static const char *const names[] = {"divide", "floor_divide", "remainder", "fmod", "divmod", "power", "float_power"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 /* Return what a ufunc does to elements of a dtype; NULL if it has no loop for that. */
 static inline Few *
 few_for(Fast *f, int type)
@@ -106,7 +93,7 @@ few_for(Fast *f, int type)
         }
         if (few->step.many != 0) {
             few->one = loop_for_one(ufunc->name, type, few->step.loop);
-            few->step.is_quiet |= PyTypeNum_ISINTEGER(few->step.result) && !can_divide(ufunc->name);
+            few->step.is_quiet |= PyTypeNum_ISINTEGER(few->step.result) && f->op == OTHER; /* only quotients have faults */
         }
         few->type = type;
     }

@@ -572,7 +572,7 @@ run_into(PyObject *x, PyArrayObject *part, PyObject *root)
     npy_intp dims[MOST_DIMS];
     Graph g;
     if (!has_loop(root) || PyTuple_GET_SIZE(SLOT(owner, x_levels)) != 0 || is_frozen(x) || !is_ours(owner) ||
-        are_for_somebody(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) || /* who raises an error of one must find nothing written */
+        are_for_somebody(FE_DIVBYZERO | FE_OVERFLOW | FE_INVALID) || /* one may raise, before which nothing is written */
         memory == NULL || !PyArray_CheckExact(memory) || !PyArray_CheckExact(value) ||
         !PyArray_CHKFLAGS((PyArrayObject *)memory, NPY_ARRAY_OWNDATA | NPY_ARRAY_WRITEABLE) ||
         aval_dtype(aval) != PyArray_DESCR(part) || dims_of(aval, dims) != PyArray_NDIM(part) ||

@@ -7,7 +7,6 @@ typedef struct {
     PyUFuncGenericFunction one; /* the loop for one */
 } Few;
 
-enum { ALONE = 2 };
 enum { DOUBLES, LONGS, OTHERS, FEW_TYPES }; /* programs count and compute in turns */
 
 typedef struct {
@@ -23,7 +22,7 @@ typedef struct {
     Py_ssize_t out;   /* the place of the argument that `whole` would write to */
     const struct reduction *reduction; /* what it does to an array at hand; NULL for what is none */
     int is_where;     /* whether it is NumPy's `where`, which takes integers that a dtype has not */
-    int copies;       /* whether it copies an array that it is given, as `array`; ALONE: and takes nothing else, as `copy` */
+    int copies;       /* whether it is `array` or `copy`, which copy an array that they are given */
     char kind;        /* what `scalar` makes: 'b'ool, 'f'loat, 'i'nt, inde'x', 'F'ormat, ...; of functions, the way: 'w'hole, ... */
     char fills;       /* of functions that make arrays full of a number: 'z'eros, 'e'mpty, 'o'nes, 'f'ull */
     npy_uint64 types; /* a bit for each dtype, by its number in NumPy, on which the host's function is the package's */

@@ -257,7 +257,8 @@ static const struct {
 } ways[] = {
     {"apply", call_apply},          {"array", call_array},         {"array_ufunc", call_array_ufunc},
     {"asarray", call_asarray, 'l'}, {"asked", call_asked},         {"astype", call_astype},
-    {"binary", call_operator},      {"count", call_whole, 'c'},    {"draw", call_draw},
+    {"binary", call_operator},      {"copy", call_copy, 'l'},      {"count", call_whole, 'c'},
+    {"draw", call_draw},
     {"getitem", call_getitem},      {"in_place", call_in_place},   {"iter", call_iter},
     {"length", call_length},        {"list", call_whole, 'l'},     {"make", call_make, 'm'},
     {"namespace", call_namespace},  {"numbers", call_whole, 'n'},  {"ordered", call_ordered},
@@ -328,7 +329,7 @@ wrap(PyObject *module, PyObject *args)
     f.is_strict = f.is_ufunc && f.prim != Py_None && is_elementwise(f.prim, f.host) &&
                   learn_loops(f.prim, (PyUFuncObject *)f.host, f.types) && !is_mixed((PyUFuncObject *)f.host);
     f.is_where = strcmp(name, "where") == 0;
-    f.copies = strcmp(name, "copy") == 0 ? ALONE : strcmp(name, "array") == 0;
+    f.copies = strcmp(name, "array") == 0 || strcmp(name, "copy") == 0;
     f.fills = name[0];
     f.reduction = strcmp(way, "reduce") == 0 ? reduction_of(name) : NULL;
     f.op = strcmp(name, "pow") == 0 ? POW : strcmp(name, "matmul") == 0 ? MATMUL

@@ -12,8 +12,8 @@ static PyObject *aval_of;   /* the function behind it */
 static PyObject *order_step; /* function(axes): the step that gives an array its order in memory */
 static PyObject *faults;    /* dict of the module: `_entered`, a context where faults are heard */
 static PyObject *listener;  /* what hears them: `heard`, a list */
-static PyObject *tell_of_nodes; /* function(list): tells of faults of nodes that were computed here */
 static PyObject *tell;      /* function(prim, nodes, aval): warns of them */
+static PyObject *tell_of_nodes; /* function(list): warns of those that were seen here */
 static PyObject *settings;  /* dict: those of the process */
 static PyObject *overrides; /* list: of `with` blocks, of all threads */
 static PyObject *active;    /* whose `settings` are those of this thread */

@@ -217,9 +217,7 @@ def tile(part: Part) -> list[Part | Tiled]:
         return [part]
     axes = axes_of(program)
     sizes: dict[int, int] = {}
-    most: Counter[int] = (
-        Counter()
-    )  # of the multiplications that could be done in tiles, by the rows that are cut
+    most: Counter[int] = Counter()  # multiplications that tiles of these rows could do
     for k, e in enumerate(program.eqns, len(program.inputs)):
         if e.prim is matmul:
             found = {r: n for i in (*e.ins, k) for r, n in zip(axes.cuttable[i], axes.shapes[i], strict=True)}

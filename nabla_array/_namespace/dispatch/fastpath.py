@@ -105,13 +105,13 @@ def whole(
 ) -> Callable[[F], F]:
     """Let NumPy's function answer for small arrays that are known: it gives what the decorated one does.
 
-    Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape that
-    comes first; "count", the bounds of a range; "spaced", numbers to go between; "numbers", integers; "list",
-    numbers in a list; "asarray", these, and what is an array already stays what it is. "reduce" adds up (or
-    the like) what is at hand without NumPy's function. Where the first array is a pending product that nobody
-    else has, `pending` is asked before, which may return None. `large` answers for the others that are
-    known, of functions that gain nothing by blocks. Of what makes more elements than it is given, `elements`
-    says how many: what is large is recorded.
+    Where there is no array among the arguments, a `way` says what makes a small one: "make", a shape
+    that comes first; "count", the bounds of a range; "spaced", numbers to go between; "numbers",
+    integers; "list", numbers in a list; "asarray", these, and what is an array already stays what it is;
+    "copy", one of either. "reduce" adds up (or the like) what is at hand without NumPy's function. Where
+    the first array is a pending product that nobody else has, `pending` is asked before, which may
+    return None. `large` answers for the others that are known, of functions that gain nothing by blocks.
+    Of what makes more elements than it is given, `elements` says how many: what is large is recorded.
     """
     host = function if elements is None else _unless_large(function, elements)
 
@@ -241,17 +241,8 @@ def limit() -> None:
 if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
-        *(
-            aval._recent,
-            aval.aval_of,
-            vars(faults),
-            faults.listener,
-            _tell,
-            faults.tell_of_nodes,
-            settings,
-            overrides,
-            active,
-        ),
+        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, faults.tell_of_nodes),
+        *(settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers, order_step),
         *(tape.Tape, tape.Entry, tape.marks, seeing, tape.note, unchanged),
     )

@@ -521,7 +521,7 @@ def apply_along_axis(
     outer = rows.shape[:-1]
     if not math.prod(outer):
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
-    # As a script reads them: what is pending is computed first, or thousands of calls on it would be, too.
+    # Reading computes what is pending. Thousands of calls recorded on top of it would take long to plan.
     results = [as_array("apply_along_axis", func1d(rows[i], *args, **kwargs)) for i in np.ndindex(outer)]
     first = results[0]
     out = reshape(stack([astype(r, first.dtype) for r in results]), (*outer, *first.shape))

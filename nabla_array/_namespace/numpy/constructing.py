@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _F64 = np.dtype(np.float64)
 
 
-@fastpath.whole(np.array, "asarray")
+@fastpath.whole(np.array, "copy")
 @numpys
 def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Array:
     """Return a copy of an array.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from types import ModuleType
 from typing import Any
 
@@ -90,16 +91,15 @@ def _homes(chapters: dict[str, str]) -> dict[str, str]:
 HOMES = {"": _homes(CHAPTERS | STANDARD), "linalg": _homes(LINALG), "fft": _homes(FFT), "lib": _homes(LIB)}
 
 
-# The homes that were imported, by name: a setdefault and a lookup are one step each.
-_imported: dict[str, ModuleType] = {}
+@cache
+def _module(home: str) -> ModuleType:
+    return late(f".{home}", __package__)
 
 
 def find(name: str, part: str = "") -> Any:
     """Return what a name of NumPy's (of a `part` of it) is here, or None where we have nothing for it."""
     home = HOMES[part].get(name)
-    if home is None:
-        return None
-    return getattr(_imported.get(home) or _imported.setdefault(home, late(f".{home}", __package__)), name)
+    return None if home is None else getattr(_module(home), name)
 
 
 def getter(part: str, names: dict[str, Any]) -> Callable[[str], Any]:

@@ -214,45 +214,38 @@ def _move_cases() -> Iterator[Case]:
         yield Case(e.select, "select" + char, (0, 1, 2))
     for char in "?di":
         yield Case(s.permute, "table" + char, (0,), {"axes": (2, 0, 1)})
-        params = {"start": (1, 0, 45), "size": (11, 7, 10), "step": (1, 1, -4)}
-        yield Case(s.slice_, "table" + char, (0,), params)
-    yield Case(s.slice_, "tabled", (0,), {"start": (1, 0, 3), "size": (11, 7, 10), "step": (1, 1, 4)})
-    yield Case(s.reshape, "tabled", (0,), {"shape": (7, 12, 10, 5)})
-    yield Case(s.broadcast, "tabled", (0,), {"shape": (12, 2, 7, 50), "axes": (0, 2, 3)})
-    yield Case(s.concat, "tabled", (0, 0), {"axis": 1})
+        yield Case(s.reshape, "table" + char, (0,), {"shape": (7, 12, 10, 5)})
+        yield Case(s.broadcast, "table" + char, (0,), {"shape": (12, 2, 7, 50), "axes": (0, 2, 3)})
+        for step in (4, -4):
+            start = 3 if step > 0 else 45
+            params = {"start": (1, 0, start), "size": (11, 7, 10), "step": (1, 1, step)}
+            yield Case(s.slice_, "table" + char, (0,), params)
+        yield Case(s.concat, "table" + char, (0, 0), {"axis": 1})
 
 
-# Each loop costs seconds to compile. A sum and an extreme run on float64 over a short axis, the last one,
-# the first one, and two; the others, where these are the same code, over one of them each in turn. All run on
-# the other dtypes, of which some stand for those that are cast to them and back, over the last one.
+# Each loop costs seconds to compile. All run on float64 over a short axis, the last one, the first one, and
+# two; on the others, of which some stand for those that are cast to them and back, over the last one.
 def _reductions(kind: str) -> list[Primitive]:
     return [p for p in primitives().values() if p.kind == "reduce" and p.max and kind in p.max_kinds]
 
 
 LOOPS = {char: _reductions(kind) for char, kind in {"d": "f", "f": "f", "?": "b", "l": "i"}.items()}
 LOOPS |= {"b": LOOPS["l"][::2], "L": LOOPS["l"][1::2]}
-AXES = ((1,), (2,), (0,), (0, 2))
 
 
 def _reduction_cases() -> Iterator[Case]:
     for char, prims in LOOPS.items():
+        axes = ((1,), (2,), (0,), (0, 2)) if char == "d" else ((2,),)
         word = "odd" if char in "fd" else "table"
-        for i, prim in enumerate(prims):
+        for prim, some in itertools.product(prims, axes):
             table = "table" if prim in (r.reduce_sum, r.reduce_prod) else word
-            axes = AXES if prim in (r.reduce_sum, r.reduce_max) else AXES[i % 4 :][:1]
-            for some in axes if char == "d" else ((2,),):
-                yield Case(prim, table + char, (0,), {"axes": some})
+            yield Case(prim, table + char, (0,), {"axes": some})
         yield Case(r.reduce_count, "table" + char, (0,), {"axes": (2,)})
         if char in "fdl":
-            yield from (
-                Case(r.argmax, word + char, (0,), {"axis": k}) for k in ((1, 2, 0) if char == "d" else (2,))
-            )
-            yield Case(r.argmin, word + char, (0,), {"axis": 1 if char == "d" else 2})
-            yield from (
-                Case(r.cumsum, "table" + char, (0,), {"axis": k})
-                for k in ((2, 0, 1) if char == "d" else (2,))
-            )
-            yield Case(r.cumprod, "table" + char, (0,), {"axis": 0 if char == "d" else 2})
+            for prim, some in itertools.product((r.argmax, r.argmin), axes[:3]):
+                yield Case(prim, word + char, (0,), {"axis": some[0]})
+            for prim, axis in itertools.product((r.cumsum, r.cumprod), (2, 0, 1) if char == "d" else (2,)):
+                yield Case(prim, "table" + char, (0,), {"axis": axis})
     for char in "fd":
         yield Case(r.reduce_sum, "odd" + char, (0,), {"axes": (2,)})
         yield Case(r.reduce_sum, "long" + char, (0,), {"axes": (0,)})

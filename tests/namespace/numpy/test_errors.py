@@ -587,5 +587,4 @@ def test_threads_that_look_at_the_same_are_told_of_it() -> None:
             found = set(pool.map(look, range(8)))
     a = np.linspace(0, 1, 60_000)[1]
     assert found == {(1 / a + a) * 2}
-    assert 1 <= len(told) <= 4
-    assert {str(w.message) for w in told} == {"divide by zero encountered in divide"}
+    assert [str(w.message) for w in told] == ["divide by zero encountered in divide"]
