@@ -286,7 +286,7 @@ def test_the_scheduler_is_killed(tmp_path: Path) -> None:
     )
     worker = None
     try:
-        assert until(told.exists)
+        assert until(lambda: told.exists() and "tcp://" in told.read_text())  # made, then written
         address = re.search(r"tcp://[\d.:]+", told.read_text())
         assert address is not None
         more = ["--no-nanny", "--no-dashboard", "--death-timeout", "1"]
