@@ -322,20 +322,20 @@ is_sole_owner(PyArrayObject *array)
 }
 
 /* Return what `asarray` makes of a number, of a small array of NumPy's, or of a large one that is given away, unless that is
- * to be copied; NULL for anything else, perhaps with an error.
+ * to be copied; NULL for anything else, perhaps with an error. `plain`: a class derived from NumPy's is not kept.
  */
 static PyObject *
-copied(PyObject *given, PyObject *dtype, int copies)
+copied(PyObject *given, PyObject *dtype, int copies, int plain)
 {
     PyArray_Descr *wanted = NULL;
     PyObject *value;
-    if (PyArray_CheckExact(given)) {
+    if (plain ? PyArray_Check(given) : PyArray_CheckExact(given)) {
         PyArrayObject *array = (PyArrayObject *)given;
         int is_simple = is_held(array) && PyArray_ISNBO(PyArray_DESCR(array)->byteorder) &&
                         (dtype == NULL || names_dtype(dtype, PyArray_DESCR(array)));
         return !is_simple                       ? NULL
                : PyArray_NBYTES(array) < tiny() ? zero_d(copy_of_numpys(array))
-               : !copies && giving != NULL && is_sole_owner(array) && is_asked_by(giving)
+               : !copies && giving != NULL && PyArray_CheckExact(given) && is_sole_owner(array) && is_asked_by(giving)
                    ? PyObject_CallOneArg(from_shared, given)
                    : NULL;
     }
@@ -475,7 +475,7 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         }
     }
     if (!IS_ARRAY(args[0])) {
-        return copy != Py_False && !is_watched() ? copied(args[0], dtype, copy == Py_True) : NULL;
+        return copy != Py_False && !is_watched() ? copied(args[0], dtype, copy == Py_True, ((Fast *)self)->copies) : NULL;
     }
     if (device != Py_None && seen(args[0]) == NULL) {
         return NULL;

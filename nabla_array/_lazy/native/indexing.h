@@ -183,11 +183,18 @@ part_of(PyArrayObject *value, PyObject *key)
 
 enum { MOST_KEYS = 8 };
 
+/* Say whether this is an array of NumPy's, or of a class derived from that, that is written as ours are. */
+static inline int
+is_numpys(PyObject *y)
+{
+    return PyArray_Check(y) && is_held((PyArrayObject *)y) && PyArray_NBYTES((PyArrayObject *)y) < part_bytes;
+}
+
 /* Say whether this is an array of NumPy's own that is read or written as ours are. */
 static inline int
 is_numpys_own(PyObject *y)
 {
-    return PyArray_CheckExact(y) && is_held((PyArrayObject *)y) && PyArray_NBYTES((PyArrayObject *)y) < part_bytes;
+    return PyArray_CheckExact(y) && is_numpys(y);
 }
 
 /* Return NumPy's array (a new reference) for one of the package's that is a mask, or says places, if it is known, for one of
@@ -627,7 +634,7 @@ write_part(PyObject *x, PyObject *key, PyObject *y)
         return 0;
     }
     memory = memory_of(x, others, 1 + many, &owner);
-    new = IS_ARRAY(y) ? seen(y) : is_numpys_own(y) ? (PyArrayObject *)y : numbers;
+    new = IS_ARRAY(y) ? seen(y) : is_numpys(y) ? (PyArrayObject *)y : numbers;
     done = 0;
     if (numbers != NULL && memory != NULL && element(memory, plain) != NULL) {
         memory = NULL; /* a list is no element */
@@ -670,4 +677,24 @@ call_length(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *name
         return Py_NewRef(PyTuple_GET_ITEM(shape, PyTuple_GET_SIZE(SLOT(args[0], x_levels))));
     }
     return NULL;
+}
+
+/* isinstance(x, ndarray): in a program under the runner, a scalar is none */
+static PyObject *
+call_instance(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyObject *x = PyVectorcall_NARGS(nargsf) == 2 && names == NULL && program_hook != NULL ? args[1] : NULL;
+    if (x == NULL) {
+        return NULL;
+    }
+    if (IS_ARRAY(x)) {
+        return PyBool_FromLong(PyList_GET_SIZE(program_hook) == 0 || SLOT(x, x_view) != Py_None || axes_of(x) > 0);
+    }
+    if (PyArray_Check(x)) {
+        Py_RETURN_TRUE;
+    }
+    if (PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyUnicode_CheckExact(x) || PyList_CheckExact(x) || PyTuple_CheckExact(x)) {
+        Py_RETURN_FALSE;
+    }
+    return NULL; /* what may say of itself that it is one */
 }

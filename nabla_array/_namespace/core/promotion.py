@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -49,6 +49,23 @@ def is_foreign(x: Any) -> bool:
     if issubclass(kind, np.ndarray):
         return x.__array_priority__ >= 0  # a mapped file is as any array of NumPy's
     return hasattr(kind, "__array_ufunc__")
+
+
+def is_derived(kind: type) -> bool:
+    """Say whether this is a class derived from NumPy's that knows better what to do: a matrix, say."""
+    if kind is np.ndarray or not issubclass(kind, np.ndarray):
+        return False
+    priority = kind.__array_priority__  # NumPy's own is a descriptor; a mapped file's is negative
+    return not (isinstance(priority, int | float) and priority < 0)
+
+
+def meets_derived(function: str, operands: Iterable[Any]) -> bool:
+    """Say whether NumPy's function answers: for an array, or one in a list, of a derived class."""
+    for x in operands:
+        kinds = set(map(type, x)) if type(x) in (list, tuple) else {type(x)}
+        if any(map(is_derived, kinds)):
+            return function not in _PLAIN
+    return False
 
 
 def is_operand(x: Any) -> bool:

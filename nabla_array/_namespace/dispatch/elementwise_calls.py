@@ -18,7 +18,7 @@ from ..._lazy.rules.levels import is_seeing
 from ..._lazy.run.evaluator import value_of
 from ..core.array import Array, ordered
 from ..core.order import Axes
-from ..core.promotion import SCALARS, UnheldDtypeError, as_array, check_kind, elementwise, full
+from ..core.promotion import SCALARS, UnheldDtypeError, as_array, check_kind, elementwise, full, meets_derived
 from ..core.weak import any_stands, noted, weak
 from . import eager, fastpath
 from .ufuncs import ALIASES, host_hook, make_ufunc, with_options
@@ -31,14 +31,15 @@ def common_axes(*operands: Any) -> Axes | None:
     """Return the axes by which all arrays, and numbers beside them, lie in their order; None for others."""
     found: Axes | None = None
     for x in operands:
+        if type(x) is not Array and type(x) not in SCALARS:
+            return None
+    for x in operands:
         if type(x) is Array:
             seen = x._view
             axes: Axes | None = None if seen is None or x._levels else seen.order
             if axes is None or found not in (None, axes):
                 return None
             found = axes
-        elif type(x) not in SCALARS:
-            return None
     return found
 
 
@@ -93,6 +94,8 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         if type(x1) is Array and ((seen := x1._view) is None or seen.base._node is seen.seen):
             a = x1._node
             levels = x1._levels
+            if isinstance(x2, np.ndarray):
+                return slow(x1, x2)
             if type(x2) is not Array:
                 b = (scalar_node if tapes or levels else number_node)(a.aval, x2)
             elif x2._levels is levels and ((seen := x2._view) is None or seen.base._node is seen.seen):
@@ -203,6 +206,8 @@ def _gives(prim: Primitive, avals: tuple[Aval, ...]) -> Any:
 
 def promoted(prim: Primitive, name: str, *operands: Any) -> Array:
     """Promote, broadcast and record; the next call with operands like these takes the short way."""
+    if prim.ufunc is not None and meets_derived(name, operands):
+        return host_hook[0](prim.ufunc, name, operands, {})
     try:
         y = elementwise(prim, name, operands)
     except UnheldDtypeError as error:

@@ -69,7 +69,8 @@ def wrap(
         "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
         "iter", "length", "namespace", "result_type", "array", "astype", "draw", "python" (what makes numbers
         of Python's), "asked" (`shape`, and what else needs no elements), "writing" (that of `writing`),
-        "ordered" (`ascontiguousarray`, `asfortranarray`), or one of those of `whole`.
+        "ordered" (`ascontiguousarray`, `asfortranarray`), "instance" (of `ndarray`), or one of those of
+        `whole`.
     name
         The primitive's; that of a class, which `scalar` makes; what `view` is, which its first letter tells:
         "T", "all" (one axis, as `ravel`), "new shape" (sizes, as the method), "reshape", "permute", "move",

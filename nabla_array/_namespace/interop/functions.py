@@ -21,7 +21,7 @@ from ..._lazy.stats import stats
 from ..chapters import elementwise
 from ..core.array import Array, check_leaves, from_value, is_scalar, placed, read_only, write, zero_d
 from ..core.outputs import deliver
-from ..core.promotion import UnheldDtypeError, check_override, is_foreign, overrides_functions
+from ..core.promotion import UnheldDtypeError, check_override, is_foreign, meets_derived, overrides_functions
 from ..dispatch import fastpath
 from ..dispatch.elementwise_calls import PRIMITIVES
 from ..dispatch.ufuncs import ALIASES, call_it, host_hook, make_ufunc
@@ -54,17 +54,22 @@ for _function in ("positive", "logical_and", "logical_or", "logical_xor", "logic
 _IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 
 
+_HOLDERS = {Array, list, tuple, dict}
+
+
 def to_host(function: str, x: Any) -> Any:
     """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
-    if type(x) is Array:
+    kind = type(x)
+    if kind is Array:
         check_leaves(function, x)
+        value = x._value()
+        if not value.ndim and is_scalar(x):
+            return value[()]
         # A masked array on what it is given is written to; others fail rather than write to a copy.
-        if is_scalar(x):
-            return x._value()[()]
-        return x._value().copy() if function.startswith("ma.") else read_only(x._value())
-    if type(x) in (list, tuple):
-        return type(x)([to_host(function, i) for i in x])
-    return {k: to_host(function, v) for k, v in x.items()} if type(x) is dict else x
+        return value.copy() if function.startswith("ma.") else read_only(value)
+    if kind is tuple or kind is list:
+        return kind([to_host(function, i) if type(i) in _HOLDERS else i for i in x])
+    return {k: to_host(function, v) for k, v in x.items()} if kind is dict else x
 
 
 def from_host(x: Any) -> Any:
@@ -72,13 +77,14 @@ def from_host(x: Any) -> Any:
 
     Matrices, masked arrays and the like stay what they are: they behave otherwise.
     """
-    if type(x) is Array:
+    kind = type(x)
+    if kind is Array:
         return x
-    if (type(x) is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc" and x.dtype.isnative:
+    if (kind is np.ndarray or isinstance(x, np.generic)) and x.dtype.kind in "biufc" and x.dtype.isnative:
         y = placed(from_value(np.array(x)), None)
-        return zero_d(y) if type(x) is np.ndarray else y
-    if type(x) in (list, tuple):
-        return type(x)(map(from_host, x))
+        return zero_d(y) if kind is np.ndarray else y
+    if kind is list or kind is tuple:
+        return kind(map(from_host, x))
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*map(from_host, x))
     return x
@@ -92,33 +98,47 @@ def _line_of_user() -> FrameType | None:
     return frame
 
 
-def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
-    """Run a NumPy function on the host; count it, and name it once in a warning."""
-    operands, options = to_host(name, args), to_host(name, kwargs)
-    copies: list[tuple[Array, np.ndarray]] = []  # of what NumPy writes to
+def _copied(x: Any, copies: list[tuple[Array, np.ndarray]]) -> Any:
+    """Return memory for NumPy to write to in the place of an array, and note whose it is."""
+    if type(x) is not Array:
+        return x
+    copies.append((x, x._value().copy()))
+    return copies[-1][1]
 
-    def copied(x: Any) -> Any:
-        if type(x) is not Array:
-            return x
-        copies.append((x, x._value().copy()))
-        return copies[-1][1]
 
-    if (name in _IN_PLACE or name.endswith(".at")) and args:
-        operands = (copied(args[0]), *operands[1:])
-    if (out := kwargs.get("out")) is not None:
-        options["out"] = tuple(map(copied, out)) if type(out) is tuple else copied(out)
-    result = function(*operands, **options)
-    others = any([is_foreign(x) and not isinstance(x, np.generic) for x in args])
-    concerns_us = not others or Array in map(type, args)
-    frame = _line_of_user() if concerns_us and not stats.fallbacks[name] else None
-    if frame is not None:
+def _meets_others(args: Any) -> bool:
+    """Say whether an argument is an array of another kind, or of a class derived from NumPy's."""
+    return any([is_foreign(x) and not isinstance(x, np.generic) for x in args])
+
+
+def _warn(name: str, args: Any) -> None:
+    """Warn at the user's line that a function ran through NumPy; not of what others do by themselves."""
+    if _meets_others(args) and Array not in map(type, args):
+        return
+    if (frame := _line_of_user()) is not None:
         message = f"{name} runs through NumPy on the host, outside of the graph"
         warnings.warn_explicit(message, HostFallbackWarning, frame.f_code.co_filename, frame.f_lineno)
+
+
+def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -> Any:
+    """Run a NumPy function on the host; count it, and name it once in a warning."""
+    operands, options = to_host(name, args), to_host(name, kwargs) if kwargs else kwargs
+    copies: list[tuple[Array, np.ndarray]] = []  # of what NumPy writes to
+    if args and (name in _IN_PLACE or name.endswith(".at")):
+        operands = (_copied(args[0], copies), *operands[1:])
+    if options and (out := kwargs.get("out")) is not None:
+        written = [_copied(x, copies) for x in (out if type(out) is tuple else (out,))]
+        options["out"] = tuple(written) if type(out) is tuple else written[0]
+    result = function(*operands, **options)
+    if not stats.fallbacks[name]:
+        _warn(name, args)
     stats.fallbacks[name] += 1
+    if isinstance(result, np.generic) and _meets_others(args):
+        return result  # what pandas asks of its own data is to be a number for it
+    if not copies:
+        return from_host(result)
     for x, copy in copies:
         write(x, from_value(copy.copy()))
-    if isinstance(result, np.generic) and others:
-        return result  # what pandas asks of its own data is to be a number for it
     given = {id(copy): x for x, copy in copies}
     if type(result) is tuple:
         return tuple([given.get(id(r)) if id(r) in given else from_host(r) for r in result])
@@ -417,10 +437,12 @@ def _alias(name: str) -> Callable[..., Any]:
 def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable[..., Any]:
     """Let a function of ours hand arrays that we cannot hold to NumPy's of that name (in a `part`)."""
     theirs = getattr(getattr(np, part) if part else np, name)
-    behind = fastpath.behind(function)
+    behind, where = fastpath.behind(function), f"{part}.{name}".lstrip(".")
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
+        if not part and meets_derived(name, args):
+            return host_call(theirs, where, args, kwargs)
         try:
             check_override(name, kwargs.get("like"))
             return behind(*args, **kwargs)
@@ -431,7 +453,7 @@ def or_host(function: Callable[..., Any], name: str, part: str = "") -> Callable
                 raise  # NumPy's would use what a mask hides
             if kwargs.get("device") is not None:
                 raise  # who names a device wants an array that computes there
-            return elsewhere(theirs, f"{part}.{name}".lstrip("."), args, kwargs, error)
+            return elsewhere(theirs, where, args, kwargs, error)
 
     made = call_it(fastpath.like(function, call), f"nabla_array.{part}".rstrip("."), name)
     if isinstance(theirs, np.ufunc | BuiltinFunctionType):

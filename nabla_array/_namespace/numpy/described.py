@@ -11,11 +11,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..._lazy.graph.node import is_ours
-from ..core.promotion import UnheldDtypeError, check_override
+from ..core.promotion import UnheldDtypeError, check_override, meets_derived
 from ..dispatch import fastpath
 from ..dispatch.docstrings import NUMPYS, refer
 from ..dispatch.ufuncs import call_it
-from ..interop.functions import elsewhere, others_answer
+from ..interop.functions import elsewhere, host_call, others_answer
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -82,6 +82,8 @@ def numpys_in(path: str, module: Any) -> Callable[[F], F]:
 
         @wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
+            if meets_derived(name, args):
+                return host_call(theirs, where, args, kwargs)
             try:
                 check_override(name, kwargs.get("like"))
                 return function(*args, **kwargs)

@@ -12,6 +12,7 @@ import numpy as np
 from ..chapters.filling import empty
 from ..core.array import Array, is_scalar
 from ..core.views import held_dtype, memory
+from ..dispatch import fastpath
 from ..dispatch.docstrings import NUMPYS, refer
 from ..interop.functions import host_call, numpys, to_host
 from ..interop.policies import program_hook
@@ -123,6 +124,9 @@ class _Arrays(ABCMeta):
         if type(buffer) is Array:
             buffer = memory(buffer)
         return np.ndarray(shape, dtype, buffer, offset, strides, order)
+
+
+_Arrays.__instancecheck__ = fastpath.wrap("instance", _Arrays.__instancecheck__, "ndarray")  # type: ignore[method-assign]
 
 
 class ndarray(metaclass=_Arrays):

@@ -15,7 +15,7 @@ from ..._lazy.run.devices import CPU
 from ..chapters import elementwise as e
 from ..core.array import Array, current, is_scalar, write
 from ..core.indexing import fitted, getitem, setitem
-from ..core.promotion import UnheldDtypeError, as_array, full, is_operand, lengths
+from ..core.promotion import UnheldDtypeError, as_array, full, is_derived, is_operand, lengths
 from ..dispatch import eager, fastpath
 from ..dispatch.elementwise_calls import PRIMITIVES, binary_call, unary_call
 from ..dispatch.ufuncs import host_hook
@@ -76,8 +76,13 @@ _NUMPYS = np.ndarray.__array_ufunc__
 
 def _is_as_array(kind: type) -> bool:
     """Say whether objects of a class count as the arrays that they can be made: they know no operators."""
-    known = ("__array_priority__", "__array_ufunc__")
-    return hasattr(kind, "__array__") and not any([hasattr(kind, name) for name in known])
+    known = ("__array_ufunc__", "__array_priority__")
+    return hasattr(kind, "__array__") and not any(hasattr(kind, name) for name in known)
+
+
+def _is_left(self: Array, kind: type) -> bool:
+    """Say whether the operator of an operand of another class is to answer, or to refuse."""
+    return bool(tapes or self._levels) or getattr(kind, "__array_ufunc__", _NUMPYS) is not _NUMPYS
 
 
 def _with_numpy(name: str, left: Any, right: Any) -> Any:
@@ -87,7 +92,7 @@ def _with_numpy(name: str, left: Any, right: Any) -> Any:
         with suppress(UnheldDtypeError):  # of objects, say, which know operators themselves
             made = as_array(name, other)
             return getattr(operator, f"__{name}__")(*((self, made) if self is left else (made, self)))
-    if tapes or self._levels or getattr(type(other), "__array_ufunc__", _NUMPYS) is not _NUMPYS:
+    if _is_left(self, type(other)):
         return NotImplemented
     mine = self if self.shape else self._value()[()]
     given = (mine, other) if self is left else (other, mine)
@@ -104,15 +109,20 @@ def _is_pythons(x: Array) -> bool:
 
 def _operator(name: str, function: _Function, reflected: bool = False) -> _Function:
     """Return the method of an operator, or of the reflected one, that asks who knows what to do."""
+    pythons = getattr(operator, f"__{name}__")
 
     def operate(self: Array, other: Any) -> Array:
         if type(self) is not Array:  # but derived: its elements may be another's
             self = Array(current(self), self._levels)
+        left, right = (other, self) if reflected else (self, other)
+        if is_derived(kind := type(other)):
+            if _is_left(self, kind):
+                return NotImplemented
+            return host_hook[0](pythons, f"{kind.__name__}.__{name}__", (left, right), {})
         if _repeats(name, self, other):
             return NotImplemented
-        left, right = (other, self) if reflected else (self, other)
         if reflected and type(other) is complex and _is_pythons(self):
-            return getattr(operator, f"__{name}__")(other, float(self))
+            return pythons(other, float(self))
         if is_operand(other):
             with suppress(UnheldDtypeError):  # NumPy's to answer, or to refuse
                 if type(other) is list or type(other) is tuple:

@@ -19,6 +19,9 @@ import pytest
 
 import nabla_array as xp
 from nabla_array import transforms as t
+from nabla_array._lazy.stats import stats
+from nabla_array._namespace.dispatch import fastpath
+from nabla_array._namespace.interop import policies
 
 from ...optional import HAS_BUFFERS, NO_BUFFERS
 
@@ -265,7 +268,12 @@ class Tagged(xp.ndarray):  # type: ignore[misc, valid-type]
         self.tag = getattr(obj, "tag", None)
 
 
-@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
+_THROUGH_NUMPY = pytest.mark.filterwarnings(
+    "ignore::nabla_array._namespace.interop.functions.HostFallbackWarning"
+)
+
+
+@_THROUGH_NUMPY
 def test_what_is_computed_with_a_subclass_is_of_it() -> None:
     tagged = np.asarray([1.0, 2.0, 3.0]).view(Tagged)
     tagged.tag = "m"
@@ -274,3 +282,139 @@ def test_what_is_computed_with_a_subclass_is_of_it() -> None:
         assert type(found) is Tagged
         assert found.tag == "m"
     assert type(xp.asarray(tagged)) is xp.Array
+
+
+class Plain(np.ndarray):
+    """A class of a user's own that adds nothing."""
+
+
+class Vetoing(Plain):
+    """One that comes before its operands in NumPy's operators, and says so in its own."""
+
+    def __rsub__(self, other: Any) -> Any:
+        return "theirs"
+
+
+BESIDE_A_SUBCLASS = [
+    *(
+        "x - q",
+        "q - x",
+        "x @ q",
+        "m @ q",
+        "x == q",
+        "q == x",
+        "x < q",
+        "x**q",
+        "q // x",
+        "x[0] - q",
+        "q - x[0]",
+    ),
+    *(
+        "np.sin(q)",
+        "np.add(x, q)",
+        "np.hypot(q, 2.0)",
+        "np.outer(q, q)",
+        "np.dot(x, q)",
+        "m.dot(q)",
+        "np.sum(q)",
+    ),
+    *(
+        "np.linalg.norm(q)",
+        "np.concatenate([x, q])",
+        "np.stack((q, x))",
+        "np.append(x, q)",
+        "np.zeros_like(q)",
+    ),
+    *("np.array(q)", "np.array(q, dtype=float)", "np.asarray(q)", "np.asanyarray(q)", "np.copy(q)"),
+    *(
+        "np.atleast_2d(q)",
+        "np.cross(q[:3], x[:3])",
+        "np.where(x > 2, q, x)",
+        "np.clip(q, 0, x)",
+        "np.sort(q)",
+    ),
+    *("np.mean(q[None], axis=0)", "np.add.reduce(q)", "np.multiply.outer(x, q)", "np.einsum('i,i', x, q)"),
+    *("written(m[:, 1], q)", "written(x[:2], q[1:3])", "written(i, q)", "written(x, q[0])", "out(q)"),
+]
+
+
+@_THROUGH_NUMPY
+@pytest.mark.parametrize("call", BESIDE_A_SUBCLASS)
+@pytest.mark.parametrize("kind", [Plain, Vetoing, np.matrix])
+def test_beside_a_subclass_numpy_answers(call: str, kind: type[np.ndarray]) -> None:
+    def answer(ns: Any) -> Any:
+        def written(place: Any, value: Any) -> Any:
+            place[...] = value
+            return place
+
+        def out(value: Any) -> Any:
+            return ns.add(value, 1, out=ns.zeros(value.shape))
+
+        x = ns.asarray([0.5, 2.0, 3.0, 4.0])
+        q = np.array([1.0, 2.0, 3.0, 4.0]).view(Plain if kind is np.matrix else kind)
+        m = ns.reshape(ns.arange(16.0), (4, 4))
+        known = {"np": ns, "x": x, "m": m, "i": ns.arange(4), "written": written, "out": out}
+        try:
+            return eval(call, known | {"q": np.asarray(q).view(np.matrix) if kind is np.matrix else q})
+        except (TypeError, ValueError, np.linalg.LinAlgError) as error:
+            return type(error)
+
+    wanted, got = answer(np), answer(xp)
+    if not isinstance(wanted, np.ndarray | np.generic):
+        assert got == wanted
+        return
+    derived = type(wanted) if type(wanted) not in (np.ndarray,) and isinstance(wanted, np.ndarray) else None
+    assert type(got) is derived or (derived is None and isinstance(got, xp.Array | np.generic))
+    assert got.dtype == wanted.dtype
+    np.testing.assert_array_equal(np.asarray(got), np.asarray(wanted))
+
+
+@_THROUGH_NUMPY
+def test_each_call_beside_a_subclass_is_counted() -> None:
+    before, q = stats.fallbacks["outer"], np.ones(3).view(Plain)
+    for _ in range(3):
+        np.testing.assert_array_equal(np.asarray(xp.outer(q, xp.ones(3))), np.ones((3, 3)))
+    assert stats.fallbacks["outer"] == before + 3
+
+
+class Disguised:
+    """What says that it is an array."""
+
+    __class__ = np.ndarray  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize("in_a_program", [False, True])
+def test_native_code_knows_instances_as_python_does(in_a_program: bool) -> None:
+    if in_a_program:
+        policies.program_hook.append(lambda names: False)
+    try:
+        things = [
+            xp.ones(3),
+            xp.ones(3)[0],
+            xp.sum(xp.ones(3)),
+            xp.asarray(5.0),
+            xp.ones((2, 2))[0],
+            np.ones(2),
+        ]
+        things += [
+            1.0,
+            2,
+            True,
+            "a",
+            None,
+            [],
+            (),
+            np.float64(1),
+            np.ones(2).view(Plain),
+            Disguised(),
+            object(),
+        ]
+        native = type(xp.ndarray).__instancecheck__
+        for thing in things:
+            assert isinstance(thing, xp.ndarray) is fastpath.behind(native)(xp.ndarray, thing)
+        with pytest.raises(TypeError):
+            native(xp.ndarray)
+        assert t.vmap(lambda x: float(isinstance(x, xp.ndarray)) * x)(xp.ones(3)).shape == (3,)
+    finally:
+        if in_a_program:
+            policies.program_hook.clear()
