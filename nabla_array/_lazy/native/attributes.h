@@ -248,11 +248,24 @@ call_result_type(PyObject *self, PyObject *const *args, size_t nargsf, PyObject 
     return found;
 }
 
-/* Say whether a value names an array's dtype. */
+/* Say whether a value names an array's dtype: itself, a class of NumPy's or Python's numbers, or a text. */
 static inline int
 names_dtype(PyObject *value, PyArray_Descr *dtype)
 {
-    return value == (PyObject *)dtype || (PyType_Check(value) && value == (PyObject *)dtype->typeobj);
+    if (value == (PyObject *)dtype) {
+        return 1;
+    }
+    if (PyUnicode_CheckExact(value)) {
+        PyArray_Descr *named = NULL;
+        int is_same = PyArray_DescrConverter(value, &named) == NPY_SUCCEED && named == dtype;
+        Py_XDECREF(named);
+        PyErr_Clear(); /* told elsewhere */
+        return is_same;
+    }
+    return value == (PyObject *)dtype->typeobj || (value == (PyObject *)&PyFloat_Type && dtype == double_dtype) ||
+           (value == (PyObject *)&PyLong_Type && dtype == integer_dtype) ||
+           (value == (PyObject *)&PyComplex_Type && dtype == complex_dtype) ||
+           (value == (PyObject *)&PyBool_Type && dtype == truth_dtype);
 }
 
 /* Say whether NumPy copies an array as it copies this value: they lie so in NumPy's memory, perhaps with gaps. */
@@ -447,6 +460,28 @@ cast_array(PyObject *x, PyObject *dtype)
     return found == NULL || SLOT(x, x_view) == Py_None ? found : zero_d(found);
 }
 
+/* Say whether an array lies in C's order, as NumPy's would; 0 where that is not so simple, too. */
+static int
+is_in_c_order(PyObject *x)
+{
+    PyArrayObject *value;
+    return SLOT(x, x_view) == Py_None || (Py_TYPE(NODE(x)) != Exported && (value = fresh(x)) != NULL &&
+                                          PyArray_IS_C_CONTIGUOUS(value) && lies_as_numpys(x, value));
+}
+
+/* Say whether an array already is as an option of `array` wants it: in an order, or with so many axes. */
+static inline int
+is_as_wanted(PyObject *x, PyObject *name, PyObject *option)
+{
+    if (is_named(name, "ndmin")) {
+        return PyLong_CheckExact(option) && PyLong_AsLong(option) <= axes_of(x) && !PyErr_Occurred();
+    }
+    return is_named(name, "order") &&
+           (option == Py_None || (PyUnicode_CheckExact(option) &&
+                                  (PyUnicode_CompareWithASCIIString(option, "K") == 0 ||
+                                   (PyUnicode_CompareWithASCIIString(option, "C") == 0 && is_in_c_order(x)))));
+}
+
 /* asarray(x, dtype=None, copy=None, device=None), and array, whose `copy` is True */
 static PyObject *
 call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
@@ -470,7 +505,8 @@ call_asarray(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *nam
         else if (is_named(name, "device") && is_cpu(args[i])) {
             device = args[i];
         }
-        else {
+        else if (!IS_ARRAY(args[0]) || !is_as_wanted(args[0], name, args[i])) {
+            PyErr_Clear(); /* told elsewhere */
             return NULL;
         }
     }
@@ -493,14 +529,17 @@ call_copy(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     return PyVectorcall_NARGS(nargsf) == 1 && names == NULL ? call_asarray(self, args, nargsf, names) : NULL;
 }
 
-/* ascontiguousarray(x), asfortranarray(x) */
+/* ascontiguousarray(x), asfortranarray(x), perhaps with the dtype that x has */
 static PyObject *
 call_ordered(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    PyObject *x = PyVectorcall_NARGS(nargsf) == 1 && names == NULL ? args[0] : NULL;
+    Py_ssize_t n = PyVectorcall_NARGS(nargsf), keywords = names == NULL ? 0 : PyTuple_GET_SIZE(names);
+    int is_named_dtype = n == 1 && keywords == 1 && is_named(PyTuple_GET_ITEM(names, 0), "dtype");
+    int has_dtype = is_named_dtype || (n == 2 && keywords == 0);
+    PyObject *x = (n == 1 && keywords == 0) || has_dtype ? args[0] : NULL;
     PyArrayObject *value;
     int is_fortrans = ((Fast *)self)->kind == 'F', ndim;
-    if (x == NULL || !IS_ARRAY(x) || part_bytes == 0 ||
+    if (x == NULL || !IS_ARRAY(x) || part_bytes == 0 || (has_dtype && args[1] != Py_None && !is_own_dtype(x, args[1])) ||
         PyTuple_GET_SIZE(SLOT(x, x_levels)) != 0 ||
         (ndim = (int)PyTuple_GET_SIZE(SLOT(SLOT(NODE(x), n_aval), a_shape))) == 0) {
         return NULL;

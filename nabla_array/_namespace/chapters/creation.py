@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from enum import Enum
 from typing import TYPE_CHECKING, Any, Literal, overload
 
@@ -443,6 +444,9 @@ def eye(
     return placed(from_value(made), device)
 
 
+@fastpath.whole(
+    np.meshgrid, elements=lambda *arrays, **_: len(arrays) * math.prod(map(fastpath.size, arrays))
+)
 def meshgrid(
     *arrays: Any, copy: bool = True, sparse: bool = False, indexing: Literal["xy", "ij"] = "xy"
 ) -> tuple[Array, ...]:

@@ -62,8 +62,12 @@ def is_derived(kind: type) -> bool:
 def meets_derived(function: str, operands: Iterable[Any]) -> bool:
     """Say whether NumPy's function answers: for an array, or one in a list, of a derived class."""
     for x in operands:
-        kinds = set(map(type, x)) if type(x) in (list, tuple) else {type(x)}
-        if any(map(is_derived, kinds)):
+        kind = type(x)
+        if kind is list or kind is tuple:
+            found = any(map(is_derived, set(map(type, x))))
+        else:
+            found = kind is not Array and is_derived(kind)
+        if found:
             return function not in _PLAIN
     return False
 

@@ -173,7 +173,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: int | None = None, out: O
     return deliver("compress", out, take(a, places, axis=axis), "unsafe")
 
 
-@numpys
+@eager_numpys()
 def argwhere(a: ArrayLike) -> Array:
     """Return the indices of the elements that are not zero, one row each.
 

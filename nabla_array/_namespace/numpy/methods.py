@@ -138,6 +138,7 @@ def astype(
     subok: bool = True,
     copy: bool = True,
 ) -> Array: ...
+@fastpath.whole(None, "astype")
 @fastpath.whole(np.ndarray.astype)
 def astype(
     self: Array,

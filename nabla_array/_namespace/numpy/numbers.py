@@ -59,7 +59,7 @@ def inexact(function: str, x: Any) -> Array:
 # -- parts and rounding ------------------------------------------------------------------------------
 
 
-@numpys
+@eager_numpys()
 def angle(z: ArrayLike, deg: bool = False) -> Array:
     """Return the angles of complex numbers.
 
@@ -298,7 +298,7 @@ def array_equiv(a1: Any, a2: Any) -> bool:
 # -- samples -----------------------------------------------------------------------------------------
 
 
-@numpys
+@eager_numpys()
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Array:
     """Return the differences of neighbours in the flattened array.
 

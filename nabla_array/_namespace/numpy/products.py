@@ -167,7 +167,6 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DOTS = -1000
 
 
-@lru_cache(1024)
 def _term(text: str) -> list[int]:
     """Return the labels of one operand; _DOTS stands for an ellipsis."""
     out = []
@@ -191,45 +190,48 @@ def _label(i: Any) -> int:
     return label
 
 
+@lru_cache(1024)
+def _parsed(text: str, shapes: tuple[tuple[int, ...], ...]) -> tuple[list[list[int]], list[int]]:
+    """Return the labels that a string gives to operands of these shapes, and to the result."""
+    left, arrow, right = text.partition("->")
+    if not arrow and ("-" in text or ">" in text):
+        raise ValueError("einstein sum subscript string contains '-' or '>' outside of '->'")
+    return _without_dots(shapes, [_term(t) for t in left.split(",")], _term(right) if arrow else None)
+
+
 def _spelled(args: tuple[Any, ...]) -> _Spelled:
     """Take both of NumPy's ways to write a call: a string, or lists of numbers beside operands."""
     if len(args) < 2:
         raise ValueError("must provide at least an operand and a subscripts list to einsum")
-    output: list[int] | None
     if isinstance(args[0], str):
-        text = args[0]
-        left, arrow, right = text.partition("->")
-        if not arrow and ("-" in text or ">" in text):
-            raise ValueError("einstein sum subscript string contains '-' or '>' outside of '->'")
-        inputs = [_term(t) for t in left.split(",")]
-        output = _term(right) if arrow else None
-        given = args[1:]
-    else:
-        pairs = len(args) // 2
-        given = args[: 2 * pairs : 2]
-        inputs = [list(map(_label, s)) for s in args[1 : 2 * pairs : 2]]
-        output = list(map(_label, args[-1])) if len(args) % 2 else None
-    operands = [as_array("einsum", x) for x in given]
-    if len(inputs) != len(operands):
-        raise ValueError(f"einsum: {len(inputs)} operands are spelled, {len(operands)} are given")
-    return _without_dots(operands, inputs, output)
+        operands = [as_array("einsum", x) for x in args[1:]]
+        return _Spelled(operands, *_parsed(args[0], tuple([x.shape for x in operands])))
+    pairs = len(args) // 2
+    operands = [as_array("einsum", x) for x in args[: 2 * pairs : 2]]
+    inputs = [list(map(_label, s)) for s in args[1 : 2 * pairs : 2]]
+    output = list(map(_label, args[-1])) if len(args) % 2 else None
+    return _Spelled(operands, *_without_dots(tuple([x.shape for x in operands]), inputs, output))
 
 
-def _without_dots(operands: list[Array], inputs: list[list[int]], output: list[int] | None) -> _Spelled:
+def _without_dots(
+    shapes: tuple[tuple[int, ...], ...], inputs: list[list[int]], output: list[int] | None
+) -> tuple[list[list[int]], list[int]]:
     """Give the axes of ellipses labels of their own (negative ones), and say what the result has."""
+    if len(inputs) != len(shapes):
+        raise ValueError(f"einsum: {len(inputs)} operands are spelled, {len(shapes)} are given")
     most = 0
     ready = []
-    for x, labels in zip(operands, inputs, strict=True):
+    for shape, labels in zip(shapes, inputs, strict=True):
         named = len(labels) - (_DOTS in labels)
-        more = x.ndim - named
+        more = len(shape) - named
         if more < 0 or (more and _DOTS not in labels):
-            raise ValueError(f"einsum: {named} subscripts for an operand of shape {x.shape}")
+            raise ValueError(f"einsum: {named} subscripts for an operand of shape {shape}")
         most = max(most, more if _DOTS in labels else 0)
         ready.append([k for i in labels for k in (range(-more, 0) if i == _DOTS else [i])])
     dots = list(range(-most, 0))
     if output is None:
         every = [i for labels in ready for i in labels if i >= 0]
-        return _Spelled(operands, ready, dots + sorted(i for i in set(every) if every.count(i) == 1))
+        return ready, dots + sorted(i for i in set(every) if every.count(i) == 1)
     if dots and _DOTS not in output:
         raise ValueError("einsum: the result must name the ellipsis that operands have")
     final = [k for i in output for k in (dots if i == _DOTS else [i])]
@@ -239,7 +241,7 @@ def _without_dots(operands: list[Array], inputs: list[list[int]], output: list[i
             raise ValueError("einsum: a subscript of the result is in no operand")
     if len(set(final)) < len(final):
         raise ValueError("einsum: a subscript stands twice in the result")
-    return _Spelled(operands, ready, final)
+    return ready, final
 
 
 def _sizes(spelled: _Spelled) -> dict[int, int]:
@@ -375,6 +377,8 @@ def _contracted(spelled: _Spelled, sizes: dict[int, int], common: np.dtype, opti
 
 def _seen(x: Array, labels: list[int], output: list[int]) -> Array:
     """Return an operand with its axes in the order of `output`, and the diagonals of those with one label."""
+    if len(labels) == len(output):
+        return x.transpose([labels.index(i) for i in output])
     axes = [[a for a, i in enumerate(labels) if i == k] for k in output]
     y = x.transpose([a for some in axes for a in some])
     sizes = [(x.shape[some[0]], len(some)) for some in axes]
@@ -423,11 +427,11 @@ def einsum(
     if casting != "safe":
         np.can_cast(np.bool_, np.bool_, casting)  # raises for what is no kind of cast
     spelled = _spelled(operands)
-    sizes = _sizes(spelled)
     first, labels, output = spelled.operands[0], spelled.inputs[0], spelled.output
     is_view = out is None and len(spelled.operands) == 1 and set(labels) == set(output)
-    if is_view and all(n == sizes[i] for i, n in zip(labels, first.shape, strict=True)):
+    if is_view and all([n == first.shape[labels.index(i)] for i, n in zip(labels, first.shape, strict=True)]):
         return _seen(first, labels, output)
+    sizes = _sizes(spelled)
     common = np.dtype(dtype) if dtype is not None else result_dtype(*spelled.operands)
     for x in spelled.operands:
         if not np.can_cast(x.dtype, common, casting):

@@ -354,3 +354,97 @@ def test_functions_of_pythons_numbers_are_numpys() -> None:
         for x in numbers:
             assert _found(getattr(xp, name), x) == _found(getattr(np, name), x), (name, x)
     assert _found(xp.clip, 2.5, 0, 1) == _found(np.clip, 2.5, 0, 1)
+
+
+def _kinds(ns: Any) -> dict[str, Any]:
+    """Return arrays that lie in memory in all ways."""
+    x = ns.reshape(ns.arange(12.0), (3, 4))
+    made = {
+        "rows": x,
+        "columns": x.T,
+        "part": x[:, 1:3],
+        "row": x[1],
+        "backwards": x[0, ::-1],
+        "element": x[1, 2],
+    }
+    made |= {"no axes": ns.asarray(2.5), "integers": ns.arange(4), "truths": x[0] > 1, "complex": x[0] * 1j}
+    return made | {
+        "single": ns.asarray([1, 2], dtype=ns.float32),
+        "none": ns.zeros((0, 2)),
+        "big": ns.zeros(70_000),
+    }
+
+
+# As libraries ask for what an array mostly is already.
+ASKED = [
+    *(
+        "np.asarray(x, dtype=float)",
+        "np.asarray(x, float)",
+        "np.asarray(x, dtype='float64')",
+        "np.array(x, dtype=int)",
+    ),
+    *(
+        "np.asarray(x, dtype=complex)",
+        "np.asarray(x, dtype=bool)",
+        "np.asarray(x, dtype='f4')",
+        "np.array(x, 'd')",
+    ),
+    *(
+        "np.array(x, dtype=float, ndmin=1)",
+        "np.array(x, ndmin=2)",
+        "np.array(x, ndmin=0)",
+        "np.array(x, ndmin=-3)",
+    ),
+    *(
+        "np.asarray(x, order='C')",
+        "np.asarray(x, order='F')",
+        "np.asarray(x, order='K')",
+        "np.array(x, order='C')",
+    ),
+    *(
+        "np.array(x, order='F', copy=None)",
+        "np.array(x, order='C', copy=None, dtype=float)",
+        "np.array(x, order='A')",
+    ),
+    *("np.ascontiguousarray(x)", "np.ascontiguousarray(x, dtype=float)", "np.ascontiguousarray(x, 'f8')"),
+    *(
+        "np.asfortranarray(x, dtype=float)",
+        "np.asfortranarray(x, complex)",
+        "np.ascontiguousarray(x, dtype=None)",
+    ),
+    *(
+        "x.astype(float)",
+        "x.astype(np.float64, copy=False)",
+        "x.astype('float64')",
+        "x.astype(int)",
+        "x.astype(bool)",
+    ),
+    *("x.astype(complex)", "x.astype(float, order='F')", "x.astype(float, casting='safe')", "x.astype('q')"),
+    *(
+        "np.asarray(x, order='X')",
+        "np.asarray(x, dtype='nothing')",
+        "np.array(x, ndmin='a')",
+        "x.astype('nothing')",
+    ),
+]
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("call", ASKED)
+@pytest.mark.parametrize("kind", _kinds(np))
+def test_an_array_that_is_as_wanted_is_numpys(call: str, kind: str) -> None:
+    """In dtype, elements and order in memory; and it shares its elements where NumPy's does."""
+
+    def answer(ns: Any) -> Any:
+        x = _kinds(ns)[kind]
+        try:
+            y = eval(call, {"np": ns, "x": x})
+        except (TypeError, ValueError) as error:
+            return type(error)
+        found = [y.dtype, y.shape, y.flags.c_contiguous, y.flags.f_contiguous, np.array(y).tolist()]
+        if isinstance(y, np.generic) or y.dtype != x.dtype or not y.size or isinstance(x, np.generic):
+            return found
+        y[...] = 7
+        return [*found, np.array(x).tolist()]
+
+    assert answer(xp) == answer(np)
