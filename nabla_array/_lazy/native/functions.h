@@ -725,3 +725,45 @@ call_array_ufunc(PyObject *self, PyObject *const *args, size_t nargsf, PyObject 
     }
     return NULL;
 }
+
+/* Return what tells calls of a function with so many arguments and these keywords apart from others: a new tuple. */
+static PyObject *
+call_shape(PyObject *function, PyObject *given, PyObject *options)
+{
+    PyObject *key = PyTuple_New(2 + PyDict_GET_SIZE(options)), *name, *value, *count;
+    Py_ssize_t place = 0, k = 2;
+    if (key == NULL || (count = PyLong_FromSsize_t(PyTuple_GET_SIZE(given))) == NULL) {
+        Py_XDECREF(key);
+        return NULL;
+    }
+    PyTuple_SET_ITEM(key, 0, Py_NewRef(function));
+    PyTuple_SET_ITEM(key, 1, count);
+    while (k < PyTuple_GET_SIZE(key) && PyDict_Next(options, &place, &name, &value)) {
+        PyTuple_SET_ITEM(key, k++, Py_NewRef(name));
+    }
+    return key;
+}
+
+/* numpy.dot(x, y) and the like, for which NumPy asks `x.__array_function__(numpy.dot, types, (x, y), {})`: the package's
+ * function, where it is known to take such a call as it is.
+ */
+static PyObject *
+call_array_function(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
+{
+    PyObject *key, *own = NULL, *found = NULL;
+    if (PyVectorcall_NARGS(nargsf) != 5 || names != NULL || !PyTuple_CheckExact(args[3]) || !PyDict_CheckExact(args[4])) {
+        return NULL;
+    }
+    if ((key = call_shape(args[1], args[3], args[4])) != NULL) {
+        own = Py_XNewRef(PyDict_GetItemWithError(((Fast *)self)->host, key));
+        Py_DECREF(key);
+    }
+    if (own != NULL) {
+        found = PyObject_Call(own, args[3], args[4]);
+        Py_DECREF(own);
+        if (found == NULL && PyErr_ExceptionMatches(((Fast *)self)->prim)) { /* NumPy may hold it */
+            PyErr_Clear();
+        }
+    }
+    return found;
+}

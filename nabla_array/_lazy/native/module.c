@@ -94,7 +94,7 @@ call_fast(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
     return PyObject_Vectorcall(f->slow, args, nargsf, names);
 }
 
-/* What takes no lock: it looks at nodes alone, which do not change. */
+/* What takes no lock: see `takes_no_lock`. */
 static PyObject *
 call_free(PyObject *self, PyObject *const *args, size_t nargsf, PyObject *names)
 {
@@ -232,6 +232,13 @@ of_axes(PyObject *module, PyObject *fast)
     Py_RETURN_NONE;
 }
 
+/* Say whether a way looks at no elements: at nodes, which do not change, or at nothing but who is to answer. */
+static int
+takes_no_lock(vectorcallfunc way)
+{
+    return way == call_record || way == call_draw || way == call_asked || way == call_instance || way == call_array_function;
+}
+
 /* Return an object like another, or with nothing in it, that answers in the place of a function. */
 static Fast *
 new_fast(PyObject *slow, const Fast *model)
@@ -240,7 +247,7 @@ new_fast(PyObject *slow, const Fast *model)
     Fast *f = PyObject_GC_New(Fast, &FastType);
     if (f != NULL) {
         memcpy((char *)f + front, (const char *)model + front, sizeof(Fast) - front);
-        f->call = f->way == call_record || f->way == call_draw || f->way == call_asked ? call_free : call_fast;
+        f->call = takes_no_lock(f->way) ? call_free : call_fast;
         f->slow = Py_NewRef(slow);
         Py_INCREF(f->prim);
         Py_INCREF(f->host);
@@ -255,7 +262,8 @@ static const struct {
     vectorcallfunc call;
     char kind;
 } ways[] = {
-    {"apply", call_apply},          {"array", call_array},         {"array_ufunc", call_array_ufunc},
+    {"apply", call_apply},          {"array", call_array},         {"array_function", call_array_function},
+    {"array_ufunc", call_array_ufunc},
     {"asarray", call_asarray, 'l'}, {"asked", call_asked},         {"astype", call_astype},
     {"binary", call_operator},      {"copy", call_copy, 'l'},      {"count", call_whole, 'c'},
     {"draw", call_draw},

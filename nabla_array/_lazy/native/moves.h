@@ -315,6 +315,14 @@ shown(Fast *f, PyObject *x, PyArrayObject *value, PyObject *const *args, Py_ssiz
     case 'd':
         *part = stretched(f->kind, value, args, n);
         break;
+    case '1': /* atleast_1d(x) and atleast_2d(x), where x has less */
+    case '2':
+        order.len = f->kind - '0';
+        for (int i = 0, more = order.len - PyArray_NDIM(value); i < order.len; i++) {
+            numbers[i] = i < more ? 1 : PyArray_DIM(value, i - more);
+        }
+        *part = n != 0 ? NULL : PyArray_Newshape(value, &order, NPY_CORDER);
+        break;
     default:
         if (lies_as_numpys(x, value)) {
             if (f->kind == 'n' || (f->kind == 'r' && n == 1)) {

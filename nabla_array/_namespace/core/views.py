@@ -552,8 +552,6 @@ _ATTRIBUTES = {
     "base": property(base_of),
     "flags": property(Flags, doc="What NumPy's flags say of the array's memory."),
     "setflags": setflags,
-    "__copy__": lambda self: copied(self, "K"),
-    "__deepcopy__": lambda self, memo: copied(self, "K"),
     "resize": resize,
     "__array__": array,
     "__buffer__": buffer,

@@ -67,6 +67,7 @@ def wrap(
     ----------
     way
         "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
+        "array_function",
         "iter", "length", "namespace", "result_type", "array", "astype", "draw", "python" (what makes numbers
         of Python's), "asked" (`shape`, and what else needs no elements), "writing" (that of `writing`),
         "ordered" (`ascontiguousarray`, `asfortranarray`), "instance" (of `ndarray`), or one of those of
@@ -77,10 +78,11 @@ def wrap(
         "swap" (two axes), "grow" (by an axis of length 1), "drop" (one, or all), "broadcast", "Real",
         "Imag", "Diagonal" (of a matrix), "flip", "1 axis or more" (`atleast_1d`).
     prim
-        Of the operator; what `whole` asks before about a pending product.
+        Of the operator; what `whole` asks before about a pending product; for "array_function", the error of
+        what NumPy may hold.
     host
         NumPy's function in place of the primitive's; for "view", the class of its steps; for "array_ufunc",
-        our functions by NumPy's.
+        our functions by NumPy's; for "array_function", by these, the number of arguments and the keywords.
     out
         The place of the argument that `slow` would write to; for "writing", of what it writes.
     """

@@ -321,6 +321,7 @@ def array_function(self: Array, /, function: Callable[..., Any], types: Any, arg
     """Answer a NumPy function called with one of our arrays among its arguments."""
     ours = _taker(function, len(args), *kwargs)
     if ours is not None:
+        _takers[function, len(args), *kwargs] = ours
         try:
             return ours(*args, **kwargs)
         except UnheldDtypeError:  # NumPy may hold it
@@ -340,6 +341,10 @@ def array_function(self: Array, /, function: Callable[..., Any], types: Any, arg
     name = f"{module}.{function.__name__}" if module in ("linalg", "fft") else function.__name__
     result = host_call(function, name, args, plain)
     return deliver(function.__name__, out, result)
+
+
+# What native code, which answers in the place of `array_function` then, knows of `_taker`.
+_takers: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 @lru_cache(1 << 12)
@@ -489,4 +494,6 @@ def star_names() -> set[str]:
 
 host_hook.extend((host_call, elsewhere))
 Array.__array_ufunc__ = fastpath.wrap("array_ufunc", array_ufunc, "array_ufunc", host=_UFUNCS)  # type: ignore[attr-defined]
-Array.__array_function__ = array_function  # type: ignore[attr-defined]
+Array.__array_function__ = fastpath.wrap(  # type: ignore[attr-defined]
+    "array_function", array_function, "array_function", UnheldDtypeError, _takers
+)

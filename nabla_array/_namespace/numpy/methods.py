@@ -219,6 +219,11 @@ def copy(self: Array, /, order: str = "C") -> Array:
 _copied = fastpath.whole(np.ndarray.copy)(copied)
 
 
+def duplicate(self: Array, memo: Any = None) -> Array:
+    """Return what the functions of Python's module `copy` give: a copy in the same order in memory."""
+    return Array(self._node, self._levels) if self._view is None else homes.find("copy")(self)
+
+
 # -- elements --------------------------------------------------------------------------------------
 
 
@@ -372,6 +377,8 @@ _METHODS: dict[str, Any] = {
     "conj": conj,
     "conjugate": conj,
     "copy": copy,
+    "__copy__": duplicate,
+    "__deepcopy__": duplicate,
     "dump": dump,
     "dumps": dumps,
     "fill": fill,

@@ -325,3 +325,35 @@ def test_a_ufunc_of_a_series_gives_what_numpys_does(name: str) -> None:
                 np.testing.assert_array_equal(np.asarray(x), np.asarray(y))
             compared += 1
     assert compared or name in ("matvec", "vecmat")
+
+
+CALLED_TWICE: dict[str, Callable[[Any], Any]] = {
+    "one argument": lambda x: np.sum(x),
+    "a keyword": lambda x: np.sum(x, axis=0),
+    "keywords": lambda x: np.mean(x, keepdims=True, axis=1),
+    "keywords in another order": lambda x: np.mean(x, axis=1, keepdims=True),
+    "two arrays": lambda x: np.dot(x, x),
+    "a list": lambda x: np.concatenate([x, x], axis=1),
+    "out": lambda x: np.sum(x, axis=0, out=np.zeros(3)),
+    "of a part": lambda x: np.linalg.inv(x),
+    "wrong": lambda x: np.dot(x, x[:2]),
+    "a wrong keyword": lambda x: np.sum(x, nothing=1),
+    "objects": lambda x: np.concatenate([x, np.array([[None, "a", 2]])]),
+    "through NumPy": lambda x: np.apply_over_axes(np.sum, x, 0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::nabla_array._namespace.interop.functions.HostFallbackWarning")
+@pytest.mark.parametrize("name", CALLED_TWICE)
+def test_numpys_function_is_answered_alike_each_time(name: str) -> None:
+    """The first call looks for our function; native code then calls that at once."""
+
+    def answer(x: Any) -> Any:
+        try:
+            y = CALLED_TWICE[name](x)
+        except (TypeError, ValueError, np.linalg.LinAlgError) as error:
+            return type(error)
+        return y.dtype, np.asarray(y).tolist()
+
+    x = np.arange(9.0).reshape(3, 3) + 5 * np.eye(3)
+    assert [answer(xp.asarray(x)) for _ in range(3)] == [answer(x)] * 3
