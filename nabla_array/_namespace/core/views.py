@@ -428,7 +428,7 @@ def memory(x: Array, is_written: bool = True) -> np.ndarray:
     shown: np.ndarray = owner._node.value
     for step in x._view.steps if x._view is not None else ():
         shown = step.shown(shown, operator.index)
-    if is_outside or not layout(x).flags.writeable or id(x) in frozen:
+    if is_outside or id(x) in frozen or not (x._view is None or layout(x).flags.writeable):
         shown = shown.view()
         shown.flags.writeable = False
     return shown

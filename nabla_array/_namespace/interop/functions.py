@@ -133,14 +133,12 @@ def host_call(function: Callable[..., Any], name: str, args: Any, kwargs: Any) -
     if not stats.fallbacks[name]:
         _warn(name, args)
     stats.fallbacks[name] += 1
-    if isinstance(result, np.generic) and _meets_others(args):
-        return result  # what pandas asks of its own data is to be a number for it
-    if not copies:
-        return from_host(result)
     for x, copy in copies:
         write(x, from_value(copy.copy()))
+    if isinstance(result, np.generic) and _meets_others(args):
+        return result  # what pandas asks of its own data is to be a number for it
     given = {id(copy): x for x, copy in copies}
-    if type(result) is tuple:
+    if given and type(result) is tuple:
         return tuple([given.get(id(r)) if id(r) in given else from_host(r) for r in result])
     return given[id(result)] if id(result) in given else from_host(result)
 
