@@ -22,6 +22,8 @@ from .weak import any_stands, noted, promoted_dtype, weak, weakened
 SCALARS = (bool, int, float, complex)
 # What a binary operator takes beside an Array; anything else may know better what to do.
 OPERANDS = (Array, *SCALARS, np.ndarray, np.generic, list, tuple, range)
+# What an array of ours may be, or be in.
+HOLDERS = {Array, list, tuple, dict}
 
 _CATEGORIES = {"numeric": "iufc", "integer": "iu"}
 

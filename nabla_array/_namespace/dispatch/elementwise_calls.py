@@ -94,8 +94,6 @@ def binary_call(prim: Primitive, slow: Callable[[Any, Any], Array]) -> Callable[
         if type(x1) is Array and ((seen := x1._view) is None or seen.base._node is seen.seen):
             a = x1._node
             levels = x1._levels
-            if isinstance(x2, np.ndarray):
-                return slow(x1, x2)
             if type(x2) is not Array:
                 b = (scalar_node if tapes or levels else number_node)(a.aval, x2)
             elif x2._levels is levels and ((seen := x2._view) is None or seen.base._node is seen.seen):

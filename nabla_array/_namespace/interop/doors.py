@@ -19,7 +19,7 @@ import numpy as np
 
 from ..._lazy.run.devices import CPU
 from ..core.array import Array, from_value, write
-from ..core.promotion import as_array
+from ..core.promotion import HOLDERS, as_array
 from ..core.views import memory
 from .imports import after_import, unknown
 
@@ -256,10 +256,6 @@ DOORS = (
 )
 
 
-# What an array of ours may be, or be in.
-_HOLDERS = {Array, list, tuple, dict}
-
-
 def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, tuple[Array, Any]]) -> Any:
     """Return an argument with what `give` makes of our arrays in it; itself where there are none.
 
@@ -274,7 +270,7 @@ def _given(x: Any, give: Callable[[Array], Any], lists: bool, known: dict[int, t
         with suppress(ValueError, TypeError):  # where not all of them are numbers
             return np.asarray(as_array("asarray", x))
     if kind is list or kind is tuple:
-        if _HOLDERS.isdisjoint(map(type, x)):  # a long list of numbers
+        if HOLDERS.isdisjoint(map(type, x)):  # a long list of numbers
             return x
         made = [_given(i, give, lists, known) for i in x]
         return kind(made) if any([a is not b for a, b in zip(made, x, strict=True)]) else x
@@ -290,7 +286,7 @@ def door(
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs and _HOLDERS.isdisjoint(map(type, args)):
+        if not kwargs and HOLDERS.isdisjoint(map(type, args)):
             return function(*args)
         known: dict[int, tuple[Array, Any]] = {}
         given = [_given(a, give, lists, known) for a in args]

@@ -21,7 +21,14 @@ from ..._lazy.stats import stats
 from ..chapters import elementwise
 from ..core.array import Array, check_leaves, from_value, is_scalar, placed, read_only, write, zero_d
 from ..core.outputs import deliver
-from ..core.promotion import UnheldDtypeError, check_override, is_foreign, meets_derived, overrides_functions
+from ..core.promotion import (
+    HOLDERS,
+    UnheldDtypeError,
+    check_override,
+    is_foreign,
+    meets_derived,
+    overrides_functions,
+)
 from ..dispatch import fastpath
 from ..dispatch.elementwise_calls import PRIMITIVES
 from ..dispatch.ufuncs import ALIASES, call_it, host_hook, make_ufunc
@@ -54,9 +61,6 @@ for _function in ("positive", "logical_and", "logical_or", "logical_xor", "logic
 _IN_PLACE = {"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"}
 
 
-_HOLDERS = {Array, list, tuple, dict}
-
-
 def to_host(function: str, x: Any) -> Any:
     """Return `x` with every array in it, also inside lists, tuples and dicts, as NumPy's."""
     kind = type(x)
@@ -68,7 +72,7 @@ def to_host(function: str, x: Any) -> Any:
         # A masked array on what it is given is written to; others fail rather than write to a copy.
         return value.copy() if function.startswith("ma.") else read_only(value)
     if kind is tuple or kind is list:
-        return kind([to_host(function, i) if type(i) in _HOLDERS else i for i in x])
+        return kind([to_host(function, i) if type(i) in HOLDERS else i for i in x])
     return {k: to_host(function, v) for k, v in x.items()} if kind is dict else x
 
 

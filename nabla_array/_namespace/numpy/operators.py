@@ -76,12 +76,12 @@ _NUMPYS = np.ndarray.__array_ufunc__
 
 def _is_as_array(kind: type) -> bool:
     """Say whether objects of a class count as the arrays that they can be made: they know no operators."""
-    known = ("__array_ufunc__", "__array_priority__")
-    return hasattr(kind, "__array__") and not any(hasattr(kind, name) for name in known)
+    known = ("__array_priority__", "__array_ufunc__")
+    return hasattr(kind, "__array__") and not any([hasattr(kind, name) for name in known])
 
 
-def _is_left(self: Array, kind: type) -> bool:
-    """Say whether the operator of an operand of another class is to answer, or to refuse."""
+def _defers(self: Array, kind: type) -> bool:
+    """Say whether an array defers to an operand of another class, whose operator answers, or refuses."""
     return bool(tapes or self._levels) or getattr(kind, "__array_ufunc__", _NUMPYS) is not _NUMPYS
 
 
@@ -92,7 +92,7 @@ def _with_numpy(name: str, left: Any, right: Any) -> Any:
         with suppress(UnheldDtypeError):  # of objects, say, which know operators themselves
             made = as_array(name, other)
             return getattr(operator, f"__{name}__")(*((self, made) if self is left else (made, self)))
-    if _is_left(self, type(other)):
+    if _defers(self, type(other)):
         return NotImplemented
     mine = self if self.shape else self._value()[()]
     given = (mine, other) if self is left else (other, mine)
@@ -116,7 +116,7 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
             self = Array(current(self), self._levels)
         left, right = (other, self) if reflected else (self, other)
         if is_derived(kind := type(other)):
-            if _is_left(self, kind):
+            if _defers(self, kind):
                 return NotImplemented
             return host_hook[0](pythons, f"{kind.__name__}.__{name}__", (left, right), {})
         if _repeats(name, self, other):

@@ -150,29 +150,14 @@ COLUMNS: dict[str, Function] = {
     "mean": lambda ns, x, y, row: x - ns.mean(x * y, axis=0),
     "var": lambda ns, x, y, row: ns.var(x * row, axis=0),
 }
-# MAX takes two seconds for each. A kernel is the same code in every program, so that each program is here,
-# and each kernel with each kind of dtype, but not every pair.
-_ROW_DTYPES = {
-    "sum": "f4 f8 i1 i4 u8",
-    "max": "f4 f8 i1 u8",
-    "min": "f4 f8 i4",
-    "any": "f4 u8",
-    "all": "f8 i1",
-}
-_ROW_DTYPES |= {
-    "count": "f4 i4",
-    "of everything": "f4 i4",
-    "var": "f4 f8",
-    "std": "f4 f8",
-    "softmax": "f4 f8",
-}
-_COLUMN_DTYPES = {"sum": "f4 f8 i2 i8 u1", "max": "f4 f8 u1", "min": "f4 i2", "any": "f4 i8", "var": "f4 f8"}
 CASES = [
-    (f, dtype)
-    for name, f in (*VARIANCES.items(), *SHARED.items(), *REDUCTIONS.items())
-    for dtype in _ROW_DTYPES.get(name, "f4").split()
+    *[(f, dtype) for f in (*VARIANCES.values(), *SHARED.values()) for dtype in ("f4", "f8")],
+    *[(f, dtype) for f in REDUCTIONS.values() for dtype in ("f4", "f8", "i1", "i4", "u8")],
 ]
-COLUMN_CASES = [(f, t) for name, f in COLUMNS.items() for t in _COLUMN_DTYPES.get(name, "f4").split()]
+COLUMN_CASES = [
+    *[(f, dtype) for f in COLUMNS.values() for dtype in ("f4", "f8")],
+    *[(COLUMNS[name], dtype) for name in ("sum", "max", "min", "any") for dtype in ("i2", "i8", "u1")],
+]
 # Around the vectors of the kernel, and around the parts of which it makes long rows.
 SIZES = [17, 31, 32, 33, 37, 100, 16384, 16385, 70001]
 

@@ -223,9 +223,8 @@ def _move_cases() -> Iterator[Case]:
         yield Case(s.concat, "table" + char, (0, 0), {"axis": 1})
 
 
-# Each loop costs seconds to compile. All run on float64 over the last axis and the first one, and some, which
-# stand for the others, over a short one and over two; on the other dtypes, of which some stand for those that
-# are cast to them and back, over the last one.
+# Each loop costs seconds to compile. All run on float64 over a short axis, the last one, the first one, and
+# two; on the others, of which some stand for those that are cast to them and back, over the last one.
 def _reductions(kind: str) -> list[Primitive]:
     return [p for p in primitives().values() if p.kind == "reduce" and p.max and kind in p.max_kinds]
 
@@ -236,18 +235,17 @@ LOOPS |= {"b": LOOPS["l"][::2], "L": LOOPS["l"][1::2]}
 
 def _reduction_cases() -> Iterator[Case]:
     for char, prims in LOOPS.items():
-        axes = ((2,), (0,), (1,), (0, 2)) if char == "d" else ((2,),)
+        axes = ((1,), (2,), (0,), (0, 2)) if char == "d" else ((2,),)
         word = "odd" if char in "fd" else "table"
         for prim, some in itertools.product(prims, axes):
-            if some in axes[:2] or prim in (r.reduce_sum, r.reduce_max):
-                table = "table" if prim in (r.reduce_sum, r.reduce_prod) else word
-                yield Case(prim, table + char, (0,), {"axes": some})
+            table = "table" if prim in (r.reduce_sum, r.reduce_prod) else word
+            yield Case(prim, table + char, (0,), {"axes": some})
         yield Case(r.reduce_count, "table" + char, (0,), {"axes": (2,)})
         if char in "fdl":
-            for prim, some in itertools.product((r.argmax, r.argmin, r.cumsum, r.cumprod), axes[:3]):
-                if some == (2,) or prim in (r.argmax, r.cumsum):
-                    table = word if prim in (r.argmax, r.argmin) else "table"
-                    yield Case(prim, table + char, (0,), {"axis": some[0]})
+            for prim, some in itertools.product((r.argmax, r.argmin), axes[:3]):
+                yield Case(prim, word + char, (0,), {"axis": some[0]})
+            for prim, axis in itertools.product((r.cumsum, r.cumprod), (2, 0, 1) if char == "d" else (2,)):
+                yield Case(prim, "table" + char, (0,), {"axis": axis})
     for char in "fd":
         yield Case(r.reduce_sum, "odd" + char, (0,), {"axes": (2,)})
         yield Case(r.reduce_sum, "long" + char, (0,), {"axes": (0,)})

@@ -363,7 +363,7 @@ def test_beside_a_subclass_numpy_answers(call: str, kind: type[np.ndarray]) -> N
     if not isinstance(wanted, np.ndarray | np.generic):
         assert got == wanted
         return
-    derived = type(wanted) if type(wanted) not in (np.ndarray,) and isinstance(wanted, np.ndarray) else None
+    derived = type(wanted) if isinstance(wanted, np.ndarray) and type(wanted) is not np.ndarray else None
     assert type(got) is derived or (derived is None and isinstance(got, xp.Array | np.generic))
     assert got.dtype == wanted.dtype
     np.testing.assert_array_equal(np.asarray(got), np.asarray(wanted))
