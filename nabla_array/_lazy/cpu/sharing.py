@@ -66,14 +66,14 @@ def _rows_on_threads(prim: Primitive, x: np.ndarray, **params: Any) -> np.ndarra
         for part in parts:
             out[(*after, part)] = prim.host(x[(*before, part)], **params)
 
-    spread(fill, _cuts(x.shape[axis], many), in_order=False)
+    spread(fill, slices(x.shape[axis], many), in_order=False)
     return out
 
 
 def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:
     """Run a call on several threads, which take parts of the axis that it needs whole."""
     before = (slice(None),) * axis
-    cuts = _cuts(x.shape[axis], threads())
+    cuts = slices(x.shape[axis], threads())
 
     def run(parts: Iterable[slice]) -> list[np.ndarray]:
         return [prim.host(x[(*before, part)], axis=axis, **params) for part in parts]
@@ -82,7 +82,7 @@ def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any)
     return as_value(prim.joined(x, parts, axis, **params))  # type: ignore[misc]
 
 
-def _cuts(n: int, many: int) -> list[slice]:
+def slices(n: int, many: int) -> list[slice]:
     """Cut an axis into so many parts, but no empty ones."""
     many = min(n, many)
     return [slice(n * i // many, n * (i + 1) // many) for i in range(many)]
@@ -138,12 +138,12 @@ def _reduce_first(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) -> np.n
     reduce = partial(prim.reducer.reduce, axis=0, dtype=x.dtype)  # type: ignore[union-attr]
     table = x.reshape(rows, width)
     if many == 1:
-        columns = _cuts(width, min(threads(), 2 * width // _WIDE))
+        columns = slices(width, min(threads(), 2 * width // _WIDE))
         found = spread(lambda some: [reduce(table[:, part]) for part in some], columns, least=1)
         return np.concatenate([y for some in found for y in some]).reshape(shape)
     whole = rows // many * many
     wide = table[:whole].reshape(-1, many * width)
-    cuts = _cuts(len(wide), min(64, max(1, x.nbytes // _ROWS_AT_ONCE)))  # however many threads there are
+    cuts = slices(len(wide), min(64, max(1, x.nbytes // _ROWS_AT_ONCE)))  # however many threads there are
     parts = spread(lambda some: [reduce(wide[part]) for part in some], cuts)
     joined = [y.reshape(many, width) for some in parts for y in some]
     return reduce(np.concatenate([*joined, table[whole:]])).reshape(shape)

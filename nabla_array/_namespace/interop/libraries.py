@@ -4,3 +4,4 @@ from . import doors as doors
 from . import registered as registered
 from . import rows as rows
 from . import tables as tables
+from . import threaded as threaded

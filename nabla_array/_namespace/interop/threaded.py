@@ -1,0 +1,299 @@
+"""SciPy's compiled filters, whose work threads share while they filter an array of ours.
+
+`scipy.ndimage` goes through an image line by line, window by window or point by point, in C code that
+releases Python's lock. Each element is computed from the input alone, so a part of the output has the bits
+that it has in the whole: threads fill one part each.
+
+- `CUTS` names the compiled functions, and says how a call of each is cut.
+- `CALLERS` names the functions that users call. While one of them runs that was given an array of ours, the
+  compiled functions that this thread calls are cut; all other calls are SciPy's own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from functools import partial, wraps
+from types import FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..._lazy.config import threads
+from ..._lazy.cpu.sharing import slices
+from ..._lazy.cpu.spreading import PARALLEL, spread
+from ..core.array import Array
+from .doors import put_in
+from .imports import after_import
+
+# Steps of the smallest part: 0.5 ms, or ten times what it takes to wake a thread and pass it Python's lock.
+_STEPS = 1 << 19
+# Steps for an element of a filter along lines that has no weights.
+_PLAIN = 4
+# The code that ndimage has for edges where an image is continued by its other end.
+_WRAP = 1
+
+
+class Work(NamedTuple):
+    """What a call does: `fill` computes a part of an axis of length `n`; the whole takes so many steps."""
+
+    fill: Callable[[slice], object]
+    n: int
+    # Each is about a nanosecond.
+    steps: int
+    # The length of the shortest part that is worth its margins.
+    shortest: int = 1
+    # Returns what the call returns, once all is computed.
+    result: Callable[[], Any] = lambda: None
+
+
+# Returns the work of a call, or None where it is not cut.
+Cut = Callable[..., Work | None]
+
+
+# -- how calls are cut ---------------------------------------------------------------------------------
+
+
+def _at(axis: int, part: slice) -> tuple[slice, ...]:
+    return (slice(None),) * axis + (part,)
+
+
+def _longest(shape: tuple[int, ...], but: int = -1) -> int:
+    """Return the longest axis, but one; of equals, the first."""
+    return max(range(len(shape)), key=lambda a: (a != but, shape[a]))
+
+
+def _call(function: Callable[..., Any], args: tuple[Any, ...], instead: dict[int, Any]) -> None:
+    function(*[instead.get(i, a) for i, a in enumerate(args)])
+
+
+def _are_one(x: np.ndarray, out: np.ndarray) -> bool:
+    return x.ctypes.data == out.ctypes.data and x.strides == out.strides
+
+
+def _lines(axis: int, output: int, weights: int | None = None) -> Cut:
+    """Cut between the lines that a filter goes along.
+
+    The image is the first argument; `axis`, `output` and `weights` are the places of these.
+    """
+
+    def cut(function: Callable[..., Any], *args: Any) -> Work | None:
+        x, along, out = args[0], args[axis], args[output]
+        if x.ndim < 2 or (np.may_share_memory(x, out) and not _are_one(x, out)):
+            return None
+        k = _longest(x.shape, along)
+
+        def fill(part: slice) -> None:
+            _call(function, args, {0: x[_at(k, part)], output: out[_at(k, part)]})
+
+        each = _PLAIN if weights is None else args[weights].size
+        return Work(fill, x.shape[k], out.size * each) if x.shape[k] >= threads() else None
+
+    return cut
+
+
+def _windows(weights: int, output: int, mask: int | None = None) -> Cut:
+    """Cut along the longest axis; a part is filtered with what its windows reach beyond it.
+
+    The mode comes after the output, but where there is a mask: the image is continued by a constant there.
+    """
+
+    def cut(function: Callable[..., Any], *args: Any) -> Work | None:
+        x, out = args[0], args[output]
+        if not x.ndim or np.may_share_memory(x, out) or (mask is None and args[output + 1] == _WRAP):
+            return None
+        k = _longest(x.shape)
+        n, reach = x.shape[k], max(args[weights].shape)
+        margined = {i: args[i] for i in (0, mask) if i is not None and args[i] is not None}
+
+        def fill(part: slice) -> None:
+            first = max(part.start - reach, 0)
+            within = {i: v[_at(k, slice(first, part.stop + reach))] for i, v in margined.items()}
+            filtered = np.empty(within[0].shape, out.dtype)
+            _call(function, args, {**within, output: filtered})
+            out[_at(k, part)] = filtered[_at(k, slice(part.start - first, part.stop - first))]
+
+        return Work(fill, n, out.size * args[weights].size, 2 * reach)
+
+    return cut
+
+
+_masked_windows = _windows(weights=1, output=3, mask=2)
+
+
+def _erosion(function: Callable[..., Any], *args: Any) -> Work | None:
+    """Cut as other windows are; the call returns whether an element has changed."""
+    x, out, with_list = args[0], args[3], args[8]
+    work = None if with_list else _masked_windows(function, *args)
+    return work and work._replace(result=lambda: int(np.any(out != (x != 0))))
+
+
+_between_lines = _lines(axis=2, output=3)
+_between_weighted_lines, _along_a_line = _lines(2, 3, weights=1), _windows(weights=1, output=3)
+
+
+def _weighted_lines(function: Callable[..., Any], *args: Any) -> Work | None:
+    """Cut between lines, or along a line: the windows of each element have a sum of their own."""
+    return _between_weighted_lines(function, *args) or _along_a_line(function, *args)
+
+
+def _points(function: Callable[..., Any], *args: Any) -> Work | None:
+    """Cut between the points of a transform whose coordinates are given."""
+    x, places, out = args[0], args[2], args[5]
+    if places is None or not out.ndim or np.may_share_memory(x, out) or np.may_share_memory(places, out):
+        return None
+    k = _longest(out.shape)
+
+    def fill(part: slice) -> None:
+        _call(function, args, {2: places[_at(k + 1, part)], 5: out[_at(k, part)]})
+
+    order = args[6]
+    return Work(fill, out.shape[k], out.size * (order + 1) ** x.ndim)
+
+
+def _signals(function: Callable[..., Any], sos: Any, x: np.ndarray, zi: np.ndarray) -> Work | None:
+    """Cut between signals, which are filtered in place."""
+    if x.dtype == object:  # whose numbers are computed with under Python's lock
+        return None
+    return Work(lambda part: function(sos, x[part], zi[part]), len(x), x.size * len(sos))
+
+
+def _product(function: Callable[..., Any], n: int, *args: Any) -> Work:
+    """Cut between the rows of a sparse matrix, by which vectors are multiplied."""
+    (starts, columns, elements, x, out), sizes = args[-5:], args[:-5]
+    width = len(out) // n if n else 0
+
+    def fill(part: slice) -> None:
+        rows = part.stop - part.start
+        own = out[part.start * width : part.stop * width]
+        function(rows, *sizes, starts[part.start : part.stop + 1], columns, elements, x, own)
+
+    return Work(fill, n, len(elements) * width)
+
+
+# Metrics whose parameters are found from all rows, unless they are given; and the other names of these.
+_OF_ALL_ROWS = {"seuclidean", "se", "s", "mahalanobis", "mahal", "mahala"}
+
+
+def _distances(
+    function: Callable[..., Any], XA: Any, XB: Any, metric: Any = "euclidean", **options: Any
+) -> Work | None:
+    """Cut between the rows of the first table."""
+    a, b = np.asarray(XA), np.asarray(XB)
+    if not isinstance(metric, str) or metric.lower().removeprefix("test_") in _OF_ALL_ROWS:
+        return None
+    if a.ndim != 2 or b.ndim != 2 or np.longdouble in (a.dtype, b.dtype) or "out" in options:
+        return None
+    out = np.empty((len(a), len(b)))
+
+    def fill(part: slice) -> None:
+        function(a[part], b, metric, out=out[part], **options)
+
+    return Work(fill, len(a), out.size * max(a.shape[1] // 2, 2), result=lambda: out)
+
+
+class Shared(NamedTuple):
+    """A function, its module, and how its calls are cut."""
+
+    module: str
+    name: str
+    cut: Cut
+
+
+CUTS = (
+    Shared("scipy.ndimage._nd_image", "correlate1d", _weighted_lines),
+    Shared("scipy.ndimage._nd_image", "uniform_filter1d", _between_lines),
+    Shared("scipy.ndimage._nd_image", "min_or_max_filter1d", _between_lines),
+    Shared("scipy.ndimage._nd_image", "spline_filter1d", _between_lines),
+    Shared("scipy.ndimage._nd_image", "correlate", _windows(weights=1, output=2)),
+    Shared("scipy.ndimage._nd_image", "min_or_max_filter", _windows(weights=1, output=3)),
+    Shared("scipy.ndimage._nd_image", "rank_filter", _windows(weights=2, output=3)),
+    Shared("scipy.ndimage._nd_image", "geometric_transform", _points),
+    Shared("scipy.ndimage._nd_image", "binary_erosion", _erosion),
+    Shared("scipy.signal._sosfilt", "_sosfilt", _signals),
+    Shared("scipy.signal._upfirdn_apply", "_apply", _lines(axis=5, output=2, weights=1)),
+    Shared("scipy.sparse._sparsetools", "csr_matvec", _product),
+    Shared("scipy.sparse._sparsetools", "csr_matvecs", _product),
+    Shared("scipy.spatial.distance", "cdist", _distances),
+)
+
+# Modules, and those of their functions and methods that lead to the ones above; none: all.
+CALLERS = {
+    "scipy.ndimage": "",
+    "scipy.signal": "savgol_filter sosfilt sosfiltfilt decimate resample_poly upfirdn",
+    "scipy.sparse._base": "_spbase.__matmul__ _spbase.dot",
+    "scipy.sparse.linalg": "",
+    "scipy.spatial.distance": "cdist",
+}
+
+
+# -- calls ---------------------------------------------------------------------------------------------
+
+
+class _Calling(threading.local):
+    """Whether this thread runs a call that was given an array of ours."""
+
+    ours = False
+
+
+_calling = _Calling()
+
+
+def shared(function: Callable[..., Any], cut: Cut) -> Callable[..., Any]:
+    """Return a function whose calls threads share, within calls that were given an array of ours."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        work = cut(function, *args, **kwargs) if _calling.ours and threads() > 1 else None
+        parts = (PARALLEL * threads(), work.n // work.shortest, work.steps // _STEPS) if work else (0,)
+        if work is None or min(parts) < 2:
+            return function(*args, **kwargs)
+
+        def fill(some: Iterable[slice]) -> None:
+            for part in some:
+                work.fill(part)
+
+        spread(fill, slices(work.n, min(parts)), in_order=False, least=1)
+        return work.result()
+
+    return call
+
+
+def caller(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function within whose calls with arrays of ours threads share what `CUTS` names."""
+
+    @wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if _calling.ours or not (Array in map(type, args) or Array in map(type, kwargs.values())):
+            return function(*args, **kwargs)
+        _calling.ours = True
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _calling.ours = False
+
+    return call
+
+
+# A release of SciPy that lacks a name of the tables computes in another way: it is only not shared.
+
+
+def _share(row: Shared, module: ModuleType) -> None:
+    if hasattr(module, row.name):
+        put_in(module, {row.name: shared(getattr(module, row.name), row.cut)})
+
+
+def _watch(names: str, module: ModuleType) -> None:
+    for name in names.split() or [n for n in module.__all__ if isinstance(getattr(module, n), FunctionType)]:
+        owner, _, attribute = name.rpartition(".")
+        holder = getattr(module, owner, None) if owner else module
+        if hasattr(holder, attribute):
+            made = caller(getattr(holder, attribute))
+            made.__module__ = module.__name__  # where `pickle` finds it
+            setattr(holder, attribute, made)
+
+
+for _row in CUTS:
+    after_import(_row.module, partial(_share, _row))
+for _name, _names in CALLERS.items():
+    after_import(_name, partial(_watch, _names))

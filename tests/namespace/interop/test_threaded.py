@@ -1,0 +1,268 @@
+"""SciPy's compiled filters, whose work threads share."""
+
+from __future__ import annotations
+
+import pickle
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import nabla_array as xp
+from nabla_array._namespace.interop import threaded
+
+ndimage = pytest.importorskip("scipy.ndimage")
+signal = pytest.importorskip("scipy.signal")
+sparse = pytest.importorskip("scipy.sparse")
+linalg = pytest.importorskip("scipy.sparse.linalg")
+distance = pytest.importorskip("scipy.spatial.distance")
+
+Counted = list[int]
+
+
+@pytest.fixture
+def shared(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counted]:
+    """Have three threads share the smallest work, and count in how many parts each call is cut."""
+    counted: Counted = []
+
+    def spread(work: Any, blocks: list[Any], **options: Any) -> Any:
+        counted.append(len(blocks))
+        return behind(work, blocks, **options)
+
+    behind = threaded.spread
+    monkeypatch.setattr(threaded, "spread", spread)
+    monkeypatch.setattr(threaded, "_STEPS", 1)
+    with xp.config(threads=3):
+        yield counted
+
+
+def image(*shape: int, dtype: Any = float, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    x = rng.standard_normal(shape) * 50
+    return x + 1j * rng.standard_normal(shape) if dtype is complex else x.astype(dtype)
+
+
+def like(x: Any, values: Any) -> Any:
+    """Return an array of the namespace of `x`: SciPy takes no two of them in one call."""
+    return x.__array_namespace__().asarray(values)
+
+
+DISK = ndimage.generate_binary_structure(2, 1)
+SOS = signal.butter(4, 0.2, output="sos")
+MATRIX = sparse.random(300, 40, density=0.2, format="csr", random_state=0)
+SQUARE = MATRIX.T @ MATRIX + sparse.eye(40) * 50
+PLACES = np.random.default_rng(1).uniform(-5, 70, (2, 40, 30))
+
+Call = Callable[[Any], Any]
+# Calls with images of 60 x 50.
+FILTERS: dict[str, Call] = {
+    "gaussian_filter": lambda x: ndimage.gaussian_filter(x, 2.0),
+    "gaussian_filter, two widths": lambda x: ndimage.gaussian_filter(x, (1.0, 3.0), order=(0, 1)),
+    "gaussian_filter, one axis": lambda x: ndimage.gaussian_filter(x, 2.0, axes=(1,)),
+    "gaussian_filter1d": lambda x: ndimage.gaussian_filter1d(x, 1.5, axis=0),
+    "uniform_filter": lambda x: ndimage.uniform_filter(x, 4),
+    "sobel": lambda x: ndimage.sobel(x),
+    "laplace": lambda x: ndimage.laplace(x),
+    "gaussian_laplace": lambda x: ndimage.gaussian_laplace(x, 1.0),
+    "convolve": lambda x: ndimage.convolve(x, like(x, np.arange(12.0).reshape(4, 3)), origin=(1, -1)),
+    "correlate1d": lambda x: ndimage.correlate1d(x, like(x, [1.0, 2.0, -1.0, 0.5]), axis=1, origin=-1),
+}
+# Of real numbers.
+REAL: dict[str, Call] = {
+    "median_filter": lambda x: ndimage.median_filter(x, 3),
+    "rank_filter": lambda x: ndimage.rank_filter(x, 2, footprint=like(x, np.tri(3)), origin=(1, 0)),
+    "maximum_filter": lambda x: ndimage.maximum_filter(x, 5),
+    "minimum_filter, footprint": lambda x: ndimage.minimum_filter(x, footprint=like(x, np.tri(4)), origin=-1),
+    "grey_closing": lambda x: ndimage.grey_closing(x, structure=like(x, np.arange(9.0).reshape(3, 3))),
+    "spline_filter": lambda x: ndimage.spline_filter(x, 3),
+    "map_coordinates": lambda x: ndimage.map_coordinates(x, like(x, PLACES)),
+    "map_coordinates, order 1": lambda x: ndimage.map_coordinates(x, like(x, PLACES), order=1, mode="wrap"),
+    "shift": lambda x: ndimage.shift(x, (0.3, -1.7)),
+    "savgol_filter": lambda x: signal.savgol_filter(x, 7, 2, axis=0, mode="nearest"),
+    "cdist": lambda x: distance.cdist(x, x[:20]),
+    "cdist, cosine": lambda x: distance.cdist(x, x[::2], "cosine"),
+    "cdist, minkowski": lambda x: distance.cdist(x, x[:20], "minkowski", p=3),
+}
+# Of float64, since others get a copy of which the axes lie in another order.
+OTHERS: dict[str, Call] = {
+    "binary_erosion": lambda x: ndimage.binary_erosion(x > -40, like(x, DISK)),
+    "binary_dilation": lambda x: ndimage.binary_dilation(x > 60, border_value=1),
+    "binary_erosion, masked": lambda x: ndimage.binary_erosion(x > -60, mask=x < 50, border_value=1),
+    "binary_erosion, thrice": lambda x: ndimage.binary_erosion(x > -60, iterations=3, brute_force=True),
+    "until nothing changes": lambda x: ndimage.binary_dilation(
+        x > 100, mask=x > -60, iterations=-1, brute_force=True
+    ),
+    "sosfilt": lambda x: signal.sosfilt(like(x, SOS), x),
+    "sosfilt, columns": lambda x: signal.sosfilt(like(x, SOS), x, axis=0),
+    "sosfiltfilt": lambda x: signal.sosfiltfilt(like(x, SOS), x),
+    "resample_poly": lambda x: signal.resample_poly(x, 3, 2, axis=1),
+    "upfirdn, columns": lambda x: signal.upfirdn(like(x, like(x, [1.0, 2.0, 1.0])), x, 2, 3, axis=0),
+    "matrix @ vector": lambda x: MATRIX @ x[0, :40],
+    "matrix @ matrix": lambda x: MATRIX @ x[:40],
+    "matrix.dot": lambda x: MATRIX.dot(x[:40, 0]),
+    "cg": lambda x: linalg.cg(SQUARE.tocsr(), x[:40, 0])[0],
+}
+EVERY = FILTERS | REAL | OTHERS
+MODES = ["reflect", "mirror", "nearest", "constant", "wrap"]
+# Ways in which an image lies in memory.
+LAYOUTS: dict[str, Call] = {
+    "rows": lambda x: x,
+    "columns": lambda x: x.T.copy().T,
+    "every second": lambda x: np.repeat(np.repeat(x, 2, 0), 2, 1)[::2, ::2],
+    "backwards": lambda x: x[::-1, ::-1].copy()[::-1, ::-1],
+}
+
+
+def check(call: Call, x: np.ndarray) -> None:
+    """Compare with what the call gives for NumPy's array."""
+    for found, wanted in zip(*(np.atleast_1d(call(v)) for v in (xp.asarray(x), x)), strict=True):
+        found = np.asarray(found)
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        assert found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", EVERY)
+def test_threads_give_the_bits_of_one_call(name: str, layout: str, shared: Counted) -> None:
+    check(EVERY[name], LAYOUTS[layout](image(60, 50)))
+    assert shared
+    assert min(shared) > 1
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int16, np.uint8, bool, complex])
+@pytest.mark.parametrize("name", FILTERS | REAL)
+def test_other_dtypes(name: str, dtype: Any, shared: Counted) -> None:
+    if dtype is complex and name in REAL:
+        pytest.skip("of real numbers")
+    if dtype is bool and name.startswith(("cdist, ", "savgol")):
+        pytest.skip("SciPy computes nothing of truth values here, or something else")
+    check((FILTERS | REAL)[name], image(60, 50, dtype=dtype))
+    assert shared
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_images_are_continued_as_scipy_does(mode: str, shared: Counted) -> None:
+    x = image(60, 50)
+    check(lambda x: ndimage.gaussian_filter(x, 3.0, mode=mode, cval=2.0), x)
+    check(lambda x: ndimage.uniform_filter(x, (7, 4), mode=mode, cval=2.0), x)
+    check(lambda x: ndimage.correlate(x, like(x, np.arange(35.0).reshape(5, 7)), mode=mode, cval=2.0), x)
+    check(lambda x: ndimage.median_filter(x, (5, 3), mode=mode, cval=2.0), x)
+    check(lambda x: ndimage.minimum_filter(x, footprint=like(x, np.tri(5)), mode=mode, cval=2.0), x)
+    check(lambda x: ndimage.gaussian_filter1d(x, 2.0, mode=mode, cval=2.0), x.reshape(-1))
+    check(lambda x: ndimage.map_coordinates(x, like(x, PLACES), mode=mode, cval=2.0), x)
+    assert shared
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    shape=st.lists(st.integers(1, 24), min_size=1, max_size=4),
+    size=st.integers(1, 9),
+    mode=st.sampled_from(MODES),
+    seed=st.integers(0, 99),
+)
+def test_any_shape(shape: list[int], size: int, mode: str, seed: int) -> None:
+    x = image(*shape, seed=seed)
+    with pytest.MonkeyPatch.context() as patch, xp.config(threads=3):
+        patch.setattr(threaded, "_STEPS", 1)
+        check(lambda x: ndimage.gaussian_filter(x, size / 3, mode=mode), x)
+        check(lambda x: ndimage.uniform_filter(x, size, mode=mode), x)
+        check(lambda x: ndimage.correlate(x, like(x, np.ones([min(size, 3)] * x.ndim)), mode=mode), x)
+        check(lambda x: ndimage.maximum_filter(x, size, mode=mode), x)
+        if x.ndim > 1:  # SciPy's own filter of one row reads beyond a row of one element
+            check(lambda x: ndimage.median_filter(x, min(size, 3), mode=mode), x)
+        check(lambda x: ndimage.binary_dilation(x > 0), x)
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0,)])
+def test_empty_images(shape: tuple[int, ...], shared: Counted) -> None:
+    check(lambda x: ndimage.gaussian_filter1d(x, 1.0), np.ones(shape))
+    check(lambda x: ndimage.convolve1d(x, like(x, [1.0, 2.0])), np.ones(shape))
+
+
+def test_one_point_is_refused_as_scipy_does(shared: Counted) -> None:
+    for x in (xp.asarray(image(60, 50)), image(60, 50)):
+        with pytest.raises(RuntimeError, match="rank must be > 0"):
+            ndimage.map_coordinates(x, like(x, [2.5, 3.5]))
+
+
+def test_outputs_that_are_given_are_written_to(shared: Counted) -> None:
+    x = image(60, 50)
+    found, wanted = xp.zeros_like(x), ndimage.gaussian_filter(x, 2.0)
+    ndimage.gaussian_filter(xp.asarray(x), 2.0, output=found)
+    assert found.tobytes() == wanted.tobytes()
+    assert shared
+
+
+def test_calls_with_numpys_arrays_are_scipys_own(shared: Counted) -> None:
+    for call in EVERY.values():
+        call(image(60, 50))
+    assert not shared
+
+
+def test_one_thread_cuts_nothing(shared: Counted) -> None:
+    with xp.config(threads=1):
+        check(EVERY["gaussian_filter"], image(60, 50))
+    assert not shared
+
+
+def test_small_images_are_not_cut(shared: Counted, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threaded, "_STEPS", 60 * 50 * 15)
+    check(EVERY["gaussian_filter"], image(60, 50))
+    assert not shared
+
+
+def test_places_that_change_are_found_in_one_call(shared: Counted) -> None:
+    check(lambda x: ndimage.binary_propagation(x > 100, mask=x > -60), image(60, 50))
+    assert not shared
+
+
+def test_metrics_with_parameters_from_all_rows_are_not_cut(shared: Counted) -> None:
+    for metric in ("seuclidean", "mahalanobis"):
+        check(lambda x, metric=metric: distance.cdist(x, x[:20], metric), image(60, 5))
+    assert not shared
+
+
+def test_an_error_ends_the_call_and_no_more(shared: Counted) -> None:
+    x = xp.asarray(image(60, 50))
+    with pytest.raises(RuntimeError, match="no filter weights given"):
+        ndimage.correlate1d(x, xp.zeros(0))
+    with pytest.raises(RuntimeError, match="shape not correct"):
+        ndimage.gaussian_filter(x, 1.0, output=xp.zeros((2, 2)))
+    ndimage.gaussian_filter(np.asarray(x), 1.0)  # NumPy's: not cut
+    assert not shared
+    check(EVERY["gaussian_filter"], np.asarray(x))
+    assert shared
+
+
+def test_threads_may_filter_at_the_same_time(shared: Counted) -> None:
+    images = [image(60, 50, seed=i) for i in range(4)]
+    wanted = [ndimage.median_filter(ndimage.gaussian_filter(x, 2.0), 3) for x in images]
+    found: list[Any] = [None] * len(images)
+
+    def run(i: int) -> None:
+        for _ in range(5):
+            found[i] = ndimage.median_filter(
+                xp.asarray(ndimage.gaussian_filter(xp.asarray(images[i]), 2.0)), 3
+            )
+
+    running = [threading.Thread(target=run, args=(i,)) for i in range(len(images))]
+    for thread in running:
+        thread.start()
+    for thread in running:
+        thread.join()
+    assert [np.asarray(f).tobytes() for f in found] == [w.tobytes() for w in wanted]
+
+
+def test_functions_can_be_pickled() -> None:
+    for function in (ndimage.gaussian_filter, signal.sosfilt, distance.cdist, linalg.cg):
+        assert pickle.loads(pickle.dumps(function)) is function
+
+
+def test_every_function_of_the_table_is_there() -> None:
+    for row in threaded.CUTS:
+        module = pytest.importorskip(row.module)
+        assert hasattr(getattr(module, row.name), "__wrapped__"), row
