@@ -151,6 +151,26 @@ def _points(function: Callable[..., Any], *args: Any) -> Work | None:
     return Work(fill, out.shape[k], out.size * (order + 1) ** x.ndim)
 
 
+# Of a shift that is a multiple of this, its sum with a number of an element has no rounding.
+_EXACT = 2.0**-20
+
+
+def _zoomed(function: Callable[..., Any], *args: Any) -> Work | None:
+    """Cut along an axis where the number of a part's first element can be added to the shift."""
+    x, _, shift, out, order = args[:5]
+    shifts = np.zeros(out.ndim) if shift is None else shift
+    lengths = [n * (abs(b) < 1 / _EXACT and b % _EXACT == 0) for n, b in zip(out.shape, shifts, strict=True)]
+    if not any(lengths) or np.may_share_memory(x, out):
+        return None
+    k = lengths.index(max(lengths))
+
+    def fill(part: slice) -> None:
+        moved = shifts + part.start * (np.arange(out.ndim) == k)
+        _call(function, args, {2: moved, 3: out[_at(k, part)]})
+
+    return Work(fill, out.shape[k], out.size * (order + 1) ** out.ndim)
+
+
 def _signals(function: Callable[..., Any], sos: Any, x: np.ndarray, zi: np.ndarray) -> Work | None:
     """Cut between signals, which are filtered in place."""
     if x.dtype == object:  # whose numbers are computed with under Python's lock
@@ -209,6 +229,7 @@ CUTS = (
     Shared("scipy.ndimage._nd_image", "min_or_max_filter", _windows(weights=1, output=3)),
     Shared("scipy.ndimage._nd_image", "rank_filter", _windows(weights=2, output=3)),
     Shared("scipy.ndimage._nd_image", "geometric_transform", _points),
+    Shared("scipy.ndimage._nd_image", "zoom_shift", _zoomed),
     Shared("scipy.ndimage._nd_image", "binary_erosion", _erosion),
     Shared("scipy.signal._sosfilt", "_sosfilt", _signals),
     Shared("scipy.signal._upfirdn_apply", "_apply", _lines(axis=5, output=2, weights=1)),

@@ -82,6 +82,10 @@ REAL: dict[str, Call] = {
     "map_coordinates": lambda x: ndimage.map_coordinates(x, like(x, PLACES)),
     "map_coordinates, order 1": lambda x: ndimage.map_coordinates(x, like(x, PLACES), order=1, mode="wrap"),
     "shift": lambda x: ndimage.shift(x, (0.3, -1.7)),
+    "shift, by a half": lambda x: ndimage.shift(x, 0.5, order=1),
+    "zoom": lambda x: ndimage.zoom(x, 1.3),
+    "zoom of a grid": lambda x: ndimage.zoom(x, (0.7, 2.1), order=0, mode="grid-wrap", grid_mode=True),
+    "affine_transform, by axes": lambda x: ndimage.affine_transform(x, like(x, [0.7, 1.9]), (0.3, 0)),
     "savgol_filter": lambda x: signal.savgol_filter(x, 7, 2, axis=0, mode="nearest"),
     "cdist": lambda x: distance.cdist(x, x[:20]),
     "cdist, cosine": lambda x: distance.cdist(x, x[::2], "cosine"),
@@ -175,6 +179,8 @@ def test_any_shape(shape: list[int], size: int, mode: str, seed: int) -> None:
         if x.ndim > 1:  # SciPy's own filter of one row reads beyond a row of one element
             check(lambda x: ndimage.median_filter(x, min(size, 3), mode=mode), x)
         check(lambda x: ndimage.binary_dilation(x > 0), x)
+        check(lambda x: ndimage.zoom(x, (size + 3) / 5, order=size % 6, mode=mode), x)
+        check(lambda x: ndimage.shift(x, size / 4, order=size % 6, mode=mode), x)
 
 
 @pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0,)])
