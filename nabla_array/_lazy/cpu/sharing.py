@@ -73,13 +73,14 @@ def _rows_on_threads(prim: Primitive, x: np.ndarray, **params: Any) -> np.ndarra
 def _joined_on_threads(prim: Primitive, x: np.ndarray, axis: int, **params: Any) -> np.ndarray:
     """Run a call on several threads, which take parts of the axis that it needs whole."""
     before = (slice(None),) * axis
-    cuts = slices(x.shape[axis], threads())
+    cuts = [x[(*before, part)] for part in slices(x.shape[axis], threads())]
+    parts = _each(partial(prim.host, axis=axis, **params), cuts)
+    return as_value(prim.joined(x, parts, _each, axis, **params))  # type: ignore[misc]
 
-    def run(parts: Iterable[slice]) -> list[np.ndarray]:
-        return [prim.host(x[(*before, part)], axis=axis, **params) for part in parts]
 
-    parts = [y for some in spread(run, cuts, least=1) for y in some]
-    return as_value(prim.joined(x, parts, axis, **params))  # type: ignore[misc]
+def _each(function: Callable[[Any], Any], items: list[Any]) -> list[Any]:
+    """Have threads call a function with each item; return the results in order."""
+    return [y for some in spread(lambda some: [function(i) for i in some], items, least=1) for y in some]
 
 
 def slices(n: int, many: int) -> list[slice]:

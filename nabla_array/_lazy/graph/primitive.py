@@ -158,7 +158,8 @@ class Primitive:
     # Calls of one operand: of rows along an axis that need not be whole the host makes what it makes of them
     # among all, and lets other threads run meanwhile.
     by_rows: bool = False
-    # The same: ``(x, parts, axis, **params)`` makes the result for an axis of the results for parts of it.
+    # The same: ``(x, parts, each, axis, **params)`` makes the result for an axis of the results for parts of
+    # it; threads share ``each(function, items)``.
     joined: Callable[..., Any] | None = None
     # ``(x, **params) -> result`` or None: of operands for which a way is shorter than sharing the work.
     shortcut: Callable[..., Any] | None = None

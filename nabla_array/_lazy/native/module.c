@@ -524,6 +524,7 @@ static PyMethodDef methods[] = {
     {"checking", checking, METH_O, "Return a method for `ABCMeta.__instancecheck__`, which asks the usual one."},
     {"importing", importing, METH_O, "Return what asks a function for NumPy's modules in the place of `__import__`."},
     {"stable_order", stable_order, METH_O, "Return a stable order along the last axis, or None."},
+    {"merge", (PyCFunction)(void (*)(void))merge, METH_FASTCALL, "Merge two sorted lines of numbers."},
     {"number_operand", (PyCFunction)(void (*)(void))number_operand, METH_FASTCALL, "Return the node of a number."},
     {"run", run, METH_O, "Compute a pending node with loops; return whether that was done."},
     {"linearize", linearize, METH_VARARGS, "Put the pending nodes below some in order, with their graph key."},

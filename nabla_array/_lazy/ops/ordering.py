@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -57,12 +58,68 @@ def _sort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.n
     return _mirrored(keys)
 
 
-def _argsort_joined(x: np.ndarray, parts: list[np.ndarray], axis: int, descending: bool, stable: bool) -> Any:
-    starts = np.cumsum([0, *[p.shape[axis] for p in parts[:-1]]])
-    order = np.concatenate([p + start for p, start in zip(parts, starts, strict=True)], axis)
-    keys = np.take_along_axis(x, order, axis)
-    merged = np.argsort(_mirrored(keys) if descending else keys, axis, "stable")
-    return np.take_along_axis(order, merged, axis)
+# -- lines that threads sort ---------------------------------------------------------------------------
+
+# Bytes of a line from which threads share its sorting, and that of its order, which takes four times as long.
+_SHARED, _ORDERED = 1 << 23, 1 << 21
+# A line's sorted keys, and where each was, where that is asked for.
+Sorted = tuple[np.ndarray, ...]
+Each = Callable[[Callable[[Any], Any], list[Any]], list[Any]]
+
+
+def _is_for_one(x: np.ndarray, axis: int, least: int) -> bool:
+    """Say whether one thread sorts a line: a short one, or one of keys that compiled code does not merge."""
+    is_merged = compiled is not None and x.dtype.kind in "fiu" and x.dtype.itemsize in (4, 8)
+    return x.shape[axis] == x.size and (x.nbytes < least or not is_merged)
+
+
+def _merged(lines: list[Sorted], each: Each) -> Sorted:
+    """Merge sorted lines, two at a time; of equal elements those of the first come first."""
+    many = 2 * len(lines)
+    while len(lines) > 1:
+        made: list[Sorted] = []
+        jobs: list[list[np.ndarray]] = []
+        for first, second in zip(lines[::2], lines[1::2], strict=False):
+            n = len(first[0]) + len(second[0])
+            made.append(tuple([np.empty(n, y.dtype) for y in first]))
+            jobs += _jobs(first, second, made[-1], many)
+        each(lambda job: compiled.merge(*job), jobs)
+        lines = [*made, *lines[len(made) * 2 :]]
+    return lines[0]
+
+
+def _jobs(first: Sorted, second: Sorted, out: Sorted, many: int) -> Iterator[list[np.ndarray]]:
+    """Yield the arguments of the calls that merge two lines, a part each."""
+    a, b = first[0], second[0]
+    cuts = [len(a) * k // many for k in range(many)]
+    found = np.searchsorted(b, a[cuts[1:]]).tolist()  # all before are smaller, all others not
+    ends = [*zip(cuts, [0, *found], strict=True), (len(a), len(b))]
+    for (i, j), (to_i, to_j) in itertools.pairwise(ends):
+        places = slice(i, to_i), slice(j, to_j), slice(i + j, to_i + to_j)
+        lines = [*zip(first, second, out, strict=True)]
+        yield [y[place] for line in lines for y, place in zip(line, places, strict=True)]
+
+
+def _sort_joined(
+    x: np.ndarray, parts: list[np.ndarray], each: Each, axis: int, descending: bool, stable: bool
+) -> np.ndarray:
+    lines = [p.reshape(-1) for p in parts]
+    (keys,) = _merged([(_mirrored(y) if descending else y,) for y in lines], each)
+    return (_mirrored(keys) if descending else keys).reshape(x.shape)
+
+
+def _argsort_joined(
+    x: np.ndarray, parts: list[np.ndarray], each: Each, axis: int, descending: bool, stable: bool
+) -> np.ndarray:
+    starts = itertools.accumulate([0, *[p.size for p in parts[:-1]]])
+    flat = x.reshape(-1)
+
+    def line(part: tuple[np.ndarray, int]) -> Sorted:
+        order = part[0].reshape(-1) + part[1]
+        return _mirrored(flat[order]) if descending else flat[order], order
+
+    _, order = _merged(each(line, [*zip(parts, starts, strict=True)]), each)
+    return order.reshape(x.shape)
 
 
 def stable_argsort(x: np.ndarray, axis: int | None = -1) -> np.ndarray:
@@ -139,9 +196,15 @@ def places(x: np.ndarray) -> np.ndarray | None:
     return None if found.min() < 0 else found
 
 
-def _inverse(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray | None:
-    """Return the order of a permutation, as argsort gives one; None of what is none. Parts of one are not."""
+def _argsort_for_one(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray | None:
+    """Return the order of a line that threads would not share, or of a permutation."""
+    if _is_for_one(x, axis, _ORDERED):
+        return _argsort_host(x, axis, descending, stable)
     return places(_mirrored(x) if descending else x)
+
+
+def _sort_for_one(x: np.ndarray, axis: int, **params: Any) -> np.ndarray | None:
+    return _sort_host(x, axis, **params) if _is_for_one(x, axis, _SHARED) else None
 
 
 def _argsort_host(x: np.ndarray, axis: int, descending: bool, stable: bool) -> np.ndarray:
@@ -172,6 +235,8 @@ sort = Primitive(
     batch=shift("axis"),
     dims=whole("axis"),
     by_rows=True,
+    joined=_sort_joined,
+    shortcut=_sort_for_one,
     jvp=_sort_jvp,
 )
 argsort = Primitive(
@@ -182,7 +247,7 @@ argsort = Primitive(
     dims=whole("axis"),
     by_rows=True,
     joined=_argsort_joined,
-    shortcut=_inverse,
+    shortcut=_argsort_for_one,
 )
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 from nabla_array._lazy.config import config
+from nabla_array._lazy.cpu import calls, sharing
 from nabla_array._lazy.cpu.calls import whole
 from nabla_array._lazy.graph.node import leaf
+from nabla_array._lazy.native import compiled
+from nabla_array._lazy.ops import ordering
 from nabla_array._lazy.ops.ordering import (
     argsort,
     distinct,
@@ -76,6 +80,89 @@ def test_a_stable_order_found_by_vectors_is_numpys(char: str, distinct: int, odd
         y = np.concatenate([np.sort(part, 1) for part in np.array_split(x, many, 1)], 1)
         assert_same(stable_argsort(y), np.argsort(y, -1, "stable"))
     assert_same(stable_argsort(x[0, 0]), np.array([0]))
+
+
+def sorted_line(char: str, n: int, distinct: int, seed: int) -> np.ndarray:
+    """Return numbers in order, with equal ones, zeros of both signs, infinities and nan."""
+    chance = np.random.default_rng(seed)
+    x = (chance.integers(0, distinct, n) - distinct // 2).astype(char)
+    if char in "fd" and n:
+        x[chance.random(n) < 0.1] = np.nan
+        x[chance.random(n) < 0.1] = -0.0
+        x[chance.random(n) < 0.1] = np.inf
+    return np.sort(x, kind="stable")
+
+
+@pytest.mark.skipif(compiled is None, reason="merging lines is compiled code's; without it one thread sorts")
+@pytest.mark.parametrize("char", "fdilIL")
+@pytest.mark.parametrize("sizes", [(0, 0), (0, 3), (3, 0), (1, 1), (1, 9), (9, 1), (100, 101), (1000, 7)])
+@pytest.mark.parametrize("distinct", [1, 3, 100_000])
+def test_merged_lines_are_a_stable_sort_of_both(char: str, sizes: tuple[int, int], distinct: int) -> None:
+    a, b = (sorted_line(char, n, distinct, seed) for seed, n in enumerate(sizes))
+    both, numbers = np.concatenate([a, b]), np.arange(sum(sizes))
+    order = np.argsort(both, kind="stable")
+    out, places = np.empty_like(both), np.empty_like(numbers)
+    compiled.merge(a, b, out)
+    assert_same(out, both[order])
+    compiled.merge(a, b, out, numbers[: len(a)], numbers[len(a) :], places)
+    assert_same(out, both[order])
+    assert_same(places, order)
+
+
+@pytest.mark.skipif(compiled is None, reason="merging lines is compiled code's; without it one thread sorts")
+def test_lines_that_do_not_fit_are_refused() -> None:
+    x, out, frozen = np.arange(3.0), np.zeros(6), np.zeros(6)
+    frozen.flags.writeable = False
+    n, places = np.arange(3), np.arange(6)
+    wrong: list[tuple[Any, ...]] = [
+        *[(x, x), (x, x, out, n), (x, x, out[:5]), (x, x.astype("f"), out), (x, [1.0], out), (None, x, out)],
+        *[(x, x, frozen), (x, x, np.empty((6, 1))), (x[::2], x[:1], out[:3]), (x, x, out, n, n, n)],
+        *[(x.astype("e"), x.astype("e"), out.astype("e")), (x, x, out, n, n.astype("i"), places)],
+        *[(x.astype(">f8"), x.astype(">f8"), out.astype(">f8")), (x + 0j, x + 0j, out + 0j)],
+    ]
+    for args in wrong:
+        with pytest.raises(TypeError, match="merge: needs three lines of numbers of one dtype"):
+            compiled.merge(*args)
+
+
+@pytest.mark.parametrize("char", "fdilILehFD?")
+@pytest.mark.parametrize("threads", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("descending", [False, True])
+def test_threads_sort_a_line_as_one_does(char: str, threads: int, descending: bool) -> None:
+    chance = np.random.default_rng(threads)
+    lines = [np.resize(values(char), 5000), chance.integers(0, 100, 4001).astype(char)]
+    lines += [np.arange(3000).astype(char), np.zeros(2000, char), np.sort(lines[1])[::-1], lines[1][::3]]
+    with (
+        patch.object(calls, "_SHARED", 0),
+        patch.object(ordering, "_SHARED", 0),
+        patch.object(ordering, "_ORDERED", 0),
+        config(threads=threads),
+    ):
+        for x in lines:
+            chance.shuffle(x)
+            for y, axis in ((x, 0), (x[:, None], 0), (x[None], 1)):
+                params = {"axis": axis, "descending": descending, "stable": True}
+                for prim in (sort, argsort):
+                    assert_same(whole(prim, y)(y, **params), prim.host(y, **params))
+                order = whole(argsort, y)(y, **params | {"stable": False})
+                np.testing.assert_array_equal(np.take_along_axis(y, order, axis), sort.host(y, **params))
+
+
+def test_threads_share_lines_and_rows_that_are_asked_for_alone() -> None:
+    """A call that is evaluated by itself, without a plan, is shared as one of a plan is."""
+    shared: list[str] = []
+
+    def run(prim: Any, x: np.ndarray, **params: Any) -> Any:
+        shared.append(prim.name)
+        return behind(prim, x, **params)
+
+    behind = sharing._rows_on_threads
+    x = random("d", 1 << 20)
+    with patch.object(sharing, "_rows_on_threads", run), config(threads=2):
+        for y in (x, x.reshape(1 << 10, -1)):
+            node = sort(leaf(y), axis=y.ndim - 1, descending=False, stable=False)
+            assert_same(value_of(node), np.sort(y))
+    assert shared == ["sort"] * 2
 
 
 @pytest.mark.parametrize("axis", [0, 1, 2])
