@@ -11,6 +11,7 @@ that it has in the whole: threads fill one part each.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
@@ -308,10 +309,16 @@ def _watch(names: str, module: ModuleType) -> None:
     for name in names.split() or [n for n in module.__all__ if isinstance(getattr(module, n), FunctionType)]:
         owner, _, attribute = name.rpartition(".")
         holder = getattr(module, owner, None) if owner else module
-        if hasattr(holder, attribute):
-            made = caller(getattr(holder, attribute))
-            made.__module__ = module.__name__  # where `pickle` finds it
-            setattr(holder, attribute, made)
+        original = getattr(holder, attribute, None)
+        if original is None:
+            continue
+        made = caller(original)
+        made.__module__ = module.__name__  # where `pickle` finds it
+        setattr(holder, attribute, made)
+        # What SciPy says of a function's namespaces is kept by the function itself.
+        known = getattr(sys.modules.get("scipy._lib._array_api"), "xp_capabilities_table", {})
+        if original in known:
+            known[made] = known[original]
 
 
 for _row in CUTS:

@@ -268,6 +268,13 @@ def test_functions_can_be_pickled() -> None:
         assert pickle.loads(pickle.dumps(function)) is function
 
 
+def test_scipy_knows_the_capabilities_of_the_functions() -> None:
+    """SciPy's own tests look for them by the function."""
+    known = pytest.importorskip("scipy._lib._array_api").xp_capabilities_table
+    for function in (ndimage.gaussian_filter, ndimage.label, signal.savgol_filter, signal.resample_poly):
+        assert function in known
+
+
 def test_every_function_of_the_table_is_there() -> None:
     for row in threaded.CUTS:
         module = pytest.importorskip(row.module)
