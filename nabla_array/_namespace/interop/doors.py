@@ -333,6 +333,13 @@ def put_in(module: ModuleType, functions: dict[str, Callable[..., Any]]) -> None
                     setattr(loaded, key, after[id(value)])
 
 
+def keep_capabilities(original: Callable[..., Any], made: Callable[..., Any]) -> None:
+    """Let SciPy, which looks by the function for what namespaces it takes, find that of one in its place."""
+    known = getattr(sys.modules.get("scipy._lib._array_api"), "xp_capabilities_table", {})
+    if original in known:
+        known[made] = known[original]
+
+
 def is_compiled(function: object) -> bool:
     """Say whether this is a compiled function: C's, or Cython's, whose releases have classes of their own."""
     cythons = ("cython_function_or_method", "fused_cython_function")

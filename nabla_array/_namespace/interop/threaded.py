@@ -11,7 +11,6 @@ that it has in the whole: threads fill one part each.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
@@ -24,7 +23,7 @@ from ..._lazy.config import threads
 from ..._lazy.cpu.sharing import slices
 from ..._lazy.cpu.spreading import PARALLEL, spread
 from ..core.array import Array
-from .doors import put_in
+from .doors import keep_capabilities, put_in
 from .imports import after_import
 
 # Steps of the smallest part: 0.5 ms, or ten times what it takes to wake a thread and pass it Python's lock.
@@ -315,10 +314,7 @@ def _watch(names: str, module: ModuleType) -> None:
         made = caller(original)
         made.__module__ = module.__name__  # where `pickle` finds it
         setattr(holder, attribute, made)
-        # What SciPy says of a function's namespaces is kept by the function itself.
-        known = getattr(sys.modules.get("scipy._lib._array_api"), "xp_capabilities_table", {})
-        if original in known:
-            known[made] = known[original]
+        keep_capabilities(original, made)
 
 
 for _row in CUTS:

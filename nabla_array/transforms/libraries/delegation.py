@@ -28,6 +28,7 @@ import numpy as np
 from ..._lazy.graph.node import tapes
 from ..._lazy.rules.concretization import is_traced
 from ..._namespace.core.array import Array, current
+from ..._namespace.interop.doors import keep_capabilities
 from ..._namespace.interop.imports import after_import
 from .tracking import is_tracked
 
@@ -199,6 +200,7 @@ def _put_on(row: Row, module: ModuleType) -> None:
         original = getattr(holder, attribute)
         made = delegated(original, rule)
         setattr(holder, attribute, made)
+        keep_capabilities(original, made)
         home = sys.modules.get(original.__module__)
         if not owner and getattr(home, attribute, None) is original:  # so that it can be pickled
             setattr(home, attribute, made)
