@@ -235,7 +235,7 @@ def _run_one(node: Node) -> Any:
             if node.inputs[place].aval is node.aval and _is_dying(node, place):
                 function, writes = partial(function, out=node.inputs[place].value), True
                 break
-    elif prim.kind == "reduce" or prim.by_rows:
+    elif node.inputs:
         function = calls.whole(prim, node.inputs[0].value)
     with Uninterrupted() if writes else nullcontext():
         try:

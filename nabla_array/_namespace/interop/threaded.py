@@ -199,10 +199,14 @@ def _distances(
     function: Callable[..., Any], XA: Any, XB: Any, metric: Any = "euclidean", **options: Any
 ) -> Work | None:
     """Cut between the rows of the first table."""
-    a, b = np.asarray(XA), np.asarray(XB)
-    if not isinstance(metric, str) or metric.lower().removeprefix("test_") in _OF_ALL_ROWS:
+    if (
+        not isinstance(metric, str)
+        or metric.lower().removeprefix("test_") in _OF_ALL_ROWS
+        or "out" in options
+    ):
         return None
-    if a.ndim != 2 or b.ndim != 2 or np.longdouble in (a.dtype, b.dtype) or "out" in options:
+    a, b = np.asarray(XA), np.asarray(XB)
+    if a.ndim != 2 or b.ndim != 2 or np.longdouble in (a.dtype, b.dtype):
         return None
     out = np.empty((len(a), len(b)))
 
