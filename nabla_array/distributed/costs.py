@@ -141,7 +141,7 @@ def _cost(p: Partition, some: Group | Moves, machine: Machine, views: set[int]) 
 
 def seconds_to_move(how: Move, aval: Aval, machine: Machine) -> float:
     """Return how long it takes to move a value from one layout to another."""
-    return _messages(how) * machine.latency + how.elements() * aval.dtype.itemsize / machine.bandwidth
+    return _messages(how) * machine.latency + how.elements * aval.dtype.itemsize / machine.bandwidth
 
 
 def _messages_of(p: Partition, made: Moved | Placing) -> int:

@@ -278,8 +278,9 @@ class Move:
             [*self.over, *[a for c, d in pairs if c.axes != d.axes for a in {*c.axes} ^ {*d.axes}]]
         )
 
+    @cached_property
     def elements(self) -> float:
-        """Return how many elements a device receives, on average, by the best known algorithm of its kind."""
+        """How many elements a device receives, on average, by the best known algorithm of its kind."""
         if self.ufunc is None:
             return _received(self.source, self.target)
         many = self.source.mesh.length(self.over)

@@ -33,7 +33,7 @@ class Moves(NamedTuple):
 def received(p: Partition, made: Moved | Placing) -> float:
     """Return the bytes that a device receives, on average."""
     itemsize = p.values[made.value].aval.dtype.itemsize
-    elements = made.layout.largest if isinstance(made, Placing) else made.move.elements()
+    elements = made.layout.largest if isinstance(made, Placing) else made.move.elements
     return float(elements * itemsize)
 
 

@@ -8,6 +8,7 @@ first, explicitly. So a part always is what its layout says.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,6 +121,10 @@ def made_by(made: Made) -> tuple[int, ...]:
     return made.outputs if isinstance(made, Nested) else (made.out,)
 
 
+# What of a partition grows with each operation.
+_GROWING = ("values", "rounds", "made", "number", "unruled", "_moved", "_makers", "_made_of", "_parts")
+
+
 class Partition:
     """A program for the devices of a mesh, as far as it is made.
 
@@ -145,6 +150,8 @@ class Partition:
         Classes of axes that are cut as it is welcome, or not at all.
     unruled
         Equations whose operands are gathered, since no rule says how to cut them.
+    bodies
+        Partitions of programs within this one, by program and layouts: rules ask for the same ones again.
     """
 
     def __init__(
@@ -168,11 +175,19 @@ class Partition:
         self.number: list[int | None] = [*range(len(layouts))]
         self.outputs: tuple[int, ...] = ()
         self.unruled: list[int] = []
+        self.bodies: dict[Any, Partition] = {}
         self.cause = 0
         self._moved: dict[tuple[int, Layout], int] = {}
         self._makers: dict[int, Local] = {}
         self._made_of: dict[int, tuple[int, ...]] = {}  # the parts of several values together
         self._parts: dict[tuple[int, int], int] = {}
+
+    def copy(self) -> Partition:
+        """Return one to add to, which leaves this one as it is."""
+        found = copy(self)
+        for name in _GROWING:
+            setattr(found, name, getattr(self, name).copy())
+        return found
 
     def end(self) -> None:
         """Make the program's outputs whole: nothing in them is still to be joined that nobody asked for."""

@@ -111,7 +111,7 @@ def moved(p: Partition) -> list[tuple[str, float]]:
         if isinstance(m, Nested):
             found += [row for body in m.bodies for row in moved(body)]
         elif isinstance(m, Moved):
-            found.append((m.move.kind, m.move.elements() * p.values[m.value].aval.dtype.itemsize))
+            found.append((m.move.kind, m.move.elements * p.values[m.value].aval.dtype.itemsize))
     return found
 
 

@@ -11,7 +11,9 @@ import pytest
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, driving, shard, simulate
 from nabla_array.distributed.engines import Local
+from nabla_array.distributed.layouts import replicated
 from nabla_array.distributed.partition import Nested
+from nabla_array.distributed.rules import table
 from nabla_array.transforms import cond, fori_loop, grad, jvp, scan, switch, vmap, while_loop
 
 from ..lazy.cpu.test_loops import reference
@@ -334,3 +336,33 @@ def test_results_that_are_views_keep_no_more_than_themselves() -> None:
     (got,) = on_mesh(program, mesh, values, [None])
     (want,) = reference(program, values)
     assert_close(np.asarray(got), want)
+
+
+def test_bodies_that_rules_ask_for_again_are_cut_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[tuple[int, tuple[Any, ...]]] = []
+    theirs = table.wishes_of
+
+    def wishes_of(mesh: DeviceMesh, program: Any, layouts: Any, *specs: Any) -> Any:
+        begun.append((id(program), tuple(layouts)))
+        return theirs(mesh, program, layouts, *specs)
+
+    def steps(x: Any) -> Any:
+        def inner(c: Any, row: Any) -> Any:
+            return c + xp.sum(row * c), c * 2
+
+        return scan(lambda c, _: (scan(inner, c, x)[0], c), xp.ones(8), xp.arange(3.0))[0]
+
+    monkeypatch.setattr(table, "wishes_of", wishes_of)
+    found = parted(steps, DeviceMesh(4, "d"), (np.ones((6, 8)), P(None, "d")))
+    assert len(begun) == len({*begun}) > 2
+    assert not found.bodies  # kept only as long as rules ask
+
+
+def test_what_is_added_to_a_copy_is_not_in_the_partition() -> None:
+    mesh = DeviceMesh(4, "d")
+    found = parted(lambda x: x * 2, mesh, (np.ones(8), P("d")))
+    before = len(found.made), len(found.values)
+    copied = found.copy()
+    number = copied.operand(found.program.outputs[0], replicated(mesh, (8,)))
+    assert (len(copied.made), number) == (before[0] + 1, before[1])
+    assert (len(found.made), len(found.values)) == before

@@ -19,7 +19,7 @@ from ..propagation import wishes_of
 from ..spmd import device_program
 from .bodies import step_of, with_one_condition
 from .local import in_terms
-from .table import partition
+from .table import partition_within
 
 # Times that the layouts of a carry are found anew, at the most.
 _TIMES = 4
@@ -62,7 +62,7 @@ def _body(
     are_joined: bool = True,
 ) -> Body:
     """Return a body of which inputs and the first outputs lie like that; the others may have to be joined."""
-    inner = partition(p.mesh, program, inputs)
+    inner = partition_within(p, program, inputs).copy()
     layouts = [*outputs]
     for i in program.outputs[len(outputs) :]:
         known = inner.layout(i)
@@ -84,7 +84,7 @@ def _carried(
     """Return a body that hands on its first outputs as its first inputs."""
     found = [*inputs]
     for _ in range(_TIMES):
-        inner = partition(p.mesh, program, found)
+        inner = partition_within(p, program, found)
         after = [inner.layout(i) or b for i, b in zip(program.outputs, found[:carry], strict=False)]
         new = [a.joined() if a.joined().varies else b for a, b in zip(after, found, strict=False)]
         if new == found[:carry]:
@@ -105,7 +105,7 @@ def _summing(p: Partition, program: Program, inputs: Sequence[Layout], carry: in
     varies = sorted(frozenset().union(*[lay.varies for lay in given]))
     found = [_in_terms(lay, [(a, np.add) for a in varies if a not in lay.varies]) for lay in given[:carry]]
     for _ in range(_TIMES):
-        inner = partition(p.mesh, program, [*found, *given[carry:]])
+        inner = partition_within(p, program, [*found, *given[carry:]])
         after = [inner.layout(i) for i in program.outputs[:carry]]
         new = [
             _in_terms(b, a.partial if a is not None and a.cuts == b.cuts else ())
@@ -115,7 +115,7 @@ def _summing(p: Partition, program: Program, inputs: Sequence[Layout], carry: in
             break
         found = new
     other = _body(p, program, [*found, *given[carry:]], found, are_joined=False)
-    once = [move(lay, lay.joined()).elements() for lay in found]
+    once = [move(lay, lay.joined()).elements for lay in found]
     after_all = sum([n * aval.dtype.itemsize for n, aval in zip(once, program.inputs, strict=False)])
     return other if length * _moved(other.inner) + after_all < length * _moved(body.inner) else body
 

@@ -202,13 +202,13 @@ class Ways:
             part = after.largest * aval.dtype.itemsize
             total += part
             if before is not None and before != after:
-                total += _MOVED * move(before, after).elements() * aval.dtype.itemsize
+                total += _MOVED * move(before, after).elements * aval.dtype.itemsize
         *_, result = layouts
         summed = [a for a, _ in result.partial]
         if self.k in self.p.targets:
             target = self.p.targets[self.k]
             if target != result:
-                total += _MOVED * move(result, target).elements() * self.avals[-1].dtype.itemsize
+                total += _MOVED * move(result, target).elements * self.avals[-1].dtype.itemsize
         elif summed:
             many = self.mesh.length(tuple(summed))
             # A result that is welcome to be cut over the same axes is scattered, not given to all.
