@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,7 @@ def _transform(
         return before, after
 
     def shortcut(x: np.ndarray, norm: str, **params: Any) -> np.ndarray | None:
-        own = _has_scipys(x, norm) and x.nbytes >= _THREADED  # threads, which need no copies of rows
+        own = x.nbytes >= _THREADED and _scipys(x, norm) is not None  # threads, which need no copies of rows
         value: np.ndarray | None = host(x, norm=norm, **params) if own else None
         return value
 
@@ -74,25 +75,25 @@ MIRRORED_OVER = 1 << 14
 # Elements from which SciPy's transforms are taken, and bytes from which they are to have threads.
 MANY, _THREADED = 512, 1 << 20
 # Where these are, once `scipy.fft` is loaded, which looks for a namespace and a backend at each call.
-_SCIPYS = "scipy.fft._pocketfft"
+_POCKETFFT = "scipy.fft._pocketfft"
+# The same since SciPy 1.18, whose last bits are not NumPy's: for arrays that gain much.
+_DUCC = "scipy.fft._duccfft"
 
 
-def _has_scipys(x: np.ndarray, norm: str | None) -> bool:
-    """Say whether SciPy's transforms are there, and do as NumPy's with an array, but faster."""
-    return (
-        type(x) is np.ndarray
-        and x.dtype.char in "dD"
-        and x.size >= MANY
-        and norm != "ortho"
-        and _SCIPYS in sys.modules
-    )
+def _scipys(x: np.ndarray, norm: str | None) -> ModuleType | None:
+    """Return SciPy's transforms if they are there, and do as NumPy's with an array, but faster."""
+    if type(x) is not np.ndarray or x.dtype.char not in "dD" or x.size < MANY or norm == "ortho":
+        return None
+    found = sys.modules.get(_POCKETFFT)
+    return sys.modules.get(_DUCC) if found is None and x.nbytes >= _THREADED else found
 
 
 def along(name: str, over: bool = False) -> Callable[..., np.ndarray]:
     """Return what transforms NumPy's arrays along an axis as its function of that name does.
 
-    Where SciPy is loaded, its transforms, which know threads, do the same, to the bit, for double precision
-    and each `norm` but "ortho". A full transform of many real numbers is mirrored: the last bits may differ.
+    Where SciPy is loaded, its transforms, which know threads, do the same for double precision and each
+    `norm` but "ortho": to the bit before SciPy 1.18, for large arrays alone since. A full transform of many
+    real numbers is mirrored: the last bits may differ.
     """
     theirs = getattr(np.fft, name)
     is_full = name in ("fft", "ifft")
@@ -105,7 +106,7 @@ def along(name: str, over: bool = False) -> Callable[..., np.ndarray]:
     ) -> np.ndarray:
         if a.dtype.kind in "biu":
             a = a.astype(np.float64)
-        scipy = sys.modules[_SCIPYS] if _has_scipys(a, norm) else None
+        scipy = _scipys(a, norm)
         if is_full and a.dtype.kind == "f":
             points = a.shape[axis] if n is None else n
             is_mirrored = name == "fft" and points >= MIRRORED
@@ -163,9 +164,10 @@ def mirrored_over(a: np.ndarray, pairs: Sequence[tuple[int | None, int]], norm: 
         return None
     if last * math.prod([n for n, _ in others]) < MIRRORED_OVER:
         return None
-    if _has_scipys(a, norm) and norm != "forward":
+    scipy = _scipys(a, norm) if norm != "forward" else None
+    if scipy is not None:
         sizes = [*[n for n, _ in others], last]
-        return sys.modules[_SCIPYS].fftn(a, sizes, axes, norm, workers=_workers(a))
+        return scipy.fftn(a, sizes, axes, norm, workers=_workers(a))
     half = _rfft(a, last, end, norm)
     for n, k in others:
         half = _further(half, n, k, norm)

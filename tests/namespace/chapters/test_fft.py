@@ -3,6 +3,7 @@
 import itertools
 import sys
 from inspect import unwrap
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -271,21 +272,35 @@ def test_several_axes_leave_what_they_are_given_alone():
 
 
 def test_large_transforms_have_threads(monkeypatch):
-    pytest.importorskip("scipy.fft._pocketfft", reason="since SciPy 1.18, its transforms have other bits")
     asked = []
-    theirs = scipy.fft._pocketfft.fft
+    library = getattr(scipy.fft, "_pocketfft", None) or scipy.fft._duccfft
+    theirs = library.fft
 
     def fft(*args: Any, workers: int | None = None) -> Any:
         asked.append(workers)
         return theirs(*args, workers=workers)
 
-    monkeypatch.setattr(scipy.fft._pocketfft, "fft", fft)
+    monkeypatch.setattr(library, "fft", fft)
     x = RNG.normal(size=(600, 1000))
     for axis in (0, 1):
         with xp.config(threads=2):
             found = np.asarray(xp.fft.fft(xp.asarray(x), axis=axis))
         np.testing.assert_array_equal(found, theirs(x, axis=axis))
     assert asked == [2, 2]  # the rows are not shared out besides
+
+
+def test_scipys_transforms_of_other_bits_are_for_large_arrays(monkeypatch):
+    library = ModuleType("scipy.fft._duccfft")  # which scales, and so is told from NumPy's
+
+    def rfft(*args: Any, workers: int | None = None) -> Any:
+        return 2 * np.fft.rfft(*args[:4])
+
+    library.rfft = rfft
+    monkeypatch.delitem(sys.modules, "scipy.fft._pocketfft", raising=False)
+    monkeypatch.setitem(sys.modules, "scipy.fft._duccfft", library)
+    for rows, factor in [(100, 1), (200, 2)]:  # 0.8 MB and 1.6
+        x = RNG.normal(size=(rows, 1000))
+        np.testing.assert_array_equal(np.asarray(xp.fft.rfft(xp.asarray(x))), factor * np.fft.rfft(x))
 
 
 @pytest.mark.parametrize("options", [{"s": (2, 3)}, {"s": (2, None), "axes": (0, 1)}])
