@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import ctypes
+import hashlib
 import io
 import os
 import sys
@@ -24,6 +25,7 @@ from ..forks import at_fork
 from ..graph.primitive import Primitive
 from ..ops.structure import slice_
 from ..stats import stats
+from .artifacts import toolchain
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
 from .columns import taken_apart
 from .rows import Rows
@@ -164,14 +166,27 @@ def _build(program: CanonicalProgram, name: str, module: Any, kernels: list[Path
         graph.output(*[b.whole(env[i], rows.shapes[i]) for i in program.outputs])
 
 
-def build_kernels(folder: Path) -> list[Path]:
-    """Compile our Mojo kernels into `folder`; returns what `compile_programs` takes."""
+def build_kernels(temporary: Path) -> list[Path]:
+    """Compile our Mojo kernels, unless they are in MAX's cache; returns what MAX takes them from.
+
+    Where MAX keeps nothing for later processes, they are in `temporary`.
+    """
     from mojo.run import subprocess_run_mojo
 
-    out = folder / "nabla_kernels.mojoc"
-    done = subprocess_run_mojo(["precompile", str(_KERNELS), "-o", str(out)], capture_output=True, text=True)
-    if done.returncode or not out.exists():
-        raise RuntimeError(f"mojo precompile: exit {done.returncode}: {done.stderr[-2000:]}")
+    name = hashlib.sha256(toolchain().encode()).hexdigest()[:16]
+    folder = Path(os.environ.get("MODULAR_CACHE_DIR", temporary))
+    out = folder / f"nabla-{name}" / "nabla_kernels.mojoc"
+    if out.exists():
+        os.utime(out)  # files of the cache that nobody has used for long are deleted
+        return [out]
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=out.parent) as unfinished:  # what others see is whole
+        new = Path(unfinished, out.name)
+        command = ["precompile", str(_KERNELS), "-o", str(new)]
+        done = subprocess_run_mojo(command, capture_output=True, text=True)
+        if done.returncode or not new.exists():
+            raise RuntimeError(f"mojo precompile: exit {done.returncode}: {done.stderr[-2000:]}")
+        new.replace(out)
     return [out]
 
 
