@@ -39,8 +39,8 @@ SANITIZERS = {
         ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"),
         ("libasan.so", "libstdc++.so"),  # C++ throws before the sanitizer has seen its library, otherwise
         {
-            # Python leaves much to the end of the process, and tests ask for more memory than there is. To note
-            # more of who allocates what would take a third of the time.
+            # Python leaves much to the end of the process, and tests ask for more memory than there is.
+            # To note more of who allocates what would take a third of the time.
             "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:malloc_context_size=2",
             "UBSAN_OPTIONS": "print_stacktrace=1",
             "PYTHONMALLOC": "malloc",  # or objects lie in arenas, which the sanitizer does not look into

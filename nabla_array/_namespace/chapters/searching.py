@@ -14,6 +14,7 @@ from ..._lazy.ops.indexing import gather
 from ..._lazy.ops.ordering import searchsorted as searchsorted_p
 from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply, from_value, zero_d
+from ..core.indexing import places
 from ..core.outputs import deliver
 from ..core.promotion import (
     as_array,
@@ -111,7 +112,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
     return reduce(p.reduce_count, x, reduced_axes("count_nonzero", axis, x.ndim), keepdims)
 
 
-@fastpath.whole(np.ndarray.nonzero)
+@fastpath.whole(places, large=places)
 def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, in row-major order.
 
@@ -138,7 +139,7 @@ def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     a = as_array("nonzero", a)
     if not a.ndim:
         raise ValueError("nonzero: Calling nonzero on 0d arrays is not allowed; atleast_1d gives one axis")
-    return tuple([from_value(i) for i in a._value().nonzero()])
+    return tuple([from_value(i) for i in places(a._value())])
 
 
 @fastpath.whole(np.searchsorted)
@@ -197,6 +198,10 @@ def pick(condition: Any, x1: Any, x2: Any) -> Array:
 _MISSING: Any = object()
 
 
+def _numpys_where(condition: Any, *chosen: Any) -> Any:
+    return np.where(condition, *chosen) if chosen else places(condition)
+
+
 def _chosen(condition: Any, x1: Any = None, x2: Any = None) -> int:
     """Return four times how many elements are chosen: of blocks, which choose without branches, fewer pay."""
     return 0 if x1 is None else 4 * fastpath.size(condition)
@@ -206,7 +211,7 @@ def _chosen(condition: Any, x1: Any = None, x2: Any = None) -> int:
 def where(condition: ArrayLike, /) -> tuple[Array, ...]: ...
 @overload
 def where(condition: ArrayLike, x1: ArrayLike, x2: ArrayLike, /) -> Array: ...
-@fastpath.whole(np.where, elements=_chosen)
+@fastpath.whole(_numpys_where, elements=_chosen)
 def where(condition: ArrayLike, x1: ArrayLike = _MISSING, x2: ArrayLike = _MISSING, /) -> Any:
     """Return elements of `x1` where the condition is true, and of `x2` elsewhere.
 

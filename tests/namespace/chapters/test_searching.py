@@ -39,6 +39,20 @@ def test_nonzero(x):
             same(ours, wanted)
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(2100,), (2100, 1), (3, 1000), (50, 60), (7, 3, 200), (0, 5000)])
+def test_nonzero_of_many(shape, dtype):
+    rng = np.random.default_rng(0)
+    x = rng.choice([0, 0, 1, 200] if dtype == "uint64" else [0, -0.0, 1, -1], size=shape).astype(dtype)
+    if np.dtype(dtype).kind in "fc" and x.size:
+        x.flat[[3, 40, 500]] = np.nan, np.inf, 1e-7
+    for laid in (x, x.T, x[..., ::-1], np.asfortranarray(x)):
+        a = xp.asarray(laid)
+        for found in (xp.nonzero(a), xp.where(a), a.nonzero(), xp.nonzero(a + 0 if dtype != "bool" else ~~a)):
+            for ours, wanted in zip(found, laid.nonzero(), strict=True):
+                same(ours, wanted)
+
+
 def test_nonzero_of_a_scalar():
     with pytest.raises(ValueError, match=r"^nonzero: Calling nonzero on 0d arrays is not allowed"):
         xp.nonzero(xp.asarray(1))
