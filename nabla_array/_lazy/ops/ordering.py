@@ -27,7 +27,7 @@ def _mirrored(x: np.ndarray) -> np.ndarray:
 
 
 # Elements along an axis below which NumPy's stable way is as short as any.
-_FEW = 64
+_FEW = 40
 
 # Elements along an axis, of each kind of dtype, and in all, from which NumPy's way with vectors is shorter;
 # of integers, more are equal. And sorted runs along an axis up to which its stable way is, which merges them.
