@@ -123,10 +123,10 @@ def _sizes(function: str, x: Array, s: Any, axes: Any) -> list[tuple[int | None,
     return list(zip(points, where, strict=True))
 
 
-def _over_axes(name: str) -> Callable[..., np.ndarray | None]:
+def over_axes(name: str, usual: Sequence[int] | None = None) -> Callable[..., np.ndarray | None]:
     """Return what does as NumPy's function of that name: one axis after the other, as `along` has them.
 
-    It gives None where NumPy warns of sizes, or refuses them.
+    It gives None where NumPy warns of sizes, or refuses them. `usual`: the axes if none are given.
     """
     kind = "ifft" if name[0] == "i" else "fft"
     full, further = p.along(kind), p.along(kind, over=True)
@@ -137,7 +137,7 @@ def _over_axes(name: str) -> Callable[..., np.ndarray | None]:
             a, over = (further if over else full)(a, n, axis, norm), True
         return a
 
-    def host(a: np.ndarray, s: Any = None, axes: Any = None, norm: Norm = None) -> np.ndarray | None:
+    def host(a: np.ndarray, s: Any = None, axes: Any = usual, norm: Norm = None) -> np.ndarray | None:
         if axes is None:
             if s is not None:
                 return None
@@ -159,7 +159,7 @@ def _over_axes(name: str) -> Callable[..., np.ndarray | None]:
 
 
 def _several(name: str) -> Callable[[fastpath.F], fastpath.F]:
-    host = _over_axes(name)
+    host = over_axes(name)
     return fastpath.whole(host, large=host)
 
 

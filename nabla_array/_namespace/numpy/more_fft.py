@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..chapters.fft import fftn, ifftn, irfftn, rfftn
+from ..chapters.fft import fftn, ifftn, irfftn, over_axes, rfftn
 from ..core.array import Array
 from ..dispatch import fastpath
 from .described import numpys_in, of_family
@@ -21,10 +21,8 @@ def _in_a_plane(
     def call(a: Any, s: Any = None, axes: Any = (-2, -1), norm: Any = None, out: Any = None) -> Array:
         return transform(a, s, axes, norm, out=out)
 
-    numpys = numpys_in("numpy.fft", np.fft)
-    return fastpath.whole(getattr(np.fft, name))(
-        numpys(of_family(call, f"fft.{name}", summary, example, result))
-    )
+    numpys, host = numpys_in("numpy.fft", np.fft), over_axes(f"{name[:-1]}n", (-2, -1))
+    return fastpath.whole(host, large=host)(numpys(of_family(call, f"fft.{name}", summary, example, result)))
 
 
 fft2 = _in_a_plane(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import nabla_array as xp
 from nabla_array._lazy.graph.node import leaf
 from nabla_array._lazy.run.evaluator import value_of
-from nabla_array._namespace.chapters.fft import _over_axes as over_axes
+from nabla_array._namespace.chapters.fft import over_axes
 from nabla_array._namespace.core.array import Array, current
 
 from ..strategies import same
