@@ -21,11 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..cpu.pool import Task
-from ..forks import at_fork
+from ..forks import at_fork, late
 from ..graph.primitive import Primitive
 from ..ops.structure import slice_
 from ..stats import stats
-from .artifacts import toolchain
 from .canonical import CanonicalEqn, CanonicalProgram, Size, parse, slices_of
 from .columns import taken_apart
 from .rows import Rows
@@ -173,7 +172,8 @@ def build_kernels(temporary: Path) -> list[Path]:
     """
     from mojo.run import subprocess_run_mojo
 
-    name = hashlib.sha256(toolchain().encode()).hexdigest()[:16]
+    toolchain = late(".artifacts", __package__).toolchain()  # of modules that Windows does not have
+    name = hashlib.sha256(toolchain.encode()).hexdigest()[:16]
     folder = Path(os.environ.get("MODULAR_CACHE_DIR", temporary))
     out = folder / f"nabla-{name}" / "nabla_kernels.mojoc"
     if out.exists():
