@@ -431,6 +431,16 @@ MORE: dict[str, dict[str, Entry]] = {
     },
 }
 
+# What is called once for a whole batch.
+_AT_ONCE = {
+    "scipy.linalg, scipy.sparse": "inv det cholesky expm pinv sqrtm logm eigvalsh svdvals",
+    "scipy.ndimage": (
+        "gaussian_filter gaussian_filter1d gaussian_laplace gaussian_gradient_magnitude uniform_filter "
+        "uniform_filter1d median_filter maximum_filter minimum_filter sobel prewitt laplace spline_filter"
+    ),
+    "scipy.signal: filters": "lfilter filtfilt sosfilt sosfiltfilt resample_poly decimate",
+    "scipy.fft, stats, cluster": "idst dctn idctn dstn idstn",
+}
 _OTHERWISE = {
     ".....": [("scipy.interpolate", "RBFInterpolator")],
     "...l.": [
@@ -448,6 +458,7 @@ _OTHERWISE = {
     "s00lh": [
         ("scipy.optimize: solvers", "milp"),
     ],
+    "....h": [(chapter, name) for chapter, names in _AT_ONCE.items() for name in names.split()],
 }
 for _cells, _rows in _OTHERWISE.items():
     for _chapter, _name in _rows:

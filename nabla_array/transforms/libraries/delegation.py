@@ -1,5 +1,7 @@
 """Functions of SciPy's and scikit-learn's that leave for C go to rules of ours where a derivative is taken.
 
+Some are called once for a batch, too: `batches`.
+
 A derivative cannot follow a value into C code. `ROWS` names the modules whose functions do that, why there is
 no other way to meet them, and the module of ours with rules for them, by name.
 
@@ -18,7 +20,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial, wraps
+from functools import cached_property, partial, wraps
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -30,7 +32,8 @@ from ..._lazy.rules.concretization import is_traced
 from ..._namespace.core.array import Array, current
 from ..._namespace.interop.doors import keep_capabilities
 from ..._namespace.interop.imports import after_import
-from .tracking import is_tracked
+from .batches import OPERANDS, AtOnce, varies
+from .tracking import constant, is_tracked
 
 # ``rule(original, **arguments)`` returns the result, in ways that derivatives pass, or NotImplemented: the
 # original is called then. Its parameters have the names of those of the original's that it heeds, and get
@@ -85,9 +88,10 @@ def rules_of(row: Row) -> Mapping[str, Rule]:
 
 
 def replaced() -> Iterator[tuple[Row, list[str]]]:
-    """Yield what rules there are: rows, and the names of the functions and methods."""
+    """Yield what is replaced: rows, and the names of the functions and methods."""
     for row in ROWS:
-        yield row, [name.removesuffix(".__init__") for name in rules_of(row)]
+        names = {**rules_of(row), **OPERANDS.get(row.module, {})}
+        yield row, [name.removesuffix(".__init__") for name in names]
 
 
 # -- calls ---------------------------------------------------------------------------------------------
@@ -144,7 +148,7 @@ class Binding:
         found = self.arguments(args, kwargs)
         if found is None:
             return NotImplemented
-        return self.rule(self.original, **{k: _constant(v) for k, v in found.items()})
+        return self.rule(self.original, **{k: constant(v) for k, v in found.items()})
 
 
 def _is_same(x: Any, default: Any) -> bool:
@@ -158,26 +162,44 @@ def _check_finite(operands: Any) -> None:
             raise ValueError("array must not contain infs or NaNs")  # as SciPy says
 
 
-def _constant(x: Any) -> Any:
-    """Return what is constant as NumPy's, since rules hand it on to SciPy, but of a batch, or a program."""
-    if type(x) is Array and not (x._levels or is_tracked(x) or is_traced(current(x))):
-        return np.asarray(x)
-    return type(x)(map(_constant, x)) if type(x) in (list, tuple) else x
+class Delegate:
+    """What answers a function's calls first: its rule for derivatives, or one call for a whole batch."""
+
+    def __init__(self, original: Callable[..., Any], rule: Rule | None, operand: str | None) -> None:
+        self.original, self.rule, self.operand = original, rule, operand
+
+    @cached_property
+    def _binding(self) -> Binding:
+        assert self.rule is not None
+        return Binding(self.original, self.rule)
+
+    @cached_property
+    def _at_once(self) -> AtOnce:
+        assert self.operand is not None
+        return AtOnce(self.original, self.operand, self.rule and self._binding)
+
+    def __call__(self, args: Any, kwargs: Any) -> Any:
+        """Return the result, or NotImplemented where the original is to be called."""
+        if self.rule is not None and asked(self.rule, args, kwargs):
+            return self._binding(args, kwargs)
+        if self.operand is not None and any(map(varies, (*args, *kwargs.values()))):
+            return self._at_once(args, kwargs)
+        return NotImplemented
 
 
-def delegated(original: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
-    """Return a function that asks our rule first where a derivative is being taken by an operand."""
-    bindings: list[Binding] = []
+def delegated(
+    original: Callable[..., Any], rule: Rule | None, operand: str | None = None
+) -> Callable[..., Any]:
+    """Return a function that asks our rule first where a derivative is being taken by an operand.
+
+    `operand` is the one of which all examples of a batch may be taken at once.
+    """
+    delegate = Delegate(original, rule, operand)
 
     @wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if asked(rule, args, kwargs):
-            if not bindings:
-                bindings.append(Binding(original, rule))
-            result = bindings[0](args, kwargs)
-            if result is not NotImplemented:
-                return result
-        return original(*args, **kwargs)
+        result = delegate(args, kwargs)
+        return original(*args, **kwargs) if result is NotImplemented else result
 
     return call
 
@@ -186,11 +208,12 @@ def delegated(original: Callable[..., Any], rule: Rule) -> Callable[..., Any]:
 
 
 def _put_on(row: Row, module: ModuleType) -> None:
-    rules = rules_of(row)
+    rules, operands = rules_of(row), OPERANDS.get(row.module, {})
     if row.module == "scipy.fft":
-        module.register_backend(_Backend(rules))
+        module.register_backend(_Backend(rules, operands))
         return
-    for name, rule in rules.items():
+    for name in {**rules, **operands}:
+        rule = rules.get(name)
         owner, _, attribute = name.rpartition(".")
         holder = getattr(module, owner) if owner else module
         if hasattr(rule, "__set__"):  # for an attribute
@@ -198,7 +221,7 @@ def _put_on(row: Row, module: ModuleType) -> None:
             setattr(holder, attribute, rule)
             continue
         original = getattr(holder, attribute)
-        made = delegated(original, rule)
+        made = delegated(original, rule, operands.get(name))
         setattr(holder, attribute, made)
         keep_capabilities(original, made)
         home = sys.modules.get(original.__module__)
@@ -211,18 +234,15 @@ class _Backend:
 
     __ua_domain__ = "numpy.scipy.fft"
 
-    def __init__(self, rules: Mapping[str, Rule]) -> None:
-        self._rules = rules
-        self._bindings: dict[str, Binding] = {}
+    def __init__(self, rules: Mapping[str, Rule], operands: Mapping[str, str]) -> None:
+        self._rules, self._operands = rules, operands
+        self._delegates: dict[str, Delegate] = {}
 
     def __ua_function__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         name = function.__name__
-        rule = self._rules.get(name)
-        if rule is None or not asked(rule, args, kwargs):
-            return NotImplemented
-        if name not in self._bindings:
-            self._bindings[name] = Binding(function, rule)
-        return self._bindings[name](args, kwargs)
+        if name not in self._delegates:
+            self._delegates[name] = Delegate(function, self._rules.get(name), self._operands.get(name))
+        return self._delegates[name](args, kwargs)
 
 
 for _row in ROWS:

@@ -95,8 +95,8 @@ def _gaussian_laplace(
 def _gaussian_gradient_magnitude(
     original: Any, input: Any, sigma: Any, output: Any, mode: Any, axes: Any, **options: Any
 ) -> Any:
-    if output is not None or is_tracked([sigma, *options.values()]):
-        return NotImplemented
+    if output is not None or is_tracked([sigma, *options.values()]) or array(input).dtype.kind in "iub":
+        return NotImplemented  # of integers, SciPy's is rounded
     return np.sqrt(sum(t * t for t in _terms(input, 1, sigma, axes, mode, options)))
 
 
@@ -105,9 +105,10 @@ def _edges(smooth: Sequence[float]) -> Rule:
 
     def rule(original: Any, input: Any, axis: int, mode: Any, cval: float) -> Any:
         x = array(input)
-        for a, m in enumerate(_each(mode, range(x.ndim))):
-            weights = (-1, 0, 1) if a == axis % x.ndim else smooth
-            x = mapped(partial(_ndimage("correlate1d"), weights=weights, mode=m, cval=cval), x, a)
+        modes = _each(mode, range(x.ndim))
+        for a in sorted(range(x.ndim), key=lambda a: a != axis % x.ndim):  # in SciPy's order
+            weights = smooth if a != axis % x.ndim else (-1, 0, 1)
+            x = mapped(partial(_ndimage("correlate1d"), weights=weights, mode=modes[a], cval=cval), x, a)
         return x
 
     return rule

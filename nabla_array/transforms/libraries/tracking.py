@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._lazy.rules.concretization import differentiating
+import numpy as np
+
+from ..._lazy.rules.concretization import differentiating, is_traced
 from ..._namespace.core.array import Array, current
 
 
@@ -14,6 +16,13 @@ def is_tracked(x: Any) -> bool:
     if type(x) is Array:
         return bool(differentiating(current(x)))
     return type(x) in (list, tuple) and any(map(is_tracked, x))
+
+
+def constant(x: Any) -> Any:
+    """Return what is constant as NumPy's, since rules hand it on to SciPy, but of a batch, or a program."""
+    if type(x) is Array and not (x._levels or is_tracked(x) or is_traced(current(x))):
+        return np.asarray(x)
+    return type(x)(map(constant, x)) if type(x) in (list, tuple) else x
 
 
 def holding(rule: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,0 +1,183 @@
+"""SciPy's compiled functions for all examples of a batch at once, against calls with one after the other."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+from scipy import linalg, ndimage, signal
+
+import nabla_array as xp
+from nabla_array.distributed import DeviceMesh, P, shard
+from nabla_array.transforms import SplitWarning, compile, grad, jvp, scan, vmap
+from nabla_array.transforms.libraries.batches import OPERANDS
+
+Function = Callable[[Any], Any]
+RNG = np.random.default_rng(0)
+IMAGES = RNG.normal(size=(5, 20, 15)) * 10
+B, A = map(xp.asarray, signal.butter(3, 0.2))
+SOS = xp.asarray(signal.butter(4, 0.2, output="sos"))
+WEIGHTS = xp.asarray(np.arange(6.0).reshape(2, 3))
+CROSS = xp.asarray(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool))
+
+# By module and function: calls with an example.
+CALLS: dict[str, dict[str, list[Function]]] = {
+    "scipy.ndimage": {
+        "gaussian_filter": [
+            lambda x: ndimage.gaussian_filter(x, (1, 2), mode=["wrap", "nearest"]),
+            lambda x: ndimage.gaussian_filter(x, 1.5, axes=(0,)),
+        ],
+        "uniform_filter": [lambda x: ndimage.uniform_filter(x, (3, 4))],
+        "gaussian_laplace": [lambda x: ndimage.gaussian_laplace(x, 1.0)],
+        "laplace": [lambda x: ndimage.laplace(x)],
+        "median_filter": [
+            lambda x: ndimage.median_filter(x, (3, 5)),
+            lambda x: ndimage.median_filter(x, footprint=CROSS),
+        ],
+        "maximum_filter": [lambda x: ndimage.maximum_filter(x, 3)],
+        "minimum_filter": [lambda x: ndimage.minimum_filter(x, footprint=CROSS)],
+        "percentile_filter": [lambda x: ndimage.percentile_filter(x, 30, 3)],
+        "rank_filter": [lambda x: ndimage.rank_filter(x, 2, size=3)],
+        "convolve": [lambda x: ndimage.convolve(x, WEIGHTS, mode="constant", cval=2)],
+        "correlate": [lambda x: ndimage.correlate(x, WEIGHTS, mode="wrap")],
+        "gaussian_filter1d": [lambda x: ndimage.gaussian_filter1d(x, 2, axis=0)],
+        "uniform_filter1d": [lambda x: ndimage.uniform_filter1d(x, 4, axis=-2)],
+        "correlate1d": [lambda x: ndimage.correlate1d(x, xp.asarray([1, 2, 3.0]))],
+        "convolve1d": [lambda x: ndimage.convolve1d(x, xp.asarray([1, 2, 3.0]), 0)],
+        "maximum_filter1d": [lambda x: ndimage.maximum_filter1d(x, 3)],
+        "minimum_filter1d": [lambda x: ndimage.minimum_filter1d(x, 3, axis=0)],
+        "spline_filter1d": [lambda x: ndimage.spline_filter1d(x, 3, axis=0)],
+        "spline_filter": [lambda x: ndimage.spline_filter(x)],
+        "grey_erosion": [lambda x: ndimage.grey_erosion(x, size=(3, 3))],
+        "grey_dilation": [lambda x: ndimage.grey_dilation(x, footprint=CROSS)],
+        "grey_opening": [lambda x: ndimage.grey_opening(x, size=3)],
+        "grey_closing": [lambda x: ndimage.grey_closing(x, size=3)],
+        "morphological_gradient": [lambda x: ndimage.morphological_gradient(x, size=3)],
+        "white_tophat": [lambda x: ndimage.white_tophat(x, size=(3, 3))],
+        "black_tophat": [lambda x: ndimage.black_tophat(x, footprint=CROSS)],
+        "sobel": [lambda x: ndimage.sobel(x, 0), lambda x: ndimage.sobel(x)],
+        "prewitt": [lambda x: ndimage.prewitt(x, axis=0, mode="nearest")],
+        "gaussian_gradient_magnitude": [lambda x: ndimage.gaussian_gradient_magnitude(x, 1.0)],
+    },
+    "scipy.signal": {
+        "lfilter": [lambda x: signal.lfilter(B, A, x), lambda x: signal.lfilter(B, A, x, axis=0)],
+        "filtfilt": [lambda x: signal.filtfilt(B, A, x, axis=0)],
+        "sosfilt": [lambda x: signal.sosfilt(SOS, x)],
+        "sosfiltfilt": [lambda x: signal.sosfiltfilt(SOS, x, axis=0, padlen=5)],
+        "savgol_filter": [lambda x: signal.savgol_filter(x, 7, 2, axis=0, mode="wrap")],
+        "resample_poly": [lambda x: signal.resample_poly(x, 2, 3)],
+        "decimate": [lambda x: signal.decimate(x, 2, ftype="fir")],
+        "upfirdn": [lambda x: signal.upfirdn(xp.asarray([1.0, 2, 1]), x, 2)],
+        "detrend": [lambda x: signal.detrend(x, axis=0, type="constant")],
+    },
+    "scipy.fft": {
+        **{name: [lambda x, name=name: getattr(scipy.fft, name)(x, 2, axis=0)] for name in ("dct", "idct")},
+        **{name: [lambda x, name=name: getattr(scipy.fft, name)(x, 3)] for name in ("dst", "idst")},
+        **{name: [lambda x, name=name: getattr(scipy.fft, name)(x)] for name in ("dctn", "idctn")},
+        **{name: [lambda x, name=name: getattr(scipy.fft, name)(x, axes=0)] for name in ("dstn", "idstn")},
+    },
+    "scipy.linalg": {
+        name: [lambda x, name=name: getattr(linalg, name)(x @ x.mT / 99 + xp.eye(20, dtype=x.dtype))]
+        for name in ("inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "expm", "sqrtm", "logm")
+    },
+}
+CASES = [
+    pytest.param(f, dtype, id=f"{name}-{k}-{dtype}")
+    for functions in CALLS.values()
+    for name, calls in functions.items()
+    for k, f in enumerate(calls)
+    for dtype in ("f4", "f8", "i4")
+    # SciPy rounds on the way: one by one; and warns that it is not exact.
+    if (name, dtype) not in [("gaussian_gradient_magnitude", "i4"), ("logm", "f4")]
+]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_split() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SplitWarning)
+        yield
+
+
+def one_by_one(f: Function, batch: np.ndarray) -> np.ndarray:
+    return np.stack([np.asarray(f(xp.asarray(x))) for x in batch])
+
+
+def assert_same(found: Any, wanted: np.ndarray) -> None:
+    found = np.asarray(found)
+    assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+    tolerance = 100 * np.finfo(found.dtype).eps if found.dtype.kind in "fc" else 0
+    np.testing.assert_allclose(found, wanted, rtol=tolerance, atol=tolerance * np.abs(wanted).max())
+
+
+def test_each_function_of_the_table_is_called() -> None:
+    assert {module: {*names} for module, names in OPERANDS.items()} == {m: {*c} for m, c in CALLS.items()}
+
+
+@pytest.mark.parametrize(("f", "dtype"), CASES)
+def test_a_batch_at_once(f: Function, dtype: str) -> None:
+    batch = IMAGES.astype(dtype)
+    wanted = one_by_one(f, batch)
+    assert_same(vmap(f)(xp.asarray(batch)), wanted)
+    assert_same(vmap(f, in_axes=1, out_axes=-1)(xp.asarray(batch.swapaxes(0, 1))), np.moveaxis(wanted, 0, -1))
+    pairs = np.stack([batch, batch[::-1]])
+    assert_same(vmap(vmap(f))(xp.asarray(pairs)), np.stack([wanted, wanted[::-1]]))
+    assert_same(compile(f, fullgraph=True)(xp.asarray(batch[0])), wanted[0])
+    assert_same(vmap(compile(f, fullgraph=True))(xp.asarray(batch)), wanted)
+
+
+def smooth(x: Any) -> Any:
+    return ndimage.gaussian_filter(x, 1.0)
+
+
+def test_between_operations_of_ours_and_in_loops() -> None:
+    f = lambda x: xp.exp(-smooth(xp.abs(x))) + ndimage.median_filter(x - 1, 3)  # noqa: E731
+    wanted = one_by_one(f, IMAGES)
+    assert_same(vmap(f)(xp.asarray(IMAGES)), wanted)
+    _, found = scan(lambda c, x: (c, f(x)), 0.0, xp.asarray(IMAGES))
+    assert_same(found, wanted)
+
+
+def test_derivatives_take_their_rules() -> None:
+    x = xp.asarray(IMAGES)
+    loss = lambda x: xp.sum(smooth(x) ** 2)  # noqa: E731
+    assert_same(vmap(grad(loss))(x), one_by_one(grad(loss), IMAGES))
+    assert_same(grad(lambda x: xp.sum(vmap(loss)(x)))(x), one_by_one(grad(loss), IMAGES))
+    _, tangent = jvp(vmap(smooth), (x,), (x,))
+    assert_same(tangent, one_by_one(smooth, IMAGES))
+    total = one_by_one(smooth, IMAGES).sum()
+    assert_same(grad(lambda s: xp.sum(s * vmap(smooth)(x)))(2.0), np.asarray(total))
+
+
+def test_devices_of_a_mesh_have_their_own_examples() -> None:
+    x = shard(np.concatenate([IMAGES, IMAGES[:3]]), DeviceMesh(4, "d"), P("d"))
+    found = vmap(smooth)(x)
+    assert found.sharding.partition_spec == P("d", None, None)
+    assert_same(found, one_by_one(smooth, np.asarray(x)))
+
+
+def test_an_empty_batch() -> None:
+    assert vmap(smooth)(xp.zeros((0, 7, 6))).shape == (0, 7, 6)
+
+
+def test_errors_are_raised_by_the_call() -> None:
+    matrices = np.stack([np.eye(3), np.zeros((3, 3))])
+    with pytest.raises(np.linalg.LinAlgError, match=r"^inv \(called at .*test_libraries_batches.py"):
+        vmap(linalg.inv)(xp.asarray(matrices))
+    with pytest.raises(np.exceptions.AxisError, match="axis 5 is out of bounds for array of dimension 2"):
+        vmap(lambda x: ndimage.gaussian_filter1d(x, 1.0, axis=5))(xp.asarray(IMAGES))
+    with pytest.raises(ValueError, match="window_length must be less than"):
+        vmap(lambda x: signal.savgol_filter(x, 99, 2))(xp.asarray(IMAGES))
+
+
+def test_what_differs_in_another_operand_is_split() -> None:
+    sigmas = xp.asarray([0.5, 1.0, 1.5, 2.0, 2.5])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SplitWarning)
+        found = vmap(ndimage.gaussian_filter)(xp.asarray(IMAGES), sigmas)
+    pairs = zip(IMAGES, np.asarray(sigmas), strict=True)
+    assert_same(found, np.stack([ndimage.gaussian_filter(x, s) for x, s in pairs]))
