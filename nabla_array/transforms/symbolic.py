@@ -368,11 +368,14 @@ def _canonical(recipe: Recipe, numbers: Mapping[int, Any]) -> tuple[Any, list[No
             constants.append(recipe.captured[i - count])
         return names[i]
 
+    literals = {*numbers}
     for i, e in enumerate(program.eqns, len(program.inputs)):
         if is_literal(e):
             names[i] = dict(e.params)["value"], e.aval
-        elif e.prim.kind == "broadcast" and e.ins[0] in numbers:
+            literals.add(i)
+        elif e.prim.kind == "broadcast" and e.ins[0] in literals:
             names[i] = names[e.ins[0]][0], e.aval
+            literals.add(i)
         else:
             eqn = e._replace(ins=tuple([named(k) for k in e.ins]))
             names[i] = found.setdefault(eqn, len(arrays) + len(found))

@@ -389,3 +389,14 @@ def test_random_functions_of_lengths(seed: int, first: int, others: list[int]) -
     for n in [first, *others, 37, 300, 301]:
         a, b = np.linspace(-1.0, 2.0, n), np.ones(3)
         alike(outcome(c, a, b), outcome(fun, a, b))
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: 2 * x, lambda x: x + 1, lambda x: 1 - xp.cumsum(x) * 3, lambda x: xp.maximum(x, 0)]
+)
+def test_numbers_beside_a_batch(f: Callable[[Any], Any], recwarn: pytest.WarningsRecorder) -> None:
+    compiled = compile(vmap(f), dynamic_dims={0: {0: "n"}})
+    for n in (5, 3, 70):
+        x = rng.normal(size=(n, 4))
+        np.testing.assert_array_equal(np.asarray(compiled(xp.asarray(x))), np.asarray(vmap(f)(xp.asarray(x))))
+    assert not recwarn.list  # one program for all lengths

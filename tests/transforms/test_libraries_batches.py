@@ -160,6 +160,23 @@ def test_devices_of_a_mesh_have_their_own_examples() -> None:
     assert_same(found, one_by_one(smooth, np.asarray(x)))
 
 
+def test_one_program_for_batches_of_any_length() -> None:
+    f = compile(vmap(lambda x: 2 * ndimage.convolve(x, WEIGHTS)), dynamic_dims={0: {0: "n"}})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        for n in (5, 2, 4):
+            assert_same(
+                f(xp.asarray(IMAGES[:n])), one_by_one(lambda x: 2 * ndimage.convolve(x, WEIGHTS), IMAGES[:n])
+            )
+
+
+def test_calls_with_other_arguments_are_told_apart() -> None:
+    with xp.config(mode="host"):
+        for value in (0.0, -0.0, 1, 1.0, True, 2.0):
+            f = lambda x, v=value: xp.signbit(ndimage.convolve(0 * x, WEIGHTS, mode="constant", cval=v) - v)  # noqa: E731
+            assert_same(vmap(f)(xp.asarray(IMAGES)), one_by_one(f, IMAGES))
+
+
 def test_an_empty_batch() -> None:
     assert vmap(smooth)(xp.zeros((0, 7, 6))).shape == (0, 7, 6)
 

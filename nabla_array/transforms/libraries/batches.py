@@ -7,9 +7,10 @@ and each example gets what it would get alone. `compile` records the call as one
 from __future__ import annotations
 
 import inspect
+import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,11 +43,15 @@ OPERANDS: dict[str, dict[str, str]] = {
 }
 
 
-@dataclass(eq=False)
+@dataclass(frozen=True)
 class Call:
-    """A function of NumPy's arrays, whose last `ndim` axes are an example's, and the aval of one result."""
+    """A function of NumPy's arrays, whose last `ndim` axes are an example's, and the aval of one result.
 
-    function: Callable[[np.ndarray], Any]
+    `key` tells the function and its other arguments, so that plans and programs are found again.
+    """
+
+    function: Callable[[np.ndarray], Any] = field(compare=False)
+    key: Hashable
     ndim: int
     shape: tuple[int, ...]
     dtype: np.dtype
@@ -127,8 +132,17 @@ class AtOnce:
         )
         if type(example) is not np.ndarray:
             return NotImplemented
-        result = apply(host_call, x, call=Call(function, x.ndim, example.shape[1:], example.dtype))
+        key = self.original, _text(others)
+        result = apply(host_call, x, call=Call(function, key, x.ndim, example.shape[1:], example.dtype))
         mark_origin(result._node, self.original.__name__)
         if not is_traced(current(x)):
             evaluate((current(result),))  # what it raises, it raises here
         return result
+
+
+def _text(arguments: Mapping[str, Any]) -> Hashable:
+    """Return what is equal for equal arguments."""
+    try:
+        return pickle.dumps(arguments)
+    except (pickle.PicklingError, AttributeError, TypeError):  # a function within another one, or a file
+        return object()
