@@ -433,12 +433,14 @@ MORE: dict[str, dict[str, Entry]] = {
 
 # What is called once for a whole batch.
 _AT_ONCE = {
-    "scipy.linalg, scipy.sparse": "inv det cholesky expm pinv sqrtm logm eigvalsh svdvals",
+    "scipy.linalg, scipy.sparse": ("inv det cholesky expm pinv eigvalsh svdvals solve solve_triangular qr"),
     "scipy.ndimage": (
         "gaussian_filter gaussian_filter1d gaussian_laplace gaussian_gradient_magnitude uniform_filter "
         "uniform_filter1d median_filter maximum_filter minimum_filter sobel prewitt laplace spline_filter"
     ),
-    "scipy.signal: filters": "lfilter filtfilt sosfilt sosfiltfilt resample_poly decimate",
+    "scipy.signal: filters": (
+        "lfilter filtfilt sosfilt sosfiltfilt resample_poly decimate welch periodogram stft"
+    ),
     "scipy.fft, stats, cluster": "idst dctn idctn dstn idstn",
 }
 _OTHERWISE = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import pickle
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from ..._lazy.graph.node import mark_origin
 from ..._lazy.graph.primitive import Dims, Primitive
 from ..._lazy.rules.concretization import is_traced
 from ..._lazy.run.evaluator import evaluate
-from ..._namespace.core.array import Array, apply, current
+from ..._namespace.core.array import Array, apply, apply_many, current, from_value
 from .tracking import constant, is_tracked
 
 _FILTERS = (
@@ -30,44 +30,79 @@ _FILTERS = (
     "grey_closing morphological_gradient white_tophat black_tophat"
 )
 _SIGNALS = "lfilter filtfilt sosfilt sosfiltfilt savgol_filter resample_poly decimate upfirdn"
+# Their first results, frequencies and times, are the same for all examples.
+_SPECTRA = ("csd", "welch", "periodogram", "stft")
 _TRANSFORMS = "dct idct dst idst dctn idctn dstn idstn"
-_MATRICES = {"a": "inv det cholesky eigvalsh svdvals pinv", "A": "expm sqrtm logm"}
+_MATRICES = {
+    ("a",): "inv det cholesky eigvalsh svdvals pinv eigh svd qr lu",
+    ("A",): "expm",  # `sqrtm` and `logm` have complex results for some matrices
+    ("a", "b"): "solve solve_triangular",
+}
 # They have no argument for axes; their rules for derivatives do all examples at once.
 _BY_RULES = ("sobel", "prewitt", "gaussian_gradient_magnitude", "spline_filter")
-# By module, the operand of each function of which examples may come at once.
-OPERANDS: dict[str, dict[str, str]] = {
-    "scipy.ndimage": dict.fromkeys([*_FILTERS.split(), *_BY_RULES], "input"),
-    "scipy.signal": {**dict.fromkeys(_SIGNALS.split(), "x"), "detrend": "data"},
-    "scipy.fft": dict.fromkeys(_TRANSFORMS.split(), "x"),
-    "scipy.linalg": {name: operand for operand, names in _MATRICES.items() for name in names.split()},
+# Arguments that are written to, are of one example, or choose results by their values.
+_REFUSED = ("output", "zi", "subset_by_value")
+# By module, the operands of each function of which examples may come at once.
+OPERANDS: dict[str, dict[str, tuple[str, ...]]] = {
+    "scipy.ndimage": dict.fromkeys([*_FILTERS.split(), *_BY_RULES], ("input",)),
+    "scipy.signal": {
+        **dict.fromkeys([*_SIGNALS.split(), *_SPECTRA], ("x",)),
+        **{"detrend": ("data",), "csd": ("x", "y")},
+    },
+    "scipy.fft": dict.fromkeys(_TRANSFORMS.split(), ("x",)),
+    "scipy.linalg": {name: operands for operands, names in _MATRICES.items() for name in names.split()},
 }
 
 
 @dataclass(frozen=True)
 class Call:
-    """A function of NumPy's arrays, whose last `ndim` axes are an example's, and the aval of one result.
+    """A function of NumPy's arrays, how many axes of each are an example's, and the avals of one's results.
 
     `key` tells the function and its other arguments, so that plans and programs are found again.
     """
 
-    function: Callable[[np.ndarray], Any] = field(compare=False)
+    function: Callable[..., Any] = field(compare=False)
     key: Hashable
-    ndim: int
-    shape: tuple[int, ...]
-    dtype: np.dtype
+    ndims: tuple[int, ...]
+    results: tuple[Aval, ...]
+
+    def lead(self, x: Any) -> tuple[int, ...]:
+        """Return the axes before those of an example of the first operand."""
+        shape: tuple[int, ...] = x.shape
+        return shape[: len(shape) - self.ndims[0]]
+
+    def avals(self, *xs: Any) -> tuple[Aval, ...]:
+        """Return the avals of the results of a batch."""
+        return tuple([aval_of((*self.lead(xs[0]), *r.shape), r.dtype) for r in self.results])
+
+    def __call__(self, *xs: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Return the results of a batch."""
+        if 0 in self.lead(xs[0]):  # which some functions refuse
+            return tuple([np.empty(a.shape, a.dtype) for a in self.avals(*xs)])
+        found = _several(self.function(*xs))
+        made = tuple(map(np.asarray, found[len(found) - len(self.results) :]))
+        for y, aval in zip(made, self.avals(*xs), strict=True):
+            if (y.shape, y.dtype) != (aval.shape, aval.dtype):
+                raise TypeError(f"gave {y.dtype}{[*y.shape]} for a batch, where {aval} was due")
+        return made
 
 
-def _aval(x: Aval, call: Call) -> Aval:
-    return aval_of((*x.shape[: x.ndim - call.ndim], *call.shape), call.dtype)
+def _dims(*xs: Aval, call: Call) -> Dims:
+    lead = tuple(range(len(call.lead(xs[0]))))
+    ndims = [*call.ndims, *[r.ndim for r in call.results]]
+    return tuple([(*lead, *(-1 - k,) * ndim) for k, ndim in enumerate(ndims)])
 
 
-def _dims(x: Aval, call: Call) -> Dims:
-    lead = tuple(range(x.ndim - call.ndim))
-    return (*lead, *(-1,) * call.ndim), (*lead, *(-2,) * len(call.shape))
-
-
+# Of one operand, and one result: threads share a large batch.
 host_call = Primitive(
-    "host_call", _aval, lambda x, call: np.asarray(call.function(x)), dims=_dims, by_rows=True
+    "host_call",
+    lambda x, call: call.avals(x)[0],
+    lambda x, call: call(x)[0],
+    dims=_dims,
+    by_rows=True,
+)
+host_calls = Primitive(
+    "host_calls", lambda *xs, call: call.avals(*xs), lambda *xs, call: call(*xs), dims=_dims
 )
 
 
@@ -79,40 +114,48 @@ def varies(x: Any) -> bool:
 
 
 class AtOnce:
-    """A function that is called once for all examples of its argument `operand`.
+    """A function that is called once for all examples of some of its arguments, `operands`.
 
     `rule` is that for derivatives, of a function that has no argument for axes.
     """
 
-    def __init__(self, original: Callable[..., Any], operand: str, rule: Callable[..., Any] | None) -> None:
-        self.original, self.operand = original, operand
+    def __init__(
+        self, original: Callable[..., Any], operands: Sequence[str], rule: Callable[..., Any] | None
+    ) -> None:
+        self.original, self.operands = original, operands
         self.rule = rule if original.__name__ in _BY_RULES else None
         self.signature = inspect.signature(original)
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
         """Return the results, or NotImplemented where a call does something else."""
         try:
-            others = self.signature.bind(*args, **kwargs).arguments
+            given = self.signature.bind(*args, **kwargs).arguments
         except TypeError:  # which the original says itself
             return NotImplemented
-        x = others.pop(self.operand, None)
-        if type(x) is not Array or any(map(varies, others.values())) or is_tracked([x, *others.values()]):
+        some = {name: given[name] for name in self.operands if varies(given.get(name))}
+        others = {name: value for name, value in given.items() if name not in some}
+        if any(map(varies, others.values())) or is_tracked([*given.values()]):
+            return NotImplemented
+        if not all(type(x) is Array for x in some.values()):
             return NotImplemented
         if self.rule is not None:
             return self.rule(args, kwargs)
-        where = self._where(others, x.ndim)
-        if where is None or others.get("output") is not None or others.get("zi") is not None:
+        where = self._where(others, [x.ndim for x in some.values()])
+        if where is None or any(others.get(name) is not None for name in _REFUSED):
             return NotImplemented
-        return self._called(x, {name: constant(value) for name, value in others.items()} | where)
+        # Nothing is written over an operand, which others may have.
+        known = {k: constant(v) for k, v in others.items() if not k.startswith("overwrite")}
+        return self._called(some, known | where, are_matrices=not where)
 
-    def _where(self, given: Mapping[str, Any], ndim: int) -> dict[str, Any] | None:
+    def _where(self, given: Mapping[str, Any], ndims: Sequence[int]) -> dict[str, Any] | None:
         """Return the argument that names the axes of an example, counted from the last; None if one is wrong.
 
-        What has no such argument is of matrices.
+        What has no such argument is of matrices, and of vectors beside them.
         """
         name = next((name for name in ("axes", "axis") if name in self.signature.parameters), None)
+        ndim = ndims[0]
         if name is None:
-            return {} if ndim == 2 else None
+            return {} if {*ndims} <= {1, 2} else None
         axes = given.get(name, self.signature.parameters[name].default)
         some = range(ndim) if axes is None else [axes] if isinstance(axes, int) else list(axes)
         if not all(isinstance(a, int) and -ndim <= a < ndim for a in some):
@@ -120,24 +163,53 @@ class AtOnce:
         found = [a % ndim - ndim for a in some]
         return {name: found[0] if name == "axis" else tuple(found)}
 
-    def _called(self, x: Array, others: Mapping[str, Any]) -> Any:
-        def function(v: np.ndarray) -> Any:
-            call = inspect.BoundArguments(self.signature, OrderedDict({**others, self.operand: v}))
-            return self.original(*call.args, **call.kwargs)
+    def _called(self, some: Mapping[str, Array], others: Mapping[str, Any], are_matrices: bool) -> Any:
+        names, shapes = [*some], [x.shape for x in some.values()]
+        # A vector goes as a column: beside a batch of matrices it would be one.
+        are_columns = are_matrices and 1 in map(len, shapes)
 
-        # What one result is like: of zeros, or of a matrix that has an inverse.
-        are_axes = others.keys() & {"axes", "axis"}
-        example = function(
-            (np.zeros(x.shape, x.dtype) if are_axes else np.eye(*x.shape, dtype=x.dtype))[None]
-        )
-        if type(example) is not np.ndarray:
+        def function(*values: np.ndarray) -> Any:
+            if are_columns:
+                values = tuple(
+                    [v[..., None] if len(s) == 1 else v for v, s in zip(values, shapes, strict=True)]
+                )
+            arguments = OrderedDict({**others, **dict(zip(names, values, strict=True))})
+            call = inspect.BoundArguments(self.signature, arguments)
+            found = self.original(*call.args, **call.kwargs)
+            return found[..., 0] if are_columns and type(found) is np.ndarray else found
+
+        # What results are like, of zeros and of matrices that have an inverse: alone, and as a batch of one.
+        examples = [
+            np.eye(*x.shape, dtype=x.dtype) if are_matrices and x.ndim == 2 else np.zeros(x.shape, x.dtype)
+            for x in some.values()
+        ]
+        alone = function(*examples)
+        one = [np.asarray(y) for y in _several(alone)]
+        batch = [np.asarray(y) for y in _several(function(*[x[None] for x in examples]))]
+        first = len(one) - 1 if self.original.__name__ in _SPECTRA else 0
+        if [y.shape for y in batch] != [y.shape if k < first else (1, *y.shape) for k, y in enumerate(one)]:
             return NotImplemented
-        key = self.original, _text(others)
-        result = apply(host_call, x, call=Call(function, key, x.ndim, example.shape[1:], example.dtype))
-        mark_origin(result._node, self.original.__name__)
-        if not is_traced(current(x)):
-            evaluate((current(result),))  # what it raises, it raises here
-        return result
+        avals = tuple([aval_of(y.shape, y.dtype) for y in one[first:]])
+        call = Call(function, (self.original, _text(others)), tuple(map(len, shapes)), avals)
+        results = (*map(from_value, one[:first]), *self._recorded(call, [*some.values()]))
+        return results if isinstance(alone, tuple) else results[0]
+
+    def _recorded(self, call: Call, operands: Sequence[Array]) -> tuple[Array, ...]:
+        made: tuple[Array, ...]
+        if len(operands) == len(call.results) == 1:
+            made = (apply(host_call, *operands, call=call),)
+        else:
+            made = apply_many(host_calls, *operands, call=call)
+        for y in made:
+            mark_origin(y._node, self.original.__name__)
+        if not any(is_traced(current(x)) for x in operands):
+            evaluate([current(y) for y in made])  # what it raises, it raises here
+        return made
+
+
+def _several(found: Any) -> Sequence[Any]:
+    """Return results, of which a batch of SciPy's may have a list."""
+    return found if isinstance(found, tuple | list) else (found,)
 
 
 def _text(arguments: Mapping[str, Any]) -> Hashable:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, wraps
 from importlib import import_module
 from types import ModuleType
@@ -165,8 +165,8 @@ def _check_finite(operands: Any) -> None:
 class Delegate:
     """What answers a function's calls first: its rule for derivatives, or one call for a whole batch."""
 
-    def __init__(self, original: Callable[..., Any], rule: Rule | None, operand: str | None) -> None:
-        self.original, self.rule, self.operand = original, rule, operand
+    def __init__(self, original: Callable[..., Any], rule: Rule | None, operands: Sequence[str]) -> None:
+        self.original, self.rule, self.operands = original, rule, operands
 
     @cached_property
     def _binding(self) -> Binding:
@@ -175,26 +175,25 @@ class Delegate:
 
     @cached_property
     def _at_once(self) -> AtOnce:
-        assert self.operand is not None
-        return AtOnce(self.original, self.operand, self.rule and self._binding)
+        return AtOnce(self.original, self.operands, self.rule and self._binding)
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
         """Return the result, or NotImplemented where the original is to be called."""
         if self.rule is not None and asked(self.rule, args, kwargs):
             return self._binding(args, kwargs)
-        if self.operand is not None and any(map(varies, (*args, *kwargs.values()))):
+        if self.operands and any(map(varies, (*args, *kwargs.values()))):
             return self._at_once(args, kwargs)
         return NotImplemented
 
 
 def delegated(
-    original: Callable[..., Any], rule: Rule | None, operand: str | None = None
+    original: Callable[..., Any], rule: Rule | None, operands: Sequence[str] = ()
 ) -> Callable[..., Any]:
     """Return a function that asks our rule first where a derivative is being taken by an operand.
 
-    `operand` is the one of which all examples of a batch may be taken at once.
+    `operands` are those of which all examples of a batch may be taken at once.
     """
-    delegate = Delegate(original, rule, operand)
+    delegate = Delegate(original, rule, operands)
 
     @wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -221,7 +220,7 @@ def _put_on(row: Row, module: ModuleType) -> None:
             setattr(holder, attribute, rule)
             continue
         original = getattr(holder, attribute)
-        made = delegated(original, rule, operands.get(name))
+        made = delegated(original, rule, operands.get(name, ()))
         setattr(holder, attribute, made)
         keep_capabilities(original, made)
         home = sys.modules.get(original.__module__)
@@ -234,14 +233,14 @@ class _Backend:
 
     __ua_domain__ = "numpy.scipy.fft"
 
-    def __init__(self, rules: Mapping[str, Rule], operands: Mapping[str, str]) -> None:
+    def __init__(self, rules: Mapping[str, Rule], operands: Mapping[str, Sequence[str]]) -> None:
         self._rules, self._operands = rules, operands
         self._delegates: dict[str, Delegate] = {}
 
     def __ua_function__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         name = function.__name__
         if name not in self._delegates:
-            self._delegates[name] = Delegate(function, self._rules.get(name), self._operands.get(name))
+            self._delegates[name] = Delegate(function, self._rules.get(name), self._operands.get(name, ()))
         return self._delegates[name](args, kwargs)
 
 
