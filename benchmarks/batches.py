@@ -1,10 +1,11 @@
-"""Functions of one example run on many: beside JAX, beside NumPy batched by hand, beside a loop."""
+"""Functions of one example run on many: beside JAX, beside NumPy batched by hand, beside loops."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
 from functools import partial
+from importlib.util import find_spec
 from time import perf_counter
 from types import ModuleType
 from typing import Any
@@ -125,6 +126,30 @@ def mandelbrot_row(side: int) -> Row:
     return Row(f"Mandelbrot, {side} x {side}, early exit", figures, (Claim(LOOP, 1 / 50),))
 
 
+def of_scipy(n: int) -> list[tuple[str, dict[str, Call], Claim]]:
+    """Return calls of SciPy's functions under vmap, and of the same in a loop over NumPy's arrays."""
+    from scipy import linalg, ndimage, signal
+
+    rng = np.random.default_rng(0)
+    images, signals = rng.standard_normal((n, 32, 32)), rng.standard_normal((n, 1000))
+    matrices = images @ images.swapaxes(1, 2) + np.eye(32)
+    cases: list[tuple[str, Callable[[Any], Any], np.ndarray]] = [
+        ("ndimage.gaussian_filter", lambda x: ndimage.gaussian_filter(x, 1.0), images),
+        ("ndimage.median_filter", lambda x: ndimage.median_filter(x, 3), images),
+        ("signal.savgol_filter", lambda x: signal.savgol_filter(x, 7, 2), signals),
+        ("linalg.solve", lambda x: linalg.solve(x, x[0]), matrices),
+    ]
+    out = []
+    for name, f, batch in cases:
+        mapped, ours = transforms.vmap(f), nabla_array.asarray(batch)
+        calls: dict[str, Call] = {
+            OURS: partial(lambda g, x: nabla_array.eval(g(x)), mapped, ours),
+            "numpy": partial(lambda f, xs: [f(x) for x in xs], f, batch),
+        }
+        out.append((f"vmap of {name}, {n} examples", calls, Claim("numpy", 1)))
+    return out
+
+
 def rows(quick: bool) -> list[Row]:
     """Measure everything here."""
     n, rounds = (16, 1) if quick else (4096, 30)
@@ -136,6 +161,7 @@ def rows(quick: bool) -> list[Row]:
             Claim(JIT, 1 / 0.8),
         ),
         ("vmap over 10,000 examples", by_hand(16 if quick else 10_000), Claim("numpy", 1.2)),
+        *(of_scipy(3 if quick else 300) if find_spec("scipy") else ()),
     ]
     out = []
     for name, calls, claim in some:

@@ -14,7 +14,7 @@ from ..._lazy.ops.indexing import gather
 from ..._lazy.ops.ordering import searchsorted as searchsorted_p
 from ..._lazy.ops.structure import reshape
 from ..core.array import Array, apply, from_value, zero_d
-from ..core.indexing import places
+from ..core.indexing import nonzero_indices
 from ..core.outputs import deliver
 from ..core.promotion import (
     as_array,
@@ -112,7 +112,7 @@ def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) ->
     return reduce(p.reduce_count, x, reduced_axes("count_nonzero", axis, x.ndim), keepdims)
 
 
-@fastpath.whole(places, large=places)
+@fastpath.whole(nonzero_indices, large=nonzero_indices)
 def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     """Return the indices of the elements that are not zero, in row-major order.
 
@@ -139,7 +139,7 @@ def nonzero(a: ArrayLike) -> tuple[Array, ...]:
     a = as_array("nonzero", a)
     if not a.ndim:
         raise ValueError("nonzero: Calling nonzero on 0d arrays is not allowed; atleast_1d gives one axis")
-    return tuple([from_value(i) for i in places(a._value())])
+    return tuple([from_value(i) for i in nonzero_indices(a._value())])
 
 
 @fastpath.whole(np.searchsorted)
@@ -199,7 +199,7 @@ _MISSING: Any = object()
 
 
 def _numpys_where(condition: Any, *chosen: Any) -> Any:
-    return np.where(condition, *chosen) if chosen else places(condition)
+    return np.where(condition, *chosen) if chosen else nonzero_indices(condition)
 
 
 def _chosen(condition: Any, x1: Any = None, x2: Any = None) -> int:

@@ -177,14 +177,14 @@ def _mask(function: str, mask: Any, shape: tuple[int, ...], axis: int) -> list[A
     value = np.asarray(mask)
     if value.ndim == 0:
         return [_Fresh(np.zeros(int(value), _INTP))]
-    return list(places(value))
+    return list(nonzero_indices(value))
 
 
-# Elements from which `places` counts through them as if they lay in one row.
+# Elements from which `nonzero_indices` counts through them as if they lay in one row.
 _MANY = 2048
 
 
-def places(x: np.ndarray) -> tuple[np.ndarray, ...]:
+def nonzero_indices(x: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return what NumPy's method `nonzero` does, sooner where there are several axes or numbers.
 
     NumPy finds what is true in a row several times as fast as along several axes, or what is not zero.
