@@ -85,6 +85,18 @@ def _defers(self: Array, kind: type) -> bool:
     return bool(tapes or self._levels) or getattr(kind, "__array_ufunc__", _NUMPYS) is not _NUMPYS
 
 
+_REFLECTED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _knows_ufuncs_alone(kind: type, name: str, reflected: bool) -> bool:
+    """Say whether a class overrides ufuncs, and lacks the operator that Python would ask next."""
+    theirs = getattr(kind, "__array_ufunc__", _NUMPYS)
+    if theirs is None or theirs is _NUMPYS:
+        return False
+    method = f"__{_REFLECTED.get(name, f'r{name}')}__"
+    return reflected or not any(method in vars(c) for c in kind.__mro__[:-1])
+
+
 def _with_numpy(name: str, left: Any, right: Any) -> Any:
     """Let NumPy's array, or scalar, meet what is no operand here: a Fraction, a date, a set, a matrix."""
     self, other = (left, right) if type(left) is Array else (right, left)
@@ -132,7 +144,10 @@ def _operator(name: str, function: _Function, reflected: bool = False) -> _Funct
             return function(other.value, self) if reflected else function(self, other.value)
         elif name in ("eq", "ne") and (other is None or isinstance(other, str | bytes)):
             return full(self.shape, name == "ne", _BOOL)  # no number is text
-        return _with_numpy(name, left, right)
+        answer = _with_numpy(name, left, right)
+        if answer is NotImplemented and _knows_ufuncs_alone(kind, name, reflected):
+            return getattr(np, function.__name__)(left, right)
+        return answer
 
     return operate
 

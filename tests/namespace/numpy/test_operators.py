@@ -128,3 +128,30 @@ def test_a_class_made_of_an_arrays_forwards_to_it() -> None:
         assert tagged.__class__ is kind
         assert not isinstance(tagged, float)
         assert (tagged + 1).tolist() == (x + 1).tolist()
+
+
+class _Ufuncs:
+    """An object that answers ufuncs, and has no operators."""
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> str:
+        return f"{ufunc.__name__} {[type(x) is _Ufuncs for x in inputs]}"
+
+
+class _RefusesUfuncs:
+    __array_ufunc__ = None
+
+
+@pytest.mark.filterwarnings("ignore:.*runs through NumPy")
+@pytest.mark.parametrize("operator", [*BINARY, "@"])
+@pytest.mark.parametrize("of_numbers", [False, True])
+def test_an_object_that_answers_ufuncs_answers_operators(operator: str, of_numbers: bool) -> None:
+    theirs = np.ones((2, 2))
+    ours = xp.asarray(theirs)
+    if of_numbers and operator != "@":
+        theirs, ours = theirs[0, 0], ours[0, 0]
+    for code in (f"x {operator} a", f"a {operator} x"):
+        found = eval(code, {"x": ours, "a": _Ufuncs()})
+        assert found == eval(code, {"x": theirs, "a": _Ufuncs()})
+        if operator not in ("==", "!="):
+            with pytest.raises(TypeError, match=r"unsupported operand|not supported between"):
+                eval(code, {"x": ours, "a": _RefusesUfuncs()})
