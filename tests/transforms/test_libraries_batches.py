@@ -214,6 +214,14 @@ def test_calls_with_other_arguments_are_told_apart() -> None:
             assert_same(vmap(f)(xp.asarray(IMAGES)), one_by_one(f, IMAGES))
 
 
+def test_what_is_written_to_a_result_stays_there() -> None:
+    f = vmap(lambda x: signal.welch(x, nperseg=8), out_axes=(None, 0))
+    frequencies, _ = f(xp.asarray(IMAGES[:, 0]))
+    wanted = np.array(frequencies)
+    frequencies[:] = 7
+    np.testing.assert_array_equal(np.asarray(f(xp.asarray(IMAGES[:, 0]))[0]), wanted)
+
+
 def test_an_empty_batch() -> None:
     assert vmap(smooth)(xp.zeros((0, 7, 6))).shape == (0, 7, 6)
     assert [x.shape for x in vmap(linalg.eigh)(xp.zeros((0, 4, 4)))] == [(0, 4), (0, 4, 4)]

@@ -42,6 +42,8 @@ _MATRICES = {
 _BY_RULES = ("sobel", "prewitt", "gaussian_gradient_magnitude", "spline_filter")
 # Arguments that are written to, are of one example, or choose results by their values.
 _REFUSED = ("output", "zi", "subset_by_value")
+# Calls of a function of which it is remembered what their results are like.
+_KNOWN = 64
 # By module, the operands of each function of which examples may come at once.
 OPERANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "scipy.ndimage": dict.fromkeys([*_FILTERS.split(), *_BY_RULES], ("input",)),
@@ -125,6 +127,8 @@ class AtOnce:
         self.original, self.operands = original, operands
         self.rule = rule if original.__name__ in _BY_RULES else None
         self.signature = inspect.signature(original)
+        # What results are like, by arguments: threads may find it at once, and find the same.
+        self._known: dict[Any, Any] = {}
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
         """Return the results, or NotImplemented where a call does something else."""
@@ -178,21 +182,39 @@ class AtOnce:
             found = self.original(*call.args, **call.kwargs)
             return found[..., 0] if are_columns and type(found) is np.ndarray else found
 
-        # What results are like, of zeros and of matrices that have an inverse: alone, and as a batch of one.
+        text = _text(others)
+        key = text, *[(name, x.shape, x.dtype) for name, x in some.items()]
+        told = self._known.get(key, self)
+        if told is self:  # not known
+            if len(self._known) >= _KNOWN:
+                self._known.clear()
+            told = self._known[key] = self._results(function, [*some.values()], are_matrices)
+        if told is None:
+            return NotImplemented
+        alike, avals, are_several = told
+        call = Call(function, (self.original, text), tuple(map(len, shapes)), avals)
+        results = (*[from_value(y.copy()) for y in alike], *self._recorded(call, [*some.values()]))
+        return results if are_several else results[0]
+
+    def _results(
+        self, function: Callable[..., Any], operands: Sequence[Array], are_matrices: bool
+    ) -> tuple[list[np.ndarray], tuple[Aval, ...], bool] | None:
+        """Return the results that all examples share, the others' avals, and whether they are a tuple.
+
+        Zeros tell, or matrices that have an inverse: alone, and as a batch of one. None: that is no batch.
+        """
         examples = [
             np.eye(*x.shape, dtype=x.dtype) if are_matrices and x.ndim == 2 else np.zeros(x.shape, x.dtype)
-            for x in some.values()
+            for x in operands
         ]
-        alone = function(*examples)
-        one = [np.asarray(y) for y in _several(alone)]
-        batch = [np.asarray(y) for y in _several(function(*[x[None] for x in examples]))]
-        first = len(one) - 1 if self.original.__name__ in _SPECTRA else 0
-        if [y.shape for y in batch] != [y.shape if k < first else (1, *y.shape) for k, y in enumerate(one)]:
-            return NotImplemented
-        avals = tuple([aval_of(y.shape, y.dtype) for y in one[first:]])
-        call = Call(function, (self.original, _text(others)), tuple(map(len, shapes)), avals)
-        results = (*map(from_value, one[:first]), *self._recorded(call, [*some.values()]))
-        return results if isinstance(alone, tuple) else results[0]
+        with np.errstate(all="ignore"):
+            found = function(*examples)
+            alone = [np.asarray(y) for y in _several(found)]
+            batch = [np.asarray(y) for y in _several(function(*[x[None] for x in examples]))]
+        first = len(alone) - 1 if self.original.__name__ in _SPECTRA else 0
+        if [y.shape for y in batch] != [y.shape if k < first else (1, *y.shape) for k, y in enumerate(alone)]:
+            return None
+        return alone[:first], tuple([aval_of(y.shape, y.dtype) for y in alone[first:]]), type(found) is tuple
 
     def _recorded(self, call: Call, operands: Sequence[Array]) -> tuple[Array, ...]:
         made: tuple[Array, ...]
