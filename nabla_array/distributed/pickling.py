@@ -6,9 +6,9 @@ Dask pickles what it sends, in its own channel. Importing this module tells pick
 from __future__ import annotations
 
 import copyreg
+import sys
 from functools import lru_cache
 from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any
 
 from .._lazy import ops
@@ -18,16 +18,16 @@ from .._lazy.graph.program import Program
 from .._lazy.ops.special import special
 
 
-@lru_cache(1)
-def _places() -> dict[int, tuple[str, str]]:
-    """Return by id the module and the name of each record that a module holds."""
-    found: dict[int, tuple[str, str]] = {}
-    for info in iter_modules(ops.__path__):
-        module = import_module(f"{ops.__name__}.{info.name}")
-        for name, value in vars(module).items():
-            if isinstance(value, Primitive):
-                found.setdefault(id(value), (module.__name__, name))
-    return found
+@lru_cache(None)
+def _place(prim: Primitive) -> tuple[str, str] | None:
+    """Return the module that holds a record, one of the records' own first, and its name there."""
+    package = __name__.partition(".")[0]
+    loaded = [name for name in tuple(sys.modules) if name.startswith(f"{package}.")]
+    for name in sorted(loaded, key=lambda name: not name.startswith(ops.__name__)):
+        for attribute, value in tuple(vars(sys.modules[name]).items()):
+            if value is prim:
+                return name, attribute
+    return None
 
 
 def _record(module: str, name: str) -> Any:
@@ -39,8 +39,9 @@ def _special(name: str) -> Any:
 
 
 def _reduce_primitive(prim: Primitive) -> Any:
-    if id(prim) in _places():
-        return _record, _places()[id(prim)]
+    place = _place(prim)
+    if place is not None:
+        return _record, place
     name = prim.name.removeprefix("special.")
     if special(name) is prim:
         return _special, (name,)

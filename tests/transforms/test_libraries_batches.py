@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,9 +13,11 @@ import scipy.fft
 from scipy import linalg, ndimage, signal
 
 import nabla_array as xp
-from nabla_array.distributed import DeviceMesh, P, shard
+from nabla_array.distributed import DeviceMesh, P, pickling, shard
 from nabla_array.transforms import SplitWarning, compile, grad, jvp, scan, vmap
 from nabla_array.transforms.libraries.batches import OPERANDS
+
+from ..distributed.meshes import on_mesh, recorded
 
 Function = Callable[[Any], Any]
 RNG = np.random.default_rng(0)
@@ -47,7 +50,7 @@ CALLS: dict[str, dict[str, list[Function]]] = {
             lambda x: ndimage.gaussian_filter(x, 1.5, axes=(0,)),
         ],
         "uniform_filter": [lambda x: ndimage.uniform_filter(x, (3, 4))],
-        "gaussian_laplace": [lambda x: ndimage.gaussian_laplace(x, 1.0)],
+        "gaussian_laplace": [lambda x: ndimage.gaussian_laplace(x, 1.0, truncate=3.0)],
         "laplace": [lambda x: ndimage.laplace(x)],
         "median_filter": [
             lambda x: ndimage.median_filter(x, (3, 5)),
@@ -271,3 +274,15 @@ def test_results_that_depend_on_values_are_split() -> None:
         assert_same(vmap(linalg.sqrtm)(xp.asarray(some)), np.stack([linalg.sqrtm(x) for x in some]))
     f = lambda x: linalg.eigvalsh(x, subset_by_value=(0, 5))  # noqa: E731
     assert_same(vmap(f)(xp.asarray(matrices[:1])), np.array([[1.0, 4]]))
+
+
+@pytest.mark.parametrize(
+    "f", [smooth, lambda x: linalg.solve(definite(x), x[:, 0]), lambda x: signal.welch(x, nperseg=8)[1]]
+)
+def test_programs_can_be_sent_to_other_processes(f: Function) -> None:
+    program, values = recorded(vmap(f), [IMAGES])
+    assert any(eqn.prim.name.startswith("host_call") for eqn in program.eqns)
+    assert pickling  # which says how
+    sent = pickle.loads(pickle.dumps(program))
+    (found,) = on_mesh(sent, DeviceMesh(2, "d"), values, [None] * len(values))
+    assert_same(found, one_by_one(f, IMAGES))

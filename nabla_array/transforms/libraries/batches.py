@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import inspect
 import pickle
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,27 @@ OPERANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "scipy.fft": dict.fromkeys(_TRANSFORMS.split(), ("x",)),
     "scipy.linalg": {name: operands for operands, names in _MATRICES.items() for name in names.split()},
 }
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of SciPy's, by name so that workers find theirs, with all arguments but some operands.
+
+    Of these, vectors beside matrices go as columns: a batch of them would be a matrix.
+    """
+
+    module: str
+    name: str
+    others: Mapping[str, Any]
+    operands: tuple[str, ...]
+    vectors: tuple[bool, ...]
+
+    def __call__(self, *values: np.ndarray) -> Any:
+        """Return what it gives for values of the operands."""
+        columns = [v[..., None] if is_one else v for v, is_one in zip(values, self.vectors, strict=True)]
+        original = getattr(import_module(self.module), self.name)
+        found = original(**self.others, **dict(zip(self.operands, columns, strict=True)))
+        return found[..., 0] if any(self.vectors) and type(found) is np.ndarray else found
 
 
 @dataclass(frozen=True)
@@ -115,6 +136,15 @@ def varies(x: Any) -> bool:
     return type(x) in (list, tuple) and any(map(varies, x))
 
 
+def flat(bound: inspect.BoundArguments) -> dict[str, Any]:
+    """Return arguments by name, those too that a parameter such as ``**options`` takes."""
+    found: dict[str, Any] = {}
+    for name, value in bound.arguments.items():
+        rest = bound.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
+        found |= value if rest else {name: value}
+    return found
+
+
 class AtOnce:
     """A function that is called once for all examples of some of its arguments, `operands`.
 
@@ -133,7 +163,7 @@ class AtOnce:
     def __call__(self, args: Any, kwargs: Any) -> Any:
         """Return the results, or NotImplemented where a call does something else."""
         try:
-            given = self.signature.bind(*args, **kwargs).arguments
+            given = flat(self.signature.bind(*args, **kwargs))
         except TypeError:  # which the original says itself
             return NotImplemented
         some = {name: given[name] for name in self.operands if varies(given.get(name))}
@@ -168,20 +198,8 @@ class AtOnce:
         return {name: found[0] if name == "axis" else tuple(found)}
 
     def _called(self, some: Mapping[str, Array], others: Mapping[str, Any], are_matrices: bool) -> Any:
-        names, shapes = [*some], [x.shape for x in some.values()]
-        # A vector goes as a column: beside a batch of matrices it would be one.
-        are_columns = are_matrices and 1 in map(len, shapes)
-
-        def function(*values: np.ndarray) -> Any:
-            if are_columns:
-                values = tuple(
-                    [v[..., None] if len(s) == 1 else v for v, s in zip(values, shapes, strict=True)]
-                )
-            arguments = OrderedDict({**others, **dict(zip(names, values, strict=True))})
-            call = inspect.BoundArguments(self.signature, arguments)
-            found = self.original(*call.args, **call.kwargs)
-            return found[..., 0] if are_columns and type(found) is np.ndarray else found
-
+        vectors = tuple([are_matrices and x.ndim == 1 for x in some.values()])
+        function = Function(self.original.__module__, self.original.__name__, others, tuple(some), vectors)
         text = _text(others)
         key = text, *[(name, x.shape, x.dtype) for name, x in some.items()]
         told = self._known.get(key, self)
@@ -192,7 +210,8 @@ class AtOnce:
         if told is None:
             return NotImplemented
         alike, avals, are_several = told
-        call = Call(function, (self.original, text), tuple(map(len, shapes)), avals)
+        name = function.module, function.name
+        call = Call(function, (*name, text), tuple([x.ndim for x in some.values()]), avals)
         results = (*[from_value(y.copy()) for y in alike], *self._recorded(call, [*some.values()]))
         return results if are_several else results[0]
 

@@ -32,7 +32,7 @@ from ..._lazy.rules.concretization import is_traced
 from ..._namespace.core.array import Array, current
 from ..._namespace.interop.doors import keep_capabilities
 from ..._namespace.interop.imports import after_import
-from .batches import OPERANDS, AtOnce, varies
+from .batches import OPERANDS, AtOnce, flat, varies
 from .tracking import constant, is_tracked
 
 # ``rule(original, **arguments)`` returns the result, in ways that derivatives pass, or NotImplemented: the
@@ -125,24 +125,17 @@ class Binding:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError:  # which the original says itself
             return None
-        given = self._flat(bound)
+        given = flat(bound)
         for name in given.keys() - self.heeded - (given.keys() if self.takes_rest else _HOW):
             p = self.signature.parameters.get(name)
             if p is None or not _is_same(given[name], p.default):
                 return None
         bound.apply_defaults()
-        every = self._flat(bound)
+        every = flat(bound)
         if every.get("check_finite"):
             _check_finite([x for name, x in every.items() if name in self.heeded])
         handed = every.keys() - (_SEEDS - given.keys() - self.heeded) if self.takes_rest else self.heeded
         return {name: x for name, x in every.items() if name in handed}
-
-    def _flat(self, bound: inspect.BoundArguments) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, value in bound.arguments.items():
-            rest = self.signature.parameters[name].kind is inspect.Parameter.VAR_KEYWORD
-            found |= value if rest else {name: value}
-        return found
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
         found = self.arguments(args, kwargs)
