@@ -77,17 +77,20 @@ class Function:
         return found[..., 0] if any(self.vectors) and type(found) is np.ndarray else found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Call:
     """A function of NumPy's arrays, how many axes of each are an example's, and the avals of one's results.
 
     `key` tells the function and its other arguments, so that plans and programs are found again.
     """
 
-    function: Callable[..., Any] = field(compare=False)
+    function: Function = field(compare=False)
     key: Hashable
     ndims: tuple[int, ...]
     results: tuple[Aval, ...]
+
+    def __repr__(self) -> str:
+        return f"{self.function.module}.{self.function.name}"
 
     def lead(self, x: Any) -> tuple[int, ...]:
         """Return the axes before those of an example of the first operand."""
