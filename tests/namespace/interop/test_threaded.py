@@ -122,9 +122,19 @@ LAYOUTS: dict[str, Call] = {
 }
 
 
+# Since SciPy 1.18, this finds its weights by functions of the array's namespace, with other last bits.
+OWN_WEIGHTS = EVERY["savgol_filter"]
+
+
 def check(call: Call, x: np.ndarray) -> None:
     """Compare with what the call gives for NumPy's array."""
-    for found, wanted in zip(*(np.atleast_1d(call(v)) for v in (xp.asarray(x), x)), strict=True):
+    ours, theirs = xp.asarray(x), call(x)
+    if call is OWN_WEIGHTS:
+        with xp.config(threads=1):
+            alone = np.asarray(call(ours))
+        np.testing.assert_allclose(alone, theirs, rtol=1e-13, atol=1e-13 * abs(theirs).max())
+        theirs = alone
+    for found, wanted in zip(*map(np.atleast_1d, (call(ours), theirs)), strict=True):
         found = np.asarray(found)
         assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
         assert found.tobytes() == wanted.tobytes()
