@@ -26,10 +26,12 @@ docs: $(VENV)/docs.stamp
 $(VENV)/demo.stamp: EXTRAS := scipy,plot
 $(VENV)/docs.stamp: EXTRAS := docs,scipy,plot,distributed
 $(VENV)/test.stamp: EXTRAS := test,scipy,plot,distributed
+# Python compiles the modules that are imported when they are, unless it is told to keep no bytecode.
+UNCOMPILED := $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 $(VENV)/%.stamp: pyproject.toml $(wildcard nabla_array/_lazy/native/*.[ch])
 	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "needs Python 3.11 or later; name one with PYTHON=...")'
 	test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[$(EXTRAS)]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check $(UNCOMPILED) --editable '.[$(EXTRAS)]'
 	touch $@
 
 clean:
