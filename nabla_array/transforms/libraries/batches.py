@@ -133,10 +133,13 @@ host_calls = Primitive(
 
 
 def varies(x: Any) -> bool:
-    """Say whether an argument is a batch, or part of a program that is recorded, or has such a part."""
-    if type(x) is Array:
-        return bool(x._levels or is_traced(current(x)))
-    return type(x) in (list, tuple) and any(map(varies, x))
+    """Say whether an argument is a batch, or part of a program that is recorded."""
+    return type(x) is Array and bool(x._levels or is_traced(current(x)))
+
+
+def _holds_any(x: Any) -> bool:
+    """Say whether an argument is such, or a list or tuple that has one."""
+    return any(map(_holds_any, x)) if type(x) in (list, tuple) else varies(x)
 
 
 def flat(bound: inspect.BoundArguments) -> dict[str, Any]:
@@ -171,9 +174,7 @@ class AtOnce:
             return NotImplemented
         some = {name: given[name] for name in self.operands if varies(given.get(name))}
         others = {name: value for name, value in given.items() if name not in some}
-        if any(map(varies, others.values())) or is_tracked([*given.values()]):
-            return NotImplemented
-        if not all(type(x) is Array for x in some.values()):
+        if not some or any(map(_holds_any, others.values())) or is_tracked([*given.values()]):
             return NotImplemented
         if self.rule is not None:
             return self.rule(args, kwargs)
