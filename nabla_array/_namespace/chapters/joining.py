@@ -242,7 +242,8 @@ def repeat(a: ArrayLike, repeats: Any, axis: int | None = None) -> Array:
     y, along = axis_or_flat("repeat", a, axis)
     times = repeats._value() if isinstance(repeats, Array) else np.asarray(repeats)
     # NumPy takes such a number, but no array of them.
-    if times.dtype.kind == "f" and (isinstance(repeats, float | np.floating) or is_scalar(repeats)):
+    is_number = is_scalar(repeats) if isinstance(repeats, Array) else isinstance(repeats, float | np.floating)
+    if is_number and times.dtype.kind == "f":
         times = times.astype(np.intp)
     if type(repeats) is int and repeats > sys.maxsize:
         raise OverflowError(f"repeat: {repeats} repeats are too many")

@@ -116,7 +116,7 @@ def test_a_call_is_numpys(call: str) -> None:
 
 
 def test_calls_along_an_axis_are_of_what_is_known() -> None:
-    x = xp.linspace(0, 1, 300_000).reshape(100, 3000) * 2  # pending
+    x = xp.linspace(0, 1, 1_000_000).reshape(2000, 500) * 2  # pending
     assert x._node.value is None
     seen = []
 
@@ -126,5 +126,5 @@ def test_calls_along_an_axis_are_of_what_is_known() -> None:
 
     got = xp.apply_along_axis(norm, 0, x)
     assert all(seen)
-    assert len(seen) == 3000
+    assert len(seen) == 500
     np.testing.assert_allclose(np.asarray(got), np.sum(np.asarray(x) ** 2, axis=0), rtol=1e-13)
