@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from ..._lazy.graph.aval import Aval, aval_of
-from ..._lazy.graph.node import mark_origin
+from ..._lazy.graph.node import mark_origin, tapes
 from ..._lazy.graph.primitive import Dims, Primitive
 from ..._lazy.rules.concretization import is_traced
 from ..._lazy.run.evaluator import evaluate
@@ -134,7 +134,7 @@ host_calls = Primitive(
 
 def varies(x: Any) -> bool:
     """Say whether an argument is a batch, or part of a program that is recorded."""
-    return type(x) is Array and bool(x._levels or is_traced(current(x)))
+    return type(x) is Array and bool(x._levels or (tapes and is_traced(current(x))))
 
 
 def _holds_any(x: Any) -> bool:
