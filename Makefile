@@ -26,7 +26,7 @@ docs: $(VENV)/docs.stamp
 $(VENV)/demo.stamp: EXTRAS := scipy,plot
 $(VENV)/docs.stamp: EXTRAS := docs,scipy,plot,distributed
 $(VENV)/test.stamp: EXTRAS := test,scipy,plot,distributed
-# Python compiles the modules that are imported when they are, unless it is told to keep no bytecode.
+# pip would compile all modules. Python compiles those that are imported, if it may keep the bytecode.
 UNCOMPILED := $(if $(PYTHONDONTWRITEBYTECODE),,--no-compile)
 $(VENV)/%.stamp: pyproject.toml $(wildcard nabla_array/_lazy/native/*.[ch])
 	@test -x $(BIN)/pip || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "needs Python 3.11 or later; name one with PYTHON=...")'

@@ -79,7 +79,10 @@ CALLS: dict[str, dict[str, list[Function]]] = {
         "black_tophat": [lambda x: ndimage.black_tophat(x, footprint=CROSS)],
         "sobel": [lambda x: ndimage.sobel(x, 0), lambda x: ndimage.sobel(x)],
         "prewitt": [lambda x: ndimage.prewitt(x, axis=0, mode="nearest")],
-        "gaussian_gradient_magnitude": [lambda x: ndimage.gaussian_gradient_magnitude(x, 1.0)],
+        "gaussian_gradient_magnitude": [
+            lambda x: ndimage.gaussian_gradient_magnitude(x, 1.0),
+            lambda x: ndimage.gaussian_gradient_magnitude(x, 1.0, axes=(0,)),
+        ],
     },
     "scipy.signal": {
         "lfilter": [lambda x: signal.lfilter(B, A, x), lambda x: signal.lfilter(B, A, x, axis=0)],
@@ -265,6 +268,29 @@ def test_what_differs_in_another_operand_is_split() -> None:
     found = vmap(ndimage.gaussian_filter)(xp.asarray(IMAGES), sigmas)
     pairs = zip(IMAGES, np.asarray(sigmas), strict=True)
     assert_same(found, np.stack([ndimage.gaussian_filter(x, s) for x, s in pairs]))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: ndimage.maximum_filter(x, (3, 5), axes=(1, 0)),
+        lambda x: ndimage.grey_opening(x, footprint=CROSS, origin=(1, -1), axes=(1, 0)),
+        lambda x: ndimage.gaussian_laplace(x, (1.0, 2.0), axes=(1, 0)),
+        lambda x: scipy.fft.dctn(x, s=(7,)),
+    ],
+)
+def test_what_scipy_would_do_otherwise_for_a_batch_is_split(f: Function) -> None:
+    warnings.simplefilter("ignore", SplitWarning)
+    assert_same(vmap(f)(xp.asarray(IMAGES)), one_by_one(f, IMAGES))
+
+
+def test_derivatives_of_some_axes_have_scipys_values() -> None:
+    x = xp.asarray(IMAGES[0])
+    for name in ("gaussian_laplace", "gaussian_gradient_magnitude"):
+        f = lambda x, name=name: getattr(ndimage, name)(x, 1.5, axes=(0,))  # noqa: E731
+        value, tangent = jvp(f, (x,), (x,))
+        assert_same(value, f(IMAGES[0]))
+        assert_same(tangent, f(IMAGES[0]))  # of what is linear, or of degree one
 
 
 def test_results_that_depend_on_values_are_split() -> None:

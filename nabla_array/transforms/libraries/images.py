@@ -69,18 +69,14 @@ def _in_turn(name: str, **along: Any) -> Rule:
 _gaussian = _in_turn("gaussian_filter1d", sigma="sigma", order="order", mode="mode", radius="radius")
 
 
-def _terms(input: Any, order: int, sigma: Any, axes: Any, mode: Any, options: dict[str, Any]) -> list[Any]:
-    """Return the derivatives of an order along axes of what is smoothed along all; each has a mode."""
-    x = array(input)
-    places = _axes(x, axes)
-    widths = _each(sigma, places)
-    if len(places) < x.ndim:
-        widths = [dict(zip(places, widths, strict=True)).get(a, 0) for a in range(x.ndim)]
+def _terms(
+    x: Any, places: Sequence[int], order: int, sigma: Any, mode: Any, options: dict[str, Any]
+) -> list[Any]:
+    """Return the derivatives of an order along some axes of what is smoothed; each has a mode."""
+    orders = [[order * (a == b) for b in range(x.ndim)] for a in places]
     return [
-        _gaussian(
-            None, x, None, sigma=widths, order=[order * (a == b) for b in range(x.ndim)], mode=m, **options
-        )
-        for a, m in zip(places, _each(mode, places), strict=True)
+        _gaussian(None, x, None, sigma=sigma, order=own, mode=m, **options)
+        for own, m in zip(orders, _each(mode, places), strict=True)
     ]
 
 
@@ -89,15 +85,22 @@ def _gaussian_laplace(
 ) -> Any:
     if output is not None or is_tracked([sigma, *options.values()]):
         return NotImplemented
-    return sum(_terms(input, 2, sigma, axes, mode, options))
+    x = array(input)
+    places = _axes(x, axes)
+    widths = _each(sigma, places)
+    if len(places) < x.ndim:
+        widths = [dict(zip(places, widths, strict=True)).get(a, 0) for a in range(x.ndim)]
+    return sum(_terms(x, places, 2, widths, mode, options))
 
 
 def _gaussian_gradient_magnitude(
     original: Any, input: Any, sigma: Any, output: Any, mode: Any, axes: Any, **options: Any
 ) -> Any:
-    if output is not None or is_tracked([sigma, *options.values()]) or array(input).dtype.kind in "iub":
+    x = array(input)
+    if output is not None or is_tracked([sigma, *options.values()]) or x.dtype.kind in "iub":
         return NotImplemented  # of integers, SciPy's is rounded
-    return np.sqrt(sum(t * t for t in _terms(input, 1, sigma, axes, mode, options)))
+    # As in SciPy, `axes` choose the derivatives: it smooths along all axes.
+    return np.sqrt(sum(t * t for t in _terms(x, _axes(x, axes), 1, sigma, mode, options)))
 
 
 def _edges(smooth: Sequence[float]) -> Rule:

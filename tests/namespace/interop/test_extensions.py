@@ -131,7 +131,7 @@ def module_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: bytes) -> A
 def test_what_takes_no_arrays_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_doors(ModuleType("without_a_file"))
     dot = np._core.multiarray.dot  # of a library that is left alone
-    speedups = pytest.importorskip("markupsafe._speedups", reason="a compiled function that knows no arrays")
+    speedups = pytest.importorskip("markupsafe._speedups", reason="its compiled code knows no arrays")
     own = speedups._escape_inner  # of one that is not
     module = module_of(tmp_path, monkeypatch, b"code")
     module.own, module.length, module.theirs = own, len, dot
