@@ -6,13 +6,15 @@ import os
 import subprocess
 import sys
 import threading
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from nabla_array._lazy.max import backend
-from nabla_array._lazy.max.backend import Builder, parsed_target, primitives
+from nabla_array._lazy.max.backend import Builder, build_kernels, parsed_target, primitives
 
 from ..ops.test_registry import all_primitives
 
@@ -143,3 +145,30 @@ def test_the_first_execution_stands_aside_and_others_do_not(monkeypatch: pytest.
     monkeypatch.setattr(backend, "_has_executed", False)
     with pytest.raises(ValueError, match="bad"):
         backend._execute(Model(), ["bad"])
+
+
+def test_kernels_are_compiled_once_for_all_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Path] = []
+
+    def run_mojo(command: list[str], **options: Any) -> SimpleNamespace:
+        out = Path(command[-1])
+        calls.append(out)
+        fails = len(calls) == 1
+        out.write_bytes(b"half" if fails else b"kernels")
+        return SimpleNamespace(returncode=int(fails), stderr="no such thing")
+
+    mojo, run = ModuleType("mojo"), ModuleType("mojo.run")
+    run.subprocess_run_mojo = run_mojo  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "mojo", mojo)
+    monkeypatch.setitem(sys.modules, "mojo.run", run)
+    monkeypatch.setenv("MODULAR_CACHE_DIR", str(tmp_path))
+    with pytest.raises(RuntimeError, match="exit 1: no such thing"):
+        build_kernels(tmp_path / "unused")
+    assert not list(tmp_path.rglob("*.mojoc"))
+    (first,), (second,) = build_kernels(tmp_path / "unused"), build_kernels(tmp_path / "unused")
+    assert first == second
+    assert first.read_bytes() == b"kernels"
+    assert len(calls) == 2
+    monkeypatch.delenv("MODULAR_CACHE_DIR")
+    (other,) = build_kernels(tmp_path / "temporary")
+    assert other.is_relative_to(tmp_path / "temporary")
