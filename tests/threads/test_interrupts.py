@@ -43,7 +43,7 @@ def added(m: Any, x: Any) -> list[Any]:
     y = x + 1.0
     np.add.at(y, m.asarray([3, 3, 5]), 1.0)
     y += x
-    return [y * 2.0]
+    return [y * 2.0, m.sum(y)]
 
 
 def sorted_and_multiplied(m: Any, x: Any) -> list[Any]:

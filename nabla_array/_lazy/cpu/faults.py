@@ -75,6 +75,7 @@ class _Listener(local):
         self.order: Iterable[Node] = ()
 
     def write(self, message: str) -> None:
+        """Hear what NumPy tells this thread."""
         self.take([(message, _node_at(sys._getframe(1)))])
 
     def take(self, heard: list[tuple[str, Node | None]]) -> None:
@@ -111,15 +112,15 @@ def may_be_told() -> bool:
     return has_states or bool(active.settings["float_warnings"])
 
 
-# The functions that evaluate one node, in a variable of that name.
-one_by_one: set[CodeType] = set()
+# The functions that evaluate one node, in a variable of that name, by their identity: to hash code is slow.
+one_by_one: dict[int, CodeType] = {}
 
 
 def _node_at(frame: FrameType | None) -> Node | None:
     for _ in range(8):
         if frame is None:
             break
-        if frame.f_code in one_by_one:
+        if id(frame.f_code) in one_by_one:
             node: Node = frame.f_locals["node"]
             return node
         frame = frame.f_back
@@ -217,20 +218,23 @@ def tell(order: Iterable[Node] = ()) -> None:
     `order` holds the nodes of a program that was run as a whole. Raises FloatingPointError.
     """
     heard, listener.heard = listener.heard, []
-    errors = []
+    errors: list[FloatingPointError] = []
     theirs, ours = _numpys()
     for message, node in dict.fromkeys(heard):
-        kind, name = message.removeprefix("Warning: ").rstrip().split(" encountered in ")
-        name = name.removeprefix("scalar ")  # of NumPy's numbers, whose powers ours without axes take
-        key = _KINDS[kind][0]
-        if theirs[key] == "ignore" != ours[key]:
-            continue
+        kind, key, name = _parsed(message)
         nodes = [n for n in (order if node is None else (node,)) if name in _names_at(n)]
-        asked = {state[key] for state in _states_of(nodes)}
+        asked = {_mode(n.params, key, theirs[key], ours[key]) for n in nodes}
         if len(asked) == 1:  # else nobody asks, or some who want to hear and some who do not
-            errors += _tell_at(asked.pop(), kind, name, nodes[0].aval)
+            _tell_at(errors, asked.pop(), kind, name, nodes[0].aval)
     if errors:
         raise errors[0]
+
+
+@lru_cache(256)
+def _parsed(message: str) -> tuple[str, str, str]:
+    """Return of what NumPy writes its word for the fault, the name of that in a state, and the function's."""
+    kind, name = message.removeprefix("Warning: ").rstrip().split(" encountered in ")
+    return kind, _KINDS[kind][0], name.removeprefix("scalar ")  # of NumPy's numbers: powers without axes
 
 
 def tell_of_nodes(noted: Iterable[tuple[Any, Any, Any, int]]) -> None:
@@ -238,22 +242,37 @@ def tell_of_nodes(noted: Iterable[tuple[Any, Any, Any, int]]) -> None:
 
     Raises FloatingPointError where the error state asked for it.
     """
-    errors = []
+    errors: list[FloatingPointError] = []
     theirs, ours = _numpys()
     for prim, params, aval, bits in noted:
-        state = params.state if type(params) is Marked else listener.usual
-        for kind, (key, bit) in _KINDS.items():
-            if bits & bit and (theirs[key] != "ignore" or ours[key] == "ignore"):
-                errors += _tell_at(state[key], kind, _name_of(prim), aval)
+        for kind, key in _kinds_of(bits):
+            mode = _mode(params, key, theirs[key], ours[key])
+            _tell_at(errors, mode, kind, _name_of(prim), aval)
     if errors:
         raise errors[0]
 
 
-def _tell_at(mode: str, kind: str, name: str, aval: Any) -> list[FloatingPointError]:
-    """Tell of a fault at an operation with a result of this aval; returns what is to be raised, if any."""
+def _mode(params: Any, key: str, theirs: str, ours: str) -> str:
+    """Return what becomes of a fault at an operation; `_numpys` tells what `theirs` and `ours` are."""
+    is_marked = type(params) is Marked
+    if theirs != ours and (theirs == "ignore" or (active.settings["float_warnings"] and not is_marked)):
+        return theirs
+    mode: str = (params.state if is_marked else listener.usual)[key]
+    return mode
+
+
+@lru_cache(16)
+def _kinds_of(bits: int) -> tuple[tuple[str, str], ...]:
+    """Return NumPy's words for faults, by its numbers for them, and their names in a state."""
+    return tuple([(kind, key) for kind, (key, bit) in _KINDS.items() if bits & bit])
+
+
+def _tell_at(errors: list[FloatingPointError], mode: str, kind: str, name: str, aval: Any) -> None:
+    """Tell of a fault at an operation with a result of this aval, or add to `errors` what is to be raised."""
     where = f"scalar {name}" if name in _OPERATORS and not aval.shape else name
     error = _tell(mode, kind, f"{kind} encountered in {where}")
-    return [] if error is None else [error]
+    if error is not None:
+        errors.append(error)
 
 
 def tell_here() -> None:
@@ -271,7 +290,8 @@ def tell_here() -> None:
 def _numpys() -> tuple[Any, State]:
     """Return NumPy's error state where this is evaluated, and what it is but for blocks of `numpy.errstate`.
 
-    We are not told of such a block. What it ignores stays untold.
+    We are not told of such a block, as libraries have around what they compute. What it ignores stays untold,
+    and where the settings have faults told, it decides on what was not recorded under a state of ours.
     """
     states = listener.states
     return np.geterr(), states[-1].numpys if states else listener.numpys
@@ -308,8 +328,8 @@ def _tell(mode: str, kind: str, message: str) -> FloatingPointError | None:
 def tell_at_once(bits: int, name: str) -> None:
     """Tell of faults, by NumPy's numbers for them, as NumPy's function of this name would here."""
     state = np.geterr()
-    for kind, (key, bit) in _KINDS.items():
-        if bits & bit and (mode := state[key]) != "ignore":  # type: ignore[literal-required]
+    for kind, key in _kinds_of(bits):
+        if (mode := state[key]) != "ignore":  # type: ignore[literal-required]
             error = _tell(mode, kind, f"{kind} encountered in {name}")
             if error is not None:
                 raise error
@@ -320,7 +340,7 @@ def is_ignored(bits: int) -> bool:
     if not bits or not is_asked():
         return True
     state = np.geterr()
-    return all([state[key] == "ignore" for key, bit in _KINDS.values() if bits & bit])  # type: ignore[literal-required]
+    return all([state[key] == "ignore" for _, key in _kinds_of(bits)])  # type: ignore[literal-required]
 
 
 def hears_underflow() -> bool:

@@ -152,18 +152,19 @@ def relieve(inputs: tuple[Node, ...]) -> int:
 
 # Where the user's code recorded a node whose evaluation can fail on the data (an index, say).
 _origins: WeakKeyDictionary[Node, str] = WeakKeyDictionary()
-_PACKAGE = os.path.abspath(__file__).removesuffix(os.path.join("_lazy", "graph", "node.py"))
+# How the names of this package's files begin.
+PACKAGE = os.path.abspath(__file__).removesuffix(os.path.join("_lazy", "graph", "node.py"))
 
 
 def is_ours(frame: FrameType) -> bool:
     """Say whether a frame runs code of this package."""
-    return frame.f_code.co_filename.startswith(_PACKAGE)
+    return frame.f_code.co_filename.startswith(PACKAGE)
 
 
 def user_frame() -> FrameType:
     """Return the innermost frame outside this package."""
     frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
     return frame
 

@@ -100,7 +100,7 @@ few_for(Fast *f, int type)
     return few->step.many != 0 ? few : NULL;
 }
 
-/* Run a loop; returns 0 if there is a fault to be told of. */
+/* Run a loop; returns the faults to be told of, as <fenv.h> names them. */
 static int
 run_step(Fast *f, Few *few, char **data, npy_intp n, npy_intp *strides)
 {
@@ -112,11 +112,11 @@ run_step(Fast *f, Few *few, char **data, npy_intp n, npy_intp *strides)
         feclearexcept(FE_OVERFLOW);
         found |= FE_OVERFLOW; /* of the least integer by -1: libm sets it where SSE's flags, which are taken, are not */
     }
-    return !found || few->step.is_quiet || !are_wanted(found);
+    return found && !few->step.is_quiet && are_wanted(found) ? found : 0;
 }
 
-/* Do the same for one element. Where the result is finite, or a truth value, there is none but underflow, so that none is
- * looked for: that takes longer than most loops.
+/* Run a loop for one element; returns 0 if there is a fault to be told of. Where the result is finite, or a truth value,
+ * there is none but underflow, so that none is looked for: that takes longer than most loops.
  */
 static int
 run_element(Fast *f, Few *few, char **data, npy_intp *strides)
@@ -131,7 +131,7 @@ run_element(Fast *f, Few *few, char **data, npy_intp *strides)
             return 1;
         }
     }
-    return run_step(f, few, data, 1, strides);
+    return run_step(f, few, data, 1, strides) == 0;
 }
 
 /* Say whether elements are finite. */
@@ -238,8 +238,8 @@ number_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *y, PyArrayObject *b,
 }
 
 /* Return what a ufunc gives for few elements of one dtype, in a row, or for those and one more; NULL, without an error,
- * where that is not so simple, or there is a fault to be told of. `m` and `n` are the nodes of `a` and `b`, which are NULL
- * for a number of Python's.
+ * where that is not so simple. `m` and `n` are the nodes of `a` and `b`, which are NULL for a number of Python's. Faults
+ * are noted, unless they are those of another function than the operator's, or this thread has an error state.
  */
 static PyObject *
 few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArrayObject *b, PyObject *n)
@@ -250,7 +250,7 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     npy_uint64 numbers[2][2];
     npy_intp strides[3] = {0, 0, 0};
     char *data[3];
-    int type = dtype->type_num, ndim = PyArray_NDIM(many), result;
+    int type = dtype->type_num, ndim = PyArray_NDIM(many), result, seen;
     Few *few;
     if ((npy_uintp)PyArray_NBYTES(many) >= (npy_uintp)tiny() || !is_usual(f, many) || (few = few_for(f, type)) == NULL) {
         return NULL;
@@ -288,9 +288,14 @@ few_of(Fast *f, PyObject *x, PyArrayObject *a, PyObject *m, PyObject *y, PyArray
     }
     data[f->nin] = PyArray_BYTES((PyArrayObject *)value);
     strides[f->nin] = PyDataType_ELSIZE(dtype);
-    if (!run_step(f, few, data, PyArray_SIZE(many), strides)) {
+    seen = run_step(f, few, data, PyArray_SIZE(many), strides);
+    if (seen && (!f->is_ufunc || f->prim == Py_None || own_state.context != NULL)) {
         Py_DECREF(value);
         return NULL;
     }
-    return result == type ? known(value, Py_NewRef(aval)) : known_array(value, NULL);
+    value = result == type ? known(value, Py_NewRef(aval)) : known_array(value, NULL);
+    if (seen && value != NULL) {
+        note_faults_of(f->prim, NULL, SLOT(NODE(value), n_aval), seen);
+    }
+    return value;
 }

@@ -194,19 +194,14 @@ run_unlocked(const Graph *g, Job *job)
     return done;
 }
 
-/* Note the faults of a node, as <fenv.h> names them. */
+/* Note the faults of an operation, as <fenv.h> names them. */
 static void
-note_node(PyObject *node, int seen)
+note_faults_of(PyObject *prim, PyObject *params, PyObject *aval, int seen)
 {
-    PyObject *prim = SLOT(node, n_prim), *params = SLOT(node, n_params), *one;
-    if (prim == NULL) { /* others had it computed meanwhile, and told of it */
-        return;
-    }
+    PyObject *one = Py_BuildValue("OOOl", prim, params == NULL ? no_params : params, aval, numpys_faults(seen));
     if (noted == NULL && (noted = PyList_New(0)) != NULL) {
         are_noted++;
     }
-    params = params == NULL ? no_params : params;
-    one = Py_BuildValue("OOOl", prim, params, SLOT(node, n_aval), numpys_faults(seen));
     if (one == NULL || noted == NULL || PyList_Append(noted, one) < 0) {
         PyErr_Clear(); /* of memory */
     }
@@ -230,8 +225,9 @@ run_graph(const Graph *g, PyArrayObject *into)
     /* Who had all of it computed meanwhile told of it. */
     is_heard = done && job.faults != 0 && has_loop(step_in(g, n - 1)) && are_for_somebody(job.faults);
     for (int k = 0; is_heard && k < n; k++) {
-        if (job.step_faults[k] != 0) {
-            note_node(step_in(g, k), job.step_faults[k]);
+        PyObject *node = step_in(g, k);
+        if (job.step_faults[k] != 0 && SLOT(node, n_prim) != NULL) { /* else others computed it, and told of it */
+            note_faults_of(SLOT(node, n_prim), SLOT(node, n_params), SLOT(node, n_aval), job.step_faults[k]);
         }
     }
     for (int k = 0; k < n; k++) {

@@ -66,44 +66,11 @@ count_heard(void)
     return n;
 }
 
-/* Tell of the faults that NumPy noted at what was computed from some nodes (stolen); returns -1 if that raised. */
-static int
-told(Fast *f, PyObject *nodes, PyObject *value)
-{
-    PyArrayObject *array = (PyArrayObject *)value;
-    PyObject *aval = find_aval(PyArray_NDIM(array), PyArray_DIMS(array), PyArray_DESCR(array));
-    PyObject *done = nodes && aval ? PyObject_CallFunctionObjArgs(tell, f->prim, nodes, aval, NULL) : NULL;
-    Py_XDECREF(nodes);
-    Py_XDECREF(aval);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
-}
-
 /* What a thread computed at once that had faults for somebody to hear of, a list of (primitive, params, aval, faults), until
  * the call that computed it ends: telling of them may run anything. `are_noted` counts the threads that have some.
  */
 static _Thread_local PyObject *noted;
 static unsigned are_noted;
-
-/* Tell of what this thread noted, at the end of a call; returns -1 if that raised. */
-static int
-tell_noted(void)
-{
-    PyObject *mine, *done;
-    if (__builtin_expect(are_noted == 0, 1) || (mine = noted) == NULL) {
-        return 0;
-    }
-    noted = NULL;
-    are_noted--;
-    if (PyErr_Occurred()) { /* which comes first */
-        Py_DECREF(mine);
-        return 0;
-    }
-    done = PyObject_CallOneArg(tell_of_nodes, mine);
-    Py_DECREF(mine);
-    Py_XDECREF(done);
-    return done == NULL ? -1 : 0;
-}
 
 /* Python's module `warnings`; NULL where each context has filters of its own. */
 static PyObject *warnings_module;

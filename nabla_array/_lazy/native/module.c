@@ -34,6 +34,7 @@
 #include "graphs.h"
 #include "evaluation.h"
 #include "recording.h"
+#include "faults.h"
 #include "tapes.h"
 #include "products.h"
 #include "tanh.h"
@@ -266,7 +267,7 @@ static const struct {
     {"array_ufunc", call_array_ufunc},
     {"asarray", call_asarray, 'l'}, {"asked", call_asked},         {"astype", call_astype},
     {"binary", call_operator},      {"copy", call_copy, 'l'},      {"count", call_whole, 'c'},
-    {"draw", call_draw},
+    {"draw", call_draw},            {"evaluate", call_evaluate},
     {"getitem", call_getitem},      {"in_place", call_in_place},   {"instance", call_instance},
     {"iter", call_iter},
     {"length", call_length},        {"list", call_whole, 'l'},     {"make", call_make, 'm'},
@@ -446,6 +447,7 @@ static const struct {
     {&listener, &PyBaseObject_Type},
     {&tell, &PyBaseObject_Type},
     {&tell_of_nodes, &PyBaseObject_Type},
+    {&package, &PyUnicode_Type},
     {&settings, &PyDict_Type},
     {&overrides, &PyList_Type},
     {&active, &PyBaseObject_Type},
@@ -574,7 +576,7 @@ static const struct {
     PyObject **where;
     const char *name;
 } names[] = {
-    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_class, "__class__"}, {&s_subclasscheck, "__subclasscheck__"}, {&s_is_protocol, "_is_protocol"},   {&s_kind, "kind"},   {&s_dtype, "dtype"},   {&s_name, "__name__"},
+    {&s_entered, "_entered"}, {&s_aval, "aval"},   {&s_class, "__class__"}, {&s_subclasscheck, "__subclasscheck__"}, {&s_is_protocol, "_is_protocol"},   {&s_kind, "kind"},   {&s_ufunc, "ufunc"}, {&s_dtype, "dtype"},   {&s_name, "__name__"},
     {&s_file, "__file__"},
     {&s_heard, "heard"},      {&s_mode, "mode"},   {&s_settings, "settings"},
     {&s_usual, "usual"},      {&s_divide, "divide"}, {&s_over, "over"}, {&s_under, "under"}, {&s_invalid, "invalid"},

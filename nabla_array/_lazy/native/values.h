@@ -25,7 +25,7 @@ static Py_ssize_t x_node, x_levels, x_view, x_born;   /* where an Array has its 
 static Py_ssize_t n_aval, n_value;                    /* a Node */
 static Py_ssize_t v_base, v_seen, v_steps, v_of, v_key, v_shape, v_levels; /* a View */
 static Py_ssize_t a_element, a_shape;                 /* an Aval */
-static PyObject *s_entered, *s_heard, *s_mode, *s_settings, *s_aval, *s_kind, *s_dtype, *s_interface, *truth_aval,
+static PyObject *s_entered, *s_heard, *s_mode, *s_settings, *s_aval, *s_kind, *s_ufunc, *s_dtype, *s_interface, *truth_aval,
     *integer_aval, *double_aval, *complex_aval, *s_axes, *s_shape, *s_offset, *s_real, *s_imag, *zero, *one;
 
 #define IS_ARRAY(o) (Py_TYPE(o) == Array && SLOT(o, x_view) != NULL) /* `Array.__new__(Array)` has nothing in it */

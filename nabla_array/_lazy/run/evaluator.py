@@ -246,7 +246,7 @@ def _run_one(node: Node) -> Any:
     return value
 
 
-one_by_one.update((_run_shallow.__code__, _run_one.__code__))
+one_by_one.update({id(c): c for c in (_run_shallow.__code__, _run_one.__code__)})
 
 
 def _is_large(node: Node) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from ..._lazy.graph.node import tapes
+from ..._lazy.native import compiled
 from ..._lazy.ops.placement import in_use
 from ..._lazy.run.evaluator import evaluate, run_loops, value_of
 from .array import Array, current
@@ -65,6 +66,10 @@ def eval(*arrays: Any) -> Any:  # type: ignore[misc]  # mypy takes `*Any` for le
     elif len(arrays) != 1 or type(arrays[0]) not in _KNOWN:
         evaluate([current(x) for x in arrays_in(arrays)])
     return arrays[0] if len(arrays) == 1 else arrays
+
+
+if compiled is not None:
+    eval = compiled.wrap("evaluate", eval, "eval")  # type: ignore[assignment]  # mypy knows no overloads of it
 
 
 def fresh_value(x: Array) -> np.ndarray | None:

@@ -14,7 +14,7 @@ import numpy as np
 from ..._lazy.config import active, overrides, settings
 from ..._lazy.cpu import faults
 from ..._lazy.graph import aval, tape
-from ..._lazy.graph.node import LIMIT, NO_PARAMS, Exported, Node, Part, tapes
+from ..._lazy.graph.node import LIMIT, NO_PARAMS, PACKAGE, Exported, Node, Part, tapes
 from ..._lazy.graph.primitive import Primitive, unchanged
 from ..._lazy.graph.scopes import scopes
 from ..._lazy.native import compiled
@@ -67,7 +67,7 @@ def wrap(
     ----------
     way
         "binary", "reflected", "unary", "in_place", "getitem", "setitem", "scalar", "view", "array_ufunc",
-        "array_function",
+        "array_function", "evaluate",
         "iter", "length", "namespace", "result_type", "array", "astype", "draw", "python" (what makes numbers
         of Python's), "asked" (`shape`, and what else needs no elements), "writing" (that of `writing`),
         "ordered" (`ascontiguousarray`, `asfortranarray`), "instance" (of `ndarray`), or one of those of
@@ -244,7 +244,7 @@ def limit() -> None:
 if compiled is not None:
     compiled.setup(
         *(Array, Node, Part, Exported, View, aval.Aval, tapes, frozen, scopes, weak),
-        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, faults.tell_of_nodes),
+        *(aval._recent, aval.aval_of, vars(faults), faults.listener, _tell, faults.tell_of_nodes, PACKAGE),
         *(settings, overrides, active),
         *(NO_PARAMS, scalar_node, stats, slice_, os.cpu_count() or 1, openers, order_step),
         *(tape.Tape, tape.Entry, tape.marks, seeing, tape.note, unchanged),

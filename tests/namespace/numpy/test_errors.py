@@ -254,6 +254,36 @@ def test_numpys_own_state_counts_where_something_is_evaluated() -> None:
         assert not told(lambda: 1 / z)
 
 
+@pytest.mark.parametrize("n", [0, 3, 2500, 1 << 17])
+def test_a_block_of_numpys_own_decides(n: int) -> None:
+    # SciPy's line search awaits the error of a division by zero in a block of NumPy's.
+    x, z = xp.eval(xp.full(n or (), 1.0), xp.full(n or (), 0.0))
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        xp.eval(x / z)
+    with np.errstate(over="raise"):
+        assert told(lambda: x / z)
+    with xp.errstate(divide="warn"), np.errstate(divide="raise"):
+        assert told(lambda: x / z)
+
+
+@pytest.mark.parametrize("n", [3, 2500, 1 << 17])
+def test_a_warning_is_told_of_the_line_that_computes(n: int) -> None:
+    x, z = xp.eval(xp.ones(n), xp.zeros(n))
+    lines = {
+        lambda: xp.eval(x / z),
+        lambda: float((x / z)[0]),
+        lambda: xp.eval(xp.divide(x, z, out=xp.eval(xp.ones(n)))),
+        lambda: repr(x / z),
+        lambda: np.asarray(x / z),
+    }
+    for line in lines:
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            line()
+        assert {(w.filename, w.lineno) for w in heard} == {(__file__, line.__code__.co_firstlineno)}
+        assert {str(w.message) for w in heard} == {"divide by zero encountered in divide"}
+
+
 def test_derivatives_do_not_warn() -> None:
     z = xp.zeros(3)
     for f in (xp.sqrt, xp.cbrt, lambda x: xp.hypot(x, x), lambda x: x**0.5):
