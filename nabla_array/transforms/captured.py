@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from traceback import walk_tb
 from types import (
@@ -77,7 +77,7 @@ def _line(error: Exception) -> str:
 _SKIPPED = frozenset(
     {
         *(int, float, complex, bool, str, bytes, type(None), type(...), slice, Array),
-        *(np.ufunc, BuiltinFunctionType, MemberDescriptorType, GetSetDescriptorType),
+        *(np.ufunc, ModuleType, BuiltinFunctionType, MemberDescriptorType, GetSetDescriptorType),
     }
 )
 _LIBRARIES = (os.path.dirname(os.__file__) + os.sep, _PACKAGE, "<frozen")
@@ -102,30 +102,73 @@ def _arrays_of(objects: Iterable[Any]) -> list[np.ndarray]:
         below: list[Any] = []
         for x in there:
             kind: Any = type(x)
-            if kind in _SKIPPED or id(x) in seen:
+            look = _look_into(kind)
+            if look is None or id(x) in seen:
                 continue
             seen[id(x)] = x
-            if kind is FunctionType:
-                below += _of_function(x)
-            elif issubclass(kind, np.ndarray):
+            if look is _array:
                 found.append(x)
-            elif issubclass(kind, type):
-                below += [y for c in x.__mro__ for y in vars(c).values()] if _is_users(x) else ()
-            elif issubclass(kind, _CONTAINERS):
-                base = kind if kind in _CONTAINERS else next(c for c in _CONTAINERS if issubclass(kind, c))
-                below += islice(dict.values(x) if base is dict else base.__iter__(x), _MOST)
-            elif kind in _WRAPPERS or _is_users(kind):
-                for y in gc.get_referents(x):
-                    below.extend(islice(y.values(), _MOST) if type(y) is dict else (y,))
-            elif kind.__dictoffset__:  # a library's: what it calls, nothing of its own
-                own = object.__getattribute__(x, "__dict__")
-                below += [own.get(name) for name in ("__wrapped__", "fun", "func", "pyfunc")]
-        if len(seen) > _MOST:
+            else:
+                below += look(x)
+        if not below or len(seen) > _MOST:
             break
-        there = [x for x in below if type(x) not in _SKIPPED]
-        if not there:
-            break
+        there = below
     return found
+
+
+_Look = Callable[[Any], Iterable[Any]]
+
+
+@functools.lru_cache(4096)
+def _look_into(kind: Any) -> _Look | None:
+    """Return what gives the objects that one of a class holds; None for what holds none, or is ours."""
+    if kind in _SKIPPED:
+        return None
+    if kind is FunctionType:
+        return _of_function
+    if issubclass(kind, np.ndarray):
+        return _array
+    if issubclass(kind, type):
+        return _of_class
+    for base in _CONTAINERS:
+        if issubclass(kind, base):
+            return _of_dict if base is dict else functools.partial(_of_container, base)
+    if kind in _WRAPPERS or _is_users(kind):
+        return _of_object
+    return _of_librarys if kind.__dictoffset__ else None
+
+
+def _array(x: np.ndarray) -> Iterable[Any]:
+    """Stand for what is looked for."""
+    return ()
+
+
+def _of_class(x: type) -> Iterable[Any]:
+    return [y for c in x.__mro__ for y in vars(c).values()] if _is_users(x) else ()
+
+
+def _of_dict(x: dict[Any, Any]) -> Iterable[Any]:
+    return islice(dict.values(x), _MOST)
+
+
+def _of_container(base: Any, x: Iterable[Any]) -> Iterable[Any]:
+    return islice(base.__iter__(x), _MOST)
+
+
+def _of_object(x: Any) -> list[Any]:
+    below: list[Any] = []
+    for y in gc.get_referents(x):
+        if type(y) is dict:
+            below += islice(y.values(), _MOST)
+        else:
+            below.append(y)
+    return below
+
+
+def _of_librarys(x: Any) -> list[Any]:
+    """Return what an object of a library's calls: it has nothing of its own."""
+    own = object.__getattribute__(x, "__dict__")
+    return [own.get(name) for name in ("__wrapped__", "fun", "func", "pyfunc")]
 
 
 def _of_function(function: FunctionType) -> list[Any]:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # numbers in one order and come here in the other, so that a number is put into its place, in one call of C.
 scopes: list[int] = []
 _next = count(1).__next__
+_insort: Any = None  # of `bisect`, which the import of this package has no time for
 
 
 class Captured(BaseException):
@@ -43,11 +44,12 @@ class Scope:
         self.line = ""  # the user's that was about to write
 
     def __enter__(self) -> Self:
-        from bisect import insort
-
+        global _insort
+        if _insort is None:
+            from bisect import insort as _insort
         self.number = _next()
         _running.stack.append(self)
-        insort(scopes, self.number)
+        _insort(scopes, self.number)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: Any) -> bool:
