@@ -443,6 +443,7 @@ _AT_ONCE = {
     ),
     "scipy.fft, stats, cluster": "idst dctn idctn dstn idstn",
 }
+_CALLED = (*_INTERPOLATORS.split(), "interp1d", "RegularGridInterpolator")
 _OTHERWISE = {
     ".....": [("scipy.interpolate", "RBFInterpolator")],
     "...l.": [
@@ -460,7 +461,10 @@ _OTHERWISE = {
     "s00lh": [
         ("scipy.optimize: solvers", "milp"),
     ],
-    "....h": [(chapter, name) for chapter, names in _AT_ONCE.items() for name in names.split()],
+    "....h": [
+        *[(chapter, name) for chapter, names in _AT_ONCE.items() for name in names.split()],
+        *[("scipy.interpolate", f"{name}(...)(x)") for name in _CALLED],
+    ],
 }
 for _cells, _rows in _OTHERWISE.items():
     for _chapter, _name in _rows:

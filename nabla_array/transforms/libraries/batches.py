@@ -11,7 +11,7 @@ import pickle
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from ..._lazy.rules.concretization import is_traced
 from ..._lazy.run.evaluator import evaluate
 from ..._namespace.core.array import Array, apply, apply_many, current, from_value
 from .tracking import constant, is_tracked
+
+T = TypeVar("T")
 
 _FILTERS = (
     "gaussian_filter uniform_filter gaussian_laplace laplace median_filter maximum_filter minimum_filter "
@@ -84,13 +86,13 @@ class Call:
     `key` tells the function and its other arguments, so that plans and programs are found again.
     """
 
-    function: Function = field(compare=False)
+    function: Callable[..., Any] = field(compare=False)
     key: Hashable
     ndims: tuple[int, ...]
     results: tuple[Aval, ...]
 
     def __repr__(self) -> str:
-        return f"{self.function.module}.{self.function.name}"
+        return f"{self.function.module}.{self.function.name}"  # type: ignore[attr-defined]
 
     def lead(self, x: Any) -> tuple[int, ...]:
         """Return the axes before those of an example of the first operand."""
@@ -137,9 +139,9 @@ def varies(x: Any) -> bool:
     return type(x) is Array and bool(x._levels or (tapes and is_traced(current(x))))
 
 
-def _holds_any(x: Any) -> bool:
+def holds_any(x: Any) -> bool:
     """Say whether an argument is such, or a list or tuple that has one."""
-    return any(map(_holds_any, x)) if type(x) in (list, tuple) else varies(x)
+    return any(map(holds_any, x)) if type(x) in (list, tuple) else varies(x)
 
 
 def flat(bound: inspect.BoundArguments) -> dict[str, Any]:
@@ -174,7 +176,7 @@ class AtOnce:
             return NotImplemented
         some = {name: given[name] for name in self.operands if varies(given.get(name))}
         others = {name: value for name, value in given.items() if name not in some}
-        if not some or any(map(_holds_any, others.values())) or is_tracked([*given.values()]):
+        if not some or any(map(holds_any, others.values())) or is_tracked([*given.values()]):
             return NotImplemented
         if self.rule is not None:
             return self.rule(args, kwargs)
@@ -204,19 +206,16 @@ class AtOnce:
     def _called(self, some: Mapping[str, Array], others: Mapping[str, Any], are_matrices: bool) -> Any:
         vectors = tuple([are_matrices and x.ndim == 1 for x in some.values()])
         function = Function(self.original.__module__, self.original.__name__, others, tuple(some), vectors)
-        text = _text(others)
+        text = text_of(others)
         key = text, *[(name, x.shape, x.dtype) for name, x in some.items()]
-        told = self._known.get(key, self)
-        if told is self:  # not known
-            if len(self._known) >= _KNOWN:
-                self._known.clear()
-            told = self._known[key] = self._results(function, [*some.values()], are_matrices)
+        told = remembered(self._known, key, lambda: self._results(function, [*some.values()], are_matrices))
         if told is None:
             return NotImplemented
         alike, avals, are_several = told
         name = function.module, function.name
         call = Call(function, (*name, text), tuple([x.ndim for x in some.values()]), avals)
-        results = (*[from_value(y.copy()) for y in alike], *self._recorded(call, [*some.values()]))
+        found = record_call(call, [*some.values()], function.name)
+        results = (*[from_value(y.copy()) for y in alike], *found)
         return results if are_several else results[0]
 
     def _results(
@@ -244,17 +243,29 @@ class AtOnce:
         avals = tuple([aval_of(y.shape, y.dtype) for y in alone[first:]])
         return alone[:first], avals, type(found[0]) is tuple
 
-    def _recorded(self, call: Call, operands: Sequence[Array]) -> tuple[Array, ...]:
-        made: tuple[Array, ...]
-        if len(operands) == len(call.results) == 1:
-            made = (apply(host_call, *operands, call=call),)
-        else:
-            made = apply_many(host_calls, *operands, call=call)
-        for y in made:
-            mark_origin(y._node, self.original.__name__)
-        if not any(is_traced(current(x)) for x in operands):
-            evaluate([current(y) for y in made])  # what it raises, it raises here
-        return made
+
+def record_call(call: Call, operands: Sequence[Array], name: str) -> tuple[Array, ...]:
+    """Record a call, and evaluate it unless a program is recorded: what it raises, it raises here."""
+    made: tuple[Array, ...]
+    if len(operands) == len(call.results) == 1:
+        made = (apply(host_call, *operands, call=call),)
+    else:
+        made = apply_many(host_calls, *operands, call=call)
+    for y in made:
+        mark_origin(y._node, name)
+    if not any(is_traced(current(x)) for x in operands):
+        evaluate([current(y) for y in made])
+    return made
+
+
+def remembered(known: dict[Any, T], key: Hashable, find: Callable[[], T]) -> T:
+    """Return what is known by a key, or find it; few are remembered."""
+    if key in known:
+        return known[key]
+    if len(known) >= _KNOWN:
+        known.clear()
+    found = known[key] = find()
+    return found
 
 
 def _pair(rng: np.random.Generator, x: Array, are_matrices: bool) -> np.ndarray:
@@ -278,7 +289,7 @@ def _several(found: Any) -> Sequence[Any]:
     return found if isinstance(found, tuple | list) else (found,)
 
 
-def _text(arguments: Mapping[str, Any]) -> Hashable:
+def text_of(arguments: Mapping[Any, Any]) -> Hashable:
     """Return what is equal for equal arguments."""
     try:
         return pickle.dumps(arguments)

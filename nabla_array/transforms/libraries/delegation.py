@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, partial, wraps
 from importlib import import_module
 from types import ModuleType
@@ -33,6 +33,7 @@ from ..._namespace.core.array import Array, current
 from ..._namespace.interop.doors import keep_capabilities
 from ..._namespace.interop.imports import after_import
 from .batches import OPERANDS, AtOnce, flat, varies
+from .places import PLACES, AtPlaces
 from .tracking import constant, is_tracked
 
 # ``rule(original, **arguments)`` returns the result, in ways that derivatives pass, or NotImplemented: the
@@ -67,6 +68,7 @@ ROWS = (
     Row("scipy.spatial.distance", "distances", "distances are C++"),
     Row("scipy.cluster.vq", "samples", "clusters are found in C"),
     Row("scipy.stats", "samples", "samples become NumPy's arrays"),
+    Row("scipy.stats", "distributions", "places and parameters become NumPy's arrays"),
     Row("scipy.stats._multivariate", "samples", "densities are of NumPy's arrays"),
     Row("sklearn.metrics", "samples", "distances go through joblib, a part at a time"),
 )
@@ -87,10 +89,15 @@ def rules_of(row: Row) -> Mapping[str, Rule]:
     return rules
 
 
+def names_of(row: Row, rules: Mapping[str, Rule]) -> list[str]:
+    """Return the names of what is replaced in a module."""
+    return [*{**rules, **OPERANDS.get(row.module, {})}]
+
+
 def replaced() -> Iterator[tuple[Row, list[str]]]:
     """Yield what is replaced: rows, and the names of the functions and methods."""
     for row in ROWS:
-        names = {**rules_of(row), **OPERANDS.get(row.module, {})}
+        names = names_of(row, rules_of(row))
         yield row, [name.removesuffix(".__init__") for name in names]
 
 
@@ -158,8 +165,9 @@ def _check_finite(operands: Any) -> None:
 class Delegate:
     """What answers a function's calls first: its rule for derivatives, or one call for a whole batch."""
 
-    def __init__(self, original: Callable[..., Any], rule: Rule | None, operands: Sequence[str]) -> None:
-        self.original, self.rule, self.operands = original, rule, operands
+    def __init__(self, row: Row, name: str, original: Callable[..., Any], rule: Rule | None) -> None:
+        self.row, self.name, self.original, self.rule = row, name, original, rule
+        self.takes_batches = name in OPERANDS.get(row.module, {}) or name in PLACES.get(row.module, {})
 
     @cached_property
     def _binding(self) -> Binding:
@@ -167,26 +175,29 @@ class Delegate:
         return Binding(self.original, self.rule)
 
     @cached_property
-    def _at_once(self) -> AtOnce:
-        return AtOnce(self.original, self.operands, self.rule and self._binding)
+    def _at_once(self) -> AtOnce | AtPlaces:
+        module = self.row.module
+        operands = OPERANDS.get(module, {}).get(self.name)
+        if operands is None:
+            return AtPlaces(module, self.name, PLACES[module][self.name])
+        return AtOnce(self.original, operands, self.rule and self._binding)
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
         """Return the result, or NotImplemented where the original is to be called."""
+        found = NotImplemented
         if self.rule is not None and asked(self.rule, args, kwargs):
-            return self._binding(args, kwargs)
-        if self.operands and any(map(varies, (*args, *kwargs.values()))):
-            return self._at_once(args, kwargs)
-        return NotImplemented
+            found = self._binding(args, kwargs)
+        if found is NotImplemented and self.takes_batches and any(map(varies, (*args, *kwargs.values()))):
+            found = self._at_once(args, kwargs)
+        return found
 
 
-def delegated(
-    original: Callable[..., Any], rule: Rule | None, operands: Sequence[str] = ()
-) -> Callable[..., Any]:
+def delegated(row: Row, name: str, original: Callable[..., Any], rule: Rule | None) -> Callable[..., Any]:
     """Return a function that asks our rule first where a derivative is being taken by an operand.
 
-    `operands` are those of which all examples of a batch may be taken at once.
+    Then it asks what calls it once for a batch, if anything does.
     """
-    delegate = Delegate(original, rule, operands)
+    delegate = Delegate(row, name, original, rule)
 
     @wraps(original)
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -200,11 +211,11 @@ def delegated(
 
 
 def _put_on(row: Row, module: ModuleType) -> None:
-    rules, operands = rules_of(row), OPERANDS.get(row.module, {})
+    rules = rules_of(row)
     if row.module == "scipy.fft":
-        module.register_backend(_Backend(rules, operands))
+        module.register_backend(_Backend(row, rules))
         return
-    for name in {**rules, **operands}:
+    for name in names_of(row, rules):
         rule = rules.get(name)
         owner, _, attribute = name.rpartition(".")
         holder = getattr(module, owner) if owner else module
@@ -213,7 +224,7 @@ def _put_on(row: Row, module: ModuleType) -> None:
             setattr(holder, attribute, rule)
             continue
         original = getattr(holder, attribute)
-        made = delegated(original, rule, operands.get(name, ()))
+        made = delegated(row, name, original, rule)
         setattr(holder, attribute, made)
         keep_capabilities(original, made)
         home = sys.modules.get(original.__module__)
@@ -226,14 +237,14 @@ class _Backend:
 
     __ua_domain__ = "numpy.scipy.fft"
 
-    def __init__(self, rules: Mapping[str, Rule], operands: Mapping[str, Sequence[str]]) -> None:
-        self._rules, self._operands = rules, operands
+    def __init__(self, row: Row, rules: Mapping[str, Rule]) -> None:
+        self._row, self._rules = row, rules
         self._delegates: dict[str, Delegate] = {}
 
     def __ua_function__(self, function: Callable[..., Any], args: Any, kwargs: Any) -> Any:
         name = function.__name__
         if name not in self._delegates:
-            self._delegates[name] = Delegate(function, self._rules.get(name), self._operands.get(name, ()))
+            self._delegates[name] = Delegate(self._row, name, function, self._rules.get(name))
         return self._delegates[name](args, kwargs)
 
 

@@ -217,16 +217,17 @@ def called(derivative: Callable[..., Any], degree: Callable[[Any], int]) -> Func
         made = recorded(self)
         if made is None and not is_tracked(x):
             return NotImplemented
-        places, source = np.asarray(plain(x)), self
-        if made is not None:
-            values, axis = made.values, made.axis
-            source = made.build(np.eye(values.shape[0]))
-            rest = prod(values.shape[1:])
+        if made is None:  # SciPy's own, which is called once for a batch of places
+            source, evaluate, axis = self, type(self).__call__, getattr(self, "axis", 0)
+            places = stop_gradient(array(x))
         else:
-            axis = getattr(self, "axis", 0)
+            values, axis = made.values, made.axis
+            source, evaluate = made.build(np.eye(values.shape[0])), original
+            rest = prod(values.shape[1:])
+            places = np.asarray(plain(x))
 
         def at(k: int) -> Any:
-            found = derivative(original, source, places, k, **options)
+            found = derivative(evaluate, source, places, k, **options)
             if made is None:
                 return np.moveaxis(found, range(axis, axis + places.ndim), range(places.ndim))
             matrix = np.asarray(found).reshape(-1, values.shape[0])
