@@ -128,7 +128,7 @@ def mandelbrot_row(side: int) -> Row:
 
 def of_scipy(n: int) -> list[tuple[str, dict[str, Call], Claim]]:
     """Return calls of SciPy's functions under vmap, and of the same in a loop over NumPy's arrays."""
-    from scipy import linalg, ndimage, signal
+    from scipy import interpolate, linalg, ndimage, signal, stats
 
     rng = np.random.default_rng(0)
     images, signals = rng.standard_normal((n, 32, 32)), rng.standard_normal((n, 1000))
@@ -138,6 +138,8 @@ def of_scipy(n: int) -> list[tuple[str, dict[str, Call], Claim]]:
         ("ndimage.median_filter", lambda x: ndimage.median_filter(x, 3), images),
         ("signal.savgol_filter", lambda x: signal.savgol_filter(x, 7, 2), signals),
         ("linalg.solve", lambda x: linalg.solve(x, x[0]), matrices),
+        ("stats.norm.logpdf", lambda x: stats.norm.logpdf(x).sum(), signals),
+        ("a CubicSpline", interpolate.CubicSpline(np.linspace(-5, 5, 50), rng.standard_normal(50)), signals),
     ]
     out = []
     for name, f, batch in cases:
