@@ -296,7 +296,7 @@ CHAPTERS: dict[str, dict[str, Entry]] = {
         ),
         "tanhsinh": (_tanhsinh, (small(),), "...lh"),
         "cubature": (_cubature, (small(),), "...l."),
-        "simpson": (lambda y: integrate.simpson(y, dx=0.1), (normal(9),), "s..lh"),
+        "simpson": (lambda y: integrate.simpson(y, dx=0.1), (normal(9),), "....h"),
         "nsum": (_nsum, (small(),), "ccclh"),
     },
     "scipy.optimize, scipy.differentiate": {

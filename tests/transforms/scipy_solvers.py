@@ -433,13 +433,16 @@ MORE: dict[str, dict[str, Entry]] = {
 
 # What is called once for a whole batch.
 _AT_ONCE = {
-    "scipy.linalg, scipy.sparse": ("inv det cholesky expm pinv eigvalsh svdvals solve solve_triangular qr"),
+    "scipy.linalg, scipy.sparse": (
+        "inv det cholesky expm pinv eigvalsh svdvals solve solve_triangular qr norm solve_banded cho_solve "
+        "lu_solve toeplitz solve_sylvester"
+    ),
     "scipy.ndimage": (
         "gaussian_filter gaussian_filter1d gaussian_laplace gaussian_gradient_magnitude uniform_filter "
-        "uniform_filter1d median_filter maximum_filter minimum_filter sobel prewitt laplace spline_filter"
+        "uniform_filter1d median_filter maximum_filter minimum_filter sobel prewitt laplace spline_filter rotate"
     ),
     "scipy.signal: filters": (
-        "lfilter filtfilt sosfilt sosfiltfilt resample_poly decimate welch periodogram stft"
+        "lfilter filtfilt sosfilt sosfiltfilt resample_poly decimate welch periodogram stft convolve correlate"
     ),
     "scipy.fft, stats, cluster": "idst dctn idctn dstn idstn",
 }
@@ -463,6 +466,7 @@ _OTHERWISE = {
     ],
     "....h": [
         *[(chapter, name) for chapter, names in _AT_ONCE.items() for name in names.split()],
+        ("scipy.integrate: integrals, differential equations", "simpson(y, x)"),
         *[("scipy.interpolate", f"{name}(...)(x)") for name in _CALLED],
     ],
 }

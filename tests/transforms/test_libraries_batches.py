@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.fft
-from scipy import linalg, ndimage, signal
+from scipy import integrate, linalg, ndimage, signal
 
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, pickling, shard
@@ -27,6 +27,9 @@ SOS = xp.asarray(signal.butter(4, 0.2, output="sos"))
 WEIGHTS = xp.asarray(np.arange(6.0).reshape(2, 3))
 CROSS = xp.asarray(np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]], bool))
 
+FACTOR = xp.asarray(np.tril(RNG.normal(size=(20, 20))) + 9 * np.eye(20))
+BAND = xp.asarray(np.array([[0.0], [90], [0]]))
+LEADS = xp.asarray(np.eye(15)[0] * 300)
 COLUMNS = RNG.normal(size=(20, 2))
 
 
@@ -40,6 +43,12 @@ def product(*factors: Any) -> Any:
     for other in others:
         found = found @ other
     return found
+
+
+def factored(factor: Function, x: Any) -> Any:
+    """Return factors of a matrix, as arrays of one namespace, as SciPy wants them elsewhere."""
+    first, second = factor(x)
+    return xp.asarray(first), second if isinstance(second, bool) else xp.asarray(second)
 
 
 # By module and function: calls with an example.
@@ -77,6 +86,14 @@ CALLS: dict[str, dict[str, list[Function]]] = {
         "morphological_gradient": [lambda x: ndimage.morphological_gradient(x, size=3)],
         "white_tophat": [lambda x: ndimage.white_tophat(x, size=(3, 3))],
         "black_tophat": [lambda x: ndimage.black_tophat(x, footprint=CROSS)],
+        "rotate": [
+            lambda x: ndimage.rotate(x, 20.0, order=1),
+            lambda x: ndimage.rotate(x, 33.0, reshape=False, mode="nearest"),
+        ],
+        "binary_erosion": [lambda x: ndimage.binary_erosion(x > 1, CROSS, border_value=1)],
+        "binary_dilation": [lambda x: ndimage.binary_dilation(x > 9, iterations=2)],
+        "binary_opening": [lambda x: ndimage.binary_opening(x > 0)],
+        "binary_closing": [lambda x: ndimage.binary_closing(x > 5, CROSS)],
         "sobel": [lambda x: ndimage.sobel(x, 0), lambda x: ndimage.sobel(x)],
         "prewitt": [lambda x: ndimage.prewitt(x, axis=0, mode="nearest")],
         "gaussian_gradient_magnitude": [
@@ -97,10 +114,20 @@ CALLS: dict[str, dict[str, list[Function]]] = {
         "welch": [lambda x: signal.welch(x, nperseg=8, axis=0)[1]],
         "periodogram": [lambda x: sum(y.sum() for y in signal.periodogram(x))],
         "stft": [lambda x: signal.stft(x, nperseg=8)[2]],
+        "spectrogram": [lambda x: signal.spectrogram(x, nperseg=8)[2]],
+        "coherence": [lambda x: signal.coherence(x, x[::-1], nperseg=4)[1]],
+        "convolve": [
+            lambda x: signal.convolve(x[0], xp.asarray([1, 2, 3]), mode="same"),
+            lambda x: signal.convolve(x, WEIGHTS, method="direct"),
+        ],
+        "correlate": [lambda x: signal.correlate(x, WEIGHTS, mode="valid")],
         "csd": [
             lambda x: signal.csd(x, x[::-1], nperseg=8)[1],
             lambda x: signal.csd(x, xp.asarray(IMAGES[0]), nperseg=8)[1],
         ],
+    },
+    "scipy.integrate": {
+        "simpson": [lambda x: integrate.simpson(x, dx=0.5), lambda x: integrate.simpson(x, axis=0)]
     },
     "scipy.fft": {
         **{name: [lambda x, name=name: getattr(scipy.fft, name)(x, 2, axis=0)] for name in ("dct", "idct")},
@@ -125,6 +152,25 @@ CALLS: dict[str, dict[str, list[Function]]] = {
             lambda x: linalg.solve(definite(x), x[:, 0]),
             lambda x: linalg.solve(definite(x), xp.asarray(COLUMNS)),
             lambda x: linalg.solve(xp.asarray(IMAGES[0] @ IMAGES[0].T + np.eye(20)), x[:, 1]),
+        ],
+        "eigvals": [lambda x: xp.sort(linalg.eigvals(definite(x)).real)],
+        "polar": [lambda x: product(*linalg.polar(definite(x)))],
+        "norm": [lambda x: linalg.norm(x), lambda x: linalg.norm(x, 2), lambda x: linalg.norm(x, axis=0)],
+        **{name: [lambda x, name=name: getattr(linalg, name)(x[:4, :4] / 9)] for name in ("cosm", "sinm")},
+        "cho_factor": [lambda x: xp.tril(linalg.cho_factor(definite(x), lower=True)[0])],
+        "cho_solve": [
+            lambda x: linalg.cho_solve(factored(linalg.cho_factor, definite(x)), x[:, 0]),
+            lambda x: linalg.cho_solve((xp.linalg.cholesky(definite(x)), True), x),
+            lambda x: linalg.cho_solve((FACTOR, True), x[:, 1]),
+        ],
+        "lu_factor": [lambda x: linalg.lu_factor(definite(x))[0]],
+        "lu_solve": [lambda x: linalg.lu_solve(factored(linalg.lu_factor, definite(x)), x[:, 0], trans=1)],
+        "solve_banded": [lambda x: linalg.solve_banded((1, 1), x[:3] + BAND, x[4])],
+        "solve_sylvester": [lambda x: linalg.solve_sylvester(definite(x), definite(x[::-1]), x @ x.mT)],
+        "toeplitz": [lambda x: linalg.toeplitz(x[0]), lambda x: linalg.toeplitz(x[0], x[1])],
+        "solve_toeplitz": [
+            lambda x: linalg.solve_toeplitz(x[0] + LEADS, x[1]),
+            lambda x: linalg.solve_toeplitz((x[0] + LEADS, x[1] + LEADS), x[2:4].T),
         ],
         "solve_triangular": [lambda x: linalg.solve_triangular(definite(x), x[:, 0], lower=True)],
     },

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import interpolate, stats
+from scipy.spatial import distance
 
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, pickling, shard
@@ -265,6 +266,7 @@ INTERPOLATORS: dict[str, Any] = {
 def test_each_function_of_the_table_is_called() -> None:
     called = {f"{name}.__call__" for name in INTERPOLATORS} | {"splev", "PPoly.__call__"}
     assert {*PLACES["scipy.interpolate"]} <= called
+    assert {*PLACES["scipy.spatial.distance"]} == {"cdist"}
     assert {*PLACES["scipy.stats"]} == {f"{kind}.{m}" for kind, names in METHODS.items() for m in names}
 
 
@@ -313,6 +315,20 @@ def test_interpolators_that_change_are_told_apart() -> None:
         np.testing.assert_array_equal(vmap(spline)(xp.asarray(AT)), spline(AT))
     spline.c[:] = 0
     np.testing.assert_array_equal(vmap(spline)(xp.asarray(AT)), 0)
+
+
+@pytest.mark.parametrize("metric", ["euclidean", "cosine", "minkowski"])
+def test_distances_from_tables(metric: str) -> None:
+    rng = np.random.default_rng(0)
+    tables, others = rng.normal(size=(4, 5, 3)), rng.normal(size=(6, 3))
+    f = lambda x: distance.cdist(x, others, metric)  # noqa: E731
+    wanted = np.stack([f(x) for x in tables])
+    np.testing.assert_array_equal(vmap(f)(xp.asarray(tables)), wanted)
+    np.testing.assert_array_equal(vmap(vmap(f))(xp.asarray(tables[None])), wanted[None])
+    np.testing.assert_array_equal(compile(f, fullgraph=True)(xp.asarray(tables[0])), wanted[0])
+    assert vmap(f)(xp.zeros((0, 5, 3))).shape == (0, 5, 6)
+    with pytest.raises(ValueError, match="must be a 2-dimensional"):
+        vmap(f)(xp.asarray(tables[0]))
 
 
 # -- meshes --------------------------------------------------------------------------------------------

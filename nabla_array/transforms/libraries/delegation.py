@@ -32,7 +32,7 @@ from ..._lazy.rules.concretization import is_traced
 from ..._namespace.core.array import Array, current
 from ..._namespace.interop.doors import keep_capabilities
 from ..._namespace.interop.imports import after_import
-from .batches import OPERANDS, AtOnce, flat, varies
+from .batches import OPERANDS, AtOnce, flat, holds_any
 from .places import PLACES, AtPlaces
 from .tracking import constant, is_tracked
 
@@ -180,14 +180,14 @@ class Delegate:
         operands = OPERANDS.get(module, {}).get(self.name)
         if operands is None:
             return AtPlaces(module, self.name, PLACES[module][self.name])
-        return AtOnce(self.original, operands, self.rule and self._binding)
+        return AtOnce(module, self.original, operands, self.rule and self._binding)
 
     def __call__(self, args: Any, kwargs: Any) -> Any:
         """Return the result, or NotImplemented where the original is to be called."""
         found = NotImplemented
         if self.rule is not None and asked(self.rule, args, kwargs):
             found = self._binding(args, kwargs)
-        if found is NotImplemented and self.takes_batches and any(map(varies, (*args, *kwargs.values()))):
+        if found is NotImplemented and self.takes_batches and any(map(holds_any, (*args, *kwargs.values()))):
             found = self._at_once(args, kwargs)
         return found
 

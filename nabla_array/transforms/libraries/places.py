@@ -33,10 +33,13 @@ class Places(NamedTuple):
         Where the argument may be; None: all arguments of a method broadcast.
     least
         The axes that places have at least; the function gives fewer some.
+    are_rows
+        Whether the function takes a table, of which each row is a place.
     """
 
     where: tuple[Where, ...] | None
     least: int = 0
+    are_rows: bool = False
 
 
 # By module, functions of places.
@@ -55,6 +58,7 @@ PLACES: dict[str, dict[str, Places]] = {
         "RegularGridInterpolator.__call__": Places((1, "xi"), least=2),
         "splev": Places((0, "x")),
     },
+    "scipy.spatial.distance": {"cdist": Places((0, "XA"), least=2, are_rows=True)},
     "scipy.stats": {
         f"rv_{kind}.{name}": Places(None)
         for kind, letter in (("continuous", "p"), ("discrete", "pm"))
@@ -71,9 +75,14 @@ class Placed:
     name: str
     others: Mapping[Where, Any]
     places: tuple[Where, ...]
+    are_rows: bool
 
     def __call__(self, *values: np.ndarray) -> Any:
         """Return what it gives for values of the others."""
+        if self.are_rows and values[0].ndim != 2:
+            (x,) = values
+            found = self(x.reshape(-1, x.shape[-1]))
+            return found.reshape(*x.shape[:-1], *found.shape[1:])
         given = {**self.others, **dict(zip(self.places, values, strict=True))}
         n = sum([type(k) is int for k in given])
         function = reduce(getattr, self.name.split("."), import_module(self.module))
@@ -102,7 +111,7 @@ class AtPlaces:
             or is_tracked([*given.values()])
         ):
             return NotImplemented
-        function = Placed(self.module, self.name, others, tuple(some))
+        function = Placed(self.module, self.name, others, tuple(some), self.places.are_rows)
         # The axes of a batch lead, so that examples of fewer axes than others have get some.
         ndim = max([self.places.least, *[np.ndim(given[k]) for k in of_places]])
         text = text_of(others)
