@@ -439,10 +439,12 @@ _AT_ONCE = {
     ),
     "scipy.ndimage": (
         "gaussian_filter gaussian_filter1d gaussian_laplace gaussian_gradient_magnitude uniform_filter "
-        "uniform_filter1d median_filter maximum_filter minimum_filter sobel prewitt laplace spline_filter rotate"
+        "uniform_filter1d median_filter maximum_filter minimum_filter sobel prewitt laplace spline_filter "
+        "rotate"
     ),
     "scipy.signal: filters": (
-        "lfilter filtfilt sosfilt sosfiltfilt resample_poly decimate welch periodogram stft convolve correlate"
+        "lfilter filtfilt sosfilt sosfiltfilt resample_poly decimate welch periodogram stft convolve "
+        "correlate"
     ),
     "scipy.fft, stats, cluster": "idst dctn idctn dstn idstn",
 }
