@@ -329,7 +329,7 @@ class AtOnce:
         avals: dict[int, Aval] = {}
         for i, (own, examples) in enumerate(zip(batch, each, strict=True)):
             x, y = map(np.asarray, examples)
-            if isinstance(examples[0], bool | np.bool):  # which way a matrix was factored
+            if x.dtype == bool and x.ndim == 0:  # which way a matrix was factored
                 shared[i], are_alike = bool(x), bool(np.all(own == x) and np.all(own == y))
             elif self.original.__name__ in _SPECTRA and i < len(batch) - 1:
                 shared[i], are_alike = x, _are_near(own, x) and _are_near(own, y)
