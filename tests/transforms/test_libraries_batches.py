@@ -323,6 +323,7 @@ def test_what_differs_in_another_operand_is_split() -> None:
         lambda x: ndimage.grey_opening(x, footprint=CROSS, origin=(1, -1), axes=(1, 0)),
         lambda x: ndimage.gaussian_laplace(x, (1.0, 2.0), axes=(1, 0)),
         lambda x: scipy.fft.dctn(x, s=(7,)),
+        lambda x: linalg.norm(xp.astype(x, xp.float32), 1),  # of double precision, of one matrix alone
     ],
 )
 def test_what_scipy_would_do_otherwise_for_a_batch_is_split(f: Function) -> None:
@@ -337,6 +338,16 @@ def test_derivatives_of_some_axes_have_scipys_values() -> None:
         value, tangent = jvp(f, (x,), (x,))
         assert_same(value, f(IMAGES[0]))
         assert_same(tangent, f(IMAGES[0]))  # of what is linear, or of degree one
+
+
+@pytest.mark.parametrize("trans", [0, 1])
+def test_matrices_are_factored_and_solved_with_a_constant(trans: int) -> None:
+    right = np.arange(20.0)
+    f = lambda x: linalg.lu_solve(linalg.lu_factor(definite(x)), right, trans)  # noqa: E731
+    wanted = np.stack([np.linalg.solve(m.T if trans else m, right) for m in map(definite, IMAGES)])
+    np.testing.assert_allclose(vmap(f)(xp.asarray(IMAGES)), wanted, rtol=1e-10)
+    f = lambda x: linalg.cho_solve(linalg.cho_factor(definite(x), lower=bool(trans)), right)  # noqa: E731
+    np.testing.assert_allclose(compile(vmap(f))(xp.asarray(IMAGES)), wanted, rtol=1e-10)
 
 
 def test_results_that_depend_on_values_are_split() -> None:

@@ -198,8 +198,6 @@ class _Known(NamedTuple):
 
     Attributes
     ----------
-    function
-        That is called for a batch.
     shared
         What all examples share, by its place among what the function gives.
     avals
@@ -208,7 +206,6 @@ class _Known(NamedTuple):
         Whether the function gives a tuple.
     """
 
-    function: Function
     shared: dict[int, Any]
     avals: dict[int, Aval]
     are_several: bool
@@ -250,7 +247,7 @@ class AtOnce:
             return NotImplemented
         # Nothing is written over an operand, which others may have.
         known = {k: constant(v) for k, v in others.items() if not k.startswith("overwrite")}
-        return self._called(some, known | where, are_matrices=not where)
+        return self._called(some, known, where)
 
     def _parted(self, given: Mapping[str, Any]) -> tuple[dict[Operand, Array], dict[str, Any]]:
         """Return the operands that vary, and the other arguments."""
@@ -281,48 +278,45 @@ class AtOnce:
         found = [a % ndim - ndim for a in some]
         return {name: found[0] if name == "axis" and len(found) == 1 else tuple(found)}
 
-    def _called(self, some: dict[Operand, Array], others: dict[str, Any], are_matrices: bool) -> Any:
-        operands = [*some.values()]
+    def _called(self, some: dict[Operand, Array], others: dict[str, Any], where: dict[str, Any]) -> Any:
+        operands, are_matrices = [*some.values()], not where
         if self.grown and others.get("method", "auto") == "auto":  # it chooses by the size of an example
             like, other = np.zeros(operands[0].shape, operands[0].dtype), np.asarray(others[self.grown])
             method = import_module("scipy.signal").choose_conv_method(like, other, others.get("mode", "full"))
             others = {**others, "method": method}
-        text = text_of(others)
-        key = text, *[(name, x.shape, x.dtype) for name, x in some.items()]
-
         b: Any = some.get("b", others.get("b"))
         has_column = are_matrices and "b" in self.operands and np.ndim(b) == 1
         names = self.original.__module__, self.original.__name__
-        made = Function(*names, others, tuple(some), has_column, self.grown, operands[0].ndim)
-        known = remembered(self._known, key, lambda: self._results(made, some, are_matrices))
+        alone = Function(*names, others, tuple(some), False, "", operands[0].ndim)
+        batched = replace(alone, others=others | where, has_column=has_column, grown=self.grown)
+        text = text_of(batched.others)
+        key = text, *[(name, x.shape, x.dtype) for name, x in some.items()]
+        known = remembered(
+            self._known, key, lambda: self._results(alone, batched, _pairs(some, are_matrices))
+        )
         if known is None:
             return NotImplemented
-        function, shared, avals, are_several = known
-        name = function.module, function.name
-        ndims = tuple([x.ndim for x in operands])
-        call = Call(function, (*name, text), ndims, tuple(avals.values()), tuple(avals))
-        found = dict(zip(avals, record_call(call, operands, function.name), strict=True))
+        shared, avals, are_several = known
+        call = Call(
+            batched, (*names, text), tuple([x.ndim for x in operands]), tuple(avals.values()), tuple(avals)
+        )
+        found = dict(zip(avals, record_call(call, operands, self.original.__name__), strict=True))
         found |= {i: from_value(y.copy()) if type(y) is np.ndarray else y for i, y in shared.items()}
         return tuple([found[i] for i in range(len(found))]) if are_several else found[0]
 
-    def _results(
-        self, function: Function, operands: Mapping[Operand, Array], are_matrices: bool
-    ) -> _Known | None:
+    def _results(self, alone: Function, batched: Function, pairs: Sequence[np.ndarray]) -> _Known | None:
         """Return what results are like.
 
-        A batch of two random examples tells: None where SciPy does not do with it as with each of them alone,
-        as for some orders of `axes`.
+        A batch of two examples tells: None where SciPy does not do with it as with each of them alone, as for
+        some orders of `axes`.
         """
-        rng = np.random.default_rng(0)
-        pairs = [_pair(rng, name, x, are_matrices) for name, x in operands.items()]
         try:
             with np.errstate(all="ignore"):
-                one = replace(function, has_column=False)
-                alone = [one(*[x[k] for x in pairs]) for k in range(2)]
-                batch = _several(function(*pairs))
+                found = [alone(*[x[k] for x in pairs]) for k in range(2)]
+                batch = _several(batched(*pairs))
         except Exception:  # which the original raises, too, or does not
             return None
-        each = [*zip(*map(_several, alone), strict=True)]
+        each = [*zip(*map(_several, found), strict=True)]
         if len(batch) != len(each):
             return None
         shared: dict[int, Any] = {}
@@ -338,7 +332,7 @@ class AtOnce:
                 are_alike = x.shape == y.shape and _are_near(np.asarray(own), np.stack([x, y]))
             if not are_alike:
                 return None
-        return _Known(function, shared, avals, type(alone[0]) is tuple)
+        return _Known(shared, avals, type(found[0]) is tuple)
 
 
 def record_call(call: Call, operands: Sequence[Array], name: str) -> tuple[Array, ...]:
@@ -363,6 +357,12 @@ def remembered(known: dict[Any, T], key: Hashable, find: Callable[[], T]) -> T:
         known.clear()
     found = known[key] = find()
     return found
+
+
+def _pairs(some: Mapping[Operand, Array], are_matrices: bool) -> list[np.ndarray]:
+    """Return a batch of two random examples for each operand."""
+    rng = np.random.default_rng(0)
+    return [_pair(rng, name, x, are_matrices) for name, x in some.items()]
 
 
 def _pair(rng: np.random.Generator, name: Operand, x: Array, are_matrices: bool) -> np.ndarray:
