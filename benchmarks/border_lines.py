@@ -36,6 +36,7 @@ INSTEAD = {
     "datetime.timedelta(days=v.sum())": "datetime.timedelta(days=float(v.sum()))",
     "decimal.Decimal(v.sum())": "decimal.Decimal(float(v.sum()))",
     "time.sleep(f * 0)": "time.sleep(float(f * 0))",
+    "abs((pygame.Vector2(1, 2) * f).x)": "abs((pygame.Vector2(1, 2) * float(f)).x)",
     "pygame.Rect(v * 2).w, pygame.Rect(*v).w": "pygame.Rect((v * 2).tolist()).w",
     "pa.Tensor.from_numpy(x).shape": "pa.Tensor.from_numpy(x.__array__()).shape",
 }

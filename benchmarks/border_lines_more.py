@@ -498,7 +498,10 @@ def prepared(a):
             "pygame.surfarray.array3d(pygame.surfarray.make_surface(img))",
             "pygame.surfarray.blit_array(s, img); pygame.surfarray.array3d(s)",
             "pygame.Vector2(v[0], v[1]).length(), pygame.Vector2(v[:2]).length(), pygame.Vector2(f, f)[0]",
-            "pygame.Vector2(1, 2) * f, pygame.Rect(n, n, n, n).w, pygame.Color(n, n, n).r",
+            "pygame.Rect(n, n, n, n).w, pygame.Color(int(n), 2, 3).r",
+            # It asks a number for its length, and forgets the error: the next call tells of it.
+            "abs((pygame.Vector2(1, 2) * f).x)",
+            "abs((pygame.Vector2(1, 2) * float(f)).x)",
             "pygame.draw.circle(s, (255, 0, 0), v[:2], n).w",
             "pygame.draw.line(s, (255, 0, 0), (f, f), (v[0], v[1])).w",
             "pygame.draw.polygon(s, (255, 0, 0), x[:3, :2] * 5 + 5).w",
