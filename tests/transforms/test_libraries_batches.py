@@ -15,7 +15,7 @@ from scipy import integrate, linalg, ndimage, signal
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, pickling, shard
 from nabla_array.transforms import SplitWarning, compile, grad, jvp, scan, vmap
-from nabla_array.transforms.libraries.batches import OPERANDS
+from nabla_array.transforms.libraries.batches import OPERANDS, text_of
 
 from ..distributed.meshes import on_mesh, recorded
 
@@ -264,6 +264,22 @@ def test_calls_with_other_arguments_are_told_apart() -> None:
         for value in (0.0, -0.0, 1, 1.0, True, 2.0):
             f = lambda x, v=value: xp.signbit(ndimage.convolve(0 * x, WEIGHTS, mode="constant", cval=v) - v)  # noqa: E731
             assert_same(vmap(f)(xp.asarray(IMAGES)), one_by_one(f, IMAGES))
+
+
+def test_large_arguments_are_told_apart_by_their_memory() -> None:
+    weights = np.zeros((400, 400))  # 1.3 MB
+    key = text_of({"weights": weights, "mode": "wrap"})
+    assert key == text_of({"weights": weights[:], "mode": "wrap"})
+    assert hash(key) == hash(text_of({"weights": weights[:], "mode": "wrap"}))
+    assert key != text_of({"weights": weights.copy(), "mode": "wrap"})
+    assert key != text_of({"weights": weights, "mode": "mirror"})
+    few = weights[:9].copy()
+    assert text_of({"weights": few}) == text_of({"weights": few.copy()})
+    assert text_of({"weights": few}) != text_of({"weights": few + 1})
+    f = lambda x: ndimage.convolve(x, xp.asarray(weights), mode="wrap")  # noqa: E731
+    for number in (1.0, 2.0):  # it has the elements that it has when it is called
+        weights[200, 200] = number
+        np.testing.assert_allclose(vmap(f)(xp.asarray(IMAGES[:2])), number * IMAGES[:2])
 
 
 def test_what_is_written_to_a_result_stays_there() -> None:

@@ -53,6 +53,8 @@ _GROWN = {("scipy.signal", "convolve"): "in2", ("scipy.signal", "correlate"): "i
 _BY_RULES = ("sobel", "prewitt", "gaussian_gradient_magnitude", "spline_filter")
 # Arguments that are written to, are of one example, or choose results by their values.
 _REFUSED = ("output", "zi", "subset_by_value")
+# Bytes of an array that are compared at most.
+_LARGE = 1 << 20
 # Calls of a function of which it is remembered what their results are like.
 _KNOWN = 64
 # By module, the operands of each function of which examples may come at once.
@@ -392,9 +394,25 @@ def _several(found: Any) -> Sequence[Any]:
     return found if isinstance(found, tuple | list) else (found,)
 
 
+class _Memory:
+    """What is equal for the same memory, which it keeps alive."""
+
+    def __init__(self, buffer: pickle.PickleBuffer) -> None:
+        self.array = np.frombuffer(buffer.raw(), np.uint8)
+        self.place = self.array.ctypes.data, self.array.nbytes
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Memory) and self.place == other.place
+
+    def __hash__(self) -> int:
+        return hash(self.place)
+
+
 def text_of(arguments: Mapping[Any, Any]) -> Hashable:
-    """Return what is equal for equal arguments."""
+    """Return what is equal for equal arguments; of large arrays, for the same ones."""
+    buffers: list[pickle.PickleBuffer] = []
     try:
-        return pickle.dumps(arguments)
+        text = pickle.dumps(arguments, 5, buffer_callback=buffers.append)
     except (pickle.PicklingError, AttributeError, TypeError):  # a function within another one, or a file
         return object()
+    return text, *[bytes(b) if b.raw().nbytes <= _LARGE else _Memory(b) for b in buffers]
