@@ -244,6 +244,21 @@ def test_a_distribution_of_ones_own() -> None:
     np.testing.assert_allclose(vmap(grad(ramp.pdf))(x), [0, 2, 2])
 
 
+def test_densities_of_several_numbers() -> None:
+    mean, cov = np.array([0.3, -0.2]), np.array([[1.0, 0.3], [0.3, 2.0]])
+    x = np.random.default_rng(0).normal(size=(3, 4, 2))
+    frozen = stats.multivariate_normal(mean, cov)
+    for method in ("pdf", "logpdf"):
+        wanted = getattr(frozen, method)(x)
+        of = partial(getattr(stats.multivariate_normal, method), mean=mean, cov=cov)
+        for f in (getattr(frozen, method), of):
+            np.testing.assert_array_equal(vmap(f)(xp.asarray(x)), wanted)
+            np.testing.assert_array_equal(vmap(vmap(f))(xp.asarray(x)), wanted)
+            np.testing.assert_array_equal(compile(f, fullgraph=True)(xp.asarray(x)), wanted)
+    slopes = vmap(grad(frozen.logpdf))(xp.asarray(x[0]))
+    np.testing.assert_allclose(slopes, -(x[0] - mean) @ np.linalg.inv(cov), rtol=1e-10)
+
+
 # -- interpolators -------------------------------------------------------------------------------------
 
 X = np.linspace(0, 3, 9)
@@ -267,6 +282,7 @@ def test_each_function_of_the_table_is_called() -> None:
     called = {f"{name}.__call__" for name in INTERPOLATORS} | {"splev", "PPoly.__call__"}
     assert {*PLACES["scipy.interpolate"]} <= called
     assert {*PLACES["scipy.spatial.distance"]} == {"cdist"}
+    assert len(PLACES["scipy.stats._multivariate"]) == 4
     assert {*PLACES["scipy.stats"]} == {f"{kind}.{m}" for kind, names in METHODS.items() for m in names}
 
 

@@ -58,6 +58,10 @@ PLACES: dict[str, dict[str, Places]] = {
         "RegularGridInterpolator.__call__": Places((1, "xi"), least=2),
         "splev": Places((0, "x")),
     },
+    "scipy.stats._multivariate": dict.fromkeys(
+        [f"multivariate_normal_{kind}.{name}" for kind in ("gen", "frozen") for name in ("pdf", "logpdf")],
+        Places((1, "x"), are_rows=True),
+    ),
     "scipy.spatial.distance": {"cdist": Places((0, "XA"), least=2, are_rows=True)},
     "scipy.stats": {
         f"rv_{kind}.{name}": Places(None)
@@ -81,8 +85,8 @@ class Placed:
         """Return what it gives for values of the others."""
         if self.are_rows and values[0].ndim != 2:
             (x,) = values
-            found = self(x.reshape(-1, x.shape[-1]))
-            return found.reshape(*x.shape[:-1], *found.shape[1:])
+            found = np.asarray(self(x.reshape(-1, x.shape[-1])))  # for one place, some leave the axis out
+            return found.reshape((*x.shape[:-1], *found.shape[1:]))
         given = {**self.others, **dict(zip(self.places, values, strict=True))}
         n = sum([type(k) is int for k in given])
         function = reduce(getattr, self.name.split("."), import_module(self.module))
