@@ -38,6 +38,8 @@ RIGHT, TOLD, RAISES, WRONG = "right", "told", "raises", "WRONG"
 _PACKAGES = {
     "cv2": "opencv-python-headless",
     "PIL": "pillow",
+    "ot": "POT",
+    "pywt": "PyWavelets",
     "skimage": "scikit-image",
     "sklearn": "scikit-learn",
     "tensorflow": "tensorflow-cpu",
