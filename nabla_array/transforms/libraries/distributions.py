@@ -8,6 +8,7 @@ inverse. By shape parameters, the distribution's formulas for these are differen
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -99,30 +100,21 @@ def _of_a_continuous(name: str) -> Rule:
         at = array(options.pop("q" if name in _QUANTILES else "x"))
         shapes, loc, scale = self._parse_args(*args, **options)
         standard = _Standard(self, shapes)
-        own = array(getattr(self, name)(*_constants([at, *shapes]), **_named(loc, scale)))
-        direct = is_tracked([*shapes])
-
-        def by(name: str) -> Callable[[Any], Any]:
-            return (lambda y: standard.formula(name, y)) if direct else standard.of(name)
-
+        given = _constants([at, *shapes, loc, scale])
+        own = array(getattr(self, name)(*given[:-2], loc=given[-2], scale=given[-1]))
+        of = partial(standard.formula, name) if is_tracked([*shapes]) else standard.of(name)
         if name in _QUANTILES:
-            q = stop_gradient(at)
-            return _with_slope_of(lambda q: by(name)(q) * scale + loc, at, own, (q > 0) & (q < 1), 0.5)
-        y, inside = (at - loc) / scale, _is_inside(name, own)
+            q = given[0]
+            return _with_slope_of(lambda q: of(q) * scale + loc, at, own, (q > 0) & (q < 1), 0.5)
         if name == "pdf":
             formula: Any = lambda y: np.exp(standard.log_density(y)) / scale  # noqa: E731
         elif name == "logpdf":
             formula = lambda y: standard.log_density(y) - np.log(scale)  # noqa: E731
         else:
-            formula = by(name)
-        return _with_slope_of(formula, y, own, inside, standard.median())
+            formula = of
+        return _with_slope_of(formula, (at - loc) / scale, own, _is_inside(name, own), standard.median())
 
     return rule
-
-
-def _named(loc: Any, scale: Any) -> dict[str, Any]:
-    loc, scale = _constants([loc, scale])
-    return {"loc": loc, "scale": scale}
 
 
 def _of_a_discrete(name: str) -> Rule:

@@ -21,7 +21,8 @@ from .tracking import constant, is_tracked
 
 # Where an argument is: its position, or its name.
 Where = int | str
-_METHODS = "{0}df log{0}df cdf logcdf sf logsf ppf isf"
+_METHODS = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+_INTERPOLATORS = "PPoly BSpline interp1d UnivariateSpline KroghInterpolator BarycentricInterpolator"
 
 
 class Places(NamedTuple):
@@ -45,16 +46,7 @@ class Places(NamedTuple):
 # By module, functions of places.
 PLACES: dict[str, dict[str, Places]] = {
     "scipy.interpolate": {
-        **dict.fromkeys(
-            [
-                f"{kind}.__call__"
-                for kind in (
-                    *("PPoly", "BSpline", "interp1d", "UnivariateSpline"),
-                    *("KroghInterpolator", "BarycentricInterpolator"),
-                )
-            ],
-            Places((1, "x")),
-        ),
+        **dict.fromkeys([f"{kind}.__call__" for kind in _INTERPOLATORS.split()], Places((1, "x"))),
         "RegularGridInterpolator.__call__": Places((1, "xi"), least=2),
         "splev": Places((0, "x")),
     },
@@ -65,8 +57,8 @@ PLACES: dict[str, dict[str, Places]] = {
     "scipy.spatial.distance": {"cdist": Places((0, "XA"), least=2, are_rows=True)},
     "scipy.stats": {
         f"rv_{kind}.{name}": Places(None)
-        for kind, letter in (("continuous", "p"), ("discrete", "pm"))
-        for name in _METHODS.format(letter).replace("pmdf", "pmf").split()
+        for kind, density in (("continuous", "pdf"), ("discrete", "pmf"))
+        for name in (density, f"log{density}", *_METHODS)
     },
 }
 
