@@ -4,13 +4,15 @@
 releases Python's lock. Each element is computed from the input alone, so a part of the output has the bits
 that it has in the whole: threads fill one part each.
 
-- `CUTS` names the compiled functions, and says how a call of each is cut.
+- `CUTS` names the compiled functions, and methods of distributions, which compute with whole arrays. It says
+  how a call of each is cut.
 - `CALLERS` names the functions that users call. While one of them runs that was given an array of ours, the
   compiled functions that this thread calls are cut; all other calls are SciPy's own.
 """
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from collections.abc import Callable, Iterable
 from functools import partial, wraps
@@ -30,6 +32,8 @@ from .imports import after_import
 _STEPS = 1 << 19
 # Steps for an element of a filter along lines that has no weights.
 _PLAIN = 4
+# Steps for a place at which a distribution is asked.
+_OF_A_PLACE = 20
 # The code that ndimage has for edges where an image is continued by its other end.
 _WRAP = 1
 
@@ -216,6 +220,31 @@ def _distances(
     return Work(fill, len(a), out.size * max(a.shape[1] // 2, 2), result=lambda: out)
 
 
+# SciPy's own distributions compute with arrays in these methods, or one number after the other.
+_FORMULAS = {"pdf": "_pdf", "logpdf": "_pdf", "pmf": "_pmf", "logpmf": "_pmf", "ppf": "_ppf", "isf": "_ppf"}
+_FORMULAS |= dict.fromkeys(("cdf", "logcdf", "sf", "logsf"), "_cdf")
+
+
+def _places(function: Callable[..., Any], self: Any, *args: Any, **options: Any) -> Work | None:
+    """Cut between the places at which a distribution is asked, where its parameters are numbers."""
+    formula = getattr(type(self), _FORMULAS[function.__name__]).__module__
+    if not formula.startswith("scipy.") or formula == "scipy.stats._distn_infrastructure" or not args:
+        return None
+    x, *parameters = args
+    if not isinstance(x, Array | np.ndarray) or any(map(np.ndim, (*parameters, *options.values()))):
+        return None
+    places = np.asarray(x)
+    if not places.ndim or places.dtype.kind not in "fiub" or places.dtype == np.longdouble:
+        return None
+    k, out, here = _longest(places.shape), np.empty(places.shape), contextvars.copy_context()
+
+    def fill(part: slice) -> None:
+        # NumPy's error state is the caller's.
+        out[_at(k, part)] = here.copy().run(function, self, places[_at(k, part)], *parameters, **options)
+
+    return Work(fill, places.shape[k], out.size * _OF_A_PLACE, result=lambda: out)
+
+
 class Shared(NamedTuple):
     """A function, its module, and how its calls are cut."""
 
@@ -240,6 +269,11 @@ CUTS = (
     Shared("scipy.sparse._sparsetools", "csr_matvec", _product),
     Shared("scipy.sparse._sparsetools", "csr_matvecs", _product),
     Shared("scipy.spatial.distance", "cdist", _distances),
+    *[
+        Shared("scipy.stats", f"rv_{kind}.{name}", _places)
+        for kind, density in (("continuous", "pdf"), ("discrete", "pmf"))
+        for name in (density, f"log{density}", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+    ],
 )
 
 # Modules, and those of their functions and methods that lead to the ones above; none: all.
@@ -249,6 +283,7 @@ CALLERS = {
     "scipy.sparse._base": "_spbase.__matmul__ _spbase.dot",
     "scipy.sparse.linalg": "",
     "scipy.spatial.distance": "cdist",
+    "scipy.stats": " ".join([row.name for row in CUTS if row.module == "scipy.stats"]),
 }
 
 
@@ -304,8 +339,14 @@ def caller(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _share(row: Shared, module: ModuleType) -> None:
-    if hasattr(module, row.name):
-        put_in(module, {row.name: shared(getattr(module, row.name), row.cut)})
+    owner, _, name = row.name.rpartition(".")
+    holder = getattr(module, owner) if owner else module
+    if hasattr(holder, name):
+        made = shared(getattr(holder, name), row.cut)
+        if owner:
+            setattr(holder, name, made)
+        else:
+            put_in(module, {name: made})
 
 
 def _watch(names: str, module: ModuleType) -> None:

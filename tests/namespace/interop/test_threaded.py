@@ -5,7 +5,9 @@ from __future__ import annotations
 import importlib
 import pickle
 import threading
+import warnings
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ signal = pytest.importorskip("scipy.signal")
 sparse = pytest.importorskip("scipy.sparse")
 linalg = pytest.importorskip("scipy.sparse.linalg")
 distance = pytest.importorskip("scipy.spatial.distance")
+stats = pytest.importorskip("scipy.stats")
 
 Counted = list[int]
 
@@ -109,6 +112,13 @@ OTHERS: dict[str, Call] = {
     "matrix @ vector": lambda x: MATRIX @ x[0, :40],
     "matrix @ matrix": lambda x: MATRIX @ x[:40],
     "matrix.dot": lambda x: MATRIX.dot(x[:40, 0]),
+    "norm.logpdf": lambda x: stats.norm.logpdf(x, 3.0, scale=20),
+    "norm.cdf": lambda x: stats.norm.cdf(x, loc=x[0, 0]),
+    "gamma(a).sf": lambda x: stats.gamma(2.5, scale=30).sf(x),
+    "norm.ppf": lambda x: stats.norm.ppf(x / 100),
+    "beta.isf": lambda x: stats.beta.isf(abs(x) / 200, 2.0, 0.5),
+    "poisson.pmf": lambda x: stats.poisson.pmf(x // 10, 2.5),
+    "binom.logsf": lambda x: stats.binom.logsf(x // 10, 9, 0.4),
     "cg": lambda x: linalg.cg(SQUARE.tocsr(), x[:40, 0])[0],
 }
 EVERY = FILTERS | REAL | OTHERS
@@ -244,6 +254,29 @@ def test_metrics_with_parameters_from_all_rows_are_not_cut(shared: Counted) -> N
     assert not shared
 
 
+def test_distributions_are_cut_between_places_alone(shared: Counted) -> None:
+    class Ramp(stats.rv_continuous):
+        def _pdf(self, x: Any) -> Any:
+            return x / len(x)
+
+    x = abs(image(40))
+    check(lambda x: Ramp(a=0).pdf(x), x)  # of the user's
+    check(lambda x: stats.norm.pdf(x, scale=x), x)
+    check(lambda x: stats.exponnorm.ppf(x / 200, 2.0), x[:3])  # by one number after the other
+    check(lambda x: stats.norm.pdf(x[0]), x)
+    assert not shared
+
+
+def test_places_with_faults_have_the_callers_error_state(shared: Counted) -> None:
+    x = xp.asarray(np.full(100, 1e200))
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert not stats.norm.pdf(x).any()
+    assert shared
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow"):
+        stats.norm.pdf(x)
+
+
 def test_an_error_ends_the_call_and_no_more(shared: Counted) -> None:
     x = xp.asarray(image(60, 50))
     with pytest.raises(RuntimeError, match="no filter weights given"):
@@ -290,6 +323,6 @@ def test_scipy_knows_the_capabilities_of_the_functions() -> None:
 def test_every_function_of_the_table_is_there() -> None:
     code = threaded.shared(max, lambda *args: None).__code__
     for row in threaded.CUTS:
-        function = getattr(importlib.import_module(row.module), row.name)
+        function = reduce(getattr, row.name.split("."), importlib.import_module(row.module))
         while getattr(function, "__code__", None) is not code:
             function = function.__wrapped__  # of other tables
