@@ -24,6 +24,7 @@ import numpy as np
 from ..._lazy.config import threads
 from ..._lazy.cpu.sharing import slices
 from ..._lazy.cpu.spreading import PARALLEL, spread
+from ..._lazy.graph.node import tapes
 from ..core.array import Array
 from .doors import keep_capabilities, put_in
 from .imports import after_import
@@ -320,11 +321,15 @@ def shared(function: Callable[..., Any], cut: Cut) -> Callable[..., Any]:
 
 
 def caller(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function within whose calls with arrays of ours threads share what `CUTS` names."""
+    """Return a function within whose calls with arrays of ours threads share what `CUTS` names.
+
+    A transform is to see its arrays as they are.
+    """
 
     @wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        if _calling.ours or not (Array in map(type, args) or Array in map(type, kwargs.values())):
+        ours = [x for x in (*args, *kwargs.values()) if type(x) is Array]
+        if _calling.ours or tapes or not ours or any([x._levels for x in ours]):
             return function(*args, **kwargs)
         _calling.ours = True
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pickle
+import subprocess
+import sys
 import threading
 import warnings
 from collections.abc import Callable, Iterator
@@ -275,6 +277,31 @@ def test_places_with_faults_have_the_callers_error_state(shared: Counted) -> Non
     assert shared
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow"):
         stats.norm.pdf(x)
+
+
+@pytest.mark.parametrize("first", ["nabla_array.transforms", "scipy.stats, scipy.spatial.distance"])
+def test_transforms_have_their_arrays_whichever_is_imported_first(first: str) -> None:
+    script = f"""
+import {first}
+import numpy as np
+import nabla_array as xp
+from nabla_array._namespace.interop import threaded
+from nabla_array.transforms import compile, grad, vmap
+from scipy import stats
+from scipy.spatial import distance
+threaded._STEPS = 1
+x = xp.linspace(0.1, 0.9, 30)
+with xp.config(threads=3):
+    slope = grad(lambda x: xp.sum(stats.norm.logpdf(x)))(x)
+    assert np.allclose(slope, -x), slope
+    assert np.allclose(vmap(grad(stats.norm.logpdf))(x), -x)
+    assert np.array_equal(vmap(stats.norm.cdf)(x), stats.norm.cdf(np.asarray(x)))
+    assert np.array_equal(compile(stats.norm.cdf, fullgraph=True)(x), stats.norm.cdf(np.asarray(x)))
+    table = x.reshape(10, 3)
+    assert np.isfinite(grad(lambda x: xp.sum(distance.cdist(x, xp.ones((4, 3)))))(table)).all()
+    assert vmap(lambda x: distance.cdist(x, xp.ones((4, 3))))(table[None]).shape == (1, 10, 4)
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
 
 
 def test_an_error_ends_the_call_and_no_more(shared: Counted) -> None:
