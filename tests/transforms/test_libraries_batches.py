@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy import integrate, linalg, ndimage, signal
 
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, pickling, shard
-from nabla_array.transforms import SplitWarning, compile, grad, jvp, scan, vmap
+from nabla_array.transforms import SplitWarning, compile, disable_jit, grad, jvp, scan, vmap
 from nabla_array.transforms.libraries.batches import OPERANDS, text_of
 
 from ..distributed.meshes import on_mesh, recorded
@@ -229,6 +230,53 @@ def test_between_operations_of_ours_and_in_loops() -> None:
     assert_same(vmap(f)(xp.asarray(IMAGES)), wanted)
     _, found = scan(lambda c, x: (c, f(x)), 0.0, xp.asarray(IMAGES))
     assert_same(found, wanted)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        smooth,
+        lambda x: signal.lfilter(B, A, x),
+        lambda x: signal.convolve(x, WEIGHTS),
+        lambda x: signal.welch(x, nperseg=8)[1],
+        lambda x: integrate.simpson(x),
+        lambda x: linalg.solve(definite(x), x[:, 0]),
+        lambda x: linalg.cho_solve(factored(linalg.cho_factor, definite(x)), x[:, 0]),
+        lambda x: product(*linalg.qr(x, mode="economic")),
+        lambda x: linalg.eigh(definite(x))[0],
+    ],
+)
+def test_derivatives_of_programs(f: Function) -> None:
+    """Of what is recorded before anybody differentiates it: loops, and compiled functions."""
+    loss = lambda x: xp.sum(f(x) ** 2)  # noqa: E731
+    x, wanted = xp.asarray(IMAGES), one_by_one(grad(loss), IMAGES)
+    looped = lambda x: scan(lambda c, z: (c + loss(z), 0.0), 0.0, x)[0]  # noqa: E731
+    close = partial(np.testing.assert_allclose, rtol=1e-8, atol=1e-8 * np.abs(wanted).max())
+    close(grad(looped)(x), wanted)
+    close(grad(compile(lambda x: xp.sum(vmap(loss)(x))))(x), wanted)
+    close(jvp(compile(looped), (x,), (x,))[1], (wanted * IMAGES).sum())
+
+
+def test_a_rule_that_looks_at_values_of_a_loop() -> None:
+    largest = lambda x: xp.sum(ndimage.maximum_filter(x, 3) ** 2)  # noqa: E731
+    looped = lambda x: scan(lambda c, z: (c + largest(z), 0.0), 0.0, x)[0]  # noqa: E731
+    x, wanted = xp.asarray(IMAGES), one_by_one(grad(largest), IMAGES)
+    assert_same(grad(looped)(x), wanted)  # which runs round after round
+    assert_same(grad(compile(looped))(x), wanted)
+    program = compile(looped, fullgraph=True)
+    program(x)
+    with pytest.raises(TypeError, match=r"maximum_filter: the rule for its derivative looks at values"):
+        grad(program)(x)
+    with disable_jit():
+        assert_same(grad(program)(x), wanted)
+
+
+def test_what_has_no_rule_says_so_where_a_program_is_differentiated() -> None:
+    looped = lambda x: scan(lambda c, z: (c + ndimage.binary_erosion(z > 0).sum(), 0.0), 0, x)[0]  # noqa: E731
+    assert looped(xp.asarray(IMAGES)) > 0
+    program = compile(lambda x: xp.sum(linalg.polar(definite(x))[0]), fullgraph=True)
+    with pytest.raises(TypeError, match="a value that is being differentiated leaves"):
+        grad(program)(xp.asarray(IMAGES[0]))
 
 
 def test_derivatives_take_their_rules() -> None:

@@ -15,7 +15,21 @@ from scipy.spatial import distance
 
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, pickling, shard
-from nabla_array.transforms import SplitWarning, compile, grad, hessian, jvp, vmap
+from nabla_array.transforms import (
+    SplitWarning,
+    checkpoint,
+    compile,
+    cond,
+    fori_loop,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    scan,
+    vjp,
+    vmap,
+)
 from nabla_array.transforms.libraries.places import PLACES
 
 from ..distributed.meshes import on_mesh, recorded
@@ -257,6 +271,47 @@ def test_densities_of_several_numbers() -> None:
             np.testing.assert_array_equal(compile(f, fullgraph=True)(xp.asarray(x)), wanted)
     slopes = vmap(grad(frozen.logpdf))(xp.asarray(x[0]))
     np.testing.assert_allclose(slopes, -(x[0] - mean) @ np.linalg.inv(cov), rtol=1e-10)
+
+
+X5 = np.linspace(0.1, 0.9, 5)
+SPLINE = interpolate.CubicSpline(np.linspace(0, 1, 9), np.sin(np.linspace(0, 1, 9)))
+COMPOSED: dict[str, Callable[[Function], Function]] = {
+    "grad of vmap": lambda f: grad(lambda x: xp.sum(vmap(f)(x))),
+    "compile of vmap of grad": lambda f: compile(vmap(grad(f))),
+    "vmap of compile of grad": lambda f: vmap(compile(grad(f))),
+    "grad of compile": lambda f: grad(compile(lambda x: xp.sum(f(x)))),
+    "grad of compile of vmap": lambda f: grad(compile(lambda x: xp.sum(vmap(f)(x)))),
+    "jvp of vmap": lambda f: lambda x: jvp(vmap(f), (x,), (xp.ones(5),))[1],
+    "vjp": lambda f: lambda x: vjp(f, x)[1](xp.ones(5))[0],
+    "checkpoint": lambda f: grad(checkpoint(lambda x: xp.sum(f(x)))),
+    "jacfwd": lambda f: lambda x: xp.diag(jacfwd(f)(x)),
+    "jacrev": lambda f: lambda x: xp.diag(jacrev(f)(x)),
+    "scan": lambda f: grad(lambda x: scan(lambda c, z: (c + f(z), f(z)), 0.0, x)[0]),
+    "fori_loop": lambda f: grad(lambda x: fori_loop(0, 5, lambda i, c: c + f(x[i]), 0.0)),
+    "cond": lambda f: vmap(grad(lambda z: cond(z > 2, lambda q: 0 * q, f, z))),
+}
+
+
+@pytest.mark.parametrize("composed", COMPOSED.values(), ids=COMPOSED)
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: stats.beta.logpdf(x, 2.0, 3.0), 1 / X5 - 2 / (1 - X5)),
+        (lambda x: stats.expon.cdf(x, scale=2.0), stats.expon.pdf(X5, scale=2.0)),
+        (stats.norm.ppf, 1 / stats.norm.pdf(stats.norm.ppf(X5))),
+        (SPLINE, SPLINE(X5, 1)),
+    ],
+    ids=["logpdf", "cdf", "ppf", "spline"],
+)
+def test_inside_other_transforms(f: Function, slope: np.ndarray, composed: Any) -> None:
+    np.testing.assert_allclose(composed(f)(xp.asarray(X5)), slope, rtol=1e-10)
+
+
+@pytest.mark.parametrize("f", [stats.norm.cdf, SPLINE, lambda x: stats.gamma(2.0, scale=x).logpdf(0.3)])
+def test_second_derivatives_of_loops(f: Function) -> None:
+    looped = lambda x: scan(lambda c, z: (c + f(z), 0.0), 0.0, x)[0]  # noqa: E731
+    curvature = np.diag(vmap(grad(grad(f)))(xp.asarray(X5)))
+    np.testing.assert_allclose(hessian(looped)(xp.asarray(X5)), curvature, rtol=1e-9, atol=1e-12)
 
 
 # -- interpolators -------------------------------------------------------------------------------------

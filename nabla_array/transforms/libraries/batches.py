@@ -8,19 +8,26 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..._lazy.graph.aval import Aval, aval_of
-from ..._lazy.graph.node import mark_origin, tapes
+from ..._lazy.graph.aval import Aval, aval_of, is_differentiable
+from ..._lazy.graph.bodies import Looked, holes, written
+from ..._lazy.graph.node import Node, mark_origin, tapes
 from ..._lazy.graph.primitive import Dims, Primitive
+from ..._lazy.graph.tape import derivatives
 from ..._lazy.rules.concretization import is_traced
+from ..._lazy.rules.levels import only
 from ..._lazy.run.evaluator import evaluate
 from ..._namespace.core.array import Array, apply, apply_many, current, from_value
+from ..derivatives import jvp
+from ..vmap import vmap
 from .tracking import constant, is_tracked
 
 T = TypeVar("T")
@@ -124,13 +131,15 @@ class Call:
     """A function of NumPy's arrays, how many axes of each are an example's, and the avals of one's results.
 
     `key` tells the function and its other arguments, so that plans and programs are found again. `places`
-    says which of what the function gives the results are.
+    says which of what the function gives the results are. `alone` is the function as it was called for one
+    example, which has derivatives.
     """
 
     function: Callable[..., Any] = field(compare=False)
     key: Hashable
     ndims: tuple[int, ...]
     results: tuple[Aval, ...]
+    alone: Callable[..., Any] = field(compare=False)
     places: tuple[int, ...] = (0,)
 
     def __repr__(self) -> str:
@@ -163,6 +172,36 @@ def _dims(*xs: Aval, call: Call) -> Dims:
     return tuple([(*lead, *(-1 - k,) * ndim) for k, ndim in enumerate(ndims)])
 
 
+def _tangents(call: Call, tangents: Sequence[Node | None], inputs: Sequence[Node]) -> list[Node | None]:
+    """Return the tangents of the results of a call in a program, by the rule of the function."""
+    moving = [i for i, t in enumerate(tangents) if t is not None]
+
+    def results(*xs: Array) -> list[Any]:
+        found = _several(call.alone(*xs))
+        return [found[i] for i in call.places]
+
+    for _ in call.lead(inputs[0].aval):
+        results = vmap(results)
+
+    def of_moving(*xs: Array) -> list[Any]:
+        every = [Array(n, ()) for n in inputs]
+        for i, x in zip(moving, xs, strict=True):
+            every[i] = x
+        return results(*every)
+
+    primals, moves = [Array(inputs[i], ()) for i in moving], [Array(tangents[i], ()) for i in moving]
+    try:
+        with only(()):  # the axes of all batches lead here
+            found = jvp(of_moving, primals, moves)[1]
+    except Looked:
+        raise TypeError(
+            f"{call}: the rule for its derivative looks at values, which a loop, a branch or a compiled "
+            "function does not have while it is written down: within a disable_jit block it is run"
+        ) from None
+    is_moving = [r.dtype.kind in "fc" for r in call.results]
+    return [current(t) if moves else None for t, moves in zip(found, is_moving, strict=True)]
+
+
 # Of one operand, and one result: threads share a large batch.
 host_call = Primitive(
     "host_call",
@@ -170,9 +209,14 @@ host_call = Primitive(
     lambda x, call: call(x)[0],
     dims=_dims,
     by_rows=True,
+    jvp=lambda tangents, out, x, call: _tangents(call, tangents, [x])[0],
 )
 host_calls = Primitive(
-    "host_calls", lambda *xs, call: call.avals(*xs), lambda *xs, call: call(*xs), dims=_dims
+    "host_calls",
+    lambda *xs, call: call.avals(*xs),
+    lambda *xs, call: call(*xs),
+    dims=_dims,
+    jvp=lambda tangents, out, *xs, call: _tangents(call, tangents, xs),
 )
 
 
@@ -226,7 +270,7 @@ class AtOnce:
         operands: Sequence[str],
         rule: Callable[..., Any] | None,
     ) -> None:
-        self.original, self.operands = original, operands
+        self.module, self.original, self.operands = module, original, operands
         self.rule = rule if original.__name__ in _BY_RULES else None
         self.signature = inspect.signature(original)
         self.grown = _GROWN.get((module, original.__name__), "")
@@ -288,7 +332,7 @@ class AtOnce:
             others = {**others, "method": method}
         b: Any = some.get("b", others.get("b"))
         has_column = are_matrices and "b" in self.operands and np.ndim(b) == 1
-        names = self.original.__module__, self.original.__name__
+        names = self.module, self.original.__name__
         alone = Function(*names, others, tuple(some), False, "", operands[0].ndim)
         batched = replace(alone, others=others | where, has_column=has_column, grown=self.grown)
         text = text_of(batched.others)
@@ -299,10 +343,12 @@ class AtOnce:
         if known is None:
             return NotImplemented
         shared, avals, are_several = known
-        call = Call(
-            batched, (*names, text), tuple([x.ndim for x in operands]), tuple(avals.values()), tuple(avals)
-        )
-        found = dict(zip(avals, record_call(call, operands, self.original.__name__), strict=True))
+        ndims = tuple([x.ndim for x in operands])
+        call = Call(batched, (*names, text), ndims, tuple(avals.values()), alone, tuple(avals))
+        made = record_call(call, operands, self.original.__name__)
+        if made is None:
+            return NotImplemented
+        found = dict(zip(avals, made, strict=True))
         found |= {i: from_value(y.copy()) if type(y) is np.ndarray else y for i, y in shared.items()}
         return tuple([found[i] for i in range(len(found))]) if are_several else found[0]
 
@@ -337,8 +383,41 @@ class AtOnce:
         return _Known(shared, avals, type(found[0]) is tuple)
 
 
-def record_call(call: Call, operands: Sequence[Array], name: str) -> tuple[Array, ...]:
-    """Record a call, and evaluate it unless a program is recorded: what it raises, it raises here."""
+class _Trying(threading.local):
+    """Whether this thread tries a derivative: its rule may call functions, too."""
+
+    now = False
+
+
+_trying = _Trying()
+
+
+@lru_cache(_KNOWN)
+def _has_derivative(call: Call, avals: tuple[Aval, ...]) -> bool:
+    """Say whether a call in a program can be differentiated: some rules look at values."""
+    xs = holes(avals)
+    ts = [t if is_differentiable(t.aval) else None for t in holes(avals)]
+    _trying.now = True
+    try:
+        sources = [*xs, *[t for t in ts if t is not None]]
+        written(sources, lambda: [t for t in _tangents(call, ts, xs) if t is not None])
+    except (TypeError, NotImplementedError):
+        return False
+    finally:
+        _trying.now = False
+    return True
+
+
+def record_call(call: Call, operands: Sequence[Array], name: str) -> tuple[Array, ...] | None:
+    """Record a call, and evaluate it unless a program is recorded: what it raises, it raises here.
+
+    None where the program is part of what is differentiated, and the call cannot be.
+    """
+    nodes = [current(x) for x in operands]
+    is_program = any(map(is_traced, nodes))
+    is_to_have_one = is_program and not _trying.now and bool(derivatives())
+    if is_to_have_one and not _has_derivative(call, tuple([n.aval for n in nodes])):
+        return None
     made: tuple[Array, ...]
     if len(operands) == len(call.results) == 1:
         made = (apply(host_call, *operands, call=call),)
@@ -346,7 +425,7 @@ def record_call(call: Call, operands: Sequence[Array], name: str) -> tuple[Array
         made = apply_many(host_calls, *operands, call=call)
     for y in made:
         mark_origin(y._node, name)
-    if not any(is_traced(current(x)) for x in operands):
+    if not is_program:
         evaluate([current(y) for y in made])
     return made
 

@@ -115,8 +115,9 @@ class AtPlaces:
         result = remembered(self._known, key, lambda: self._result(function, [*some.values()], ndim))
         if result is None:
             return NotImplemented
-        call = Call(function, (self.module, self.name, text), (ndim,) * len(some), (result,))
-        return record_call(call, [x.reshape(_grown(x, ndim)) for x in some.values()], self.name)[0]
+        call = Call(function, (self.module, self.name, text), (ndim,) * len(some), (result,), function)
+        made = record_call(call, [x.reshape(_grown(x, ndim)) for x in some.values()], self.name)
+        return NotImplemented if made is None else made[0]
 
     def _result(self, function: Placed, places: Sequence[Array], ndim: int) -> Aval | None:
         """Return what the result for an example is like; None where it does not lie in that for a batch.
