@@ -16,7 +16,8 @@ from scipy import integrate, linalg, ndimage, signal
 import nabla_array as xp
 from nabla_array.distributed import DeviceMesh, P, pickling, shard
 from nabla_array.transforms import SplitWarning, compile, disable_jit, grad, jvp, scan, vmap
-from nabla_array.transforms.libraries.batches import OPERANDS, text_of
+from nabla_array.transforms.libraries.batches import OPERANDS
+from nabla_array.transforms.libraries.host_calls import text_of
 
 from ..distributed.meshes import on_mesh, recorded
 

@@ -7,30 +7,17 @@ and each example gets what it would get alone. `compile` records the call as one
 from __future__ import annotations
 
 import inspect
-import pickle
-import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..._lazy.graph.aval import Aval, aval_of, is_differentiable
-from ..._lazy.graph.bodies import Looked, holes, written
-from ..._lazy.graph.node import Node, mark_origin, tapes
-from ..._lazy.graph.primitive import Dims, Primitive
-from ..._lazy.graph.tape import derivatives
-from ..._lazy.rules.concretization import is_traced
-from ..._lazy.rules.levels import only
-from ..._lazy.run.evaluator import evaluate
-from ..._namespace.core.array import Array, apply, apply_many, current, from_value
-from ..derivatives import jvp
-from ..vmap import vmap
+from ..._lazy.graph.aval import Aval, aval_of
+from ..._namespace.core.array import Array, from_value
+from .host_calls import Call, holds_any, record_call, remembered, several, text_of, varies
 from .tracking import constant, is_tracked
-
-T = TypeVar("T")
 
 _FILTERS = (
     "gaussian_filter uniform_filter gaussian_laplace laplace median_filter maximum_filter minimum_filter "
@@ -60,10 +47,6 @@ _GROWN = {("scipy.signal", "convolve"): "in2", ("scipy.signal", "correlate"): "i
 _BY_RULES = ("sobel", "prewitt", "gaussian_gradient_magnitude", "spline_filter")
 # Arguments that are written to, are of one example, or choose results by their values.
 _REFUSED = ("output", "zi", "subset_by_value")
-# Bytes of an array that are compared at most.
-_LARGE = 1 << 20
-# Calls of a function of which it is remembered what their results are like.
-_KNOWN = 64
 # By module, the operands of each function of which examples may come at once.
 OPERANDS: dict[str, dict[str, tuple[str, ...]]] = {
     "scipy.ndimage": dict.fromkeys([*_FILTERS.split(), *_BY_RULES], ("input",)),
@@ -124,110 +107,6 @@ class Function:
             given["b"] = np.asarray(given["b"])[..., None]
         found = getattr(import_module(self.module), self.name)(**given)
         return found[..., 0] if self.has_column else found
-
-
-@dataclass(frozen=True, repr=False)
-class Call:
-    """A function of NumPy's arrays, how many axes of each are an example's, and the avals of one's results.
-
-    `key` tells the function and its other arguments, so that plans and programs are found again. `places`
-    says which of what the function gives the results are. `alone` is the function as it was called for one
-    example, which has derivatives.
-    """
-
-    function: Callable[..., Any] = field(compare=False)
-    key: Hashable
-    ndims: tuple[int, ...]
-    results: tuple[Aval, ...]
-    alone: Callable[..., Any] = field(compare=False)
-    places: tuple[int, ...] = (0,)
-
-    def __repr__(self) -> str:
-        return f"{self.function.module}.{self.function.name}"  # type: ignore[attr-defined]
-
-    def lead(self, x: Any) -> tuple[int, ...]:
-        """Return the axes before those of an example of the first operand."""
-        shape: tuple[int, ...] = x.shape
-        return shape[: len(shape) - self.ndims[0]]
-
-    def avals(self, *xs: Any) -> tuple[Aval, ...]:
-        """Return the avals of the results of a batch."""
-        return tuple([aval_of((*self.lead(xs[0]), *r.shape), r.dtype) for r in self.results])
-
-    def __call__(self, *xs: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Return the results of a batch."""
-        if 0 in self.lead(xs[0]):  # which some functions refuse
-            return tuple([np.empty(a.shape, a.dtype) for a in self.avals(*xs)])
-        found = _several(self.function(*xs))
-        made = tuple([np.asarray(found[i]) for i in self.places])
-        for y, aval in zip(made, self.avals(*xs), strict=True):
-            if (y.shape, y.dtype) != (aval.shape, aval.dtype):
-                raise TypeError(f"gave {y.dtype}{[*y.shape]} for a batch, where {aval} was due")
-        return made
-
-
-def _dims(*xs: Aval, call: Call) -> Dims:
-    lead = tuple(range(len(call.lead(xs[0]))))
-    ndims = [*call.ndims, *[r.ndim for r in call.results]]
-    return tuple([(*lead, *(-1 - k,) * ndim) for k, ndim in enumerate(ndims)])
-
-
-def _tangents(call: Call, tangents: Sequence[Node | None], inputs: Sequence[Node]) -> list[Node | None]:
-    """Return the tangents of the results of a call in a program, by the rule of the function."""
-    moving = [i for i, t in enumerate(tangents) if t is not None]
-
-    def results(*xs: Array) -> list[Any]:
-        found = _several(call.alone(*xs))
-        return [found[i] for i in call.places]
-
-    for _ in call.lead(inputs[0].aval):
-        results = vmap(results)
-
-    def of_moving(*xs: Array) -> list[Any]:
-        every = [Array(n, ()) for n in inputs]
-        for i, x in zip(moving, xs, strict=True):
-            every[i] = x
-        return results(*every)
-
-    primals, moves = [Array(inputs[i], ()) for i in moving], [Array(tangents[i], ()) for i in moving]
-    try:
-        with only(()):  # the axes of all batches lead here
-            found = jvp(of_moving, primals, moves)[1]
-    except Looked:
-        raise TypeError(
-            f"{call}: the rule for its derivative looks at values, which a loop, a branch or a compiled "
-            "function does not have while it is written down: within a disable_jit block it is run"
-        ) from None
-    is_moving = [r.dtype.kind in "fc" for r in call.results]
-    return [current(t) if moves else None for t, moves in zip(found, is_moving, strict=True)]
-
-
-# Of one operand, and one result: threads share a large batch.
-host_call = Primitive(
-    "host_call",
-    lambda x, call: call.avals(x)[0],
-    lambda x, call: call(x)[0],
-    dims=_dims,
-    by_rows=True,
-    jvp=lambda tangents, out, x, call: _tangents(call, tangents, [x])[0],
-)
-host_calls = Primitive(
-    "host_calls",
-    lambda *xs, call: call.avals(*xs),
-    lambda *xs, call: call(*xs),
-    dims=_dims,
-    jvp=lambda tangents, out, *xs, call: _tangents(call, tangents, xs),
-)
-
-
-def varies(x: Any) -> bool:
-    """Say whether an argument is a batch, or part of a program that is recorded."""
-    return type(x) is Array and bool(x._levels or (tapes and is_traced(current(x))))
-
-
-def holds_any(x: Any) -> bool:
-    """Say whether an argument is such, or a list or tuple that has one."""
-    return any(map(holds_any, x)) if type(x) in (list, tuple) else varies(x)
 
 
 def flat(bound: inspect.BoundArguments) -> dict[str, Any]:
@@ -361,10 +240,10 @@ class AtOnce:
         try:
             with np.errstate(all="ignore"):
                 found = [alone(*[x[k] for x in pairs]) for k in range(2)]
-                batch = _several(batched(*pairs))
+                batch = several(batched(*pairs))
         except Exception:  # which the original raises, too, or does not
             return None
-        each = [*zip(*map(_several, found), strict=True)]
+        each = [*zip(*map(several, found), strict=True)]
         if len(batch) != len(each):
             return None
         shared: dict[int, Any] = {}
@@ -381,63 +260,6 @@ class AtOnce:
             if not are_alike:
                 return None
         return _Known(shared, avals, type(found[0]) is tuple)
-
-
-class _Trying(threading.local):
-    """Whether this thread tries a derivative: its rule may call functions, too."""
-
-    now = False
-
-
-_trying = _Trying()
-
-
-@lru_cache(_KNOWN)
-def _has_derivative(call: Call, avals: tuple[Aval, ...]) -> bool:
-    """Say whether a call in a program can be differentiated: some rules look at values."""
-    xs = holes(avals)
-    ts = [t if is_differentiable(t.aval) else None for t in holes(avals)]
-    _trying.now = True
-    try:
-        sources = [*xs, *[t for t in ts if t is not None]]
-        written(sources, lambda: [t for t in _tangents(call, ts, xs) if t is not None])
-    except (TypeError, NotImplementedError):
-        return False
-    finally:
-        _trying.now = False
-    return True
-
-
-def record_call(call: Call, operands: Sequence[Array], name: str) -> tuple[Array, ...] | None:
-    """Record a call, and evaluate it unless a program is recorded: what it raises, it raises here.
-
-    None where the program is part of what is differentiated, and the call cannot be.
-    """
-    nodes = [current(x) for x in operands]
-    is_program = any(map(is_traced, nodes))
-    is_to_have_one = is_program and not _trying.now and bool(derivatives())
-    if is_to_have_one and not _has_derivative(call, tuple([n.aval for n in nodes])):
-        return None
-    made: tuple[Array, ...]
-    if len(operands) == len(call.results) == 1:
-        made = (apply(host_call, *operands, call=call),)
-    else:
-        made = apply_many(host_calls, *operands, call=call)
-    for y in made:
-        mark_origin(y._node, name)
-    if not is_program:
-        evaluate([current(y) for y in made])
-    return made
-
-
-def remembered(known: dict[Any, T], key: Hashable, find: Callable[[], T]) -> T:
-    """Return what is known by a key, or find it; few are remembered."""
-    if key in known:
-        return known[key]
-    if len(known) >= _KNOWN:
-        known.clear()
-    found = known[key] = find()
-    return found
 
 
 def _pairs(some: Mapping[Operand, Array], are_matrices: bool) -> list[np.ndarray]:
@@ -466,32 +288,3 @@ def _are_near(x: np.ndarray, y: np.ndarray) -> bool:
         return np.array_equal(x, y)
     tolerance = np.finfo(x.dtype).eps ** 0.5
     return np.allclose(x, y, rtol=tolerance, atol=tolerance * np.abs(y).max(initial=0), equal_nan=True)
-
-
-def _several(found: Any) -> Sequence[Any]:
-    """Return results, of which a batch of SciPy's may have a list."""
-    return found if isinstance(found, tuple | list) else (found,)
-
-
-class _Memory:
-    """What is equal for the same memory, which it keeps alive."""
-
-    def __init__(self, buffer: pickle.PickleBuffer) -> None:
-        self.array = np.frombuffer(buffer.raw(), np.uint8)
-        self.place = self.array.ctypes.data, self.array.nbytes
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Memory) and self.place == other.place
-
-    def __hash__(self) -> int:
-        return hash(self.place)
-
-
-def text_of(arguments: Mapping[Any, Any]) -> Hashable:
-    """Return what is equal for equal arguments; of large arrays, for the same ones."""
-    buffers: list[pickle.PickleBuffer] = []
-    try:
-        text = pickle.dumps(arguments, 5, buffer_callback=buffers.append)
-    except (pickle.PicklingError, AttributeError, TypeError):  # a function within another one, or a file
-        return object()
-    return text, *[bytes(b) if b.raw().nbytes <= _LARGE else _Memory(b) for b in buffers]

@@ -32,7 +32,8 @@ from ..._lazy.rules.concretization import is_traced
 from ..._namespace.core.array import Array, current
 from ..._namespace.interop.doors import keep_capabilities
 from ..._namespace.interop.imports import after_import
-from .batches import OPERANDS, AtOnce, flat, holds_any
+from .batches import OPERANDS, AtOnce, flat
+from .host_calls import holds_any
 from .places import PLACES, AtPlaces
 from .tracking import constant, is_tracked
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..._lazy.graph.aval import Aval, aval_of
 from ..._namespace.core.array import Array
-from .batches import Call, holds_any, record_call, remembered, text_of, varies
+from .host_calls import Call, holds_any, record_call, remembered, text_of, varies
 from .tracking import constant, is_tracked
 
 # Where an argument is: its position, or its name.
