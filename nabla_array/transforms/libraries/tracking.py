@@ -19,9 +19,14 @@ def is_tracked(x: Any) -> bool:
 
 
 def constant(x: Any) -> Any:
-    """Return what is constant as NumPy's, since rules hand it on to SciPy, but of a batch, or a program."""
+    """Return what is constant as NumPy's, since rules hand it on to SciPy, but of a batch, or a program.
+
+    Compiled code refuses arrays that are read-only, as captured ones are while `vmap` runs: it gets copies.
+    """
     if type(x) is Array and not (x._levels or is_tracked(x) or is_traced(current(x))):
-        return np.asarray(x)
+        x = np.asarray(x)
+    if type(x) is np.ndarray and not x.flags.writeable:
+        return x.copy()
     return type(x)(map(constant, x)) if type(x) in (list, tuple) else x
 
 

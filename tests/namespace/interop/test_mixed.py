@@ -1,0 +1,116 @@
+"""SciPy's functions of arrays of ours beside NumPy's and lists: what they give for NumPy's arrays."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nabla_array as xp
+from nabla_array.transforms import SplitWarning, grad, vmap
+
+pytest.importorskip("scipy")
+
+import scipy.fft
+from scipy import integrate, interpolate, linalg, ndimage, signal, special, stats
+from scipy.cluster import vq
+from scipy.optimize import elementwise
+from scipy.spatial.transform import Rotation
+
+Call = Callable[[Any, Any], Any]  # of an array, and of what stands beside it
+X, OTHER = np.linspace(0.1, 0.9, 12), np.linspace(0.2, 1.0, 12)
+MATRIX = np.eye(3) * 2 + 0.1
+
+
+def table(x: Any) -> Any:
+    return x[:9].reshape(3, 3)
+
+
+CALLS: dict[str, Call] = {
+    "ttest_ind": lambda x, o: tuple(stats.ttest_ind(x, o)),
+    "pearsonr": lambda x, o: tuple(stats.pearsonr(x, o)),
+    "linregress": lambda x, o: tuple(stats.linregress(x, o)),
+    "ks_2samp": lambda x, o: tuple(stats.ks_2samp(x, o)),
+    "mannwhitneyu": lambda x, o: tuple(stats.mannwhitneyu(x, o)),
+    "f_oneway": lambda x, o: tuple(stats.f_oneway(x, o)),
+    "entropy": stats.entropy,
+    "quantile": lambda x, o: stats.quantile(x, o[:3]),
+    "norm.pdf": stats.norm.pdf,
+    "fftconvolve": signal.fftconvolve,
+    "convolve": signal.convolve,
+    "lfilter": lambda x, o: signal.lfilter([1.0, 0.2], o[:2], x),
+    "sosfilt": lambda x, o: signal.sosfilt(signal.butter(3, 0.2, output="sos"), x),
+    "filtfilt": lambda x, o: signal.filtfilt(*signal.butter(2, 0.2), x, padlen=5),
+    "welch": lambda x, o: signal.welch(x, window=o[:4], nperseg=4),
+    "resample_poly": lambda x, o: signal.resample_poly(x, 2, 1, window=o[:5]),
+    "correlate1d": lambda x, o: ndimage.correlate1d(x, o[:3]),
+    "ndimage.convolve": lambda x, o: ndimage.convolve(x, o[:3]),
+    "map_coordinates": lambda x, o: ndimage.map_coordinates(table(x), [o[:3], o[:3]]),
+    "betainc": lambda x, o: special.betainc(x, o, x),
+    "xlogy": special.xlogy,
+    "logsumexp": lambda x, o: special.logsumexp(x, b=o),
+    "trapezoid": lambda x, o: integrate.trapezoid(x, o),
+    "simpson": lambda x, o: integrate.simpson(x, x=o),
+    "CubicSpline": lambda x, o: interpolate.CubicSpline(o, x)(0.5),
+    "cho_solve": lambda x, o: linalg.cho_solve(linalg.cho_factor(table(x) @ table(x).T + MATRIX), x[:3]),
+    "lu_solve": lambda x, o: linalg.lu_solve(linalg.lu_factor(table(x) + MATRIX), o[:3]),
+    "lstsq": lambda x, o: linalg.lstsq(table(x) + MATRIX, o[:3])[0],
+    "vq": lambda x, o: vq.vq(table(x), [o[:3], o[3:6]]),
+    "Rotation": lambda x, o: Rotation.from_quat(x[:4]).apply(o[:3]),
+    "find_root": lambda x, o: (
+        elementwise.find_root(lambda z, c, d: z - c * d, (0, 2), args=(x, np.asarray(o))).x
+    ),
+    "fftn": lambda x, o: scipy.fft.fftn(x, s=[16], axes=[0]),
+}
+
+
+@pytest.mark.parametrize("beside", [np.asarray, np.ndarray.tolist], ids=["array", "list"])
+@pytest.mark.parametrize("name", CALLS)
+def test_what_stands_beside_an_array_of_ours(name: str, beside: Any) -> None:
+    wanted, found = (CALLS[name](x, beside(OTHER)) for x in (X, xp.asarray(X)))
+    assert len(np.shape(found)) == len(np.shape(wanted))
+    for got, value in zip(*(y if type(y) is tuple else (y,) for y in (found, wanted)), strict=True):
+        np.testing.assert_allclose(np.asarray(got), value, rtol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+def test_what_scipy_takes_of_no_namespace_is_refused() -> None:
+    x = xp.asarray(X)
+    for other in (np.ma.masked_array(X, X > 0.5), np.matrix(X), X.astype(object), X.astype("U3")):
+        with pytest.raises(TypeError):
+            stats.pearsonr(x, other)
+    strict = pytest.importorskip("array_api_strict")
+    with pytest.raises(TypeError, match="Multiple namespaces"):
+        stats.pearsonr(x, strict.asarray(OTHER))
+
+
+def test_constants_of_numpys_under_transforms() -> None:
+    sos = signal.butter(4, 0.2, output="sos")
+    rows = np.random.default_rng(0).normal(size=(3, 30))
+    f = lambda x: signal.sosfilt(sos, x)  # noqa: E731
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SplitWarning)
+        np.testing.assert_allclose(vmap(f)(xp.asarray(rows)), f(rows), rtol=1e-12)
+        slopes = vmap(grad(lambda x: xp.sum(f(x) ** 2)))(xp.asarray(rows))
+    wanted = np.stack([2 * f(f(x)[::-1])[::-1] for x in rows])  # by the filter that goes backwards
+    np.testing.assert_allclose(slopes, wanted, rtol=1e-10)
+    assert sos.flags.writeable
+
+
+def test_scipy_that_was_imported_before() -> None:
+    script = """
+import os
+os.environ["SCIPY_ARRAY_API"] = "1"
+import numpy as np
+from scipy import signal, stats
+import nabla_array as xp
+x = xp.linspace(0.1, 0.9, 12)
+assert np.isfinite(stats.pearsonr(x, [*range(12)]).statistic)
+assert signal.sosfilt(signal.butter(2, 0.2, output="sos"), x).shape == (12,)
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
