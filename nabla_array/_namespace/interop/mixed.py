@@ -1,46 +1,83 @@
-"""SciPy's namespace for arrays of ours beside NumPy's and lists.
+"""Arrays of ours beside NumPy's and lists, in calls of SciPy's and scikit-learn's.
 
 With ``SCIPY_ARRAY_API=1`` SciPy asks all arguments of a call for their namespace, and refuses arrays of two:
-``sosfilt(butter(4, 0.2, output="sos"), x)`` has NumPy's coefficients. Functions of NumPy's take arrays and
-lists side by side, and so do ours. Where an array of ours is among the arguments, SciPy computes with ours.
+``sosfilt(butter(4, 0.2, output="sos"), x)`` has NumPy's coefficients. So does scikit-learn with
+``array_api_dispatch=True``. Functions of NumPy's take arrays and lists side by side, and so do ours. Where an
+array of ours is among the arguments, these libraries compute with ours.
+
+An estimator that knows NumPy's arrays alone (`KMeans`) refuses others then, though it takes them without the
+switch. It is given NumPy's.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from ..._lazy.graph.node import tapes
 from ..core.array import Array
 from .doors import put_in
 from .imports import after_import, unknown
 
-_HOME = "scipy._lib._array_api_override"
+# What scikit-learn means by no argument.
+_NOTHING = "no_validation"
 
 
 def _among_ours(array_namespace: Callable[..., ModuleType]) -> Callable[..., ModuleType]:
     """Return SciPy's function, which leaves NumPy's arrays and lists out where one of ours is given."""
 
     @wraps(array_namespace)
-    def chosen(*arrays: Any) -> ModuleType:
+    def chosen(*arrays: Any, **options: Any) -> ModuleType:
         if Array not in map(type, arrays):
-            return array_namespace(*arrays)
+            return array_namespace(*arrays, **options)
         numpys = [x for x in arrays if isinstance(x, np.ndarray)]
         if numpys:  # matrices, masked arrays and arrays of objects are refused as they are elsewhere
-            array_namespace(*numpys)
-        return array_namespace(*[x for x in arrays if not isinstance(x, np.ndarray | list | tuple | range)])
+            array_namespace(*numpys, **options)
+        others = [x for x in arrays if not isinstance(x, np.ndarray | list | tuple | range)]
+        return array_namespace(*others, **options)
 
     return chosen
 
 
-def _put_in(module: ModuleType) -> None:
-    if hasattr(module, "array_namespace"):
-        put_in(module, {"array_namespace": _among_ours(module.array_namespace)})
+def _by_estimator(validate_data: Callable[..., Any]) -> Callable[..., Any]:
+    """Return scikit-learn's function, which is given NumPy's arrays for an estimator that knows no others.
+
+    Under a transform it gets what there is.
+    """
+
+    @wraps(validate_data)
+    def validated(estimator: Any, /, X: Any = _NOTHING, y: Any = _NOTHING, **options: Any) -> Any:
+        if Array in (type(X), type(y)) and not tapes and not _knows_others(estimator):
+            X, y = (np.asarray(v) if type(v) is Array and not v._levels else v for v in (X, y))
+        return validate_data(estimator, X=X, y=y, **options)
+
+    return validated
+
+
+def _knows_others(estimator: Any) -> bool:
+    found: bool = sys.modules["sklearn.utils"].get_tags(estimator).array_api_support
+    return found
+
+
+# By module, functions and what is put in their places.
+_PLACES = {
+    "scipy._lib._array_api_override": ("array_namespace", _among_ours),
+    "sklearn.externals.array_api_compat.common._helpers": ("array_namespace", _among_ours),
+    "sklearn.utils.validation": ("validate_data", _by_estimator),
+}
+
+
+def _put_in(name: str, wrap: Callable[..., Any], module: ModuleType) -> None:
+    if hasattr(module, name):
+        put_in(module, {name: wrap(getattr(module, name))})
     else:
-        unknown(module, "it has no array_namespace")
+        unknown(module, f"it has no {name}")
 
 
-after_import(_HOME, _put_in)
+for _module, _place in _PLACES.items():
+    after_import(_module, partial(_put_in, *_place))

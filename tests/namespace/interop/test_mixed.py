@@ -15,12 +15,24 @@ import nabla_array as xp
 from nabla_array.transforms import SplitWarning, grad, vmap
 
 pytest.importorskip("scipy")
+pytest.importorskip("sklearn")
 
 import scipy.fft
 from scipy import integrate, interpolate, linalg, ndimage, signal, special, stats
 from scipy.cluster import vq
 from scipy.optimize import elementwise
 from scipy.spatial.transform import Rotation
+from sklearn import (
+    cluster,
+    config_context,
+    ensemble,
+    linear_model,
+    metrics,
+    mixture,
+    naive_bayes,
+    neighbors,
+    svm,
+)
 
 Call = Callable[[Any, Any], Any]  # of an array, and of what stands beside it
 X, OTHER = np.linspace(0.1, 0.9, 12), np.linspace(0.2, 1.0, 12)
@@ -114,3 +126,36 @@ assert np.isfinite(stats.pearsonr(x, [*range(12)]).statistic)
 assert signal.sosfilt(signal.butter(2, 0.2, output="sos"), x).shape == (12,)
 """
     subprocess.run([sys.executable, "-W", "error", "-c", script], check=True)
+
+
+# -- scikit-learn --------------------------------------------------------------------------------------
+
+ROWS = np.random.default_rng(0).normal(size=(60, 4))
+TARGET = ROWS @ [1.0, 2, 0, 1] + 0.1
+CLASSES = (TARGET > 0).astype(int)
+LEARNED: dict[str, Callable[[Any], Any]] = {
+    "accuracy_score": lambda x: metrics.accuracy_score(CLASSES, x[:, 0] > 0),
+    "mean_absolute_error": lambda x: metrics.mean_absolute_error(x[:, 0], TARGET, sample_weight=abs(TARGET)),
+    "roc_auc_score": lambda x: metrics.roc_auc_score(CLASSES, x[:, 0]),
+    "cosine_similarity": lambda x: metrics.pairwise.cosine_similarity(x, ROWS[:3]),
+    "LinearRegression": lambda x: linear_model.LinearRegression().fit(x, TARGET).coef_,
+    "Ridge": lambda x: linear_model.Ridge(solver="svd").fit(x, TARGET).coef_,
+    "LogisticRegression": lambda x: linear_model.LogisticRegression().fit(x, CLASSES).coef_,
+    "GaussianNB": lambda x: naive_bayes.GaussianNB().fit(x, CLASSES).predict_proba(x),
+    "GaussianMixture": lambda x: (
+        mixture.GaussianMixture(2, random_state=0, init_params="random").fit(x).means_
+    ),
+    # They know NumPy's arrays alone.
+    "KMeans": lambda x: cluster.KMeans(3, random_state=0, n_init=1).fit(x).predict(x),
+    "RandomForest": lambda x: ensemble.RandomForestRegressor(5, random_state=0).fit(x, x[:, 0]).predict(x),
+    "KNeighbors": lambda x: neighbors.KNeighborsClassifier().fit(x, CLASSES).predict(x),
+    "SVC": lambda x: svm.SVC().fit(x, CLASSES).decision_function(x),
+}
+
+
+@pytest.mark.parametrize("name", LEARNED)
+def test_what_scikit_learn_is_given(name: str) -> None:
+    wanted = LEARNED[name](ROWS)
+    with config_context(array_api_dispatch=True):
+        found = LEARNED[name](xp.asarray(ROWS))
+    np.testing.assert_allclose(np.asarray(found), wanted, rtol=1e-6, atol=1e-8)
