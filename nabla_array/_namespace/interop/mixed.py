@@ -25,6 +25,8 @@ from ..core.array import Array
 from .doors import put_in
 from .imports import after_import, unknown
 
+# Estimators that know arrays of other libraries, though their tags do not say so.
+_UNTAGGED = {"MaxAbsScaler"}
 # What scikit-learn means by no argument.
 _NOTHING = "no_validation"
 
@@ -61,8 +63,8 @@ def _by_estimator(validate_data: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _knows_others(estimator: Any) -> bool:
-    found: bool = sys.modules["sklearn.utils"].get_tags(estimator).array_api_support
-    return found
+    names = {c.__name__ for c in type(estimator).__mro__}
+    return bool(names & _UNTAGGED) or bool(sys.modules["sklearn.utils"].get_tags(estimator).array_api_support)
 
 
 # By module, functions and what is put in their places.

@@ -31,6 +31,7 @@ from sklearn import (
     mixture,
     naive_bayes,
     neighbors,
+    preprocessing,
     svm,
 )
 
@@ -133,6 +134,13 @@ assert signal.sosfilt(signal.butter(2, 0.2, output="sos"), x).shape == (12,)
 ROWS = np.random.default_rng(0).normal(size=(60, 4))
 TARGET = ROWS @ [1.0, 2, 0, 1] + 0.1
 CLASSES = (TARGET > 0).astype(int)
+
+
+def like_given(x: Any, found: Any) -> Any:
+    assert type(found) is type(x)
+    return found
+
+
 LEARNED: dict[str, Callable[[Any], Any]] = {
     "accuracy_score": lambda x: metrics.accuracy_score(CLASSES, x[:, 0] > 0),
     "mean_absolute_error": lambda x: metrics.mean_absolute_error(x[:, 0], TARGET, sample_weight=abs(TARGET)),
@@ -145,6 +153,7 @@ LEARNED: dict[str, Callable[[Any], Any]] = {
     "GaussianMixture": lambda x: (
         mixture.GaussianMixture(2, random_state=0, init_params="random").fit(x).means_
     ),
+    "MaxAbsScaler": lambda x: like_given(x, preprocessing.MaxAbsScaler().fit_transform(x)),
     # They know NumPy's arrays alone.
     "KMeans": lambda x: cluster.KMeans(3, random_state=0, n_init=1).fit(x).predict(x),
     "RandomForest": lambda x: ensemble.RandomForestRegressor(5, random_state=0).fit(x, x[:, 0]).predict(x),
