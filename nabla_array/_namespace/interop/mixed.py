@@ -63,8 +63,11 @@ def _by_estimator(validate_data: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _knows_others(estimator: Any) -> bool:
-    names = {c.__name__ for c in type(estimator).__mro__}
-    return bool(names & _UNTAGGED) or bool(sys.modules["sklearn.utils"].get_tags(estimator).array_api_support)
+    """Say whether an estimator takes arrays of other libraries; private ones are parts of those that do."""
+    kind = type(estimator)
+    if kind.__name__.startswith("_") or not _UNTAGGED.isdisjoint([c.__name__ for c in kind.__mro__]):
+        return True
+    return bool(sys.modules["sklearn.utils"].get_tags(estimator).array_api_support)
 
 
 # By module, functions and what is put in their places.
