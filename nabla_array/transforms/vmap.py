@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from .._lazy.graph.aval import aval_of
-from .._lazy.graph.node import Node, leaf
+from .._lazy.graph.node import Node, leaf, tapes
 from .._lazy.ops.creation import fill_node
 from .._lazy.ops.elementwise import select
 from .._lazy.ops.indexing import scatter
@@ -261,6 +261,11 @@ def _told(run: Run) -> str:
     return f"{numbers[0]}" if len(numbers) == 1 else f"{', '.join(map(str, numbers[:4]))}..."[:40]
 
 
+def _is_followed(node: Node) -> bool:
+    """Say whether a derivative, or a program, is being made that depends on a node, known or not."""
+    return any([node in t for t in tuple(tapes)])
+
+
 def _merged(runs: Sequence[Run], i: int, level: int, size: int) -> Array:
     """Return output `i` of all runs as one batched array."""
     outs = [r.leaves[i] for r in runs]
@@ -268,7 +273,7 @@ def _merged(runs: Sequence[Run], i: int, level: int, size: int) -> Array:
     if any(r.active_levels != (level,) for r in runs):
         return _chosen(runs, outs, level, size)
     place = np.empty(size, np.intp)  # of each example among the results
-    if all(not x._levels and type(x._node.value) is np.ndarray for x in outs):
+    if all(not x._levels and type(x._node.value) is np.ndarray and not _is_followed(x._node) for x in outs):
         for n, run in enumerate(runs):  # each run has given one number, or one array
             place[run.numbers()] = n
         return Array(take(leaf(np.stack([x._node.value for x in outs])), place), levels)

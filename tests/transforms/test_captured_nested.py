@@ -25,6 +25,31 @@ pytestmark = [
 # -- compositions ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    "look", [lambda y: bool(y.sum() > 0), lambda y: float(y.sum()), lambda y: y.tolist()]
+)
+def test_derivatives_of_results_that_were_looked_at(look: Callable[[Any], Any]) -> None:
+    """Examples run one by one, and some results are known by then."""
+
+    def scaled(c: Any) -> Callable[[Any], Any]:
+        def f(x: Any) -> Any:
+            c[:3] = x * 2
+            y = c[:3] * 1
+            look(y)
+            return y
+
+        return f
+
+    rows = xp.asarray([[0.3, -0.2, 0.4], [-1.0, 0.2, 0.1]])
+    wanted = [t.jvp(scaled(xp.zeros(8)), (x,), (x,))[1] for x in rows]
+    f = lambda x: vmap(scaled(xp.zeros(8)))(x)  # noqa: E731
+    close(t.jvp(f, (rows,), (rows,))[1], wanted)
+    close(t.grad(lambda x: xp.sum(f(x)))(rows), np.asarray(wanted) / np.asarray(rows))
+    close(t.jvp(vmap(f), (rows[None],), (rows[None],))[1], [wanted])
+    close(vmap(lambda x: t.jvp(f, (x,), (x,))[1])(rows[None]), [wanted])
+    close(t.linearize(f, rows)[1](rows), wanted)
+
+
 def _counting(c: Any) -> Any:
     def f(x: Any) -> Any:
         c[0] += 1
