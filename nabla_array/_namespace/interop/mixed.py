@@ -3,8 +3,8 @@
 With ``SCIPY_ARRAY_API=1`` SciPy asks all arguments of a call for their namespace, and refuses arrays of two:
 ``sosfilt(butter(4, 0.2, output="sos"), x)`` has NumPy's coefficients. So does scikit-learn with
 ``array_api_dispatch=True``. Functions of NumPy's take arrays and lists side by side, and so do ours. Where an
-array of ours that has axes is among the arguments, these libraries compute with ours. (A number of ours takes
-no others along: SciPy's tests want lists beside a number of another library's refused.)
+array of ours is among the arguments, these libraries compute with ours. Beside a number of ours, which has no
+axes, lists and NumPy's numbers are refused as SciPy documents it.
 
 An estimator that knows NumPy's arrays alone (`KMeans`) refuses others then, though it takes them without the
 switch. It is given NumPy's.
@@ -36,13 +36,14 @@ def _among_ours(array_namespace: Callable[..., ModuleType]) -> Callable[..., Mod
 
     @wraps(array_namespace)
     def chosen(*arrays: Any, **options: Any) -> ModuleType:
-        if not any([type(x) is Array and x.ndim for x in arrays]):
+        if Array not in map(type, arrays):
             return array_namespace(*arrays, **options)
         numpys = [x for x in arrays if isinstance(x, np.ndarray)]
         if numpys:  # matrices, masked arrays and arrays of objects are refused as they are elsewhere
             array_namespace(*numpys, **options)
-        others = [x for x in arrays if not isinstance(x, np.ndarray | list | tuple | range)]
-        return array_namespace(*others, **options)
+        has_axes = any([type(x) is Array and x.ndim for x in arrays])
+        left_out = (np.ndarray, np.generic, list, tuple, range) if has_axes else np.ndarray
+        return array_namespace(*[x for x in arrays if not isinstance(x, left_out)], **options)
 
     return chosen
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..custom import custom_jvp, stop_gradient
 from .operands import array
+from .places import METHODS
 from .tracking import is_tracked
 
 Rule = Callable[..., Any]
@@ -138,10 +139,7 @@ def _of_a_discrete(name: str) -> Rule:
     return rule
 
 
-_OTHERS = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+_KINDS = {"rv_continuous": _of_a_continuous, "rv_discrete": _of_a_discrete}
 RULES: dict[str, dict[str, Rule]] = {
-    "scipy.stats": {
-        **{f"rv_continuous.{name}": _of_a_continuous(name) for name in ("pdf", "logpdf", *_OTHERS)},
-        **{f"rv_discrete.{name}": _of_a_discrete(name) for name in ("pmf", "logpmf", *_OTHERS)},
-    }
+    "scipy.stats": {f"{kind}.{name}": _KINDS[kind](name) for kind, name in METHODS}
 }

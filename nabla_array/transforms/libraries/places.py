@@ -21,7 +21,12 @@ from .tracking import constant, is_tracked
 
 # Where an argument is: its position, or its name.
 Where = int | str
-_METHODS = ("cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+# Those of distributions, by their class.
+METHODS = [
+    (kind, name)
+    for kind, density in (("rv_continuous", "pdf"), ("rv_discrete", "pmf"))
+    for name in (density, f"log{density}", "cdf", "logcdf", "sf", "logsf", "ppf", "isf")
+]
 _INTERPOLATORS = "PPoly BSpline interp1d UnivariateSpline KroghInterpolator BarycentricInterpolator"
 
 
@@ -55,11 +60,7 @@ PLACES: dict[str, dict[str, Places]] = {
         Places((1, "x"), are_rows=True),
     ),
     "scipy.spatial.distance": {"cdist": Places((0, "XA"), least=2, are_rows=True)},
-    "scipy.stats": {
-        f"rv_{kind}.{name}": Places(None)
-        for kind, density in (("continuous", "pdf"), ("discrete", "pmf"))
-        for name in (density, f"log{density}", *_METHODS)
-    },
+    "scipy.stats": {f"{kind}.{name}": Places(None) for kind, name in METHODS},
 }
 
 

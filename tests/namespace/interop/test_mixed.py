@@ -115,6 +115,14 @@ def test_constants_of_numpys_under_transforms() -> None:
     assert sos.flags.writeable
 
 
+def test_numbers_of_ours_beside_numpys_arrays() -> None:
+    slope = grad(lambda a: xp.sum(special.xlogy(a, OTHER)))(1.5)
+    np.testing.assert_allclose(slope, np.log(OTHER).sum())
+    rows = vmap(lambda a: special.betainc(a, 2.0, X))(xp.asarray(OTHER))
+    np.testing.assert_allclose(rows, special.betainc(OTHER[:, None], 2.0, X))
+    np.testing.assert_allclose(special.xlogy(xp.asarray(X), OTHER.mean()), special.xlogy(X, OTHER.mean()))
+
+
 def test_scipy_that_was_imported_before() -> None:
     script = """
 import os
