@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -91,8 +92,14 @@ def _is_type_checking(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
 
 
-def imports(path: Path) -> Iterator[tuple[str, int, bool, bool]]:
-    """Yield (module, line, inside a function?, for types only?) for each import of a file."""
+@functools.cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
+def imports(path: Path) -> list[tuple[str, int, bool, bool]]:
+    """Return (module, line, inside a function?, for types only?) for each import of a file."""
     package = name_of(path).split(".")
     if path.name != "__init__.py":
         package = package[:-1]
@@ -112,7 +119,7 @@ def imports(path: Path) -> Iterator[tuple[str, int, bool, bool]]:
                 deeper = inside or isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
                 yield from walk(child, deeper, types or _is_type_checking(child))
 
-    yield from walk(ast.parse(path.read_text()), False, False)
+    return [*walk(parsed(path), False, False)]
 
 
 def late_imports(path: Path) -> Iterator[str]:
@@ -121,7 +128,7 @@ def late_imports(path: Path) -> Iterator[str]:
     An f-string names those that it fits and whose last name the file has as a string.
     """
     package = name_of(path) if path.name == "__init__.py" else name_of(path).rpartition(".")[0]
-    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    nodes = [*ast.walk(parsed(path))]
     words = {n.value for n in nodes if isinstance(n, ast.Constant)}
     for node in nodes:
         if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") and node.args:
@@ -141,7 +148,7 @@ def late_imports(path: Path) -> Iterator[str]:
 
 def hooked(path: Path) -> Iterator[str]:
     """Yield the modules into whose hooks a file puts functions: when they run, they call this file's."""
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     package = name_of(path).split(".")[: None if path.name == "__init__.py" else -1]
     source: dict[str, str] = {}  # what a name of the file's is, or is of
     for node in ast.walk(tree):
@@ -163,14 +170,14 @@ def hooked(path: Path) -> Iterator[str]:
                 yield module
 
 
-def uses(path: Path) -> set[str]:
-    """Return the modules of ours that a file imports, at once or late, other than for types."""
-    found = {m for m, _, _, types in imports(path) if m in NAMES and not types}
-    return (found | {*late_imports(path)}) - {name_of(path)}
-
-
-USES = {name_of(p): uses(p) for p in MODULES}
-HOOKED = {(lower, name_of(p)) for p in MODULES for lower in hooked(p)}
+@functools.cache
+def uses() -> dict[str, set[str]]:
+    """Return the modules of ours that each module imports, at once or late, other than for types."""
+    found = {}
+    for path in MODULES:
+        at_once = {m for m, _, _, types in imports(path) if m in NAMES and not types}
+        found[name_of(path)] = (at_once | {*late_imports(path)}) - {name_of(path)}
+    return found
 
 
 @modules
@@ -186,7 +193,7 @@ def test_lower_layers_do_not_import_higher_ones(path: Path) -> None:
 
 def upwards() -> set[tuple[str, str]]:
     """Return the modules that use one of a higher folder, each with that."""
-    return {(name, m) for name, used in USES.items() for m in used if height(m) > height(name)}
+    return {(name, m) for name, used in uses().items() for m in used if height(m) > height(name)}
 
 
 def test_folders_do_not_import_higher_ones() -> None:
@@ -198,10 +205,11 @@ def circles() -> list[list[str]]:
 
     A hook of a lower folder is how that calls a higher one: it leads nowhere.
     """
-    graph = {name: {*used} for name, used in USES.items()}
-    for lower, higher in HOOKED:
-        if height(lower) >= height(higher):
-            graph[lower].add(higher)
+    graph = {name: {*used} for name, used in uses().items()}
+    for path in MODULES:
+        for lower in hooked(path):
+            if height(lower) >= height(name_of(path)):
+                graph[lower].add(name_of(path))
     reached: dict[str, set[str]] = {}
     for start in graph:
         found, waiting = set[str](), [start]

@@ -187,7 +187,8 @@ def test_images_are_continued_as_scipy_does(mode: str, shared: Counted) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    shape=st.lists(st.integers(1, 24), min_size=1, max_size=4),
+    shape=st.lists(st.integers(1, 24), min_size=1, max_size=2)
+    | st.lists(st.integers(1, 7), min_size=3, max_size=4),
     size=st.integers(1, 9),
     mode=st.sampled_from(MODES),
     seed=st.integers(0, 99),
