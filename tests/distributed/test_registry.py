@@ -15,7 +15,7 @@ from nabla_array.distributed.rules import partition
 
 from ..lazy.cpu.test_loops import of_row, reference
 from ..lazy.execution import assert_same
-from ..lazy.registry import ROWS, Row
+from ..lazy.registry import ROWS, Row, each
 from .clusters import threads
 from .meshes import MESHES, random_layout, run
 
@@ -35,11 +35,11 @@ def assert_close(got: np.ndarray, wanted: np.ndarray, ulps: int = 64) -> None:
         np.testing.assert_allclose(got, wanted, rtol=eps, atol=eps * min(scale, 1e300), equal_nan=True)
 
 
-def check(row: Row, meshes: list[DeviceMesh]) -> None:
+def check(row: Row, meshes: list[DeviceMesh], first: int = 0) -> None:
     program = of_row(row)
     wanted = reference(program, row.inputs)
     exact = isinstance(row.prim.aval(*program.inputs, **row.params), Aval) and row.prim.reducer is None
-    for seed, mesh in enumerate(meshes):
+    for seed, mesh in enumerate(meshes, first):
         # A sum of terms has no negative zeros, and no infinity times its zeros.
         found = run(program, mesh, row.inputs, seed, sums=not (exact and row.exact))
         for got, want in zip(found, wanted, strict=True):
@@ -49,16 +49,17 @@ def check(row: Row, meshes: list[DeviceMesh]) -> None:
                 assert_close(got, want)
 
 
-@pytest.mark.parametrize("row", ON_MESHES, ids=str)
-def test_every_primitive(row: Row) -> None:
-    check(row, MESHES * 2)
+@pytest.mark.parametrize("first", [0, pytest.param(len(MESHES), marks=pytest.mark.slow)])
+@each(ON_MESHES)
+def test_every_primitive(row: Row, first: int) -> None:
+    check(row, MESHES, first)
 
 
 # Operations that take all of their operands on every device, wherever these lie.
 WHOLE: dict[str, str] = {}
 
 
-@pytest.mark.parametrize("row", ON_MESHES, ids=str)
+@each(ON_MESHES)
 def test_every_primitive_has_a_rule(row: Row) -> None:
     program, rng = of_row(row), np.random.default_rng(0)
     for mesh in MESHES:
@@ -73,7 +74,7 @@ def client() -> Iterator[Client]:
         yield client
 
 
-@pytest.mark.parametrize("row", {r.prim: r for r in ON_MESHES}.values(), ids=str)
+@each({r.prim: r for r in ON_MESHES}.values())
 def test_every_primitive_on_workers(row: Row, client: Client) -> None:
     """Records and their params can be sent."""
     check(row, [DeviceMesh((2, 2), ("a", "b"), engine="dask", client=client)])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
 from nabla_array._lazy.graph.aval import Aval, aval_of
 from nabla_array._lazy.graph.bodies import hole, holes, written
@@ -65,6 +67,30 @@ class Row:
         short = {k: v for k, v in self.params.items() if not holds_program(v)}
         params = ",".join(f"{k}={v}".replace(" ", "") for k, v in short.items())
         return f"{self.prim.name}({avals}{';' if params else ''}{params})"
+
+
+def each(rows: Iterable[Row]) -> Callable[[Callable[..., None]], Any]:
+    """Run a test of one row for each: an item for each primitive, since pytest takes long for an item."""
+    of_prim: dict[Primitive, list[Row]] = {}
+    for row in rows:
+        of_prim.setdefault(row.prim, []).append(row)
+
+    def decorate(test: Callable[..., None]) -> Any:
+        def of_rows(rows: list[Row], **fixtures: Any) -> None:
+            for row in rows:
+                try:
+                    test(row=row, **fixtures)
+                except Exception as error:
+                    error.add_note(f"the row is {row}")
+                    raise
+
+        own = inspect.signature(test).parameters.values()
+        named = [p.replace(name="rows") if p.name == "row" else p for p in own]
+        of_rows.__name__, of_rows.__doc__ = test.__name__, test.__doc__
+        of_rows.__signature__ = inspect.Signature(named)  # type: ignore[attr-defined]
+        return pytest.mark.parametrize("rows", of_prim.values(), ids=[p.name for p in of_prim])(of_rows)
+
+    return decorate
 
 
 def holds_program(value: Any) -> bool:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 import nabla_array as xp
 from nabla_array._lazy.graph.aval import aval_of
@@ -15,7 +14,7 @@ from nabla_array._namespace.core.array import Array, apply, apply_many, from_val
 from nabla_array.transforms import compile, grad, jacfwd, jacrev, jvp, vmap
 
 from ..lazy import registry
-from ..lazy.registry import Row
+from ..lazy.registry import Row, each
 from ..lazy.rules.test_autodiff import SAMPLES
 
 Function = Callable[..., tuple[Array, ...]]
@@ -54,7 +53,7 @@ ROWS = [
     if any(is_variable(r, i) for i in range(len(r.inputs)))
     and not (r.prim in (linalg.eigh, linalg.svd, linalg.eig) and r.inputs[0].dtype.kind == "c")
 ]
-rows = pytest.mark.parametrize("row", ROWS, ids=str)
+rows = each(ROWS)
 
 
 def operands(row: Row) -> list[np.ndarray]:
@@ -167,7 +166,7 @@ def test_second_derivatives_in_every_order(row: Row) -> None:
 
 
 # A Jacobian is of real numbers; holomorphic functions are tested in test_derivatives.py.
-@pytest.mark.parametrize("row", [r for r in ROWS if all(x.dtype.kind != "c" for x in r.inputs)], ids=str)
+@each([r for r in ROWS if all(x.dtype.kind != "c" for x in r.inputs)])
 def test_jacobians_by_column_and_by_row(row: Row) -> None:
     f = function(row)
     x = arrays(operands(row))
@@ -186,7 +185,7 @@ def test_jacobians_by_column_and_by_row(row: Row) -> None:
         same(a, b)
 
 
-@pytest.mark.parametrize("row", registry.ROWS, ids=str)
+@each(registry.ROWS)
 def test_compiled_is_uncompiled(row: Row) -> None:
     """The first call traces, the second runs what was kept; both give what the primitive gives alone."""
 

@@ -23,6 +23,8 @@ pytest.importorskip("max")
 from ..max.compiling import ROOT, SOON, pids, running, until
 from ..max.filling import small_disk
 
+pytestmark = pytest.mark.slow
+
 # Goes on until nothing more will happen, and checks every result.
 PROGRAM = """
 import json, sys, time
@@ -139,7 +141,6 @@ def test_a_worker_killed_from_outside(cache: Path) -> None:
     assert compilations(cache) == 2
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "message"),
     [
@@ -181,7 +182,6 @@ def damaged(text: bytes, how: str) -> bytes:
     return text[:k] + bytes([text[k] ^ (1 << rng.randrange(8))]) + text[k + 1 :]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["one bit", "truncated", "foreign"])
 @pytest.mark.parametrize("kind", ["mef", "json"])
 def test_a_damaged_file_is_compiled_again(kind: str, how: str, warm: Path) -> None:

@@ -34,7 +34,7 @@ from nabla_array._lazy.run import control, hot
 from nabla_array._namespace.core.array import current
 
 from ..execution import assert_same
-from ..registry import ROWS, Row
+from ..registry import ROWS, Row, each
 from ..run.test_random_graphs import _INSTRUCTION, OPERATIONS, leaves
 
 Values = Sequence[Any]
@@ -82,7 +82,7 @@ def of_row(row: Row) -> Program:
     return Program(avals, tuple(eqns), (n,))
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@each(ROWS)
 def test_every_primitive(row: Row) -> None:
     program = of_row(row)
     check(program, row.inputs)

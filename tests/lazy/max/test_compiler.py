@@ -245,7 +245,7 @@ def test_an_idle_worker_that_was_killed_is_nobodys_fault(compiler: Compiler, sto
     assert not [e for e in store.entries() if e.failures]
 
 
-@pytest.mark.parametrize("how", ["hang", "closed"])
+@pytest.mark.parametrize("how", [pytest.param("hang", marks=pytest.mark.slow), "closed"])
 def test_a_worker_that_hangs_is_killed(
     how: str, compiler: Compiler, store: Store, log: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,8 @@ from nabla_array._lazy.max.artifacts import Store
 
 from .compiling import SOON, batches, pids, running, until
 
+pytestmark = pytest.mark.slow
+
 
 def stored(store: Store, *keys: str) -> bool:
     """Say whether programs are in the folder: whatever the sources, which somebody may be editing now."""
@@ -198,7 +200,6 @@ print(len(store.found), len(store.entries()), store.problems, "max.engine" in sy
 """
 
 
-@pytest.mark.slow
 @pytest.mark.xdist_group("max")
 def test_max_compiles_once_for_all_processes(tmp_path: Path) -> None:
     environment = {**os.environ, "NABLA_ARRAY_CACHE_DIR": str(tmp_path / "cache"), "NABLA_ARRAY_MODE": "max"}

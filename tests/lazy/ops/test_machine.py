@@ -18,7 +18,7 @@ from nabla_array._lazy.ops.contraction import matmul
 
 from ..cpu.test_loops import of_eqns, of_row
 from ..cpu.test_machine import check, scanned
-from ..registry import ROWS, Row
+from ..registry import ROWS, Row, each
 
 pytestmark = pytest.mark.skipif(compiled is None, reason="machine code calls the compiled module")
 
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(compiled is None, reason="machine code calls the
 LEFT = ("cast", "cholesky", "floor_divide", "inv", "matmul", "round", "solve")
 
 
-@pytest.mark.parametrize("row", ROWS, ids=str)
+@each(ROWS)
 def test_every_primitive(row: Row) -> None:
     program = of_row(row)
     try:

@@ -24,9 +24,9 @@ from nabla_array._lazy.run.evaluator import evaluate, value_of
 from nabla_array._lazy.schedule import tiling
 
 from ..execution import assert_same, in_blocks
-from ..registry import ROWS, WITHOUT_ROW, Row, random
+from ..registry import ROWS, WITHOUT_ROW, Row, each, random
 
-rows = pytest.mark.parametrize("row", ROWS, ids=str)
+rows = each(ROWS)
 
 
 def all_primitives() -> set[Primitive]:
@@ -147,15 +147,11 @@ def test_params_can_be_keys(row: Row) -> None:
         check(value)
 
 
-WRONG = [(row.prim, *wrong) for row in ROWS for wrong in row.wrong]
-
-
-@pytest.mark.parametrize(("prim", "avals", "params", "error"), WRONG, ids=lambda p: str(p).replace(" ", ""))
-def test_wrong_operands(
-    prim: Primitive, avals: tuple[Aval, ...], params: dict[str, Any], error: type[Exception]
-) -> None:
-    with pytest.raises(error, match=f"^{prim.name}: "):
-        prim.aval(*avals, **params)
+@rows
+def test_wrong_operands(row: Row) -> None:
+    for avals, params, error in row.wrong:
+        with pytest.raises(error, match=f"^{row.prim.name}: "):
+            row.prim.aval(*avals, **params)
 
 
 def stacked(row: Row, n: int) -> list[np.ndarray]:
@@ -206,7 +202,7 @@ BLOCKED = [row for row in ROWS if row.prim.kind in ("elementwise", "reduce")]
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("row", BLOCKED, ids=str)
+@each(BLOCKED)
 def test_in_blocks(row: Row, threads: int) -> None:
     """In a fusion group whose values before and after live in buffers, the bits are those of a whole call."""
     (wanted,) = on_host(row)
@@ -222,9 +218,7 @@ def test_in_blocks(row: Row, threads: int) -> None:
         assert_same(node.value, wanted, exact)  # it is an output too, since this test holds it
 
 
-@pytest.mark.parametrize(
-    "row", [r for r in BLOCKED if len(r.inputs) == 2 and r.inputs[0].dtype == r.inputs[1].dtype], ids=str
-)
+@each([r for r in BLOCKED if len(r.inputs) == 2 and r.inputs[0].dtype == r.inputs[1].dtype])
 def test_in_blocks_over_its_own_buffer(row: Row) -> None:
     """The same dead value as both operands, which a ufunc's result may overwrite."""
     x = row.inputs[1]
@@ -240,7 +234,7 @@ def test_in_blocks_over_its_own_buffer(row: Row) -> None:
 FRESH = [row for row in ROWS if row.prim.fresh]
 
 
-@pytest.mark.parametrize("row", FRESH, ids=str)
+@each(FRESH)
 def test_a_fresh_result_is_in_memory_of_its_own(row: Row) -> None:
     with np.errstate(all="ignore"):
         outs = as_tuple(as_value(row.prim.host(*row.inputs, **row.params)))
@@ -250,7 +244,7 @@ def test_a_fresh_result_is_in_memory_of_its_own(row: Row) -> None:
 UNITS = [row for row in ROWS if row.prim.units and row.inputs[0].dtype.kind != "c"]
 
 
-@pytest.mark.parametrize("row", UNITS, ids=str)
+@each(UNITS)
 def test_a_unit_gives_the_other_operand_bit_for_bit(row: Row) -> None:
     for place, unit in enumerate(row.prim.units):
         if unit is not None:
@@ -264,7 +258,7 @@ def test_a_unit_gives_the_other_operand_bit_for_bit(row: Row) -> None:
 PUT = [row for row in ROWS if row.prim.put is not None]
 
 
-@pytest.mark.parametrize("row", PUT, ids=str)
+@each(PUT)
 def test_what_is_put_is_seen_through_the_view(row: Row) -> None:
     """And nothing else changes: to put what was there leaves the operand as it is."""
 
@@ -382,7 +376,7 @@ def test_generic_modules_ask_for_facts_and_not_for_names() -> None:
 INPLACE = [row for row in ROWS if row.prim.inplace is not None]
 
 
-@pytest.mark.parametrize("row", INPLACE, ids=str)
+@each(INPLACE)
 def test_in_place_is_the_same(row: Row) -> None:
     (wanted,) = on_host(row)
     first = row.inputs[0].copy()

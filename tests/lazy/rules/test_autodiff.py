@@ -21,7 +21,7 @@ from nabla_array._lazy.rules.autodiff import pull, push, replay, results_of
 from nabla_array._lazy.run.evaluator import value_of
 
 from ..ops.test_registry import as_tuple
-from ..registry import ROWS, SMOOTH, Row, holds_program
+from ..registry import ROWS, SMOOTH, Row, each, holds_program
 from ..special_samples import WHOLE_DEGREE
 
 Function = Callable[[Sequence[Node]], list[Node]]
@@ -54,7 +54,7 @@ def constant(row: Row) -> bool:
 
 
 SAMPLES = [s for s in SMOOTH if s.prim not in WITHOUT_SAMPLE and not refusal(s) and not constant(s)]
-samples = pytest.mark.parametrize("row", SAMPLES, ids=str)
+samples = each(SAMPLES)
 
 
 def test_every_primitive_has_a_rule_and_a_sample() -> None:
@@ -247,7 +247,7 @@ of_any_precision = [
 ]
 
 
-@pytest.mark.parametrize("row", of_any_precision, ids=str)
+@each(of_any_precision)
 def test_single_precision_stays(row: Row) -> None:
     """Rules bring no double precision in, and are as good as single precision allows."""
     narrow = {"d": np.float32, "D": np.complex64}
@@ -265,7 +265,7 @@ def test_single_precision_stays(row: Row) -> None:
 # -- no derivative, and none but zero ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", [w for w in SMOOTH if refusal(w)], ids=str)
+@each([w for w in SMOOTH if refusal(w)])
 def test_refusals_say_what_would_work(row: Row) -> None:
     x = inexact(row)
     for derivative in (lambda: tangent_of(function(row), x, directions(x)), lambda: pulled(function(row), x)):
@@ -276,7 +276,7 @@ def test_refusals_say_what_would_work(row: Row) -> None:
 CONSTANT = {w.prim: w for w in ROWS if constant(w) and any(x.dtype.kind in "fc" for x in w.inputs)}
 
 
-@pytest.mark.parametrize("row", CONSTANT.values(), ids=str)
+@each(CONSTANT.values())
 def test_results_that_are_not_inexact_are_constants(row: Row) -> None:
     sources = [alias(x) for x in inexact(row)]
     with taping(sources) as tape:
