@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,16 +37,18 @@ class StepFailed(Exception):
         self.eqn = eqn
 
 
-# Bytes from which on threads may share a reduction, or a call that goes row by row.
-_SHARED = 1 << 19
+# Bytes from which on threads may share a reduction, a call that goes row by row, or what joins arrays.
+SHARED = 1 << 19
 
 
-def whole(prim: Primitive, x: Any) -> Callable[..., Any]:
-    """Return what runs `prim` over the whole of its operands, of which `x` is the first."""
-    if (prim.by_rows or prim.kind == "reduce") and x.nbytes >= _SHARED:
+def whole(prim: Primitive, operands: Sequence[Any]) -> Callable[..., Any]:
+    """Return what runs `prim` over the whole of its operands."""
+    is_shared = prim.by_rows or prim.kind == "reduce" or prim.places is not None
+    least = SHARED if is_shared else prim.by_matrices
+    if least is not None and any([x.nbytes >= least for x in operands]):
         from .sharing import shared
 
-        return shared(prim, x)
+        return shared(prim, operands[0])
     return prim.host
 
 
@@ -80,8 +82,8 @@ def run_call(program: Program, step: Call, drop: tuple[int, ...], env: list[Any]
             with Uninterrupted():
                 env[step.eqn] = as_value(prim.inplace(*[env[i] for i in eqn.ins], **params))
         else:
-            function = whole(prim, env[eqn.ins[0]]) if eqn.ins else prim.host
-            env[step.eqn] = as_value(function(*[env[i] for i in eqn.ins], **params))
+            operands = [env[i] for i in eqn.ins]
+            env[step.eqn] = as_value(whole(prim, operands)(*operands, **params))
     except DATA_ERRORS as error:
         raise StepFailed(error, step.eqn) from error
 

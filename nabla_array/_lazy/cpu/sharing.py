@@ -1,30 +1,37 @@
-"""Whole calls that threads share: reductions, and what goes row by row."""
+"""Whole calls that threads share: reductions, what goes row by row, and what joins arrays."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..config import threads
-from ..graph.aval import aval_of
+from ..graph.aval import Aval, aval_of
 from ..graph.primitive import Primitive, as_value
+from . import calls
 from .spreading import PARALLEL, spread
 
 # Bytes from which on threads share one reduction: of fewer, one core's are done before the others begin.
-_SHARED = 1 << 24
+_REDUCED = 1 << 24
 # Bytes of the rows that are done at once, of a call that goes row by row.
 _ROWS_AT_ONCE = 1 << 19
+# Bytes up to which a matrix is small.
+_MATRIX = 1 << 15
 
 
 def shared(prim: Primitive, x: Any) -> Callable[..., Any]:
-    """Return what runs a reduction, or a call that goes by rows, on threads, where that pays."""
+    """Return what runs a primitive on threads, where that pays; `x` is its first operand."""
     if prim.by_rows:
         return partial(_rows_on_threads, prim)
+    if prim.by_matrices is not None:
+        return partial(_matrices_on_threads, prim)
+    if prim.places is not None:
+        return partial(_put_on_threads, prim)
     exact = prim.reducer not in (np.add, np.multiply) or x.dtype.kind in "iu"
     order = _order(x) if exact or (prim.reducer is np.add and x.dtype.char in "fd") else None
     return prim.host if order is None else partial(_reduce_in_order, prim, order)
@@ -46,27 +53,105 @@ def _reduce_in_order(prim: Primitive, order: list[int], x: np.ndarray, axes: tup
     return found.transpose(np.argsort(kept)) if kept else found
 
 
-def _rows_on_threads(prim: Primitive, x: np.ndarray, **params: Any) -> np.ndarray:
+def _rows_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> np.ndarray:
     """Run a call on several threads, which take rows along an axis that it need not have whole."""
-    aval = aval_of(x.shape, x.dtype)
-    own, made = prim.dims(aval, **params)  # type: ignore[misc]
-    axis = next((a for a, label in enumerate(own) if label >= 0 and label in made and x.shape[a] > 1), None)
-    if threads() == 1 or (axis is None and prim.joined is None):
-        return as_value(prim.host(x, **params))
-    if prim.shortcut is not None and (found := prim.shortcut(x, **params)) is not None:
+    avals = [aval_of(x.shape, x.dtype) for x in operands]
+    *own, made = prim.dims(*avals, **params)  # type: ignore[misc]
+    shape = prim.aval(*avals, **params).shape
+    axis = next((a for a, n in enumerate(shape) if n > 1 and _is_cut(made[a], n, own, avals)), None)
+    if threads() == 1 or not _is_ordered(operands) or (axis is None and prim.joined is None):
+        return as_value(prim.host(*operands, **params))
+    if prim.shortcut is not None and (found := prim.shortcut(*operands, **params)) is not None:
         return as_value(found)
     if axis is None:
-        return _joined_on_threads(prim, x, **params)
-    result = prim.aval(aval, **params)
-    out = np.empty(result.shape, result.dtype)
-    before, after = (slice(None),) * axis, (slice(None),) * made.index(own[axis])
-    many = max(PARALLEL * threads(), x.nbytes // _ROWS_AT_ONCE)
+        return _joined_on_threads(prim, operands[0], **params)
+    axes = [row.index(made[axis]) if made[axis] in row else None for row in own]
+    return _in_parts(prim, operands, params, axes, axis, calls.SHARED)
+
+
+def _is_cut(label: int, n: int, own: Iterable[tuple[int, ...]], avals: Iterable[Aval]) -> bool:
+    """Say whether an axis of the result, of length `n`, is one of the operands' that need not be whole."""
+    lengths = {aval.shape[row.index(label)] for row, aval in zip(own, avals, strict=True) if label in row}
+    return label >= 0 and lengths == {n}
+
+
+def _is_ordered(operands: Sequence[np.ndarray]) -> bool:
+    """Say whether NumPy makes what lies in C order of several operands."""
+    return len(operands) == 1 or all([x.flags.c_contiguous for x in operands])
+
+
+def _matrices_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> Any:
+    """Run a call of many small matrices on several threads; BLAS has threads of its own for large ones."""
+    lead = operands[0].shape[:-2]
+    axis = next((a for a, n in enumerate(lead) if n > 1), None)
+    if axis is None or threads() == 1 or not _is_ordered(operands):
+        return as_value(prim.host(*operands, **params))
+    if max([x.nbytes for x in operands]) > _MATRIX * math.prod(lead):
+        return as_value(prim.host(*operands, **params))
+    return _in_parts(prim, operands, params, [axis] * len(operands), axis, prim.by_matrices or 0)
+
+
+def _in_parts(
+    prim: Primitive,
+    operands: Sequence[np.ndarray],
+    params: dict[str, Any],
+    axes: Sequence[int | None],
+    axis: int,
+    least: int,
+) -> Any:
+    """Run a call on several threads, which take parts of an axis of the results, and of `axes` of operands.
+
+    Where these have fewer than `least` bytes, it is one call.
+    """
+    found = prim.aval(*[aval_of(x.shape, x.dtype) for x in operands], **params)
+    results = (found,) if isinstance(found, Aval) else found
+    sizes = [x.nbytes for x, a in zip(operands, axes, strict=True) if a is not None]
+    size = max([*sizes, *[r.nbytes for r in results]])
+    if size < least:
+        return as_value(prim.host(*operands, **params))
+    outs = [np.empty(r.shape, r.dtype) for r in results]
+    if len(outs) == len(operands) == 1 and (outs[0].dtype.kind in "fc" or outs[0].dtype == operands[0].dtype):
+        # It lies as the operand does, unless it holds places, which NumPy puts in C order.
+        outs = [np.empty_like(operands[0], outs[0].dtype, shape=outs[0].shape)]
 
     def fill(parts: Iterable[slice]) -> None:
         for part in parts:
-            out[(*after, part)] = prim.host(x[(*before, part)], **params)
+            some = [x if a is None else x[_at(a, part)] for x, a in zip(operands, axes, strict=True)]
+            values = as_value(prim.host(*some, **params))
+            for out, value in zip(outs, values if type(values) is tuple else (values,), strict=True):
+                out[_at(axis, part)] = value
 
-    spread(fill, slices(x.shape[axis], many), in_order=False)
+    spread(fill, slices(results[0].shape[axis], _many(size)), in_order=False)
+    return outs[0] if isinstance(found, Aval) else tuple(outs)
+
+
+def _at(axis: int, part: slice) -> tuple[slice, ...]:
+    return (*[slice(None)] * axis, part)
+
+
+def _many(size: int) -> int:
+    """Return in how many parts threads take rows of so many bytes."""
+    return max(PARALLEL * threads(), size // _ROWS_AT_ONCE)
+
+
+def _put_on_threads(prim: Primitive, *operands: np.ndarray, **params: Any) -> np.ndarray:
+    """Join arrays on several threads, which copy parts of them."""
+    avals = [aval_of(x.shape, x.dtype) for x in operands]
+    result = prim.aval(*avals, **params)
+    if threads() == 1 or not _is_ordered(operands):
+        return as_value(prim.host(*operands, **params))
+    out = np.empty(result.shape, result.dtype)
+    pairs = [
+        (out[place][part], x[part])
+        for x, place in zip(operands, prim.places(*avals, **params), strict=True)  # type: ignore[misc]
+        for part in slices(len(x), _many(x.nbytes))
+    ]
+
+    def fill(some: Iterable[tuple[np.ndarray, np.ndarray]]) -> None:
+        for home, x in some:
+            home[...] = x
+
+    spread(fill, pairs, in_order=False)
     return out
 
 
@@ -93,7 +178,7 @@ def _reduce_on_threads(prim: Primitive, x: np.ndarray, axes: tuple[int, ...]) ->
     """Reduce a contiguous array on several threads; to the bits that one call gives, but for short rows."""
     if axes == tuple(range(len(axes))) and axes and math.prod(x.shape[len(axes) :]) > 1:
         return _reduce_first(prim, x, axes)
-    if x.nbytes < _SHARED:
+    if x.nbytes < _REDUCED:
         return prim.host(x, axes)
     many = 4 << (threads() - 1).bit_length()
     rows = math.prod(x.shape[: axes[0]]) if axes else 0

@@ -155,11 +155,14 @@ class Primitive:
     # it, the result is a view for whoever writes to it. ``apply(prim, *operands, **params)`` does an
     # operation.
     put: Callable[..., Any] | None = None
-    # Calls of one operand: of rows along an axis that need not be whole the host makes what it makes of them
-    # among all, and lets other threads run meanwhile.
+    # Calls: of rows along an axis that need not be whole the host makes what it makes of them among all, and
+    # lets other threads run meanwhile.
     by_rows: bool = False
-    # The same: ``(x, parts, each, axis, **params)`` makes the result for an axis of the results for parts of
-    # it; threads share ``each(function, items)``.
+    # Calls that compute with one matrix after the other, for each place of the leading axes, which all
+    # operands and results have: bytes from which threads share small ones.
+    by_matrices: int | None = None
+    # By rows, of one operand: ``(x, parts, each, axis, **params)`` makes the result for an axis of the
+    # results for parts of it; threads share ``each(function, items)``.
     joined: Callable[..., Any] | None = None
     # ``(x, **params) -> result`` or None: of operands for which a way is shorter than sharing the work.
     shortcut: Callable[..., Any] | None = None

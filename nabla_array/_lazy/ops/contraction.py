@@ -141,6 +141,7 @@ matmul: Primitive = Primitive(
     jvp=lambda tangents, out, x, y: _of_product(matmul, tangents, x, y),
     transpose=_matmul_transpose,
     mixed=_matmul_mixed,
+    by_matrices=1 << 19,
     llvm=mc.matmul,
     fresh=True,
 )

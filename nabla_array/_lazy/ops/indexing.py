@@ -78,6 +78,7 @@ gather: Primitive = Primitive(
     _gather_host,
     batch=_more_batch,
     dims=_gather_dims,
+    by_rows=True,
     mixed=_gather_mixed,
     transpose=lambda ct, wanted, x, *indices, **params: (
         scatter(fill_like(x, 0), ct, *indices, mode="add", **params),

@@ -29,6 +29,10 @@ def _complex(dtype: np.dtype) -> np.dtype:
     return np.result_type(dtype, np.complex64)
 
 
+# Bytes of matrices of which a decomposition takes a millisecond. (OpenBLAS solves one system at a time.)
+_DECOMPOSED = 1 << 15
+
+
 def _matrix(
     name: str, result: Callable[..., Any], host: Callable[..., Any], square: bool = True, **rules: Any
 ) -> Primitive:
@@ -269,7 +273,14 @@ def _qr_jvp(tangents: Any, out: tuple[Node, Node], x: Node, mode: str) -> tuple[
 
 
 # Results: Q, R; `mode` is "reduced" or "complete".
-qr = _matrix("qr", _qr_avals, lambda x, mode: np.linalg.qr(x, mode=mode), square=False, jvp=_qr_jvp)
+qr = _matrix(
+    "qr",
+    _qr_avals,
+    lambda x, mode: np.linalg.qr(x, mode=mode),
+    square=False,
+    by_matrices=_DECOMPOSED,
+    jvp=_qr_jvp,
+)
 
 
 def _in_vectors(v: Node, t: Node) -> Node:
@@ -293,12 +304,14 @@ eigh: Primitive = _matrix(
     "eigh",
     lambda x, uplo: (aval_of(x.shape[:-1], _real(x.dtype)), x),
     lambda x, uplo: np.linalg.eigh(x, UPLO=uplo),
+    by_matrices=_DECOMPOSED,
     jvp=_eigh_jvp,
 )
 eigvalsh = _matrix(
     "eigvalsh",
     lambda x, uplo: aval_of(x.shape[:-1], _real(x.dtype)),
     lambda x, uplo: np.linalg.eigvalsh(x, UPLO=uplo),
+    by_matrices=_DECOMPOSED,
     jvp=_eigvalsh_jvp,
 )
 
@@ -336,11 +349,12 @@ def _eigvals_jvp(tangents: Any, out: Node, x: Node) -> Node:
     return _diagonal_of(matmul(matmul(inv(v), _to(tangents[0], v)), v))
 
 
-eig = _matrix("eig", _eig_avals, _eig_host, jvp=_eig_jvp)
+eig = _matrix("eig", _eig_avals, _eig_host, by_matrices=_DECOMPOSED, jvp=_eig_jvp)
 eigvals = _matrix(
     "eigvals",
     lambda x: aval_of(x.shape[:-1], _complex(x.dtype)),
     lambda x: np.linalg.eigvals(x).astype(_complex(x.dtype), copy=False),
+    by_matrices=_DECOMPOSED,
     jvp=_eigvals_jvp,
 )
 
@@ -391,13 +405,19 @@ def _svdvals_jvp(tangents: Any, out: Node, x: Node) -> Node:
 
 # Results: U, the singular values in descending order, the adjoint of V.
 svd = _matrix(
-    "svd", _svd_avals, lambda x, full: np.linalg.svd(x, full_matrices=full), square=False, jvp=_svd_jvp
+    "svd",
+    _svd_avals,
+    lambda x, full: np.linalg.svd(x, full_matrices=full),
+    square=False,
+    by_matrices=_DECOMPOSED,
+    jvp=_svd_jvp,
 )
 svdvals = _matrix(
     "svdvals",
     lambda x: aval_of((*x.shape[:-2], min(x.shape[-2:])), _real(x.dtype)),
     np.linalg.svdvals,
     square=False,
+    by_matrices=_DECOMPOSED,
     jvp=_svdvals_jvp,
 )
 

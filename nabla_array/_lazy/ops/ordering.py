@@ -313,6 +313,7 @@ searchsorted: Primitive = Primitive(
     _searchsorted_aval,
     _searchsorted_host,
     dims=lambda x1, x2, side: (_vector(x1), tuple(range(x2.ndim)), tuple(range(x2.ndim))),
+    by_rows=True,
     mixed=lambda operands, batched, lead, side: (
         None if batched[0] or operands[0].aval.ndim > 1 else searchsorted(*operands, side=side)
     ),

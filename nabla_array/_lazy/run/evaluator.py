@@ -235,8 +235,8 @@ def _run_one(node: Node) -> Any:
             if node.inputs[place].aval is node.aval and _is_dying(node, place):
                 function, writes = partial(function, out=node.inputs[place].value), True
                 break
-    elif node.inputs:
-        function = calls.whole(prim, node.inputs[0].value)
+    else:
+        function = calls.whole(prim, [i.value for i in node.inputs])
     with Uninterrupted() if writes else nullcontext():
         try:
             value = as_value(function(*[i.value for i in node.inputs], **node.params))

@@ -133,7 +133,7 @@ def test_threads_sort_a_line_as_one_does(char: str, threads: int, descending: bo
     lines = [np.resize(values(char), 5000), chance.integers(0, 100, 4001).astype(char)]
     lines += [np.arange(3000).astype(char), np.zeros(2000, char), np.sort(lines[1])[::-1], lines[1][::3]]
     with (
-        patch.object(calls, "_SHARED", 0),
+        patch.object(calls, "SHARED", 0),
         patch.object(ordering, "_SHARED", 0),
         patch.object(ordering, "_ORDERED", 0),
         config(threads=threads),
@@ -143,8 +143,8 @@ def test_threads_sort_a_line_as_one_does(char: str, threads: int, descending: bo
             for y, axis in ((x, 0), (x[:, None], 0), (x[None], 1)):
                 params = {"axis": axis, "descending": descending, "stable": True}
                 for prim in (sort, argsort):
-                    assert_same(whole(prim, y)(y, **params), prim.host(y, **params))
-                order = whole(argsort, y)(y, **params | {"stable": False})
+                    assert_same(whole(prim, [y])(y, **params), prim.host(y, **params))
+                order = whole(argsort, [y])(y, **params | {"stable": False})
                 np.testing.assert_array_equal(np.take_along_axis(y, order, axis), sort.host(y, **params))
 
 
@@ -235,9 +235,9 @@ def test_a_stable_sort_has_the_bits_of_numpys(dtype: str, shape: tuple[int, ...]
         for axis in range(x.ndim):
             for threads in (1, 2):
                 with config(threads=threads):
-                    found = whole(sort, x)(x, axis=axis, descending=False, stable=True)
+                    found = whole(sort, [x])(x, axis=axis, descending=False, stable=True)
                 assert_same(found, np.sort(x, axis=axis, kind="stable"))
-                last = whole(sort, x)(x, axis=axis, descending=True, stable=True)
+                last = whole(sort, [x])(x, axis=axis, descending=True, stable=True)
                 keys = np.negative(x) if dtype in "efdF" else np.invert(x)
                 keys.sort(axis=axis, kind="stable")
                 assert_same(last, np.negative(keys) if dtype in "efdF" else np.invert(keys))
@@ -285,5 +285,5 @@ def test_threads_do_not_share_a_permutation(descending: bool, monkeypatch: pytes
     monkeypatch.setattr(argsort, "joined", refuse)
     x = np.random.default_rng(0).permutation(100_000)
     with config(threads=2):
-        order = whole(argsort, x)(x, axis=0, descending=descending, stable=True)
+        order = whole(argsort, [x])(x, axis=0, descending=descending, stable=True)
     assert_same(order, np.argsort(np.invert(x) if descending else x, kind="stable"))
