@@ -30,7 +30,7 @@ def _complex(dtype: np.dtype) -> np.dtype:
 
 
 # Bytes of matrices of which a decomposition takes a millisecond. (OpenBLAS solves one system at a time.)
-_DECOMPOSED = 1 << 15
+_DECOMPOSED = 1 << 16
 
 
 def _matrix(
@@ -278,7 +278,7 @@ qr = _matrix(
     _qr_avals,
     lambda x, mode: np.linalg.qr(x, mode=mode),
     square=False,
-    by_matrices=_DECOMPOSED,
+    by_matrices=2 * _DECOMPOSED,
     jvp=_qr_jvp,
 )
 

@@ -24,6 +24,7 @@ from .indexing_functions import take_along_axis
 from .linalg_basics import (
     asked,
     cross,
+    decomposed,
     diagonal,
     fallible,
     fallible_many,
@@ -188,7 +189,7 @@ def det(a: ArrayLike) -> Array:
     return apply(p.det, lapack("det", a, square=True))
 
 
-@fastpath.whole(_numpys_eig)
+@fastpath.whole(_numpys_eig, elements=decomposed)
 def eig(a: ArrayLike) -> EigResult:
     """Return the eigenvalues and right eigenvectors of square matrices.
 
@@ -215,7 +216,7 @@ def eig(a: ArrayLike) -> EigResult:
     return EigResult(*fallible_many("eig", p.eig, lapack("eig", a, square=True)))
 
 
-@fastpath.whole(_named(EighResult, np.linalg.eigh))
+@fastpath.whole(_named(EighResult, np.linalg.eigh), elements=decomposed)
 def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     """Return the eigenvalues and eigenvectors of Hermitian (or symmetric) matrices.
 
@@ -245,7 +246,7 @@ def eigh(a: ArrayLike, UPLO: str = "L") -> EighResult:
     return EighResult(*fallible_many("eigh", p.eigh, lapack("eigh", a, square=True), uplo=uplo))
 
 
-@fastpath.whole(lambda a: _complex(np.linalg.eigvals(a)))
+@fastpath.whole(lambda a: _complex(np.linalg.eigvals(a)), elements=decomposed)
 @described_like(eig)
 def eigvals(a: ArrayLike) -> Array:
     """Return the eigenvalues of square matrices.
@@ -262,7 +263,7 @@ def eigvals(a: ArrayLike) -> Array:
     return fallible("eigvals", p.eigvals, lapack("eigvals", a, square=True))
 
 
-@fastpath.whole(np.linalg.eigvalsh)
+@fastpath.whole(np.linalg.eigvalsh, elements=decomposed)
 @described_like(eigh)
 def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Array:
     """Return the eigenvalues of Hermitian (or symmetric) matrices.
@@ -303,7 +304,7 @@ def inv(a: ArrayLike) -> Array:
     return asked(fallible("inv", p.inv, lapack("inv", a, square=True)))
 
 
-@fastpath.whole(np.linalg.matrix_rank)
+@fastpath.whole(np.linalg.matrix_rank, elements=decomposed)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the number of singular values of each matrix that are not 0.
 
@@ -347,7 +348,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
     return apply(reduce_sum, astype(e.greater(s, bound), _INT), axes=(s.ndim - 1,))
 
 
-@fastpath.whole(np.linalg.pinv)
+@fastpath.whole(np.linalg.pinv, elements=decomposed)
 def pinv(a: ArrayLike, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
     """Return the (Moore-Penrose) pseudo-inverse of matrices.
 
@@ -421,7 +422,7 @@ def qr(a: ArrayLike, mode: Literal["reduced", "complete"] = "reduced") -> QRResu
 def qr(a: ArrayLike, mode: Literal["r"]) -> Array: ...
 @overload
 def qr(a: ArrayLike, mode: Literal["raw"]) -> tuple[Array, Array]: ...
-@fastpath.whole(_named(QRResult, np.linalg.qr))
+@fastpath.whole(_named(QRResult, np.linalg.qr), elements=decomposed)
 def qr(a: ArrayLike, mode: Literal["reduced", "complete", "r", "raw"] = "reduced") -> Any:
     """Return the QR decomposition of matrices.
 
@@ -526,7 +527,7 @@ def svd(
 ) -> Array: ...
 @overload
 def svd(a: ArrayLike, full_matrices: bool, compute_uv: Literal[False], hermitian: bool = False) -> Array: ...
-@fastpath.whole(_named(SVDResult, np.linalg.svd))
+@fastpath.whole(_named(SVDResult, np.linalg.svd), elements=decomposed)
 def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Return the singular value decomposition of matrices, ``a = U @ diag(S) @ Vh``.
 

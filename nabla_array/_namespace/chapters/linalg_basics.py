@@ -56,6 +56,11 @@ def matrices(function: str, x: Any, square: bool = False) -> Array:
     return y
 
 
+def decomposed(a: Any, *more: Any, **options: Any) -> int:
+    """Return how many elements take as long to make as it takes to decompose matrices: threads share many."""
+    return fastpath.size(a) * (32 if np.ndim(a) > 2 else 1)
+
+
 def lapack(function: str, x: Any, square: bool = False) -> Array:
     """Return `x` as matrices of a dtype that LAPACK has; raises LinAlgError, TypeError."""
     y = floats(function, matrices(function, x, square))

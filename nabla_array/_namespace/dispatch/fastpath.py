@@ -114,7 +114,8 @@ def whole(
     "copy", one of either. "reduce" adds up (or the like) what is at hand without NumPy's function. Where
     the first array is a pending product that nobody else has, `pending` is asked before, which may
     return None. `large` answers for the others that are known, of functions that gain nothing by blocks.
-    Of what makes more elements than it is given, `elements` says how many: what is large is recorded.
+    Of what makes more elements than it is given, or takes long for one, `elements` says how many, or how many
+    take as long: what is large is recorded.
     """
     host = function if elements is None else _unless_large(function, elements)
 

@@ -14,6 +14,7 @@ from ..chapters.creation import eye
 from ..chapters.elementwise import abs as abs_
 from ..chapters.elementwise import divide, isfinite, isnan, multiply
 from ..chapters.linalg import inv, matrix_norm, pinv, slogdet, solve, svdvals, vector_norm
+from ..chapters.linalg_basics import decomposed
 from ..chapters.linear_algebra import matmul
 from ..chapters.manipulation import moveaxis, reshape
 from ..chapters.searching import pick
@@ -77,7 +78,7 @@ def norm(x: ArrayLike, ord: Any = None, axis: Axis = None, keepdims: bool = Fals
     return out
 
 
-@fastpath.whole(np.linalg.cond)
+@fastpath.whole(np.linalg.cond, elements=decomposed)
 @numpys
 def cond(x: ArrayLike, p: ArrayLike | None = None) -> Array:
     """Return the condition number of a matrix.
